@@ -8,6 +8,7 @@
 
 #include "kernel_bench.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/common/case_testing.hpp"
 #include "kernels/operations.hpp"
 
 namespace {
@@ -24,8 +25,7 @@ struct Scan {
   }
 };
 
-Parameters make_parameters(const Variant& variant, const Scan& scan) {
-  Parameters parameters = variant.description.defaults();
+void set_axes(Parameters& parameters, const Scan& scan) {
   parameters.set("n_a", scan.n_a);
   parameters.set("w", scan.w);
   parameters.set("n_z", scan.n_z);
@@ -35,17 +35,18 @@ Parameters make_parameters(const Variant& variant, const Scan& scan) {
     parameters.set("rotation_axis", std::string("80%"));
     parameters.set("angles", std::string("full_turn"));
   }
-  return parameters;
 }
 
 void compare(benchmark::State& state, const Scan& scan) {
-  Registry registry;
-  add_backprojection(registry);
-  const auto parameters = [&](const Variant& variant) { return make_parameters(variant, scan); };
+  Parameters of_case;
   const auto times =
-      time_interleaved(state, registry, {"backprojection/linear", "backprojection/tiled"}, parameters);
+      time_interleaved(state, add_backprojection, {"backprojection/linear", "backprojection/tiled"},
+                       [&](Parameters& parameters) {
+                         set_axes(parameters, scan);
+                         of_case = parameters;
+                       });
   if (!times) return;
-  const auto pixels = computed_pixels(geometry_of_case(parameters(*registry.find("backprojection/tiled"))));
+  const auto pixels = computed_pixels(geometry_of_case(make_case(of_case)));
   const double interpolations =
       static_cast<double>(scan.n_z) * static_cast<double>(scan.n_a) * static_cast<double>(pixels);
   state.counters["linear_ns"] = times->median_ns(0) / interpolations;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "kernel_bench.hpp"
 #include "kernels/fbp/problem.hpp"
 #include "kernels/operations.hpp"
@@ -33,8 +34,7 @@ struct Scan {
   }
 };
 
-Parameters make_parameters(const Variant& variant, const Scan& scan) {
-  Parameters parameters = variant.description.defaults();
+void set_axes(Parameters& parameters, const Scan& scan) {
   parameters.set("n_a", scan.n_a);
   parameters.set("w", scan.w);
   parameters.set("n_z", scan.n_z);
@@ -44,14 +44,11 @@ Parameters make_parameters(const Variant& variant, const Scan& scan) {
     parameters.set("rotation_axis", std::string("90%"));
     parameters.set("angles", std::string("full_turn"));
   }
-  return parameters;
 }
 
 void compare(benchmark::State& state, const Scan& scan) {
-  Registry registry;
-  add_fbp(registry);
-  const auto times = time_interleaved(state, registry, {"fbp/whole", "fbp/inplace", "fbp/kept"},
-                                      [&](const Variant& variant) { return make_parameters(variant, scan); });
+  const auto times = time_interleaved(state, add_fbp, {"fbp/whole", "fbp/inplace", "fbp/kept"},
+                                      [&](Parameters& parameters) { set_axes(parameters, scan); });
   if (!times) return;
   state.counters["whole_ms"] = times->median_ns(0) * 1e-6;
   state.counters["inplace_ms"] = times->median_ns(1) * 1e-6;
@@ -65,7 +62,7 @@ Size lines_in_buffer(const Scan& scan, Size percent) {
   FbpOptions options;
   options.mode = parse_padding_mode(scan.mode);
   LineAllowance allowance{.percent = percent, .floor_bytes = floor_bytes(shape, options)};
-  for (const Term& term : angle_terms(shape, options)) allowance.table_bytes += term.fixed_bytes;
+  for (const Part& part : angle_parts(shape, options)) allowance.table_bytes += part.fixed_bytes;
   try {
     return batch_within(filter_problem(shape, options), allowance).lines;
   } catch (const UsageError&) {
@@ -74,8 +71,6 @@ Size lines_in_buffer(const Scan& scan, Size percent) {
 }
 
 void compare_allowances(benchmark::State& state, const Scan& scan) {
-  Registry registry;
-  add_fbp(registry);
   std::vector<Size> batches{lines_in_buffer(scan, 5), 0};
   std::vector<Size> percents;
   for (const Size percent : {1, 2, 20}) {
@@ -87,10 +82,9 @@ void compare_allowances(benchmark::State& state, const Scan& scan) {
   }
   std::size_t next = 0;
   const std::vector<std::string> variants(batches.size(), "fbp/inplace");
-  const auto times = time_interleaved(state, registry, variants, [&](const Variant& variant) {
-    Parameters parameters = make_parameters(variant, scan);
+  const auto times = time_interleaved(state, add_fbp, variants, [&](Parameters& parameters) {
+    set_axes(parameters, scan);
     parameters.set("batch", batches[next++]);
-    return parameters;
   });
   if (!times) return;
   state.counters["lines_5"] = static_cast<double>(batches[0]);

@@ -23,20 +23,16 @@ struct Scan {
   }
 };
 
-Parameters make_parameters(const Variant& variant, const Scan& scan) {
-  Parameters parameters = variant.description.defaults();
+void set_axes(Parameters& parameters, const Scan& scan) {
   parameters.set("n_a", scan.n_a);
   parameters.set("w", scan.w);
   parameters.set("n_z", scan.n_z);
   parameters.set("mode", std::string(scan.mode));
-  return parameters;
 }
 
 void compare(benchmark::State& state, const Scan& scan) {
-  Registry registry;
-  add_filter(registry);
-  const auto times = time_interleaved(state, registry, {"filter/whole", "filter/inplace"},
-                                      [&](const Variant& variant) { return make_parameters(variant, scan); });
+  const auto times = time_interleaved(state, add_filter, {"filter/whole", "filter/inplace"},
+                                      [&](Parameters& parameters) { set_axes(parameters, scan); });
   if (!times) return;
   const auto pixels = static_cast<double>(scan.n_z * scan.n_a * scan.w);
   state.counters["whole_ns"] = times->median_ns(0) / pixels;

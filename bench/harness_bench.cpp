@@ -3,10 +3,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "api/user_variant_adapter.hpp"
 #include "base/error.hpp"
 #include "device/dry/dry_device.hpp"
+#include "kernels/common/variants.hpp"
 #include "recorders/recorder_libraries.hpp"
-#include "selftest/selftest_computation.hpp"
+#include "selftest/selftest_variants.hpp"
 #include "worker/trial.hpp"
 
 // Measures the overhead of the harness per case: a memory-only trial against the same steps of the
@@ -56,7 +58,9 @@ void add(const std::string& backend, Device& device, EventSource& events, const 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  const Variant variant = selftest::selftest_variant("selftest/known_bytes", "");
+  Registry registry;
+  add_own_variants(registry, variants_of(selftest::add_known_bytes));
+  const Variant& variant = registry.variants().front();
   const std::unique_ptr<DryDevice> dry = open_dry();
   add("dry", *dry, dry->allocation_log(), variant);
 

@@ -4,9 +4,12 @@
 #include <iostream>
 #include <memory>
 
+#include "api/abi_device.hpp"
+#include "api/user_variant_adapter.hpp"
 #include "base/error.hpp"
 #include "base/quantile.hpp"
 #include "copy_source.hpp"
+#include "kernels/common/variants.hpp"
 
 namespace peakmark {
 namespace {
@@ -33,37 +36,35 @@ std::int64_t device_time_ns(Device& device, Enqueue&& enqueue) {
   return *elapsed;
 }
 
-}  // namespace
-
-Device& bench_device() {
+/// Returns the first OpenCL device.
+Device& device() {
   static const std::unique_ptr<Device> opened =
       open_device(choose_device({.backend = Backend::opencl, .device = ""}, list_devices()));
   return *opened;
 }
 
-void register_blocks([[maybe_unused]] const std::string& name,
-                     [[maybe_unused]] const std::function<void(benchmark::State&)>& run) {
-#ifndef __clang_analyzer__  // reports the object that the library owns as a leak
-  benchmark::RegisterBenchmark(name.c_str(), run)
-      ->UseManualTime()
-      ->Iterations(kBlocks)
-      ->Unit(benchmark::kMillisecond);
-#endif
-}
+/// Copies as a baseline for kernels that move bytes. Holds two arrays of `bytes` each.
+class CopyBaseline {
+ public:
+  /// `bytes` must be a multiple of 4. Throws Unsupported if the device has no clock.
+  CopyBaseline(Device& device, Size bytes);
 
-int bench_main(int argc, char** argv, const std::function<void()>& register_all) {
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return static_cast<int>(ExitCode::usage);
-  try {
-    benchmark::AddCustomContext("device", bench_device().info().name);
-    register_all();
-    benchmark::RunSpecifiedBenchmarks();
-  } catch (const std::exception& error) {
-    std::cerr << argv[0] << ": " << final_message(error) << '\n';
-    return static_cast<int>(exit_code_of(error));
-  }
-  return 0;
-}
+  /// Nanoseconds of one copy, by the device's clock.
+  struct Times {
+    std::int64_t command = 0;       ///< the driver's copy (clEnqueueCopyBuffer)
+    std::int64_t kernel = 0;        ///< a kernel, one work-item per row
+    std::int64_t streamed = 0;      ///< the same kernel with non-temporal stores, if the compiler has them
+    std::int64_t streamed_cpu = 0;  ///< CPU time of all threads of this process during `streamed`
+  };
+  Times measure();
+
+  [[nodiscard]] Size bytes() const { return from_.bytes(); }
+
+ private:
+  Device& device_;
+  Array from_, to_;
+  Kernel rows_, streamed_;
+};
 
 CopyBaseline::CopyBaseline(Device& device, Size bytes)
     : device_(device),
@@ -92,14 +93,77 @@ CopyBaseline::Times CopyBaseline::measure() {
   return times;
 }
 
-void time_over_copies(benchmark::State& state, CopyBaseline& baseline, const std::function<void()>& prepare,
+/// Keeps the last baseline, because benchmarks of one size follow each other.
+CopyBaseline& copy_baseline(Size bytes) {
+  static std::unique_ptr<CopyBaseline> baseline;
+  if (!baseline || baseline->bytes() != bytes) {
+    baseline.reset();
+    baseline = std::make_unique<CopyBaseline>(device(), bytes);
+  }
+  return *baseline;
+}
+
+Registry make_registry(void (*add)(Worker&)) {
+  Registry registry;
+  add_own_variants(registry, variants_of(add));
+  return registry;
+}
+
+/// Makes a case, calls it once and verifies it. Returns null, and marks the benchmark as failed, if the
+/// answer is wrong.
+std::unique_ptr<Computation> verified_case(benchmark::State& state, const Variant& variant,
+                                           const Parameters& parameters) {
+  std::unique_ptr<Computation> computation = variant.make(device(), parameters);
+  computation->set_up();
+  computation->create_inputs();
+  computation->create_outputs();
+  computation->call();
+  const Verification verification = computation->verify();
+  if (verification.ok) return computation;
+  state.SkipWithError((variant.description.name + ": " + verification.message).c_str());
+  return nullptr;
+}
+
+}  // namespace
+
+const peakmark_device& bench_device() {
+  static const peakmark_device abi = abi_device(device());
+  return abi;
+}
+
+void register_blocks([[maybe_unused]] const std::string& name,
+                     [[maybe_unused]] const std::function<void(benchmark::State&)>& run) {
+#ifndef __clang_analyzer__  // reports the object that the library owns as a leak
+  benchmark::RegisterBenchmark(name.c_str(), run)
+      ->UseManualTime()
+      ->Iterations(kBlocks)
+      ->Unit(benchmark::kMillisecond);
+#endif
+}
+
+int bench_main(int argc, char** argv, const std::function<void()>& register_all) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return static_cast<int>(ExitCode::usage);
+  try {
+    benchmark::AddCustomContext("device", device().info().name);
+    register_all();
+    benchmark::RunSpecifiedBenchmarks();
+  } catch (const std::exception& error) {
+    std::cerr << argv[0] << ": " << final_message(error) << '\n';
+    return static_cast<int>(exit_code_of(error));
+  }
+  return 0;
+}
+
+void time_over_copies(benchmark::State& state, Size copied_bytes, const std::function<void()>& prepare,
                       const std::function<void()>& call) {
+  CopyBaseline& baseline = copy_baseline(copied_bytes);
   std::vector<double> over_command, over_kernel, over_streamed, cpu_over_streamed;
   while (state.KeepRunning()) {
     prepare();
     const CopyBaseline::Times copies = baseline.measure();
     const std::int64_t cpu_begin = process_cpu_ns();
-    const auto ns = static_cast<double>(device_time_ns(bench_device(), call));
+    const auto ns = static_cast<double>(device_time_ns(device(), call));
     state.SetIterationTime(ns * 1e-9);
     over_command.push_back(ns / static_cast<double>(copies.command));
     over_kernel.push_back(ns / static_cast<double>(copies.kernel));
@@ -130,29 +194,32 @@ double BlockTimes::over_first(std::size_t variant, double q) const {
   return quantile(ratios, q);
 }
 
-std::optional<BlockTimes> time_interleaved(benchmark::State& state, const Registry& registry,
+void time_variant_over_copies(benchmark::State& state, void (*add)(Worker&), const std::string& name,
+                              const Parameters& parameters, Size copied_bytes) {
+  const Registry registry = make_registry(add);
+  const std::unique_ptr<Computation> computation = verified_case(state, *registry.find(name), parameters);
+  if (!computation) return;
+  time_over_copies(
+      state, copied_bytes, [&] { computation->restore_inputs(); }, [&] { computation->call(); });
+}
+
+std::optional<BlockTimes> time_interleaved(benchmark::State& state, void (*add)(Worker&),
                                            const std::vector<std::string>& variants,
-                                           const std::function<Parameters(const Variant&)>& parameters) {
+                                           const std::function<void(Parameters&)>& set) {
+  const Registry registry = make_registry(add);
   std::vector<std::unique_ptr<Computation>> computations;
   for (const std::string& name : variants) {
     const Variant& variant = *registry.find(name);
-    std::unique_ptr<Computation>& computation =
-        computations.emplace_back(variant.make(bench_device(), parameters(variant)));
-    computation->set_up();
-    computation->create_inputs();
-    computation->create_outputs();
-    computation->call();
-    if (const Verification verification = computation->verify(); !verification.ok) {
-      state.SkipWithError((name + ": " + verification.message).c_str());
-      return std::nullopt;
-    }
+    Parameters parameters = variant.description.defaults();
+    set(parameters);
+    computations.push_back(verified_case(state, variant, parameters));
+    if (!computations.back()) return std::nullopt;
   }
   BlockTimes times(variants.size());
   for (auto _ : state) {
     for (std::size_t variant = 0; variant < variants.size(); ++variant) {
       computations[variant]->restore_inputs();
-      const auto ns =
-          static_cast<double>(device_time_ns(bench_device(), [&] { computations[variant]->call(); }));
+      const auto ns = static_cast<double>(device_time_ns(device(), [&] { computations[variant]->call(); }));
       times.add(variant, ns);
       if (variant == 1) state.SetIterationTime(ns * 1e-9);
     }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernel_bench.hpp"
+#include "kernels/common/case_testing.hpp"
 #include "kernels/padding/computation.hpp"
 
 namespace {
@@ -20,31 +21,25 @@ using namespace peakmark;
 
 constexpr Size kSide = 4096;
 
-/// Keeps the last baseline, because benchmarks of one size follow each other.
-CopyBaseline& copy_baseline(Size bytes) {
-  static std::unique_ptr<CopyBaseline> baseline;
-  if (!baseline || baseline->bytes() != bytes) {
-    baseline.reset();
-    baseline = std::make_unique<CopyBaseline>(bench_device(), bytes);
-  }
-  return *baseline;
+Device& device() {
+  static Device opened(bench_device());
+  return opened;
 }
 
 using Make = std::unique_ptr<PaddingComputation> (*)(Device&, PaddingProblem, KernelGrain);
 
 void pad_image(benchmark::State& state, Make make, const PaddingProblem& problem) {
-  const auto computation = make(bench_device(), problem, grain_for(bench_device().info()));
+  const auto computation = make(device(), problem, grain_for(device()));
   computation->set_up();
   computation->create_inputs();
   computation->create_outputs();
   computation->call();
-  if (const Verification verification = computation->verify(); !verification.ok) {
-    state.SkipWithError(verification.message.c_str());
+  if (const std::string wrong = computation->verify(); !wrong.empty()) {
+    state.SkipWithError(wrong.c_str());
     return;
   }
-  CopyBaseline& baseline = copy_baseline(problem.output_shape().bytes(problem.dtype) / 4 * 4);
   time_over_copies(
-      state, baseline, [] {}, [&] { computation->call(); });
+      state, problem.output_shape().bytes(problem.dtype) / 4 * 4, [] {}, [&] { computation->call(); });
 }
 
 struct Pads {
@@ -62,7 +57,7 @@ PaddingProblem problem_of(PaddingMode mode, const Pads& pads, DType dtype = DTyp
                          {"pad_x0", pads.x0},
                          {"pad_x1", pads.x1},
                          {"dtype", std::string(to_string(dtype))}});
-  return padding_problem(parameters);
+  return padding_problem(make_case(parameters));
 }
 
 /// Returns random `custom` coordinates: the slowest case.

@@ -2,16 +2,13 @@
 
 #include "api/user_variant_adapter.hpp"
 #include "kernels/common/variants.hpp"
-#include "kernels/padding/padding.hpp"
 
 namespace peakmark {
 
 void add_operations(Registry& registry) {
-  add_padding(registry);
-  for (const auto add : {add_mul_add, add_vertical_shift}) add_own_variants(registry, variants_of(add));
-  add_backprojection(registry);
-  add_filter(registry);
-  add_fbp(registry);
+  for (const auto add :
+       {add_padding, add_mul_add, add_vertical_shift, add_backprojection, add_filter, add_fbp})
+    add_own_variants(registry, variants_of(add));
 }
 
 }  // namespace peakmark

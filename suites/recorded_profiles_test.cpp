@@ -1,5 +1,5 @@
-// Replays the profiles that stand in suites/recorded: what was recorded on a device once, whatever is here
-// now. Each folder there is one recording of every case of expected.toml, made by ci/record-profiles.
+// Replays the recorded profiles in suites/recorded; needs no device. ci/record-profiles made each folder
+// there: one recording of every case of expected.toml.
 #include <gmock/gmock.h>
 #include <toml++/toml.h>
 
@@ -28,9 +28,9 @@ using testing::StartsWith;
 
 using Allocations = std::vector<std::pair<std::string, Size>>;
 
-/// What must be live, phase by phase.
+/// The allocations that must be live in each phase.
 struct ExpectedCase {
-  std::string name;  ///< with BACKEND in it
+  std::string name;  ///< with the placeholder BACKEND
   std::string file;
   std::map<std::string, std::map<std::string, std::string>> phases;  ///< phase → allocation → formula
 };
@@ -70,7 +70,7 @@ const Description& description() {
   return described;
 }
 
-/// What the formulas of a phase give for the axes of a case.
+/// Evaluates the formulas of a phase for the axes of a case.
 Allocations evaluate(const ExpectedCase& expected, const std::string& phase, const Parameters& axes) {
   Allocations allocations;
   for (const auto& [name, formula] : expected.phases.at(phase)) {
@@ -86,7 +86,7 @@ Size sum_of(const Allocations& allocations) {
   return sum;
 }
 
-/// The memory passes of a profile: from each mark of set-up to the next mark `end`.
+/// Returns the memory passes of a profile: from each phase `setup` to the next phase `end`.
 std::vector<std::span<const Event>> passes_of(const std::vector<Event>& events) {
   std::vector<std::span<const Event>> passes;
   std::size_t begin = 0;
@@ -108,7 +108,8 @@ TEST_P(Recording, SaysWhenAndOnWhatItWasMade) {
   EXPECT_THAT(text("backend"), AnyOf("opencl", "cuda"));
   EXPECT_THAT(text("commit"), MatchesRegex("[0-9a-f]{40}"));
   for (const char* key : {"device", "platform", "driver", "loader"}) EXPECT_FALSE(text(key).empty()) << key;
-  // CUDA's `driver` is the version of CUDA that it supports; NVML's is that of the driver itself.
+  // `driver` is the CUDA version that the driver supports; `nvidia_driver` (NVML) is the version of the
+  // driver.
   EXPECT_EQ(text("backend") == "cuda", !text("nvidia_driver").empty());
 }
 

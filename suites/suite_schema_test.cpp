@@ -1,5 +1,5 @@
-// The readers take every key of the schema and no other. test_suite_schema.py tests with the same files that
-// schema and readers refuse the same suites.
+// The readers accept every key of the schema and no other. test_suite_schema.py tests with the same files
+// that the schema rejects the same suites as the readers.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ const nlohmann::json& schema() {
   return read;
 }
 
-/// Returns the keys of a table, and expects that editors can describe them.
+/// Returns the keys of a table. Expects that each has a description, for editors.
 std::vector<std::string> keys_of(const nlohmann::json& table) {
   std::vector<std::string> keys;
   for (const auto& [key, rest] : table.at("properties").items()) {
@@ -85,7 +85,7 @@ TEST(SuiteSchema, HasTheKeysThatTheReadersTake) {
       text.replace(text.find("KEY"), 3, key);
       return message_of(text);
     };
-    // A key that is listed is read: whatever is wrong with {}, it is not the key.
+    // A listed key is read: the error for {} must not be an unknown key.
     for (const std::string& key : table.keys)
       EXPECT_THAT(message_with(key), Not(HasSubstr("unknown key"))) << key;
     EXPECT_THAT(message_with("zebra"), HasSubstr("unknown key")) << table.name;

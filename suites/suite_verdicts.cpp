@@ -1,6 +1,6 @@
-// A GoogleTest program over one run: a test a case, judged by the judge that `peakmark check` calls.
+// A GoogleTest program with one test for each case of a run, which judges it like `peakmark check`.
 //   suite_verdicts RUN [GoogleTest's options]      or PEAKMARK_RUN=RUN suite_verdicts
-// A run that is not there, cannot be read or has no cases is one failing test, never an empty success.
+// A run that is missing, cannot be read or has no cases is one failing test.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ class BrokenRun : public testing::Test {
 
 void register_test([[maybe_unused]] const std::string& name,
                    [[maybe_unused]] const std::function<testing::Test*()>& make) {
-#ifndef __clang_analyzer__  // it takes what GoogleTest keeps for a leak, inside GoogleTest's header
+#ifndef __clang_analyzer__  // reports an object that GoogleTest owns as a leak
   testing::RegisterTest("suite", name.c_str(), nullptr, nullptr, __FILE__, __LINE__, make);
 #endif
 }
@@ -67,7 +67,7 @@ void register_broken(const std::string& why) {
   register_test("run", [why] { return new BrokenRun(why); });
 }
 
-/// The tests point into both.
+/// Tests have pointers into both.
 void register_cases(const peakmark::Run& run, const std::vector<Verdict>& verdicts) {
   const auto cases = by_case(run, verdicts);
   if (exit_code_of(run, verdicts) == peakmark::ExitCode::nothing) register_broken("nothing was measured");
@@ -81,7 +81,7 @@ void register_cases(const peakmark::Run& run, const std::vector<Verdict>& verdic
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const char* path = argc > 1 ? argv[1] : std::getenv("PEAKMARK_RUN");
-  // The verdicts point into the run, and the tests into both: they live as long as the tests.
+  // Verdicts have pointers into the run, and tests into both, so both must outlive the tests.
   std::unique_ptr<peakmark::Run> run;
   std::vector<Verdict> verdicts;
   if (path == nullptr) {

@@ -20,7 +20,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Runs the program suite_verdicts over run files that are no success.
+/// Runs suite_verdicts with run files that must fail.
 class SuiteVerdicts : public testing::Test {
  protected:
   Answer verdicts(const std::vector<std::string>& arguments,
@@ -33,7 +33,7 @@ class SuiteVerdicts : public testing::Test {
     return ask({PEAKMARK_SUITE_VERDICTS, arguments, environment, ""}, std::chrono::seconds(60));
   }
 
-  /// A run file with these parts replaced.
+  /// Writes a run file with these parts replaced.
   std::string run_file(const std::function<void(nlohmann::json&)>& change) const {
     std::ifstream in(PEAKMARK_OLDER_RUN);
     nlohmann::json run = nlohmann::json::parse(in);
@@ -46,8 +46,7 @@ class SuiteVerdicts : public testing::Test {
   TemporaryFolder folder_;
 };
 
-/// The exit code is that of a failed test, and the message is this one: another failure is not the one that
-/// is tested.
+/// Expects the exit code of a failed test and this message, so that another failure does not pass.
 void expect_failed(const Answer& answer, const std::string& message, const std::string& failed) {
   EXPECT_EQ(answer.end.exit_code, 1) << answer.how_it_ended();
   EXPECT_THAT(answer.output, AllOf(HasSubstr("Failed\n" + message), HasSubstr(" " + failed),

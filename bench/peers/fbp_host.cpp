@@ -17,9 +17,10 @@
 #include <string>
 #include <vector>
 
+#include "api/opened_device.hpp"
 #include "base/error.hpp"
-#include "device/device.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/common/arrays.hpp"
 #include "kernels/fbp/reconstructor.hpp"
 
 namespace {
@@ -71,24 +72,25 @@ void serve(const std::vector<std::string>& arguments) {
   check(shape, options);
   const std::vector<float> sinogram = read_floats(arguments[4], checked_multiply(shape.n_a, shape.w));
 
-  const std::unique_ptr<Device> device =
-      open_device(choose_device({.backend = Backend::opencl, .device = ""}, list_devices()));
-  Reconstructor reconstruct(*device, shape, options, {.angles = angles_of_pattern("half_turn", shape.n_a)});
+  const OpenedDevice opened = open_for_public_api("opencl");
+  Device device(opened.abi);
+  Reconstructor reconstruct(device, shape, options, {.angles = angles_of_pattern("half_turn", shape.n_a)});
   reconstruct.set_up();
-  Array sinograms = device->create_uninitialised("sinograms", reconstruct.sinograms_shape(), DType::f32);
-  Array slices = device->create_uninitialised("slices", reconstruct.slices_shape(), DType::f32);
-  std::vector<float> slice(static_cast<std::size_t>(slices.shape().elements()));
-  answer({{"device", device->info().name},
-          {"platform", device->info().platform},
-          {"driver", device->info().driver},
+  DeviceArray sinograms =
+      create_uninitialised(device, "sinograms", reconstruct.sinograms_shape(), DType::f32);
+  DeviceArray slices = create_uninitialised(device, "slices", reconstruct.slices_shape(), DType::f32);
+  std::vector<float> slice(static_cast<std::size_t>(slices.elements()));
+  answer({{"device", device.name()},
+          {"platform", opened.platform},
+          {"driver", opened.driver},
           {"floor_bytes", floor_bytes(shape, options)}});
 
   for (std::string line; std::getline(std::cin, line);) {
     if (line == "call") {
       const auto begin = std::chrono::steady_clock::now();
-      device->write<float>(sinograms, std::span<const float>(sinogram));
+      sinograms.write<float>(std::span<const float>(sinogram));
       reconstruct(sinograms, slices);
-      device->pull_part<float>(slices, 0, std::span(slice));
+      slices.read_part<float>(0, std::span(slice));
       const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begin;
       answer({{"ns", took.count()}});
     } else if (line.starts_with("save ")) {

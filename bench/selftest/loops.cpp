@@ -14,51 +14,50 @@ constexpr Size kItems = 64;
 template <int Percent, Size ExtraBytes>
 class Loops final : public Computation {
  public:
-  Loops(Device& device, const Parameters& parameters)
-      : device_(device), rounds_(parameters.integer("rounds") * (100 + Percent) / 100) {}
+  Loops(Device& device, const Case& asked)
+      : device_(device), rounds_(asked["rounds"] * (100 + Percent) / 100) {}
 
   void set_up() override {
-    kernel_ = device_.kernel(arithmetic_source(), "fixed_arithmetic", DType::f32);
-    if (ExtraBytes > 0) cache_ = device_.create("cache", {ExtraBytes}, DType::u8);
+    kernel_ = device_.kernel(arithmetic_source(), "fixed_arithmetic", "f32");
+    if (ExtraBytes > 0) cache_ = device_.create<std::uint8_t>("cache", {ExtraBytes});
   }
-  void create_inputs() override {}
-  void create_outputs() override { output_ = device_.create("output", {kItems}, DType::f32); }
+  void create_outputs() override { output_ = device_.create<float>("output", {kItems}); }
   void call() override {
-    device_.launch(kernel_, {.x = kItems}, {&output_, kItems, static_cast<std::int32_t>(rounds_)});
+    device_.launch(kernel_, {.x = kItems}, {output_, kItems, static_cast<std::int32_t>(rounds_)});
   }
-  Verification verify() override {
+  std::string verify() override {
     // Four geometric series near their limits: 1/2, 1/4, 1, 1/2.
-    for (const float value : device_.pull<float>(output_)) {
-      if (std::abs(value - 2.25F) > 1e-3F) return {false, "the loops did not come to their limit"};
+    for (const float value : output_.read()) {
+      if (std::abs(value - 2.25F) > 1e-3F) return "the loops did not come to their limit";
     }
-    return {true, {}};
+    return "";
   }
-  [[nodiscard]] std::optional<Size> bytes_moved() const override { return kItems * size_of(DType::f32); }
-  [[nodiscard]] DType output_dtype() const override { return DType::f32; }
+  [[nodiscard]] std::optional<Size> bytes_moved() const override {
+    return kItems * static_cast<Size>(sizeof(float));
+  }
 
  private:
   Device& device_;
   Size rounds_;
   Kernel kernel_;
-  Array cache_;
-  Array output_;
+  Array<std::uint8_t> cache_;
+  Array<float> output_;
 };
 
 template <int Percent, Size ExtraBytes>
-void add(Registry& registry, std::string name, std::string help) {
+void add(Worker& worker, std::string name, std::string help) {
   Variant variant = selftest_variant(std::move(name), std::move(help));
-  variant.description.axes.push_back({"rounds", Size{20000}, {}, 100, "of the loop"});
-  variant.make = maker<Loops<Percent, ExtraBytes>>();
-  registry.add(std::move(variant));
+  variant.axes.emplace_back("rounds", 20000, "of the loop", 100);
+  worker.add<Loops<Percent, ExtraBytes>>(std::move(variant));
 }
 
 }  // namespace
 
-void add_loops(Registry& registry) {
-  add<0, 0>(registry, "selftest/loops", "a loop, for comparisons of times");
-  add<0, 0>(registry, "selftest/loops_again", "the same loop");
-  add<10, 0>(registry, "selftest/loops_slower", "the same loop with 10 % more rounds");
-  add<0, 256>(registry, "selftest/loops_cached", "the same loop, and a cache of 256 bytes");
+void add_loops(Worker& worker) {
+  add<0, 0>(worker, "selftest/loops", "a loop, for comparisons of times");
+  add<0, 0>(worker, "selftest/loops_again", "the same loop");
+  add<10, 0>(worker, "selftest/loops_slower", "the same loop with 10 % more rounds");
+  add<0, 256>(worker, "selftest/loops_cached", "the same loop, and a cache of 256 bytes");
 }
 
 }  // namespace peakmark::selftest

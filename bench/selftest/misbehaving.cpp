@@ -1,10 +1,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
-#include "base/error.hpp"
 #include "selftest_computation.hpp"
 
 namespace peakmark::selftest {
@@ -40,13 +40,13 @@ class SilentExit final : public SelftestComputation {
 class WrongAnswer final : public SelftestComputation {
  public:
   using SelftestComputation::SelftestComputation;
-  Verification verify() override { return {false, "element 7 is 1 instead of 2"}; }
+  std::string verify() override { return "element 7 is 1 instead of 2"; }
 };
 
 class Throw final : public SelftestComputation {
  public:
   using SelftestComputation::SelftestComputation;
-  void call() override { throw MeasurementError("planted device error"); }
+  void call() override { throw std::runtime_error("planted device error"); }
 };
 
 class Leak final : public SelftestComputation {
@@ -54,9 +54,9 @@ class Leak final : public SelftestComputation {
   using SelftestComputation::SelftestComputation;
   // Never destroyed: at exit the device is gone before statics are.
   void set_up() override {
-    static auto& leaked = *new std::vector<Array>;
+    static auto& leaked = *new std::vector<Array<float>>;
     SelftestComputation::set_up();
-    leaked.push_back(device().create("leaked", {16}, DType::f32));
+    leaked.push_back(device().create<float>("leaked", {16}));
   }
 };
 
@@ -66,7 +66,7 @@ class Slow final : public SelftestComputation {
   void call() override {
     SelftestComputation::call();
     device().finish();
-    std::this_thread::sleep_for(std::chrono::milliseconds(parameters().integer("ms")));
+    std::this_thread::sleep_for(std::chrono::milliseconds(asked()["ms"]));
   }
 };
 
@@ -90,36 +90,44 @@ class Unsteady final : public SelftestComputation {
     static Size grown = 0;
     SelftestComputation::set_up();
     grown += 16;
-    cache_ = device().create("cache", {grown}, DType::f32);
+    cache_ = device().create<float>("cache", {grown});
   }
 
  private:
-  Array cache_;
+  Array<float> cache_;
 };
 
 template <typename T>
-void add(Registry& registry, std::string name, std::string help) {
-  Variant variant = selftest_variant(std::move(name), std::move(help));
-  variant.make = maker<T>();
-  registry.add(std::move(variant));
+void add(Worker& worker, std::string name, std::string help) {
+  worker.add<T>(selftest_variant(std::move(name), std::move(help)));
 }
 
 }  // namespace
 
-void add_misbehaving(Registry& registry) {
-  add<Crash>(registry, "selftest/crash", "writes through a null pointer in its call");
-  add<Hang>(registry, "selftest/hang", "never ends its call");
-  add<SilentExit>(registry, "selftest/exit", "ends the process with 0 in its call");
-  add<WrongAnswer>(registry, "selftest/wrong_answer", "computes something else");
-  add<Throw>(registry, "selftest/throw", "has an error of the device in its call");
-  add<Leak>(registry, "selftest/leak", "leaves 64 bytes on the device each time");
-  add<OutOfMemoryInCall>(registry, "selftest/out_of_memory", "finds no room in its call");
-  add<UnsupportedInSetUp>(registry, "selftest/unsupported", "cannot do any case");
-  add<Unsteady>(registry, "selftest/unsteady", "needs 64 bytes more each time");
+void add_misbehaving(Worker& worker) {
+  add<Crash>(worker, "selftest/crash", "writes through a null pointer in its call");
+  add<Hang>(worker, "selftest/hang", "never ends its call");
+  add<SilentExit>(worker, "selftest/exit", "ends the process with 0 in its call");
+  add<WrongAnswer>(worker, "selftest/wrong_answer", "computes something else");
+  add<Throw>(worker, "selftest/throw", "has an error of the device in its call");
+  add<Leak>(worker, "selftest/leak", "leaves 64 bytes on the device each time");
+  add<OutOfMemoryInCall>(worker, "selftest/out_of_memory", "finds no room in its call");
+  add<UnsupportedInSetUp>(worker, "selftest/unsupported", "cannot do any case");
+  add<Unsteady>(worker, "selftest/unsteady", "needs 64 bytes more each time");
   Variant slow = selftest_variant("selftest/slow", "waits in its call");
-  slow.description.axes.push_back({"ms", Size{50}, {}, 0, "how long a call waits"});
-  slow.make = maker<Slow>();
-  registry.add(std::move(slow));
+  slow.axes.emplace_back("ms", 50, "how long a call waits", 0);
+  worker.add<Slow>(std::move(slow));
+}
+
+void add_selftest(Worker& worker) {
+  add_known_bytes(worker);
+  worker.add<SelftestComputation>(
+      selftest_variant("selftest/estimate_high", "its estimator is 30 % too high", 130));
+  worker.add<SelftestComputation>(
+      selftest_variant("selftest/estimate_low", "its estimator is 5 % too low", 95));
+  add_misbehaving(worker);
+  add_raw_allocation(worker);
+  add_loops(worker);
 }
 
 }  // namespace peakmark::selftest

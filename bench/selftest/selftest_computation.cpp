@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "estimate/estimator.hpp"
-
 namespace peakmark::selftest {
 
 namespace {
@@ -13,40 +11,34 @@ constexpr float kOutputValue = 4;
 
 }  // namespace
 
-SelftestComputation::SelftestComputation(Device& device, const Parameters& parameters)
-    : device_(device), parameters_(parameters) {}
-
 void SelftestComputation::set_up() {
-  plan_ = device_.create("plan", {500}, DType::f32);
+  plan_ = device_.create<float>("plan", {500});
 }
 
 void SelftestComputation::create_inputs() {
-  input_ = device_.create_uninitialised("input", {slices(), 100}, DType::f32);
-  device_.fill(input_, kInputValue);
+  input_ = device_.create_uninitialised<float>("input", {slices(), 100});
+  input_.fill(kInputValue);
 }
 
 void SelftestComputation::create_outputs() {
-  output_ = device_.create("output", {slices(), 300}, DType::f32);
+  output_ = device_.create<float>("output", {slices(), 300});
 }
 
 void SelftestComputation::call() {
-  Array temporary = device_.create_uninitialised("temporary", {slices(), 100}, DType::f32);
+  Array<float> temporary = device_.create_uninitialised<float>("temporary", {slices(), 100});
   device_.copy(input_, 0, temporary, 0, input_.bytes());
-  device_.fill(output_, kOutputValue);
+  output_.fill(kOutputValue);
   device_.copy(temporary, 0, output_, 0, temporary.bytes());
-  device_.release(temporary);  // not by its destructor: the next call's would now and then overlap with it
 }
 
-Verification SelftestComputation::verify() {
-  const std::vector<float> output = device_.pull<float>(output_);
-  const auto copied = static_cast<std::size_t>(input_.shape().elements());
+std::string SelftestComputation::verify() {
+  const std::vector<float> output = output_.read();
+  const auto copied = static_cast<std::size_t>(input_.elements());
   for (std::size_t i = 0; i < output.size(); ++i) {
     const float expected = i < copied ? static_cast<float>(kInputValue) : kOutputValue;
-    if (output[i] != expected) {
-      return {false, fmt::format("element {} is {} instead of {}", i, output[i], expected)};
-    }
+    if (output[i] != expected) return fmt::format("element {} is {} instead of {}", i, output[i], expected);
   }
-  return {true, {}};
+  return "";
 }
 
 std::optional<Size> SelftestComputation::bytes_moved() const {
@@ -54,24 +46,20 @@ std::optional<Size> SelftestComputation::bytes_moved() const {
 }
 
 Variant selftest_variant(std::string name, std::string help, Size percent, Size extra_slice_bytes) {
-  Variant variant;
-  variant.description.name = std::move(name);
-  variant.description.help = std::move(help);
-  variant.description.axes = {{"n", Size{20}, {}, 1, "slices"}};
-  variant.description.slice_axis = std::string("n");  // a literal trips GCC 12 (-Wrestrict)
-  const auto terms = [=](const EstimateRequest&) {
+  const auto parts = [=](const Case&) {
     const Size slice_bytes = kSliceBytes + extra_slice_bytes;
-    return std::vector<Term>{{"everything", slice_bytes * percent / 100, kFixedBytes * percent / 100}};
+    return std::vector<Part>{{"everything", slice_bytes * percent / 100, kFixedBytes * percent / 100}};
   };
-  variant.estimators = {make_module_estimator({"own", 0, {}}, terms)};
-  variant.request = [](const Parameters& parameters) {
-    EstimateRequest request;
-    request.other_dimensions = {1, 100};
-    request.parameters = parameters;
-    return request;
-  };
-  variant.make = maker<SelftestComputation>();
-  return variant;
+  return {.name = std::move(name),
+          .backends = {"opencl", "cuda", "dry"},
+          .axes = {{"n", 20, "slices"}},
+          .help = std::move(help),
+          .slice_axis = "n",
+          .estimators = {Estimator::of_parts(parts)}};
+}
+
+void add_known_bytes(Worker& worker) {
+  worker.add<SelftestComputation>(selftest_variant("selftest/known_bytes", "42,000 bytes at n = 20"));
 }
 
 }  // namespace peakmark::selftest

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "worker/variant.hpp"
+#include "peakmark/worker.hpp"
+#include "selftest_variants.hpp"
 
 namespace peakmark::selftest {
 
@@ -11,42 +12,33 @@ inline constexpr Size kSliceBytes = 2000;
 
 class SelftestComputation : public Computation {
  public:
-  SelftestComputation(Device& device, const Parameters& parameters);
+  SelftestComputation(Device& device, const Case& asked) : device_(device), asked_(asked) {}
 
   void set_up() override;
   void create_inputs() override;
   void create_outputs() override;
   void call() override;
-  Verification verify() override;
+  std::string verify() override;
   [[nodiscard]] std::optional<Size> bytes_moved() const override;
-  [[nodiscard]] DType output_dtype() const override { return DType::f32; }
 
  protected:
   [[nodiscard]] Device& device() const { return device_; }
-  [[nodiscard]] const Parameters& parameters() const { return parameters_; }
-  [[nodiscard]] Size slices() const { return parameters_.integer("n"); }
+  [[nodiscard]] const Case& asked() const { return asked_; }
+  [[nodiscard]] Size slices() const { return asked_["n"]; }
 
  private:
   Device& device_;
-  Parameters parameters_;
-  Array plan_;
-  Array input_;
-  Array output_;
+  Case asked_;
+  Array<float> plan_, input_, output_;
 };
 
-/// The axis n and the request of all self-test variants; `percent` of the exact bytes is what the estimator
-/// says, `extra_slice_bytes` what the variant needs a slice beyond the known bytes.
+/// Returns a variant with the axis n. `percent` of the exact bytes is what its estimator predicts,
+/// `extra_slice_bytes` what it needs a slice beyond the known bytes.
 Variant selftest_variant(std::string name, std::string help, Size percent = 100, Size extra_slice_bytes = 0);
 
-/// `make` for a computation class of the usual constructor.
-template <typename T>
-auto maker() {
-  return [](Device& device, const Parameters& parameters) { return std::make_unique<T>(device, parameters); };
-}
-
-/// One a file.
-void add_misbehaving(Registry& registry);
-void add_raw_allocation(Registry& registry);
-void add_loops(Registry& registry);
+// One a file.
+void add_misbehaving(Worker& worker);
+void add_raw_allocation(Worker& worker);
+void add_loops(Worker& worker);
 
 }  // namespace peakmark::selftest

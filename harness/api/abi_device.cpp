@@ -6,6 +6,7 @@
 #include <span>
 
 #include "api/abi_failure.hpp"
+#include "api/opened_device.hpp"
 #include "base/error.hpp"
 
 namespace peakmark {
@@ -274,7 +275,18 @@ peakmark_device abi_device(Device& device) {
           .copy = copy,
           .kernel = kernel,
           .launch = launch,
-          .cached = cached};
+          .cached = cached,
+          .index = info.index};
+}
+
+OpenedDevice open_for_public_api(std::string_view backend, const std::string& device) {
+  DeviceChoice choice;
+  if (!backend.empty()) choice.backend = parse_backend(backend);
+  choice.device = device;
+  std::shared_ptr<Device> opened = open_device(choose_device(choice, list_devices()));
+  const peakmark_device abi = abi_device(*opened);
+  const DeviceInfo& info = opened->info();
+  return {opened, abi, info.platform, info.driver};
 }
 
 }  // namespace peakmark

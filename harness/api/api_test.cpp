@@ -20,7 +20,7 @@ TEST_F(ApiTest, AWorkerDescribesWhatItsProgramSaid) {
   const Answer answer = worker({"--describe"});
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
   const Description description = description_from_json(answer.output);
-  EXPECT_EQ(description.api, "1.2");
+  EXPECT_EQ(description.api, "1.3");
   EXPECT_EQ(description.worker, "api test 1");
   EXPECT_TRUE(description.checks_cases);
   const VariantDescription* known = description.variant("known/bytes");
@@ -67,6 +67,14 @@ TEST_F(ApiTest, KernelsInTheDialectRunOnDry) {
   EXPECT_EQ(one.at_peak.size(), 2u);
   ASSERT_TRUE(one.estimate);
   EXPECT_THAT(one.estimate->bytes_estimated, Optional(8000));
+}
+
+TEST_F(ApiTest, AnEstimatorOfBytesListsItsParts) {
+  const Answer answer = ask(
+      {PEAKMARK_PROGRAM, {"estimate", "kernels/scale", "--worker", PEAKMARK_API_WORKER}, environment(""), ""},
+      std::chrono::seconds(60));
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.output, AllOf(HasSubstr("numbers"), HasSubstr("scaled"), HasSubstr("8000 bytes")));
 }
 
 TEST_F(ApiTest, ASizeThatOverflowsNamesTheLargestAxis) {

@@ -207,7 +207,8 @@ int main(int argc, char** argv) {
     worker.add<KnownBytes>(
         {.name = "bad/one", .backends = {"dry"}, .axes = {{"mode", "edge"}}, .slice_axis = "mode"});
   }
-  if (mistake() == "nothing that makes") worker.add(variant("bad/one"), nullptr);
+  if (mistake() == "nothing that makes")
+    worker.add(variant("bad/one"), std::function<Steps(Device&, const Case&)>());
   if (mistake() == "a constructor's axis") worker.add<AsksForNz>(variant("bad/one"));
   if (mistake() == "a constructor aborts") {
     worker.add(variant("bad/one"), [](Device&, const Case&) -> Steps { end("aborts"); });

@@ -124,6 +124,7 @@ void check_errors(Device& device) {
 /// What peakmark knows of a device, as a program sees it.
 void check_facts(const Device& device) {
   if (device.is_dry() != (device.backend() == "dry")) throw std::logic_error("is_dry");
+  if (device.index() < 0) throw std::logic_error("index");
   if (device.is_dry()) return;
   if (device.compute_units() < 1) throw std::logic_error("compute_units");
   if (device.memory_bytes().value_or(0) < (Size{1} << 20)) throw std::logic_error("memory_bytes");
@@ -131,17 +132,30 @@ void check_facts(const Device& device) {
     throw std::logic_error("max_allocation_bytes");
 }
 
+void check_handles(Device& device) {
+  const Array<float> one = device.create<float>("one", {2});
+  const Array<float> other = device.create<float>("other", {2});
+  if (one.handle() == 0 || one.handle() == other.handle()) throw std::logic_error("handles are not distinct");
+  if (device.create<float>("empty", {0}).handle() != 0 || Array<float>().handle() != 0)
+    throw std::logic_error("an array without memory has a handle");
+}
+
 Variant variant(const char* name) {
   return {.name = name,
           .backends = {"opencl", "cuda", "dry"},
           .axes = {{"n", 1000}, {"dtype", "f32", {"f32", "i32"}}},
           .slice_axis = "n",
-          .estimators = {Estimator::of_bytes([](const Case& asked) {
-            const Size n = asked["n"];
-            if (n > std::numeric_limits<Size>::max() / 8)
-              throw std::overflow_error("8 n is no 64-bit number");
-            return 8 * n;
-          })},
+          .estimators = {Estimator::of_bytes(
+              [](const Case& asked) {
+                const Size n = asked["n"];
+                if (n > std::numeric_limits<Size>::max() / 8)
+                  throw std::overflow_error("8 n is no 64-bit number");
+                return 8 * n;
+              },
+              "own",
+              [](const Case&) {
+                return std::vector<Part>{{"numbers", 4, 0}, {"scaled", 4, 0}};
+              })},
           .mistake = [](const Case& asked) -> std::string {
             if (asked["n"] > std::numeric_limits<Size>::max() / 8)
               throw std::overflow_error("8 n is no 64-bit number");
@@ -152,12 +166,15 @@ Variant variant(const char* name) {
 }  // namespace
 
 void add_kernels(Worker& worker) {
-  worker.add<Scale>(variant("kernels/scale"));
+  worker.add(variant("kernels/scale"), [](Device& device, const Case& asked) -> std::unique_ptr<Computation> {
+    return std::make_unique<Scale>(device, asked);
+  });
   worker.add(variant("kernels/errors"), [](Device& device, const Case&) {
     return Steps{.call =
                      [&device] {
                        check_errors(device);
                        check_facts(device);
+                       check_handles(device);
                      },
                  .verify = [] { return std::string(); }};
   });

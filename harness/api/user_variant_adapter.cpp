@@ -180,9 +180,10 @@ std::shared_ptr<const Estimator> estimator_of(const peakmark_estimator& abi,
   if (variant.output_dtype != nullptr) {
     traits.output_dtype = [dtype = parse_dtype(variant.output_dtype)](DType) { return dtype; };
   }
-  if (abi.parts != nullptr) return make_module_estimator(std::move(traits), terms_of(abi));
+  const TermsFormula terms = abi.parts == nullptr ? TermsFormula() : terms_of(abi);
   if (abi.bytes != nullptr)
-    return make_iterative_estimator(std::move(traits), bytes_of(abi, text(variant.slice_axis)));
+    return make_iterative_estimator(std::move(traits), bytes_of(abi, text(variant.slice_axis)), terms);
+  if (terms) return make_module_estimator(std::move(traits), terms);
   if (abi.slices != nullptr) {
     return make_documented_estimator(traits.name, traits.slice_dimension,
                                      slices_of(abi, traits.output_dtype));
@@ -272,6 +273,7 @@ Variant adapt_variant(const peakmark_variant& abi) {
     variant.estimators.push_back(estimator_of(estimator, abi));
   }
   variant.request = [&abi](const Parameters& parameters) {
+    if (abi.check != nullptr) check_case(abi, parameters);  // what cannot be run has no estimate
     EstimateRequest request;
     request.slice_dimension = abi.slice_dimension;
     request.dtype = dtype_of_case(parameters);

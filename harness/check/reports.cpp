@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/size.hpp"
@@ -50,9 +51,7 @@ std::string setup_cell(const Observation& observation, const RunContext& /*conte
 }
 
 std::string top_cell(const Observation& observation, const RunContext& /*context*/) {
-  if (observation.at_peak.empty()) return "–";
-  const PeakEntry& top = observation.at_peak.front();
-  return fmt::format("{} {}", top.name.empty() ? top.kind : top.name, format_size(top.bytes));
+  return observation.at_peak.empty() ? "–" : to_text(group_peak(observation.at_peak).front());
 }
 
 std::string time_cell(const Observation& observation, const RunContext& /*context*/) {
@@ -148,6 +147,51 @@ bool is_printed(const Verdict& verdict) {
   return verdict.rule == Rule::baseline || verdict.rule == Rule::outcome || is_tolerated;
 }
 
+/// Verdicts with presumably one cause: on one variant, by one rule, for one reason.
+struct VerdictGroup {
+  std::string variant;
+  std::vector<const Verdict*> verdicts;
+
+  /// Returns the verdict whose figure is worst: the ratio farthest from 1, or the most bytes. The first one
+  /// if there are no figures.
+  [[nodiscard]] const Verdict& worst() const {
+    return **std::ranges::max_element(verdicts, {}, [](const Verdict* verdict) {
+      const double figure = verdict->figure.value_or(0);
+      return verdict->bound ? std::abs(figure - 1) : figure;
+    });
+  }
+};
+
+/// Groups the verdicts whose advice is printed, in the order of their first cases.
+std::vector<VerdictGroup> group_verdicts(const std::vector<JudgedCase>& cases) {
+  using Key = std::tuple<std::string, Rule, Judgement, std::string, std::string>;
+  std::map<Key, std::size_t> places;
+  std::vector<VerdictGroup> groups;
+  for (const JudgedCase& judged : cases) {
+    for (const Verdict* const verdict : judged.verdicts) {
+      if (!is_printed(*verdict)) continue;
+      // Advice with a figure differs from case to case in its numbers.
+      const Key key{judged.variant(), verdict->rule, verdict->judgement, verdict->estimator,
+                    verdict->figure ? verdict->reason() : verdict->advice};
+      const auto [place, is_new] = places.try_emplace(key, groups.size());
+      if (is_new) groups.push_back({judged.variant(), {}});
+      groups[place->second].verdicts.push_back(verdict);
+    }
+  }
+  return groups;
+}
+
+/// Returns `op/a, 6 cases, worst: CASE: window_bytes of NAME: ADVICE`; for one case `CASE: …`.
+std::string advice_line(const VerdictGroup& group) {
+  const Verdict& worst = group.worst();
+  const std::string cases = group.verdicts.size() == 1
+                                ? std::string()
+                                : fmt::format("{}, {} cases, {}: ", group.variant, group.verdicts.size(),
+                                              worst.figure ? "worst" : "first");
+  return fmt::format("{}{}: {}{}: {}\n", cases, worst.case_name, to_string(worst.rule),
+                     worst.estimator.empty() ? "" : " of " + worst.estimator, worst.advice);
+}
+
 /// Sorts rows of one judgement: the ratio farthest from 1 first.
 double distance(const JudgedCase& judged) {
   const auto figure = judged.figure(Rule::window_bytes);
@@ -190,21 +234,10 @@ std::string headline(const Run& run, const std::vector<Verdict>& verdicts) {
 std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, std::size_t max_width,
                           const JudgeOptions& options) {
   TextTable table(columns(console_fields()));
+  const std::vector<JudgedCase> all = by_case(run, verdicts);
+  for (const JudgedCase& judged : all) table.add(cells(console_fields(), CaseRow{judged, run.context}));
   std::string advice;
-  std::set<std::pair<std::string, std::string>> printed;
-  for (const JudgedCase& judged : by_case(run, verdicts)) {
-    table.add(cells(console_fields(), CaseRow{judged, run.context}));
-    for (const Verdict* const verdict : judged.verdicts) {
-      if (!is_printed(*verdict)) continue;
-      // A note that a variant gives with every case is printed once.
-      if (verdict->judgement < Judgement::fail && verdict->rule == Rule::outcome &&
-          !printed.emplace(judged.variant(), verdict->advice).second) {
-        continue;
-      }
-      advice += fmt::format("{}: {}{}: {}\n", verdict->case_name, to_string(verdict->rule),
-                            verdict->estimator.empty() ? "" : " of " + verdict->estimator, verdict->advice);
-    }
-  }
+  for (const VerdictGroup& group : group_verdicts(all)) advice += advice_line(group);
   std::string notes;
   for (const std::string& note : notes_on(options)) notes += note + "\n";
   return table.text_within(max_width, {"top at the peak", "setup", "estimate", "GB/s"}) +

@@ -53,9 +53,10 @@ TEST(Reports, ACaseThatWasNotMeasuredIsSkippedWithItsReasonInEveryForm) {
   EXPECT_EQ(headline(sample.run, verdicts), line);
   const std::string table = console_table(sample.run, verdicts);
   EXPECT_THAT(table, HasSubstr("–  skipped (unsupported)\n"));
-  EXPECT_THAT(
-      table,
-      HasSubstr("\nop/a/dry/n:1: outcome: unsupported: no cuFFT here (as the suite expects)\n\n" + line));
+  EXPECT_THAT(table, HasSubstr("\noperation/variant, 2 cases, first: op/a/dry/n:1: outcome: unsupported: no "
+                               "cuFFT here (as the suite "
+                               "expects)\n\n" +
+                               line));
   const std::string xml = junit(sample.run, verdicts);
   EXPECT_THAT(xml, HasSubstr("<skipped message=\"unsupported: no cuFFT here (as the suite expects)\" />"));
   EXPECT_THAT(xml, HasSubstr("tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"2\""));
@@ -145,6 +146,26 @@ TEST(Reports, WhatACaseThatWentWellHasToSayIsCountedAloudAndToldOnce) {
   EXPECT_THAT(table, Not(HasSubstr("op/a/opencl/n:30: outcome: ")));
   EXPECT_THAT(junit(sample.run, verdicts), Not(HasSubstr("<skipped")));
   EXPECT_THAT(markdown(sample.run, verdicts), HasSubstr("the program marks 'Call'"));
+}
+
+TEST(Reports, AdviceWithOneCauseIsOneLineWithTheWorstCase) {
+  SampleRun sample;
+  sample.add("op/a/opencl/n:20", 20, 2100, 20, 2048);
+  sample.add("op/a/opencl/n:30", 30, 4096, 30, 2048);
+  sample.add("op/b/opencl/n:20", 20, 2100, 20, 2048);
+  sample.run.context.planned.back().sweep_case.variant = "op/b";
+  const std::string table = console_table(sample.run, judge(sample.run, {}));
+  EXPECT_THAT(table, HasSubstr("\noperation/variant, 2 cases, worst: op/a/opencl/n:30: window_bytes of own: "
+                               "estimate too low: 2,048 bytes, but 4,096 are needed"));
+  EXPECT_THAT(table, HasSubstr("\nop/b/opencl/n:20: window_bytes of own: estimate too low"));
+  EXPECT_THAT(table, Not(HasSubstr("op/a/opencl/n:20: window_bytes")));
+}
+
+TEST(Reports, TheTableShowsHowManyAllocationsAreTheLargestPartOfThePeak) {
+  SampleRun sample;
+  sample.add("op/a/opencl/n:20", 20, 2048, 20, 2048).at_peak = {
+      {"input", "buffer", 900}, {"", "buffer", 600}, {"", "buffer", 548}};
+  EXPECT_THAT(console_table(sample.run, judge(sample.run, {})), HasSubstr("2 × buffer, largest 600 B"));
 }
 
 TEST(Reports, ConsoleTableShowsWhatIsKnownAndADashForWhatIsNot) {

@@ -141,6 +141,65 @@ TEST_F(AskedEstimators, KilledLoseNothing) {
   EXPECT_THAT(errors(), Each("none"));
 }
 
+// The fake worker's peaks are 1000 bytes a slice.
+TEST_F(AskedEstimators, ARunIsJudgedByAnotherEstimatorWithoutMeasuringAgain) {
+  suite({"ok", "ok", "ok"});
+  ASSERT_EQ(run().end.exit_code, 0);
+  const std::string before = read_text_file(run_file_);
+  const auto file = folder_.path() / "estimate";
+  std::ofstream(file) << "#!/bin/sh\n"
+                         "read line; n=${line##*\\\"slices\\\":}; n=${n%%,*}\n"
+                         "echo \"{\\\"slices\\\": $n, \\\"bytes\\\": ${n}000}\"\n";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  const std::string call = "command:" + file.string();
+  const auto asking = folder_.path() / "asking.toml";
+  std::ofstream(asking) << "[[estimator]]\nname = \"mine\"\ncall = \"" << call
+                        << "\"\nother_dimensions = [10, 20]\n[[sweep]]\nvariants = \"fake/case\"\n"
+                        << "backend = \"dry\"\n";
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--suite", asking.string(), "--worker", PEAKMARK_FAKE_WORKER});
+    return peakmark(words);
+  };
+  const Answer checked = with({"check", run_file_.string(), "--estimator", "mine"});
+  EXPECT_EQ(checked.end.exit_code, 0) << checked.output << checked.errors;
+  EXPECT_THAT(checked.errors, HasSubstr("asked mine about 3 recorded cases\n"));
+  EXPECT_THAT(checked.output, HasSubstr("3/3 1.000  pass"));
+
+  const std::vector<std::string> by_call{"check", run_file_.string(), "--estimator",
+                                         call,    "--worker",         PEAKMARK_FAKE_WORKER};
+  EXPECT_THAT(peakmark(by_call).errors, HasSubstr("has fewer than two integer axes"));
+  std::vector<std::string> with_dimensions = by_call;
+  with_dimensions.insert(with_dimensions.end(), {"--other-dimensions", "2*n,7"});
+  EXPECT_EQ(peakmark(with_dimensions).end.exit_code, 0);
+  with_dimensions.back() = "n";
+  EXPECT_THAT(peakmark(with_dimensions).errors, HasSubstr("--other-dimensions: 'n' is not two formulas"));
+
+  const Answer printed = with({"estimate", "--run", run_file_.string(), "--estimator", "mine"});
+  EXPECT_EQ(printed.end.exit_code, 0) << printed.errors;
+  EXPECT_THAT(printed.output, HasSubstr("mine       3000     3/3      3000            1.000\n"));
+  EXPECT_THAT(with({"estimate", "fake/case", "--run", run_file_.string(), "--json"}).output,
+              HasSubstr("\"estimator\": \"fake/case\""));
+
+  std::ofstream(file) << "#!/bin/sh\necho '{\"slices\": 9, \"bytes\": 1}'\n";
+  EXPECT_EQ(with({"check", run_file_.string(), "--estimator", "mine"}).end.exit_code, 1);
+  std::ofstream(file) << "#!/bin/sh\necho '{\"slices\": -1, \"bytes\": 1}'\n";
+  const Answer failed = with({"estimate", "--run", run_file_.string(), "--estimator", "mine"});
+  EXPECT_EQ(failed.end.exit_code, 2);
+  EXPECT_THAT(failed.output, HasSubstr("n:3: negative: slices is -1, for 3000 bytes of available memory"));
+  EXPECT_EQ(with({"check", run_file_.string(), "--estimator", "mine"}).end.exit_code, 1);
+  EXPECT_EQ(read_text_file(run_file_), before) << "the run file is a record";
+}
+
+TEST_F(AskedEstimators, ARecordedCaseHasItsAxesAndItsPeak) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"estimate"},
+        {"estimate", "a/b", "n=3", "--run", "run.json"},
+        {"estimate", "a/b", "--available", "1KiB", "--run", "run.json"},
+        {"check", "run.json", "--form", "module"}}) {
+    EXPECT_EQ(peakmark(words).end.exit_code, 2) << words.back();
+  }
+}
+
 TEST_F(AskedEstimators, KeepTheDeadline) {
   suite_with("exec tail -f /dev/null");
   const Answer answer = run({"--deadline", "4"});

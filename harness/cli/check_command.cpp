@@ -22,6 +22,7 @@
 #include "cli/options.hpp"
 #include "runfile/run_file.hpp"
 #include "supervise/progress.hpp"
+#include "supervise/recorded_estimates.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -34,6 +35,7 @@ struct CheckOptions {
   std::optional<std::filesystem::path> baseline;
   std::optional<std::filesystem::path> update_baseline;
   std::optional<Size> window_tolerance;
+  RecordedQuestion question;  ///< its estimator is empty: the recorded estimates are judged
   bool full_names = false;
   bool json = false;
 };
@@ -151,6 +153,10 @@ ExitCode check(const CheckOptions& options) {
       print_message(stderr, "warning: {}\n", warning);
       judged.run.context.warnings.push_back(warning);
     }
+    if (!options.question.estimator.empty()) {
+      print_message(stderr, "asked {} about {}\n", options.question.estimator,
+                    quantity(ask_about_run(judged.run, options.question), "recorded case"));
+    }
     judged.verdicts = judge(judged.run, judge_options);
     write_reports(options, i, judged, judge_options);
     code = worse(code, exit_code_of(judged.run, judged.verdicts));
@@ -182,6 +188,30 @@ void add_check_command(CLI::App& app, Result& result) {
   add_file_option(*command, "--update-baseline", options->update_baseline,
                   "Write the bytes of each case to this file, to be committed");
   add_allow_growth_option(*command, options->judge.allowed_growth)->needs(baseline);
+  CLI::Option* const estimator =
+      command
+          ->add_option("--estimator", options->question.estimator,
+                       "Judge this estimator instead of the recorded answers, without measuring again: "
+                       "python:package.module:function, command:PROGRAM, or a name in --suite")
+          ->type_name("CALL");
+  command->add_option("--form", options->question.call.form, "Call it in this form")
+      ->type_name("{documented,direct,module,iterative}")
+      ->capture_default_str()
+      ->needs(estimator);
+  add_dimensions_option(*command, options->question.call)->needs(estimator);
+  command->add_option("--suite", options->question.suites, "Use the programs and estimators of these suites")
+      ->type_name(value_name::kSuite)
+      ->needs(estimator);
+  command
+      ->add_option("--worker", options->question.worker,
+                   "Use the variants of this worker. Default: the suite's worker, or peakmark-bench")
+      ->type_name(value_name::kProgram)
+      ->needs(estimator);
+  command
+      ->add_option("--python", options->question.call.python,
+                   "Ask it in this Python environment, as a suite names it")
+      ->type_name("NAME")
+      ->needs(estimator);
   command->add_flag("--full-names", options->full_names,
                     "Print axes with default values too, in the table and in markdown");
   command->add_flag("--json", options->json, "Print the verdicts as JSON");

@@ -178,8 +178,8 @@ void add_compare_command(CLI::App& app, Result& result) {
       ->required();
   command
       ->add_option("--variants", options->variants,
-                   "Compare the old and the new variant of a run of `run --rounds 15 --variants`. A unique "
-                   "part of the name is enough")
+                   "Compare the old and the new variant of a run of `run --rounds 15 --variants`. The part "
+                   "after `/` or `.` is enough if no other variant ends with it")
       ->type_name(value_name::kVariant)
       ->expected(2);
   command->add_flag("--force", options->force,

@@ -225,7 +225,7 @@ TEST_F(CompareCommand, ASlowerBuildIsFoundAndItsRunsAreKept) {
   const Answer answer = compare_builds("base", "new");
   EXPECT_EQ(answer.end.exit_code, 1) << answer.errors;
   EXPECT_THAT(answer.output, StartsWith("6 of 6 cases regressed"));
-  EXPECT_THAT(answer.errors, AllOf(HasSubstr("first look: 6 of 6 cases are measured again"),
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("screening pass: 6 of 6 cases are measured again"),
                                    HasSubstr("round 18 of 18: 6 cases of the base, 6 of the new")));
   const auto base = (folder_.path() / "two.base.json").string();
   const auto next = (folder_.path() / "two.new.json").string();
@@ -292,7 +292,7 @@ TEST_F(CompareCommand, ARunThatWasKilledBetweenItsLooksGoesOn) {
 
   const Answer answer = run_rounds({"--resume"});
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
-  EXPECT_THAT(answer.errors, AllOf(HasSubstr("first look: 6 of 6 cases are measured again"),
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("screening pass: 6 of 6 cases are measured again"),
                                    HasSubstr("round 10 of 18"), Not(HasSubstr("round 9 of 9"))));
   const peakmark::Run resumed = read_run(run_file_);
   EXPECT_TRUE(resumed.context.complete);
@@ -311,7 +311,7 @@ TEST_F(CompareCommand, AnotherBuildMustBeThere) {
   ASSERT_EQ(compare_builds("base", "new").end.exit_code, 0);
   const Answer answer = compare_builds("nowhere", "new");
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("no worker found"));
+  EXPECT_THAT(answer.errors, HasSubstr("nowhere: no such file or folder"));
   for (const char* const file : {"two.base.json", "two.new.json"}) {
     const std::string path = folder_.path() / file;
     EXPECT_FALSE(std::filesystem::exists(path)) << "an earlier run is not the result of one that fails";

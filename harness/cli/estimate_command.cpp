@@ -8,6 +8,7 @@
 
 #include "base/size.hpp"
 #include "base/text.hpp"
+#include "base/text_table.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
@@ -16,6 +17,7 @@
 #include "subprocess/signals.hpp"
 #include "supervise/estimate_question.hpp"
 #include "supervise/external_estimates.hpp"
+#include "supervise/recorded_estimates.hpp"
 #include "supervise/run_workers.hpp"
 #include "supervise/worker_program.hpp"
 #include "sweep/nearest_word.hpp"
@@ -46,6 +48,7 @@ struct EstimateOptions {
   std::optional<Size> available;
   std::optional<std::string> estimator;
   std::optional<std::string> worker;
+  std::optional<std::filesystem::path> run;
   bool json = false;
 };
 
@@ -69,7 +72,7 @@ std::string reply_text(const std::string& title, const std::string& slices, cons
   if (!reply.padding.empty())
     text += fmt::format("  slices before and after: {}\n", fmt::join(reply.padding, ", "));
   if (reply.terms.empty()) return text;
-  text += "  terms, bytes a slice and once:\n";
+  text += "  terms (bytes per slice, fixed bytes):\n";
   std::size_t width = 0;
   for (const EstimateTerm& term : reply.terms) width = std::max(width, term.name.size());
   for (const EstimateTerm& term : reply.terms) {
@@ -85,15 +88,6 @@ void print_reply(const EstimateOptions& options, const std::string& title, const
   print_text(options.json ? estimate_json(title, parameters, options.available, reply)
                           : reply_text(title, slices, reply));
 }
-
-/// Ends all processes that an estimator has started, even in other sessions, with this object.
-class OrphanGuard {
- public:
-  OrphanGuard() { adopt_orphans(); }
-  OrphanGuard(const OrphanGuard&) = delete;
-  OrphanGuard& operator=(const OrphanGuard&) = delete;
-  ~OrphanGuard() { end_orphans(); }
-};
 
 /// Returns how many slices fit into `available` and their bytes; without `available`, the bytes of the
 /// question.
@@ -155,7 +149,66 @@ void estimate_by_call(const EstimateOptions& options) {
               ask_for_reply(estimator, question, options.available, arguments));
 }
 
+std::string ratio_text(const Observation& observation) {
+  const std::optional<Size> bytes = observation.estimate->bytes_estimated;
+  if (!bytes || *bytes <= 0) return "–";
+  return fmt::format("{:.3f}",
+                     static_cast<double>(*observation.requested_peak_bytes) / static_cast<double>(*bytes));
+}
+
+/// Returns a row for each case that was asked about, and the errors of estimators below the table.
+std::string recorded_table(const std::vector<const Observation*>& asked) {
+  using enum TextTable::Align;
+  TextTable table({{"case"},
+                   {"estimator"},
+                   {"peak", right},
+                   {"slices", right},
+                   {"estimate", right},
+                   {"peak / estimate", right}});
+  std::string errors;
+  for (const Observation* const one : asked) {
+    const std::string peak = std::to_string(*one->requested_peak_bytes);
+    if (!one->estimate) {
+      table.add({one->case_name, "none", peak, "–", "–", "–"});
+      continue;
+    }
+    const EstimateObservation& estimate = *one->estimate;
+    const std::string slices =
+        estimate.slices_estimated ? std::to_string(*estimate.slices_estimated) : std::string("–");
+    table.add({one->case_name, estimate.estimator, peak, fmt::format("{}/{}", slices, estimate.slices_used),
+               estimate.bytes_estimated ? std::to_string(*estimate.bytes_estimated) : "–", ratio_text(*one)});
+    if (estimate.error) errors += fmt::format("{}: {}\n", one->case_name, *estimate.error);
+  }
+  return table.text() + (errors.empty() ? "" : "\n" + plain_text(errors));
+}
+
+/// `estimate --run RUN [VARIANT|CALL]`. Returns usage if an estimator does not answer.
+ExitCode estimate_recorded(const EstimateOptions& options) {
+  RecordedQuestion question{{}, options.call, options.suites, options.worker, {}};
+  if (is_estimator_call(options.variant)) {
+    question.estimator = options.variant;
+  } else {
+    question.variant = options.variant;
+    question.estimator = options.estimator.value_or("");
+  }
+  Run run = read_run(*options.run);
+  if (ask_about_run(run, question) == 0) {
+    throw UsageError(options.run->string() + ": no case was measured; there is no peak to ask about");
+  }
+  std::vector<const Observation*> asked;
+  for (const Observation& one : run.observations) {
+    const bool is_selected = question.variant.empty() || question.variant == one.variant;
+    if (is_selected && one.outcome == Outcome::ok && one.requested_peak_bytes) asked.push_back(&one);
+  }
+  print_text(options.json ? recorded_estimates_json(asked) : recorded_table(asked));
+  const bool has_error = std::ranges::any_of(
+      asked, [](const Observation* one) { return one->estimate && one->estimate->error; });
+  return has_error ? ExitCode::usage : ExitCode::clean;
+}
+
 void estimate(const EstimateOptions& options) {
+  if (options.variant.empty())
+    throw UsageError("nothing to ask: name a VARIANT, your estimator, or a run with --run");
   if (is_estimator_call(options.variant)) {
     estimate_by_call(options);
     return;
@@ -188,22 +241,28 @@ void estimate(const EstimateOptions& options) {
 
 }  // namespace
 
-void add_estimate_command(CLI::App& app, Result& /*result*/) {
+void add_estimate_command(CLI::App& app, Result& result) {
   const auto options = std::make_shared<EstimateOptions>();
   CLI::App* const command = app.add_subcommand("estimate", "Print what the estimator of a variant answers");
-  command
-      ->add_option("VARIANT", options->variant,
-                   "A variant such as padding/coords1d, or your estimator: python:package.module:function or "
-                   "command:PROGRAM")
-      ->required();
+  command->add_option(
+      "VARIANT", options->variant,
+      "A variant such as padding/coords1d, or your estimator: python:package.module:function or "
+      "command:PROGRAM. Optional with --run");
+  CLI::Option* const run =
+      command
+          ->add_option("--run", options->run,
+                       "Ask about the cases of this run file, with their recorded peaks as available memory")
+          ->type_name(value_name::kRun);
   command->add_option("--suite", options->suites, "Use the programs and estimators of these suites")
       ->type_name(value_name::kSuite);
-  command->add_option("KEY=VALUE", options->parameters,
-                      "Axes such as n=20; others have their default. For your estimator: its parameters, as "
-                      "JSON or text");
-  add_size_option(
+  // With --run, all this is recorded.
+  const auto is_recorded = [run](CLI::Option* option) { return option->excludes(run); };
+  is_recorded(command->add_option("KEY=VALUE", options->parameters,
+                                  "Axes such as n=20; others have their default. For your estimator: its "
+                                  "parameters, as JSON or text"));
+  is_recorded(add_size_option(
       *command, "--available", options->available,
-      "Print how many slices fit into this memory, such as 16GiB. Default: print the bytes needed");
+      "Print how many slices fit into this memory, such as 16GiB. Default: print the bytes needed"));
   command->add_option("--estimator", options->estimator, "Use another estimator of the variant")
       ->type_name("NAME");
   command
@@ -215,18 +274,21 @@ void add_estimate_command(CLI::App& app, Result& /*result*/) {
   of_yours(command->add_option("--form", options->call.form, "Call it in this form"))
       ->type_name("{documented,direct,module,iterative}")
       ->capture_default_str();
-  of_yours(command->add_option("--dimensions", options->dimensions,
-                               "The other two dimensions of the input, such as 2160,2560"))
+  is_recorded(of_yours(command->add_option("--dimensions", options->dimensions,
+                                           "The other two dimensions of the input, such as 2160,2560")))
       ->type_name("N,N")
       ->delimiter(',');
-  of_yours(command->add_option("--dtype", options->dtype, "The element type of the input, as numpy calls it"))
+  of_yours(add_dimensions_option(*command, options->call))->needs(run);
+  is_recorded(of_yours(command->add_option("--dtype", options->dtype,
+                                           "The element type of the input, as numpy calls it")))
       ->type_name("DTYPE")
       ->capture_default_str();
-  of_yours(command->add_option("--slice-dimension", options->slice_dimension,
-                               "The dimension of slices. 0: projections, 1: sinograms"))
+  is_recorded(of_yours(command->add_option("--slice-dimension", options->slice_dimension,
+                                           "The dimension of slices. 0: projections, 1: sinograms")))
       ->check(CLI::Range(0, 1))
       ->capture_default_str();
-  of_yours(command->add_option("--slices", options->slices, "Print the bytes that this many slices need"))
+  is_recorded(of_yours(command->add_option("--slices", options->slices,
+                                           "Print the bytes that this many slices need")))
       ->check(kCount);
   of_yours(command->add_option("--padding", options->call.padding,
                                "Call this function for the padding: module:function"))
@@ -243,7 +305,13 @@ void add_estimate_command(CLI::App& app, Result& /*result*/) {
       ->capture_default_str();
   set_help(*command,
            {.exit_codes = {{"0", "clean"}, {"2", "wrong usage, or an estimator that does not answer"}}});
-  command->callback([options] { estimate(*options); });
+  command->callback([options, &result] {
+    if (options->run) {
+      result.code = estimate_recorded(*options);
+    } else {
+      estimate(*options);
+    }
+  });
 }
 
 }  // namespace peakmark::cli

@@ -153,6 +153,22 @@ void add_workers_option(CLI::App& command, std::vector<std::string>& workers,
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+CLI::Option* add_dimensions_option(CLI::App& command, ExternalEstimator& estimator) {
+  return add_parsed_option(
+             command, "--other-dimensions",
+             [&estimator](const std::string& text) {
+               estimator.other_dimensions.clear();
+               std::istringstream formulas(text);
+               for (std::string formula; std::getline(formulas, formula, ',');)
+                 estimator.other_dimensions.emplace_back(formula);
+               if (estimator.other_dimensions.size() != 2)
+                 throw UsageError(fmt::format("'{}' is not two formulas of axes, such as ny,nx", text));
+             },
+             "Dimensions of the input besides the slices, as formulas of axes such as ny,nx. Default: the "
+             "first two integer axes that are not the slices")
+      ->type_name("FORMULA,FORMULA");
+}
+
 void add_history_option(CLI::App& command, std::string& history) {
   command
       .add_option("--history", history,

@@ -13,6 +13,7 @@
 #include "history/history.hpp"
 #include "supervise/run_selection.hpp"
 #include "supervise/sweep_run.hpp"
+#include "sweep/external_estimator.hpp"
 
 namespace peakmark::cli {
 
@@ -119,6 +120,9 @@ CLI::Option* add_require_option(CLI::App& command, SelectionOptions& selection);
 void add_shard_option(CLI::App& command, SelectionOptions& selection);
 /// Adds --worker for several programs, each with a label.
 void add_workers_option(CLI::App& command, std::vector<std::string>& workers, const std::string& description);
+
+/// Adds --other-dimensions, formulas of axes such as `nx,nx`, for commands that ask about recorded runs.
+CLI::Option* add_dimensions_option(CLI::App& command, ExternalEstimator& estimator);
 
 /// Adds --history, for commands that read or write a history.
 void add_history_option(CLI::App& command, std::string& history);

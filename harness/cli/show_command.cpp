@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -99,6 +100,25 @@ std::string time_line(const Observation& observation, const RunContext& context)
   return line + "\n";
 }
 
+/// Returns a row for each name and kind; count and largest allocation only if one has several.
+std::string peak_table(const std::vector<PeakGroup>& groups) {
+  using enum TextTable::Align;
+  if (groups.empty()) return "";
+  std::vector<Field<PeakGroup>> fields{
+      {{"  at the peak"},
+       [](const PeakGroup& one) { return "  " + (one.name.empty() ? "(unnamed)" : one.name); }},
+      {{"kind"}, [](const PeakGroup& one) { return one.kind; }},
+      {{"count", right}, [](const PeakGroup& one) { return std::to_string(one.count); }},
+      {{"largest", right}, [](const PeakGroup& one) { return format_size(one.largest_bytes); }},
+      {{"bytes", right}, [](const PeakGroup& one) { return std::to_string(one.bytes); }},
+      {{"", right}, [](const PeakGroup& one) { return format_size(one.bytes); }}};
+  const bool has_several = std::ranges::any_of(groups, [](const PeakGroup& one) { return one.count > 1; });
+  if (!has_several) fields.erase(fields.begin() + 2, fields.begin() + 4);
+  TextTable table(columns(fields));
+  for (const PeakGroup& one : groups) table.add(cells(fields, one));
+  return table.text();
+}
+
 /// Prints what was live at the peak of each case.
 void show_run(const std::filesystem::path& path, const ShowOptions& options) {
   if (options.json || options.events || options.trace || options.page || options.report.by_site) {
@@ -119,13 +139,7 @@ void show_run(const std::filesystem::path& path, const ShowOptions& options) {
                                                   : "  peak unknown");
     if (!observation.message.empty()) text += "  " + plain_text(observation.message) + "\n";
     text += time_line(observation, run.context);
-    TextTable table(
-        {{"  at the peak"}, {"kind"}, {"bytes", TextTable::Align::right}, {"", TextTable::Align::right}});
-    for (const PeakEntry& entry : observation.at_peak) {
-      table.add({"  " + (entry.name.empty() ? "(unnamed)" : entry.name), entry.kind,
-                 std::to_string(entry.bytes), format_size(entry.bytes)});
-    }
-    if (!observation.at_peak.empty()) text += table.text();
+    text += peak_table(group_peak(observation.at_peak));
     if (observation.leaked_bytes.value_or(0) != 0) {
       text += fmt::format("  never released: {}\n", format_size(*observation.leaked_bytes));
     }

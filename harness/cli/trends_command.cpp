@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -144,20 +145,30 @@ std::vector<trend::Acceptance> selected_acceptances(const std::vector<DeviceTren
 
 /// Returns what was typed, for messages.
 std::string selection_text(const AcceptOptions& options) {
-  std::string text = options.pattern.empty() ? "every case" : options.pattern;
-  if (options.metric) text += ", " + *options.metric;
-  if (options.commit) text += ", commit " + *options.commit;
-  return text;
+  std::vector<std::string> parts;
+  if (!options.pattern.empty()) parts.push_back(options.pattern);
+  if (options.metric) parts.push_back(*options.metric);
+  if (options.commit) parts.push_back("commit " + *options.commit);
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 void list_acceptances(History& history) {
   TextTable table({{"when"}, {"who"}, {"case"}, {"metric"}, {"from run"}, {"reason"}});
   const std::vector<trend::Acceptance> all = history.acceptances();
-  for (const trend::Acceptance& one : all) {
-    table.add({one.when.substr(0, 10), plain_text(one.who), plain_text(one.case_name),
-               one.metric.empty() ? "all" : one.metric, plain_text(one.from_run), plain_text(one.reason)});
+  for (const trend::AcceptedFinding& finding : trend::group_acceptances(all)) {
+    const trend::Acceptance& one = *finding.acceptances.front();
+    const std::string metrics = trend::metrics_text(finding);
+    table.add({one.when.substr(0, 10), plain_text(one.who), plain_text(trend::cases_text(finding)),
+               metrics.empty() ? "all" : metrics, plain_text(one.from_run), plain_text(one.reason)});
   }
   print_text(all.empty() ? "no accepted changes\n" : table.text());
+}
+
+/// Prints a line for each finding.
+void print_findings(const char* what, const std::vector<trend::Acceptance>& acceptances) {
+  for (const trend::AcceptedFinding& finding : trend::group_acceptances(acceptances)) {
+    print_message(stderr, "{}: {}\n", what, plain_text(trend::to_text(finding)));
+  }
 }
 
 void undo(History& history, const AcceptOptions& options) {
@@ -173,14 +184,11 @@ void undo(History& history, const AcceptOptions& options) {
     undone.push_back(one);
   }
   if (undone.empty()) {
-    throw UsageError(fmt::format("{}: no accepted change; list them with `peakmark trends accept --list`",
+    throw UsageError(fmt::format("no accepted change: {}. `peakmark trends accept --list` lists them",
                                  selection_text(options)));
   }
   history.remove_acceptances(undone);
-  for (const trend::Acceptance& one : undone) {
-    print_message(stderr, "no longer accepted: {} {} from {} on\n", one.case_name,
-                  one.metric.empty() ? "(every metric)" : one.metric, one.from_run);
-  }
+  print_findings("no longer accepted", undone);
 }
 
 void check_usage(const AcceptOptions& options) {
@@ -219,9 +227,8 @@ void accept(const AcceptOptions& options) {
     acceptances = selected_acceptances(find(*history, devices), options);
     if (acceptances.empty()) {
       throw UsageError(
-          fmt::format("{}: no open change; list open changes with `peakmark trends`, or accept the level of "
-                      "a case from a "
-                      "run on with --from RUN",
+          fmt::format("no open change: {}. `peakmark trends` lists the open ones; --from RUN accepts the "
+                      "level of one CASE without a change",
                       selection_text(options)));
     }
   }
@@ -231,11 +238,7 @@ void accept(const AcceptOptions& options) {
     acceptance.reason = options.reason;
   }
   history->add_acceptances(acceptances);
-  for (const trend::Acceptance& acceptance : acceptances) {
-    print_message(stderr, "accepted: {} {} from {} on{}\n", acceptance.case_name,
-                  acceptance.metric.empty() ? "(every metric)" : acceptance.metric, acceptance.from_run,
-                  acceptance.who.empty() ? "" : ", by " + acceptance.who);
-  }
+  print_findings("accepted", acceptances);
 }
 
 void add_accept_command(CLI::App& trends) {

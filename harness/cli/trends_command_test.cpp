@@ -55,7 +55,7 @@ TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {
   EXPECT_EQ(json.at("exit_code"), 1);
   EXPECT_EQ(json.at("changes").at(0).at("case"), kGrown);
   EXPECT_EQ(json.at("changes").at(0).at("run"), "night-03");
-  EXPECT_THAT(read_text_file(markdown), StartsWith("## 1 case needs a look"));
+  EXPECT_THAT(read_text_file(markdown), StartsWith("## 1 case needs attention"));
   add_run(4, 256);
   EXPECT_EQ(trends().end.exit_code, 1) << "until somebody has looked";
 
@@ -80,7 +80,7 @@ TEST_F(TrendsCommand, CountsCasesAsCheckDoes) {
   EXPECT_EQ(found.at("tally"), checked.at("headline"));
   EXPECT_EQ(found.at("need_a_look"), 1);
   EXPECT_THAT(trends().output,
-              StartsWith("1 case needs a look; " + checked.at("headline").get<std::string>()));
+              StartsWith("1 case needs attention; " + checked.at("headline").get<std::string>()));
 }
 
 TEST_F(TrendsCommand, WithoutAHistoryItSaysWhatToDo) {
@@ -226,16 +226,19 @@ TEST_F(TrendsAccept, TakesAPatternACommitOrAllOfAFinding) {
     all.insert(all.end(), {"--reason", "a cache", "--who", "ada"});
     const Answer answer = accept(all);
     EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+    constexpr const char* kFinding =
+        "accepted: fake/case, 2 cases, requested_peak_bytes, from run run-3 on, by ada: a cache\n";
+    EXPECT_EQ(answer.errors, kFinding);
     const Answer printed = trends();
     EXPECT_EQ(printed.end.exit_code, 0) << words[0];
-    EXPECT_THAT(printed.output,
-                HasSubstr("accepted: fake/case, 2 cases, requested_peak_bytes, from run run-3 on, by ada: "
-                          "a cache\n"));
-    EXPECT_EQ(accept({"--undo", "fake/*"}).end.exit_code, 0);
+    EXPECT_THAT(printed.output, HasSubstr(kFinding));
+    EXPECT_THAT(accepted(), HasSubstr("  fake/case, 2 cases  requested_peak_bytes  run-3"));
+    EXPECT_EQ(accept({"--undo", "fake/*"}).errors, std::string("no longer ") + kFinding);
     EXPECT_EQ(trends().end.exit_code, 1) << "open again";
   }
   EXPECT_THAT(accept({"fake/case/dry/n:none*", "--reason", "x"}).errors, HasSubstr("no open change"));
-  EXPECT_THAT(accept({"--commit", "c0ffee", "--reason", "x"}).errors, HasSubstr("no open change"));
+  EXPECT_THAT(accept({"--commit", "c0ffee", "--reason", "x"}).errors,
+              HasSubstr("no open change: commit c0ffee. `peakmark trends` lists the open ones; "));
 }
 
 TEST_F(TrendsAccept, ListsAndUndoes) {

@@ -52,6 +52,19 @@ TEST(ComparisonMarkdown, HasTheVerdictFirstAndNothingThatBreaksATable) {
               StartsWith("**No action needed.** "));
 }
 
+TEST(ComparisonTable, AdviceOnTimesIsPrintedOnceBelowTheTable) {
+  MeasuredRun base;
+  MeasuredRun next;
+  for (Size n = 1; n <= 3; ++n) {
+    time(base.add("pad/old", n), 1e6);
+    time(next.add("pad/old", n), 2e6);
+  }
+  const std::string text = comparison_table(compare_runs(base.get(), next.get(), false));
+  const std::string advice = "  3 cases: time: measure both sides interleaved: ";
+  EXPECT_THAT(text, AllOf(HasSubstr("\nsuspicious\n"), HasSubstr(advice)));
+  EXPECT_EQ(text.find("interleaved: `"), text.rfind("interleaved: `"));
+}
+
 TEST(ComparisonMarkdown, StaysSmall) {
   MeasuredRun base;
   MeasuredRun next;

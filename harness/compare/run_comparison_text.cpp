@@ -158,13 +158,18 @@ std::vector<std::string> find_remarks(const CaseComparison& one) {
         plain_text(fmt::format("outcome: {} on both sides{}", to_string(one.new_outcome), message)));
   }
   for (const BytesComparison& bytes : one.bytes) add_bytes_remarks(bytes, remarks);
-  if (one.time && !one.time->advice.empty()) remarks.push_back("time: " + one.time->advice);
   return remarks;
+}
+
+std::string time_remark(const CaseComparison& one) {
+  return one.time && !one.time->advice.empty() ? "time: " + one.time->advice : std::string();
 }
 
 std::string remarks_cell(const CaseComparison& one) {
   std::string text;
-  for (const std::string& remark : find_remarks(one)) {
+  std::vector<std::string> remarks = find_remarks(one);
+  if (std::string remark = time_remark(one); !remark.empty()) remarks.push_back(std::move(remark));
+  for (const std::string& remark : remarks) {
     text += (text.empty() ? "" : "<br>") + markdown_cell(remark.substr(remark.find_first_not_of(' ')));
   }
   return text;
@@ -199,22 +204,19 @@ std::string side_line(const char* side, const ComparedSide& one) {
   return plain_text(text + fmt::format("  {}  {}", one.date, one.device)) + "\n";
 }
 
-/// Returns the remarks on a group's cases. Undecided cases share theirs: each advice is printed once, with
-/// the number of its cases.
-std::string remarks_text(ComparisonStatus status, const std::vector<const CaseComparison*>& cases) {
+/// Returns the remarks on a group's cases: those on outcomes and bytes by case, then each advice on times
+/// once, with the number of its cases.
+std::string remarks_text(const std::vector<const CaseComparison*>& cases) {
   std::string text;
-  if (status == ComparisonStatus::undecided) {
-    std::map<std::string, std::size_t> advice;
-    for (const CaseComparison* one : cases) ++advice[one->time->advice];
-    for (const auto& [what, count] : advice) text += fmt::format("  {}: {}\n", quantity(count, "case"), what);
-    return text;
-  }
-  for (std::size_t i = 0; i < std::min(kMaxShown, cases.size()); ++i) {
+  std::map<std::string, std::size_t> advice;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (const std::string remark = time_remark(*cases[i]); !remark.empty()) ++advice[remark];
     const std::vector<std::string> remarks = find_remarks(*cases[i]);
-    if (remarks.empty()) continue;
+    if (i >= kMaxShown || remarks.empty()) continue;
     text += "  " + plain_text(cases[i]->name) + "\n";
     for (const std::string& remark : remarks) text += "    " + remark + "\n";
   }
+  for (const auto& [what, count] : advice) text += fmt::format("  {}: {}\n", quantity(count, "case"), what);
   return text;
 }
 
@@ -270,7 +272,7 @@ std::string comparison_table(const RunComparison& comparison) {
   for (const auto& [status, cases] : group_cases(comparison)) {
     const auto add = [&](TextTable& table, const CaseComparison* one) { table.add(cells(fields, *one)); };
     text += fmt::format("\n{}\n", group_title(status)) +
-            first_rows(TextTable(columns(fields)), kMaxShown, cases, add) + remarks_text(status, cases);
+            first_rows(TextTable(columns(fields)), kMaxShown, cases, add) + remarks_text(cases);
   }
   return text + names_text("in the base", comparison.only_base) +
          names_text("in the new", comparison.only_new);

@@ -46,12 +46,10 @@ Evidence evidence(Stage stage) {
 
 std::string more_rounds(const TimeChange& change) {
   const auto blocks = blocks_to_decide(change);
-  if (!blocks) return "noise is larger than the change: no number of rounds would decide";
-  if (*blocks > static_cast<std::size_t>(kMaxRounds)) {
+  if (!blocks || *blocks > static_cast<std::size_t>(kMaxRounds)) {
     return fmt::format(
-        "noise too large: {} rounds would be needed, {} are the maximum; reduce the load of the "
-        "machine (peakmark doctor)",
-        *blocks, kMaxRounds);
+        "too noisy for {} rounds, the maximum, to decide; reduce the load of the machine (peakmark doctor)",
+        kMaxRounds);
   }
   return fmt::format("too few rounds: --rounds {} would decide at this level of noise", *blocks);
 }

@@ -146,8 +146,9 @@ class Diagnosis {
   void check_cpu() {
     if (devices_.empty()) return;
     if (any([](const DeviceInfo& device) { return device.is_cpu; })) {
-      add("cpu-device", Effect::timing, "CPU device: times are those of the CPU, and noisy",
-          "nothing for bytes, which are exact; use a GPU for times");
+      add("cpu-device", Effect::timing,
+          "CPU device: bytes are as on a GPU, but times are those of the CPU, and noisy",
+          "use a GPU for times");
     }
     if (facts_.governor && *facts_.governor != "performance") {
       add("cpu-governor", Effect::timing,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -132,6 +133,27 @@ std::string kernel_time_warning(const Run& run) {
       "{}: kernel records and device events differ by more than 5 %, so these times are not "
       "reliable (records over events):{}",
       quantity(apart, "case"), names);
+}
+
+std::vector<PeakGroup> group_peak(const std::vector<PeakEntry>& entries) {
+  std::vector<PeakGroup> groups;
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> places;
+  for (const PeakEntry& entry : entries) {
+    const auto [place, is_new] = places.try_emplace({entry.name, entry.kind}, groups.size());
+    if (is_new) groups.push_back({entry.name, entry.kind});
+    PeakGroup& group = groups[place->second];
+    ++group.count;
+    group.bytes = checked_add(group.bytes, entry.bytes);
+    group.largest_bytes = std::max(group.largest_bytes, entry.bytes);
+  }
+  std::ranges::stable_sort(groups, std::ranges::greater(), &PeakGroup::bytes);
+  return groups;
+}
+
+std::string to_text(const PeakGroup& group) {
+  const std::string& name = group.name.empty() ? group.kind : group.name;
+  if (group.count == 1) return fmt::format("{} {}", name, format_size(group.bytes));
+  return fmt::format("{} × {}, largest {}", group.count, name, format_size(group.largest_bytes));
 }
 
 }  // namespace peakmark

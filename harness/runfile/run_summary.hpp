@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/error.hpp"
 #include "runfile/run_file.hpp"
@@ -23,6 +24,19 @@ CaseEnd end_of(const PlannedCase& planned, const Observation& observation);
 
 /// `ok`, `as expected (crashed)`, `skipped (unsupported)`, `timeout`.
 std::string text_of(CaseEnd end, Outcome outcome);
+
+/// Allocations of one name and kind that are live at the peak.
+struct PeakGroup {
+  std::string name;  ///< may be empty
+  std::string kind;
+  std::size_t count = 0;
+  Size largest_bytes = 0;
+  Size bytes = 0;  ///< of all
+};
+/// Groups what is live at a peak, the most bytes first.
+std::vector<PeakGroup> group_peak(const std::vector<PeakEntry>& entries);
+/// Returns `radios 154 KiB`; of several allocations `11 × buffer, largest 96 MiB`.
+std::string to_text(const PeakGroup& group);
 
 /// Returns outcome and reason: `unsupported: no f64 here`.
 std::string reason_of(const Observation& observation);

@@ -70,6 +70,20 @@ Observation timed(double event_ns, std::vector<KernelTime> records) {
   return observation;
 }
 
+TEST(PeakGroup, HasTheNumberAndTheLargestOfItsAllocations) {
+  EXPECT_TRUE(group_peak({}).empty());
+  const std::vector<PeakGroup> groups = group_peak({{"", "buffer", 1024},
+                                                    {"plan", "buffer", 3000},
+                                                    {"", "image", 10},
+                                                    {"", "buffer", 2048},
+                                                    {"", "buffer", 5}});
+  ASSERT_EQ(groups.size(), 3U);
+  EXPECT_EQ(groups[0].bytes, 3077);
+  EXPECT_EQ(to_text(groups[0]), "3 × buffer, largest 2 KiB");
+  EXPECT_EQ(to_text(groups[1]), "plan 2.93 KiB");
+  EXPECT_EQ(to_text(groups[2]), "image 10 B");
+}
+
 TEST(KernelTime, OneLaunchIsCompared) {
   EXPECT_EQ(records_over_events(timed(1e6, {{"pad", 1, 980'000}})), 0.98);
   EXPECT_EQ(records_over_events(timed(1e6, {{"[memcpy device to device]", 1, 1'300'000}})), 1.3);

@@ -25,7 +25,8 @@ std::string line_of(const std::vector<std::string>& command) {
 }
 
 std::string both(Size bytes) {
-  return fmt::format("{} ({} B)", format_size(bytes), bytes);
+  const std::string text = format_size(bytes);
+  return text.ends_with(" B") && !text.ends_with("iB") ? text : fmt::format("{} ({} B)", text, bytes);
 }
 
 std::string groups_text(const std::vector<Allocation>& allocations) {
@@ -62,12 +63,17 @@ std::string process_groups_text(const std::vector<ProcessGroup>& groups) {
 }
 
 std::string sites_text(const std::vector<Site>& sites) {
-  const TextTable columns({{"  site"}, {"count", Align::right}, {"bytes", Align::right}, {"", Align::right}});
+  const TextTable columns({{"  site"},
+                           {"count", Align::right},
+                           {"largest", Align::right},
+                           {"bytes", Align::right},
+                           {"", Align::right}});
   return first_rows(columns, kMaxRows, sites, [](TextTable& table, const Site& one) {
     const std::string first = one.frames.empty() ? "(no stack recorded)" : one.frames.front();
-    table.add({"  " + first, std::to_string(one.count), std::to_string(one.bytes), format_size(one.bytes)});
+    table.add({"  " + first, std::to_string(one.count), format_size(one.largest_bytes),
+               std::to_string(one.bytes), format_size(one.bytes)});
     for (std::size_t frame = 1; frame < one.frames.size(); ++frame) {
-      table.add({"    " + one.frames[frame], "", "", ""});
+      table.add({"    " + one.frames[frame], "", "", "", ""});
     }
   });
 }
@@ -97,9 +103,11 @@ std::string refused_text(const std::vector<RefusedAllocation>& refused) {
                     });
 }
 
-/// The largest peak first; equals in the order in which they first appear.
+/// The largest peak first; equals in the order in which they first appear. What was outside of phases, to
+/// which what lives on counts, is last.
 std::string phases_text(std::vector<PhaseGroup> phases) {
-  std::ranges::stable_sort(phases, std::ranges::greater(), &PhaseGroup::peak_bytes);
+  std::ranges::stable_sort(
+      phases, {}, [](const PhaseGroup& phase) { return std::pair(phase.name.empty(), -phase.peak_bytes); });
   TextTable table({{"  phase"},
                    {"times", Align::right},
                    {"peak", Align::right},

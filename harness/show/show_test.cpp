@@ -47,6 +47,25 @@ TEST(Show, TableNamesPeakContentsLeaksAndPhases) {
   EXPECT_THAT(table, HasSubstr("1 failed"));
 }
 
+// What lives on counts to what is outside of phases, so its peak is often the highest.
+TEST(Show, PhasesAreInOrderOfTheirPeaksAndTheTimeOutsideThemIsLast) {
+  Process process(100);
+  process.say(EventType::phase, 1000, 0, "small")
+      .allocate(2000, 16, 10)
+      .release(2500, 16)
+      .say(EventType::phase, 3000, 0, "large")
+      .allocate(4000, 32, 900)
+      .say(EventType::phase, 5000, 0, "")
+      .allocate(6000, 48, 500)
+      .release(7000, 32)
+      .release(8000, 48);
+  const std::string table = profile_table({{process.process()}});
+  const std::string phases = table.substr(table.find("\nphases\n"));
+  EXPECT_LT(phases.find("large"), phases.find("small"));
+  EXPECT_LT(phases.find("small"), phases.find("(no phase)"));
+  EXPECT_THAT(table, HasSubstr("\nlive at the end 0 B\n"));
+}
+
 TEST(Show, JsonHasTheDocumentedKeys) {
   const auto json = nlohmann::json::parse(profile_json(example()));
   EXPECT_EQ(json.at("program"), (nlohmann::json{"program", "--flag"}));

@@ -65,7 +65,7 @@ def browser(tmp_path_factory):
 @pytest.fixture(params=["light", "dark"])
 def page(browser, profile_page, request):
     """In both themes: the keys and the figures must not depend on it."""
-    browser.look(1200, 900, dark=request.param == "dark")
+    browser.set_view(1200, 900, dark=request.param == "dark")
     browser.errors.clear()
     browser.open(profile_page)
     browser.wait_for("document.querySelectorAll('figure svg path').length >= 4")
@@ -104,6 +104,26 @@ def test_the_figures_are_what_the_program_allocated(page):
     assert page.evaluate("document.querySelectorAll('main b').length") == 0
     rows = page.evaluate("[...document.querySelectorAll('[aria-label=\"Live at the peak\"] tbody tr')].map((one) => one.cells[0].textContent)")
     assert rows == ["work", "<b>late</b>", "data"]
+
+
+def test_tables_are_sorted_by_their_columns(page):
+    table = "document.querySelector('[aria-label=\"Live at the peak\"]')"
+
+    def click(column):
+        return page.evaluate(f"(() => {{ const header = {table}.querySelectorAll('th')[{column}]; header.querySelector('button').click();"
+                             f" return [header.getAttribute('aria-sort'), [...{table}.querySelectorAll('tbody tr')].map((row) => row.cells[0].textContent)]; }})()")
+
+    assert click(0) == ["ascending", ["<b>late</b>", "data", "work"]]
+    assert click(1) == ["descending", ["work", "<b>late</b>", "data"]], "4, 2 and 1 MiB, not by their text"
+    assert click(1) == ["ascending", ["data", "<b>late</b>", "work"]]
+    assert click(1) == [None, ["work", "<b>late</b>", "data"]]
+    assert page.evaluate(f"{table}.querySelectorAll('[aria-sort]').length") == 0
+
+
+def test_phases_are_in_order_of_their_peaks(page):
+    rows = page.evaluate("[...document.querySelectorAll('[aria-label=Phases] tbody tr')].map((row) => row.cells[0].textContent)")
+    assert rows == ["solve", "prepare", "(no phase)"]
+    assert page.evaluate("cutInMiddle('python reconstruct.py --slices 20', 15)") == "python …ices 20"
 
 
 def test_the_timeline_is_walked_by_keys(page):
@@ -192,7 +212,7 @@ def test_the_theme_is_that_of_the_system_and_texts_are_readable(page):
 
 @pytest.mark.parametrize("width", [390, 1200])
 def test_nothing_is_wider_than_the_window(page, width):
-    page.look(width, 844, dark=page.theme == "dark")
+    page.set_view(width, 844, dark=page.theme == "dark")
     page.wait_for(f"document.querySelector('figure svg').viewBox.baseVal.width <= {width}")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 

@@ -81,4 +81,13 @@ std::vector<pid_t> children_of(pid_t process);
 /// Calls `use` for each other process whose environment can be read: NAME=value, each ended by NUL.
 void for_each_environment(const std::function<void(pid_t process, const std::string& environment)>& use);
 
+/// Adopts the orphans of children and ends them with this object, even those in other sessions.
+class OrphanGuard {
+ public:
+  OrphanGuard() { adopt_orphans(); }
+  OrphanGuard(const OrphanGuard&) = delete;
+  OrphanGuard& operator=(const OrphanGuard&) = delete;
+  ~OrphanGuard() { end_orphans(); }
+};
+
 }  // namespace peakmark

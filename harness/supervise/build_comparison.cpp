@@ -59,7 +59,7 @@ class BuildComparison {
     const MachineFacts facts = gather_machine_facts();
     describe();
     select_cases(facts);
-    say_device(next_.selection.device, false);
+    say_device(next_.selection.device);
     if (prepare(facts)) return {ExitCode::clean, true};
     ComparedBuilds compared;
     measurement_.run(sides(), [&](Stop stop, std::chrono::seconds) { compared = conclude(stop); });

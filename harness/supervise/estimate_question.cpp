@@ -1,6 +1,7 @@
 #include "supervise/estimate_question.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/error.hpp"
 #include "runfile/json_fields.hpp"
@@ -102,18 +103,35 @@ std::string estimate_json(const std::string& variant, const std::string& paramet
   return json_fields::pretty(json, 1);
 }
 
-EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question,
-                            std::chrono::milliseconds limit) {
-  const std::string by_hand = "; by hand: echo '" + question + "' | " + worker.string() + " --estimate";
+std::vector<EstimateReply> ask_estimators(const std::filesystem::path& worker,
+                                          const std::vector<std::string>& questions,
+                                          std::chrono::milliseconds limit) {
+  if (questions.empty()) return {};
+  const std::string by_hand =
+      "; by hand: echo '" + questions.front() + "' | " + worker.string() + " --estimate";
+  WorkerCommand command{worker, {"--estimate"}, {}, ""};
+  for (const std::string& question : questions) command.input += question + "\n";
   Answer answer;
   try {
-    answer = ask({worker, {"--estimate"}, {}, question + "\n"}, limit);
+    answer = ask(command, limit);
   } catch (const NoAnswer& late) {
     throw ProtocolError(late.what() + by_hand);
   }
-  if (answer.end.exit_code == 0 && !answer.output.empty()) return parse_estimate_reply(answer.output);
+  std::vector<EstimateReply> replies;
+  if (answer.end.exit_code == 0) {
+    std::istringstream lines(answer.output);
+    for (std::string line; replies.size() < questions.size() && std::getline(lines, line);) {
+      replies.push_back(parse_estimate_reply(line));
+    }
+  }
+  if (replies.size() == questions.size()) return replies;
   throw ProtocolError(worker.string() + " --estimate gave no answer and ended with " + answer.how_it_ended() +
                       by_hand);
+}
+
+EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question,
+                            std::chrono::milliseconds limit) {
+  return ask_estimators(worker, {question}, limit).front();
 }
 
 }  // namespace peakmark

@@ -58,5 +58,9 @@ std::string estimate_json(const std::string& variant, const std::string& paramet
 /// Asks the worker. Throws ProtocolError, with how to ask by hand, if it does not answer within `limit`.
 EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question,
                             std::chrono::milliseconds limit = kAnswerLimit);
+/// Asks several questions of one worker process. Returns a reply for each.
+std::vector<EstimateReply> ask_estimators(const std::filesystem::path& worker,
+                                          const std::vector<std::string>& questions,
+                                          std::chrono::milliseconds limit = kAnswerLimit);
 
 }  // namespace peakmark

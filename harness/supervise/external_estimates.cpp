@@ -131,25 +131,6 @@ std::string answer_of(const WorkerCommand& command, double seconds, const AskLim
   }
 }
 
-EstimateObservation observe(const ExternalEstimator& estimator, const VariantDescription& variant,
-                            const Observation& observation, const AskLimits& limits) {
-  EstimateObservation observed;
-  observed.estimator = estimator.name;
-  observed.form = estimator.form;
-  try {
-    const EstimatorQuestion question = make_question(estimator, variant, observation.axes);
-    observed.slices_used = question.slices;
-    ExternalAnswer answer = ask_external(estimator, question, observation.requested_peak_bytes, "", limits);
-    observed.slices_estimated = answer.slices;
-    observed.bytes_estimated = answer.bytes;
-    observed.dtype = std::move(answer.dtype);
-    observed.error = std::move(answer.error);
-  } catch (const UsageError& error) {
-    observed.error = error.what();
-  }
-  return observed;
-}
-
 /// Enough for a traceback. The error of an estimator is in run files, tables and JUnit reports.
 constexpr std::size_t kMaxErrorBytes = 16'000;
 constexpr std::size_t kMaxQuotedBytes = 400;
@@ -269,6 +250,25 @@ ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQ
   }
 }
 
+EstimateObservation ask_about_case(const ExternalEstimator& estimator, const VariantDescription& variant,
+                                   const Observation& observation, const AskLimits& limits) {
+  EstimateObservation observed;
+  observed.estimator = estimator.name;
+  observed.form = estimator.form;
+  try {
+    const EstimatorQuestion question = make_question(estimator, variant, observation.axes);
+    observed.slices_used = question.slices;
+    ExternalAnswer answer = ask_external(estimator, question, observation.requested_peak_bytes, "", limits);
+    observed.slices_estimated = answer.slices;
+    observed.bytes_estimated = answer.bytes;
+    observed.dtype = std::move(answer.dtype);
+    observed.error = std::move(answer.error);
+  } catch (const UsageError& error) {
+    observed.error = error.what();
+  }
+  return observed;
+}
+
 void note_external_estimates(const PlannedCase& planned, const Vocabulary& vocabulary,
                              Observation& observation) {
   if (observation.outcome != Outcome::ok) return;
@@ -295,7 +295,7 @@ void ask_external_estimates(const Vocabulary& vocabulary, Observation& observati
   const auto ask = [&](EstimateObservation& estimate) {
     if (variant == nullptr || estimate.is_asked) return;
     if (const auto estimator = vocabulary.estimator(estimate.estimator, variant->name)) {
-      estimate = observe(*estimator, *variant, observation, limits);
+      estimate = ask_about_case(*estimator, *variant, observation, limits);
     }
   };
   if (observation.estimate) ask(*observation.estimate);

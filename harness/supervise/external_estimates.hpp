@@ -75,6 +75,10 @@ ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQ
                             std::optional<Size> available_bytes, const std::string& parameters = "",
                             const AskLimits& limits = {});
 
+/// Asks an estimator about a measured case, with its recorded peak as available memory.
+EstimateObservation ask_about_case(const ExternalEstimator& estimator, const VariantDescription& variant,
+                                   const Observation& observation, const AskLimits& limits);
+
 /// Adds the external estimators that must be asked about a measured case to its observation: the program's
 /// own and those that the suite names, each with `is_asked` false. Does nothing for a case that failed, which
 /// has no peak.

@@ -230,7 +230,7 @@ Stop Measurement::measure_rounds(const Sides& sides) {
   };
   if (!std::ranges::all_of(sides, is_chosen)) {
     const std::vector<std::vector<std::string>> names = choose_candidates(sides);
-    say(fmt::format("first look: {} of {} {} measured again", names.back().size(),
+    say(fmt::format("screening pass: {} of {} {} measured again", names.back().size(),
                     quantity(sides.back().journal.run().context.planned.size(), "case"),
                     names.back().size() == 1 ? "is" : "are"));
     for (std::size_t i = 0; i < sides.size(); ++i) {

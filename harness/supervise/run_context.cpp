@@ -111,12 +111,9 @@ std::string reference_warning(const ReferenceTimes& times) {
       *times.first_ns / 1e3, *times.last_ns / 1e3, change * 100);
 }
 
-void say_device(const DeviceInfo& device, bool memory_only) {
+void say_device(const DeviceInfo& device) {
   say(fmt::format("device: {} {}: {}{}", to_string(device.backend), device.index, device.name,
                   device.driver.empty() ? "" : fmt::format(" (driver {})", device.driver)));
-  if (device.is_cpu && device.backend != Backend::dry && !memory_only) {
-    say("  it is a CPU: bytes are as on a GPU, but times are not comparable with a GPU");
-  }
 }
 
 void say_checking(std::size_t cases) {

@@ -31,7 +31,7 @@ std::map<std::string, std::string> measurement_environment();
 std::string reference_warning(const ReferenceTimes& times);
 
 /// Reports the device that is measured on.
-void say_device(const DeviceInfo& device, bool memory_only);
+void say_device(const DeviceInfo& device);
 /// Reports that the worker checks the cases, where they are so many that this takes a while.
 void say_checking(std::size_t cases);
 

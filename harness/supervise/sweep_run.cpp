@@ -45,7 +45,7 @@ class SweepRun {
           say_checking(cases.size());
           workers.check(cases, interrupt);
         });
-    say_device(selection.device, options_.memory_only);
+    say_device(selection.device);
     RunContext context = make_run_context(selection, description, options_.memory_only, options_.host_name);
     std::vector<PlannedCase>().swap(selection.planned);  // the run's context has them from here on
     context.asked_cache = options_.cache;

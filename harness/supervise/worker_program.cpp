@@ -245,16 +245,19 @@ std::filesystem::path find_worker_of(const std::filesystem::path& other, const s
     places.insert(places.end(), {"bench/peakmark-bench", "bin/peakmark-bench", "peakmark-bench",
                                  "build/prefix/bin/peakmark-bench", "build/release/bench/peakmark-bench"});
   }
-  std::string looked;
   for (const std::filesystem::path& place : places) {
     const std::filesystem::path worker = other / place;
     if (std::filesystem::is_regular_file(worker, error)) return checked_worker(other, worker);
-    looked += (looked.empty() ? "" : ", ") + place.string();
   }
+  if (!std::filesystem::is_directory(other, error))
+    throw UsageError(fmt::format("--build {}: no such file or folder", other.string()));
+  const std::string where =
+      named.empty() ? "a checkout has peakmark-bench in build/prefix/bin, an install prefix in bin, a build "
+                      "folder in bench; build it there"
+                    : fmt::format("neither {} nor {} is in this folder; build it there", named.string(),
+                                  named.filename().string());
   throw UsageError(
-      fmt::format("--build {}: no worker found; give a checkout, a build tree, an install prefix "
-                  "or a worker itself (looked for {})",
-                  other.string(), looked));
+      fmt::format("--build {}: no worker found: {}, or name the worker itself", other.string(), where));
 }
 
 Description describe_worker(const fs::path& program, int interrupt, const std::vector<std::string>& arguments,

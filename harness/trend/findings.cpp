@@ -1,8 +1,13 @@
 #include "trend/findings.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -118,6 +123,29 @@ std::vector<AcceptedFinding> group_acceptances(const std::vector<Acceptance>& ac
   all.reserve(groups.size());
   for (auto& [key, group] : groups) all.push_back(std::move(group));
   return all;
+}
+
+std::string cases_text(const AcceptedFinding& finding) {
+  std::set<std::string_view> cases;
+  for (const Acceptance* const one : finding.acceptances) cases.insert(one->case_name);
+  if (cases.size() == 1) return finding.acceptances.front()->case_name;
+  return fmt::format("{}, {} cases", finding.variant, cases.size());
+}
+
+std::string metrics_text(const AcceptedFinding& finding) {
+  std::set<std::string_view> metrics;
+  for (const Acceptance* const one : finding.acceptances) {
+    if (!one->metric.empty()) metrics.insert(one->metric);
+  }
+  return fmt::format("{}", fmt::join(metrics, ", "));
+}
+
+std::string to_text(const AcceptedFinding& finding) {
+  const Acceptance& first = *finding.acceptances.front();
+  const std::string metrics = metrics_text(finding);
+  return fmt::format("{}{}{}, from run {} on{}{}", cases_text(finding), metrics.empty() ? "" : ", ", metrics,
+                     first.from_run, first.who.empty() ? "" : ", by " + first.who,
+                     first.reason.empty() ? "" : ": " + first.reason);
 }
 
 }  // namespace peakmark::trend

@@ -33,5 +33,11 @@ struct AcceptedFinding {
   std::vector<const Acceptance*> acceptances;
 };
 std::vector<AcceptedFinding> group_acceptances(const std::vector<Acceptance>& acceptances);
+/// Returns `padding/coords1d, 12 cases`, or the name of a single case.
+std::string cases_text(const AcceptedFinding& finding);
+/// Returns `gpu_time_ns, setup_bytes`; empty if every metric is accepted.
+std::string metrics_text(const AcceptedFinding& finding);
+/// Returns `padding/coords1d, 12 cases, gpu_time_ns, from run 1a2b on, by ada: a table saves time`.
+std::string to_text(const AcceptedFinding& finding);
 
 }  // namespace peakmark::trend

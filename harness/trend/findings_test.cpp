@@ -70,7 +70,7 @@ TEST(Findings, WhatIsNewOrAcceptedIsAFindingOfItsOwn) {
   changes[2].state = State::accepted;
   const std::vector<Finding> findings = findings_of(changes);
   ASSERT_THAT(findings, SizeIs(3));
-  EXPECT_EQ(findings[2].worst().case_name, "pad/a/dry/n:3") << "what needs a look comes first";
+  EXPECT_EQ(findings[2].worst().case_name, "pad/a/dry/n:3") << "what needs attention comes first";
   EXPECT_THAT(findings_of({}), IsEmpty());
 }
 

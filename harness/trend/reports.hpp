@@ -20,7 +20,7 @@ struct DeviceTrends {
 std::size_t count_cases_needing_action(const std::vector<DeviceTrends>& devices);
 /// Returns the number of cases by judgement, in the words of `check` (check/judged_case.hpp).
 std::string tally(const std::vector<DeviceTrends>& devices);
-/// Returns the first line of every report: `2 cases need a look`.
+/// Returns the first line of every report: `2 cases need attention`.
 std::string headline(const std::vector<DeviceTrends>& devices);
 
 /// Returns JSON (docs/formats.md, "Trends").

@@ -47,7 +47,7 @@ TEST_F(TrendReports, JsonIsAsTheFormatSays) {
   history_.acceptances = {{"other", "", "run9", "ada", "2026-02-09T00:00:00Z", "why not"}};
   const auto json = nlohmann::json::parse(trends_json(trends()));
   EXPECT_EQ(json.at("version"), 1);
-  EXPECT_EQ(json.at("headline"), "2 cases need a look");
+  EXPECT_EQ(json.at("headline"), "2 cases need attention");
   EXPECT_EQ(json.at("need_a_look"), 2);
   EXPECT_EQ(json.at("tally"), "2 cases: 0 pass, 1 skipped (1 vanished), 1 fail (1 regression)");
   EXPECT_EQ(json.at("cases").at(0), nlohmann::json({{"case", "a/b/cuda"},
@@ -90,14 +90,14 @@ TEST_F(TrendReports, TextSaysTheVerdictFirstAndWhy) {
   const std::string text = trends_table(trends());
   EXPECT_THAT(
       text,
-      StartsWith("2 cases need a look; 2 cases: 0 pass, 1 skipped (1 vanished), 1 fail (1 regression)\n"));
+      StartsWith("2 cases need attention; 2 cases: 0 pass, 1 skipped (1 vanished), 1 fail (1 regression)\n"));
   EXPECT_THAT(text, HasSubstr("+256 B"));
   EXPECT_THAT(text, HasSubstr("different driver; c1..c2"));
   EXPECT_THAT(text, HasSubstr("1 case vanished: a/gone (not planned, last measured 2026-02-01)"));
   EXPECT_THAT(text, HasSubstr(" runs needed before times are judged"));
   EXPECT_THAT(text, Not(HasSubstr("\xff")));
   const std::string markdown = trends_markdown(trends());
-  EXPECT_THAT(markdown, StartsWith("## 2 cases need a look\n\n2 cases: 0 pass, "));
+  EXPECT_THAT(markdown, StartsWith("## 2 cases need attention\n\n2 cases: 0 pass, "));
   EXPECT_THAT(markdown, HasSubstr("\\| one"));
 }
 
@@ -153,6 +153,14 @@ TEST_F(TrendReports, WhatIsNewIsApartFromWhatIsStillOpen) {
     EXPECT_THAT(text, HasSubstr("+1024 B to +3072 B"));
     EXPECT_THAT(text, Not(HasSubstr("a/old/cuda/n:1")));
   }
+}
+
+// The largest step in percent is the first case's, which is the smallest in bytes.
+TEST_F(TrendReports, StepsAreFromTheSmallestToTheLargest) {
+  history_.series = {{"a/b/cuda/n:1", "requested_peak_bytes", {1000, 1000, 2000}, {}},
+                     {"a/b/cuda/n:2", "requested_peak_bytes", {9000, 9000, 9500}, {}},
+                     {"a/b/cuda/n:3", "requested_peak_bytes", {90000, 90000, 93000}, {}}};
+  EXPECT_THAT(trends_table(trends()), HasSubstr("+500 B to +3000 B"));
 }
 
 TEST_F(TrendReports, MarkdownStaysBelowWhatASummaryMayHave) {

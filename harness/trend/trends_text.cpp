@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -107,10 +108,15 @@ std::string after_cell(const FindingRow& row) {
   return level_text(row.finding.worst(), row.finding.worst().after);
 }
 
-/// Returns the range of steps: `+256 B to +1024 B`.
+/// Returns the range of steps from the smallest to the largest: `+256 B to +1024 B`.
 std::string step_cell(const FindingRow& row) {
-  const std::string smallest = step_text(*row.finding.changes.back());
-  const std::string largest = step_text(row.finding.worst());
+  const auto size = [](const Change* change) {
+    return change->metric == metric::gpu_time_ns ? std::abs(change->relative().value_or(0))
+                                                 : std::abs(change->after - change->before);
+  };
+  const auto [least, most] = std::ranges::minmax(row.finding.changes, {}, size);
+  const std::string smallest = step_text(*least);
+  const std::string largest = step_text(*most);
   return smallest == largest ? largest : smallest + " to " + largest;
 }
 
@@ -212,22 +218,6 @@ void add_statuses(const DeviceTrends& device, std::vector<std::string>& lines) {
   add("case is as expected", "cases are as expected", {CaseState::as_expected});
 }
 
-/// Returns `accepted: padding/coords1d, 12 cases, gpu_time_ns, from run 1a2b on, by ada: a table saves time`.
-std::string accepted_text(const AcceptedFinding& finding) {
-  const Acceptance& first = *finding.acceptances.front();
-  std::set<std::string> cases;
-  std::set<std::string> metrics;
-  for (const Acceptance* const one : finding.acceptances) {
-    cases.insert(one->case_name);
-    if (!one->metric.empty()) metrics.insert(one->metric);
-  }
-  return plain_text(fmt::format(
-      "accepted: {}{}{}, from run {} on{}: {}",
-      cases.size() == 1 ? first.case_name : fmt::format("{}, {} cases", finding.variant, cases.size()),
-      metrics.empty() ? "" : ", ", fmt::join(metrics, ", "), first.from_run,
-      first.who.empty() ? "" : ", by " + first.who, first.reason));
-}
-
 /// Returns the lines after the tables.
 std::vector<std::string> remarks(const DeviceTrends& device) {
   const Trends& trends = device.trends;
@@ -265,7 +255,7 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
                                }));
   const std::vector<AcceptedFinding> accepted = group_acceptances(device.history->acceptances);
   const std::size_t first = accepted.size() - std::min(accepted.size(), kMaxListed);
-  for (std::size_t i = first; i < accepted.size(); ++i) add(accepted_text(accepted[i]));
+  for (std::size_t i = first; i < accepted.size(); ++i) add(plain_text("accepted: " + to_text(accepted[i])));
   if (first > 0)
     add(fmt::format("accepted earlier: {} more (`peakmark trends accept --list` has all)", first));
   return lines;
@@ -290,7 +280,7 @@ std::string headline(const std::vector<DeviceTrends>& devices) {
   }
   if (runs == 0) return "no baseline yet: the history is empty";
   const std::size_t cases = count_cases_needing_action(devices);
-  if (cases > 0) return quantity(cases, "case needs", "cases need") + " a look";
+  if (cases > 0) return quantity(cases, "case needs", "cases need") + " attention";
   if (!has_baseline) return "no baseline yet: first run of each device";
   return "nothing to do";
 }

@@ -3,10 +3,8 @@
 #include "kernels/backprojection/backprojector.hpp"
 #include "kernels/backprojection/numpy_vectors.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
-#include "kernels/common/cuda_testing.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/operations.hpp"
-#include "worker/variant.hpp"
 
 namespace peakmark {
 namespace {
@@ -16,9 +14,8 @@ using testing_variants::expect_right;
 
 class BackprojectionOnCuda : public testing::Test {
  protected:
-  BackprojectionOnCuda() { add_backprojection(registry_); }
-  Registry registry_;
-  std::unique_ptr<Device> device_ = testing_variants::cuda_device();
+  testing_variants::TestVariants variants_{add_backprojection};
+  testing_variants::TestDevice device_ = testing_variants::open_cuda();
 };
 
 TEST_F(BackprojectionOnCuda, EqualsNumpy) {
@@ -26,12 +23,12 @@ TEST_F(BackprojectionOnCuda, EqualsNumpy) {
     for (const NumpyBackprojection& c : numpy_backprojections()) {
       const std::vector<float> sinogram(c.sinogram.begin(), c.sinogram.end());
       const auto backprojector = make_backprojector(method, *device_, c.geometry, DType::f32);
-      const Array sinograms =
-          device_->push<float>("sinograms", c.geometry.sinogram_shape(), std::span<const float>(sinogram));
-      Array slices =
-          device_->create_uninitialised("slices", backprojector->frame().slice_shape(), DType::f32);
+      const DeviceArray sinograms = create_with<float>(*device_, "sinograms", c.geometry.sinogram_shape(),
+                                                       std::span<const float>(sinogram));
+      DeviceArray slices =
+          create_uninitialised(*device_, "slices", backprojector->frame().slice_shape(), DType::f32);
       (*backprojector)(sinograms, slices);
-      const std::vector<float> slice = device_->pull<float>(slices);
+      const std::vector<float> slice = slices.read<float>();
       for (std::size_t i = 0; i < slice.size(); ++i)
         EXPECT_NEAR(slice[i], c.slice[i], 1e-5)
             << to_string(method) << ", pixel " << i << ", w " << c.geometry.w;
@@ -39,12 +36,12 @@ TEST_F(BackprojectionOnCuda, EqualsNumpy) {
 }
 
 TEST_F(BackprojectionOnCuda, VariantsAreRightForAnyScan) {
-  for (const Variant& variant : registry_.variants())
+  for (const testing_variants::TestVariant& variant : variants_)
     for (const string& angles : angle_patterns())
       for (const string& correction : correction_patterns())
         for (const Size half : {0, 1})
           for (const char* axis : {"centre", "13.3%", "100%"})
-            expect_right(*device_, variant,
+            expect_right(device_, variant,
                          {{"n_a", Size{32}},
                           {"w", Size{72}},
                           {"n_z", Size{3}},
@@ -56,8 +53,8 @@ TEST_F(BackprojectionOnCuda, VariantsAreRightForAnyScan) {
 }
 
 TEST_F(BackprojectionOnCuda, VariantsAreRightInARegionOfAWideSlice) {
-  for (const Variant& variant : registry_.variants())
-    expect_right(*device_, variant,
+  for (const testing_variants::TestVariant& variant : variants_)
+    expect_right(device_, variant,
                  {{"n_a", Size{1024}},
                   {"w", Size{16384}},
                   {"n_z", Size{2}},

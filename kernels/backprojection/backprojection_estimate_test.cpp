@@ -3,20 +3,17 @@
 #include "base/error.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/operations.hpp"
-#include "worker/variant.hpp"
 
 namespace peakmark {
 namespace {
 
-using testing_variants::dry_summary;
 using testing_variants::expect_exact;
-using testing_variants::parameters_of;
+using testing_variants::Grain;
 
 class BackprojectionEstimate : public testing::Test {
  protected:
-  BackprojectionEstimate() { add_backprojection(registry_); }
-  const Variant& find(const char* name) { return *registry_.find(name); }
-  Registry registry_;
+  const testing_variants::TestVariant& find(const char* name) { return variants_.find(name); }
+  testing_variants::TestVariants variants_{add_backprojection};
 };
 
 TEST_F(BackprojectionEstimate, IsExact) {
@@ -50,17 +47,17 @@ TEST_F(BackprojectionEstimate, IsExactForTextures) {
 }
 
 TEST_F(BackprojectionEstimate, WhatATextureCannotBeBoundToIsUnsupported) {
-  const Variant& texture = find("backprojection/texture");
-  const auto device = open_dry({});
+  const testing_variants::TestVariant& texture = find("backprojection/texture");
+  const testing_variants::TestDevice device = testing_variants::open_dry();
   const auto make = [&](Size n_a, Size w, Size n_z) {
-    texture.make(*device, parameters_of(texture, {{"n_a", n_a}, {"w", w}, {"n_z", n_z}}));
+    texture.make(device, texture.parameters({{"n_a", n_a}, {"w", w}, {"n_z", n_z}}));
   };
-  EXPECT_THROW(make(64, 127, 1), Unsupported);
-  EXPECT_THROW(make(63, 24, 2), Unsupported);
+  EXPECT_THROW(make(64, 127, 1), testing_variants::UnsupportedCase);
+  EXPECT_THROW(make(63, 24, 2), testing_variants::UnsupportedCase);
   EXPECT_NO_THROW(make(63, 24, 1));
   EXPECT_NO_THROW(make(43200, 16384, 2));
-  EXPECT_THROW(make(65001, 128, 1), Unsupported);
-  EXPECT_THROW(make(8, 131080, 1), Unsupported);
+  EXPECT_THROW(make(65001, 128, 1), testing_variants::UnsupportedCase);
+  EXPECT_THROW(make(8, 131080, 1), testing_variants::UnsupportedCase);
 }
 
 TEST_F(BackprojectionEstimate, IsExactInF64) {
@@ -74,23 +71,22 @@ TEST_F(BackprojectionEstimate, IsExactInF64) {
 TEST_F(BackprojectionEstimate, HasNothingButTablesBesideSinogramAndSlice) {
   const Size floor = 4 * (Size{43200} * 16384 + Size{16384} * 16384);
   const auto peak = [&](const char* name) {
-    const Variant& variant = find(name);
-    return dry_summary(variant,
-                       parameters_of(variant, {{"n_a", Size{43200}}, {"w", Size{16384}}, {"n_z", Size{1}}}),
-                       false)
+    const testing_variants::TestVariant& variant = find(name);
+    return variant
+        .dry_summary(variant.parameters({{"n_a", Size{43200}}, {"w", Size{16384}}, {"n_z", Size{1}}}),
+                     Grain::gpu)
         .peak_bytes;
   };
   EXPECT_EQ(peak("backprojection/linear"), floor + 8 * 43200);
   EXPECT_EQ(peak("backprojection/tiled"), floor + 32 * 43200);
 }
 
-TEST_F(BackprojectionEstimate, TermsAreNamedAsTheAllocations) {
+TEST_F(BackprojectionEstimate, PartsAreNamedAsTheAllocations) {
   const auto names = [&](const char* name) {
-    const Variant& variant = find(name);
+    const testing_variants::TestVariant& variant = find(name);
     std::vector<std::string> all;
-    const auto parameters = parameters_of(variant, {{"correction", std::string("drift")}});
-    for (const Term& term : variant.estimators[0]->terms(variant.request(parameters)))
-      all.push_back(term.name);
+    const auto parameters = variant.parameters({{"correction", std::string("drift")}});
+    for (const testing_variants::EstimatedPart& part : variant.parts(parameters)) all.push_back(part.name);
     return all;
   };
   EXPECT_THAT(names("backprojection/linear"),
@@ -99,11 +95,7 @@ TEST_F(BackprojectionEstimate, TermsAreNamedAsTheAllocations) {
 }
 
 TEST_F(BackprojectionEstimate, AnotherSliceDimensionIsAUsageError) {
-  for (const Variant& variant : registry_.variants()) {
-    EstimateRequest request = variant.request(parameters_of(variant, {}));
-    request.slice_dimension = 0;
-    EXPECT_THROW(static_cast<void>(variant.estimators[0]->max_slices(request)), UsageError);
-  }
+  for (const testing_variants::TestVariant& variant : variants_) variant.expect_no_other_slice_dimension();
 }
 
 }  // namespace

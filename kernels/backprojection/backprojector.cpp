@@ -17,13 +17,13 @@ namespace peakmark {
 namespace {
 
 /// Number of images in a stack of images `image`, or in one image.
-Size images_in(const Array& stack, const Shape& image, const char* what) {
-  const Shape& shape = stack.shape();
-  const bool one = shape == image;
-  if (!one && !(shape.rank() == 3 && shape[1] == image[0] && shape[2] == image[1]))
+Size images_in(const DeviceArray& stack, const Shape& image, const char* what) {
+  const Shape extents = shape(stack);
+  const bool one = extents == image;
+  if (!one && !(extents.rank() == 3 && extents[1] == image[0] && extents[2] == image[1]))
     throw UsageError(fmt::format("backprojection: {} of shape {}; this geometry needs (n, {}, {})", what,
-                                 shape.text(), image[0], image[1]));
-  return one ? 1 : shape[0];
+                                 extents.text(), image[0], image[1]));
+  return one ? 1 : extents[0];
 }
 
 /// Cosine, sine and correction of each angle, as `linear` and `texture` look them up.
@@ -32,10 +32,10 @@ class AngleLists {
   AngleLists(Device& device, const BackprojectionGeometry& geometry, DType dtype) {
     with_floating(dtype, [&](auto zero) { push<decltype(zero)>(device, geometry); });
   }
-  [[nodiscard]] const Array* cosines() const { return &cosines_; }
-  [[nodiscard]] const Array* sines() const { return &sines_; }
-  [[nodiscard]] const Array* corrections() const { return &corrections_; }
-  [[nodiscard]] std::int32_t has_corrections() const { return corrections_ ? 1 : 0; }
+  [[nodiscard]] const DeviceArray& cosines() const { return cosines_; }
+  [[nodiscard]] const DeviceArray& sines() const { return sines_; }
+  [[nodiscard]] const DeviceArray& corrections() const { return corrections_; }
+  [[nodiscard]] std::int32_t has_corrections() const { return corrections_.elements() > 0 ? 1 : 0; }
 
  private:
   template <typename T>
@@ -44,7 +44,7 @@ class AngleLists {
     const auto list = [&](const char* name, Size count, auto value_of) {
       std::vector<T> values(static_cast<std::size_t>(count));
       for (std::size_t a = 0; a < values.size(); ++a) values[a] = static_cast<T>(value_of(a));
-      return device.push<T>(name, {count}, std::span<const T>(values));
+      return create_with<T>(device, name, {count}, std::span<const T>(values));
     };
     const std::vector<double>& corrections = geometry.corrections;
     cosines_ = list("cosines", geometry.n_a, [&](std::size_t a) { return views[a].cosine; });
@@ -53,7 +53,7 @@ class AngleLists {
                         [&](std::size_t a) { return corrections[a]; });
   }
 
-  Array cosines_, sines_, corrections_;
+  DeviceArray cosines_, sines_, corrections_;
 };
 
 class Linear final : public Backprojector {
@@ -61,22 +61,22 @@ class Linear final : public Backprojector {
   Linear(Device& device, const BackprojectionGeometry& geometry, DType dtype)
       : Backprojector(device, geometry, dtype),
         lists_(device, geometry, dtype),
-        kernel_(device.kernel(backprojection_linear_source(), "backproject_pixels", dtype)) {}
+        kernel_(find_kernel(device, backprojection_linear_source(), "backproject_pixels", dtype)) {}
 
  protected:
-  void enqueue(const Stretch& stretch) override {
+  void enqueue(const StackPart& part) override {
     const SliceRegion& region = frame().region;
-    const Size pixels = checked_multiply(stretch.count, region.h * region.w);
+    const Size pixels = checked_multiply(part.count, region.h * region.w);
     device_.launch(kernel_, {.x = pixels},
-                   {&stretch.slices,
-                    stretch.slices_offset,
-                    &stretch.sinograms,
-                    stretch.sinograms_offset,
+                   {part.slices,
+                    part.slices_offset,
+                    part.sinograms,
+                    part.sinograms_offset,
                     lists_.cosines(),
                     lists_.sines(),
                     lists_.corrections(),
                     lists_.has_corrections(),
-                    stretch.count,
+                    part.count,
                     geometry().n_a,
                     geometry().w,
                     region.y0,
@@ -100,24 +100,24 @@ class Tiled final : public Backprojector {
   Tiled(Device& device, const BackprojectionGeometry& geometry)
       : Backprojector(device, geometry, DType::f32) {
     const std::vector<std::int64_t> table = angle_table(geometry);
-    table_ = device.push<std::int64_t>("angle_table", angle_table_shape(geometry.n_a), std::span(table));
-    by_tiles_ = device.info().is_cpu;
+    table_ = create_with<std::int64_t>(device, "angle_table", angle_table_shape(geometry.n_a),
+                                       std::span<const std::int64_t>(table));
+    by_tiles_ = device.is_cpu();
     const KernelSource& source = backprojection_tiled_source();
-    kernel_ = device.kernel(source, by_tiles_ ? "backproject_tiles" : "backproject_groups", DType::f32);
-    if (!by_tiles_) of_two_ = device.kernel(source, "backproject_groups_of_two", DType::f32);
+    kernel_ = find_kernel(device, source, by_tiles_ ? "backproject_tiles" : "backproject_groups", DType::f32);
+    if (!by_tiles_) of_two_ = find_kernel(device, source, "backproject_groups_of_two", DType::f32);
   }
 
  protected:
-  void enqueue(const Stretch& stretch) override {
-    const Size pairs = by_tiles_ ? 0 : stretch.count / 2;
-    if (pairs > 0) launch(of_two_, stretch, 0, 2 * pairs, pairs);
-    if (const Size rest = stretch.count - 2 * pairs; rest > 0)
-      launch(kernel_, stretch, 2 * pairs, rest, rest);
+  void enqueue(const StackPart& part) override {
+    const Size pairs = by_tiles_ ? 0 : part.count / 2;
+    if (pairs > 0) launch(of_two_, part, 0, 2 * pairs, pairs);
+    if (const Size rest = part.count - 2 * pairs; rest > 0) launch(kernel_, part, 2 * pairs, rest, rest);
   }
 
  private:
-  /// Slices [first, first + count) of the stretch, in so many layers of tiles.
-  void launch(const Kernel& kernel, const Stretch& stretch, Size first, Size count, Size layers) {
+  /// Slices [first, first + count) of the part, in so many layers of tiles.
+  void launch(const Kernel& kernel, const StackPart& part, Size first, Size count, Size layers) {
     const SliceRegion& region = frame().region;
     // As the kernels have them.
     const Size tile_h = 32;
@@ -125,15 +125,15 @@ class Tiled final : public Backprojector {
     const Size group = by_tiles_ ? 1 : 256;
     const Size tiles = checked_multiply(layers, divide_up(region.h, tile_h) * divide_up(region.w, tile_w));
     device_.launch(kernel, {.x = checked_multiply(tiles, group), .local_x = group},
-                   {&stretch.slices, stretch.slices_offset + first * region.h * region.w, &stretch.sinograms,
-                    stretch.sinograms_offset + first * geometry().n_a * geometry().w, &table_, count,
+                   {part.slices, part.slices_offset + first * region.h * region.w, part.sinograms,
+                    part.sinograms_offset + first * geometry().n_a * geometry().w, table_, count,
                     geometry().n_a, geometry().w, region.y0, region.x0, region.h, region.w, frame().side,
                     std::int32_t{geometry().clip ? 1 : 0}, static_cast<float>(overlap_slope(geometry()))});
   }
 
   bool by_tiles_ = false;
   Kernel kernel_, of_two_;
-  Array table_;
+  DeviceArray table_;
 };
 
 class Texture final : public Backprojector {
@@ -141,27 +141,27 @@ class Texture final : public Backprojector {
   Texture(Device& device, const BackprojectionGeometry& geometry)
       : Backprojector(device, geometry, DType::f32),
         lists_(device, geometry, DType::f32),
-        kernel_(device.kernel(backprojection_texture_source(), "backproject_texture", DType::f32)) {
+        kernel_(find_kernel(device, backprojection_texture_source(), "backproject_texture", DType::f32)) {
     LineTexture::check(1, geometry.n_a, geometry.w);
   }
   ~Texture() override {
     try {
-      device_.finish();       // kernels may still read through the textures
-    } catch (const Error&) {  // of earlier work: the next call that waits reports it
+      device_.finish();                // kernels may still read through the textures
+    } catch (const std::exception&) {  // of earlier work: the next call that waits reports it
     }
   }
 
  protected:
-  void enqueue(const Stretch& stretch) override {
-    LineTexture::check(stretch.count + (stretch.sinograms_offset > 0 ? 1 : 0), geometry().n_a, geometry().w);
+  void enqueue(const StackPart& part) override {
+    LineTexture::check(part.count + (part.sinograms_offset > 0 ? 1 : 0), geometry().n_a, geometry().w);
     const SliceRegion& region = frame().region;
-    for (Size z = 0; z < stretch.count; ++z) {
-      const Size sinogram = stretch.sinograms_offset + z * geometry().n_a * geometry().w;
-      const Size slice = stretch.slices_offset + z * region.h * region.w;
+    for (Size z = 0; z < part.count; ++z) {
+      const Size sinogram = part.sinograms_offset + z * geometry().n_a * geometry().w;
+      const Size slice = part.slices_offset + z * region.h * region.w;
       device_.launch(
           kernel_,
           {.x = checked_multiply(divide_up(region.h, 32) * divide_up(region.w, 32), 256), .local_x = 256},
-          {&stretch.slices, slice, texture(stretch.sinograms, sinogram), lists_.cosines(), lists_.sines(),
+          {part.slices, slice, texture(part.sinograms, sinogram), lists_.cosines(), lists_.sines(),
            lists_.corrections(), lists_.has_corrections(), geometry().n_a, region.y0, region.x0, region.h,
            region.w, frame().side, std::int32_t{geometry().clip ? 1 : 0}, static_cast<float>(geometry().axis),
            static_cast<float>(frame().axis), static_cast<float>(overlap_slope(geometry()))});
@@ -171,9 +171,9 @@ class Texture final : public Backprojector {
  private:
   /// Textures are kept: kernels that use them may still be in the queue, and the next call brings the same
   /// sinograms. The address identifies the memory: a texture is bound to nothing else.
-  std::uint64_t texture(const Array& sinograms, Size offset) {
+  std::uint64_t texture(const DeviceArray& sinograms, Size offset) {
     constexpr std::size_t kMaxTextures = 4096;
-    const std::pair key(sinograms.buffer().handle(), offset);
+    const std::pair key(sinograms.handle(), offset);
     if (const auto found = textures_.find(key); found != textures_.end()) return found->second.handle();
     if (textures_.size() >= kMaxTextures) {
       device_.finish();
@@ -185,7 +185,7 @@ class Texture final : public Backprojector {
 
   AngleLists lists_;
   Kernel kernel_;
-  std::map<std::pair<std::uint64_t, Size>, LineTexture> textures_;
+  std::map<std::pair<std::uintptr_t, Size>, LineTexture> textures_;
 };
 
 }  // namespace
@@ -205,18 +205,19 @@ std::string_view to_string(BackprojectionMethod method) {
 Backprojector::Backprojector(Device& device, BackprojectionGeometry geometry, DType dtype)
     : device_(device), geometry_(std::move(geometry)), frame_(slice_frame(geometry_)), dtype_(dtype) {}
 
-void Backprojector::operator()(const Array& sinograms, Array& slices) {
+void Backprojector::operator()(const DeviceArray& sinograms, DeviceArray& slices) {
   const Size count = images_in(sinograms, geometry_.sinogram_shape(), "sinograms");
   if (const Size have = images_in(slices, frame_.slice_shape(), "slices"); have != count)
     throw UsageError(fmt::format("backprojection: {} sinograms for {} slices", count, have));
   (*this)(sinograms, 0, slices, 0, count);
 }
 
-void Backprojector::operator()(const Array& sinograms, Size from, Array& slices, Size to, Size count) {
-  const auto check_part = [&](const Array& stack, const Shape& image, Size first, const char* what) {
-    if (stack.dtype() != dtype_)
-      throw UsageError(fmt::format("backprojection: {} are {}; {} was asked for", what,
-                                   to_string(stack.dtype()), to_string(dtype_)));
+void Backprojector::operator()(const DeviceArray& sinograms, Size from, DeviceArray& slices, Size to,
+                               Size count) {
+  const auto check_part = [&](const DeviceArray& stack, const Shape& image, Size first, const char* what) {
+    if (stack.dtype() != to_string(dtype_))
+      throw UsageError(
+          fmt::format("backprojection: {} are {}; {} was asked for", what, stack.dtype(), to_string(dtype_)));
     const Size have = images_in(stack, image, what);
     if (first < 0 || count < 0 || count > have || first > have - count)
       throw UsageError(
@@ -228,32 +229,37 @@ void Backprojector::operator()(const Array& sinograms, Size from, Array& slices,
   if (count > 0) enqueue({sinograms, sinograms_offset, slices, slices_offset, count});
 }
 
-void check_method(BackprojectionMethod method, const DeviceInfo& device, DType dtype) {
-  if (method == BackprojectionMethod::texture && device.backend == Backend::opencl)
-    throw Unsupported("backprojection/texture runs on CUDA only; use tiled");
+void check_element_type(BackprojectionMethod method, DType dtype) {
   with_floating(dtype, [](auto) {});
-  require_dtype(device, dtype);
   if (method != BackprojectionMethod::linear && dtype != DType::f32)
     throw UsageError(fmt::format("backprojection/{} works in f32, not in {}; use linear", to_string(method),
                                  to_string(dtype)));
 }
 
+void check_method(BackprojectionMethod method, const Device& device, DType dtype) {
+  if (method == BackprojectionMethod::texture && device.backend() == "opencl")
+    throw api_1::Unsupported("backprojection/texture runs on CUDA only; use tiled");
+  with_floating(dtype, [](auto) {});
+  require_dtype(device, dtype);
+  check_element_type(method, dtype);
+}
+
 std::unique_ptr<Backprojector> make_backprojector(BackprojectionMethod method, Device& device,
                                                   const BackprojectionGeometry& geometry, DType dtype) {
   check(geometry);
-  check_method(method, device.info(), dtype);
+  check_method(method, device, dtype);
   if (method == BackprojectionMethod::linear) return std::make_unique<Linear>(device, geometry, dtype);
   if (method == BackprojectionMethod::texture) return std::make_unique<Texture>(device, geometry);
   return std::make_unique<Tiled>(device, geometry);
 }
 
-std::vector<Term> table_terms(BackprojectionMethod method, Size n_a, bool corrected, DType dtype) {
+std::vector<Part> table_parts(BackprojectionMethod method, Size n_a, bool corrected, DType dtype) {
   if (method == BackprojectionMethod::tiled)
     return {{"angle_table", 0, angle_table_shape(n_a).bytes(DType::i64)}};
   const Size bytes = Shape{n_a}.bytes(dtype);
-  std::vector<Term> terms{{"cosines", 0, bytes}, {"sines", 0, bytes}};
-  if (corrected) terms.push_back({"corrections", 0, bytes});
-  return terms;
+  std::vector<Part> parts{{"cosines", 0, bytes}, {"sines", 0, bytes}};
+  if (corrected) parts.push_back({"corrections", 0, bytes});
+  return parts;
 }
 
 }  // namespace peakmark

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/dtype.hpp"
-#include "device/device.hpp"
-#include "estimate/estimator.hpp"
 #include "kernels/backprojection/geometry.hpp"
+#include "peakmark/worker/device.hpp"
+#include "peakmark/worker/variant.hpp"
 
 namespace peakmark {
 
@@ -19,7 +19,7 @@ enum class BackprojectionMethod : std::uint8_t { linear, tiled, texture };
 std::string_view to_string(BackprojectionMethod method);
 
 /// Back-projects sinograms on the device, with one geometry. Keeps tables of the angles on the device
-/// (table_terms); a call allocates nothing.
+/// (table_parts); a call allocates nothing.
 class Backprojector {
  public:
   virtual ~Backprojector() = default;
@@ -29,9 +29,9 @@ class Backprojector {
   /// Enqueues sinograms (n_z, n_a, w), or (n_a, w) for one → slices (n_z, h, w) of the geometry's region, or
   /// (h, w). Writes every pixel. Throws UsageError for other shapes or element types, Unsupported for arrays
   /// that a texture cannot be bound to.
-  void operator()(const Array& sinograms, Array& slices);
+  void operator()(const DeviceArray& sinograms, DeviceArray& slices);
   /// Sinograms [from, from + count) of a stack to slices [to, to + count) of another.
-  void operator()(const Array& sinograms, Size from, Array& slices, Size to, Size count);
+  void operator()(const DeviceArray& sinograms, Size from, DeviceArray& slices, Size to, Size count);
 
   [[nodiscard]] const BackprojectionGeometry& geometry() const { return geometry_; }
   [[nodiscard]] const SliceFrame& frame() const { return frame_; }
@@ -41,14 +41,14 @@ class Backprojector {
   Backprojector(Device& device, BackprojectionGeometry geometry, DType dtype);
 
   /// A part of two stacks, checked: offsets in elements.
-  struct Stretch {
-    const Array& sinograms;
+  struct StackPart {
+    const DeviceArray& sinograms;
     Size sinograms_offset;
-    Array& slices;
+    DeviceArray& slices;
     Size slices_offset;
     Size count;
   };
-  virtual void enqueue(const Stretch& stretch) = 0;
+  virtual void enqueue(const StackPart& part) = 0;
 
   Device& device_;
 
@@ -58,9 +58,12 @@ class Backprojector {
   DType dtype_;
 };
 
+/// Throws UsageError if the implementation has no such element type.
+void check_element_type(BackprojectionMethod method, DType dtype);
+
 /// Throws UsageError if the implementation has no such element type; Unsupported if the device cannot run the
 /// implementation, or cannot compute in the element type.
-void check_method(BackprojectionMethod method, const DeviceInfo& device, DType dtype);
+void check_method(BackprojectionMethod method, const Device& device, DType dtype);
 
 /// Checks geometry and dtype before it allocates the tables.
 std::unique_ptr<Backprojector> make_backprojector(BackprojectionMethod method, Device& device,
@@ -70,6 +73,6 @@ std::unique_ptr<Backprojector> make_backprojector(BackprojectionMethod method, D
 /// allocations.
 ///   linear, texture: `cosines`, `sines`, `corrections` (where there are any): n_a elements each
 ///   tiled: `angle_table`: 32 bytes an angle
-std::vector<Term> table_terms(BackprojectionMethod method, Size n_a, bool corrected, DType dtype);
+std::vector<Part> table_parts(BackprojectionMethod method, Size n_a, bool corrected, DType dtype);
 
 }  // namespace peakmark

@@ -28,16 +28,18 @@ class BackprojectorTest : public testing::TestWithParam<Grain> {
   std::vector<float> backproject(BackprojectionMethod method, const BackprojectionGeometry& geometry,
                                  std::span<const float> sinogram) {
     const auto backprojector = make_backprojector(method, *device_, geometry, DType::f32);
-    const Array sinograms = device_->push<float>("sinograms", geometry.sinogram_shape(), sinogram);
-    Array slices = device_->create_uninitialised("slices", backprojector->frame().slice_shape(), DType::f32);
+    const DeviceArray sinograms =
+        create_with<float>(*device_, "sinograms", geometry.sinogram_shape(), sinogram);
+    DeviceArray slices =
+        create_uninitialised(*device_, "slices", backprojector->frame().slice_shape(), DType::f32);
     (*backprojector)(sinograms, slices);
-    return device_->pull<float>(slices);
+    return slices.read<float>();
   }
 
   /// The error of each method, on noise.
   std::vector<double> errors_of_noise(Size w);
 
-  std::unique_ptr<Device> device_ = testing_variants::open_tested(GetParam());
+  testing_variants::TestDevice device_ = testing_variants::open_tested(GetParam());
 };
 
 BackprojectionGeometry half_turn(Size n_a, Size w) {
@@ -149,9 +151,10 @@ TEST_P(BackprojectorTest, WeightedBeforeOrInTheSumIsTheSame) {
     fill_seeded(std::span(sinogram), 9, 0);
     BackprojectionGeometry weighted_before = geometry;
     weighted_before.weigh = false;
-    Array sinograms = device_->push<float>("sinograms", {1, 20, 37}, std::span<const float>(sinogram));
+    DeviceArray sinograms =
+        create_with<float>(*device_, "sinograms", {1, 20, 37}, std::span<const float>(sinogram));
     OverlapWeighting(*device_, geometry, DType::f32)(sinograms);
-    const std::vector<float> weighted = device_->pull<float>(sinograms);
+    const std::vector<float> weighted = sinograms.read<float>();
     for (const BackprojectionMethod method : kMethods) {
       const auto one = backproject(method, geometry, sinogram);
       const auto other = backproject(method, weighted_before, weighted);
@@ -166,15 +169,16 @@ TEST_P(BackprojectorTest, APartOfAStackIsBitForBitWhatTheWholeGives) {
   const BackprojectionGeometry geometry = half_turn(31, 43);
   std::vector<float> stack(5 * 31 * 43);
   fill_seeded(std::span(stack), 10, 0);
-  const Array sinograms = device_->push<float>("sinograms", {5, 31, 43}, std::span<const float>(stack));
+  const DeviceArray sinograms =
+      create_with<float>(*device_, "sinograms", {5, 31, 43}, std::span<const float>(stack));
   for (const BackprojectionMethod method : kMethods) {
     const auto backprojector = make_backprojector(method, *device_, geometry, DType::f32);
-    Array whole = device_->create_uninitialised("slices", {5, 43, 43}, DType::f32);
+    DeviceArray whole = create_uninitialised(*device_, "slices", {5, 43, 43}, DType::f32);
     (*backprojector)(sinograms, whole);
-    Array parts = device_->create_uninitialised("slices", {5, 43, 43}, DType::f32);
+    DeviceArray parts = create_uninitialised(*device_, "slices", {5, 43, 43}, DType::f32);
     for (const auto& [from, count] : {std::pair<Size, Size>{3, 2}, {0, 1}, {1, 2}})
       (*backprojector)(sinograms, from, parts, from, count);
-    EXPECT_EQ(device_->pull<float>(whole), device_->pull<float>(parts)) << to_string(method);
+    EXPECT_EQ(whole.read<float>(), parts.read<float>()) << to_string(method);
   }
 }
 
@@ -182,14 +186,16 @@ TEST_P(BackprojectorTest, OtherShapesAndDtypesAreUsageErrors) {
   const BackprojectionGeometry geometry = half_turn(5, 7);
   for (const BackprojectionMethod method : kMethods) {
     const auto backprojector = make_backprojector(method, *device_, geometry, DType::f32);
-    const auto create = [&](const Shape& shape, DType dtype) { return device_->create("a", shape, dtype); };
-    Array slices = create({2, 7, 7}, DType::f32);
+    const auto create = [&](const Shape& shape, DType dtype) {
+      return peakmark::create(*device_, "a", shape, dtype);
+    };
+    DeviceArray slices = create({2, 7, 7}, DType::f32);
     EXPECT_THROW((*backprojector)(create({2, 7, 5}, DType::f32), slices), UsageError);
     EXPECT_THROW((*backprojector)(create({3, 5, 7}, DType::f32), slices), UsageError);
     EXPECT_THROW((*backprojector)(create({2, 5, 7}, DType::f64), slices), UsageError);
-    Array narrow = create({2, 7, 6}, DType::f32);
+    DeviceArray narrow = create({2, 7, 6}, DType::f32);
     EXPECT_THROW((*backprojector)(create({2, 5, 7}, DType::f32), narrow), UsageError);
-    const Array sinograms = create({2, 5, 7}, DType::f32);
+    const DeviceArray sinograms = create({2, 5, 7}, DType::f32);
     EXPECT_THROW((*backprojector)(sinograms, 1, slices, 0, 2), UsageError);
     EXPECT_THROW((*backprojector)(sinograms, -1, slices, 0, 1), UsageError);
     EXPECT_NO_THROW((*backprojector)(sinograms, 1, slices, 0, 1));

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "device/device.hpp"
+#include "peakmark/worker/device.hpp"
 
 namespace peakmark {
 
@@ -12,7 +12,7 @@ namespace peakmark {
 class LineTexture {
  public:
   /// f32, n_a lines of w columns, from element `offset` on.
-  LineTexture(const Array& sinograms, Size offset, Size n_a, Size w, const Device& device);
+  LineTexture(const DeviceArray& sinograms, Size offset, Size n_a, Size w, const Device& device);
   ~LineTexture();
   LineTexture(const LineTexture&) = delete;
   LineTexture& operator=(const LineTexture&) = delete;

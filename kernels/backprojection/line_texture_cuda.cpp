@@ -1,15 +1,17 @@
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
 
-#include "device/cuda/cuda_backend.hpp"
+#include <stdexcept>
+
 #include "kernels/backprojection/line_texture.hpp"
 
 namespace peakmark {
 
-LineTexture::LineTexture(const Array& sinograms, Size offset, Size n_a, Size w, const Device& device) {
-  if (device.info().backend != Backend::cuda) return;
+LineTexture::LineTexture(const DeviceArray& sinograms, Size offset, Size n_a, Size w, const Device& device) {
+  if (device.backend() != "cuda") return;
   cudaResourceDesc memory{};
   memory.resType = cudaResourceTypePitch2D;
-  memory.res.pitch2D.devPtr = reinterpret_cast<float*>(sinograms.buffer().handle()) + offset;
+  memory.res.pitch2D.devPtr = static_cast<float*>(sinograms.cuda()) + offset;
   memory.res.pitch2D.desc = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
   memory.res.pitch2D.width = static_cast<std::size_t>(w);
   memory.res.pitch2D.height = static_cast<std::size_t>(n_a);
@@ -19,7 +21,14 @@ LineTexture::LineTexture(const Array& sinograms, Size offset, Size n_a, Size w, 
   reading.filterMode = cudaFilterModeLinear;
   reading.readMode = cudaReadModeElementType;
   cudaTextureObject_t texture = 0;
-  check_cuda(cudaCreateTextureObject(&texture, &memory, &reading, nullptr), "bind a texture to a sinogram");
+  const cudaError_t result = cudaCreateTextureObject(&texture, &memory, &reading, nullptr);
+  // The runtime keeps the last error: not cleared, it would be reported by the next launch.
+  if (result != cudaSuccess) cudaGetLastError();
+  if (result == cudaErrorMemoryAllocation)
+    throw api_1::OutOfMemory("CUDA has no memory to bind a texture to a sinogram");
+  if (result != cudaSuccess)
+    throw std::runtime_error(
+        fmt::format("CUDA could not bind a texture to a sinogram: {}", cudaGetErrorString(result)));
   handle_ = texture;
 }
 

@@ -3,7 +3,7 @@
 
 namespace peakmark {
 
-LineTexture::LineTexture(const Array&, Size, Size, Size, const Device&) {}
+LineTexture::LineTexture(const DeviceArray&, Size, Size, Size, const Device&) {}
 LineTexture::~LineTexture() = default;
 
 }  // namespace peakmark

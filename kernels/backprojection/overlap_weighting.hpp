@@ -1,7 +1,7 @@
 #pragma once
 
-#include "device/device.hpp"
 #include "kernels/backprojection/geometry.hpp"
+#include "peakmark/worker/device.hpp"
 
 namespace peakmark {
 
@@ -12,13 +12,13 @@ namespace peakmark {
 class OverlapWeighting {
  public:
   OverlapWeighting(Device& device, const BackprojectionGeometry& geometry, DType dtype);
-  void operator()(Array& sinograms);
+  void operator()(DeviceArray& sinograms);
 
  private:
   Device& device_;
   BackprojectionGeometry geometry_;
   Kernel kernel_;
-  Array corrections_;
+  DeviceArray corrections_;
 };
 
 }  // namespace peakmark

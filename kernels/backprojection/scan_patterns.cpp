@@ -8,7 +8,6 @@
 #include <numbers>
 
 #include "base/error.hpp"
-#include "kernels/common/axes.hpp"
 #include "kernels/common/seeded.hpp"
 
 namespace peakmark {
@@ -87,48 +86,46 @@ double rotation_axis_of(std::string_view text, Size w) {
   return percent ? last * value / 100 : value;
 }
 
-std::vector<AxisDescription> scan_axes() {
+std::vector<Axis> scan_axes() {
   return {
-      word_axis("angles", "half_turn", angle_patterns(), "pattern of the angles, in radians"),
-      word_axis("rotation_axis", "centre", {}, "column of the rotation axis: centre, 511.25, 85%"),
-      word_axis("correction", "none", correction_patterns(),
-                "pattern of the axis's correction an angle, columns"),
-      size_axis("half", 0, "1: half-acquisition, a wider slice and weights for what is measured twice", 0),
-      size_axis("roi_y0", 0, "first row of the region that is computed", 0),
-      size_axis("roi_x0", 0, "first column of it", 0),
-      size_axis("roi_h", 0, "rows of it; 0: to the end of the slice", 0),
-      size_axis("roi_w", 0, "columns of it; 0: to the end of the slice", 0),
-      size_axis("clip", 0, "1: 0 outside the circle inscribed in the slice", 0),
+      {"angles", "half_turn", angle_patterns(), "pattern of the angles, in radians"},
+      {"rotation_axis", "centre", {}, "column of the rotation axis: centre, 511.25, 85%"},
+      {"correction", "none", correction_patterns(), "pattern of the axis's correction an angle, columns"},
+      {"half", 0, "1: half-acquisition, a wider slice and weights for what is measured twice"},
+      {"roi_y0", 0, "first row of the region that is computed"},
+      {"roi_x0", 0, "first column of it"},
+      {"roi_h", 0, "rows of it; 0: to the end of the slice"},
+      {"roi_w", 0, "columns of it; 0: to the end of the slice"},
+      {"clip", 0, "1: 0 outside the circle inscribed in the slice"},
   };
 }
 
 namespace {
 
-bool switch_of(const Parameters& parameters, std::string_view axis) {
-  const Size value = parameters.integer(axis);
+bool is_on(const Case& asked, std::string_view axis) {
+  const Size value = asked[axis];
   if (value > 1) throw UsageError(fmt::format("backprojection: {} is {}; give 0 or 1", axis, value));
   return value == 1;
 }
 
 }  // namespace
 
-BackprojectionGeometry frame_geometry_of_case(const Parameters& parameters) {
+BackprojectionGeometry frame_geometry_of_case(const Case& asked) {
   BackprojectionGeometry geometry;
-  geometry.n_a = parameters.integer("n_a");
-  geometry.w = parameters.integer("w");
-  geometry.axis = rotation_axis_of(parameters.word("rotation_axis"), geometry.w);
-  geometry.half = switch_of(parameters, "half");
-  geometry.clip = switch_of(parameters, "clip");
+  geometry.n_a = asked["n_a"];
+  geometry.w = asked["w"];
+  geometry.axis = rotation_axis_of(asked.word("rotation_axis"), geometry.w);
+  geometry.half = is_on(asked, "half");
+  geometry.clip = is_on(asked, "clip");
   // slice_frame is for sizes and an axis that are right: a region is looked at when they are known to be.
   check_frame(geometry);
   const Size side = slice_frame(geometry).side;
   for (const char* const first : {"roi_y0", "roi_x0"})
-    if (const Size value = parameters.integer(first); value >= side)
+    if (const Size value = asked[first]; value >= side)
       throw UsageError(
           fmt::format("backprojection: {} is {}; the slice has {} rows and columns: give 0 to {}", first,
                       value, side, side - 1));
-  SliceRegion region{parameters.integer("roi_y0"), parameters.integer("roi_x0"), parameters.integer("roi_h"),
-                     parameters.integer("roi_w")};
+  SliceRegion region{asked["roi_y0"], asked["roi_x0"], asked["roi_h"], asked["roi_w"]};
   if (region.h == 0) region.h = checked_subtract(side, region.y0);
   if (region.w == 0) region.w = checked_subtract(side, region.x0);
   geometry.region = region;
@@ -136,10 +133,10 @@ BackprojectionGeometry frame_geometry_of_case(const Parameters& parameters) {
   return geometry;
 }
 
-BackprojectionGeometry geometry_of_case(const Parameters& parameters) {
-  BackprojectionGeometry geometry = frame_geometry_of_case(parameters);
-  geometry.angles = angles_of_pattern(parameters.word("angles"), geometry.n_a);
-  geometry.corrections = corrections_of_pattern(parameters.word("correction"), geometry.n_a, geometry.w);
+BackprojectionGeometry geometry_of_case(const Case& asked) {
+  BackprojectionGeometry geometry = frame_geometry_of_case(asked);
+  geometry.angles = angles_of_pattern(asked.word("angles"), geometry.n_a);
+  geometry.corrections = corrections_of_pattern(asked.word("correction"), geometry.n_a, geometry.w);
   check(geometry);
   return geometry;
 }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/backprojection/geometry.hpp"
-#include "sweep/description.hpp"
+#include "peakmark/worker/case.hpp"
 
 namespace peakmark {
 
@@ -26,12 +26,12 @@ double rotation_axis_of(std::string_view text, Size w);
 
 /// `angles`, `rotation_axis`, `correction`, `half`, `roi_y0`, `roi_x0`, `roi_h`, `roi_w`, `clip`: the plain
 /// case is their defaults. roi_h and roi_w of 0 reach to the end of the slice.
-std::vector<AxisDescription> scan_axes();
+std::vector<Axis> scan_axes();
 
 /// The geometry of a case with the axes n_a, w and scan_axes(), checked.
-BackprojectionGeometry geometry_of_case(const Parameters& parameters);
+BackprojectionGeometry geometry_of_case(const Case& asked);
 /// The same without angles and corrections, which may be too many to make: for estimators. Checked but for
 /// those.
-BackprojectionGeometry frame_geometry_of_case(const Parameters& parameters);
+BackprojectionGeometry frame_geometry_of_case(const Case& asked);
 
 }  // namespace peakmark

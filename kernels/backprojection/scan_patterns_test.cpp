@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "base/error.hpp"
+#include "kernels/common/case_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -16,13 +17,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pointwise;
 
-Parameters case_of(std::vector<std::pair<std::string, AxisValue>> values) {
+Case case_of(std::vector<std::pair<std::string, AxisValue>> values) {
   Parameters parameters;
   parameters.set("n_a", Size{6});
   parameters.set("w", Size{9});
-  for (const AxisDescription& axis : scan_axes()) parameters.set(axis.name, axis.default_value);
+  for (const Axis& axis : scan_axes()) parameters.set(axis.name, axis.default_value);
   for (auto& [name, value] : values) parameters.set(name, value);
-  return parameters;
+  return make_case(parameters);
 }
 
 std::string scan_complaint(std::vector<std::pair<std::string, AxisValue>> values) {

@@ -27,21 +27,23 @@ class TiledLanesTest : public testing::Test {
                                  std::span<const float> sinogram) {
     const std::string text = "#define BACKPROJECTION_LANES " + std::to_string(lanes) + "\n" +
                              std::string(backprojection_tiled_source().text);
-    const Kernel kernel = device_->kernel({.name = "backprojection_tiled", .text = text, .cuda_images = {}},
-                                          "backproject_tiles", DType::f32);
+    const Kernel kernel =
+        find_kernel(*device_, {.name = "backprojection_tiled", .text = text, .cuda_images = {}},
+                    "backproject_tiles", DType::f32);
     const SliceFrame frame = slice_frame(geometry);
     const SliceRegion& region = frame.region;
     const std::vector<std::int64_t> angles = angle_table(geometry);
-    const Array table =
-        device_->push<std::int64_t>("angle_table", angle_table_shape(geometry.n_a), std::span(angles));
-    const Array sinograms = device_->push<float>("sinograms", {n_z, geometry.n_a, geometry.w}, sinogram);
-    Array slices = device_->create_uninitialised("slices", {n_z, region.h, region.w}, DType::f32);
+    const DeviceArray table = create_with<std::int64_t>(*device_, "angle_table",
+                                                        angle_table_shape(geometry.n_a), std::span(angles));
+    const DeviceArray sinograms =
+        create_with<float>(*device_, "sinograms", {n_z, geometry.n_a, geometry.w}, sinogram);
+    DeviceArray slices = create_uninitialised(*device_, "slices", {n_z, region.h, region.w}, DType::f32);
     const Size tiles = n_z * ((region.h + kTileH - 1) / kTileH) * ((region.w + kTileW - 1) / kTileW);
     device_->launch(kernel, {.x = tiles, .local_x = 1},
-                    {&slices, Size{0}, &sinograms, Size{0}, &table, n_z, geometry.n_a, geometry.w, region.y0,
+                    {slices, Size{0}, sinograms, Size{0}, table, n_z, geometry.n_a, geometry.w, region.y0,
                      region.x0, region.h, region.w, frame.side, std::int32_t{geometry.clip ? 1 : 0},
                      static_cast<float>(overlap_slope(geometry))});
-    return device_->pull<float>(slices);
+    return slices.read<float>();
   }
 
   /// The largest difference from the reference over the largest pixel, of each of two sinograms of noise.
@@ -72,7 +74,7 @@ class TiledLanesTest : public testing::Test {
     EXPECT_NE(slices[1], slices[2]);
   }
 
-  std::unique_ptr<Device> device_ = testing_variants::open_tested(testing_variants::Grain::cpu);
+  testing_variants::TestDevice device_ = testing_variants::open_tested(testing_variants::Grain::cpu);
 };
 
 TEST_F(TiledLanesTest, ASlice) {

@@ -6,12 +6,12 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/shape.hpp"
 #include "kernels/backprojection/geometry.hpp"
-#include "worker/variant.hpp"
 
 namespace peakmark {
 
@@ -36,18 +36,18 @@ class PixelComparison {
   /// Of what was expected.
   [[nodiscard]] double largest() const { return largest_; }
 
-  /// A NaN is wrong.
-  [[nodiscard]] Verification verification(double tolerance) const {
+  /// Returns how many pixels are wrong and which is the first; empty if none is. A NaN is wrong.
+  [[nodiscard]] std::string error(double tolerance) const {
     const auto is_wrong = [&](const Compared& c) {
       return !(std::abs(static_cast<double>(c.actual) - c.expected) <= tolerance);
     };
     const auto first = std::ranges::find_if(compared_, is_wrong);
-    if (first == compared_.end()) return {true, {}};
-    return {false,
-            fmt::format("{} of {} pixels compared are wrong; the first, slices[{}, {}, {}], is {} instead of "
-                        "{} (tolerance {})",
-                        std::ranges::count_if(compared_, is_wrong), compared_.size(), first->row / slices_[1],
-                        first->row % slices_[1], first->column, first->actual, first->expected, tolerance)};
+    if (first == compared_.end()) return {};
+    return fmt::format(
+        "{} of {} pixels compared are wrong; the first, slices[{}, {}, {}], is {} instead of {} "
+        "(tolerance {})",
+        std::ranges::count_if(compared_, is_wrong), compared_.size(), first->row / slices_[1],
+        first->row % slices_[1], first->column, first->actual, first->expected, tolerance);
   }
 
  private:

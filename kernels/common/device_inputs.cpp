@@ -41,7 +41,7 @@ DType kernel_dtype(DType dtype) {
 }  // namespace
 
 ItemsOfRuns items_of_runs(const Device& device, Size count) {
-  const std::int32_t run = is_cpu(device) ? kRunOnCpu : 1;
+  const std::int32_t run = device.is_cpu() ? kRunOnCpu : 1;
   return {run, {.x = divide_up(count, run), .local_x = run == 1 ? 256 : 1}};
 }
 
@@ -55,15 +55,14 @@ DeviceArray create_seeded(Device& device, const std::string& name, const Shape& 
 void write_seeded(Device& device, DeviceArray& array, std::uint32_t seed, Size first) {
   const Size count = shape(array).elements();
   if (count == 0) return;
-  if (dtype(array) == DType::f64 && !has_f64(device)) {
+  if (dtype(array) == DType::f64 && !device.has_f64()) {
     // Operations that only move bits run there too.
-    write<double>(device, array,
-                  [=](std::span<double> piece, Size at) { fill_seeded(piece, seed, first + at); });
+    array.write<double>([=](std::span<double> piece, Size at) { fill_seeded(piece, seed, first + at); });
     return;
   }
   const ItemsOfRuns items = items_of_runs(device, count);
   const Kernel kernel = find_kernel(device, seeded_source(), "seeded", kernel_dtype(dtype(array)));
-  device.launch(kernel, items.range, {argument(array), count, first, seed, items.run});
+  device.launch(kernel, items.range, {array, count, first, seed, items.run});
 }
 
 void write_noise(Device& device, DeviceArray& array, const NoisePattern& pattern) {
@@ -76,7 +75,7 @@ void write_noise(Device& device, DeviceArray& array, const NoisePattern& pattern
   const ItemsOfRuns items = items_of_runs(device, count);
   const Kernel kernel = find_kernel(device, seeded_source(), "noise_lines", DType::f32);
   device.launch(kernel, items.range,
-                {argument(array), count, w, pattern.different, pattern.order_seed, pattern.seed, items.run});
+                {array, count, w, pattern.different, pattern.order_seed, pattern.seed, items.run});
 }
 
 }  // namespace peakmark

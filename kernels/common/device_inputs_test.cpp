@@ -4,7 +4,6 @@
 
 #include "kernels/common/seeded.hpp"
 #include "kernels/common/variant_testing.hpp"
-#include "kernels/fft/host_device.hpp"
 
 namespace peakmark {
 namespace {
@@ -29,18 +28,17 @@ class DeviceInputs : public testing::TestWithParam<Grain> {
   template <typename T>
   void expect_host_values() {
     for (const Size count : {Size{1}, Size{255}, Size{4096}, kOdd}) {
-      Array array = create_seeded(*device_, "input", {count}, dtype_of<T>, 3);
-      EXPECT_TRUE(device_->pull<T>(array) == on_host<T>(3, 0, count))
-          << to_string(dtype_of<T>) << " " << count;
+      DeviceArray array = create_seeded(*device_, "input", {count}, dtype_of<T>, 3);
+      EXPECT_TRUE(array.read<T>() == on_host<T>(3, 0, count)) << to_string(dtype_of<T>) << " " << count;
       for (const Size first : {Size{1}, kBeyond32Bits}) {
         write_seeded(*device_, array, 40, first);
-        EXPECT_TRUE(device_->pull<T>(array) == on_host<T>(40, first, count))
+        EXPECT_TRUE(array.read<T>() == on_host<T>(40, first, count))
             << to_string(dtype_of<T>) << " " << count << " from " << first;
       }
     }
   }
 
-  std::unique_ptr<Device> device_ = open_tested(GetParam());
+  testing_variants::TestDevice device_ = open_tested(GetParam());
 };
 
 TEST_P(DeviceInputs, AreTheHostsValuesOfEveryType) {
@@ -53,16 +51,16 @@ TEST_P(DeviceInputs, AreTheHostsValuesOfEveryType) {
   expect_host_values<std::uint64_t>();
   expect_host_values<std::int64_t>();
   expect_host_values<float>();
-  if (device_->info().has_f64) expect_host_values<double>();
+  if (device_->has_f64()) expect_host_values<double>();
 }
 
 TEST_P(DeviceInputs, NoiseIsDrawnFromAFewLines) {
   constexpr NoisePattern kPattern{.different = 5, .order_seed = 50, .seed = 51};
   for (const Size w : {1, 3, 211, 5000}) {
     const Shape shape{3, 7, w};
-    Array array = device_->create_uninitialised("lines", shape, DType::f32);
+    DeviceArray array = create_uninitialised(*device_, "lines", shape, DType::f32);
     write_noise(*device_, array, kPattern);
-    const std::vector<float> values = device_->pull<float>(array);
+    const std::vector<float> values = array.read<float>();
     for (Size line = 0; line < 21; ++line) {
       const Size first = seeded_bits(50, line) % 5 * w;
       EXPECT_TRUE(std::ranges::equal(std::span(values).subspan(line * w, w), on_host<float>(51, first, w)))
@@ -72,17 +70,19 @@ TEST_P(DeviceInputs, NoiseIsDrawnFromAFewLines) {
 }
 
 TEST_P(DeviceInputs, ArraysWithoutElementsAndComplexTypes) {
-  Array empty = create_seeded(*device_, "input", {0, 3}, DType::f32, 1);
-  EXPECT_FALSE(empty);
+  DeviceArray empty = create_seeded(*device_, "input", {0, 3}, DType::f32, 1);
+  EXPECT_EQ(empty.elements(), 0);
+  EXPECT_EQ(empty.handle(), 0U);
   EXPECT_THROW(create_seeded(*device_, "input", {4}, DType::c64, 1), UsageError);
-  Array integers = create_seeded(*device_, "input", {4}, DType::i32, 1);
+  DeviceArray integers = create_seeded(*device_, "input", {4}, DType::i32, 1);
   EXPECT_THROW(write_noise(*device_, integers, {}), UsageError);
 }
 
 TEST(DeviceInputsWithoutF64, DoublesComeFromTheHost) {
-  testing_fft::HostDevice device;  // computes no doubles, and its kernels do nothing
-  Array array = create_seeded(device, "input", {kOdd}, DType::f64, 3);
-  EXPECT_TRUE(device.pull<double>(array) == on_host<double>(3, 0, kOdd));
+  const testing_variants::TestDevice device =
+      testing_variants::open_host_memory();  // computes no doubles, and its kernels do nothing
+  DeviceArray array = create_seeded(*device, "input", {kOdd}, DType::f64, 3);
+  EXPECT_TRUE(array.read<double>() == on_host<double>(3, 0, kOdd));
 }
 
 TEST(SeededPattern, AnElementIsTheSameInEveryVersion) {

@@ -1,112 +1,115 @@
 #pragma once
 
-// For tests of variants: makes, calls and verifies a case as a trial does, and compares its estimate with the
-// allocations on `dry`.
+// For tests of operations: opens devices, makes, calls and verifies a case as the harness does, through the C
+// ABI, and compares its estimate with the allocations on `dry`.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "api/user_variant_adapter.hpp"
 #include "base/error.hpp"
-#include "device/device.hpp"
-#include "device/dry/dry_device.hpp"
-#include "kernels/common/tested_device.hpp"
-#include "kernels/common/variants.hpp"
-#include "ledger/ledger.hpp"
-#include "worker/variant.hpp"
+#include "kernels/common/arrays.hpp"
+#include "kernels/common/harness_testing.hpp"
+#include "peakmark/worker.hpp"
 
 namespace peakmark::testing_variants {
 
-using Overrides = std::initializer_list<std::pair<const char*, AxisValue>>;
+/// The name of a test's parameter.
+inline constexpr auto name_of_grain = [](const auto& grain) -> std::string {
+  return grain.param == Grain::cpu ? "cpu_grain" : "gpu_grain";
+};
 
-/// Returns the default values of a variant's axes, with some overrides.
-inline Parameters parameters_of(const Variant& variant, Overrides overrides) {
-  Parameters parameters;
-  for (const AxisDescription& axis : variant.description.axes) parameters.set(axis.name, axis.default_value);
-  for (const auto& [name, value] : overrides) {
-    if (variant.description.axis(name) == nullptr)
-      throw UsageError(variant.description.name + " has no axis " + name);
-    parameters.set(name, value);
-  }
-  return parameters;
+// Tests of a device are built once for each backend: see peakmark_device_test.
+#ifdef PEAKMARK_TESTS_ON_CUDA
+inline constexpr std::string_view kTestedBackendName = "cuda";
+#else
+inline constexpr std::string_view kTestedBackendName = "opencl";
+#endif
+
+/// A public Device and the device of the harness behind it.
+class TestDevice {
+ public:
+  explicit TestDevice(HarnessDevice harness)
+      : harness_(std::move(harness)), device_(std::make_shared<Device>(harness_.abi)) {}
+
+  [[nodiscard]] Device& operator*() const { return *device_; }
+  [[nodiscard]] Device* operator->() const { return device_.get(); }
+  // For TestVariant::make.
+  operator const HarnessDevice&() const { return harness_; }
+  [[nodiscard]] const HarnessDevice& harness() const { return harness_; }
+
+ private:
+  HarnessDevice harness_;
+  std::shared_ptr<Device> device_;
+};
+
+/// Opens the device of these tests, with kernels of this grain. `compute_units`: instead of the device's own.
+inline TestDevice open_tested(Grain grain, std::optional<Size> compute_units = std::nullopt) {
+  return TestDevice(open_harness_device(kTestedBackendName, grain, compute_units));
+}
+/// Opens the first CUDA device, in programs that are not built once for each backend.
+inline TestDevice open_cuda() {
+  return TestDevice(open_harness_device("cuda", Grain::gpu, std::nullopt));
+}
+/// Opens a dry device. `budget_bytes`: its memory; null: unlimited.
+inline TestDevice open_dry(Grain grain = Grain::gpu, std::optional<Size> budget_bytes = std::nullopt) {
+  return TestDevice(open_harness_dry(grain, budget_bytes));
+}
+/// Opens a device that reports to be CUDA's, with arrays in the memory of this machine. It runs no kernels
+/// and has no f64: for tests of libraries for CUDA without a GPU.
+inline TestDevice open_host_memory() {
+  return TestDevice(open_harness_host_memory());
 }
 
-inline std::string text_of(const Parameters& parameters) {
+inline std::string case_text(const Parameters& parameters) {
   std::string text;
-  for (const auto& [name, value] : parameters.values()) text += name + ":" + to_text(value) + " ";
+  for (const auto& [name, value] : parameters.values()) text += name + ":" + peakmark::to_text(value) + " ";
   return text;
 }
 
-/// Returns the variants that `add` adds.
-inline Registry registry_of(void (*add)(Worker&)) {
-  Registry registry;
-  add_own_variants(registry, variants_of(add));
-  return registry;
+/// Calls twice, the second time on restored inputs, as a trial does; then returns what is wrong.
+inline std::string verify(const TestDevice& device, const TestVariant& variant,
+                          const Parameters& parameters) {
+  const auto test_case = variant.make(device, parameters);
+  test_case->set_up();
+  test_case->create_inputs();
+  test_case->create_outputs();
+  test_case->call();
+  test_case->restore_inputs();
+  test_case->call();
+  device->finish();
+  return test_case->verify();
 }
 
-inline std::unique_ptr<Device> open_tested(Grain grain) {
-  DeviceInfo info =
-      choose_device({.backend = parse_backend(kTestedBackendName), .device = {}}, list_devices());
-  info.is_cpu = grain == Grain::cpu;
-  return open_device(info);
-}
-
-/// Calls twice, the second time on restored inputs, as a trial does; then compares with the reference.
-inline Verification verify(Device& device, const Variant& variant, const Parameters& parameters) {
-  const auto computation = variant.make(device, parameters);
-  computation->set_up();
-  computation->create_inputs();
-  computation->create_outputs();
-  computation->call();
-  computation->restore_inputs();
-  computation->call();
-  device.finish();
-  return computation->verify();
-}
-
-inline void expect_right(Device& device, const Variant& variant, Overrides overrides) {
-  const Parameters parameters = parameters_of(variant, overrides);
-  const Verification verification = verify(device, variant, parameters);
-  EXPECT_TRUE(verification.ok) << variant.description.name << " " << text_of(parameters) << ": "
-                               << verification.message;
-}
-
-/// Returns what is allocated on `dry` from setup to the end of the second call.
-inline LedgerSummary dry_summary(const Variant& variant, const Parameters& parameters, bool is_cpu) {
-  const auto device = open_dry({.is_cpu = is_cpu});
-  device->set_event_source(&device->allocation_log());
-  const auto computation = variant.make(*device, parameters);
-  computation->set_up();
-  computation->create_inputs();
-  computation->create_outputs();
-  computation->call();
-  computation->restore_inputs();
-  computation->call();
-  return summarise(device->allocation_log().events(0));
+inline void expect_right(const TestDevice& device, const TestVariant& variant, Overrides overrides) {
+  const Parameters parameters = variant.parameters(overrides);
+  EXPECT_EQ(verify(device, variant, parameters), "") << variant.name() << " " << case_text(parameters);
 }
 
 /// Expects that the variant's own estimator predicts the peak on `dry` to the byte, for CPUs and GPUs. With
 /// that much memory it must answer the slices used, and one less with a byte less.
-inline void expect_exact(const Variant& variant, Overrides overrides) {
-  const Parameters parameters = parameters_of(variant, overrides);
-  const Estimator& estimator = *variant.estimators.at(0);
-  const Size slices = parameters.integer(variant.description.slice_axis);
-  EstimateRequest request = variant.request(parameters);
-  const std::string sweep_case = variant.description.name + " " + text_of(parameters);
-  for (const bool is_cpu : {true, false}) {
-    const LedgerSummary summary = dry_summary(variant, parameters, is_cpu);
-    EXPECT_EQ(estimator.bytes(request, slices), summary.peak_bytes) << sweep_case;
-    request.available_bytes = summary.peak_bytes;
+inline void expect_exact(const TestVariant& variant, Overrides overrides) {
+  const Parameters parameters = variant.parameters(overrides);
+  const Size slices = variant.slices(parameters);
+  const std::string case_name = variant.name() + " " + case_text(parameters);
+  Size peak = 0;
+  for (const Grain grain : {Grain::cpu, Grain::gpu}) {
+    peak = variant.dry_summary(parameters, grain).peak_bytes;
+    EXPECT_EQ(variant.bytes(parameters, slices), peak) << case_name;
   }
-  EXPECT_EQ(estimator.max_slices(request).slices, slices) << sweep_case;
-  EXPECT_EQ(estimator.max_slices(request).dtype, request.dtype) << sweep_case;
-  --request.available_bytes;
-  EXPECT_EQ(estimator.max_slices(request).slices, slices - 1) << sweep_case;
+  const SlicesAnswer answer = variant.max_slices(parameters, peak);
+  EXPECT_EQ(answer.slices, slices) << case_name;
+  const AxisValue* const dtype = parameters.find("dtype");
+  EXPECT_EQ(answer.dtype, dtype == nullptr ? DType::f32 : parse_dtype(std::get<std::string>(*dtype)))
+      << case_name;
+  EXPECT_EQ(variant.max_slices(parameters, peak - 1).slices, slices - 1) << case_name;
 }
 
 }  // namespace peakmark::testing_variants

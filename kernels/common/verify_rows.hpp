@@ -53,12 +53,11 @@ std::vector<Size> rows_to_verify(const Shape& shape, std::span<const Size> alway
 
 /// Reads the rows that rows_to_verify chooses, and calls `check(row, values)` for each.
 template <typename T, typename Check>
-void for_each_verified_row(Device& device, const DeviceArray& array, std::span<const Size> always,
-                           Check&& check) {
+void for_each_verified_row(const DeviceArray& array, std::span<const Size> always, Check&& check) {
   const Shape extents = shape(array);
   const Size width = extents[extents.rank() - 1];
   if (extents.elements() <= kWholeElements) {
-    const std::vector<T> values = read<T>(device, array);
+    const std::vector<T> values = array.read<T>();
     const auto all = std::span(values);
     for (Size row = 0; width > 0 && row < static_cast<Size>(all.size()) / width; ++row)
       check(row, all.subspan(static_cast<std::size_t>(row * width), static_cast<std::size_t>(width)));
@@ -66,7 +65,7 @@ void for_each_verified_row(Device& device, const DeviceArray& array, std::span<c
   }
   std::vector<T> values(static_cast<std::size_t>(width));
   for (const Size row : rows_to_verify(extents, always)) {
-    read_part<T>(device, array, checked_multiply(row, width), std::span(values));
+    array.read_part<T>(checked_multiply(row, width), std::span(values));
     check(row, std::span<const T>(values));
   }
 }

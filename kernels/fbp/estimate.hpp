@@ -2,14 +2,14 @@
 
 #include <vector>
 
-#include "estimate/estimator.hpp"
 #include "kernels/fbp/problem.hpp"
+#include "peakmark/worker/variant.hpp"
 
 namespace peakmark {
 
 /// All that is on the device at the peak, exact, each term named as its allocation. With S = 4·n_a·w bytes of
 /// a sinogram, P = 4·n_a·(padded width):
-/// - all: `sinograms`, `slices`; tables of the angles (angle_terms); `filter`, `fft_tables`, where lines need
+/// - all: `sinograms`, `slices`; tables of the angles (angle_parts); `filter`, `fft_tables`, where lines need
 ///   several passes `fft_work`
 /// - half-acquisition: `mirrors`; whole has joined lines, n_a/2 of the slice's width, in the place of n_a of
 /// w
@@ -20,7 +20,7 @@ namespace peakmark {
 /// What is there for each of the slices worked on at a time is fixed where `chunk` is below n_z; else all n_z
 /// are worked on at once, and it is per slice.
 /// UsageError as check() and line_batch().
-std::vector<Term> fbp_terms(const FbpShape& shape, const FbpOptions& options);
+std::vector<Part> fbp_parts(const FbpShape& shape, const FbpOptions& options);
 
 /// Device bytes for the shape's n_z slices, sinograms and slices resident.
 Size estimate_required_memory(const FbpShape& shape, const FbpOptions& options);
@@ -34,6 +34,6 @@ Size estimate_max_chunk_size(Size available_bytes, const FbpShape& shape, const 
 /// What nabu's authors give in its issue on the memory of filtered back-projection:
 /// 4·(5·n_a·w + w²) bytes a slice: sinogram, padded sinogram and its transform, slice. It knows no method, no
 /// mode and no region, and is wrong for each of the methods here.
-std::vector<Term> nabu_terms(Size n_a, Size w);
+std::vector<Part> nabu_parts(Size n_a, Size w);
 
 }  // namespace peakmark

@@ -1,10 +1,8 @@
 #include <gmock/gmock.h>
 
-#include "kernels/common/cuda_testing.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/fbp/fbp_testing.hpp"
 #include "kernels/operations.hpp"
-#include "worker/variant.hpp"
 
 namespace peakmark {
 namespace {
@@ -13,9 +11,8 @@ using std::string;
 
 class FbpOnCuda : public testing::Test {
  protected:
-  FbpOnCuda() { add_fbp(registry_); }
-  Registry registry_;
-  std::unique_ptr<Device> device_ = testing_variants::cuda_device();
+  testing_variants::TestVariants variants_{add_fbp};
+  testing_variants::TestDevice device_ = testing_variants::open_cuda();
 };
 
 TEST_F(FbpOnCuda, PhantomsAreSeenWhereTheyAre) {
@@ -28,11 +25,11 @@ TEST_F(FbpOnCuda, PhantomsAreSeenWhereTheyAre) {
 }
 
 TEST_F(FbpOnCuda, EveryModeIsRightByEitherLibrary) {
-  for (const Variant& variant : registry_.variants())
+  for (const testing_variants::TestVariant& variant : variants_)
     for (const string& fft : fft_names())
       for (const string& mode : filter_padding_names())
         testing_variants::expect_right(
-            *device_, variant,
+            device_, variant,
             {{"n_a", Size{500}}, {"w", Size{211}}, {"n_z", Size{3}}, {"fft", fft}, {"mode", mode}});
 }
 

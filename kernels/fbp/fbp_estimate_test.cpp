@@ -4,29 +4,25 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "check/judge.hpp"
-#include "check/sample_run.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/common/case_testing.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/fbp/estimate.hpp"
 #include "kernels/fbp/reconstructor.hpp"
 #include "kernels/operations.hpp"
-#include "worker/variant.hpp"
 
 namespace peakmark {
 namespace {
 
 using std::string;
 using testing::ElementsAre;
-using testing_variants::dry_summary;
 using testing_variants::expect_exact;
-using testing_variants::parameters_of;
+using testing_variants::Grain;
 
 class FbpEstimate : public testing::Test {
  protected:
-  FbpEstimate() { add_fbp(registry_); }
-  const Variant& find(const string& method) { return *registry_.find("fbp/" + method); }
-  Registry registry_;
+  const testing_variants::TestVariant& find(const string& method) { return variants_.find("fbp/" + method); }
+  testing_variants::TestVariants variants_{add_fbp};
 };
 
 TEST_F(FbpEstimate, IsExact) {
@@ -59,32 +55,29 @@ TEST_F(FbpEstimate, IsExact) {
 // Fewer slices than a chunk are worked on together; there is no step where the chunk is full.
 TEST_F(FbpEstimate, MoreMemoryIsNeverFewerSlices) {
   for (const char* method : {"whole", "inplace", "kept"}) {
-    const Variant& variant = find(method);
+    const testing_variants::TestVariant& variant = find(method);
     const FbpShape shape{30, 400, 256};
     FbpOptions options;
     options.method = method == string("whole")     ? FbpMethod::whole
                      : method == string("inplace") ? FbpMethod::inplace
                                                    : FbpMethod::kept;
     options.chunk = 7;
-    EstimateRequest request =
-        variant.request(parameters_of(variant, {{"chunk", options.chunk}, {"n_z", shape.n_z}}));
+    const Parameters parameters = variant.parameters({{"chunk", options.chunk}, {"n_z", shape.n_z}});
     Size before = 0;
-    for (request.available_bytes = 0; request.available_bytes < 40'000'000;
-         request.available_bytes += 333'333) {
-      const Size slices = variant.estimators[0]->max_slices(request).slices;
+    for (Size available_bytes = 0; available_bytes < 40'000'000; available_bytes += 333'333) {
+      const Size slices = variant.max_slices(parameters, available_bytes).slices;
       EXPECT_GE(slices, before);
       before = slices;
-      EXPECT_EQ(std::min(slices, shape.n_z),
-                estimate_max_chunk_size(request.available_bytes, shape, options));
-      EXPECT_LE(variant.estimators[0]->bytes(request, slices),
-                slices == 0 ? variant.estimators[0]->bytes(request, 0) : request.available_bytes);
-      EXPECT_GT(variant.estimators[0]->bytes(request, slices + 1), request.available_bytes);
+      EXPECT_EQ(std::min(slices, shape.n_z), estimate_max_chunk_size(available_bytes, shape, options));
+      EXPECT_LE(variant.bytes(parameters, slices),
+                slices == 0 ? variant.bytes(parameters, 0) : available_bytes);
+      EXPECT_GT(variant.bytes(parameters, slices + 1), available_bytes);
       // What is answered is what runs.
       if (slices > 0 && slices < 12) {
         EXPECT_LE(
-            dry_summary(variant, parameters_of(variant, {{"chunk", options.chunk}, {"n_z", slices}}), false)
+            variant.dry_summary(variant.parameters({{"chunk", options.chunk}, {"n_z", slices}}), Grain::gpu)
                 .peak_bytes,
-            request.available_bytes);
+            available_bytes);
       }
     }
     EXPECT_GT(before, 12) << method;
@@ -95,18 +88,18 @@ TEST_F(FbpEstimate, MoreMemoryIsNeverFewerSlices) {
 TEST_F(FbpEstimate, WhatCannotRunIsNotEstimated) {
   using testing::HasSubstr;
   for (const char* method : {"whole", "inplace", "kept"}) {
-    const Variant& variant = find(method);
+    const testing_variants::TestVariant& variant = find(method);
     const auto message = [&](testing_variants::Overrides overrides) -> string {
-      const Parameters parameters = parameters_of(variant, overrides);
-      const auto device = open_dry();
+      const Parameters parameters = variant.parameters(overrides);
+      const testing_variants::TestDevice device = testing_variants::open_dry();
       string made = "no error";
       try {
-        variant.make(*device, parameters);
+        variant.make(device, parameters);
       } catch (const UsageError& error) {
         made = error.what();
       }
       try {
-        static_cast<void>(variant.request(parameters));
+        static_cast<void>(variant.bytes(parameters, 1));
       } catch (const UsageError& error) {
         EXPECT_EQ(error.what(), made);
         return error.what();
@@ -128,18 +121,18 @@ TEST_F(FbpEstimate, WhatCannotRunIsNotEstimated) {
   }
 }
 
-TEST_F(FbpEstimate, WrongAnglesAreToldBeforeAnyAllocation) {
+TEST_F(FbpEstimate, WrongAnglesAreUsageErrorsBeforeAnyAllocation) {
   using testing::HasSubstr;
   for (const FbpMethod method : {FbpMethod::whole, FbpMethod::inplace, FbpMethod::kept}) {
     FbpOptions options;
     options.method = method;
     options.batch = 1;
     const auto message = [&](FbpAngles angles) -> string {
-      const auto device = open_dry();
+      const testing_variants::TestDevice device = testing_variants::open_dry();
       try {
         const Reconstructor reconstructor(*device, {1, 3, 53}, options, std::move(angles));
       } catch (const UsageError& error) {
-        EXPECT_EQ(device->allocation_log().count(), 0U);
+        EXPECT_EQ(device.harness().logged_events(), 0U);
         return error.what();
       }
       return "no error";
@@ -152,13 +145,13 @@ TEST_F(FbpEstimate, WrongAnglesAreToldBeforeAnyAllocation) {
   }
 }
 
-TEST_F(FbpEstimate, NamesEveryTermAsItsAllocation) {
+TEST_F(FbpEstimate, NamesEveryPartAsItsAllocation) {
   const auto names = [&](const char* method, const char* mode) {
     const Parameters parameters =
-        parameters_of(find(method), {{"mode", string(mode)}, {"correction", string("drift")}});
+        find(method).parameters({{"mode", string(mode)}, {"correction", string("drift")}});
     std::vector<string> all;
-    for (const Term& term : find(method).estimators[0]->terms(find(method).request(parameters)))
-      all.push_back(term.name);
+    for (const testing_variants::EstimatedPart& part : find(method).parts(parameters))
+      all.push_back(part.name);
     return all;
   };
   EXPECT_THAT(names("whole", "constant"),
@@ -176,20 +169,20 @@ TEST_F(FbpEstimate, InPlaceStaysWithinAPercentOfTheFloor) {
   for (const auto& [n_a, w] : {std::pair<Size, Size>{43'200, 16'384}, {7200, 4096}, {2880, 2048}})
     for (const char* mode : {"constant", "edge", "reflect", "symmetric", "wrap"})
       for (const Size half : {0, 1})
-        for (const bool is_cpu : {true, false}) {
+        for (const Grain grain : {Grain::cpu, Grain::gpu}) {
           const Parameters parameters =
-              parameters_of(find("inplace"), {{"n_z", Size{1}},
-                                              {"n_a", n_a},
-                                              {"w", w},
-                                              {"mode", string(mode)},
-                                              {"half", half},
-                                              {"angles", string(half == 1 ? "full_turn" : "half_turn")},
-                                              {"rotation_axis", string(half == 1 ? "96%" : "centre")},
-                                              {"correction", string(half == 1 ? "drift" : "none")}});
-          const Size side = slice_frame(frame_geometry_of_case(parameters)).side;
+              find("inplace").parameters({{"n_z", Size{1}},
+                                          {"n_a", n_a},
+                                          {"w", w},
+                                          {"mode", string(mode)},
+                                          {"half", half},
+                                          {"angles", string(half == 1 ? "full_turn" : "half_turn")},
+                                          {"rotation_axis", string(half == 1 ? "96%" : "centre")},
+                                          {"correction", string(half == 1 ? "drift" : "none")}});
+          const Size side = slice_frame(frame_geometry_of_case(make_case(parameters))).side;
           EXPECT_EQ(side > w, half == 1);
           const Size floor = 4 * (n_a * w + side * side);
-          const Size peak = dry_summary(find("inplace"), parameters, is_cpu).peak_bytes;
+          const Size peak = find("inplace").dry_summary(parameters, grain).peak_bytes;
           EXPECT_LE(static_cast<double>(peak), 1.01 * static_cast<double>(floor)) << n_a << mode << half;
           if (n_a == 43'200 && half == 0) {
             EXPECT_LE(peak, 3'943'000'000) << mode;
@@ -200,9 +193,9 @@ TEST_F(FbpEstimate, InPlaceStaysWithinAPercentOfTheFloor) {
 // A region smaller than a padded line cannot hold the work.
 TEST_F(FbpEstimate, WorkIsAnAllocationWhereTheSlicesAreTooSmall) {
   const auto has_work = [&](Size rows, Size batch) {
-    const Parameters parameters = parameters_of(find("inplace"), {{"roi_h", rows}, {"batch", batch}});
-    const auto terms = find("inplace").estimators[0]->terms(find("inplace").request(parameters));
-    return std::ranges::any_of(terms, [](const Term& term) { return term.name == "work"; });
+    const Parameters parameters = find("inplace").parameters({{"roi_h", rows}, {"batch", batch}});
+    return std::ranges::any_of(find("inplace").parts(parameters),
+                               [](const auto& part) { return part.name == "work"; });
   };
   EXPECT_FALSE(has_work(0, 0));
   EXPECT_FALSE(has_work(100, 0));
@@ -221,11 +214,9 @@ TEST_F(FbpEstimate, WholeTakesWhatTheOldWayTook) {
   constexpr Size kSinogram = Size{4} * 2880 * 2048;
   constexpr Size kSlice = Size{4} * 2048 * 2048;
   for (const auto& [mode, sinograms] : {std::pair{"constant", 8}, {"edge", 10}}) {
-    const LedgerSummary summary =
-        dry_summary(find("whole"),
-                    parameters_of(find("whole"),
-                                  {{"n_z", Size{1}}, {"n_a", Size{2880}}, {"w", Size{2048}}, {"mode", mode}}),
-                    false);
+    const LedgerSummary summary = find("whole").dry_summary(
+        find("whole").parameters({{"n_z", Size{1}}, {"n_a", Size{2880}}, {"w", Size{2048}}, {"mode", mode}}),
+        Grain::gpu);
     // Two more floats a line of spectrum; the filter, the FFT's tables, a cosine and a sine an angle.
     EXPECT_EQ(summary.peak_bytes - sinograms * kSinogram - kSlice, 8 * 2880 + 4 * 2049 + 14'016 + 8 * 2880)
         << mode;
@@ -240,15 +231,15 @@ TEST_F(FbpEstimate, TheFunctionsSayWhatTheEstimatorSays) {
     options.mode = PaddingMode::edge;
     options.chunk = method == FbpMethod::kept ? 1 : 0;
     const Size required = estimate_required_memory(shape, options);
-    const Variant& variant = find(string(to_string(method)));
-    EXPECT_EQ(dry_summary(
-                  variant,
-                  parameters_of(
-                      variant,
-                      {{"n_z", Size{37}}, {"n_a", Size{2880}}, {"w", Size{2048}}, {"mode", string("edge")}}),
-                  false)
-                  .peak_bytes,
-              required);
+    const testing_variants::TestVariant& variant = find(string(to_string(method)));
+    EXPECT_EQ(
+        variant
+            .dry_summary(
+                variant.parameters(
+                    {{"n_z", Size{37}}, {"n_a", Size{2880}}, {"w", Size{2048}}, {"mode", string("edge")}}),
+                Grain::gpu)
+            .peak_bytes,
+        required);
     EXPECT_EQ(estimate_max_chunk_size(required, shape, options), 37);
     EXPECT_EQ(estimate_max_chunk_size(required - 1, shape, options), 36);
     EXPECT_EQ(estimate_max_chunk_size(Size{1} << 50, shape, options), 37) << "no more than there are";
@@ -259,41 +250,13 @@ TEST_F(FbpEstimate, TheFunctionsSayWhatTheEstimatorSays) {
   }
 }
 
-// 4·(5·n_a·w + w²) bytes a slice is too low for the old method and far too high for the new one: the judge
-// fails it beside an own estimator that passes.
-TEST_F(FbpEstimate, NabusFormulaLeavesTheWindow) {
-  for (const auto& [method, mode, is_too_low] :
-       {std::tuple{"whole", "constant", true}, {"whole", "edge", true}, {"inplace", "constant", false}}) {
-    const Variant& variant = find(method);
-    const Parameters parameters = parameters_of(
-        variant, {{"n_a", Size{2880}}, {"w", Size{2048}}, {"mode", string(mode)}, {"n_z", Size{20}}});
-    const Size peak = dry_summary(variant, parameters, false).peak_bytes;
-    EstimateRequest request = variant.request(parameters);
-    request.available_bytes = peak;
-    ASSERT_EQ(variant.estimators.size(), 2U);
-    SampleRun sample;
-    for (const auto& estimator : variant.estimators) {
-      sample.add(string(estimator->name()), 20, peak, estimator->max_slices(request).slices,
-                 estimator->bytes(request, 20));
-    }
-    for (const Verdict& verdict : judge(sample.run, {})) {
-      if (verdict.rule != Rule::window_bytes && verdict.rule != Rule::window_slices) continue;
-      const bool own = verdict.case_name == variant.description.name;
-      EXPECT_EQ(verdict.judgement, own ? Judgement::pass : Judgement::fail) << verdict.case_name;
-      if (!own) {
-        EXPECT_EQ(verdict.figure > 1, is_too_low) << method << " " << *verdict.figure;
-      }
-    }
-  }
-}
-
 TEST_F(FbpEstimate, MistakesComeBeforeAnyAllocation) {
   const auto message = [&](const char* method, testing_variants::Overrides overrides) -> string {
-    const auto device = open_dry();
+    const testing_variants::TestDevice device = testing_variants::open_dry();
     try {
-      find(method).make(*device, parameters_of(find(method), overrides));
+      find(method).make(device, find(method).parameters(overrides));
     } catch (const UsageError& error) {
-      EXPECT_EQ(device->allocation_log().count(), 0U);
+      EXPECT_EQ(device.harness().logged_events(), 0U);
       return error.what();
     }
     return "no error";
@@ -330,17 +293,12 @@ TEST_F(FbpEstimate, ANegativeBatchIsNoBatch) {
   for (const bool half : {false, true}) {
     options.half = half;
     options.batch = -1;
-    EXPECT_THROW(fbp_terms({1, 400, 256}, options), UsageError);
+    EXPECT_THROW(fbp_parts({1, 400, 256}, options), UsageError);
   }
 }
 
 TEST_F(FbpEstimate, AnotherSliceDimensionIsAUsageError) {
-  for (const Variant& variant : registry_.variants())
-    for (const auto& estimator : variant.estimators) {
-      EstimateRequest request = variant.request(parameters_of(variant, {}));
-      request.slice_dimension = 0;
-      EXPECT_THROW(static_cast<void>(estimator->max_slices(request)), UsageError);
-    }
+  for (const testing_variants::TestVariant& variant : variants_) variant.expect_no_other_slice_dimension();
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "kernels/fbp/fbp_testing.hpp"
 #include "kernels/fbp/reconstructor.hpp"
 #include "kernels/operations.hpp"
-#include "worker/variant.hpp"
 
 namespace peakmark {
 namespace {
@@ -22,27 +21,26 @@ constexpr Size kColumns = 53;
 
 class FbpOnOpenCl : public testing::TestWithParam<testing_variants::Grain> {
  protected:
-  FbpOnOpenCl() { add_fbp(registry_); }
-  Registry registry_;
-  std::unique_ptr<Device> device_ = testing_variants::open_tested(GetParam());
+  testing_variants::TestVariants variants_{add_fbp};
+  testing_variants::TestDevice device_ = testing_variants::open_tested(GetParam());
 };
 
 TEST_P(FbpOnOpenCl, EveryModeAndFilterIsRight) {
-  for (const Variant& variant : registry_.variants()) {
+  for (const testing_variants::TestVariant& variant : variants_) {
     for (const string& mode : filter_padding_names())
-      expect_right(*device_, variant, {{"n_a", Size{37}}, {"w", kColumns}, {"n_z", Size{2}}, {"mode", mode}});
+      expect_right(device_, variant, {{"n_a", Size{37}}, {"w", kColumns}, {"n_z", Size{2}}, {"mode", mode}});
     for (const string filter : {"hann", "hilbert"})
-      expect_right(*device_, variant,
+      expect_right(device_, variant,
                    {{"n_a", Size{37}}, {"w", kColumns}, {"n_z", Size{1}}, {"filter", filter}});
   }
 }
 
 TEST_P(FbpOnOpenCl, AnyScanIsRight) {
-  for (const Variant& variant : registry_.variants())
+  for (const testing_variants::TestVariant& variant : variants_)
     for (const Size chunk : {0, 2})
       for (const Size half : {0, 1})
         for (const string correction : {"none", "random4"})
-          expect_right(*device_, variant,
+          expect_right(device_, variant,
                        {{"n_a", Size{36}},
                         {"w", kColumns},
                         {"n_z", Size{3}},
@@ -65,14 +63,13 @@ TEST_P(FbpOnOpenCl, OnlyInPlaceDestroysItsSinograms) {
       if (half) options.axis = 45;
       Reconstructor reconstructor(*device_, shape, options, {angles_of_pattern("full_turn", 36)});
       reconstructor.set_up();
-      Array sinograms =
-          device_->push<float>("sinograms", reconstructor.sinograms_shape(), seeded_generator<float>(1));
-      const std::vector<float> before = device_->pull<float>(sinograms);
-      Array slices = device_->create_uninitialised("slices", reconstructor.slices_shape(), DType::f32);
+      DeviceArray sinograms = create_with<float>(*device_, "sinograms", reconstructor.sinograms_shape(),
+                                                 seeded_generator<float>(1));
+      const std::vector<float> before = sinograms.read<float>();
+      DeviceArray slices = create_uninitialised(*device_, "slices", reconstructor.slices_shape(), DType::f32);
       reconstructor(sinograms, slices);
-      EXPECT_EQ(device_->pull<float>(sinograms) != before, destroys_input(method)) << to_string(method);
-      EXPECT_EQ(registry_.find("fbp/" + string(to_string(method)))->description.destroys_input,
-                destroys_input(method));
+      EXPECT_EQ(sinograms.read<float>() != before, destroys_input(method)) << to_string(method);
+      EXPECT_EQ(variants_.find("fbp/" + string(to_string(method))).destroys_input(), destroys_input(method));
     }
 }
 
@@ -112,11 +109,11 @@ TEST_P(FbpOnOpenCl, TheAxisMayBeCorrectedByMoreThanIsSeenTwice) {
       Reconstructor reconstructor(*device_, {1, 36, kColumns}, options,
                                   {angles_of_pattern("full_turn", 36), std::vector<double>(36, correction)});
       reconstructor.set_up();
-      Array sinograms =
-          device_->push<float>("sinograms", reconstructor.sinograms_shape(), seeded_generator<float>(1));
-      Array slices = device_->create_uninitialised("slices", reconstructor.slices_shape(), DType::f32);
+      DeviceArray sinograms = create_with<float>(*device_, "sinograms", reconstructor.sinograms_shape(),
+                                                 seeded_generator<float>(1));
+      DeviceArray slices = create_uninitialised(*device_, "slices", reconstructor.slices_shape(), DType::f32);
       reconstructor(sinograms, slices);
-      return device_->pull<float>(slices);
+      return slices.read<float>();
     };
     const std::vector<float> whole = reconstruct(FbpMethod::whole);
     const std::vector<float> inplace = reconstruct(FbpMethod::inplace);

@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "device/device.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/common/arrays.hpp"
 #include "kernels/common/seeded.hpp"
 #include "kernels/fbp/phantom.hpp"
 #include "kernels/fbp/reconstructor.hpp"
+#include "peakmark/worker/device.hpp"
 
 // Reconstructions of phantoms whose truth is known in closed form, on any device.
 namespace peakmark::fbp_testing {
@@ -87,11 +88,11 @@ inline std::vector<Slice> reconstruct(Device& device, FbpMethod method, const Sc
     const std::vector<float> sinogram = phantom_sinogram(phantom, reconstructor.geometry());
     stack.insert(stack.end(), sinogram.begin(), sinogram.end());
   }
-  Array sinograms =
-      device.push<float>("sinograms", reconstructor.sinograms_shape(), std::span<const float>(stack));
-  Array slices = device.create_uninitialised("slices", reconstructor.slices_shape(), DType::f32);
+  DeviceArray sinograms =
+      create_with<float>(device, "sinograms", reconstructor.sinograms_shape(), std::span<const float>(stack));
+  DeviceArray slices = create_uninitialised(device, "slices", reconstructor.slices_shape(), DType::f32);
   reconstructor(sinograms, slices);
-  const std::vector<float> values = device.pull<float>(slices);
+  const std::vector<float> values = slices.read<float>();
   std::vector<Slice> result;
   const auto size = values.size() / phantoms.size();
   for (std::size_t z = 0; z < phantoms.size(); ++z)
@@ -217,12 +218,12 @@ inline void expect_chunks_are_slices(Device& device, FbpMethod method, Size n_a,
                                  corrections_of_pattern(scan.corrected ? "drift" : "none", n_a, kColumns)});
     reconstructor.set_up();
     const Size offset = first * n_a * kColumns;
-    Array sinograms = device.push<float>(
-        "sinograms", reconstructor.sinograms_shape(),
+    DeviceArray sinograms = create_with<float>(
+        device, "sinograms", reconstructor.sinograms_shape(),
         Generator<float>([&](std::span<float> piece, Size at) { fill_seeded(piece, 7, offset + at); }));
-    Array slices = device.create_uninitialised("slices", reconstructor.slices_shape(), DType::f32);
+    DeviceArray slices = create_uninitialised(device, "slices", reconstructor.slices_shape(), DType::f32);
     reconstructor(sinograms, slices);
-    return device.pull<float>(slices);
+    return slices.read<float>();
   };
   std::vector<float> one_by_one;
   for (Size z = 0; z < kSlices; ++z) {

@@ -1,57 +1,55 @@
 #include <memory>
 
-#include "estimate/estimator.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
-#include "kernels/common/axes.hpp"
+#include "kernels/common/arrays.hpp"
+#include "kernels/common/variants.hpp"
 #include "kernels/fbp/estimate.hpp"
 #include "kernels/fbp/joined_scan.hpp"
 #include "kernels/fbp/noise_lines.hpp"
 #include "kernels/fbp/reconstructor.hpp"
 #include "kernels/fbp/verification.hpp"
 #include "kernels/operations.hpp"
-#include "worker/variant.hpp"
+#include "peakmark/worker.hpp"
 
 namespace peakmark {
 namespace {
 
-constexpr int kSinogram = 1;
-
-FbpShape shape_of(const Parameters& parameters) {
-  return {parameters.integer("n_z"), parameters.integer("n_a"), parameters.integer("w")};
+FbpShape shape_of(const Case& asked) {
+  return {asked["n_z"], asked["n_a"], asked["w"]};
 }
 
-FbpOptions options_of(FbpMethod method, const Parameters& parameters) {
+FbpOptions options_of(FbpMethod method, const Case& asked) {
   FbpOptions options;
   options.method = method;
-  options.filter = parse_filter_name(parameters.word("filter"));
-  options.mode = parse_padding_mode(parameters.word("mode"));
-  options.fft = parse_fft_library(parameters.word("fft"));
-  options.chunk = parameters.integer("chunk");
+  options.filter = parse_filter_name(asked.word("filter"));
+  options.mode = parse_padding_mode(asked.word("mode"));
+  options.fft = parse_fft_library(asked.word("fft"));
+  options.chunk = asked["chunk"];
   if (method != FbpMethod::whole) {
-    options.batch = parameters.integer("batch");
-    options.allowance = parameters.integer("allowance");
+    options.batch = asked["batch"];
+    options.allowance = asked["allowance"];
   }
-  const BackprojectionGeometry frame = frame_geometry_of_case(parameters);
+  const BackprojectionGeometry frame = frame_geometry_of_case(asked);
   options.axis = frame.axis;
   options.half = frame.half;
   options.clip = frame.clip;
   options.region = frame.region;
-  options.corrected = parameters.word("correction") != "none";
+  options.corrected = asked.word("correction") != "none";
   return options;
 }
 
-FbpAngles angles_of(const Parameters& parameters) {
-  const Size n_a = parameters.integer("n_a");
-  return {angles_of_pattern(parameters.word("angles"), n_a),
-          corrections_of_pattern(parameters.word("correction"), n_a, parameters.integer("w"))};
+FbpAngles angles_of(const Case& asked) {
+  const Size n_a = asked["n_a"];
+  return {angles_of_pattern(asked.word("angles"), n_a),
+          corrections_of_pattern(asked.word("correction"), n_a, asked["w"])};
 }
 
-/// UsageError, as for the computation itself: angles and corrections too.
-void check_case(FbpMethod method, const Parameters& parameters) {
-  const FbpShape shape = shape_of(parameters);
-  const FbpOptions options = options_of(method, parameters);
+/// Throws UsageError for a case that is not valid: angles and corrections are checked too.
+void check_case(FbpMethod method, const Case& asked) {
+  const FbpShape shape = shape_of(asked);
+  const FbpOptions options = options_of(method, asked);
   check(shape, options);
-  const BackprojectionGeometry geometry = scan_geometry(shape, options, angles_of(parameters));
+  const BackprojectionGeometry geometry = scan_geometry(shape, options, angles_of(asked));
   if (options.half) static_cast<void>(JoinedScan(geometry));
   if (method != FbpMethod::whole) static_cast<void>(line_batch(shape, options));
 }
@@ -67,24 +65,23 @@ class FbpComputation final : public Computation {
 
   void set_up() override { reconstructor_.set_up(); }
   void create_inputs() override {
-    sinograms_ = device_.create_uninitialised("sinograms", reconstructor_.sinograms_shape(), DType::f32);
+    sinograms_ = create_uninitialised(device_, "sinograms", reconstructor_.sinograms_shape(), DType::f32);
     noise_.write(device_, sinograms_);
   }
   void create_outputs() override {
-    slices_ = device_.create_uninitialised("slices", reconstructor_.slices_shape(), DType::f32);
+    slices_ = create_uninitialised(device_, "slices", reconstructor_.slices_shape(), DType::f32);
   }
   void call() override { reconstructor_(sinograms_, slices_); }
   void restore_inputs() override {
     if (destroys_input(options_.method)) noise_.write(device_, sinograms_);
   }
-  Verification verify() override {
-    return verify_fbp(device_, slices_, filter_problem(shape_, options_), reconstructor_.geometry());
+  std::string verify() override {
+    return verify_fbp(slices_, filter_problem(shape_, options_), reconstructor_.geometry());
   }
   [[nodiscard]] std::optional<Size> bytes_moved() const override {
     return checked_add(reconstructor_.sinograms_shape().bytes(DType::f32),
                        reconstructor_.slices_shape().bytes(DType::f32));
   }
-  [[nodiscard]] DType output_dtype() const override { return DType::f32; }
 
  private:
   Device& device_;
@@ -92,97 +89,74 @@ class FbpComputation final : public Computation {
   FbpOptions options_;
   NoiseLines noise_;
   Reconstructor reconstructor_;
-  Array sinograms_, slices_;
+  DeviceArray sinograms_, slices_;
 };
 
-Parameters parameters_of(const EstimateRequest& request) {
-  Parameters parameters = request.parameters;
-  parameters.set("n_a", request.other_dimensions[0]);
-  parameters.set("w", request.other_dimensions[1]);
-  return parameters;
+/// The formula, exact, for as many slices as the case has.
+std::vector<Part> own_parts(FbpMethod method, const Case& asked) {
+  FbpShape shape = shape_of(asked);
+  shape.n_z = std::max<Size>(1, shape.n_z);
+  return fbp_parts(shape, options_of(method, asked));
 }
 
-/// The formula, exact, for as many slices as the request has.
-std::vector<Term> own_terms(FbpMethod method, const EstimateRequest& request) {
-  const Parameters parameters = parameters_of(request);
-  return fbp_terms(shape_of(parameters), options_of(method, parameters));
-}
-
-Size own_bytes(FbpMethod method, const EstimateRequest& request, Size slices) {
-  const Parameters parameters = parameters_of(request);
-  const FbpShape shape{std::max<Size>(1, slices), parameters.integer("n_a"), parameters.integer("w")};
+Size own_bytes(FbpMethod method, const Case& asked) {
   Size bytes = 0;
-  for (const Term& term : fbp_terms(shape, options_of(method, parameters)))
-    bytes = checked_add(bytes, checked_add(term.fixed_bytes, checked_multiply(slices, term.per_slice_bytes)));
+  for (const Part& part : own_parts(method, asked))
+    bytes =
+        checked_add(bytes, checked_add(part.fixed_bytes, checked_multiply(asked["n_z"], part.bytes_a_slice)));
   return bytes;
 }
 
-Variant make_variant(FbpMethod method, std::string help, Size chunk) {
-  Variant variant;
+void add_variant(Worker& worker, FbpMethod method, std::string help, Size chunk) {
+  constexpr int kSinogram = 1;
   const std::string name = "fbp/" + std::string(to_string(method));
-  variant.description.name = name;
-  variant.description.help = std::move(help);
-  variant.description.axes = {
-      size_axis("n_a", 400, "lines of a sinogram, one an angle"),
-      size_axis("w", 256, "columns of a sinogram", 2),
-      size_axis("n_z", 20, "sinograms and slices"),
-      size_axis("chunk", chunk, "slices worked on at a time, at the most; 0: all", 0),
-      word_axis("filter", "ramlak", filter_names(), "the filter"),
-      word_axis("mode", "constant", filter_padding_names(),
-                "what stands beside a line, as in numpy.pad; constant: zeros"),
-      word_axis("fft", "vkfft", fft_names(), "the library that transforms; cufft: CUDA only"),
-  };
+  std::vector<Axis> axes{{"n_a", 400, "lines of a sinogram, one an angle"},
+                         {"w", 256, "columns of a sinogram", 2},
+                         {"n_z", 20, "sinograms and slices"},
+                         {"chunk", chunk, "slices worked on at a time, at the most; 0: all", 0},
+                         {"filter", "ramlak", filter_names(), "the filter"},
+                         {"mode", "constant", filter_padding_names(),
+                          "what stands beside a line, as in numpy.pad; constant: zeros"},
+                         {"fft", "vkfft", fft_names(), "the library that transforms; cufft: CUDA only"}};
   if (method != FbpMethod::whole) {
-    variant.description.axes.push_back(
-        size_axis("batch", 0, "lines filtered at a time; 0: as many as the allowance has room for", 0));
-    variant.description.axes.push_back(size_axis(
+    axes.emplace_back("batch", 0, "lines filtered at a time; 0: as many as the allowance has room for");
+    axes.emplace_back(
         "allowance", 1,
-        "percent of a sinogram's and a slice's bytes for all that is beside them; 512 KiB at the least"));
+        "percent of a sinogram's and a slice's bytes for all that is beside them; 512 KiB at the least");
   }
-  for (AxisDescription& axis : scan_axes()) variant.description.axes.push_back(std::move(axis));
-  variant.description.slice_axis = "n_z";
-  variant.description.slice_dimension = kSinogram;
-  variant.description.destroys_input = destroys_input(method);
-  variant.estimators = {
-      make_iterative_estimator(
-          {name, kSinogram, {}},
-          [method](const EstimateRequest& request, Size slices) {
-            return own_bytes(method, request, slices);
-          },
-          [method](const EstimateRequest& request) { return own_terms(method, request); }),
-      make_module_estimator({"fbp/nabu", kSinogram, {}}, [](const EstimateRequest& request) {
-        return nabu_terms(request.other_dimensions[0], request.other_dimensions[1]);
-      })};
-  variant.request = [method](const Parameters& parameters) {
-    // What cannot be run has no estimate.
-    check_case(method, parameters);
-    return EstimateRequest{.slice_dimension = kSinogram,
-                           .other_dimensions = {parameters.integer("n_a"), parameters.integer("w")},
-                           .dtype = DType::f32,
-                           .available_bytes = 0,
-                           .parameters = parameters};
-  };
-  variant.make = [method](Device& device, const Parameters& parameters) -> std::unique_ptr<Computation> {
-    const FbpShape shape = shape_of(parameters);
-    const FbpOptions options = options_of(method, parameters);
-    // Before as many angles are made as there shall be.
-    check(shape, options);
-    return std::make_unique<FbpComputation>(device, shape, options, angles_of(parameters));
-  };
-  return variant;
+  for (Axis& axis : scan_axes()) axes.push_back(std::move(axis));
+  worker.add(
+      {.name = name,
+       .backends = {"opencl", "cuda", "dry"},
+       .axes = std::move(axes),
+       .help = std::move(help),
+       .slice_axis = "n_z",
+       .slice_dimension = kSinogram,
+       .destroys_input = destroys_input(method),
+       .estimators = {Estimator::of_bytes(
+                          with_api_errors([method](const Case& asked) { return own_bytes(method, asked); }),
+                          name,
+                          with_api_errors([method](const Case& asked) { return own_parts(method, asked); })),
+                      Estimator::of_parts(with_api_errors([](const Case& asked) {
+                                            return nabu_parts(asked["n_a"], asked["w"]);
+                                          }),
+                                          "fbp/nabu")},
+       .mistake = [method](const Case& asked) { return usage_error([&] { check_case(method, asked); }); }},
+      [method](Device& device, const Case& asked) -> std::unique_ptr<Computation> {
+        return std::make_unique<FbpComputation>(device, shape_of(asked), options_of(method, asked),
+                                                angles_of(asked));
+      });
 }
 
 }  // namespace
 
-void add_fbp(Registry& registry) {
-  registry.add(make_variant(
-      FbpMethod::whole, "old: every padded line and every spectrum at once, then backprojection/linear", 0));
-  registry.add(make_variant(FbpMethod::inplace,
-                            "new: lines filtered in batches over the input, which is lost, then "
-                            "backprojection/tiled",
-                            0));
-  registry.add(make_variant(
-      FbpMethod::kept, "new, and keeps its input: as inplace on a copy of `chunk` sinograms at a time", 1));
+void add_fbp(Worker& worker) {
+  add_variant(worker, FbpMethod::whole,
+              "old: every padded line and every spectrum at once, then backprojection/linear", 0);
+  add_variant(worker, FbpMethod::inplace,
+              "new: lines filtered in batches over the input, which is lost, then backprojection/tiled", 0);
+  add_variant(worker, FbpMethod::kept,
+              "new, and keeps its input: as inplace on a copy of `chunk` sinograms at a time", 1);
 }
 
 }  // namespace peakmark

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "device/device.hpp"
 #include "kernels/common/device_inputs.hpp"
 #include "kernels/common/seeded.hpp"
+#include "peakmark/worker/device.hpp"
 
 namespace peakmark {
 
@@ -23,7 +23,7 @@ class NoiseLines {
   /// A whole one of the different lines.
   [[nodiscard]] std::vector<float> different(Size which) const;
   /// Enqueues the stack's values; `sinograms` has lines of `w`.
-  void write(Device& device, Array& sinograms) const { write_noise(device, sinograms, kPattern); }
+  void write(Device& device, DeviceArray& sinograms) const { write_noise(device, sinograms, kPattern); }
 
  private:
   static constexpr NoisePattern kPattern{.different = kDifferent, .order_seed = 50, .seed = 51};

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "device/device.hpp"
 #include "kernels/fbp/joined_scan.hpp"
 #include "kernels/filter/line_filter.hpp"
+#include "peakmark/worker/device.hpp"
 
 namespace peakmark {
 
@@ -17,24 +17,25 @@ class OppositeLines {
 
   /// Enqueues: pairs [first, first + pairs) of sinogram `z` of a stack (n_z, n_a, w), joined, into padded
   /// lines; `columns` as LineKernels::pad has them.
-  void join(const Array& sinograms, Size z, const LineFilter::PaddedLines& padded, Size first, Size pairs);
+  void join(const DeviceArray& sinograms, Size z, const LineFilter::PaddedLines& padded, Size first,
+            Size pairs);
   /// All pairs of sinogram `z` into the joined lines of sinogram `to_z` of a stack (n_z, n_a/2, side).
-  void join(const Array& sinograms, Size z, Array& joined, Size to_z);
+  void join(const DeviceArray& sinograms, Size z, DeviceArray& joined, Size to_z);
   /// The middles of padded lines, parted, over pairs [first, first + pairs).
-  void part(const LineFilter::PaddedLines& padded, Array& sinograms, Size z, Size first, Size pairs);
+  void part(const LineFilter::PaddedLines& padded, DeviceArray& sinograms, Size z, Size first, Size pairs);
 
  private:
   struct Target {
-    Array& lines;
+    DeviceArray& lines;
     Size offset, pitch, before, length;
-    const Array& columns;
+    const DeviceArray& columns;
   };
-  void enqueue_join(const Array& sinograms, Size z, const Target& to, Size first, Size pairs);
+  void enqueue_join(const DeviceArray& sinograms, Size z, const Target& to, Size first, Size pairs);
 
   Device& device_;
   JoinedScan scan_;
   Kernel join_, part_;
-  Array mirrors_, no_columns_;
+  DeviceArray mirrors_, no_columns_;
 };
 
 }  // namespace peakmark

@@ -92,8 +92,8 @@ LineBatch line_batch(const FbpShape& shape, const FbpOptions& options) {
                           .floor_bytes = floor_bytes(shape, options),
                           .least_bytes = kMinAllowance,
                           .lent_bytes = slice_elements(shape, options) * 4};
-  for (const Term& term : angle_terms(shape, options))
-    allowance.table_bytes = checked_add(allowance.table_bytes, term.fixed_bytes);
+  for (const Part& part : angle_parts(shape, options))
+    allowance.table_bytes = checked_add(allowance.table_bytes, part.fixed_bytes);
   return batch_within(problem, allowance);
 }
 
@@ -102,15 +102,15 @@ Size lent_line(const FbpShape& shape, const FbpOptions& options) {
   return divide_up(checked_multiply(shape.n_z - 1, slice_elements(shape, options)), pitch);
 }
 
-std::vector<Term> angle_terms(const FbpShape& shape, const FbpOptions& options) {
+std::vector<Part> angle_parts(const FbpShape& shape, const FbpOptions& options) {
   const BackprojectionMethod method = backprojection_of(options.method);
   // Of joined lines there are half as many, but where they lie parted in the place of all.
   const bool joined = options.half && options.method == FbpMethod::whole;
-  std::vector<Term> terms =
-      table_terms(method, joined ? shape.n_a / 2 : shape.n_a, options.corrected, DType::f32);
+  std::vector<Part> parts =
+      table_parts(method, joined ? shape.n_a / 2 : shape.n_a, options.corrected, DType::f32);
   if (options.half)
-    terms.push_back({"mirrors", 0, OppositeLines::mirrors_shape(shape.n_a).bytes(DType::f32)});
-  return terms;
+    parts.push_back({"mirrors", 0, OppositeLines::mirrors_shape(shape.n_a).bytes(DType::f32)});
+  return parts;
 }
 
 }  // namespace peakmark

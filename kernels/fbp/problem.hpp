@@ -94,6 +94,6 @@ Size lent_line(const FbpShape& shape, const FbpOptions& options);
 
 /// What the angles keep on the device: the back-projection's tables and, for half-acquisition, `mirrors`, 12
 /// bytes a pair of lines.
-std::vector<Term> angle_terms(const FbpShape& shape, const FbpOptions& options);
+std::vector<Part> angle_parts(const FbpShape& shape, const FbpOptions& options);
 
 }  // namespace peakmark

@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "api/opened_device.hpp"
 #include "base/error.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
+#include "kernels/common/arrays.hpp"
 #include "kernels/fbp/npy_file.hpp"
 #include "kernels/fbp/phantom.hpp"
 #include "kernels/fbp/reconstructor.hpp"
@@ -31,22 +33,20 @@ void reconstruct(const Options& options) {
   const FbpAngles angles{
       angles_of_pattern(options.scan == "half_turn" ? "half_turn" : "full_turn", options.n_a)};
 
-  DeviceChoice choice;
-  if (!options.backend.empty()) choice.backend = parse_backend(options.backend);
-  choice.device = options.device;
-  const std::unique_ptr<Device> device = open_device(choose_device(choice, list_devices()));
-  Reconstructor reconstructor(*device, {1, options.n_a, options.w}, fbp, angles);
+  const OpenedDevice opened = open_for_public_api(options.backend, options.device);
+  Device device(opened.abi);
+  Reconstructor reconstructor(device, {1, options.n_a, options.w}, fbp, angles);
   const BackprojectionGeometry& geometry = reconstructor.geometry();
   const SliceFrame frame = slice_frame(geometry);
   // Upright, and with a margin, inside what every line sees.
   const Phantom head = shepp_logan(0.98 * static_cast<double>(frame.side - 1) / 2);
   const std::vector<float> lines = phantom_sinogram(head, geometry);
   reconstructor.set_up();
-  Array sinogram =
-      device->push<float>("sinograms", reconstructor.sinograms_shape(), std::span<const float>(lines));
-  Array slice = device->create_uninitialised("slices", reconstructor.slices_shape(), DType::f32);
+  DeviceArray sinogram =
+      create_with<float>(device, "sinograms", reconstructor.sinograms_shape(), std::span<const float>(lines));
+  DeviceArray slice = create_uninitialised(device, "slices", reconstructor.slices_shape(), DType::f32);
   reconstructor(sinogram, slice);
-  write_npy(options.output, frame.side, frame.side, device->pull<float>(slice));
+  write_npy(options.output, frame.side, frame.side, slice.read<float>());
   if (!options.truth.empty()) write_npy(options.truth, frame.side, frame.side, phantom_slice(head, geometry));
 }
 

@@ -5,14 +5,15 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "kernels/common/arrays.hpp"
 
 namespace peakmark {
 namespace {
 
-void check_shape(const char* what, const Array& array, const Shape& shape) {
-  if (!(array.shape() == shape))
+void check_shape(const char* what, const DeviceArray& array, const Shape& expected) {
+  if (!(shape(array) == expected))
     throw UsageError(
-        fmt::format("fbp: {} of shape {}; it is set up for {}", what, array.shape().text(), shape.text()));
+        fmt::format("fbp: {} of shape {}; it is set up for {}", what, shape(array).text(), expected.text()));
 }
 
 }  // namespace
@@ -31,7 +32,7 @@ Reconstructor::Reconstructor(Device& device, const FbpShape& shape, FbpOptions o
   } else {
     lines_.emplace(device, filter_problem(shape, options_), line_batch(shape, options_));
   }
-  check_method(backprojection_of(options_.method), device.info(), DType::f32);
+  check_method(backprojection_of(options_.method), device, DType::f32);
 }
 
 void Reconstructor::set_up() {
@@ -40,11 +41,11 @@ void Reconstructor::set_up() {
   if (opposite_) opposite_->set_up();
   const BackprojectionGeometry& filtered = !joined_ ? geometry_ : whole_ ? joined_->joined : joined_->parted;
   if (!destroys_input(options_.method))
-    filtered_ = device_.create_uninitialised("filtered", {chunk_, filtered.n_a, filtered.w}, DType::f32);
+    filtered_ = create_uninitialised(device_, "filtered", {chunk_, filtered.n_a, filtered.w}, DType::f32);
   backprojector_ = make_backprojector(backprojection_of(options_.method), device_, filtered, DType::f32);
 }
 
-void Reconstructor::operator()(Array& sinograms, Array& slices) {
+void Reconstructor::operator()(DeviceArray& sinograms, DeviceArray& slices) {
   check_shape("sinograms", sinograms, sinograms_shape());
   check_shape("slices", slices, slices_shape());
   for (Size z = 0; z < shape_.n_z; z += chunk_) {
@@ -59,7 +60,7 @@ void Reconstructor::operator()(Array& sinograms, Array& slices) {
   }
 }
 
-void Reconstructor::fill_filtered(const Array& sinograms, Size first, Size count, Array& slices) {
+void Reconstructor::fill_filtered(const DeviceArray& sinograms, Size first, Size count, DeviceArray& slices) {
   if (whole_ && !opposite_ && count == shape_.n_z) {
     (*whole_)(sinograms, filtered_);
     return;
@@ -83,7 +84,7 @@ Shape Reconstructor::slices_shape() const {
 
 // A sinogram at a time, never a batch across two: lines are transformed in pairs, and what a line is paired
 // with shows in its last digits. So a slice is the same to the bit at any place of any stack.
-void Reconstructor::filter_in_place(Array& sinograms, Size first, Size count, Array& slices) {
+void Reconstructor::filter_in_place(DeviceArray& sinograms, Size first, Size count, DeviceArray& slices) {
   using Padded = LineFilter::PaddedLines;
   for (Size z = first; z < first + count; ++z) {
     if (!opposite_) {

@@ -4,15 +4,15 @@
 #include <optional>
 #include <vector>
 
-#include "device/device.hpp"
 #include "kernels/fbp/opposite_lines.hpp"
 #include "kernels/fbp/problem.hpp"
 #include "kernels/filter/whole_filter.hpp"
+#include "peakmark/worker/device.hpp"
 
 namespace peakmark {
 
 /// Filtered back-projection of a stack on a device: sinograms (n_z, n_a, w), f32 → slices (n_z, h, w').
-/// fbp_terms returns its other memory in advance; a call allocates nothing.
+/// fbp_parts returns its other memory in advance; a call allocates nothing.
 ///
 /// **destroys_input(method)**: `inplace` leaves filtered lines where the sinograms were. Opposite lines of
 /// half-acquisition are weighted and joined before they are filtered (JoinedScan).
@@ -28,7 +28,7 @@ class Reconstructor {
 
   /// Enqueues, after set_up. Every pixel of the slices is written; lines may be filtered in the last slice
   /// before. UsageError for arrays of other shapes.
-  void operator()(Array& sinograms, Array& slices);
+  void operator()(DeviceArray& sinograms, DeviceArray& slices);
 
   [[nodiscard]] Shape sinograms_shape() const { return {shape_.n_z, shape_.n_a, shape_.w}; }
   [[nodiscard]] Shape slices_shape() const;
@@ -36,8 +36,8 @@ class Reconstructor {
   [[nodiscard]] const BackprojectionGeometry& geometry() const { return geometry_; }
 
  private:
-  void filter_in_place(Array& sinograms, Size first, Size count, Array& slices);
-  void fill_filtered(const Array& sinograms, Size first, Size count, Array& slices);
+  void filter_in_place(DeviceArray& sinograms, Size first, Size count, DeviceArray& slices);
+  void fill_filtered(const DeviceArray& sinograms, Size first, Size count, DeviceArray& slices);
 
   Device& device_;
   FbpShape shape_;
@@ -46,7 +46,7 @@ class Reconstructor {
   Size chunk_;
   std::optional<WholeFilter> whole_;
   std::optional<LineFilter> lines_;
-  Array filtered_;
+  DeviceArray filtered_;
   std::optional<JoinedScan> joined_;
   std::optional<OppositeLines> opposite_;
   std::unique_ptr<Backprojector> backprojector_;

@@ -119,19 +119,19 @@ class FilteredLines {
 
 }  // namespace
 
-Verification verify_fbp(Device& device, const Array& slices, const FilterProblem& filter,
-                        const BackprojectionGeometry& measured) {
+std::string verify_fbp(const DeviceArray& slices, const FilterProblem& filter,
+                       const BackprojectionGeometry& measured) {
   FilteredLines lines(filter, measured);
   const BackprojectionGeometry& geometry = lines.joined() == nullptr ? measured : *lines.joined();
   const std::vector<LineView> views = line_views(geometry);
   const SliceFrame frame = slice_frame(geometry);
-  const Shape& shape = slices.shape();
-  PixelComparison<float> comparison(shape);
-  std::vector<float> pulled(static_cast<std::size_t>(shape[2]));
-  for (const auto& [row, columns] : pixels_to_verify(shape, geometry.n_a, kInterpolations, kSeedPixels)) {
-    device.pull_part<float>(slices, row * shape[2], std::span(pulled));
-    const Size z = row / shape[1];
-    const Size y = frame.region.y0 + row % shape[1];
+  const Shape stack = shape(slices);
+  PixelComparison<float> comparison(stack);
+  std::vector<float> read(static_cast<std::size_t>(stack[2]));
+  for (const auto& [row, columns] : pixels_to_verify(stack, geometry.n_a, kInterpolations, kSeedPixels)) {
+    slices.read_part<float>(row * stack[2], std::span(read));
+    const Size z = row / stack[1];
+    const Size y = frame.region.y0 + row % stack[1];
     std::vector<FilteredLines::Line> of_slice(views.size());
     for (std::size_t a = 0; a < views.size(); ++a) of_slice[a] = lines.line(z, static_cast<Size>(a));
     for (const Size column : columns) {
@@ -141,14 +141,14 @@ Verification verify_fbp(Device& device, const Array& slices, const FilterProblem
         expected = backprojected_pixel(views, 0, geometry.w, y, x, [&](Size a, Size i) {
           return of_slice[static_cast<std::size_t>(a)].at(i);
         });
-      comparison.add(row, column, expected, pulled[static_cast<std::size_t>(column)]);
+      comparison.add(row, column, expected, read[static_cast<std::size_t>(column)]);
     }
   }
   const auto n_a = static_cast<double>(geometry.n_a);
   const double noise = std::sqrt(n_a) * lines.spread();
   const double rounding =
       rounding_of_pixels(0x1p-24, frame, geometry.n_a, std::max(comparison.largest(), noise));
-  return comparison.verification(std::min(n_a, 8 * std::sqrt(n_a)) * lines.tolerance() + rounding);
+  return comparison.error(std::min(n_a, 8 * std::sqrt(n_a)) * lines.tolerance() + rounding);
 }
 
 }  // namespace peakmark

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "kernels/common/arrays.hpp"
 #include "kernels/fft/cuda_libraries.hpp"
 #include "kernels/fft/fft_bytes.hpp"
 #include "kernels/fft/libraries.hpp"
@@ -48,8 +49,8 @@ void check_cufft(cufftResult result, const char* what, Size length) {
   if (result == CUFFT_SUCCESS) return;
   const std::string message =
       fmt::format("cuFFT could not {} at length {} (its code {})", what, length, static_cast<int>(result));
-  if (result == CUFFT_ALLOC_FAILED) throw OutOfMemory(message);
-  if (result == CUFFT_INVALID_SIZE || result == CUFFT_NOT_SUPPORTED) throw Unsupported(message);
+  if (result == CUFFT_ALLOC_FAILED) throw api_1::OutOfMemory(message);
+  if (result == CUFFT_INVALID_SIZE || result == CUFFT_NOT_SUPPORTED) throw api_1::Unsupported(message);
   throw MeasurementError(message);
 }
 
@@ -110,7 +111,7 @@ struct Plans {
 class CufftFft final : public RealFft {
  public:
   CufftFft(Device& device, const FftPlan& plan) : plan_(plan), lines_at_a_time_(plan.lines) {
-    auto* stream = static_cast<cudaStream_t>(device.native().queue);
+    cudaStream_t stream = device.cuda_stream();
     plans_.emplace(plan, lines_at_a_time_, stream);
     const Size most = cufft_work_bytes(plan);
     while (plans_->work_bytes() > most && lines_at_a_time_ > 1) {
@@ -127,18 +128,18 @@ class CufftFft final : public RealFft {
       rest_.emplace(plan, rest, stream);
       work = std::max(work, rest_->work_bytes());
     }
-    work_ = device.create_uninitialised("fft_work", {work}, DType::u8);
-    void* address = reinterpret_cast<void*>(work_.buffer().handle());
+    work_ = create_uninitialised(device, "fft_work", {work}, DType::u8);
+    void* address = work_.cuda();
     plans_->set_work(address);
     if (rest_) rest_->set_work(address);
   }
 
-  void forward(Array& reals, Array& spectra, Size first) override {
+  void forward(DeviceArray& reals, DeviceArray& spectra, Size first) override {
     for_each_part(first, [&](Plans& plans, Size line) {
       plans.forward.forward(real_line(reals, line), spectrum_line(spectra, line));
     });
   }
-  void backward(Array& spectra, Array& reals, Size first) override {
+  void backward(DeviceArray& spectra, DeviceArray& reals, Size first) override {
     for_each_part(first, [&](Plans& plans, Size line) {
       plans.backward.backward(spectrum_line(spectra, line), real_line(reals, line));
     });
@@ -153,19 +154,18 @@ class CufftFft final : public RealFft {
     for (Size done = 0; done < plan_.lines; done += lines_at_a_time_)
       use(plan_.lines - done < lines_at_a_time_ ? *rest_ : *plans_, first + done);
   }
-  [[nodiscard]] float* real_line(const Array& reals, Size line) const {
-    return reinterpret_cast<float*>(reals.buffer().handle()) +
+  [[nodiscard]] float* real_line(const DeviceArray& reals, Size line) const {
+    return static_cast<float*>(reals.cuda()) +
            checked_multiply(line, plan_.in_place ? plan_.length + 2 : plan_.length);
   }
-  [[nodiscard]] cufftComplex* spectrum_line(const Array& spectra, Size line) const {
-    return reinterpret_cast<cufftComplex*>(spectra.buffer().handle()) +
-           checked_multiply(line, plan_.length / 2 + 1);
+  [[nodiscard]] cufftComplex* spectrum_line(const DeviceArray& spectra, Size line) const {
+    return static_cast<cufftComplex*>(spectra.cuda()) + checked_multiply(line, plan_.length / 2 + 1);
   }
 
   FftPlan plan_;
   Size lines_at_a_time_;
   std::optional<Plans> plans_, rest_;
-  Array work_;
+  DeviceArray work_;
 };
 
 }  // namespace

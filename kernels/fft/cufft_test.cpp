@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "kernels/common/variant_testing.hpp"
 #include "kernels/fft/fake_cufft.hpp"
 #include "kernels/fft/fft_bytes.hpp"
 #include "kernels/fft/fft_testing.hpp"
-#include "kernels/fft/host_device.hpp"
 
 namespace peakmark {
 namespace {
@@ -30,9 +30,9 @@ class Cufft : public testing::Test {
   static std::size_t nothing(long long, long long) { return 0; }
 
   Size work_bytes(const FftPlan& plan, Size first = 0) {
-    return testing_fft::expect_right(device_, FftLibrary::cufft, plan, first)->work_bytes();
+    return testing_fft::expect_right(*device_, FftLibrary::cufft, plan, first)->work_bytes();
   }
-  testing_fft::HostDevice device_;
+  testing_variants::TestDevice device_ = testing_variants::open_host_memory();
 };
 
 TEST_F(Cufft, IsTheHostsTransform) {
@@ -75,12 +75,12 @@ TEST_F(Cufft, StaysWithinTheMemoryItMay) {
   EXPECT_EQ(work_bytes({.length = 60, .lines = 16}), 16 * 31 * 8);
 }
 
-TEST_F(Cufft, ItsErrorsAreToldAsWhatTheyAre) {
-  const auto make = [&] { make_real_fft(device_, FftLibrary::cufft, {.length = 60, .lines = 2}); };
+TEST_F(Cufft, ErrorsKeepTheirKind) {
+  const auto make = [&] { make_real_fft(*device_, FftLibrary::cufft, {.length = 60, .lines = 2}); };
   fake_cufft::set_answer(kInvalidSize);
-  EXPECT_THROW(make(), Unsupported);
+  EXPECT_THROW(make(), api_1::Unsupported);
   fake_cufft::set_answer(kAllocFailed);
-  EXPECT_THROW(make(), OutOfMemory);
+  EXPECT_THROW(make(), api_1::OutOfMemory);
   fake_cufft::set_answer(kInternalError);
   EXPECT_THAT(make, testing::Throws<Error>(testing::Property(
                         &std::exception::what, testing::HasSubstr("make a plan at length 60 (its code 5)"))));

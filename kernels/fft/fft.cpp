@@ -29,9 +29,10 @@ constexpr Make kVkfftOnOpenCl = make_vkfft_opencl;
 constexpr Make kVkfftOnOpenCl = nullptr;
 #endif
 
-Make maker(Backend backend, FftLibrary library) {
-  if (library == FftLibrary::cufft) return backend == Backend::cuda ? kCufft : nullptr;
-  return backend == Backend::cuda ? kVkfftOnCuda : kVkfftOnOpenCl;
+Make maker(const Device& device, FftLibrary library) {
+  const bool is_cuda = device.backend() == "cuda";
+  if (library == FftLibrary::cufft) return is_cuda ? kCufft : nullptr;
+  return is_cuda ? kVkfftOnCuda : kVkfftOnOpenCl;
 }
 
 }  // namespace
@@ -50,25 +51,24 @@ FftLibrary parse_fft_library(std::string_view name) {
   throw UsageError(fmt::format("fft: no library '{}'; there are vkfft and cufft", name));
 }
 
-void check_fft(const DeviceInfo& device, FftLibrary library, Size length) {
-  if (library == FftLibrary::cufft && device.backend != Backend::cuda)
-    throw Unsupported(fmt::format(
-        "fft: cufft runs on CUDA; on {} there is vkfft{}", to_string(device.backend),
-        device.backend == Backend::dry ? " (what a plan of cuFFT needs is only known where a GPU makes it)"
-                                       : ""));
-  if (maker(device.backend, library) == nullptr)
-    throw Unsupported(fmt::format("fft: this peakmark was built without {} for {}", to_string(library),
-                                  to_string(device.backend)));
+void check_fft(const Device& device, FftLibrary library, Size length) {
+  if (library == FftLibrary::cufft && device.backend() != "cuda")
+    throw api_1::Unsupported(fmt::format(
+        "fft: cufft runs on CUDA; on {} there is vkfft{}", device.backend(),
+        device.is_dry() ? " (what a plan of cuFFT needs is only known where a GPU makes it)" : ""));
+  if (maker(device, library) == nullptr)
+    throw api_1::Unsupported(
+        fmt::format("fft: this peakmark was built without {} for {}", to_string(library), device.backend()));
   if (length < 4 || length % 2 != 0 || !is_seven_smooth(length))
-    throw Unsupported(fmt::format(
+    throw api_1::Unsupported(fmt::format(
         "fft: length {}; peakmark transforms even lengths without prime factors beyond 7", length));
   if (library == FftLibrary::vkfft) check_vkfft_length(length);
 }
 
 std::unique_ptr<RealFft> make_real_fft(Device& device, FftLibrary library, const FftPlan& plan) {
-  check_fft(device.info(), library, plan.length);
+  check_fft(device, library, plan.length);
   if (plan.lines < 1) throw UsageError(fmt::format("fft: a plan of {} lines", plan.lines));
-  return maker(device.info().backend, library)(device, plan);
+  return maker(device, library)(device, plan);
 }
 
 }  // namespace peakmark

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "device/device.hpp"
+#include "peakmark/worker/device.hpp"
 
 namespace peakmark {
 
@@ -42,11 +42,11 @@ class RealFft {
 
   /// Enqueue the transform of `lines` lines, the first being line `first` of both arrays. In place, both are
   /// one array. `backward` may destroy `spectra`.
-  virtual void forward(Array& reals, Array& spectra, Size first) = 0;
-  virtual void backward(Array& spectra, Array& reals, Size first) = 0;
+  virtual void forward(DeviceArray& reals, DeviceArray& spectra, Size first) = 0;
+  virtual void backward(DeviceArray& spectra, DeviceArray& reals, Size first) = 0;
   /// In place.
-  void forward(Array& lines, Size first) { forward(lines, lines, first); }
-  void backward(Array& lines, Size first) { backward(lines, lines, first); }
+  void forward(DeviceArray& lines, Size first) { forward(lines, lines, first); }
+  void backward(DeviceArray& lines, Size first) { backward(lines, lines, first); }
 
   /// What it holds on the device.
   [[nodiscard]] virtual Size table_bytes() const = 0;
@@ -60,6 +60,6 @@ std::unique_ptr<RealFft> make_real_fft(Device& device, FftLibrary library, const
 /// Throws Unsupported where make_real_fft would, as far as that is known without a plan: a library that does
 /// not run on this backend or is not built in; a length that is odd or has a prime factor beyond 7, or, for
 /// VkFFT, is beyond the longest that was seen to work.
-void check_fft(const DeviceInfo& device, FftLibrary library, Size length);
+void check_fft(const Device& device, FftLibrary library, Size length);
 
 }  // namespace peakmark

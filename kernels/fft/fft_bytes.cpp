@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/error.hpp"
 #include "kernels/fft/vkfft_device.hpp"
+#include "peakmark/worker/case.hpp"
 
 namespace peakmark {
 namespace {
@@ -31,11 +31,11 @@ Size lines_within(const FftPlan& plan) {
 
 }  // namespace
 
-std::vector<Term> fft_terms(FftLibrary library, const FftPlan& plan) {
+std::vector<Part> fft_parts(FftLibrary library, const FftPlan& plan) {
   if (library == FftLibrary::cufft) return {{"fft_work", 0, cufft_work_bytes(plan)}};
-  std::vector<Term> terms{{"fft_tables", 0, vkfft_table_bytes(plan.length)}};
-  if (const Size work = vkfft_work_bytes(plan); work > 0) terms.push_back({"fft_work", 0, work});
-  return terms;
+  std::vector<Part> parts{{"fft_tables", 0, vkfft_table_bytes(plan.length)}};
+  if (const Size work = vkfft_work_bytes(plan); work > 0) parts.push_back({"fft_work", 0, work});
+  return parts;
 }
 
 Size vkfft_lines_at_a_time(const FftPlan& plan) {
@@ -53,7 +53,7 @@ Size vkfft_work_bytes(const FftPlan& plan) {
 
 void check_vkfft_length(Size length) {
   if (length > kLongestVkfftTable)
-    throw Unsupported(
+    throw api_1::Unsupported(
         fmt::format("fft: length {} is beyond {}, the longest that was seen to work with VkFFT and whose "
                     "tables are written down",
                     length, kLongestVkfftTable));
@@ -63,7 +63,8 @@ Size vkfft_table_bytes(Size length) {
   check_vkfft_length(length);
   const auto* row = std::ranges::lower_bound(kTables, length, {}, &TableRow::length);
   if (row == kTables.end() || row->length != length)
-    throw Unsupported(fmt::format("fft: what VkFFT's tables take at length {} is not written down", length));
+    throw api_1::Unsupported(
+        fmt::format("fft: what VkFFT's tables take at length {} is not written down", length));
   return row->bytes;
 }
 

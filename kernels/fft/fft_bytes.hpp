@@ -2,15 +2,15 @@
 
 #include <vector>
 
-#include "estimate/estimator.hpp"
 #include "kernels/fft/fft.hpp"
+#include "peakmark/worker/variant.hpp"
 
 namespace peakmark {
 
 // Formulas of the device memory of a plan, for estimators, which use no device. VkFFT is version 1.2.26.
 
 /// Returns the parts, which are exact: `fft_tables` and, if there is any, `fft_work`.
-std::vector<Term> fft_terms(FftLibrary library, const FftPlan& plan);
+std::vector<Part> fft_parts(FftLibrary library, const FftPlan& plan);
 
 /// Returns the lines that VkFFT transforms at a time: all, or as many as fit `most_work_bytes`.
 Size vkfft_lines_at_a_time(const FftPlan& plan);

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/common/cuda_testing.hpp"
+#include "kernels/common/variant_testing.hpp"
 #include "kernels/fft/fft_bytes.hpp"
 #include "kernels/fft/fft_testing.hpp"
 #include "kernels/fft/length.hpp"
@@ -18,11 +18,11 @@ class FftOnCuda : public testing::TestWithParam<FftLibrary> {
 
   static Size written_bytes(const FftPlan& plan) {
     Size bytes = 0;
-    for (const Term& term : fft_terms(GetParam(), plan)) bytes += term.fixed_bytes;
+    for (const Part& term : fft_parts(GetParam(), plan)) bytes += term.fixed_bytes;
     return bytes;
   }
 
-  std::unique_ptr<Device> device_ = testing_variants::cuda_device();
+  testing_variants::TestDevice device_ = testing_variants::open_cuda();
 };
 
 TEST_P(FftOnCuda, IsTheHostsTransform) {

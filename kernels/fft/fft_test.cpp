@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.hpp"
+#include "kernels/common/variant_testing.hpp"
 #include "kernels/fft/fft_bytes.hpp"
 #include "kernels/fft/fft_testing.hpp"
 
@@ -20,8 +20,7 @@ class Fft : public testing::Test {
     EXPECT_EQ(fft->work_bytes(), vkfft_work_bytes(plan)) << plan.length;
   }
 
-  std::unique_ptr<Device> device_ =
-      open_device(choose_device({.backend = Backend::opencl, .device = {}}, list_devices()));
+  testing_variants::TestDevice device_ = testing_variants::open_tested(testing_variants::Grain::cpu);
 };
 
 TEST_F(Fft, InPlaceIsTheHostsTransform) {
@@ -47,14 +46,14 @@ TEST_F(Fft, WorksInTheMemoryItMay) {
 }
 
 TEST_F(Fft, ASecondPlanOfALengthCompilesNothing) {
-  const CompiledPrograms& programs = device_->library_programs();
+  const auto compilations = [&] { return device_.harness().cached_objects_made(); };
   for (const bool in_place : {true, false}) {
-    const std::size_t before = programs.compilations();
+    const std::size_t before = compilations();
     expect_right({.length = 8640, .lines = 2, .in_place = in_place});
-    const std::size_t compiled = programs.compilations();
+    const std::size_t compiled = compilations();
     EXPECT_GT(compiled, before);
     expect_right({.length = 8640, .lines = 2, .in_place = in_place});
-    EXPECT_EQ(programs.compilations(), compiled);
+    EXPECT_EQ(compilations(), compiled);
   }
 }
 
@@ -62,11 +61,11 @@ TEST_F(Fft, APlanOutlivesAnotherThatSharesItsPrograms) {
   const FftPlan plan{.length = 420, .lines = 3};
   const auto kept = make_real_fft(*device_, FftLibrary::vkfft, plan);
   expect_right(plan);
-  Array lines = device_->push<float>("lines", {3, 422}, seeded_generator<float>(1));
-  const std::vector<float> before = device_->pull<float>(lines);
+  DeviceArray lines = create_with<float>(*device_, "lines", {3, 422}, seeded_generator<float>(1));
+  const std::vector<float> before = lines.read<float>();
   kept->forward(lines, 0);
   kept->backward(lines, 0);
-  const std::vector<float> after = device_->pull<float>(lines);
+  const std::vector<float> after = lines.read<float>();
   for (Size line = 0; line < 3; ++line)
     for (Size i = line * 422; i < line * 422 + 420; ++i) ASSERT_NEAR(after[i] / 420, before[i], 2e-6) << i;
 }
@@ -81,7 +80,7 @@ TEST_F(Fft, SaysWhatItCannotDo) {
   const auto message = [&](FftLibrary library, Size length) -> std::string {
     try {
       make_real_fft(*device_, library, {.length = length});
-    } catch (const Unsupported& error) {
+    } catch (const api_1::Unsupported& error) {
       return error.what();
     }
     return "nothing";

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/common/arrays.hpp"
 #include "kernels/common/seeded.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/host_fft.hpp"
@@ -26,13 +27,13 @@ inline std::unique_ptr<RealFft> expect_right(Device& device, FftLibrary library,
   const Size rows = std::max(plan.lines, plan.array_lines);
   const Size real_pitch = plan.in_place ? pitch : n;
   std::unique_ptr<RealFft> fft = make_real_fft(device, library, plan);
-  Array reals = device.push<float>("reals", {rows, real_pitch}, seeded_generator<float>(1));
-  Array apart = device.create("spectra", {plan.in_place ? 0 : rows, pitch}, DType::f32);
-  Array& spectra = plan.in_place ? reals : apart;
-  const std::vector<float> before = device.pull<float>(reals);
+  DeviceArray reals = create_with<float>(device, "reals", {rows, real_pitch}, seeded_generator<float>(1));
+  DeviceArray apart = create(device, "spectra", {plan.in_place ? 0 : rows, pitch}, DType::f32);
+  DeviceArray& spectra = plan.in_place ? reals : apart;
+  const std::vector<float> before = reals.read<float>();
 
   fft->forward(reals, spectra, first);
-  const std::vector<float> transformed = device.pull<float>(spectra);
+  const std::vector<float> transformed = spectra.read<float>();
   for (Size line = first; line < first + plan.lines; ++line) {
     std::vector<std::complex<double>> values(static_cast<std::size_t>(n));
     for (Size i = 0; i < n; ++i) values[i] = before[line * real_pitch + i];
@@ -49,7 +50,7 @@ inline std::unique_ptr<RealFft> expect_right(Device& device, FftLibrary library,
   }
 
   fft->backward(spectra, reals, first);
-  const std::vector<float> after = device.pull<float>(reals);
+  const std::vector<float> after = reals.read<float>();
   double largest = 0;
   for (Size line = 0; line < rows; ++line) {
     const bool touched = line >= first && line < first + plan.lines;

@@ -4,7 +4,7 @@
 #include <exception>
 #include <vector>
 
-#include "device/device.hpp"
+#include "peakmark/worker/device.hpp"
 
 namespace peakmark {
 
@@ -17,18 +17,18 @@ class PlanMemory {
   enum class Use : std::uint8_t { table, work };
   /// Called by the library, which no exception may cross: returns 0 if there is no memory, and `rethrow`
   /// throws the error later. `data`: the content, if any.
-  std::uint64_t allocate(std::size_t bytes, Use use, const void* data = nullptr) noexcept;
-  void release(std::uint64_t handle) noexcept;
+  std::uintptr_t allocate(std::size_t bytes, Use use, const void* data = nullptr) noexcept;
+  void release(std::uintptr_t handle) noexcept;
   /// Writes all of an allocation. Returns false if that fails; `rethrow` then throws the error.
-  bool write(std::uint64_t handle, const void* data, std::size_t bytes) noexcept;
+  bool write(std::uintptr_t handle, const void* data, std::size_t bytes) noexcept;
 
   /// Throws the first error of the functions above; returns if there is none.
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  /// Returns the programs that the library has compiled for this device.
-  [[nodiscard]] CompiledPrograms& programs() const { return device_->library_programs(); }
+  /// Returns the device, which keeps the programs that the library has compiled for it.
+  [[nodiscard]] Device& device() const { return *device_; }
 
   [[nodiscard]] Size table_bytes() const { return table_bytes_; }
   [[nodiscard]] Size work_bytes() const { return work_bytes_; }
@@ -40,7 +40,7 @@ class PlanMemory {
   Device* device_;
   std::exception_ptr failure_;
   Size table_bytes_ = 0, work_bytes_ = 0;
-  std::vector<Array> arrays_;
+  std::vector<DeviceArray> arrays_;
 };
 
 /// While it lives, the library's allocations of this thread go to `memory`.

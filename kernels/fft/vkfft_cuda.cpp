@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "device/cuda/cuda_backend.hpp"
 #include "kernels/fft/cuda_libraries.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/fft_bytes.hpp"
@@ -94,12 +93,12 @@ cudaError_t allocate(Pointer* pointer, std::size_t bytes, std::string_view asked
 
 cudaError_t copy_to_plan(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   if (kind != cudaMemcpyHostToDevice) return cudaErrorNotSupported;
-  const bool written = PlanMemory::current()->write(reinterpret_cast<std::uint64_t>(to), from, bytes);
+  const bool written = PlanMemory::current()->write(reinterpret_cast<std::uintptr_t>(to), from, bytes);
   return written ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t release(void* pointer) {
-  PlanMemory::current()->release(reinterpret_cast<std::uint64_t>(pointer));
+  PlanMemory::current()->release(reinterpret_cast<std::uintptr_t>(pointer));
   return cudaSuccess;
 }
 
@@ -107,7 +106,7 @@ cudaError_t release(void* pointer) {
 /// for a plan before.
 struct VkfftProgram {
   std::string text;
-  std::shared_ptr<void> ptx;  ///< a std::string
+  std::shared_ptr<std::string> ptx;
   std::string log;
 };
 
@@ -116,11 +115,11 @@ VkfftProgram& program_of(nvrtcProgram handle) {
 }
 
 const std::string& ptx_of(nvrtcProgram handle) {
-  return *static_cast<const std::string*>(program_of(handle).ptx.get());
+  return *program_of(handle).ptx;
 }
 
 /// Returns null, with a log, if NVRTC fails; `result` is the reason.
-std::shared_ptr<void> compile(VkfftProgram& program, nvrtcResult& result) {
+std::shared_ptr<std::string> compile(VkfftProgram& program, nvrtcResult& result) {
   nvrtcProgram made = nullptr;
   result = cuda().create_program(&made, program.text.c_str(), "VkFFT.cu", 0, nullptr, nullptr);
   if (result != NVRTC_SUCCESS) return nullptr;
@@ -151,7 +150,8 @@ nvrtcResult compile_program(nvrtcProgram handle, int options, const char* const*
   if (options != 0) return NVRTC_ERROR_INVALID_OPTION;  // programs are cached by their text alone
   VkfftProgram& program = program_of(handle);
   nvrtcResult result = NVRTC_SUCCESS;
-  program.ptx = PlanMemory::current()->programs().get(program.text, [&] { return compile(program, result); });
+  program.ptx = PlanMemory::current()->device().cached<std::string>(program.text,
+                                                                    [&] { return compile(program, result); });
   return result;
 }
 
@@ -209,9 +209,11 @@ using VkfftHandle = void*;
 
 class VkfftBackend {
  public:
-  explicit VkfftBackend(Device& device) : stream_(static_cast<cudaStream_t>(device.native().queue)) {
-    check_cuda(static_cast<cudaError_t>(cuda().device_of(&device_, device.info().index)),
-               "find the driver's handle of the device");
+  explicit VkfftBackend(Device& device) : stream_(device.cuda_stream()) {
+    const CUresult result = cuda().device_of(&device_, device.index());
+    if (result != CUDA_SUCCESS)
+      throw MeasurementError(
+          fmt::format("the driver has no device {} (its code {})", device.index(), static_cast<int>(result)));
   }
 
   void configure(VkFFTConfiguration& configuration) {
@@ -227,8 +229,8 @@ class VkfftBackend {
   /// written into its constants while an earlier launch may still read them.
   static constexpr bool kOffsets = false;
   static constexpr bool kHoldsWrittenTables = true;
-  static VkfftHandle at(const Array& array, std::uint64_t offset) {
-    return reinterpret_cast<void*>(array.buffer().handle() + offset);
+  static VkfftHandle at(const DeviceArray& array, std::uint64_t offset) {
+    return static_cast<std::byte*>(array.cuda()) + offset;
   }
 
  private:

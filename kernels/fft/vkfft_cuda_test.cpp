@@ -2,9 +2,9 @@
 // memory. That the programs compile and what they compute only a GPU can tell (fft_cuda_test.cpp).
 #include <gtest/gtest.h>
 
+#include "kernels/common/variant_testing.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/fft_bytes.hpp"
-#include "kernels/fft/host_device.hpp"
 #include "kernels/fft/length.hpp"
 
 extern "C" int fake_nvrtc_compilations;  // of fake_cuda.cpp
@@ -13,8 +13,8 @@ namespace peakmark {
 namespace {
 
 void expect_written(const FftPlan& plan) {
-  testing_fft::HostDevice device;
-  const auto fft = make_real_fft(device, FftLibrary::vkfft, plan);
+  const testing_variants::TestDevice device = testing_variants::open_host_memory();
+  const auto fft = make_real_fft(*device, FftLibrary::vkfft, plan);
   ASSERT_EQ(fft->table_bytes(), vkfft_table_bytes(plan.length)) << plan.length << " " << plan.lines;
   ASSERT_EQ(fft->work_bytes(), vkfft_work_bytes(plan)) << plan.length << " " << plan.lines;
 }
@@ -39,14 +39,14 @@ TEST(VkfftOnCuda, WhatTheyHoldDoesNotDependOnTheLines) {
 }
 
 TEST(VkfftOnCuda, ASecondPlanOfALengthCompilesNothing) {
-  testing_fft::HostDevice device;
+  const testing_variants::TestDevice device = testing_variants::open_host_memory();
   for (const FftPlan& plan : {FftPlan{.length = 420, .lines = 4}, FftPlan{.length = 8640, .lines = 3},
                               FftPlan{.length = 8640, .lines = 3, .in_place = false}}) {
     const int before = fake_nvrtc_compilations;
-    const auto first = make_real_fft(device, FftLibrary::vkfft, plan);
+    const auto first = make_real_fft(*device, FftLibrary::vkfft, plan);
     const int compiled = fake_nvrtc_compilations;
     EXPECT_GT(compiled, before) << plan.length;
-    const auto second = make_real_fft(device, FftLibrary::vkfft, plan);
+    const auto second = make_real_fft(*device, FftLibrary::vkfft, plan);
     EXPECT_EQ(fake_nvrtc_compilations, compiled) << plan.length;
     EXPECT_EQ(second->table_bytes(), first->table_bytes());
     EXPECT_EQ(second->work_bytes(), first->work_bytes());

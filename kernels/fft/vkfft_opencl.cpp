@@ -83,14 +83,14 @@ cl_int device_info(cl_device_id device, cl_device_info what, std::size_t size, v
 }
 
 cl_mem create_buffer(cl_context, cl_mem_flags, std::size_t bytes, const void* data, cl_int* code) {
-  const std::uint64_t handle = PlanMemory::current()->allocate(
+  const std::uintptr_t handle = PlanMemory::current()->allocate(
       bytes, data != nullptr ? PlanMemory::Use::table : PlanMemory::Use::work, data);
   *code = handle != 0 ? CL_SUCCESS : CL_MEM_OBJECT_ALLOCATION_FAILURE;
   return reinterpret_cast<cl_mem>(handle);
 }
 
 cl_int release_buffer(cl_mem memory) {
-  PlanMemory::current()->release(reinterpret_cast<std::uint64_t>(memory));
+  PlanMemory::current()->release(reinterpret_cast<std::uintptr_t>(memory));
   return CL_SUCCESS;
 }
 
@@ -122,12 +122,12 @@ cl_program create_program(cl_context context, cl_uint count, const char** texts,
   }
   const std::string text = with_fences_of_all_memory(
       with_output_offset(lengths != nullptr ? std::string(texts[0], lengths[0]) : std::string(texts[0])));
-  const std::shared_ptr<void> program = PlanMemory::current()->programs().get(text, [&] {
+  const auto program = PlanMemory::current()->device().cached<_cl_program>(text, [&] {
     const char* source = text.c_str();
     cl_program created = opencl().clCreateProgramWithSource(context, 1, &source, nullptr, code);
-    return std::shared_ptr<void>(ProgramHandle(created));
+    return std::shared_ptr<_cl_program>(ProgramHandle(created));
   });
-  auto* handle = static_cast<cl_program>(program.get());
+  cl_program handle = program.get();
   if (handle != nullptr) opencl().clRetainProgram(handle);  // the library releases it with its plan
   return handle;
 }
@@ -216,15 +216,15 @@ class VkfftBackend {
  public:
   explicit VkfftBackend(Device& device)
       : dry_(device.is_dry()),
-        context_(static_cast<cl_context>(device.native().context)),
-        queue_(static_cast<cl_command_queue>(device.native().queue)),
-        device_(static_cast<cl_device_id>(device.native().device)) {
+        context_(device.opencl_context()),
+        queue_(device.opencl_queue()),
+        device_(device.opencl_device()) {
     if (dry_) {
       context_ = not_looked_at<cl_context>();
       device_ = not_looked_at<cl_device_id>();
       return;
     }
-    // Of the device itself: info().is_cpu is which kernels of ours run.
+    // Of the device itself: Device::is_cpu decides which kernels of ours run.
     cl_device_type type = 0;
     opencl().clGetDeviceInfo(device_, CL_DEVICE_TYPE, sizeof(type), &type, nullptr);
     is_cpu_ = (type & CL_DEVICE_TYPE_CPU) != 0;
@@ -242,9 +242,7 @@ class VkfftBackend {
 
   static constexpr bool kOffsets = true;
   static constexpr bool kHoldsWrittenTables = false;
-  static VkfftHandle at(const Array& array, std::uint64_t /*offset*/) {
-    return reinterpret_cast<cl_mem>(array.buffer().handle());
-  }
+  static VkfftHandle at(const DeviceArray& array, std::uint64_t /*offset*/) { return array.opencl(); }
 
  private:
   bool dry_, is_cpu_ = false;

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "api/opened_device.hpp"
 #include "base/error.hpp"
-#include "device/dry/dry_device.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/fft_bytes.hpp"
 #include "kernels/fft/length.hpp"
@@ -15,12 +15,11 @@ int main(int argc, char** argv) {
   using namespace peakmark;
   try {
     const bool opencl = argc > 1 && std::strcmp(argv[1], "opencl") == 0;
-    const std::unique_ptr<Device> device =
-        opencl ? open_device(choose_device({.backend = Backend::opencl, .device = {}}, list_devices()))
-               : std::unique_ptr<Device>(open_dry());
+    const OpenedDevice opened = open_for_public_api(opencl ? "opencl" : "dry");
+    Device device(opened.abi);
     std::puts("// Made by write_tables with VkFFT 1.2.26; do not edit.");
     for (Size length = 4; length <= kLongestVkfftTable; length = next_fft_length(length + 1)) {
-      const auto fft = make_real_fft(*device, FftLibrary::vkfft, {.length = length, .lines = 2});
+      const auto fft = make_real_fft(device, FftLibrary::vkfft, {.length = length, .lines = 2});
       std::printf("{%lld, %lld},\n", static_cast<long long>(length),
                   static_cast<long long>(fft->table_bytes()));
     }

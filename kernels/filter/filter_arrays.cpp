@@ -2,23 +2,24 @@
 
 #include <algorithm>
 
+#include "kernels/common/arrays.hpp"
 #include "kernels/padding/reference.hpp"
 
 namespace peakmark {
 
 // By generators, which `dry` never asks.
 
-Array push_filter(Device& device, const FilterProblem& problem) {
-  return device.push<float>("filter", {problem.padded_width() / 2 + 1},
+DeviceArray push_filter(Device& device, const FilterProblem& problem) {
+  return create_with<float>(device, "filter", {problem.padded_width() / 2 + 1},
                             Generator<float>([&](std::span<float> piece, Size first) {
                               const std::vector<float> values = device_filter(problem);
                               std::copy_n(values.begin() + first, piece.size(), piece.begin());
                             }));
 }
 
-Array push_columns(Device& device, const FilterProblem& problem) {
-  return device.push<std::int32_t>(
-      "columns", {problem.padded_width()},
+DeviceArray push_columns(Device& device, const FilterProblem& problem) {
+  return create_with<std::int32_t>(
+      device, "columns", {problem.padded_width()},
       Generator<std::int32_t>([&](std::span<std::int32_t> piece, Size first) {
         const std::vector<Size> columns = source_columns(padding_of(problem));
         std::transform(columns.begin() + first, columns.begin() + first + std::ssize(piece), piece.begin(),

@@ -1,10 +1,8 @@
 #include <gmock/gmock.h>
 
-#include "kernels/common/cuda_testing.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/filter/filter_testing.hpp"
 #include "kernels/operations.hpp"
-#include "worker/variant.hpp"
 
 namespace peakmark {
 namespace {
@@ -13,12 +11,11 @@ using testing_variants::expect_right;
 
 class FilterOnCuda : public testing::TestWithParam<FftLibrary> {
  protected:
-  FilterOnCuda() { add_filter(registry_); }
-  const Variant& whole() { return *registry_.find("filter/whole"); }
-  const Variant& inplace() { return *registry_.find("filter/inplace"); }
+  const testing_variants::TestVariant& whole() { return variants_.find("filter/whole"); }
+  const testing_variants::TestVariant& inplace() { return variants_.find("filter/inplace"); }
   std::string fft() { return std::string(to_string(GetParam())); }
-  Registry registry_;
-  std::unique_ptr<Device> device_ = testing_variants::cuda_device();
+  testing_variants::TestVariants variants_{add_filter};
+  testing_variants::TestDevice device_ = testing_variants::open_cuda();
 };
 
 TEST_P(FilterOnCuda, IsNumpys) {
@@ -28,28 +25,26 @@ TEST_P(FilterOnCuda, IsNumpys) {
 
 TEST_P(FilterOnCuda, EveryFilterAndModeIsRight) {
   for (const std::string& filter : filter_names()) {
-    expect_right(*device_, whole(),
-                 {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"fft", fft()}, {"filter", filter}});
-    expect_right(*device_, inplace(),
+    expect_right(device_, whole(), {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"fft", fft()}, {"filter", filter}});
+    expect_right(device_, inplace(),
                  {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"fft", fft()}, {"filter", filter}, {"batch", 8}});
   }
   for (const std::string& mode : filter_padding_names()) {
-    expect_right(*device_, whole(), {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"fft", fft()}, {"mode", mode}});
-    expect_right(*device_, inplace(),
+    expect_right(device_, whole(), {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"fft", fft()}, {"mode", mode}});
+    expect_right(device_, inplace(),
                  {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"fft", fft()}, {"mode", mode}, {"batch", 8}});
   }
 }
 
 TEST_P(FilterOnCuda, BatchesOfAnySizeAreRight) {
   for (const Size batch : {1, 7, 8, 32, 33})
-    expect_right(*device_, inplace(),
-                 {{"n_z", 3}, {"n_a", 33}, {"w", 211}, {"fft", fft()}, {"batch", batch}});
+    expect_right(device_, inplace(), {{"n_z", 3}, {"n_a", 33}, {"w", 211}, {"fft", fft()}, {"batch", batch}});
 }
 
 TEST_P(FilterOnCuda, LongLinesAreRight) {
   for (const Size w : {4200, 16'384}) {
-    expect_right(*device_, whole(), {{"n_z", 2}, {"n_a", 101}, {"w", w}, {"fft", fft()}});
-    expect_right(*device_, inplace(), {{"n_z", 2}, {"n_a", 401}, {"w", w}, {"fft", fft()}, {"mode", "edge"}});
+    expect_right(device_, whole(), {{"n_z", 2}, {"n_a", 101}, {"w", w}, {"fft", fft()}});
+    expect_right(device_, inplace(), {{"n_z", 2}, {"n_a", 401}, {"w", w}, {"fft", fft()}, {"mode", "edge"}});
   }
 }
 

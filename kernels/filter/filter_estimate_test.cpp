@@ -3,21 +3,18 @@
 #include "base/error.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/operations.hpp"
-#include "worker/variant.hpp"
 
 namespace peakmark {
 namespace {
 
-using testing_variants::dry_summary;
 using testing_variants::expect_exact;
-using testing_variants::parameters_of;
+using testing_variants::Grain;
 
 class FilterEstimate : public testing::Test {
  protected:
-  FilterEstimate() { add_filter(registry_); }
-  const Variant& whole() { return *registry_.find("filter/whole"); }
-  const Variant& inplace() { return *registry_.find("filter/inplace"); }
-  Registry registry_;
+  const testing_variants::TestVariant& whole() { return variants_.find("filter/whole"); }
+  const testing_variants::TestVariant& inplace() { return variants_.find("filter/inplace"); }
+  testing_variants::TestVariants variants_{add_filter};
 };
 
 TEST_F(FilterEstimate, IsExact) {
@@ -39,8 +36,8 @@ TEST_F(FilterEstimate, IsExact) {
 TEST_F(FilterEstimate, WholeTakesWhatTheOldWayTook) {
   constexpr Size kSinogram = Size{4} * 2880 * 2048;
   for (const auto& [mode, sinograms] : {std::pair{"constant", 8}, {"edge", 10}}) {
-    const LedgerSummary summary = dry_summary(
-        whole(), parameters_of(whole(), {{"n_z", 1}, {"n_a", 2880}, {"w", 2048}, {"mode", mode}}), true);
+    const LedgerSummary summary = whole().dry_summary(
+        whole().parameters({{"n_z", 1}, {"n_a", 2880}, {"w", 2048}, {"mode", mode}}), Grain::cpu);
     const Size beside = summary.peak_bytes - sinograms * kSinogram;
     // Two more floats a line of spectrum; the filter and the FFT's tables.
     EXPECT_EQ(beside, 8 * 2880 + 4 * 2049 + 14'016) << mode;
@@ -49,16 +46,15 @@ TEST_F(FilterEstimate, WholeTakesWhatTheOldWayTook) {
 
 TEST_F(FilterEstimate, InPlaceStaysAtTheFloorForShapesBeyondThisMachine) {
   const LedgerSummary summary =
-      dry_summary(inplace(), parameters_of(inplace(), {{"n_z", 1}, {"n_a", 43'200}, {"w", 16'384}}), false);
+      inplace().dry_summary(inplace().parameters({{"n_z", 1}, {"n_a", 43'200}, {"w", 16'384}}), Grain::gpu);
   EXPECT_LE(static_cast<double>(summary.peak_bytes), 1.05 * 4 * 43'200 * 16'384);
 }
 
 // cuFFT is not planned here; its work area, as large as the spectra, is written down.
 TEST_F(FilterEstimate, OfCufftNeedsNoGpu) {
-  const auto bytes = [](const Variant& variant, const char* fft) {
-    const Parameters parameters =
-        parameters_of(variant, {{"n_z", 1}, {"n_a", 2880}, {"w", 2048}, {"fft", fft}});
-    return variant.estimators.at(0)->bytes(variant.request(parameters), 1);
+  const auto bytes = [](const testing_variants::TestVariant& variant, const char* fft) {
+    const Parameters parameters = variant.parameters({{"n_z", 1}, {"n_a", 2880}, {"w", 2048}, {"fft", fft}});
+    return variant.bytes(parameters, 1);
   };
   constexpr Size kSinogram = Size{4} * 2880 * 2048;
   EXPECT_LE(bytes(inplace(), "cufft"), kSinogram + kSinogram / 20);
@@ -68,19 +64,21 @@ TEST_F(FilterEstimate, OfCufftNeedsNoGpu) {
 
 TEST_F(FilterEstimate, MistakesComeBeforeAnyAllocation) {
   for (const auto& [batch, w] : {std::pair<Size, Size>{0, 16}, {1, 1}}) {
-    const auto device = open_dry();
-    const Parameters parameters = parameters_of(inplace(), {{"n_a", 20}, {"w", w}, {"batch", batch}});
-    EXPECT_THROW(inplace().make(*device, parameters), UsageError);
-    EXPECT_EQ(device->allocation_log().count(), 0U);
+    const testing_variants::TestDevice device = testing_variants::open_dry();
+    const Parameters parameters = inplace().parameters({{"n_a", 20}, {"w", w}, {"batch", batch}});
+    EXPECT_THROW(inplace().make(device, parameters), UsageError);
+    EXPECT_EQ(device.harness().logged_events(), 0U);
   }
-  for (const Variant* variant : {&whole(), &inplace()}) {
-    const auto device = open_dry();
-    EXPECT_THROW(variant->make(*device, parameters_of(*variant, {{"filter", "ramp"}})), UsageError);
-    EXPECT_THROW(variant->make(*device, parameters_of(*variant, {{"mode", "custom"}})), UsageError);
-    EXPECT_THROW(variant->make(*device, parameters_of(*variant, {{"fft", "fftw"}})), UsageError);
-    EXPECT_THROW(variant->make(*device, parameters_of(*variant, {{"w", 140'000}})), Unsupported);
-    EXPECT_THROW(variant->make(*device, parameters_of(*variant, {{"fft", "cufft"}})), Unsupported);
-    EXPECT_EQ(device->allocation_log().count(), 0U);
+  for (const testing_variants::TestVariant* variant : {&whole(), &inplace()}) {
+    const testing_variants::TestDevice device = testing_variants::open_dry();
+    EXPECT_THROW(variant->make(device, variant->parameters({{"filter", "ramp"}})), UsageError);
+    EXPECT_THROW(variant->make(device, variant->parameters({{"mode", "custom"}})), UsageError);
+    EXPECT_THROW(variant->make(device, variant->parameters({{"fft", "fftw"}})), UsageError);
+    EXPECT_THROW(variant->make(device, variant->parameters({{"w", 140'000}})),
+                 testing_variants::UnsupportedCase);
+    EXPECT_THROW(variant->make(device, variant->parameters({{"fft", "cufft"}})),
+                 testing_variants::UnsupportedCase);
+    EXPECT_EQ(device.harness().logged_events(), 0U);
   }
 }
 

@@ -9,7 +9,6 @@
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/filter/filter_testing.hpp"
 #include "kernels/operations.hpp"
-#include "worker/variant.hpp"
 
 namespace peakmark {
 namespace {
@@ -19,11 +18,10 @@ using testing_variants::expect_right;
 // Few padded lengths: each costs a second until PoCL has compiled it.
 class FilterOnOpenCl : public testing::TestWithParam<testing_variants::Grain> {
  protected:
-  FilterOnOpenCl() { add_filter(registry_); }
-  const Variant& whole() { return *registry_.find("filter/whole"); }
-  const Variant& inplace() { return *registry_.find("filter/inplace"); }
-  Registry registry_;
-  std::unique_ptr<Device> device_ = testing_variants::open_tested(GetParam());
+  const testing_variants::TestVariant& whole() { return variants_.find("filter/whole"); }
+  const testing_variants::TestVariant& inplace() { return variants_.find("filter/inplace"); }
+  testing_variants::TestVariants variants_{add_filter};
+  testing_variants::TestDevice device_ = testing_variants::open_tested(GetParam());
 };
 
 TEST_P(FilterOnOpenCl, IsNumpys) {
@@ -34,20 +32,19 @@ TEST_P(FilterOnOpenCl, IsNumpys) {
 
 TEST_P(FilterOnOpenCl, EveryFilterAndModeIsRight) {
   for (const std::string& filter : filter_names()) {
-    expect_right(*device_, whole(), {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"filter", filter}});
-    expect_right(*device_, inplace(),
-                 {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"filter", filter}, {"batch", 8}});
+    expect_right(device_, whole(), {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"filter", filter}});
+    expect_right(device_, inplace(), {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"filter", filter}, {"batch", 8}});
   }
   for (const std::string& mode : filter_padding_names()) {
-    expect_right(*device_, whole(), {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"mode", mode}});
-    expect_right(*device_, inplace(), {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"mode", mode}, {"batch", 8}});
+    expect_right(device_, whole(), {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"mode", mode}});
+    expect_right(device_, inplace(), {{"n_z", 2}, {"n_a", 33}, {"w", 211}, {"mode", mode}, {"batch", 8}});
   }
 }
 
 TEST_P(FilterOnOpenCl, BatchesOfAnySizeAreRight) {
   for (const Size batch : {1, 7, 8, 32, 33})
-    expect_right(*device_, inplace(), {{"n_z", 3}, {"n_a", 33}, {"w", 211}, {"batch", batch}});
-  expect_right(*device_, inplace(), {{"n_z", 1}, {"n_a", 1000}, {"w", 211}});
+    expect_right(device_, inplace(), {{"n_z", 3}, {"n_a", 33}, {"w", 211}, {"batch", batch}});
+  expect_right(device_, inplace(), {{"n_z", 1}, {"n_a", 1000}, {"w", 211}});
 }
 
 // On a GPU an item then takes several lines, four at a time and the rest one by one.
@@ -55,25 +52,25 @@ TEST_P(FilterOnOpenCl, ManyLinesAtATimeAreRight) {
   for (const char* filter : {"ramlak", "hilbert"})
     for (const Size n_a : {253, 256})
       expect_right(
-          *device_, inplace(),
+          device_, inplace(),
           {{"n_z", 2}, {"n_a", n_a}, {"w", 1024}, {"filter", filter}, {"mode", "edge"}, {"batch", n_a}});
 }
 
 TEST_P(FilterOnOpenCl, LinesInSeveralPassesAreRight) {
-  expect_right(*device_, whole(), {{"n_z", 2}, {"n_a", 101}, {"w", 4200}});
-  expect_right(*device_, inplace(), {{"n_z", 2}, {"n_a", 301}, {"w", 4200}, {"mode", "edge"}});
+  expect_right(device_, whole(), {{"n_z", 2}, {"n_a", 101}, {"w", 4200}});
+  expect_right(device_, inplace(), {{"n_z", 2}, {"n_a", 301}, {"w", 4200}, {"mode", "edge"}});
 }
 
 TEST_P(FilterOnOpenCl, FiltersIntoAnotherArrayAndAPartOfOne) {
   const FilterProblem problem{.n_a = 10, .w = 211};
   const FilterReference reference(problem);
-  Array from = device_->push<float>("from", {10, 211}, seeded_generator<float>(5));
-  Array to = device_->create("to", {10, 211}, DType::f32);
+  DeviceArray from = create_with<float>(*device_, "from", {10, 211}, seeded_generator<float>(5));
+  DeviceArray to = create(*device_, "to", {10, 211}, DType::f32);
   LineFilter filter(*device_, problem, batch_of(problem, 4));
   filter.set_up();
   filter(from, to, 3, 5);
-  const std::vector<float> before = device_->pull<float>(from);
-  const std::vector<float> after = device_->pull<float>(to);
+  const std::vector<float> before = from.read<float>();
+  const std::vector<float> after = to.read<float>();
   for (Size line = 0; line < 10; ++line) {
     const auto values = std::span(before).subspan(static_cast<std::size_t>(line) * 211, 211);
     const std::vector<double> expected = reference.line(values);
@@ -86,12 +83,13 @@ TEST_P(FilterOnOpenCl, FiltersIntoAnotherArrayAndAPartOfOne) {
 /// The largest difference over the largest value.
 double relative_error(Device& device, const FilterProblem& problem) {
   const FilterReference reference(problem);
-  Array sinogram = device.push<float>("sinogram", {problem.n_a, problem.w}, seeded_generator<float>(31));
-  const std::vector<float> before = device.pull<float>(sinogram);
+  DeviceArray sinogram =
+      create_with<float>(device, "sinogram", {problem.n_a, problem.w}, seeded_generator<float>(31));
+  const std::vector<float> before = sinogram.read<float>();
   LineFilter filter(device, problem, batch_of(problem, 4));
   filter.set_up();
   filter(sinogram, sinogram, 0, problem.n_a);
-  const std::vector<float> after = device.pull<float>(sinogram);
+  const std::vector<float> after = sinogram.read<float>();
   double wrong = 0;
   double largest = 0;
   for (Size line = 0; line < problem.n_a; ++line) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/common/arrays.hpp"
 #include "kernels/filter/line_filter.hpp"
 #include "kernels/filter/numpy_vectors.hpp"
 #include "kernels/filter/reference.hpp"
@@ -21,8 +22,9 @@ inline void expect_numpys(Device& device, const NumpyFilter& vector, FftLibrary 
   problem.mode = parse_padding_mode(vector.mode);
   std::vector<float> lines;
   for (Size a = 0; a < vector.n_a; ++a) lines.insert(lines.end(), vector.line.begin(), vector.line.end());
-  Array sinogram = device.push<float>("sinogram", {1, vector.n_a, vector.w}, std::span<const float>(lines));
-  Array filtered = device.create("filtered", {1, vector.n_a, vector.w}, DType::f32);
+  DeviceArray sinogram =
+      create_with<float>(device, "sinogram", {1, vector.n_a, vector.w}, std::span<const float>(lines));
+  DeviceArray filtered = create(device, "filtered", {1, vector.n_a, vector.w}, DType::f32);
   WholeFilter whole_filter(device, problem);
   whole_filter.set_up();
   whole_filter(sinogram, filtered);
@@ -30,8 +32,8 @@ inline void expect_numpys(Device& device, const NumpyFilter& vector, FftLibrary 
   line_filter.set_up();
   line_filter(sinogram, sinogram, 0, vector.n_a);
   const double tolerance = FilterReference(problem).tolerance();
-  for (const Array* array : {&filtered, &sinogram}) {
-    const std::vector<float> values = device.pull<float>(*array);
+  for (const DeviceArray* array : {&filtered, &sinogram}) {
+    const std::vector<float> values = array->read<float>();
     for (std::size_t i = 0; i < values.size(); ++i)
       EXPECT_NEAR(values[i], vector.filtered[i % vector.filtered.size()], tolerance)
           << vector.filter << " " << vector.mode << " " << i;

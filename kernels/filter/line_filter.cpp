@@ -5,33 +5,34 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "kernels/common/arrays.hpp"
 #include "kernels/fft/fft_bytes.hpp"
 #include "kernels/filter/filter_arrays.hpp"
 
 namespace peakmark {
 namespace {
 
-Size sum_of(const std::vector<Term>& terms) {
+Size sum_of(const std::vector<Part>& parts) {
   Size sum = 0;
-  for (const Term& term : terms) sum = checked_add(sum, term.fixed_bytes);
+  for (const Part& part : parts) sum = checked_add(sum, part.fixed_bytes);
   return sum;
 }
 
-std::vector<Term> terms_of(const FilterProblem& problem, Size lines, bool lent = false) {
+std::vector<Part> parts_of(const FilterProblem& problem, Size lines, bool lent = false) {
   const Size length = problem.padded_width();
-  std::vector<Term> terms{{"filter", 0, Shape{length / 2 + 1}.bytes(DType::f32)}};
-  if (problem.mode != PaddingMode::constant) terms.push_back({"columns", 0, Shape{length}.bytes(DType::i32)});
-  for (Term& term : fft_terms(problem.fft, {.length = length, .lines = lines}))
-    terms.push_back(std::move(term));
-  if (!lent) terms.push_back({"work", 0, Shape{lines, length + 2}.bytes(DType::f32)});
-  return terms;
+  std::vector<Part> parts{{"filter", 0, Shape{length / 2 + 1}.bytes(DType::f32)}};
+  if (problem.mode != PaddingMode::constant) parts.push_back({"columns", 0, Shape{length}.bytes(DType::i32)});
+  for (Part& part : fft_parts(problem.fft, {.length = length, .lines = lines}))
+    parts.push_back(std::move(part));
+  if (!lent) parts.push_back({"work", 0, Shape{lines, length + 2}.bytes(DType::f32)});
+  return parts;
 }
 
-/// The most lines, up to `most`, whose terms are `allowed` bytes at most; 0 where one line's are more.
+/// The most lines, up to `most`, whose parts are `allowed` bytes at most; 0 where one line's are more.
 Size lines_within(const FilterProblem& problem, Size allowed, Size most, bool lent) {
-  const Size of_one = sum_of(terms_of(problem, 1, lent));
+  const Size of_one = sum_of(parts_of(problem, 1, lent));
   if (of_one > allowed || most < 1) return 0;
-  const Size of_each = sum_of(terms_of(problem, 2, lent)) - of_one;
+  const Size of_each = sum_of(parts_of(problem, 2, lent)) - of_one;
   return of_each == 0 ? most : std::min(most, 1 + (allowed - of_one) / of_each);
 }
 
@@ -54,7 +55,7 @@ Size percent_up(Size bytes, Size floor) {
 LineBatch batch_of(const FilterProblem& problem, Size lines) {
   if (lines < 1 || lines > problem.n_a)
     throw UsageError(fmt::format("filter: batch is {}; a sinogram has 1 to {} lines", lines, problem.n_a));
-  return {lines, terms_of(problem, lines), false};
+  return {lines, parts_of(problem, lines), false};
 }
 
 LineBatch batch_within(const FilterProblem& problem, const LineAllowance& allowance) {
@@ -73,7 +74,7 @@ LineBatch batch_within(const FilterProblem& problem, const LineAllowance& allowa
       lent > 0 && (own == 0 || evenly(problem.n_a, lent) >= evenly(problem.n_a, std::min(own, enough)));
   const Size most = is_lent ? lent : own;
   if (most < 1) {
-    const Size least = checked_add(sum_of(terms_of(problem, 1)), allowance.table_bytes);
+    const Size least = checked_add(sum_of(parts_of(problem, 1)), allowance.table_bytes);
     throw UsageError(fmt::format(
         "filter: an allowance of {} percent of {} bytes, {}, does not hold one line of {} padded to {}: that "
         "takes {} bytes with the filter and the FFT's tables{}; raise `allowance` to {}, or say how many "
@@ -83,12 +84,12 @@ LineBatch batch_within(const FilterProblem& problem, const LineAllowance& allowa
         percent_up(least, allowance.floor_bytes)));
   }
   const Size lines = evenly(problem.n_a, most);
-  return {lines, terms_of(problem, lines, is_lent), is_lent};
+  return {lines, parts_of(problem, lines, is_lent), is_lent};
 }
 
-LineBatch batch_of_case(const FilterProblem& problem, const Parameters& parameters, Size floor_bytes) {
-  if (const Size batch = parameters.integer("batch"); batch != 0) return batch_of(problem, batch);
-  return batch_within(problem, {.percent = parameters.integer("allowance"), .floor_bytes = floor_bytes});
+LineBatch batch_of_case(const FilterProblem& problem, const Case& asked, Size floor_bytes) {
+  if (const Size batch = asked["batch"]; batch != 0) return batch_of(problem, batch);
+  return batch_within(problem, {.percent = asked["allowance"], .floor_bytes = floor_bytes});
 }
 
 LineFilter::LineFilter(Device& device, const FilterProblem& problem, const LineBatch& batch)
@@ -99,21 +100,23 @@ LineFilter::LineFilter(Device& device, const FilterProblem& problem, const LineB
       line_(problem.padded_line()),
       kernels_(device) {
   check(problem);
-  check_fft(device.info(), problem.fft, problem.padded_width());
+  check_fft(device, problem.fft, problem.padded_width());
 }
 
 void LineFilter::set_up(Size lent_line) {
   const Size length = line_.padded();
   lent_line_ = lent_ ? lent_line : 0;
   filter_ = push_filter(device_, problem_);
-  if (problem_.mode != PaddingMode::constant) columns_ = push_columns(device_, problem_);
+  columns_ = problem_.mode == PaddingMode::constant ? create(device_, "columns", {0}, DType::i32)
+                                                    : push_columns(device_, problem_);
   fft_ = make_real_fft(
       device_, problem_.fft,
       {.length = length, .lines = batch_lines_, .array_lines = checked_add(lent_line_, batch_lines_)});
-  if (!lent_) work_ = device_.create_uninitialised("work", {batch_lines_, length + 2}, DType::f32);
+  if (!lent_) work_ = create_uninitialised(device_, "work", {batch_lines_, length + 2}, DType::f32);
 }
 
-void LineFilter::operator()(const Array& from, Array& to, Size first, Size lines, Array* lent) {
+void LineFilter::operator()(const DeviceArray& from, DeviceArray& to, Size first, Size lines,
+                            DeviceArray* lent) {
   (*this)(
       first, lines,
       [&](const PaddedLines& padded, Size at, Size now) {
@@ -126,18 +129,18 @@ void LineFilter::operator()(const Array& from, Array& to, Size first, Size lines
       lent);
 }
 
-void LineFilter::operator()(Size first, Size lines, const Move& load, const Move& store, Array* lent) {
+void LineFilter::operator()(Size first, Size lines, const Move& load, const Move& store, DeviceArray* lent) {
   const Size length = line_.padded();
   const Size pitch = length + 2;
   const Size offset = checked_multiply(lent_line_, pitch);
-  Array& work = lent_ ? *lent : work_;
+  DeviceArray& work = lent_ ? *lent : work_;
   const PaddedLines padded{work, offset, pitch, line_.before, length, columns_};
   for (Size done = 0; done < lines; done += batch_lines_) {
     const Size now = std::min(batch_lines_, lines - done);
     load(padded, first + done, now);
     // Lines are transformed two at a time, and one of larger values beside it costs a line digits: what
     // earlier batches left below a short one is wiped out.
-    if (now < batch_lines_) device_.fill_part(work, offset + now * pitch, (batch_lines_ - now) * pitch, 0);
+    if (now < batch_lines_) work.fill_part(offset + now * pitch, (batch_lines_ - now) * pitch, 0);
     fft_->forward(work, lent_line_);
     kernels_.filter(work, offset, now, length / 2 + 1, filter_, problem_.filter == FilterName::hilbert);
     fft_->backward(work, lent_line_);

@@ -5,19 +5,19 @@
 #include <memory>
 #include <vector>
 
-#include "device/device.hpp"
-#include "estimate/estimator.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/filter/line_kernels.hpp"
 #include "kernels/filter/problem.hpp"
+#include "peakmark/worker/device.hpp"
+#include "peakmark/worker/variant.hpp"
 
 namespace peakmark {
 
 /// The number of lines that are filtered at a time, and the memory for it without the sinogram.
 struct LineBatch {
   Size lines = 1;
-  std::vector<Term> terms;  ///< exact, all fixed: `filter`, `columns`, `fft_tables`, `fft_work`, `work`
-  bool lent = false;        ///< the work buffer lies in an array of the caller: no `work` among the terms
+  std::vector<Part> parts;  ///< exact, all fixed: `filter`, `columns`, `fft_tables`, `fft_work`, `work`
+  bool lent = false;        ///< the work buffer lies in an array of the caller: no `work` among the parts
 };
 
 /// Returns a batch of `lines`. Throws UsageError if a sinogram has fewer.
@@ -37,14 +37,14 @@ struct LineAllowance {
 /// than a work buffer within the allowance; else in such a buffer. UsageError where not even one line fits.
 LineBatch batch_within(const FilterProblem& problem, const LineAllowance& allowance);
 /// Returns the batch by the axes `batch` (0: by the allowance) and `allowance` (percent of `floor_bytes`).
-LineBatch batch_of_case(const FilterProblem& problem, const Parameters& parameters, Size floor_bytes);
+LineBatch batch_of_case(const FilterProblem& problem, const Case& asked, Size floor_bytes);
 
 /// Lines beyond this in lent memory gain no time: a GPU's last-level cache holds them, and launches are long
 /// enough.
 inline constexpr Size kLentWorkBytes = Size{16} << 20;
 
 /// Filters the lines of sinograms in batches through one work buffer, in which padded lines are transformed
-/// in place. Whatever is beside the sinogram is known before: LineBatch::terms.
+/// in place. Whatever is beside the sinogram is known before: LineBatch::parts.
 class LineFilter {
  public:
   /// Compiles the kernels, allocates nothing. Throws Unsupported for a length that the FFT library cannot
@@ -58,18 +58,19 @@ class LineFilter {
   /// Enqueues, after set_up, the filtering of lines [first, first + lines) of `from` into the same lines of
   /// `to`, which may be the same array. Both hold lines of width w, as many as they like. `lent` is
   /// overwritten; null where LineBatch::lent is false.
-  void operator()(const Array& from, Array& to, Size first, Size lines, Array* lent = nullptr);
+  void operator()(const DeviceArray& from, DeviceArray& to, Size first, Size lines,
+                  DeviceArray* lent = nullptr);
 
   /// The padded lines of a batch, from element `offset` of the work buffer on.
   struct PaddedLines {
-    Array& work;
+    DeviceArray& work;
     Size offset, pitch, before, length;
-    const Array& columns;  ///< filter_arrays.hpp; empty: a line is padded with zeros
+    const DeviceArray& columns;  ///< filter_arrays.hpp; no elements: a line is padded with zeros
   };
   /// Enqueues the move of lines [first, first + lines) into padded lines, or out of their middles.
   using Move = std::function<void(const PaddedLines& padded, Size first, Size lines)>;
   /// The same for lines that lie otherwise: by batches, `load`, filter, `store`.
-  void operator()(Size first, Size lines, const Move& load, const Move& store, Array* lent = nullptr);
+  void operator()(Size first, Size lines, const Move& load, const Move& store, DeviceArray* lent = nullptr);
 
  private:
   Device& device_;
@@ -79,7 +80,7 @@ class LineFilter {
   Size lent_line_ = 0;
   PaddedAxis line_;
   LineKernels kernels_;
-  Array filter_, columns_, work_;
+  DeviceArray filter_, columns_, work_;
   std::unique_ptr<RealFft> fft_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "filter_source.hpp"
+#include "kernels/common/arrays.hpp"
 
 namespace peakmark {
 namespace {
@@ -21,50 +22,49 @@ Range range_of_lines(Size columns, Size lines) {
 }
 
 LineKernels::LineKernels(Device& device) : device_(device) {
-  const bool rows = device.info().is_cpu;
-  pad_ = device.kernel(filter_source(), rows ? "pad_lines_rows" : "pad_lines_elements", DType::f32);
-  crop_ = device.kernel(filter_source(), rows ? "crop_lines_rows" : "crop_lines_elements", DType::f32);
-  filter_ =
-      device.kernel(filter_source(), rows ? "filter_spectra_rows" : "filter_spectra_elements", DType::f32);
+  const bool rows = device.is_cpu();
+  pad_ = find_kernel(device, filter_source(), rows ? "pad_lines_rows" : "pad_lines_elements", DType::f32);
+  crop_ = find_kernel(device, filter_source(), rows ? "crop_lines_rows" : "crop_lines_elements", DType::f32);
+  filter_ = find_kernel(device, filter_source(), rows ? "filter_spectra_rows" : "filter_spectra_elements",
+                        DType::f32);
 }
 
-void LineKernels::pad(const Array& sinogram, Size first, Size lines, Size w, const Array& columns,
-                      Size before, Size length, Array& padded, Size offset, Size pitch) {
-  const std::int32_t has_columns = flag(static_cast<bool>(columns));
-  if (device_.info().is_cpu) {
-    device_.launch(
-        pad_, {.x = lines, .local_x = 1},
-        {&sinogram, &columns, has_columns, &padded, offset, first, lines, w, before, length, pitch});
+void LineKernels::pad(const DeviceArray& sinogram, Size first, Size lines, Size w, const DeviceArray& columns,
+                      Size before, Size length, DeviceArray& padded, Size offset, Size pitch) {
+  const std::int32_t has_columns = flag(columns.elements() > 0);
+  if (device_.is_cpu()) {
+    device_.launch(pad_, {.x = lines, .local_x = 1},
+                   {sinogram, columns, has_columns, padded, offset, first, lines, w, before, length, pitch});
     return;
   }
   const Range range = range_of_lines(length, lines);
   device_.launch(
       pad_, range,
-      {&sinogram, &columns, has_columns, &padded, offset, first, lines, w, before, length, pitch, range.y});
+      {sinogram, columns, has_columns, padded, offset, first, lines, w, before, length, pitch, range.y});
 }
 
-void LineKernels::crop(const Array& padded, Size offset, Size pitch, Size before, Array& sinogram, Size first,
-                       Size lines, Size w) {
-  if (device_.info().is_cpu) {
+void LineKernels::crop(const DeviceArray& padded, Size offset, Size pitch, Size before, DeviceArray& sinogram,
+                       Size first, Size lines, Size w) {
+  if (device_.is_cpu()) {
     device_.launch(crop_, {.x = lines, .local_x = 1},
-                   {&padded, offset, &sinogram, first, lines, w, before, pitch});
+                   {padded, offset, sinogram, first, lines, w, before, pitch});
     return;
   }
   const Range range = range_of_lines(w, lines);
-  device_.launch(crop_, range, {&padded, offset, &sinogram, first, lines, w, before, pitch, range.y});
+  device_.launch(crop_, range, {padded, offset, sinogram, first, lines, w, before, pitch, range.y});
 }
 
-void LineKernels::filter(Array& spectra, Size offset, Size lines, Size frequencies, const Array& filter,
-                         bool imaginary) {
+void LineKernels::filter(DeviceArray& spectra, Size offset, Size lines, Size frequencies,
+                         const DeviceArray& filter, bool imaginary) {
   const Size pitch = 2 * frequencies;
-  if (device_.info().is_cpu) {
+  if (device_.is_cpu()) {
     device_.launch(filter_, {.x = lines, .local_x = 1},
-                   {&spectra, offset, &filter, flag(imaginary), lines, frequencies, pitch});
+                   {spectra, offset, filter, flag(imaginary), lines, frequencies, pitch});
     return;
   }
   const Range range = range_of_lines(frequencies, lines);
   device_.launch(filter_, range,
-                 {&spectra, offset, &filter, flag(imaginary), lines, frequencies, pitch, range.y});
+                 {spectra, offset, filter, flag(imaginary), lines, frequencies, pitch, range.y});
 }
 
 }  // namespace peakmark

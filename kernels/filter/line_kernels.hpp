@@ -1,6 +1,6 @@
 #pragma once
 
-#include "device/device.hpp"
+#include "peakmark/worker/device.hpp"
 
 namespace peakmark {
 
@@ -16,15 +16,16 @@ class LineKernels {
 
   /// Lines `first` to `first` + `lines` of a sinogram of width `w` into `lines` padded lines of `length`
   /// elements, `pitch` apart, from element `offset` of `padded` on. `columns` (int32, `length`) names for
-  /// each padded column that of the line; if it is empty, the line is padded with zeros.
-  void pad(const Array& sinogram, Size first, Size lines, Size w, const Array& columns, Size before,
-           Size length, Array& padded, Size offset, Size pitch);
+  /// each padded column that of the line; if it has no elements, the line is padded with zeros.
+  void pad(const DeviceArray& sinogram, Size first, Size lines, Size w, const DeviceArray& columns,
+           Size before, Size length, DeviceArray& padded, Size offset, Size pitch);
   /// The middle of those lines into lines `first` … of a sinogram.
-  void crop(const Array& padded, Size offset, Size pitch, Size before, Array& sinogram, Size first,
-            Size lines, Size w);
+  void crop(const DeviceArray& padded, Size offset, Size pitch, Size before, DeviceArray& sinogram,
+            Size first, Size lines, Size w);
   /// Spectra of `frequencies` complex elements, (frequencies)·2 floats apart from the even `offset` on, times
   /// the filter.
-  void filter(Array& spectra, Size offset, Size lines, Size frequencies, const Array& filter, bool imaginary);
+  void filter(DeviceArray& spectra, Size offset, Size lines, Size frequencies, const DeviceArray& filter,
+              bool imaginary);
 
  private:
   Device& device_;

@@ -51,21 +51,21 @@ void check(const FilterProblem& problem) {
                     problem.n_z, problem.n_a, problem.w));
   }
   if (problem.fft == FftLibrary::vkfft && problem.padded_width() > kLongestVkfftTable)
-    throw Unsupported(
+    throw api_1::Unsupported(
         fmt::format("filter: lines of {} columns are padded to {}, beyond {}, the longest that was seen to "
                     "work with VkFFT and whose tables are written down; give lines of up to {} (axis w; "
                     "joined lines of half-acquisition are up to twice as long), or on CUDA fft:cufft",
                     problem.w, problem.padded_width(), kLongestVkfftTable, kLongestVkfftTable / 2));
 }
 
-FilterProblem filter_problem(const Parameters& parameters) {
+FilterProblem filter_problem(const Case& asked) {
   FilterProblem problem;
-  problem.n_z = parameters.integer("n_z");
-  problem.n_a = parameters.integer("n_a");
-  problem.w = parameters.integer("w");
-  problem.filter = parse_filter_name(parameters.word("filter"));
-  problem.mode = parse_padding_mode(parameters.word("mode"));
-  problem.fft = parse_fft_library(parameters.word("fft"));
+  problem.n_z = asked["n_z"];
+  problem.n_a = asked["n_a"];
+  problem.w = asked["w"];
+  problem.filter = parse_filter_name(asked.word("filter"));
+  problem.mode = parse_padding_mode(asked.word("mode"));
+  problem.fft = parse_fft_library(asked.word("fft"));
   check(problem);
   return problem;
 }

@@ -7,7 +7,7 @@
 #include "kernels/fft/fft.hpp"
 #include "kernels/filter/response.hpp"
 #include "kernels/padding/problem.hpp"
-#include "sweep/parameters.hpp"
+#include "peakmark/worker/case.hpp"
 
 namespace peakmark {
 
@@ -37,7 +37,7 @@ std::vector<std::string> filter_padding_names();
 /// Throws UsageError that names the axis: w below 2 or beyond kMaxFilterColumns, an unknown filter, library
 /// or mode, sizes beyond 64 bits. Unsupported for lines longer than VkFFT's tables are known for: an estimate
 /// cannot be made either.
-FilterProblem filter_problem(const Parameters& parameters);
+FilterProblem filter_problem(const Case& asked);
 void check(const FilterProblem& problem);
 
 /// The filter for the transform of padded lines, as the kernels take it: length/2 + 1 values, with the scale

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "base/error.hpp"
+#include "kernels/common/case_testing.hpp"
 #include "kernels/fft/length.hpp"
 #include "kernels/filter/line_filter.hpp"
 #include "kernels/filter/numpy_vectors.hpp"
@@ -112,19 +113,19 @@ TEST(FilterProblem, LinesOfAnyWidthHaveALengthThatLibrariesDo) {
 }
 
 TEST(FilterProblem, MistakesAreTold) {
-  EXPECT_THAT(usage_error([] { filter_problem(parameters(1, 10, 1)); }),
+  EXPECT_THAT(usage_error([] { filter_problem(make_case(parameters(1, 10, 1))); }),
               HasSubstr("w is 1; a line of one pixel has no frequency"));
-  EXPECT_THAT(usage_error([] { filter_problem(parameters(0, 10, 8)); }), HasSubstr("n_z is 0"));
-  EXPECT_THAT(usage_error([] { filter_problem(parameters(1, 0, 8)); }), HasSubstr("n_a is 0"));
-  EXPECT_THAT(usage_error([] { filter_problem(parameters(1, 10, 8, "shep-logan")); }),
+  EXPECT_THAT(usage_error([] { filter_problem(make_case(parameters(0, 10, 8))); }), HasSubstr("n_z is 0"));
+  EXPECT_THAT(usage_error([] { filter_problem(make_case(parameters(1, 0, 8))); }), HasSubstr("n_a is 0"));
+  EXPECT_THAT(usage_error([] { filter_problem(make_case(parameters(1, 10, 8, "shep-logan"))); }),
               AllOf(HasSubstr("shep-logan"), HasSubstr("'shepp-logan'")));
   EXPECT_THAT(usage_error([] { parse_fft_library("cufftw"); }), HasSubstr("there are vkfft and cufft"));
-  EXPECT_THAT(usage_error([] { filter_problem(parameters(Size{1} << 40, Size{1} << 20, 64)); }),
+  EXPECT_THAT(usage_error([] { filter_problem(make_case(parameters(Size{1} << 40, Size{1} << 20, 64))); }),
               HasSubstr("n_z 1099511627776 x n_a 1048576 x w 64"));
   try {
-    filter_problem(parameters(1, 1, 200'000));
+    filter_problem(make_case(parameters(1, 1, 200'000)));
     FAIL() << "no error";
-  } catch (const Unsupported& error) {
+  } catch (const api_1::Unsupported& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("lines of 200000 columns are padded to 400000, beyond 262144"),
                                     HasSubstr("up to 131072 (axis w")));
   }
@@ -133,12 +134,12 @@ TEST(FilterProblem, MistakesAreTold) {
     for (const Size w : {(Size{1} << 24) + 1, Size{10'000'000'000'001}, Size{1} << 62}) {
       Parameters wide = parameters(1, 1, w);
       wide.set("fft", fft);
-      EXPECT_THAT(usage_error([&] { filter_problem(wide); }),
+      EXPECT_THAT(usage_error([&] { filter_problem(make_case(wide)); }),
                   HasSubstr(std::to_string(w) + "; 16777216 columns are the most"));
     }
   Parameters widest = parameters(1, 1, Size{1} << 24);
   widest.set("fft", std::string("cufft"));
-  EXPECT_EQ(filter_problem(widest).padded_width(), Size{1} << 25);
+  EXPECT_EQ(filter_problem(make_case(widest)).padded_width(), Size{1} << 25);
 }
 
 TEST(LineBatch, StaysWithinTheAllowance) {
@@ -149,7 +150,7 @@ TEST(LineBatch, StaysWithinTheAllowance) {
         const Size allowance = 4 * n_a * w / 20;
         const LineBatch batch = batch_within(problem, {.percent = 100, .floor_bytes = allowance});
         Size sum = 0;
-        for (const Term& term : batch.terms) sum += term.fixed_bytes;
+        for (const Part& part : batch.parts) sum += part.fixed_bytes;
         EXPECT_LE(sum, allowance) << n_a << " " << w;
         EXPECT_TRUE(batch.lines == 1 || batch.lines % 2 == 0) << batch.lines;
       }
@@ -160,7 +161,7 @@ TEST(LineBatch, LiesInLentMemoryWhereThatHoldsNoFewerLines) {
   constexpr Size kLine = Size{4} * 1026;
   const auto names = [](const LineBatch& batch) {
     std::vector<std::string> all;
-    for (const Term& term : batch.terms) all.push_back(term.name);
+    for (const Part& part : batch.parts) all.push_back(part.name);
     return all;
   };
   LineAllowance allowance{.percent = 1, .floor_bytes = 4'000'000};
@@ -188,7 +189,7 @@ TEST(LineBatch, OneLineAtTheLeast) {
   const FilterProblem problem{.n_a = 100, .w = 16};
   const LineBatch one = batch_of(problem, 1);
   Size needed = 0;
-  for (const Term& term : one.terms) needed += term.fixed_bytes;
+  for (const Part& part : one.parts) needed += part.fixed_bytes;
   EXPECT_EQ(batch_within(problem, {.percent = 100, .floor_bytes = needed}).lines, 1);
   EXPECT_THAT(usage_error([&] { batch_within(problem, {.percent = 100, .floor_bytes = needed - 1}); }),
               AllOf(HasSubstr("does not hold one line of 16 padded to 32"), HasSubstr("`batch`")));
@@ -202,8 +203,9 @@ TEST(LineBatch, OneLineAtTheLeast) {
                 batch_within(problem, {.percent = 26, .floor_bytes = least.floor_bytes, .table_bytes = 1});
               }),
               AllOf(HasSubstr(", 1 of them for the angles"), HasSubstr("raise `allowance` to 27,")));
-  EXPECT_THAT(usage_error([] { batch_of_case({.n_a = 20, .w = 16}, parameters(1, 20, 16), 1280); }),
-              HasSubstr("an allowance of 5 percent of 1280 bytes, 64,"));
+  EXPECT_THAT(
+      usage_error([] { batch_of_case({.n_a = 20, .w = 16}, make_case(parameters(1, 20, 16)), 1280); }),
+      HasSubstr("an allowance of 5 percent of 1280 bytes, 64,"));
 }
 
 }  // namespace

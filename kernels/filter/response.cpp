@@ -1,12 +1,16 @@
 #include "kernels/filter/response.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
 #include <numbers>
 
+#include "base/error.hpp"
 #include "kernels/fft/host_fft.hpp"
-#include "sweep/description.hpp"
+#include "sweep/nearest_word.hpp"
 
 namespace peakmark {
 namespace {
@@ -65,11 +69,11 @@ std::vector<std::string> filter_names() {
 }
 
 FilterName parse_filter_name(std::string_view name) {
-  const AxisDescription axis{"filter", std::string(kNames[0]), filter_names(), 0, {}};
-  check_axis_value(axis, std::string(name));
-  for (std::size_t i = 0; i < kNames.size(); ++i)
-    if (kNames[i] == name) return static_cast<FilterName>(i);
-  return FilterName::ramlak;  // not reached: the check throws
+  const auto found = std::ranges::find(kNames, name);
+  if (found == kNames.end())
+    throw UsageError(
+        fmt::format("unknown word of axis 'filter': '{}'{}", name, suggest_word(name, filter_names())));
+  return static_cast<FilterName>(found - kNames.begin());
 }
 
 std::vector<double> filter_response(FilterName filter, Size length) {

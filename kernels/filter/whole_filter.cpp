@@ -19,42 +19,42 @@ FftPlan plan_of(const FilterProblem& problem) {
 
 }  // namespace
 
-std::vector<Term> whole_filter_terms(const FilterProblem& problem) {
+std::vector<Part> whole_filter_parts(const FilterProblem& problem) {
   const Size length = problem.padded_width();
   const Size lines = problem.n_a;
   const Size padded = Shape{lines, length}.bytes(DType::f32);
-  std::vector<Term> terms{{"padded", padded, 0},
+  std::vector<Part> parts{{"padded", padded, 0},
                           {"spectrum", Shape{lines, length + 2}.bytes(DType::f32), 0},
                           {"filter", 0, Shape{length / 2 + 1}.bytes(DType::f32)}};
   if (problem.mode == PaddingMode::constant) {
-    terms.push_back({"template", 0, padded});
+    parts.push_back({"template", 0, padded});
   } else {
-    terms.push_back({"row_coordinates", 0, padded});
-    terms.push_back({"column_coordinates", 0, padded});
+    parts.push_back({"row_coordinates", 0, padded});
+    parts.push_back({"column_coordinates", 0, padded});
   }
-  for (Term& term : fft_terms(problem.fft, plan_of(problem))) terms.push_back(std::move(term));
-  return terms;
+  for (Part& part : fft_parts(problem.fft, plan_of(problem))) parts.push_back(std::move(part));
+  return parts;
 }
 
 WholeFilter::WholeFilter(Device& device, const FilterProblem& problem)
     : device_(device),
       problem_(problem),
       kernels_(device),
-      padding_(make_coords2d(device, padding_of(problem), grain_for(device.info()))) {
+      padding_(make_coords2d(device, padding_of(problem), grain_for(device))) {
   check(problem);
-  check_fft(device.info(), problem.fft, problem.padded_width());
+  check_fft(device, problem.fft, problem.padded_width());
 }
 
 void WholeFilter::set_up() {
   const Size length = problem_.padded_width();
   filter_ = push_filter(device_, problem_);
   padding_->set_up();
-  padded_ = device_.create_uninitialised("padded", {problem_.lines(), length}, DType::f32);
-  spectrum_ = device_.create_uninitialised("spectrum", {problem_.lines(), length + 2}, DType::f32);
+  padded_ = create_uninitialised(device_, "padded", {problem_.lines(), length}, DType::f32);
+  spectrum_ = create_uninitialised(device_, "spectrum", {problem_.lines(), length + 2}, DType::f32);
   fft_ = make_real_fft(device_, problem_.fft, plan_of(problem_));
 }
 
-void WholeFilter::operator()(const Array& sinograms, Array& filtered) {
+void WholeFilter::operator()(const DeviceArray& sinograms, DeviceArray& filtered) {
   const PaddedAxis line = problem_.padded_line();
   const Size length = line.padded();
   padding_->pad(sinograms, padded_);

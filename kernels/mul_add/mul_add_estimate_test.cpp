@@ -3,20 +3,17 @@
 #include "base/error.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/operations.hpp"
-#include "worker/variant.hpp"
 
 namespace peakmark {
 namespace {
 
-using testing_variants::dry_summary;
 using testing_variants::expect_exact;
-using testing_variants::parameters_of;
 
 class MulAddEstimate : public testing::Test {
  protected:
-  const Variant& whole() { return *registry_.find("mul_add/whole"); }
-  const Variant& subregion() { return *registry_.find("mul_add/subregion"); }
-  Registry registry_ = testing_variants::registry_of(add_mul_add);
+  const testing_variants::TestVariant& whole() { return variants_.find("mul_add/whole"); }
+  const testing_variants::TestVariant& subregion() { return variants_.find("mul_add/subregion"); }
+  testing_variants::TestVariants variants_{add_mul_add};
 };
 
 TEST_F(MulAddEstimate, IsExact) {
@@ -43,8 +40,8 @@ TEST_F(MulAddEstimate, IsExact) {
 
 TEST_F(MulAddEstimate, TheTemporaryIsOneRegionOfOneImageAndBelongsToSetUp) {
   const Parameters parameters =
-      parameters_of(subregion(), {{"n", 20}, {"ny", 64}, {"nx", 64}, {"dst_y0", 1}, {"alias", 1}});
-  const LedgerSummary summary = dry_summary(subregion(), parameters, true);
+      subregion().parameters({{"n", 20}, {"ny", 64}, {"nx", 64}, {"dst_y0", 1}, {"alias", 1}});
+  const LedgerSummary summary = subregion().dry_summary(parameters, testing_variants::Grain::cpu);
   ASSERT_EQ(summary.at_peak.size(), 2U);
   EXPECT_EQ(summary.at_peak[0].name, "dst");
   EXPECT_EQ(summary.at_peak[1].name, "copy_of_other");
@@ -52,25 +49,21 @@ TEST_F(MulAddEstimate, TheTemporaryIsOneRegionOfOneImageAndBelongsToSetUp) {
   EXPECT_EQ(summary.allocations, 2);
 }
 
-TEST_F(MulAddEstimate, TermsAreNamedAsTheAllocations) {
-  const Parameters parameters =
-      parameters_of(subregion(), {{"ny", 64}, {"nx", 64}, {"dst_y0", 1}, {"alias", 1}});
-  const std::vector<Term> terms = subregion().estimators[0]->terms(subregion().request(parameters));
-  ASSERT_EQ(terms.size(), 2U);
-  EXPECT_EQ(terms[0].name, "dst");
-  EXPECT_EQ(terms[1].name, "copy_of_other");
+TEST_F(MulAddEstimate, PartsAreNamedAsTheAllocations) {
+  const Parameters parameters = subregion().parameters({{"ny", 64}, {"nx", 64}, {"dst_y0", 1}, {"alias", 1}});
+  const std::vector<testing_variants::EstimatedPart> parts = subregion().parts(parameters);
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].name, "dst");
+  EXPECT_EQ(parts[1].name, "copy_of_other");
 }
 
 TEST_F(MulAddEstimate, ARegionOutOfTheImageIsAUsageError) {
-  const Parameters parameters = parameters_of(subregion(), {{"ny", 64}, {"dst_y0", 64}});
-  EXPECT_THROW(static_cast<void>(subregion().estimators[0]->bytes(subregion().request(parameters), 1)),
-               UsageError);
+  const Parameters parameters = subregion().parameters({{"ny", 64}, {"dst_y0", 64}});
+  EXPECT_THROW(static_cast<void>(subregion().bytes(parameters, 1)), UsageError);
 }
 
 TEST_F(MulAddEstimate, AnotherSliceDimensionIsAUsageError) {
-  EstimateRequest request = whole().request(parameters_of(whole(), {}));
-  request.slice_dimension = 1;
-  EXPECT_THROW(static_cast<void>(whole().estimators[0]->max_slices(request)), UsageError);
+  whole().expect_no_other_slice_dimension();
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "kernels/common/device_testing.hpp"
+#include "kernels/common/variant_testing.hpp"
 #include "kernels/mul_add/numpy_vectors.hpp"
 #include "kernels/mul_add/reference.hpp"
 
@@ -22,7 +22,7 @@ std::vector<T> as(const std::vector<float>& values) {
 
 class MulAddOn : public testing::TestWithParam<Grain> {
  protected:
-  std::shared_ptr<Device> device_ = open_tested(GetParam());
+  testing_variants::TestDevice device_ = open_tested(GetParam());
 
   template <typename T>
   void expect_numpy() {
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, MulAddOn, testing::Values(Grain::cpu, Grain::g
 
 class MulAddErrors : public testing::Test {
  protected:
-  std::shared_ptr<Device> device_ = open_tested(Grain::cpu);
+  testing_variants::TestDevice device_ = open_tested(Grain::cpu);
   MulAdd mul_add_{*device_, DType::f32};
   DeviceArray dst_ = create(*device_, "dst", {2, 5, 7}, DType::f32);
   DeviceArray other_ = create(*device_, "other", {2, 6, 8}, DType::f32);

@@ -113,7 +113,7 @@ class MulAddComputation : public Computation {
     std::vector<T> other_row(static_cast<std::size_t>(dst.w));
     RowComparison comparison(stack);
     const std::vector<Size> always = region_edges();
-    for_each_verified_row<T>(device_, dst_, always, [&](Size row, std::span<const T> actual) {
+    for_each_verified_row<T>(dst_, always, [&](Size row, std::span<const T> actual) {
       fill_seeded(std::span(expected), kSeedDst, row * stack[2]);
       const Size image = row / stack[1];
       const Size y = row % stack[1] - dst.y0;

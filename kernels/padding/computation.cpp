@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t kInputSeed = 3;
 constexpr Size kVerifiedWholeBytes = Size{64} << 20;
-constexpr Size kPulledBytes = Size{4} << 20;
+constexpr Size kReadBytes = Size{4} << 20;
 
 /// Outputs from here on are stored past the caches: measured on a CPU with 32 MiB of last-level cache, where
 /// cached stores win to 14 MiB and lose from 24 MiB on.
@@ -58,7 +58,7 @@ std::vector<std::pair<Size, Size>> ranges_to_verify(const PaddingProblem& proble
     return ranges;
   }
   const Size count = problem.n * problem.y.padded();
-  const Size at_once = std::max<Size>(1, kPulledBytes / (problem.x.padded() * size_of(problem.dtype)));
+  const Size at_once = std::max<Size>(1, kReadBytes / (problem.x.padded() * size_of(problem.dtype)));
   for (Size row = 0; row < count; row += at_once) ranges.emplace_back(row, std::min(row + at_once, count));
   return ranges;
 }
@@ -107,8 +107,8 @@ std::string difference(const PaddingProblem& problem, Size row, std::span<const 
 
 }  // namespace
 
-KernelGrain grain_for(const DeviceInfo& device) {
-  return device.is_cpu ? KernelGrain::rows : KernelGrain::elements;
+KernelGrain grain_for(const Device& device) {
+  return device.is_cpu() ? KernelGrain::rows : KernelGrain::elements;
 }
 
 PaddingComputation::PaddingComputation(Device& device, PaddingProblem problem, KernelGrain kernel_grain)
@@ -121,26 +121,25 @@ void PaddingComputation::create_inputs() {
 }
 
 void PaddingComputation::create_outputs() {
-  output_ = device_.create("output", problem_.output_shape(), problem_.dtype);
+  output_ = create(device_, "output", problem_.output_shape(), problem_.dtype);
 }
 
-Verification PaddingComputation::verify() {
-  if (device_.is_dry()) throw Unsupported("padding: the dry backend computes nothing that could be verified");
-  return with_element_type(problem_.dtype, [&]<typename T>(T) -> Verification {
+std::string PaddingComputation::verify() {
+  return with_element_type(problem_.dtype, [&]<typename T>(T) -> std::string {
     const auto width = static_cast<std::size_t>(problem_.x.padded());
     ExpectedRows<T> expected_rows(problem_);
-    std::vector<T> pulled;
+    std::vector<T> read;
     for (const auto& [first, end] : ranges_to_verify(problem_)) {
-      pulled.resize(static_cast<std::size_t>(end - first) * width);
-      device_.pull_part<T>(output_, first * problem_.x.padded(), std::span(pulled));
+      read.resize(static_cast<std::size_t>(end - first) * width);
+      output_.read_part<T>(first * problem_.x.padded(), std::span(read));
       for (Size row = first; row < end; ++row) {
         const std::span<const T> expected = expected_rows.row(row);
         const auto actual =
-            std::span<const T>(pulled).subspan(static_cast<std::size_t>(row - first) * width, width);
-        if (!same_bits(expected, actual)) return {false, difference<T>(problem_, row, expected, actual)};
+            std::span<const T>(read).subspan(static_cast<std::size_t>(row - first) * width, width);
+        if (!same_bits(expected, actual)) return difference<T>(problem_, row, expected, actual);
       }
     }
-    return {true, {}};
+    return "";
   });
 }
 
@@ -152,15 +151,15 @@ std::optional<Size> PaddingComputation::bytes_moved() const {
 }
 
 Kernel PaddingComputation::kernel(std::string_view name) const {
-  return device_.kernel(padding_source(), fmt::format("{}_{}", name, by_rows() ? "rows" : "elements"),
-                        bits_of(problem_.dtype));
+  return find_kernel(device_, padding_source(), fmt::format("{}_{}", name, by_rows() ? "rows" : "elements"),
+                     bits_of(problem_.dtype));
 }
 
 PaddingComputation::Grain PaddingComputation::grain(Size n, Size rows, Size columns, Size first) const {
   if (by_rows()) {
     const Size all_rows = n * rows;
     const Size row_bytes = problem_.x.padded() * size_of(problem_.dtype);
-    const Size enough_items = std::max<Size>(1, device_.info().compute_units) * kItemsAUnit;
+    const Size enough_items = std::max<Size>(1, device_.compute_units()) * kItemsAUnit;
     const Size y_step =
         std::clamp(all_rows / enough_items, Size{1}, std::max(Size{1}, kItemBytes / row_bytes));
     const bool past_cache = kernel_grain_ == KernelGrain::streamed_rows ||

@@ -3,15 +3,15 @@
 #include <memory>
 
 #include "kernels/padding/problem.hpp"
-#include "worker/variant.hpp"
+#include "peakmark/worker.hpp"
 
 namespace peakmark {
 
 /// What a work-item computes: some rows, for CPUs, or some neighbours of a few rows, for GPUs. `rows` stores
 /// past the caches if the output is larger than they are, `streamed_rows` always.
 enum class KernelGrain : std::uint8_t { rows, streamed_rows, elements };
-/// Returns the one for this kind of device.
-KernelGrain grain_for(const DeviceInfo& device);
+/// Returns the grain for this kind of device.
+KernelGrain grain_for(const Device& device);
 
 /// What the variants of padding share: the stack in, the stack out, the grain of the kernels and the
 /// comparison with the reference. A variant adds what it keeps on the device and its call.
@@ -23,16 +23,15 @@ class PaddingComputation : public Computation {
   void create_outputs() override;
   /// Bit by bit. Outputs below 64 MiB whole; of larger ones the rows at the borders of the first, the middle
   /// and the last slice, and 256 more. Throws Unsupported on `dry`.
-  Verification verify() override;
+  std::string verify() override;
   [[nodiscard]] std::optional<Size> bytes_moved() const override;
-  [[nodiscard]] DType output_dtype() const override { return problem_.dtype; }
 
   /// Enqueues the padding of a stack of the problem's shapes, after set_up; `custom` needs the inputs too.
-  virtual void pad(const Array& input, Array& output) = 0;
+  virtual void pad(const DeviceArray& input, DeviceArray& output) = 0;
   void call() override { pad(input_, output_); }
 
   /// The padded stack.
-  [[nodiscard]] Array& output() { return output_; }
+  [[nodiscard]] DeviceArray& output() { return output_; }
 
  protected:
   /// The kernel `name` in the grain of this device.
@@ -55,7 +54,7 @@ class PaddingComputation : public Computation {
 
   Device& device_;
   const PaddingProblem problem_;
-  Array input_, output_;
+  DeviceArray input_, output_;
 
  private:
   KernelGrain kernel_grain_;

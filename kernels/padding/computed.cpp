@@ -55,7 +55,7 @@ class ComputedPadding final : public PaddingComputation {
     if (problem_.mode == PaddingMode::custom) coordinates_ = push_coordinate_vectors(device_, problem_);
   }
 
-  void pad(const Array& input, Array& output) override {
+  void pad(const DeviceArray& input, DeviceArray& output) override {
     const PaddedAxis& y = problem_.y;
     const PaddedAxis& x = problem_.x;
     const Size n = problem_.n;
@@ -65,12 +65,12 @@ class ComputedPadding final : public PaddingComputation {
     switch (problem_.mode) {
       case PaddingMode::constant:
         device_.launch(pad_, g.range,
-                       {&input, &output, n, y.extent, x.extent, rows, columns, y.before, x.before, g.y_step,
+                       {input, output, n, y.extent, x.extent, rows, columns, y.before, x.before, g.y_step,
                         g.z_step, g.past_cache, y0_, y1_, x0_, x1_});
         break;
       case PaddingMode::edge:
         device_.launch(pad_, g.range,
-                       {&input, &output, n, y.extent, x.extent, rows, columns, y.before, x.before, g.y_step,
+                       {input, output, n, y.extent, x.extent, rows, columns, y.before, x.before, g.y_step,
                         g.z_step, g.past_cache});
         break;
       case PaddingMode::reflect:
@@ -79,14 +79,14 @@ class ComputedPadding final : public PaddingComputation {
         const auto [y_period, y_top] = period_of(problem_.mode, y.extent);
         const auto [x_period, x_top] = period_of(problem_.mode, x.extent);
         device_.launch(pad_, g.range,
-                       {&input, &output, n, y.extent, x.extent, rows, columns, y.before, x.before, g.y_step,
+                       {input, output, n, y.extent, x.extent, rows, columns, y.before, x.before, g.y_step,
                         g.z_step, g.past_cache, y_period, y_top, x_period, x_top});
         break;
       }
       case PaddingMode::custom:
         device_.launch(pad_, g.range,
-                       {&input, &output, &coordinates_.rows, &coordinates_.columns, n, y.extent, x.extent,
-                        rows, columns, g.y_step, g.z_step, g.past_cache});
+                       {input, output, coordinates_.rows, coordinates_.columns, n, y.extent, x.extent, rows,
+                        columns, g.y_step, g.z_step, g.past_cache});
         break;
     }
   }

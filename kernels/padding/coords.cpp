@@ -30,7 +30,7 @@ class CoordinatesPadding final : public PaddingComputation {
     gather_ = kernel(vectors() ? "gather_vectors" : "gather_images");
   }
 
-  void pad(const Array& input, Array& output) override {
+  void pad(const DeviceArray& input, DeviceArray& output) override {
     if (keeps_template() && vectors())
       frame(input, output);
     else if (keeps_template())
@@ -43,32 +43,32 @@ class CoordinatesPadding final : public PaddingComputation {
   [[nodiscard]] bool keeps_template() const { return problem_.mode == PaddingMode::constant; }
   [[nodiscard]] bool vectors() const { return spread_ == Spread::vectors; }
 
-  void gather(const Array& input, Array& output) {
+  void gather(const DeviceArray& input, DeviceArray& output) {
     const Size rows = problem_.y.padded();
     const Size columns = problem_.x.padded();
     const Grain g = vectors() ? grain(problem_.n, rows, columns) : gather_images_grain();
     device_.launch(gather_, g.range,
-                   {&input, &output, &coordinates_.rows, &coordinates_.columns, problem_.n, problem_.y.extent,
+                   {input, output, coordinates_.rows, coordinates_.columns, problem_.n, problem_.y.extent,
                     problem_.x.extent, rows, columns, g.y_step, g.z_step, g.past_cache});
   }
 
-  void frame(const Array& input, Array& output) {
+  void frame(const DeviceArray& input, DeviceArray& output) {
     const Size rows = problem_.y.padded();
     const Size columns = problem_.x.padded();
     const Grain g = grain(problem_.n, rows, columns);
     device_.launch(frame_, g.range,
-                   {&input, &template_, &output, problem_.n, problem_.y.extent, problem_.x.extent, rows,
-                    columns, problem_.y.before, problem_.x.before, g.y_step, g.z_step, g.past_cache});
+                   {input, template_, output, problem_.n, problem_.y.extent, problem_.x.extent, rows, columns,
+                    problem_.y.before, problem_.x.before, g.y_step, g.z_step, g.past_cache});
   }
 
-  void pad_by_template(const Array& input, Array& output, Size slice) {
+  void pad_by_template(const DeviceArray& input, DeviceArray& output, Size slice) {
     const Size rows = problem_.y.padded();
     const Size columns = problem_.x.padded();
     const Grain centre =
         grain(1, problem_.y.extent, problem_.x.extent, problem_.y.before * columns + problem_.x.before);
     device_.launch(embed_, centre.range,
-                   {&input, &template_, slice, problem_.y.extent, problem_.x.extent, columns,
-                    problem_.y.before, problem_.x.before, centre.y_step, centre.z_step, centre.past_cache});
+                   {input, template_, slice, problem_.y.extent, problem_.x.extent, columns, problem_.y.before,
+                    problem_.x.before, centre.y_step, centre.z_step, centre.past_cache});
     // A GPU's copy command is at its bandwidth; a CPU's is one thread.
     if (!by_rows()) {
       device_.copy(template_, 0, output, slice * template_.bytes(), template_.bytes());
@@ -76,12 +76,12 @@ class CoordinatesPadding final : public PaddingComputation {
     }
     const Grain whole = grain(1, rows, columns);
     device_.launch(copy_image_, whole.range,
-                   {&template_, &output, slice, rows, columns, whole.y_step, whole.z_step, whole.past_cache});
+                   {template_, output, slice, rows, columns, whole.y_step, whole.z_step, whole.past_cache});
   }
 
   Spread spread_;
   CoordinateVectors coordinates_;
-  Array template_;
+  DeviceArray template_;
   Kernel gather_, frame_, embed_, copy_image_;
 };
 

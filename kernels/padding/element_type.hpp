@@ -45,7 +45,14 @@ auto with_element_type(DType dtype, F&& f) {
                   to_string(dtype)));
 }
 
-/// The unsigned integer of the same size: elements are moved as bits.
-DType bits_of(DType dtype);
+/// Returns the unsigned integer of the same size: elements are moved as bits.
+inline DType bits_of(DType dtype) {
+  return with_element_type(dtype, []<typename T>(T) {
+    if constexpr (sizeof(T) == 1) return DType::u8;
+    if constexpr (sizeof(T) == 2) return DType::u16;
+    if constexpr (sizeof(T) == 4) return DType::u32;
+    if constexpr (sizeof(T) == 8) return DType::u64;
+  });
+}
 
 }  // namespace peakmark

@@ -7,20 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "kernels/padding/padding.hpp"
+#include "sweep/parameters.hpp"
 
 namespace peakmark {
 
-/// The variant's defaults.
-inline Parameters default_parameters(const Variant& variant) {
-  Parameters parameters;
-  for (const AxisDescription& axis : variant.description.axes) parameters.set(axis.name, axis.default_value);
-  return parameters;
-}
-
 /// An odd image with four different pads, one of which is 0 in every other case, one longer than the image.
-inline Parameters drawn_parameters(const Variant& variant, const std::string& mode, const std::string& dtype,
-                                   std::uint64_t seed) {
+inline Parameters drawn_parameters(const std::string& mode, const std::string& dtype, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto between = [&](Size least, Size most) {
     return least + static_cast<Size>(random() % static_cast<std::uint64_t>(most - least + 1));
@@ -30,7 +22,7 @@ inline Parameters drawn_parameters(const Variant& variant, const std::string& mo
   std::vector<Size> pads = {seed % 2 == 0 ? 0 : between(1, 9), between(10, 19), between(20, 29),
                             3 * std::max(ny, nx) + between(30, 39)};
   std::ranges::shuffle(pads, random);
-  Parameters parameters = default_parameters(variant);
+  Parameters parameters;
   parameters.set("mode", mode);
   parameters.set("dtype", dtype);
   parameters.set("n", between(1, 4));

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "base/error.hpp"
+#include "kernels/common/case_testing.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/padding/computation.hpp"
 #include "kernels/padding/padding_cases.hpp"
@@ -18,12 +18,12 @@ class OneDevice final : public testing::Environment {
  public:
   void TearDown() override { opened_.reset(); }
   Device& get() {
-    if (!opened_) opened_ = testing_variants::open_tested(testing_variants::Grain::cpu);
-    return *opened_;
+    if (!opened_) opened_.emplace(testing_variants::open_tested(testing_variants::Grain::cpu));
+    return **opened_;
   }
 
  private:
-  std::unique_ptr<Device> opened_;
+  std::optional<testing_variants::TestDevice> opened_;
 };
 
 /// GoogleTest owns and deletes it.
@@ -33,7 +33,7 @@ Device& device() {
   return one_device->get();
 }
 
-Verification computed_and_verified(PaddingComputation& computation) {
+std::string compute_and_verify(PaddingComputation& computation) {
   computation.set_up();
   computation.create_inputs();
   computation.create_outputs();
@@ -52,16 +52,13 @@ class PaddingOnDevice : public testing::TestWithParam<std::tuple<MakeParameter, 
  protected:
   void expect_right(const PaddingProblem& problem) {
     for (const KernelGrain grain : kGrains) {
-      const Verification verification =
-          computed_and_verified(*std::get<0>(GetParam()).make(device(), problem, grain));
-      EXPECT_TRUE(verification.ok) << verification.message << " of " << problem.input_shape().text() << " to "
-                                   << problem.output_shape().text() << " in grain "
-                                   << static_cast<int>(grain);
+      EXPECT_EQ(compute_and_verify(*std::get<0>(GetParam()).make(device(), problem, grain)), "")
+          << " of " << problem.input_shape().text() << " to " << problem.output_shape().text() << " in grain "
+          << static_cast<int>(grain);
     }
   }
   PaddingProblem drawn(const std::string& dtype, std::uint64_t seed) {
-    return padding_problem(
-        drawn_parameters(padding_variants().front(), std::get<1>(GetParam()), dtype, seed));
+    return padding_problem(make_case(drawn_parameters(std::get<1>(GetParam()), dtype, seed)));
   }
 };
 
@@ -150,11 +147,9 @@ TEST(PaddingVerification, FindsOneWrongElementAndSaysWhere) {
   problem.y = {3, 1, 2};
   problem.x = {5, 0, 4};
   const auto computation = make_computed(device(), problem, KernelGrain::rows);
-  ASSERT_TRUE(computed_and_verified(*computation).ok);
-  device().fill_part(computation->output(), 1 * 6 * 9 + 4 * 9 + 7, 1, 42.0);
-  const Verification verification = computation->verify();
-  EXPECT_FALSE(verification.ok);
-  EXPECT_THAT(verification.message, testing::StartsWith("padding edge: output[1, 4, 7] is 42 instead of "));
+  ASSERT_EQ(compute_and_verify(*computation), "");
+  computation->output().fill_part(1 * 6 * 9 + 4 * 9 + 7, 1, 42.0);
+  EXPECT_THAT(computation->verify(), testing::StartsWith("padding edge: output[1, 4, 7] is 42 instead of "));
 }
 
 TEST(PaddingVerification, OfALargeOutputFindsAWrongBorder) {
@@ -164,12 +159,11 @@ TEST(PaddingVerification, OfALargeOutputFindsAWrongBorder) {
   problem.y = {4096, 17, 19};
   problem.x = {4096, 5, 7};
   const auto computation = make_computed(device(), problem, KernelGrain::rows);
-  ASSERT_TRUE(computed_and_verified(*computation).ok);
+  ASSERT_EQ(compute_and_verify(*computation), "");
   const Size last_image_row = (3 * problem.y.padded() + 17 + 4096 - 1) * problem.x.padded();
-  const auto right =
-      device().pull<std::uint8_t>(computation->output())[static_cast<std::size_t>(last_image_row)];
-  device().fill_part(computation->output(), last_image_row, 1, right == 0 ? 1 : 0);
-  EXPECT_FALSE(computation->verify().ok);
+  const auto right = computation->output().read<std::uint8_t>()[static_cast<std::size_t>(last_image_row)];
+  computation->output().fill_part(last_image_row, 1, right == 0 ? 1 : 0);
+  EXPECT_NE(computation->verify(), "");
 }
 
 }  // namespace

@@ -121,13 +121,13 @@ void check(const PaddingProblem& problem) {
   }
 }
 
-PaddingProblem padding_problem(const Parameters& parameters) {
+PaddingProblem padding_problem(const Case& asked) {
   PaddingProblem problem;
-  problem.mode = parse_padding_mode(parameters.word("mode"));
-  problem.n = parameters.integer("n");
-  problem.y = {parameters.integer("ny"), parameters.integer("pad_y0"), parameters.integer("pad_y1")};
-  problem.x = {parameters.integer("nx"), parameters.integer("pad_x0"), parameters.integer("pad_x1")};
-  problem.dtype = parse_dtype(parameters.word("dtype"));
+  problem.mode = parse_padding_mode(asked.word("mode"));
+  problem.n = asked["n"];
+  problem.y = {asked["ny"], asked["pad_y0"], asked["pad_y1"]};
+  problem.x = {asked["nx"], asked["pad_x0"], asked["pad_x1"]};
+  problem.dtype = parse_dtype(asked.word("dtype"));
   if (problem.mode == PaddingMode::custom) {
     check_custom_axis("y", problem.y);
     check_custom_axis("x", problem.x);

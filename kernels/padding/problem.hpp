@@ -7,7 +7,7 @@
 #include "base/dtype.hpp"
 #include "base/shape.hpp"
 #include "base/size.hpp"
-#include "sweep/parameters.hpp"
+#include "peakmark/worker/case.hpp"
 
 namespace peakmark {
 
@@ -64,6 +64,6 @@ inline constexpr Size kMaxCustomCoordinates = Size{1} << 24;
 /// The problem that a case's axes describe, checked; in `custom` also against kMaxCustomCoordinates. Its
 /// side values are 1, 2, 3, 4. Its custom coordinates are drawn from a fixed seed, in runs of up to the
 /// image's length, whose neighbours go up, go down or are equal.
-PaddingProblem padding_problem(const Parameters& parameters);
+PaddingProblem padding_problem(const Case& asked);
 
 }  // namespace peakmark

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "kernels/common/case_testing.hpp"
 
 namespace peakmark {
 namespace {
@@ -75,22 +76,24 @@ TEST(PaddingProblem, CustomCoordinatesAreCheckedAgainstTheImage) {
 }
 
 TEST(PaddingProblem, SizesThatMakeNoSenseOrDoNotFitAreTold) {
-  EXPECT_THAT(usage_error([] { padding_problem(parameters(0, 4, 4, 1)); }), HasSubstr("n is 0"));
-  EXPECT_THAT(usage_error([] { padding_problem(parameters(1, 0, 4, 1)); }), HasSubstr("ny is 0"));
-  EXPECT_THAT(usage_error([] { padding_problem(parameters(1, 4, 4, -1)); }), HasSubstr("pad_y0 is -1"));
-  EXPECT_THAT(usage_error([] { padding_problem(parameters(1, 4, 4, 1, "c64")); }), HasSubstr("type c64"));
+  EXPECT_THAT(usage_error([] { padding_problem(make_case(parameters(0, 4, 4, 1))); }), HasSubstr("n is 0"));
+  EXPECT_THAT(usage_error([] { padding_problem(make_case(parameters(1, 0, 4, 1))); }), HasSubstr("ny is 0"));
+  EXPECT_THAT(usage_error([] { padding_problem(make_case(parameters(1, 4, 4, -1))); }),
+              HasSubstr("pad_y0 is -1"));
+  EXPECT_THAT(usage_error([] { padding_problem(make_case(parameters(1, 4, 4, 1, "c64"))); }),
+              HasSubstr("type c64"));
   const Size most = std::numeric_limits<Size>::max();
-  EXPECT_THROW(padding_problem(parameters(1, 4, 4, most)), OverflowError);
-  EXPECT_THAT(usage_error([&] { padding_problem(parameters(1, 4, 4, most)); }),
+  EXPECT_THROW(padding_problem(make_case(parameters(1, 4, 4, most))), OverflowError);
+  EXPECT_THAT(usage_error([&] { padding_problem(make_case(parameters(1, 4, 4, most))); }),
               HasSubstr("pad_y0 + ny + pad_y1: 9223372036854775807 + 4 does not fit"));
-  EXPECT_THROW(padding_problem(parameters(1, 4, 4, Size{1} << 31)), OverflowError);
-  EXPECT_THROW(padding_problem(parameters(Size{1} << 40, 4096, 4096, 0)), OverflowError);
+  EXPECT_THROW(padding_problem(make_case(parameters(1, 4, 4, Size{1} << 31))), OverflowError);
+  EXPECT_THROW(padding_problem(make_case(parameters(Size{1} << 40, 4096, 4096, 0))), OverflowError);
 }
 
 TEST(PaddingProblem, CustomCoordinatesAreBoundedBeforeTheyAreDrawn) {
   Parameters custom = parameters(1, 1, 1, Size{1} << 34);
   custom.set("mode", std::string("custom"));
-  EXPECT_THAT(usage_error([&] { padding_problem(custom); }),
+  EXPECT_THAT(usage_error([&] { padding_problem(make_case(custom)); }),
               HasSubstr("pad_y0 + ny + pad_y1 is 34359738369; mode custom keeps a coordinate for each, "
                         "16777216 are the most"));
 }
@@ -98,10 +101,10 @@ TEST(PaddingProblem, CustomCoordinatesAreBoundedBeforeTheyAreDrawn) {
 TEST(PaddingProblem, DrawnCoordinatesLieInTheImageAndRepeat) {
   Parameters custom = parameters(1, 7, 1, 300);
   custom.set("mode", std::string("custom"));
-  const PaddingProblem problem = padding_problem(custom);
+  const PaddingProblem problem = padding_problem(make_case(custom));
   EXPECT_EQ(problem.rows.size(), 607u);
   EXPECT_EQ(problem.columns, std::vector<Size>(601, 0));
-  EXPECT_EQ(problem.rows, padding_problem(custom).rows);
+  EXPECT_EQ(problem.rows, padding_problem(make_case(custom)).rows);
 }
 
 TEST(ElementBits, AreThoseOfTheValueOrAnError) {

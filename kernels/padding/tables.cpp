@@ -50,14 +50,14 @@ void for_each_row_part(std::span<std::int32_t> piece, Size first, Size width, Fi
 }
 
 /// Of the coordinates along x or y.
-Array create_coordinate_image(Device& device, const PaddingProblem& problem, bool along_x) {
-  Array image = device.create_uninitialised(along_x ? "column_coordinates" : "row_coordinates",
-                                            problem.image_shape(), DType::i32);
-  const Size count = image.shape().elements();
+DeviceArray create_coordinate_image(Device& device, const PaddingProblem& problem, bool along_x) {
+  DeviceArray image = create_uninitialised(device, along_x ? "column_coordinates" : "row_coordinates",
+                                           problem.image_shape(), DType::i32);
+  const Size count = image.elements();
   const ItemsOfRuns items = items_of_runs(device, count);
   const PaddedAxis& axis = along_x ? problem.x : problem.y;
-  device.launch(device.kernel(padding_tables_source(), "coordinate_image", DType::u32), items.range,
-                {&image, count, problem.x.padded(), axis.before, axis.extent,
+  device.launch(find_kernel(device, padding_tables_source(), "coordinate_image", DType::u32), items.range,
+                {image, count, problem.x.padded(), axis.before, axis.extent,
                  static_cast<std::int32_t>(problem.mode), std::int32_t{along_x ? 1 : 0}, items.run});
   return image;
 }
@@ -67,15 +67,15 @@ CoordinateVectors push_coordinate_images(Device& device, const PaddingProblem& p
   const auto columns = on_demand([&problem] { return source_columns(problem); });
   const Size width = problem.x.padded();
   CoordinateVectors images;
-  images.rows = device.push<std::int32_t>(
-      "row_coordinates", problem.image_shape(),
+  images.rows = create_with<std::int32_t>(
+      device, "row_coordinates", problem.image_shape(),
       Generator<std::int32_t>([rows, width](std::span<std::int32_t> piece, Size first) {
         for_each_row_part(piece, first, width, [&](std::span<std::int32_t> part, Size row, Size) {
           std::ranges::fill(part, rows()[static_cast<std::size_t>(row)]);
         });
       }));
-  images.columns = device.push<std::int32_t>(
-      "column_coordinates", problem.image_shape(),
+  images.columns = create_with<std::int32_t>(
+      device, "column_coordinates", problem.image_shape(),
       Generator<std::int32_t>([columns, width](std::span<std::int32_t> piece, Size first) {
         for_each_row_part(piece, first, width, [&](std::span<std::int32_t> part, Size, Size column) {
           std::copy_n(columns().begin() + column, part.size(), part.begin());
@@ -89,7 +89,7 @@ CoordinateVectors push_coordinate_images(Device& device, const PaddingProblem& p
 void require_int32_coordinates(const PaddingProblem& problem) {
   constexpr Size kMost = std::numeric_limits<std::int32_t>::max();
   if (problem.y.extent > kMost || problem.x.extent > kMost)
-    throw Unsupported(
+    throw api_1::Unsupported(
         fmt::format("padding: int32 coordinates cannot count an image of {} by {}; use "
                     "padding/computed, which keeps none",
                     problem.y.extent, problem.x.extent));
@@ -100,9 +100,10 @@ CoordinateVectors push_coordinate_vectors(Device& device, const PaddingProblem& 
   const auto rows = on_demand([&problem] { return source_rows(problem); });
   const auto columns = on_demand([&problem] { return source_columns(problem); });
   CoordinateVectors vectors;
-  vectors.rows = device.push<std::int32_t>("row_coordinates", {problem.y.padded()}, vector_generator(rows));
-  vectors.columns =
-      device.push<std::int32_t>("column_coordinates", {problem.x.padded()}, vector_generator(columns));
+  vectors.rows =
+      create_with<std::int32_t>(device, "row_coordinates", {problem.y.padded()}, vector_generator(rows));
+  vectors.columns = create_with<std::int32_t>(device, "column_coordinates", {problem.x.padded()},
+                                              vector_generator(columns));
   return vectors;
 }
 
@@ -115,15 +116,16 @@ CoordinateVectors create_coordinate_images(Device& device, const PaddingProblem&
   return images;
 }
 
-Array create_padded_template(Device& device, const PaddingProblem& problem) {
-  Array image = device.create_uninitialised("template", problem.image_shape(), problem.dtype);
-  const Size count = image.shape().elements();
+DeviceArray create_padded_template(Device& device, const PaddingProblem& problem) {
+  DeviceArray image = create_uninitialised(device, "template", problem.image_shape(), problem.dtype);
+  const Size count = image.elements();
   const ItemsOfRuns items = items_of_runs(device, count);
   const PaddedAxis& y = problem.y;
   const PaddedAxis& x = problem.x;
   const auto bits = [&](double value) { return element_bits(value, problem.dtype); };
-  device.launch(device.kernel(padding_tables_source(), "side_values", bits_of(problem.dtype)), items.range,
-                {&image, count, x.padded(), y.before, y.before + y.extent, x.before, x.before + x.extent,
+  device.launch(find_kernel(device, padding_tables_source(), "side_values", bits_of(problem.dtype)),
+                items.range,
+                {image, count, x.padded(), y.before, y.before + y.extent, x.before, x.before + x.extent,
                  bits(problem.values.y0), bits(problem.values.y1), bits(problem.values.x0),
                  bits(problem.values.x1), items.run});
   return image;

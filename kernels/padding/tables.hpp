@@ -3,8 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "device/device.hpp"
 #include "kernels/padding/problem.hpp"
+#include "peakmark/worker/device.hpp"
 
 namespace peakmark {
 
@@ -14,7 +14,7 @@ void require_int32_coordinates(const PaddingProblem& problem);
 /// The int32 vectors of a source row for each padded row and of a source column for each padded column. Not
 /// for `constant`, whose padding has no source.
 struct CoordinateVectors {
-  Array rows, columns;
+  DeviceArray rows, columns;
 };
 CoordinateVectors push_coordinate_vectors(Device& device, const PaddingProblem& problem);
 
@@ -26,6 +26,6 @@ CoordinateVectors create_coordinate_images(Device& device, const PaddingProblem&
 /// sides around zeros, kept on the device. It serves all slices: in `coords2d` one after the other,
 /// each is copied into its centre, then the whole into the output; `coords1d` takes the border only from it,
 /// and all slices in one launch.
-Array create_padded_template(Device& device, const PaddingProblem& problem);
+DeviceArray create_padded_template(Device& device, const PaddingProblem& problem);
 
 }  // namespace peakmark

@@ -11,7 +11,7 @@ using testing_variants::Grain;
 
 class PaddingTables : public testing::TestWithParam<Grain> {
  protected:
-  std::unique_ptr<Device> device_ = testing_variants::open_tested(GetParam());
+  testing_variants::TestDevice device_ = testing_variants::open_tested(GetParam());
 };
 
 /// Larger than a run of a CPU's work-item; pads longer than the image, and an axis of one element.
@@ -29,8 +29,8 @@ TEST_P(PaddingTables, CoordinatesAreTheSourcesOfTheReference) {
        {PaddingMode::edge, PaddingMode::reflect, PaddingMode::symmetric, PaddingMode::wrap})
     for (const PaddingProblem& problem : problems(mode)) {
       const CoordinateVectors images = create_coordinate_images(*device_, problem);
-      const std::vector<std::int32_t> rows = device_->pull<std::int32_t>(images.rows);
-      const std::vector<std::int32_t> columns = device_->pull<std::int32_t>(images.columns);
+      const std::vector<std::int32_t> rows = images.rows.read<std::int32_t>();
+      const std::vector<std::int32_t> columns = images.columns.read<std::int32_t>();
       const std::vector<Size> source_row = source_rows(problem);
       const std::vector<Size> source_column = source_columns(problem);
       const Size width = problem.x.padded();
@@ -44,7 +44,7 @@ TEST_P(PaddingTables, CoordinatesAreTheSourcesOfTheReference) {
 template <typename T>
 void expect_template(Device& device, PaddingProblem problem) {
   problem.dtype = dtype_of<T>;
-  const std::vector<T> actual = device.pull<T>(create_padded_template(device, problem));
+  const std::vector<T> actual = create_padded_template(device, problem).read<T>();
   const std::vector<Size> columns = source_columns(problem);
   const std::vector<T> image_row(static_cast<std::size_t>(problem.x.extent));
   std::vector<T> expected(columns.size());

@@ -4,23 +4,20 @@
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/operations.hpp"
 #include "kernels/vertical_shift/shifts.hpp"
-#include "worker/variant.hpp"
 
 namespace peakmark {
 namespace {
 
-using testing_variants::dry_summary;
 using testing_variants::expect_exact;
-using testing_variants::parameters_of;
 
 class VerticalShiftEstimate : public testing::Test {
  protected:
-  const Variant& find(const char* name) { return *registry_.find(name); }
-  Registry registry_ = testing_variants::registry_of(add_vertical_shift);
+  const testing_variants::TestVariant& find(const char* name) { return variants_.find(name); }
+  testing_variants::TestVariants variants_{add_vertical_shift};
 };
 
 TEST_F(VerticalShiftEstimate, IsExact) {
-  for (const Variant& variant : registry_.variants())
+  for (const testing_variants::TestVariant& variant : variants_)
     for (const std::string& pattern : shift_patterns())
       for (const char* dtype : {"f32", "f64"})
         for (const Size n_a : {1, 2, 20, 37})
@@ -30,11 +27,11 @@ TEST_F(VerticalShiftEstimate, IsExact) {
 }
 
 TEST_F(VerticalShiftEstimate, AllocationsOfTemporariesGrowWithTheAngles) {
-  const Variant& variant = find("vertical_shift/temporaries");
+  const testing_variants::TestVariant& variant = find("vertical_shift/temporaries");
   const auto allocations = [&](Size n_a) {
     const auto parameters =
-        parameters_of(variant, {{"n_a", n_a}, {"n_z", 64}, {"nx", 8}, {"shift", "positive4"}});
-    return dry_summary(variant, parameters, true).allocations;
+        variant.parameters({{"n_a", n_a}, {"n_z", 64}, {"nx", 8}, {"shift", "positive4"}});
+    return variant.dry_summary(parameters, testing_variants::Grain::cpu).allocations;
   };
   // Two calls, two products a radio; the stack and one image.
   EXPECT_EQ(allocations(10), 2 * 2 * 10 + 2);
@@ -43,25 +40,28 @@ TEST_F(VerticalShiftEstimate, AllocationsOfTemporariesGrowWithTheAngles) {
 
 TEST_F(VerticalShiftEstimate, TheOthersAllocateOnce) {
   for (const Size n_a : {10, 50}) {
-    const Variant& muladd = find("vertical_shift/muladd");
-    const Variant& fused = find("vertical_shift/fused");
-    EXPECT_EQ(dry_summary(muladd, parameters_of(muladd, {{"n_a", n_a}}), true).allocations, 3);
-    EXPECT_EQ(dry_summary(fused, parameters_of(fused, {{"n_a", n_a}}), true).allocations, 2);
+    const testing_variants::TestVariant& muladd = find("vertical_shift/muladd");
+    const testing_variants::TestVariant& fused = find("vertical_shift/fused");
+    EXPECT_EQ(muladd.dry_summary(muladd.parameters({{"n_a", n_a}}), testing_variants::Grain::cpu).allocations,
+              3);
+    EXPECT_EQ(fused.dry_summary(fused.parameters({{"n_a", n_a}}), testing_variants::Grain::cpu).allocations,
+              2);
   }
 }
 
 TEST_F(VerticalShiftEstimate, FusedHasNothingBeyondTheStackAndItsShifts) {
-  const Variant& variant = find("vertical_shift/fused");
-  const auto parameters = parameters_of(variant, {{"n_a", 30}, {"n_z", 64}, {"nx", 8}});
-  EXPECT_EQ(dry_summary(variant, parameters, true).peak_bytes, 30 * 64 * 8 * 4 + 4 * 30);
+  const testing_variants::TestVariant& variant = find("vertical_shift/fused");
+  const auto parameters = variant.parameters({{"n_a", 30}, {"n_z", 64}, {"nx", 8}});
+  EXPECT_EQ(variant.dry_summary(parameters, testing_variants::Grain::cpu).peak_bytes,
+            30 * 64 * 8 * 4 + 4 * 30);
 }
 
-TEST_F(VerticalShiftEstimate, TermsAreNamedAsTheAllocations) {
+TEST_F(VerticalShiftEstimate, PartsAreNamedAsTheAllocations) {
   const auto names = [&](const char* name) {
-    const Variant& variant = find(name);
+    const testing_variants::TestVariant& variant = find(name);
     std::vector<std::string> all;
-    for (const Term& term : variant.estimators[0]->terms(variant.request(parameters_of(variant, {}))))
-      all.push_back(term.name);
+    for (const testing_variants::EstimatedPart& part : variant.parts(variant.parameters()))
+      all.push_back(part.name);
     return all;
   };
   EXPECT_THAT(names("vertical_shift/muladd"), testing::ElementsAre("radios", "radio", "shifted"));
@@ -69,21 +69,17 @@ TEST_F(VerticalShiftEstimate, TermsAreNamedAsTheAllocations) {
 }
 
 TEST_F(VerticalShiftEstimate, RadiosAreBoundedBeforeTheirShiftsAreMade) {
-  const auto device = open_dry();
-  for (const Variant& variant : registry_.variants()) {
-    const Parameters many = parameters_of(variant, {{"n_a", Size{1} << 36}, {"n_z", 1}, {"nx", 1}});
-    EXPECT_THAT([&] { variant.make(*device, many); },
+  const testing_variants::TestDevice device = testing_variants::open_dry();
+  for (const testing_variants::TestVariant& variant : variants_) {
+    const Parameters many = variant.parameters({{"n_a", Size{1} << 36}, {"n_z", 1}, {"nx", 1}});
+    EXPECT_THAT([&] { variant.make(device, many); },
                 testing::ThrowsMessage<UsageError>(
                     testing::HasSubstr("n_a is 68719476736; each radio has a shift, 1048576 are the most")));
   }
 }
 
 TEST_F(VerticalShiftEstimate, AnotherSliceDimensionIsAUsageError) {
-  for (const Variant& variant : registry_.variants()) {
-    EstimateRequest request = variant.request(parameters_of(variant, {}));
-    request.slice_dimension = 1;
-    EXPECT_THROW(static_cast<void>(variant.estimators[0]->max_slices(request)), UsageError);
-  }
+  for (const testing_variants::TestVariant& variant : variants_) variant.expect_no_other_slice_dimension();
 }
 
 }  // namespace

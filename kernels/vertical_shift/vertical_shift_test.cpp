@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "base/error.hpp"
-#include "kernels/common/device_testing.hpp"
 #include "kernels/common/seeded.hpp"
+#include "kernels/common/variant_testing.hpp"
 #include "kernels/vertical_shift/reference.hpp"
 #include "kernels/vertical_shift/scipy_vectors.hpp"
 #include "kernels/vertical_shift/shifts.hpp"
@@ -61,7 +61,7 @@ std::vector<T> seeded_radios(Size n_a, Size n_z, Size nx) {
 class VerticalShift : public testing::TestWithParam<std::tuple<Implementation, Grain>> {
  protected:
   Implementation implementation_ = std::get<0>(GetParam());
-  std::shared_ptr<Device> device_ = testing_variants::open_tested(std::get<1>(GetParam()));
+  testing_variants::TestDevice device_ = testing_variants::open_tested(std::get<1>(GetParam()));
 
   template <typename T>
   void expect_reference(Size n_z, Size nx, const std::vector<float>& shifts) {
@@ -157,7 +157,6 @@ TEST_P(VerticalShift, EveryHeightAndShift) {
 // fewer radios there are for a device.
 TEST_P(VerticalShift, MoreRowsThanAGroupTakesAtATime) {
   for (const Size compute_units : {1, 4, 1000}) {
-    device_.reset();
     device_ = testing_variants::open_tested(std::get<1>(GetParam()), compute_units);
     for (const Size n_z : {127, 128, 130, 511, 1100})
       expect_reference<float>(n_z, 35, {0.25F, -0.25F, -1, 1, 130.5F, -130.5F, 517});

@@ -131,7 +131,7 @@ class VerticalShiftCase final : public Computation {
     std::vector<T> expected(static_cast<std::size_t>(nx));
     std::vector<T> source(static_cast<std::size_t>(nx));
     RowComparison comparison(problem_.radios);
-    for_each_verified_row<T>(device_, radios_, edge_rows(), [&](Size row, std::span<const T> actual) {
+    for_each_verified_row<T>(radios_, edge_rows(), [&](Size row, std::span<const T> actual) {
       const Size a = row / n_z;
       const auto row_of = [&](Size z) {
         fill_seeded(std::span(source), kSeedRadios, (a * n_z + z) * nx);

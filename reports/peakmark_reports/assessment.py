@@ -38,11 +38,11 @@ class Finding:
     history: CaseHistory
     at: int
     accepted: str = ""
-    """By whom, when and why; empty if nobody accepted it."""
+    """Author, date and reason of an acceptance; empty if the change is not accepted."""
 
     @property
     def resolution(self) -> str:
-        """Why it needs no attention; empty if it needs attention or is an improvement."""
+        """The reason why the change needs no attention; empty if it needs attention or is an improvement."""
         if self.change.state == "accepted":
             return self.accepted or "accepted"
         return "recovered since" if self.change.state == "recovered" else ""
@@ -143,7 +143,7 @@ def _matches(names: set[tuple[str, str]], device: DeviceHistory, case: str) -> b
 
 
 def _set_state(status: CaseStatus, trends: Trends, young: set[tuple[str, str]]) -> None:
-    """Takes the status that peakmark reported."""
+    """Returns the status that peakmark reported."""
     history, device = status.history, status.device
     status.last = history.last_planned()
     reported = trends.cases.get((history.case, device.device, device.backend))

@@ -26,7 +26,7 @@ def quantity(count: int, one: str, many: str = "") -> str:
 
 
 def size_text(value: float) -> str:
-    """Bytes in binary units: 1536 is `1.5 KiB`."""
+    """Returns bytes in binary units: `1.5 KiB` for 1536."""
     unit = 0
     while abs(value) >= 1024 and unit + 1 < len(_UNITS):
         value /= 1024
@@ -35,7 +35,7 @@ def size_text(value: float) -> str:
 
 
 def time_text(nanoseconds: float) -> str:
-    """`1.5 ms`"""
+    """Returns nanoseconds with a unit: `1.5 ms`."""
     for name, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if nanoseconds >= scale:
             return f"{nanoseconds / scale:.4g} {name}"
@@ -63,7 +63,7 @@ def value_text(metric: str, value: float | int | None) -> str:
 
 
 def levels_text(metric: str, before: float | int | None, after: float | int | None) -> str:
-    """Returns `6.75 MiB → 6.8 MiB`; exact values if both would look equal."""
+    """Returns `6.75 MiB → 6.8 MiB`; exact values if the rounded ones are equal."""
     left, right = value_text(metric, before), value_text(metric, after)
     if left == right and before != after:
         if metric.endswith("_bytes"):
@@ -74,7 +74,7 @@ def levels_text(metric: str, before: float | int | None, after: float | int | No
 
 
 def relative_text(relative: float | None) -> str:
-    """Returns `+5.2 %`; one digit below 0.05 %, so that a change never looks like none."""
+    """Returns `+5.2 %`; with one significant digit below 0.05 %, so that a change is never shown as 0."""
     if relative is None:
         return "from 0"
     percent = 100 * relative

@@ -27,13 +27,13 @@ from matplotlib.transforms import ScaledTranslation  # noqa: E402
 
 from .common import short_commit, size_text, time_text  # noqa: E402
 
-# Okabe and Ito, "Color Universal Design" (2008); yellow is left out: too pale on white.
+# Okabe and Ito, "Color Universal Design" (2008), without yellow, which is too pale on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 # Distinguishes lines in grey print.
 MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 # Metadata removed from each format, so that equal figures give equal files.
 FORMATS = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-CAPTION_CHARACTERS_AN_INCH, TITLE_CHARACTERS_AN_INCH = 19, 11
+CAPTION_CHARACTERS_PER_INCH, TITLE_CHARACTERS_PER_INCH = 19, 11
 # An axis with a larger ratio of its ends is logarithmic, even if shapes grow by steps. A slow repetition is often many times as
 # slow as the others.
 WIDE, WIDE_TIMES = 1000, 20
@@ -59,8 +59,8 @@ def caption_text(context: dict, notes: Sequence[str] = ()) -> str:
 
 def set_texts(drawing: pyplot.Figure, title: str, caption: str) -> None:
     """Sets the title at the top left and the small caption below."""
-    drawing.suptitle(shortened(title, int(drawing.get_figwidth() * TITLE_CHARACTERS_AN_INCH)), x=0.01, ha="left", fontsize=9, fontweight="bold")
-    text = textwrap.fill(caption, max(30, int(drawing.get_figwidth() * CAPTION_CHARACTERS_AN_INCH)))
+    drawing.suptitle(shortened(title, int(drawing.get_figwidth() * TITLE_CHARACTERS_PER_INCH)), x=0.01, ha="left", fontsize=9, fontweight="bold")
+    text = textwrap.fill(caption, max(30, int(drawing.get_figwidth() * CAPTION_CHARACTERS_PER_INCH)))
     drawing.supxlabel(text, x=0.01, ha="left", fontsize=6.5, color="0.35")
 
 
@@ -81,8 +81,8 @@ def use_style() -> None:
             "grid.linewidth": 0.5,
             "lines.linewidth": 1.2,
             "lines.markersize": 4,
-            "text.parse_math": False,  # a name with dollars in it is no formula
-            "pdf.fonttype": 42,  # outlines of TrueType, which journals ask for
+            "text.parse_math": False,  # names may contain dollars
+            "pdf.fonttype": 42,  # TrueType, which journals require
             "svg.fonttype": "none",  # text stays text: searchable, and in the reader's font
             "svg.hashsalt": "peakmark",  # the same run gives the same file
             "savefig.dpi": 200,
@@ -163,7 +163,7 @@ def _linear_locator(scale: Scale, unit: str, values: Sequence[float], max_ticks:
     step = _binary_step(scale.high - scale.low, max_ticks)
     if unit == "bytes":
         return MultipleLocator(max(1.0, step))
-    # Ticks at powers of two where the shapes are multiples of such.
+    # Ticks at powers of two if the shapes are multiples of them.
     if unit == "count" and step >= 4 and not np.any(_known(values) % (step / 4)):
         return MultipleLocator(step)
     return MaxNLocator(5, steps=[1, 2, 5, 10], integer=unit == "count")
@@ -195,7 +195,7 @@ def save(drawing: pyplot.Figure, folder: Path, name: str, formats: Sequence[str]
     """Writes `NAME.png` and so on, reproducibly; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    # The layout takes longer than drawing: computed once for all formats.
+    # Computes the layout, which takes longer than drawing, once for all formats.
     drawing.draw_without_rendering()
     drawing.set_layout_engine("none")
     for ending in formats:
@@ -210,33 +210,33 @@ def save(drawing: pyplot.Figure, folder: Path, name: str, formats: Sequence[str]
 
 # Characters of a name, and of a line of a label.
 MAX_NAME, MAX_LINE = 24, 24
-# Names of one label; the others are counted.
+# Max names in one label; the number of the others is printed.
 MAX_JOINED = 4
 FONT_SIZE = 7
-# Points between the axes and their labels: the line that joins both is seen there.
+# Points between the axes and their labels, for the lines that connect them.
 LEADER = 9
-# Inches of a character and of a line of a label, for the size of a figure before it is laid out.
-INCHES_A_CHARACTER, INCHES_A_LINE = 0.058, 0.125
+# Inches per character and per line of a label, to choose the size of a figure before its layout.
+INCHES_PER_CHARACTER, INCHES_PER_LINE = 0.058, 0.125
 
 
-def shortened(text: str, most: int) -> str:
+def shortened(text: str, max_length: int) -> str:
     """Cuts the middle, since names differ at their ends."""
-    if len(text) <= most:
+    if len(text) <= max_length:
         return text
-    head = (most - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (most - 1 - head):]}"
+    head = (max_length - 1) // 2
+    return f"{text[:head]}…{text[len(text) - (max_length - 1 - head):]}"
 
 
 def _cores(names: Sequence[str]) -> dict[str, str]:
-    """What is between the beginning and the end that all share, with some letters of both."""
+    """Returns each name without the beginning and the end that all names share, except for some letters of both."""
     head = len(os.path.commonprefix(list(names)))
     tail = len(os.path.commonprefix([name[head:][::-1] for name in names]))
     return {name: f"…{name[max(0, head - 4): len(name) - tail + 4]}…" for name in names}
 
 
-def short_names(names: Sequence[str], most: int = MAX_NAME) -> dict[str, str]:
-    """A short form of each name; longer than `most` where different names would look alike."""
-    for size in range(most, max(map(len, names), default=0), 8):
+def short_names(names: Sequence[str], max_length: int = MAX_NAME) -> dict[str, str]:
+    """Returns a short form of each name; longer than `max_length` if different names would become equal."""
+    for size in range(max_length, max(map(len, names), default=0), 8):
         for texts in ({name: name for name in names}, _cores(names)):
             short = {name: shortened(text, size) for name, text in texts.items()}
             if len(set(short.values())) == len(short):
@@ -245,19 +245,19 @@ def short_names(names: Sequence[str], most: int = MAX_NAME) -> dict[str, str]:
 
 
 def joined_label(names: Sequence[str], is_exact: bool, value: str) -> str:
-    """`coords1d = computed 80 MiB`, in lines of at most MAX_LINE characters where names allow; `≈` if not exactly equal."""
+    """Returns `coords1d = computed 80 MiB` in lines of at most MAX_LINE characters, if names are not longer; `≈` if not exact."""
     sign = " = " if is_exact else " ≈ "
     shown = list(names) if len(names) <= MAX_JOINED else [*names[: MAX_JOINED - 1], f"{len(names) - MAX_JOINED + 1} more"]
-    # Neither a number and its unit nor the words of one name are parted.
+    # Keeps number and unit, and the words of a name, on one line.
     parts = [part.replace(" ", "\u00a0") for part in (*shown, value) if part]
     text = sign.join(parts[:-1]) + f" {parts[-1]}" if value else sign.join(parts)
     return "\n".join(textwrap.wrap(text, MAX_LINE, break_long_words=False, break_on_hyphens=False))
 
 
 def spread(wanted: Sequence[float], sizes: Sequence[float], low: float, high: float) -> list[float]:
-    """Centres as near to the wanted ones as they can be without overlap (least squares), between `low` and `high`.
+    """Returns centres without overlap between `low` and `high`, as near to `wanted` as possible (least squares).
 
-    Where there is not enough space between, they go beyond both ends alike.
+    If there is not enough space, they exceed both ends equally.
     """
     if not wanted:
         return []
@@ -265,7 +265,7 @@ def spread(wanted: Sequence[float], sizes: Sequence[float], low: float, high: fl
     offsets = [0.0]
     for below, above in zip(order, order[1:]):
         offsets.append(offsets[-1] + (sizes[below] + sizes[above]) / 2)
-    # Without its offset no centre may be below the one before: isotonic regression, by pooling neighbours.
+    # Without offsets, centres must not decrease: isotonic regression by pooling adjacent violators.
     pools: list[tuple[float, int]] = []
     for i, offset in zip(order, offsets):
         mean, count = wanted[i] - offset, 1
@@ -284,13 +284,13 @@ def spread(wanted: Sequence[float], sizes: Sequence[float], low: float, high: fl
 
 
 def _darker(colour: str) -> tuple[float, float, float]:
-    """For text: the palette's light colours are hard to read on white."""
+    """Returns a darker colour for text, because light colours of the palette are hard to read on white."""
     red, green, blue = to_rgb(colour)
     return 0.7 * red, 0.7 * green, 0.7 * blue
 
 
 def add_label(axes: Axes, text: str, end: tuple[float, float], colour: str) -> Annotation:
-    """A label right of the axes, with a thin line to the end of its line; place_labels() sets its height."""
+    """Adds a label right of the axes, with a thin line to `end`; place_labels() sets its height."""
     right = axes.transAxes + ScaledTranslation(LEADER / 72, 0, axes.figure.dpi_scale_trans)
     return axes.annotate(
         text, end, xytext=(1, 0.5), textcoords=right, va="center", ha="left", fontsize=FONT_SIZE, linespacing=1.05,
@@ -300,7 +300,7 @@ def add_label(axes: Axes, text: str, end: tuple[float, float], colour: str) -> A
 
 
 def place_labels(drawing: Figure, labels: dict[Axes, list[Annotation]]) -> None:
-    """Lays the figure out, and moves the labels of each axes so that none overlaps another."""
+    """Computes the layout of the figure, and moves the labels of each axes so that they do not overlap."""
     drawing.draw_without_rendering()
     drawing.set_layout_engine("none")
     for axes, notes in labels.items():

@@ -9,9 +9,9 @@ from .common import levels_text, metric_name, relative_text, short_commit
 from .history_file import METRICS
 from .trend_file import VERDICTS, Change
 
-# Nights between which the same change of a time may be found, from one shape to the next: noise moves it.
+# The same change of a time may be found in runs that are this far apart, because noise delays it for some shapes.
 SAME_CHANGE_RUNS = 3
-# Nights before a change in which a change of the environment may have been its cause.
+# A change of the environment may be the cause of a change this many runs later.
 CAUSE_RUNS = 2
 
 

@@ -13,8 +13,8 @@ import pandas as pd
 from .run_file import with_ratio
 from .figure_style import (
     COLOURS,
-    INCHES_A_CHARACTER,
-    INCHES_A_LINE,
+    INCHES_PER_CHARACTER,
+    INCHES_PER_LINE,
     MARKERS,
     MAX_LINE,
     MAX_NAME,
@@ -304,11 +304,11 @@ def _sizes(rows: Sequence[_Row], columns: int) -> tuple[float, list[float]]:
     texts = [text for row in rows for panel in row.labels for text in panel]
     longest = max((len(part) for text in texts for part in text.split("\n")), default=MAX_LINE)
     heights = [
-        max(ROW_INCHES, 0.5 + INCHES_A_LINE * max(sum(1 + text.count("\n") for text in panel) for panel in row.labels))
+        max(ROW_INCHES, 0.5 + INCHES_PER_LINE * max(sum(1 + text.count("\n") for text in panel) for panel in row.labels))
         for row in rows
     ]
     column = ONLY_COLUMN_INCHES if columns == 1 else COLUMN_INCHES
-    return columns * (column + INCHES_A_CHARACTER * longest) + 0.5, heights
+    return columns * (column + INCHES_PER_CHARACTER * longest) + 0.5, heights
 
 
 def draw(figure: Figure, context: dict, metrics: Sequence[str] = SHAPES) -> pyplot.Figure | None:

@@ -21,7 +21,7 @@ from .run_file import Run, estimator_rows
 WIDTH, HEIGHT, EDGE = 220, 52, 5
 # Runs of a sparkline.
 MAX_RUNS = 150
-# Nights before the change that are shown whatever its age.
+# Runs before the change that are always shown.
 BEFORE = 30
 
 
@@ -91,11 +91,11 @@ PAGE = "index.html"
 DATA = "data"
 # Identifies the folder of a report, whose files may be replaced.
 GENERATOR = '<meta name="generator" content="peakmark report">'
-# The list of cases has the rest.
+# Max groups and cases of the findings; the list of cases has all cases.
 MAX_GROUPS, MAX_MEMBERS = 60, 200
 # More bars side by side cannot be distinguished.
 MAX_BARS = 16
-# Nights from which on times are judged, as trends has it.
+# Min number of runs for judging times, as in `trends`.
 MIN_RUNS = 20
 _COLOURS = {
     "regression": "--bad", "failed": "--bad", "window": "--warn", "rule": "--bad", "suspicious": "--warn", "vanished": "--warn",

@@ -13,7 +13,7 @@ from .history_file import METRICS, DeviceHistory
 from .trend_file import EnvironmentChange
 
 # Cases of one data file, which is loaded when the first of them is opened.
-CASES_A_FILE = 64
+CASES_PER_FILE = 64
 # Significant digits of a time: noise is in the second or third.
 TIME_DIGITS = 4
 # Two letters encode 4,095 values and a gap; four digits and a comma take five characters. The page's script has the same list.
@@ -113,8 +113,8 @@ def _row(status: CaseStatus, device: int, place: int) -> list[Any]:
         "window": status.window,
         "changes": changes or None,
         "reasons": status.reasons or None,
-        "chunk": place // CASES_A_FILE,
-        "place": place % CASES_A_FILE,
+        "chunk": place // CASES_PER_FILE,
+        "place": place % CASES_PER_FILE,
     }
     return [values[name] for name in COLUMNS]
 
@@ -157,8 +157,8 @@ def case_data(status: CaseStatus) -> dict[str, Any]:
 
 
 def chunks(assessment: Assessment) -> list[list[dict[str, Any]]]:
-    """Returns the series of every case in the order of the rows, in lists of CASES_A_FILE."""
+    """Returns the series of every case in the order of the rows, in lists of CASES_PER_FILE."""
     cases = assessment.statuses
     return [
-        [case_data(status) for status in cases[i : i + CASES_A_FILE]] for i in range(0, len(cases), CASES_A_FILE)
+        [case_data(status) for status in cases[i : i + CASES_PER_FILE]] for i in range(0, len(cases), CASES_PER_FILE)
     ]

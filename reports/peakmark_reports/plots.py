@@ -223,5 +223,5 @@ def write_plots(paths: Sequence[Path], folder: Path, options: PlotOptions, patte
     pictures = draw_pictures(together, folder, options) or draw_pictures(together, folder, replace(options, min_shapes=1))
     if not pictures:
         names = ", ".join(map(str, paths))
-        raise NothingToPlot(f"{names}: nothing to draw: no measured case has any of: {', '.join(options.metrics)}")
+        raise NothingToPlot(f"{names}: nothing to draw: no measured case has a value of {', '.join(options.metrics)}")
     return [file for picture in pictures for file in picture.files]

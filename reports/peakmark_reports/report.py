@@ -63,7 +63,7 @@ def _lines(peakmark: str, arguments: list[str], history: str | None) -> Iterator
     """Yields the output line by line: a year of many cases is large."""
     # Not an argument, which other users can read: a URL may contain a password.
     environment = os.environ | ({"PEAKMARK_HISTORY": history} if history else {})
-    # Not a pipe: the process must not block while nobody reads.
+    # A file instead of a pipe, so that the process does not wait for a reader.
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         try:
             process = subprocess.Popen(
@@ -169,7 +169,7 @@ def _sources(options: argparse.Namespace) -> Sources:
             raise ReportError("--trends and --run need --series; without it peakmark runs the commands itself")
         return query_peakmark(options.peakmark, options.history, options.allow_growth)
     if options.history is not None:
-        raise ReportError("--series and --history name two sources; leave one out")
+        raise ReportError("--series and --history are both given; use only one source")
     return read_files(options.series, options.trends, options.run)
 
 
@@ -179,13 +179,13 @@ def _form_files(options: argparse.Namespace) -> dict[str, Path]:
     if options.step_summary == "":
         files["step_summary"] = os.environ.get(STEP_SUMMARY)
         if not files["step_summary"]:
-            raise ReportError(f"--step-summary names no file, and ${STEP_SUMMARY} is not set")
+            raise ReportError(f"--step-summary needs a file, because ${STEP_SUMMARY} is not set")
     files = {form: Path(path) for form, path in files.items() if path is not None}
     form_by_file: dict[Path, str] = {}
     for form, path in files.items():
         other = form_by_file.setdefault(path.resolve(), form)
         if other != form:
-            raise ReportError(f"{path}: given to --{_dashed(other)} and to --{_dashed(form)}; name two files")
+            raise ReportError(f"{path}: the same file for --{_dashed(other)} and --{_dashed(form)}; use two files")
     return files
 
 

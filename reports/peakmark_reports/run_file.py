@@ -1,4 +1,4 @@
-"""Run files as pandas tables, and the accuracy of their estimators. Pure, except for reading files."""
+"""Reads run files into pandas tables, and computes the accuracy of their estimators."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _floor_bytes(observation: dict[str, Any]) -> int | None:
 
 
 def _bytes_at_peak(observation: dict[str, Any]) -> dict[str, int] | None:
-    """Returns the bytes of each name; adds up allocations of one name, and those without one."""
+    """Returns the bytes of each name: the sum of its allocations. Allocations without a name are one entry."""
     at_peak = observation.get("at_peak")
     if not at_peak:
         return None
@@ -124,7 +124,7 @@ def parse_run(document: Any, name: str) -> Run:
     except (AttributeError, KeyError, TypeError) as error:
         raise RunFileError(f"{name}: incomplete run file: {type(error).__name__}: {error}") from error
     cases = pd.DataFrame(rows)
-    # A column without any value is numeric too.
+    # Makes columns without any value numeric, too.
     for column in [column for column in NUMBERS if column in cases]:
         cases[column] = pd.to_numeric(cases[column])
     return Run(context, cases)

@@ -44,7 +44,7 @@ def _leading_axis(cases: pd.DataFrame, numbers: list[str], preferred: str | None
     """
     varying = [axis for axis in numbers if (cases.groupby("variant")[axis].nunique() > 1).any()]
     for axis in sorted(varying, key=lambda name: name != f"axis:{preferred}"):
-        # An axis that only some variants have would leave the others out.
+        # An axis that only some variants have would omit the others.
         if cases[axis].notna().all() and all(cases.groupby(axis)[other].nunique().max() == 1 for other in varying):
             return axis
     return "floor"

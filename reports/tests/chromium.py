@@ -1,4 +1,4 @@
-"""A headless Chromium told what to do over its own protocol (CDP), through two pipes: nothing to install beside it."""
+"""Controls a headless Chromium by its DevTools protocol (CDP) over two pipes. Needs no other package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECONDS = 60
 
 
 class Page:
-    """One page. What the page's console says of errors, and exceptions of its scripts, gather in `errors`."""
+    """One page. `errors` has the errors on its console and the exceptions of its scripts."""
 
     def __init__(self, folder: Path) -> None:
         # Chromium reads commands from descriptor 3 and answers on 4.
@@ -47,7 +47,7 @@ class Page:
     def __exit__(self, _type: type | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
         self._session = None
         try:
-            # Asked to, it ends with all of its processes, which write into its folder to the last.
+            # With Browser.close, all of its processes end, which write to its folder until then.
             self.call("Browser.close")
             self._process.wait(SECONDS)
         except (RuntimeError, OSError, subprocess.TimeoutExpired):
@@ -90,14 +90,14 @@ class Page:
                 return message["result"]
 
     def open(self, path: Path, fragment: str = "") -> None:
-        """Loads a file and waits until it and what it holds is there."""
-        # Of an address that differs in its fragment only, nothing would be loaded anew.
+        """Loads a file and waits until it is complete."""
+        # about:blank first, because Chromium does not reload a page if only the fragment of the address differs.
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=path.resolve().as_uri() + fragment)
         self.evaluate("new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', done))")
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a script; promises are waited for."""
+        """Returns the value of a script; waits for promises."""
         answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(answer["exceptionDetails"].get("exception", {}).get("description"))
@@ -108,18 +108,18 @@ class Page:
         return self.evaluate(
             f"""new Promise((done, failed) => {{
               const end = performance.now() + {SECONDS * 1000};
-              const look = () => {{
+              const poll = () => {{
                 const value = ({expression});
                 if (value) done(value);
                 else if (performance.now() > end) failed(new Error("never true: " + {json.dumps(expression)}));
-                else requestAnimationFrame(look);
+                else requestAnimationFrame(poll);
               }};
-              look();
+              poll();
             }})"""
         )
 
     def press(self, key: str, code: str = "") -> None:
-        """A key, as from the keyboard."""
+        """Presses and releases a key."""
         texts = {"Enter": "\r", " ": " "}
         for kind in ("keyDown", "keyUp"):
             text = {"text": texts.get(key, key if len(key) == 1 else "")} if kind == "keyDown" else {}
@@ -132,7 +132,7 @@ class Page:
             )
 
     def set_view(self, width: int, height: int, dark: bool) -> None:
-        """The size of the window, in CSS pixels, and the theme."""
+        """Sets the size of the window in CSS pixels, and the theme."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
         theme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", features=theme)
@@ -157,7 +157,7 @@ class Page:
         )
 
     def unnamed(self) -> list[dict[str, Any]]:
-        """Returns what can be pressed or read as a figure and has no name for a screen reader."""
+        """Returns controls and figures without a name for screen readers."""
         roles = ("button", "link", "textbox", "searchbox", "combobox", "slider", "image", "region", "DisclosureTriangle")
         return [
             node for node in self.call("Accessibility.getFullAXTree")["nodes"]

@@ -1,4 +1,4 @@
-"""Histories made by hand, as `peakmark history export --format series` and `peakmark trends --json` write them."""
+"""Hand-made histories in the formats of `peakmark history export --format series` and `peakmark trends --json`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def history_run(i: int, device: str = DEVICE, **more: Any) -> dict[str, Any]:
 
 
 def case(name: str, run_count: int, device: str = DEVICE, **more: Any) -> dict[str, Any]:
-    """A case that was measured in every run and never changed."""
+    """Returns a case that was measured in every run and never changed."""
     return {
         "case": name,
         "variant": "/".join(name.split("/")[:2]),
@@ -50,7 +50,7 @@ def case(name: str, run_count: int, device: str = DEVICE, **more: Any) -> dict[s
 
 
 def change(case_name: str, at: int, **more: Any) -> dict[str, Any]:
-    """A peak that grew in that run."""
+    """Returns a change: the peak grew in this run."""
     where = history_run(at)
     return {
         "case": case_name, "device": DEVICE, "backend": "opencl", "metric": "requested_peak_bytes",
@@ -65,12 +65,12 @@ def series_text(runs: list[dict], cases: list[dict]) -> str:
 
 
 def state(case_name: str, name: str, *texts: str, **more: Any) -> dict[str, Any]:
-    """How a case stands."""
+    """Returns the status of a case."""
     return {"case": case_name, "device": DEVICE, "backend": "opencl", "state": name, "texts": list(texts)} | more
 
 
 def states_of(changes: list[dict]) -> list[dict]:
-    """Of cases of which there are changes alone; the worst change last."""
+    """Returns the states of cases by their worst changes."""
     found = {}
     order = {"recovery": 0, "improvement": 1, "suspicious": 2, "regression": 3}
     for one in sorted(changes, key=lambda change: order[change["verdict"]]):
@@ -83,8 +83,8 @@ def states_of(changes: list[dict]) -> list[dict]:
 def trends_text(changes: list[dict] | None = None, cases: list[dict] | None = None, **more: Any) -> str:
     changes = changes or []
     cases = [*states_of(changes), *(cases or [])]
-    look = sum(one["state"] in NEEDS_ATTENTION for one in cases)
-    headline = f"{look} case{' needs' if look == 1 else 's need'} attention" if look else "nothing to do"
+    count = sum(one["state"] in NEEDS_ATTENTION for one in cases)
+    headline = f"{count} case{' needs' if count == 1 else 's need'} attention" if count else "nothing to do"
     trends = {"version": 1, "headline": headline, "tally": f"{quantity(len(cases), 'case')}: as the test says", "cases": cases}
     return json.dumps(trends | {"changes": changes} | more)
 
@@ -95,7 +95,7 @@ def run_text(observations: list[dict]) -> str:
 
 def assessed(cases: list[dict], changes: list[dict] | None = None, run_count: int = 30, runs: list[dict] | None = None,
              observations: list[dict] | None = None, states: list[dict] | None = None, **trends: Any) -> Assessment:
-    """What the report says of these."""
+    """Returns the assessment of these."""
     return assess(
         parse_history(series_text(runs or [history_run(i) for i in range(run_count)], cases).splitlines(), "history"),
         parse_trends(trends_text(changes, states, **trends), "trends"),
@@ -104,12 +104,12 @@ def assessed(cases: list[dict], changes: list[dict] | None = None, run_count: in
 
 
 def shapes() -> list[dict]:
-    """Observations of the newest run, enough to draw lines through."""
+    """Returns observations of the newest run, enough for lines."""
     return [observation(variant, "edge", ny) for variant in ("padding/old", "padding/new") for ny in (32, 64, 128)]
 
 
 def write_files(folder: Path, series: str, trends: str, run: str | None = None) -> list[str]:
-    """The options of `report` that read them."""
+    """Returns the options of `report` that read them."""
     (folder / "series.jsonl").write_text(series, encoding="utf-8")
     (folder / "trends.json").write_text(trends, encoding="utf-8")
     options = ["--series", str(folder / "series.jsonl"), "--trends", str(folder / "trends.json")]

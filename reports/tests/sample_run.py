@@ -1,4 +1,4 @@
-"""Run files made by hand: a padding in two variants over growing shapes."""
+"""Hand-made run files: a padding in two variants over growing shapes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 SHAPES = [32, 64, 128, 256]
 MODES = ["constant", "edge"]
-VARIANTS = {"padding/old": 3, "padding/new": 1}  # bytes of set-up an element of the output
+VARIANTS = {"padding/old": 3, "padding/new": 1}  # setup bytes per element of the output
 
 
 def observation(variant: str, mode: str, ny: int, *, time: bool = True, outcome: str = "ok") -> dict:

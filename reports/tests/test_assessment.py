@@ -17,7 +17,7 @@ def states(assessment):
     return {status.history.case: status.state for status in assessment.statuses}
 
 
-def test_nothing_changed_is_nothing_to_do():
+def test_without_changes_there_is_nothing_to_do():
     assessment = assessed([case("padding/new/opencl/n:20", 30)])
     assert assessment.headline == "Nothing to do"
     assert assessment.tally == "0 cases: as the test says"
@@ -35,7 +35,7 @@ def test_the_verdict_counts_cases_and_not_changes():
 
 
 @pytest.mark.parametrize(
-    ("more", "look"),
+    ("more", "needs_attention"),
     [
         ({"state": "open"}, True),
         ({"state": "accepted"}, False),
@@ -46,11 +46,11 @@ def test_the_verdict_counts_cases_and_not_changes():
         ({"verdict": "improvement", "state": "past"}, False),
     ],
 )
-def test_what_is_open_needs_attention(more, look):
-    assert assessed([case("padding/a", 30)], [change("padding/a", 20, **more)]).needs_attention == look
+def test_open_changes_need_attention(more, needs_attention):
+    assert assessed([case("padding/a", 30)], [change("padding/a", 20, **more)]).needs_attention == needs_attention
 
 
-def test_the_newest_run_tells_how_fast_a_case_is():
+def test_throughput_is_that_of_the_newest_run():
     one = observation("padding/new", "edge", 32) | {"throughput": {"bytes_per_second": 3e9}}
     assessment = assessed([case(one["case"], 30, backend="opencl"), case("padding/b", 30)], observations=[one])
     assert {status.history.case: status.throughput for status in assessment.statuses} == {
@@ -58,13 +58,13 @@ def test_the_newest_run_tells_how_fast_a_case_is():
     }
 
 
-def test_an_acceptance_is_told_with_who_and_why():
+def test_an_acceptance_has_its_author_and_reason():
     accepted = {"case": "padding/a", "metric": "requested_peak_bytes", "device": "a device", "run": history_run(20)["id"],
                 "date": None, "who": "ada", "when": "2026-02-12T09:30:00Z", "reason": "needed"}
     assessment = assessed([case("padding/a", 30)], [change("padding/a", 20, state="accepted")], accepted=[accepted])
     assert assessment.findings[0].resolution == "accepted by ada on 2026-02-12: needed"
-    # Of the whole case, and of a run that has gone.
-    accepted |= {"metric": None, "run": "gone"}
+    # An acceptance of the whole case, in a run that was removed.
+    accepted |= {"metric": None, "run": "removed"}
     assessment = assessed([case("padding/a", 30)], [change("padding/a", 20, state="accepted")], accepted=[accepted])
     assert "needed" in assessment.findings[0].resolution
 
@@ -77,7 +77,7 @@ def test_a_failed_measurement_needs_attention():
     assessment = assessed([crashed, case("padding/b", 30)], states=[state("padding/a", "failed", "crashed: SIGSEGV")])
     assert states(assessment) == {"padding/a": "failed", "padding/b": "steady"}
     assert assessment.statuses[0].reasons == ["crashed: SIGSEGV"]
-    # What was not measured is not an older value.
+    # An unmeasured case has no value, not an older one.
     (status,) = [one for one in assessed([crashed]).statuses]
     assert status.history.last_value("requested_peak_bytes") is None
 
@@ -87,11 +87,11 @@ def test_a_case_that_was_not_measured_is_skipped_and_an_expected_outcome_is_as_e
     never["outcomes"] = ["unsupported"] * 30
     full["outcomes"] = ["out_of_memory"] * 30
     never["series"] = full["series"] = {}
-    told = [
+    reported = [
         state("padding/a", "skipped", "unsupported: no f64 here"),
         state("padding/b", "as_expected", "out_of_memory: 8 GiB refused"),
     ]
-    assessment = assessed([never, full], states=told)
+    assessment = assessed([never, full], states=reported)
     assert states(assessment) == {"padding/a": "skipped", "padding/b": "as_expected"}
     assert assessment.headline == "Nothing to do"
     assert assessment.needs_attention == 0
@@ -102,14 +102,14 @@ def test_without_trends_nothing_is_judged():
     assert assess(history, Trends(), []).headline == "Not judged: no trends of this history"
 
 
-def test_a_vanished_case_is_said():
-    gone = case("padding/a", 30)
-    gone["outcomes"][25:] = [None] * 5
-    for values in gone["series"].values():
+def test_a_vanished_case_needs_attention():
+    removed = case("padding/a", 30)
+    removed["outcomes"][25:] = [None] * 5
+    for values in removed["series"].values():
         values[25:] = [None] * 5
-    told = {"case": "padding/a", "device": "a device", "backend": "opencl", "run": "x", "date": "x", "outcome": None}
-    stands = state("padding/a", "vanished", "last run on 2026-01-25")
-    assessment = assessed([gone], vanished=[told], states=[stands])
+    vanished = {"case": "padding/a", "device": "a device", "backend": "opencl", "run": "x", "date": "x", "outcome": None}
+    reported = state("padding/a", "vanished", "last run on 2026-01-25")
+    assessment = assessed([removed], vanished=[vanished], states=[reported])
     (status,) = assessment.statuses
     assert (status.state, status.reasons) == ("vanished", ["last run on 2026-01-25"])
     assert status.history.last_value("requested_peak_bytes") == PEAK
@@ -129,7 +129,7 @@ def test_an_estimate_outside_its_window_needs_attention():
     assert (worst.reasons, worst.window) == ([text], (0.8, 1.0))
 
 
-def test_the_newest_run_of_a_renamed_device_is_the_device_s():
+def test_the_newest_run_of_a_renamed_device_belongs_to_the_device():
     below = observation("padding/old", "edge", 32)
     below["estimate"] = {"estimator": "padding/old", "bytes_estimated": 2 * below["requested_peak_bytes"]}
     run = json.loads(run_text([below]))
@@ -139,7 +139,7 @@ def test_the_newest_run_of_a_renamed_device_is_the_device_s():
     assert [status.window for status in assessment.statuses] == [(0.8, 1.0)]
 
 
-def test_shapes_that_one_commit_moved_are_one_group():
+def test_shapes_that_one_commit_changed_are_one_group():
     names = [f"padding/a/opencl/ny:{ny}" for ny in (32, 64, 128)]
     changes = [change(name, 20, relative=0.01 * i) for i, name in enumerate(names, start=1)]
     later = change(names[0], 28, metric="setup_bytes")
@@ -188,7 +188,7 @@ def test_a_slower_variant_is_one_group_although_noise_moves_its_runs():
     assert ", since 2026-02-02, commit" in far.summary(False)
 
 
-def test_a_time_that_grew_little_by_little_is_told_once():
+def test_a_drift_of_a_time_is_one_finding():
     slower = {"metric": "gpu_time_ns", "allocations": None}
     steps = [
         change("padding/a", 10, before=100.0, after=103.0, relative=0.03, **slower),
@@ -201,7 +201,7 @@ def test_a_time_that_grew_little_by_little_is_told_once():
     assert len(assessment.statuses[0].findings) == 2
 
 
-def test_what_is_worst_is_of_now():
+def test_the_worst_change_is_a_current_one():
     resolution = change("padding/a", 5, relative=0.5, state="accepted")
     ratio = change("padding/a", 20, metric="estimate_ratio", relative=0.0601, allocations=None)
     assessment = assessed([case("padding/a", 30)], [resolution, change("padding/a", 20, relative=0.06), ratio])
@@ -209,14 +209,14 @@ def test_what_is_worst_is_of_now():
     assert (worst.metric, worst.relative) == ("requested_peak_bytes", 0.06)
 
 
-def test_bytes_that_change_together_are_told_together():
+def test_bytes_that_change_together_are_one_finding():
     grown = [change("padding/a", 20), change("padding/a", 20, metric="setup_bytes", before=0, after=4096, relative=None)]
     (group,) = group_findings(assessed([case("padding/a", 30)], grown))["open"]
     assert group.metric == "requested_peak_bytes"
     assert group.hints(assessed([])) == ["Also setup 0 B → 4 KiB (from 0)."]
 
 
-def test_changes_of_another_device_are_left_there():
+def test_changes_of_another_device_do_not_count():
     devices = ("one", "two")
     runs = [history_run(i, device) for i in range(20) for device in devices]
     cases = [case("padding/a", 40, device) for device in devices]
@@ -230,7 +230,7 @@ def test_changes_of_another_device_are_left_there():
     assert all(len(one.history.series["requested_peak_bytes"]) == 20 for one in assessment.statuses)
 
 
-def test_allocations_are_told_in_words():
+def test_allocations_are_described_in_sentences():
     def moved(*entries):
         keys = ("name", "kind", "bytes", "base_count", "new_count")
         allocations = [dict(zip(keys, entry)) for entry in entries]
@@ -253,13 +253,13 @@ def test_allocations_are_told_in_words():
         ('{"runs": [{"date": "x"}]}', "line 1: not a line of a history export"),
     ],
 )
-def test_a_broken_export_says_where(text, words):
+def test_the_error_of_a_broken_export_has_the_line(text, words):
     with pytest.raises(HistoryFileError, match="export: ") as error:
         parse_history(text.splitlines(), "export")
     assert words in str(error.value)
 
 
-def test_broken_trends_and_runs_say_so():
+def test_broken_trends_and_runs_are_errors():
     for text in ("{", "[]", '{"version": 2, "changes": []}', '{"version": 1}', '{"version": 1, "cases": [], "changes": [{}]}'):
         with pytest.raises(TrendFileError, match="^t: "):
             parse_trends(text, "t")
@@ -267,6 +267,6 @@ def test_broken_trends_and_runs_say_so():
         parse_runs("{", "r")
 
 
-def test_runs_come_one_or_several():
+def test_one_or_several_runs_are_parsed():
     one = run_text([observation("padding/new", "edge", 32)])
     assert [len(parse_runs(text, "r")) for text in ("", one, f"[{one}, {one}]", f"{one}\n{one}\n")] == [0, 1, 2, 2]

@@ -14,7 +14,7 @@ from sample_history import HOSTILE, PEAK, TIME, assessed, case, change, history_
 
 
 def several():
-    """Of each state one, and one that is steady."""
+    """Returns one case of each state, and a steady one."""
     crashed = case("padding/crashed", 30)
     crashed["outcomes"][-1] = "crashed"
     for values in crashed["series"].values():
@@ -33,7 +33,7 @@ def empty():
     return assessed([], run_count=0)
 
 
-def test_the_summary_comes_worst_first():
+def test_the_summary_lists_the_worst_first():
     lines = step_summary(several()).splitlines()
     assert lines[0] == "## 4 cases need attention"
     rows = [line for line in lines if line.startswith("|")][2:]
@@ -44,17 +44,17 @@ def test_the_summary_comes_worst_first():
     assert "flags (buffer) added: 4 KiB" in rows[1] + rows[0]
 
 
-def test_the_summary_makes_no_markup_of_names():
+def test_the_summary_escapes_names():
     text = step_summary(several())
     assert "<script" in text
-    # Within code it is shown as it stands; a backtick would end it, unless it is escaped.
+    # Within code, text is shown unchanged, but a backtick would end it.
     outside = re.sub(r"(?<!\\)`[^`]*`", "", text)
     assert "<script" not in outside and "<img" not in outside and "&lt;script>" in outside
 
 
 @pytest.fixture(scope="module")
 def many():
-    """Names of 2,000 cases, a variant each, and what is said of them; the last one is the worst."""
+    """Returns the names of 2,000 cases of different variants, and their assessment; the last case is the worst."""
     names = [f"padding/v{i}/{'x' * 500}/n:{i}" for i in range(2000)]
     changes = [change(name, 1, relative=1e-4 * (i + 1)) for i, name in enumerate(names)]
     cases = [case(name, 2, variant=f"padding/v{i}") for i, name in enumerate(names)]
@@ -62,7 +62,7 @@ def many():
 
 
 @pytest.mark.parametrize("most", [2000, 10_000, 100_000, MAX_BYTES])
-def test_a_long_summary_is_cut_and_says_how_much(many, most):
+def test_a_long_summary_is_cut_and_reports_how_much(many, most):
     names, assessment = many
     text = step_summary(assessment, most)
     assert len(text.encode()) <= most
@@ -74,7 +74,7 @@ def test_a_long_summary_is_cut_and_says_how_much(many, most):
         assert names[-1] in text  # the worst
 
 
-def test_the_summary_is_added_to_what_is_there(tmp_path):
+def test_the_summary_is_appended(tmp_path):
     path = tmp_path / "summary.md"
     path.write_text("before\n" * 1000)
     append_step_summary(several(), path)
@@ -89,17 +89,17 @@ def test_metrics_are_openmetrics():
     assert f'peakmark_requested_peak_bytes{{case="padding/grew",device="a device"}} {PEAK}' in lines
     assert 'peakmark_gpu_time_nanoseconds{case="padding/grew",device="a device"} 565700' in lines
     for unit in [line.split() for line in lines if line.startswith("# UNIT")]:
-        assert unit[2].endswith(unit[3])  # as the format demands
+        assert unit[2].endswith(unit[3])  # required by the format
     samples = [line for line in lines if not line.startswith("#")]
-    # What was not measured has no line, and is no 0.
+    # An unmeasured case has no line.
     assert not [line for line in samples if "crashed" in line]
     for line in samples:
-        # GitLab takes a line apart as a shell would: a name and a value.
+        # GitLab splits a line like a shell into a name and a value.
         assert len(shlex.split(line)) == 2
         float(line.rsplit(" ", 1)[1])
 
 
-def test_code_quality_has_what_gitlab_asks_for():
+def test_code_quality_has_the_keys_of_gitlab():
     issues = json.loads(code_quality(several(), "suites/nightly.toml"))
     assert len(issues) == 4
     for issue in issues:
@@ -134,7 +134,7 @@ def test_benchmark_action_has_names_units_and_values():
     assert len({entry["name"] for entry in entries}) == len(entries)
 
 
-def test_junit_fails_what_needs_attention():
+def test_junit_fails_cases_that_need_attention():
     root = ElementTree.fromstring(junit(several()))
     tests = {test.get("name"): test for test in root.iter("testcase")}
     assert len(tests) == 6
@@ -147,16 +147,16 @@ def test_junit_fails_what_needs_attention():
         assert (element.get("tests"), element.get("failures"), element.get("errors")) == ("6", "2", "1")
 
 
-def test_junit_skips_what_was_not_measured_and_passes_what_has_too_few_runs():
+def test_junit_skips_unmeasured_cases_and_passes_cases_with_too_few_runs():
     cases = [case(f"padding/{name}", 3) for name in ("skipped", "expected", "young", "unknown")]
     for one in (cases[0], cases[1], cases[3]):
         one["series"] = {}
     young = [{"case": f"padding/{name}", "device": "a device"} for name in ("young", "unknown")]
-    told = [
+    reported = [
         state("padding/skipped", "skipped", "unsupported: no f64 here"),
         state("padding/expected", "as_expected", "out_of_memory: 8 GiB refused"),
     ]
-    root = ElementTree.fromstring(junit(assessed(cases, run_count=3, states=told, not_enough_data=young)))
+    root = ElementTree.fromstring(junit(assessed(cases, run_count=3, states=reported, not_enough_data=young)))
     tests = {test.get("name"): test for test in root.iter("testcase")}
     assert tests["padding/skipped"].find("skipped").get("message") == "unsupported: no f64 here"
     assert [child.tag for child in tests["padding/expected"]] == ["system-out"]
@@ -167,13 +167,13 @@ def test_junit_skips_what_was_not_measured_and_passes_what_has_too_few_runs():
     assert (root.get("skipped"), root.get("failures"), root.get("errors")) == ("2", "0", "0")
 
 
-def test_junit_holds_control_characters_of_no_kind():
+def test_junit_has_no_control_characters():
     name = "padding/\x00\x1b[31m\ufffe\ud83d"
     root = ElementTree.fromstring(junit(assessed([case(name, 30)], [change(name, 20)])))
     assert root.find("testsuite/testcase/failure") is not None
 
 
-def test_forms_are_written_without_a_page(tmp_path, capsys, monkeypatch):
+def test_formats_are_written_without_a_page(tmp_path, capsys, monkeypatch):
     series = series_text([history_run(i) for i in range(3)], [case("padding/a", 3)])
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     monkeypatch.chdir(tmp_path)
@@ -188,7 +188,7 @@ def test_forms_are_written_without_a_page(tmp_path, capsys, monkeypatch):
     assert "$GITHUB_STEP_SUMMARY is not set" in capsys.readouterr().err
 
 
-def test_two_forms_are_not_written_into_one_file(tmp_path, capsys, monkeypatch):
+def test_two_formats_need_two_files(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "forms" / "one"))
     sources = write_files(tmp_path, series_text([history_run(0)], [case("padding/a", 1)]), trends_text())
     for forms, names in (

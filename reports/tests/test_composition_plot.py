@@ -12,12 +12,12 @@ def figure(tmp_path):
     return figures(load_run(write_run(tmp_path / "run.json")))[0]
 
 
-def test_what_all_have_lies_below_and_what_is_too_small_is_named_together(figure):
+def test_common_names_are_below_and_small_ones_are_merged(figure):
     composition = peak_composition(figure)
     assert composition.variants == list(VARIANTS)
     assert composition.names[:2] == ["output", "input"]
     assert set(composition.names[2:]) == {"table_constant", "table_edge"}
-    # 4 of 404 bytes: the new way's table is never a hundredth of the peak.
+    # 4 of 404 bytes: the table of the new variant is always below a hundredth of the peak.
     assert composition.others == ["scalars", "table"]
 
 
@@ -60,7 +60,7 @@ def test_bars_end_at_the_peak_and_the_floor_is_one(figure):
     pyplot.close(drawing)
 
 
-def test_a_run_that_does_not_tell_has_no_such_picture(tmp_path):
+def test_a_run_without_compositions_has_no_figure(tmp_path):
     observations = [observation("padding/new", "edge", ny) for ny in SHAPES]
     for one in observations:
         one["at_peak"] = None
@@ -70,7 +70,7 @@ def test_a_run_that_does_not_tell_has_no_such_picture(tmp_path):
     assert (tmp_path / "padding.png").exists() and not (tmp_path / "padding-at-peak.png").exists()
 
 
-def test_it_is_drawn_against_the_wanted_axis_where_that_names_the_shape(tmp_path):
+def test_the_requested_axis_is_used_if_it_identifies_the_shape(tmp_path):
     observations = [observation("padding/new", "edge", ny) for ny in SHAPES]
     for one in observations:
         one["axes"] = {**one["axes"], "rows": one["axes"]["ny"] + 1}
@@ -81,14 +81,14 @@ def test_it_is_drawn_against_the_wanted_axis_where_that_names_the_shape(tmp_path
     assert figures(run, "none")[0].x == "axis:ny"
 
 
-def test_an_axis_that_differs_between_variants_alone_does_not_vary(tmp_path):
+def test_an_axis_that_differs_only_between_variants_does_not_vary(tmp_path):
     observations = [observation(variant, "edge", ny) for variant in VARIANTS for ny in SHAPES]
     for one in observations:
         one["axes"] = {**one["axes"], "chunk": 1 if one["case"].startswith("padding/old") else 0}
     assert figures(load_run(write_run(tmp_path / "run.json", observations)))[0].x == "axis:ny"
 
 
-def test_both_pictures_repeat(tmp_path):
+def test_both_files_are_reproducible(tmp_path):
     path = write_run(tmp_path / "run.json")
     for folder in ("a", "b"):
         assert main(["plot", str(path), "-o", str(tmp_path / folder)]) == 0

@@ -9,7 +9,7 @@ from sample_run import SHAPES, VARIANTS, observation, write_run
 
 
 def _run(tmp_path, factor):
-    """Estimates are this part of the peak; of the smallest shape of `old` there is none."""
+    """Returns a run with estimates of this share of the peak, and none for the smallest shape of `old`."""
     observations = [observation(variant, "edge", ny) for variant in VARIANTS for ny in SHAPES]
     for one in observations:
         one["estimate"] = {"estimator": "formula", "bytes_estimated": round(one["requested_peak_bytes"] * factor)}
@@ -17,7 +17,7 @@ def _run(tmp_path, factor):
     return load_run(write_run(tmp_path / "run.json", observations))
 
 
-def test_what_is_drawn_is_the_ratio(tmp_path):
+def test_the_ratio_is_drawn(tmp_path):
     run = _run(tmp_path, 1.25)
     drawing = draw(figures(run)[0], run.context, ["estimate"])
     lines = [line for line in drawing.axes[0].get_lines() if line.get_marker() in ("o", "s")]
@@ -39,7 +39,7 @@ def test_without_estimates_nothing_is_drawn(tmp_path):
 
 
 def test_estimators_are_judged_by_the_ends_of_their_window(tmp_path):
-    # 0.8 ≤ peak / estimate ≤ 1: the floor of a fraction lies within, a byte more would not.
+    # 0.8 ≤ peak / estimate ≤ 1: bytes rounded down are inside the window, one byte more is not.
     for factor, outside in ((1.0, 0), (1.2499, 0), (1.26, 4), (0.99, 4)):
         rows = {row.variant: row for row in estimator_rows([_run(tmp_path, factor)])}
         assert (rows["padding/new"].cases, rows["padding/new"].judged, rows["padding/new"].outside) == (4, 4, outside)
@@ -54,7 +54,7 @@ def test_devices_do_not_share_files(tmp_path):
     assert all(path.is_file() for picture in pictures for path in picture.files)
 
 
-def test_names_of_files_are_plain():
+def test_file_names_have_only_letters_digits_and_dashes():
     assert file_name("NVIDIA H100 80GB (sm_90)/é") == "NVIDIA-H100-80GB-sm_90"
     assert file_name("../..") == "figure"
     assert len(file_name("x" * 300)) == 80

@@ -6,7 +6,7 @@ from peakmark_reports.figure_style import joined_label, short_names, shortened, 
 
 
 def overlaps(centres, sizes):
-    """Pairs of neighbours that share more than rounding."""
+    """Returns pairs of neighbours that overlap by more than rounding."""
     order = sorted(range(len(centres)), key=lambda i: centres[i])
     return [
         (i, j)
@@ -15,26 +15,26 @@ def overlaps(centres, sizes):
     ]
 
 
-def test_labels_that_do_not_touch_stay_where_they_are():
+def test_labels_that_do_not_overlap_stay():
     assert spread([10, 50, 90], [8, 8, 8], 0, 100) == [10, 50, 90]
     assert spread([], [], 0, 1) == []
 
 
-def test_labels_that_touch_share_the_way():
+def test_overlapping_labels_move_by_equal_distances():
     assert spread([50, 50], [10, 10], 0, 100) == pytest.approx([45, 55])
-    # The order of what is equal is kept, and sizes count.
+    # Equal positions keep their order, and sizes count.
     assert spread([50, 50], [20, 10], 0, 100) == pytest.approx([42.5, 57.5])
 
 
 def test_labels_stay_between_the_ends():
     assert spread([0, 0], [10, 10], 0, 100) == pytest.approx([5, 15])
     assert spread([100, 99], [10, 10], 0, 100) == pytest.approx([95, 85])
-    # Not enough space: they go beyond both ends alike.
+    # Without enough space, they exceed both ends equally.
     assert spread([5, 5, 5], [10, 10, 10], 0, 20) == pytest.approx([0, 10, 20])
 
 
 def test_spread_is_the_least_squares_solution():
-    """Against every order-keeping placement on a grid."""
+    """Compares with all placements on a grid that keep the order."""
     wanted, sizes = [2.0, 3.0, 3.5, 9.0], [2.0, 2.0, 2.0, 2.0]
     cost = lambda centres: sum((one - other) ** 2 for one, other in zip(centres, wanted))  # noqa: E731
     grid = [i / 4 for i in range(4, 45)]

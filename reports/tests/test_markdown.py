@@ -1,4 +1,4 @@
-"""Markdown of texts of others: the table of cases that C++ reads too."""
+"""Tests escaping for markdown, with the same table of cases as the C++ test."""
 
 import re
 from pathlib import Path
@@ -11,11 +11,11 @@ ROW = r'R"~\((.*?)\)~"'
 CASES = re.findall(rf"^\{{{ROW}, {ROW}, {ROW}\}},$", TABLE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
-def test_the_table_is_read():
+def test_the_table_has_cases():
     assert len(CASES) >= 12
 
 
 @pytest.mark.parametrize(("text", "cell", "code"), CASES)
-def test_a_text_is_no_markup(text, cell, code):
+def test_texts_are_escaped(text, cell, code):
     assert markdown_text(text) == cell
     assert markdown_code(text) == code

@@ -37,7 +37,7 @@ def test_axes_that_vary_freely_are_drawn_against_the_floor(tmp_path):
 
 
 def named(name: str, ny: int, **more) -> dict:
-    """A case of `padding/NAME`, as of `padding/new`."""
+    """Returns a case of `padding/NAME` like one of `padding/new`."""
     one = observation("padding/new", "edge", ny)
     return {**one, "case": one["case"].replace("padding/new", f"padding/{name}"), **more}
 
@@ -57,12 +57,12 @@ def labels(axes):
 
 
 def data_lines(axes):
-    """Those of variants."""
+    """Returns the lines of variants."""
     return [line for line in axes.get_lines() if line.get_marker() in MARKERS and line.get_linestyle() != "None"]
 
 
 def assert_nothing_overlaps(drawing):
-    """Labels neither each other, nor the axes, nor what is beside them; all is on the picture."""
+    """Expects that labels do not overlap each other or the axes, and are within the figure."""
     drawing.draw_without_rendering()
     width, height = drawing.get_size_inches() * drawing.dpi
     boxes = [Text.get_window_extent(note) for axes in shown(drawing) for note in axes.texts]
@@ -84,7 +84,7 @@ def test_lines_that_coincide_are_drawn_once_with_a_joint_label(tmp_path):
     for axes in (peak, overhead, time):
         assert len(data_lines(axes)) == 1
     assert labels(overhead) == ["a = b = c 1.01×", "floor 1×"] and labels(time) == ["a = b = c 655.4 µs"]
-    # A hundredth is nothing on a logarithmic axis.
+    # A hundredth is invisible on a logarithmic axis.
     assert labels(peak) == ["a ≈ b ≈ c ≈ floor 25.25 MiB"]
     assert_nothing_overlaps(drawing)
 
@@ -140,7 +140,7 @@ def test_twenty_variants(tmp_path, step):
     assert_nothing_overlaps(drawing)
 
 
-def test_what_was_not_measured_is_a_gap_and_never_0(tmp_path):
+def test_an_unmeasured_case_is_a_gap_and_never_0(tmp_path):
     observations = [named("a", ny) for ny in SHAPES]
     observations += [{**named("b", ny), "requested_peak_bytes": named("b", ny)["requested_peak_bytes"] * 2} for ny in SHAPES]
     observations[1] |= {"outcome": "out_of_memory", "requested_peak_bytes": None, "gpu_time_ns": None}
@@ -182,7 +182,7 @@ def test_values_of_0_are_drawn_at_0(tmp_path):
     peak = shown(drawing)[0]
     assert peak.get_yscale() == "linear" and peak.get_ylim()[0] == 0
     assert list(data_lines(peak)[1].get_ydata()) == [0] * len(SHAPES)
-    # 0 / 0 is no number: `b` has no line there.
+    # 0 / 0 is not a number, so `b` has no line there.
     assert [label.split()[0] for label in labels(shown(drawing)[1])] == ["a", "floor"]
     assert_nothing_overlaps(drawing)
     every_zero = drawn(tmp_path, [named("b", ny, **nothing, gpu_time_ns=None) for ny in SHAPES])
@@ -212,7 +212,7 @@ def test_one_slow_repetition_does_not_flatten_the_others(tmp_path):
     pyplot.close("all")
 
 
-def test_an_axis_that_only_one_variant_has_leaves_no_other_out(tmp_path):
+def test_an_axis_of_only_one_variant_does_not_omit_the_others(tmp_path):
     observations = [named(name, ny) for name in ("a", "b") for ny in SHAPES]
     for one in observations[: len(SHAPES)]:
         one["axes"] = {"alias": one["axes"]["ny"]} | one["axes"]
@@ -235,7 +235,7 @@ def test_a_huge_range(tmp_path):
     assert_nothing_overlaps(drawing)
 
 
-def test_axes_are_logarithmic_where_shapes_grow_by_factors(tmp_path):
+def test_axes_are_logarithmic_if_shapes_grow_by_factors(tmp_path):
     by_factors = shown(drawn(tmp_path, [named("a", ny) for ny in (32, 64, 128, 256, 512, 768)]))[0]
     assert (by_factors.get_xscale(), by_factors.get_yscale()) == ("log", "log")
     by_steps = shown(drawn(tmp_path, [named("a", ny) for ny in (256, 512, 768, 1024, 1280)]))[0]
@@ -279,25 +279,25 @@ def test_device_driver_and_commit_are_in_the_caption_and_not_in_the_title(tmp_pa
     pyplot.close(drawing)
 
 
-def test_cases_without_a_figure_are_left_out_where_others_have_one(tmp_path):
+def test_cases_without_a_figure_are_omitted_if_others_have_one(tmp_path):
     path = write_run(tmp_path / "run.json", [observation("padding/new", "edge", ny) for ny in SHAPES], figure=None)
     assert figures(load_run(path))[0].name == "padding"
 
 
-def test_two_shapes_make_no_line_and_are_points_where_there_is_nothing_else(tmp_path):
+def test_two_shapes_are_points_if_there_are_no_lines(tmp_path):
     path = write_run(tmp_path / "run.json", [observation("padding/new", "edge", ny) for ny in SHAPES[:2]])
     assert figures(load_run(path)) == []
     assert main(["plot", str(path), "-o", str(tmp_path)]) == 0
     assert (tmp_path / "padding.png").exists()
 
 
-def test_what_is_drawn_is_what_was_measured(run):
+def test_lines_have_the_measured_values(run):
     (figure,) = figures(run)
     drawing = draw(figure, run.context)
     peak_axes = drawing.axes[0]
     cases = figure.panels[0].cases
     old = cases[cases["variant"] == "padding/old"]
-    # `new` is 2 % below, and the floor 1 %: on this axis they are not told apart. They are below.
+    # `new` is 2 % below, and the floor 1 %, which are equal on this axis.
     assert [list(line.get_ydata()) for line in data_lines(peak_axes)][0] == list(old["peak"])
     for line, variant in zip(data_lines(drawing.axes[2]), VARIANTS, strict=True):
         of_variant = cases[cases["variant"] == variant]
@@ -308,7 +308,7 @@ def test_what_is_drawn_is_what_was_measured(run):
     pyplot.close(drawing)
 
 
-def test_a_run_of_memory_alone_has_no_empty_panels(tmp_path):
+def test_a_memory_only_run_has_no_empty_panels(tmp_path):
     observations = [observation("padding/new", "edge", ny, time=False) for ny in SHAPES]
     run = load_run(write_run(tmp_path / "run.json", observations))
     drawing = draw(figures(run)[0], run.context)
@@ -334,7 +334,7 @@ def test_throughput_is_a_panel_with_the_copy_as_a_line(tmp_path):
 
 
 @pytest.mark.parametrize("unknown", [("input_bytes",), ("output_bytes", "estimate")])
-def test_where_no_floor_is_known_none_is_drawn(tmp_path, unknown):
+def test_an_unknown_floor_is_not_drawn(tmp_path, unknown):
     observations = [observation(variant, "edge", ny) | dict.fromkeys(unknown) for variant in VARIANTS for ny in SHAPES]
     drawing = drawn(tmp_path, observations)
     panels = shown(drawing)
@@ -345,7 +345,7 @@ def test_where_no_floor_is_known_none_is_drawn(tmp_path, unknown):
     pyplot.close(drawing)
 
 
-def test_files_are_written_and_repeat(tmp_path):
+def test_files_are_written_reproducibly(tmp_path):
     path = write_run(tmp_path / "run.json")
     assert main(["plot", str(path), "-o", str(tmp_path / "a")]) == 0
     assert main(["plot", str(path), "-o", str(tmp_path / "b")]) == 0

@@ -1,4 +1,4 @@
-"""The page in a headless Chromium: what its script does. Where there is none, pytest says that it was skipped."""
+"""Tests the script of the page in a headless Chromium; skipped if there is none."""
 
 import json
 
@@ -46,7 +46,7 @@ def browser(tmp_path_factory):
 @pytest.fixture
 def page(browser, report):
     browser.set_view(*SIZES["desk"], dark=False)
-    browser.errors.clear()  # after a call, whose answer comes behind what the page before still had to say
+    browser.errors.clear()  # after a call, so that errors of the previous page have arrived
     browser.open(report)
     yield browser
     assert browser.errors == []
@@ -76,17 +76,17 @@ def open_case(page, report, fragment):
     page.wait_for("document.querySelectorAll('.detail .chart svg path').length > 1")
 
 
-def test_the_worst_stand_first_and_the_rest_is_counted(page):
+def test_the_worst_cases_are_first_and_the_rest_is_counted(page):
     assert set(names(page)[:2]) == {GREW, f"filter/{HOSTILE}/{'x' * 200}"}
     assert len(names(page)) == 100
     assert page.evaluate("document.getElementById('count').textContent") == "121 cases, the first 100 shown"
     page.evaluate("document.querySelector('#more button:last-child').click()")
     assert len(names(page)) == 121
-    # Whoever pressed it goes on where the new rows begin.
+    # The focus moves to the first new row.
     assert page.evaluate("document.activeElement.textContent") == names(page)[100]
 
 
-def test_words_filter(page):
+def test_cases_are_filtered_by_words(page):
     type_words(page, "NEW ny:1")
     assert names(page) == [f"padding/new/opencl/ny:{ny}" for ny in sorted((1, *range(10, 20)), key=str)]
     assert page.evaluate("document.getElementById('count').textContent") == "11 of 121 cases"
@@ -96,7 +96,7 @@ def test_words_filter(page):
     page.wait_for("document.querySelectorAll('#cases a.open').length === 100")
 
 
-def test_states_and_operations_filter(page):
+def test_cases_are_filtered_by_state_and_operation(page):
     for select, value, count in (("state", "regression", 2), ("operation", "filter", 1)):
         page.evaluate(
             f"(() => {{ const one = document.getElementById('{select}'); one.value = '{value}';"
@@ -133,7 +133,7 @@ def test_an_address_opens_a_case(page, report):
     assert page.evaluate("document.querySelectorAll('.chart:first-child path title').length") == 1
 
 
-def test_an_address_holds_filters_and_order(page, report):
+def test_an_address_has_filters_and_order(page, report):
     type_words(page, "new")
     sort_by(page, "time")
     address = page.evaluate("location.hash")
@@ -143,7 +143,7 @@ def test_an_address_holds_filters_and_order(page, report):
 
 
 def test_an_address_names_its_device(browser, tmp_path):
-    """By its name: its place among the others changes when one more comes."""
+    """The address has the name of the device, because its index changes with other devices."""
     devices = ("a device", "b device")
     runs = [history_run(i, device) for i in range(3) for device in devices]
     cases = [case("padding/a", 6, device) for device in devices]
@@ -165,9 +165,9 @@ def test_an_address_names_its_device(browser, tmp_path):
     assert column(browser, 1) == ["b device (opencl)"]
 
 
-def test_a_case_that_is_not_there_is_said(page, report):
-    page.open(report, "#case=gone%3Cb%3E")
-    assert "No case gone<b> in this report" in page.evaluate("document.getElementById('count').textContent")
+def test_an_unknown_case_is_reported(page, report):
+    page.open(report, "#case=removed%3Cb%3E")
+    assert "No case removed<b> in this report" in page.evaluate("document.getElementById('count').textContent")
 
 
 def test_links_of_findings_open_their_case(page):
@@ -183,18 +183,18 @@ def test_the_keyboard_opens_a_case_and_walks_along_its_runs(page):
     page.press("Enter")
     page.wait_for("document.querySelectorAll('.detail .chart svg path').length > 1")
     page.evaluate("document.querySelector('.chart svg').focus()")
-    told = lambda: page.evaluate("document.querySelector('.chart svg').getAttribute('aria-valuetext')")  # noqa: E731
-    assert told().startswith("2026-03-04: 6.754 MiB (7,081,984 B), commit")
+    value_text = lambda: page.evaluate("document.querySelector('.chart svg').getAttribute('aria-valuetext')")  # noqa: E731
+    assert value_text().startswith("2026-03-04: 6.754 MiB (7,081,984 B), commit")
     page.press("c", "KeyC")
-    assert told().startswith("2026-02-13: 6.754 MiB") and told().endswith("regression +0.1 %")
+    assert value_text().startswith("2026-02-13: 6.754 MiB") and value_text().endswith("regression +0.1 %")
     page.press("ArrowLeft")
-    assert told().startswith("2026-02-12: 6.75 MiB (7,077,888 B)")
+    assert value_text().startswith("2026-02-12: 6.75 MiB (7,077,888 B)")
     page.press("Home")
-    assert told().startswith("2026-01-01")
+    assert value_text().startswith("2026-01-01")
     assert page.evaluate("document.querySelector('.chart figcaption').textContent").startswith("2026-01-01")
 
 
-def test_every_run_is_there_as_a_table(page, report):
+def test_every_run_is_in_a_table(page, report):
     open_case(page, report, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
     page.evaluate("document.querySelector('.detail details').open = true")
     page.wait_for("document.querySelectorAll('.detail table tbody tr').length === 60")
@@ -202,7 +202,7 @@ def test_every_run_is_there_as_a_table(page, report):
     assert crashed.startswith("2026-02-23 02:00") and crashed.endswith("––––")
 
 
-def test_texts_of_the_history_run_nothing(page, report):
+def test_texts_of_the_history_are_not_executed(page, report):
     page.evaluate("window.alert = () => { throw new Error('a text was run'); }")
     type_words(page, "filter")
     page.evaluate("document.querySelector('#cases a.open').click()")
@@ -211,7 +211,7 @@ def test_texts_of_the_history_run_nothing(page, report):
     assert page.evaluate("document.querySelectorAll('img[src=x]').length") == 0
 
 
-def test_a_missing_file_is_said(browser, report, tmp_path):
+def test_a_missing_file_is_reported(browser, report, tmp_path):
     alone = tmp_path / "index.html"
     alone.write_bytes(report.read_bytes())
     browser.set_view(*SIZES["desk"], dark=False)
@@ -236,14 +236,14 @@ def test_nothing_is_wider_than_the_window(page, report, size, dark):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_texts_can_be_read_on_their_grounds(page, dark):
+def test_texts_have_enough_contrast(page, dark):
     page.set_view(*SIZES["desk"], dark)
     grounds = {"--ink": "--card", "--quiet": "--page", "--accent": "--card", "--bad": "--bad-fill", "--warn": "--warn-fill", "--good": "--good-fill"}
     for colour, ground in grounds.items():
         assert page.contrast(f"var({colour})", f"var({ground})") >= 4.5, (colour, ground)
 
 
-def test_whatever_can_be_pressed_has_a_name(page, report):
+def test_every_control_has_a_name(page, report):
     open_case(page, report, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
     assert page.unnamed() == []
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)")

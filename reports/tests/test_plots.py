@@ -1,4 +1,4 @@
-"""`peakmark plot` from its options to its files. What is drawn: test_memory_plot.py, test_composition_plot.py."""
+"""Tests `peakmark plot` from its options to its files. test_memory_plot.py and test_composition_plot.py test the figures."""
 
 import json
 
@@ -31,7 +31,7 @@ def test_png_and_svg_are_written_and_named(run_file, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("option", "start"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
-def test_a_format_may_be_chosen_and_repeats(run_file, tmp_path, option, start):
+def test_a_format_can_be_chosen_and_is_reproducible(run_file, tmp_path, option, start):
     for folder in ("a", "b"):
         assert plot(run_file, f"--{option}", "--metric", "peak", "-o", tmp_path / folder) == 0
         assert files(tmp_path / folder) == [f"padding.{option}"]
@@ -48,12 +48,12 @@ def test_a_metric_without_data_is_nothing_to_draw(tmp_path, capsys):
 def test_a_filter_sees_short_and_full_names(run_file):
     run = load_run(run_file)
     assert len(matching(run, "^padding/new/opencl/mode:edge/ny:32/").cases) == 1
-    # n is in no short name of these.
+    # No short name has the axis n.
     assert len(matching(run, "/n:20/").cases) == len(run.cases)
     assert len(matching(run, "nothing").cases) == 0
 
 
-def test_filters_that_find_nothing_or_are_none(run_file, tmp_path, capsys):
+def test_filters_without_a_match_and_invalid_filters_are_errors(run_file, tmp_path, capsys):
     assert plot(run_file, "--filter", "nothing", "-o", tmp_path / "out") == 4
     assert "--filter nothing" in capsys.readouterr().err
     assert plot(run_file, "--filter", "(", "-o", tmp_path / "out") == 2
@@ -61,7 +61,7 @@ def test_filters_that_find_nothing_or_are_none(run_file, tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
-def test_an_axis_that_no_case_has_is_refused_with_those_there_are(run_file, tmp_path, capsys):
+def test_an_unknown_axis_is_an_error_with_the_known_axes(run_file, tmp_path, capsys):
     assert plot(run_file, "--axis", "nz", "-o", tmp_path / "out") == 2
     assert "axes: mode, n, ny, nx, dtype" in capsys.readouterr().err
 
@@ -70,7 +70,7 @@ def test_a_case_in_two_runs_is_a_line_for_each(tmp_path):
     observations = [observation("padding/new", "edge", ny) for ny in SHAPES]
     grown = [{**one, "requested_peak_bytes": one["requested_peak_bytes"] * 2} for one in observations]
     runs = [
-        (name, load_run(write_run(tmp_path / f"{name}.json", told))) for name, told in (("before", observations), ("after", grown))
+        (name, load_run(write_run(tmp_path / f"{name}.json", cases))) for name, cases in (("before", observations), ("after", grown))
     ]
     (run,) = combined(runs)
     cases = figures(run)[0].panels[0].cases

@@ -16,7 +16,7 @@ from sample_run import observation
 
 
 class Parsed(HTMLParser):
-    """Elements as a browser sees them, and the text outside scripts and styles."""
+    """Parses elements like a browser, and the text outside of scripts and styles."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ def rendered(*arguments, **more):
 
 
 def unpacked(series):
-    """As the page's script does it."""
+    """Decodes like the script of the page."""
     values = []
     for one in series.get("values", []):
         values += [one[1]] * one[0] if isinstance(one, list) else [one]
@@ -94,7 +94,7 @@ def test_everything_is_escaped():
             ),
         )
     )
-    # The same elements with the same attributes: whatever the texts are, they make none.
+    # Texts add no elements and no attributes.
     assert [(tag, sorted(attributes)) for tag, attributes in hostile_page.elements] == [
         (tag, sorted(attributes)) for tag, attributes in tame_page.elements
     ]
@@ -102,7 +102,7 @@ def test_everything_is_escaped():
     assert json.loads(hostile_page.data)["rows"][0][0] == f"padding/{HOSTILE}"
 
 
-def test_half_a_surrogate_pair_can_be_written(tmp_path):
+def test_a_single_surrogate_can_be_written(tmp_path):
     options = write_files(tmp_path, series_text([history_run(0)], [case("padding/\ud800", 1)]), trends_text())
     assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
 
@@ -128,7 +128,7 @@ def test_an_empty_file_is_an_empty_history(tmp_path):
     assert main(["report", "-o", str(tmp_path / "report"), *write_files(tmp_path, "", trends_text())]) == 0
 
 
-def test_what_is_not_a_number_is_not_measured(tmp_path):
+def test_values_that_are_not_numbers_are_not_measured(tmp_path):
     strange = case("padding/a", 4, axes={"x": math.nan})
     strange["series"] = {
         "requested_peak_bytes": [PEAK, None, PEAK, None],
@@ -150,14 +150,14 @@ def test_what_is_not_a_number_is_not_measured(tmp_path):
     assert "peak – → 6.754 MiB (from 0)" in page.text
 
 
-def test_long_names_are_whole():
+def test_long_names_are_not_cut():
     name = "padding/" + "a" * 192
     page = rendered([case(name, 30)], [change(name, 20)])
     assert name in page.text
     assert {"class": "case", "href": f"#case={name.replace('/', '%2F')}"} in page.of("a")
 
 
-def test_no_estimators_no_section():
+def test_without_estimators_there_is_no_section():
     page = rendered([case("padding/a", 30)])
     assert "Estimators" not in page.text and "Against shape" not in page.text
 
@@ -176,14 +176,14 @@ def test_estimators_and_figures_are_on_the_page(tmp_path):
     assert len(page.of("img")) == 3
     assert all(len(one["alt"]) > 40 for one in page.of("img"))
     assert "1 outside" in page.text and "0.500 to 1.000" in page.text
-    # The same input gives the same bytes, over an earlier report too.
+    # The same input gives the same bytes, even over an earlier report.
     files = {path: path.read_bytes() for path in (tmp_path / "report").rglob("*") if path.is_file()}
     (tmp_path / "report" / "data" / "cases-9.js").write_text("left over")
     assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
     assert files == {path: path.read_bytes() for path in (tmp_path / "report").rglob("*") if path.is_file()}
 
 
-def test_suites_of_one_device_stand_side_by_side(tmp_path):
+def test_suites_of_one_device_are_in_one_figure(tmp_path):
     runs = []
     for suite, shapes_of_it in (("nightly", shapes()), ("weekly", [observation("padding/old", "wrap", ny) for ny in (32, 64, 128)])):
         run = json.loads(run_text(shapes_of_it))
@@ -200,7 +200,7 @@ def test_suites_of_one_device_stand_side_by_side(tmp_path):
     assert [(row.variant, row.cases) for row in rows] == [("padding/new", 3), ("padding/old", 6)]
 
 
-def test_a_suite_that_nobody_runs_any_more_is_not_drawn(tmp_path):
+def test_an_old_suite_is_not_drawn(tmp_path):
     program = tmp_path / "peakmark"
     old, new = json.loads(run_text(shapes())), json.loads(run_text(shapes()))
     old["context"]["peakmark"] |= {"id": history_run(5)["id"], "suite": "old"}
@@ -215,7 +215,7 @@ case "$*" in *series*) cat {tmp_path}/series.jsonl ;; *trends*) cat {tmp_path}/t
     assert [run.suite for run in query_peakmark(str(program), None).runs] == ["new"]
 
 
-def test_names_in_figures_are_no_formulas(tmp_path):
+def test_names_in_figures_are_not_parsed_as_formulas(tmp_path):
     observations = shapes()
     for one in observations:
         one["at_peak"][0]["name"] = HOSTILE + "$\\frac{$"
@@ -234,7 +234,7 @@ def test_simulated_histories_say_so():
     assert "Simulated." not in rendered([case("padding/a", 2)], run_count=2).text
 
 
-def test_a_page_needs_nothing_from_elsewhere():
+def test_a_page_needs_no_other_files_or_servers():
     page = rendered([case("padding/a", 30)], [change("padding/a", 20)])
     for tag, attributes in page.elements:
         for name in ("src", "href", "action", "data"):
@@ -243,49 +243,49 @@ def test_a_page_needs_nothing_from_elsewhere():
 
 @pytest.mark.parametrize("metric", ["gpu_time_ns", "estimate_ratio", "requested_peak_bytes", "a_metric"])
 @pytest.mark.parametrize("scale", [1e-9, 3e-4, 0.987, 123.4, 5.657e5, 2e12])
-def test_series_are_told_to_the_digits_that_count(metric, scale):
+def test_series_have_the_significant_digits(metric, scale):
     scale = round(scale * 1e6) if metric.endswith("_bytes") else scale
     values = [None if i == 3 else scale * (1 + i) if metric.endswith("_bytes") else scale * (1 + 0.01 * i) for i in range(9)]
     series = packed_series(metric, values)
-    told = unpacked(json.loads(json.dumps(series)))
+    decoded = unpacked(json.loads(json.dumps(series)))
     precision = {"gpu_time_ns": 1e-3, "requested_peak_bytes": 0}.get(metric, 1e-5)
-    for value, expected in zip(told, values):
+    for value, expected in zip(decoded, values):
         assert (value is None) == (expected is None)
         assert value is None or value == pytest.approx(expected, rel=precision, abs=0)
 
 
 @pytest.mark.parametrize(("most", "is_lettered"), [(5094, True), (5095, False)])
-def test_times_far_apart_are_told_in_digits(most, is_lettered):
+def test_distant_times_are_encoded_in_digits(most, is_lettered):
     values = [1000, None, most, 1001, 1002] * 9
     series = packed_series("gpu_time_ns", values)
     assert ("letters" in series, unpacked(series)) == (is_lettered, values)
 
 
-def test_equal_values_are_counted():
+def test_equal_values_are_run_length_encoded():
     assert packed([1, 1, 1, 1, None, None, 2]) == [[4, 1], None, None, 2]
     assert packed([]) == []
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path, capsys):
+def test_a_folder_with_other_files_is_not_changed(tmp_path, capsys):
     options = write_files(tmp_path, "", trends_text())
     assert main(["report", "-o", str(tmp_path), *options]) == 2
     assert "contains other files than a report's" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["series.jsonl", "trends.json"]
 
 
-def test_wrong_usage_says_what_to_do(tmp_path, capsys):
+def test_wrong_usage_is_an_error_with_what_to_do(tmp_path, capsys):
     options = write_files(tmp_path, "", trends_text())
     assert main(["report", "-o", str(tmp_path / "r"), "--series", str(tmp_path / "none")]) == 2
     assert main(["report", "-o", str(tmp_path / "r"), *options[2:]]) == 2
     assert "need --series" in capsys.readouterr().err
     assert main(["report", "-o", str(tmp_path / "r"), *options, "--history", "x"]) == 2
-    assert "name two sources" in capsys.readouterr().err
+    assert "use only one source" in capsys.readouterr().err
     assert main(["report", "--peakmark", str(tmp_path / "nothing"), "-o", str(tmp_path / "r")]) == 2
     assert "cannot be started" in capsys.readouterr().err
 
 
-def test_peakmark_is_asked_for_all_three(tmp_path, capsys):
-    """A program of the tests that answers as peakmark does; trends ends with 1, which is an answer."""
+def test_peakmark_is_run_for_all_three(tmp_path, capsys):
+    """Uses a script that prints like peakmark; its `trends` exits with 1, which is not an error."""
     write_files(tmp_path, series_text([history_run(0)], [case("padding/a", 1)]), trends_text(), run_text(shapes()))
     program = tmp_path / "peakmark"
     program.write_text(
@@ -304,12 +304,12 @@ esac
     asked = (tmp_path / "asked").read_text()
     assert len(asked.splitlines()) == 3
     assert "--allow-growth" not in asked
-    assert "H" not in asked  # arguments can be read by everybody, and a URL may hold a password
+    assert "H" not in asked  # other users can read arguments, and a URL may contain a password
     assert main(["report", "--peakmark", str(program), "--history", "H2", "-o", str(tmp_path / "report")]) == 2
     assert "history export --format series: H2: no such history" in capsys.readouterr().err
 
 
-def test_allowed_growth_is_that_of_trends(tmp_path):
+def test_allowed_growth_is_passed_to_trends(tmp_path):
     write_files(tmp_path, series_text([history_run(0)], [case("padding/a", 1)]), trends_text(), run_text(shapes()))
     program = tmp_path / "peakmark"
     program.write_text(

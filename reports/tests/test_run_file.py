@@ -7,7 +7,7 @@ from peakmark_reports.run_file import RunFileError, load_run
 from sample_run import observation, run_document, write_run
 
 
-def test_a_row_a_case_and_what_is_unknown_is_no_zero(tmp_path):
+def test_each_case_is_a_row_and_unknown_values_are_not_zero(tmp_path):
     unsupported = observation("padding/old", "edge", 32, time=False, outcome="unsupported")
     run = load_run(write_run(tmp_path / "run.json", [unsupported, observation("padding/new", "edge", 32)]))
     assert list(run.cases["variant"]) == ["padding/old", "padding/new"]
@@ -25,7 +25,7 @@ def test_a_row_a_case_and_what_is_unknown_is_no_zero(tmp_path):
         ("[1]", "not a run file of peakmark"),
     ],
 )
-def test_what_is_no_run_is_said(tmp_path, text, message):
+def test_a_file_that_is_not_a_run_is_an_error(tmp_path, text, message):
     path = tmp_path / "run.json"
     path.write_text(text)
     with pytest.raises(RunFileError, match=message):
@@ -45,7 +45,7 @@ def test_a_later_minor_is_read(tmp_path):
     assert len(load_run(path).cases) == 1
 
 
-def test_another_version_is_refused(tmp_path):
+def test_another_major_version_is_an_error(tmp_path):
     document = run_document([observation("padding/new", "edge", 32)])
     document["context"]["peakmark"]["version"] = 2
     path = tmp_path / "run.json"
@@ -54,7 +54,7 @@ def test_another_version_is_refused(tmp_path):
         load_run(path)
 
 
-def test_allocations_without_a_name_are_called_so(tmp_path):
+def test_allocations_without_a_name_are_called_unnamed(tmp_path):
     one = observation("padding/new", "edge", 32)
     one["at_peak"] = [{"name": name, "kind": "buffer", "bytes": size} for name, size in (("", 5), ("a", 7), ("", 3))]
     run = load_run(write_run(tmp_path / "run.json", [one]))

@@ -18,7 +18,7 @@ def files(tmp_path):
     return tmp_path / "disk.npy", tmp_path / "truth.npy"
 
 
-def test_what_is_drawn_is_what_was_read(files):
+def test_the_file_is_drawn(files):
     slice_ = load_slice(*files, row=13)
     drawing = draw_slice(slice_)
     picture, profile = drawing.axes[:2]
@@ -32,7 +32,7 @@ def test_what_is_drawn_is_what_was_read(files):
     pyplot.close(drawing)
 
 
-def test_without_the_truth_the_slice_gives_the_grey_values_and_the_middle_row_the_profile(files):
+def test_without_the_truth_grey_values_are_those_of_the_slice_and_the_profile_is_the_middle_row(files):
     slice_ = load_slice(files[0])
     assert slice_.row == 20
     assert slice_.limits() == pytest.approx((0.02, 0.92))
@@ -41,7 +41,7 @@ def test_without_the_truth_the_slice_gives_the_grey_values_and_the_middle_row_th
     pyplot.close(drawing)
 
 
-def test_files_are_written_and_repeat(files, tmp_path):
+def test_files_are_written_reproducibly(files, tmp_path):
     for folder in ("a", "b"):
         assert main(["slice", str(files[0]), "--truth", str(files[1]), "-o", str(tmp_path / folder)]) == 0
     for name in ("disk.png", "disk.svg"):
@@ -62,7 +62,7 @@ def test_one_slice_of_a_stack_of_one(tmp_path):
         (np.full((8, 8), np.nan, np.float32), "no finite value"),
     ],
 )
-def test_what_is_no_slice_is_said(tmp_path, values, message):
+def test_a_file_that_is_not_a_slice_is_an_error(tmp_path, values, message):
     np.save(tmp_path / "slice.npy", values)
     with pytest.raises(SliceError, match=message):
         load_slice(tmp_path / "slice.npy")

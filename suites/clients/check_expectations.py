@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Holds a run of one of these suites against what was recorded on PoCL when it was checked in.
+"""Compares a run of one of these suites with the committed expectations, which were recorded on PoCL.
 
     suites/clients/check_expectations.py RUN...
     suites/clients/check_expectations.py --part RUN...       # of a run with --filter: only the cases that it has
     suites/clients/check_expectations.py --write RUN...
 
-`expected/SUITE.json` has a case's peak, set-up and leaked bytes. They come from the host code of the libraries alone, so
-they are the same on every machine with the same releases on PoCL. Exit code 1 where they differ, and what differs.
-`--write` makes the files from these runs.
+`expected/SUITE.json` has the peak, setup and leaked bytes of each case. They depend only on the host code of the libraries, so they
+are the same on every machine with the same releases and PoCL. Prints the differences; exit code 1 if there are any.
+`--write` writes the files from these runs.
 """
 
 import argparse
@@ -22,8 +22,8 @@ BYTES = ["requested_peak_bytes", "setup_bytes", "leaked_bytes"]
 EXIT_DIFFERENT, EXIT_USAGE = 1, 2
 
 
-def bytes_of(observations):
-    """Of each case, with the words of its axes, so that formulas can be held against it."""
+def expectations(observations):
+    """Returns the bytes of each case, with its axes, so that tests can compare them with formulas."""
     return {
         one["case"]: {"variant": one["variant"], "axes": one["axes"]} | {key: one.get(key) for key in BYTES}
         for one in observations
@@ -31,22 +31,22 @@ def bytes_of(observations):
 
 
 def measured_by_suite(runs):
-    """Runs of one suite are one: parts of it, say."""
+    """Merges runs of the same suite, for example its parts."""
     suites = {}
     for run in runs:
         about, observations = read_run(run)
-        suites.setdefault(about["suite"], {}).update(bytes_of(observations))
+        suites.setdefault(about["suite"], {}).update(expectations(observations))
     return suites
 
 
 def differences(expected, measured, part=False):
-    """A line for each case that is not as expected. `part`: the run need not have all cases, but at least one."""
-    lines = [f"{case}: is expected, and is not in the run" for case in expected if case not in measured and not part]
+    """Returns a line for each difference. With `part`, the run may lack cases, but must have at least one."""
+    lines = [f"{case}: expected, but not in the run" for case in expected if case not in measured and not part]
     if not measured:
-        lines.append("the run has no case")
+        lines.append("the run has no cases")
     for case, one in measured.items():
         if case not in expected:
-            lines.append(f"{case}: is not expected; `--write` takes it in")
+            lines.append(f"{case}: not expected; add it with --write")
             continue
         lines += [
             f"{case}: {key} {one[key]}, expected {expected[case][key]}"
@@ -56,15 +56,15 @@ def differences(expected, measured, part=False):
     return lines
 
 
-def one_line_a_case(cases):
+def format_cases(cases):
     return "{\n" + ",\n".join(f"{json.dumps(case)}: {json.dumps(one)}" for case, one in cases.items()) + "\n}\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", metavar="RUN")
-    parser.add_argument("--write", action="store_true", help="make the expectations")
-    parser.add_argument("--part", action="store_true", help="the run need not have all cases")
+    parser.add_argument("--write", action="store_true", help="write the expectations")
+    parser.add_argument("--part", action="store_true", help="allow runs that lack cases")
     asked = parser.parse_args()
     found = []
     try:
@@ -72,7 +72,7 @@ def main():
             path = EXPECTED / f"{suite}.json"
             if asked.write:
                 EXPECTED.mkdir(exist_ok=True)
-                path.write_text(one_line_a_case(measured), encoding="utf-8")
+                path.write_text(format_cases(measured), encoding="utf-8")
             else:
                 of_suite = differences(json.loads(path.read_text(encoding="utf-8")), measured, asked.part)
                 found += of_suite

@@ -1,11 +1,11 @@
-"""One function of CuPy on a CUDA device, with CuPy's memory pool or without.
+"""Calls one function of CuPy on a CUDA device, with or without CuPy's memory pool.
 
     cupy_functions.py [--pool on|off] [--calls N] [--account] FUNCTION N NY NX
 
-The function takes a stack of n images of ny × nx, float32. With the pool off the driver is asked for each array; with
-the pool on for what the pool wants to hold. Phases: `inputs` and `call`. `--account` prints what CuPy itself knows,
-as one line of JSON: the most that was asked of the pool at a time, the most that the pool held, and the device's free
-memory before and after: what is resident, contexts and kernels left out.
+The function gets a stack of n images of ny × nx, float32. With the pool off, each array is allocated from the driver. Phases:
+`inputs` and `call`. `--account` prints CuPy's own figures as one line of JSON, in bytes: the max that was requested from the pool
+at a time (asked), the max that the pool held (held), and the decrease of the device's free memory without contexts and kernels
+(resident).
 """
 
 import argparse
@@ -16,13 +16,13 @@ import sys
 import numpy as np
 import peakmark
 
-import cuda_device
+import client_program
 
 SEED = 20260131
 
 
 def functions(cupy):
-    """Of each name: what is computed, a new array every time."""
+    """Returns the functions by name. Each returns a new array."""
     from cupyx.scipy import ndimage
 
     return {
@@ -39,8 +39,8 @@ def functions(cupy):
 NAMES = ["fft2", "matmul", "sort", "gaussian_filter", "median_filter", "minus_log", "sum"]
 
 
-def account_of(cupy):
-    """A hook that adds up what the pool is asked for and what it takes from the driver."""
+def make_account(cupy):
+    """Returns a memory hook that sums what is requested from the pool and what the pool holds."""
 
     class Account(cupy.cuda.memory_hook.MemoryHook):
         name = "peakmark"
@@ -49,30 +49,30 @@ def account_of(cupy):
             self.sizes = {}
             self.asked = self.asked_peak = self.held_peak = 0
 
-        def malloc_postprocess(self, **told):
-            self.sizes[told["mem_ptr"]] = told["size"]
-            self.asked += told["size"]
+        def malloc_postprocess(self, **event):
+            self.sizes[event["mem_ptr"]] = event["size"]
+            self.asked += event["size"]
             self.asked_peak = max(self.asked_peak, self.asked)
             self.held_peak = max(self.held_peak, cupy.get_default_memory_pool().total_bytes())
 
-        def free_postprocess(self, **told):
-            self.asked -= self.sizes.pop(told["mem_ptr"], 0)
+        def free_postprocess(self, **event):
+            self.asked -= self.sizes.pop(event["mem_ptr"], 0)
 
     return Account()
 
 
 def run(asked):
-    cupy = cuda_device.import_cupy()
+    cupy = client_program.import_cupy()
     if asked.pool == "off":
         cupy.cuda.set_allocator(None)
     function = functions(cupy)[asked.function]
     values = np.random.default_rng(SEED).random((asked.n, asked.ny, asked.nx), dtype=np.float32) + 1
     if asked.account:
-        # Contexts, modules and library handles come with the first use; they are no part of what is asked.
+        # The first use creates contexts, modules and library handles, which must not count.
         function(cupy.asarray(values[:1, :8, :8]))
         cupy.get_default_memory_pool().free_all_blocks()
     free_before = cupy.cuda.runtime.memGetInfo()[0]
-    account = account_of(cupy) if asked.account else contextlib.nullcontext()
+    account = make_account(cupy) if asked.account else contextlib.nullcontext()
     with account:
         with peakmark.phase("inputs"):
             images = cupy.asarray(values)
@@ -83,8 +83,7 @@ def run(asked):
                 cupy.cuda.Device().synchronize()
     free_after = cupy.cuda.runtime.memGetInfo()[0]
     if asked.account:
-        told = {"asked": account.asked_peak, "held": account.held_peak, "resident": free_before - free_after}
-        print(json.dumps(told))
+        print(json.dumps({"asked": account.asked_peak, "held": account.held_peak, "resident": free_before - free_after}))
 
 
 def main():
@@ -98,7 +97,7 @@ def main():
     parser.add_argument("nx", type=int)
     asked = parser.parse_args()
     if asked.account and asked.pool == "off":
-        parser.error("--account tells of the pool")
+        parser.error("--account needs --pool on")
     run(asked)
 
 

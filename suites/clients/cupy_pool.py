@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""What CuPy's functions ask for, what its pool holds for that, and what is resident on the device: a table (markdown).
+"""Prints a table (markdown) of requested, pooled and resident memory of CuPy's functions.
 
     suites/clients/cupy_pool.py [--peakmark PROGRAM] [--python PROGRAM] [--shape 20x512x512] [-o FILE] [FUNCTION...]
 
-Of each function three processes: without the pool, recorded, so that each array is asked of the driver (`requested`);
-with the pool, recorded (`held`, by the driver's account); and with the pool, not recorded, for CuPy's own account of
-what it was asked and what its pool held, and for the free memory before and after (`resident`). Another program on the
-device would be in the last.
+Runs each function in three processes: recorded without the pool, where each array is allocated from the driver (`requested`);
+recorded with the pool (`held by the pool`); and with the pool, not recorded, for CuPy's own figures and the decrease of the
+device's free memory (`resident`). The last includes other programs on the device.
 """
 
 import argparse
@@ -45,7 +44,7 @@ def recorded_peak(peakmark, program):
         return json.loads(run([peakmark, "show", profile, "--json"]))["requested"]["peak_bytes"]
 
 
-def row_of(peakmark, python, function, shape):
+def table_row(peakmark, python, function, shape):
     program = [python, HERE / "cupy_functions.py", function, *shape]
     account = json.loads(run([*program, "--account"]))
     requested = recorded_peak(peakmark, [*program, "--pool", "off"])
@@ -55,7 +54,7 @@ def row_of(peakmark, python, function, shape):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peakmark", default="peakmark", help="the program; default: the one on the path")
+    parser.add_argument("--peakmark", default="peakmark", help="the program (default: in PATH)")
     parser.add_argument("--python", type=Path, default=environment_python(), help="a Python that has CuPy (default %(default)s)")
     parser.add_argument("--shape", default="20x512x512", help="of the stack (default 20x512x512)")
     parser.add_argument("-o", "--output", type=Path, help="file to write instead of standard output")
@@ -63,12 +62,12 @@ def main():
     asked = parser.parse_args()
     python = asked.python
     if not set(asked.functions) <= set(NAMES):
-        parser.error(f"functions are {', '.join(NAMES)}")
+        parser.error(f"unknown function; give some of {', '.join(NAMES)}")
     if not python.exists():
-        parser.error(f"{python} is not there: make it by {HERE / 'make-environments'} {ENVIRONMENT}")
+        parser.error(f"environment not found: {python}; run {HERE / 'make-environments'} {ENVIRONMENT}")
     shape = asked.shape.split("x")
     rows = [COLUMNS, ["---"] * len(COLUMNS)]
-    rows += [row_of(asked.peakmark, python, function, shape) for function in asked.functions or NAMES]
+    rows += [table_row(asked.peakmark, python, function, shape) for function in asked.functions or NAMES]
     table = "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows)
     if asked.output:
         asked.output.write_text(table, encoding="utf-8")

@@ -1,10 +1,10 @@
-"""One method of httomolibgpu on a CUDA device.
+"""Calls one method of httomolibgpu on a CUDA device.
 
     httomolibgpu_methods.py [--dtype float32|uint16] [--calls N] METHOD N OTHER NX
 
-A method of projections gets n of them, OTHER × nx each; one of sinograms n, OTHER angles × nx each. CuPy's memory pool
-is off, so that what is asked for is what the driver is asked for. Phases: `inputs` and `call`; a method that works
-in place gets the same array again.
+A method for projections gets n projections of OTHER × nx; a method for sinograms gets n sinograms of OTHER angles × nx. CuPy's
+memory pool is off, so that each array is allocated from the driver. Phases: `inputs` and `call`. All calls get the same array,
+which some methods change.
 """
 
 import argparse
@@ -16,17 +16,17 @@ from pathlib import Path
 import numpy as np
 import peakmark
 
-import cuda_device
-import httomolibgpu_cases
-from httomolibgpu_cases import METHODS
+import client_program
+import httomolibgpu_estimators as httomo
+from httomolibgpu_estimators import METHODS
 
 SEED = 20260131
-# Centre, and factors of a radial polynomial: nearly none.
+# Centre and factors of a radial polynomial with hardly any distortion.
 METADATA = "xcenter = {x}\nycenter = {y}\nfactor0 = 1.0\nfactor1 = 1e-6\n"
 
 
 def modern(make):
-    """CuPy 14.2 compiles no C++11, which httomolibgpu asks for."""
+    """Wraps a function of CuPy: replaces -std=c++11 of httomolibgpu, which CuPy 14.2 cannot compile, by C++17."""
 
     def made(*words, **options):
         if "options" in options:
@@ -38,24 +38,24 @@ def modern(make):
 
 def import_method(cupy, name):
     cupy.RawModule, cupy.ElementwiseKernel = modern(cupy.RawModule), modern(cupy.ElementwiseKernel)
-    httomolibgpu_cases.bare_package()
+    httomo.bare_package()
     return getattr(importlib.import_module(f"httomolibgpu.{METHODS[name].module}"), name)
 
 
-def shape_of(asked):
+def data_shape(asked):
     if METHODS[asked.method].pattern == "projection":
         return asked.n, asked.other, asked.nx
     return asked.other, asked.n, asked.nx
 
 
-def arguments_of(cupy, asked, shape, folder):
-    """All but the data."""
+def make_arguments(cupy, asked, shape, folder):
+    """Returns the arguments except the data."""
     method = METHODS[asked.method]
     arguments = method.arguments(shape)
     if method.needs == "flats":
         image = shape[1:]
-        arguments["flats"] = cupy.full((httomolibgpu_cases.FLATS, *image), 1000, asked.dtype)
-        arguments["darks"] = cupy.full((httomolibgpu_cases.DARKS, *image), 10, asked.dtype)
+        arguments["flats"] = cupy.full((httomo.FLATS, *image), 1000, asked.dtype)
+        arguments["darks"] = cupy.full((httomo.DARKS, *image), 10, asked.dtype)
     if method.needs == "metadata":
         metadata = Path(folder) / "metadata.txt"
         metadata.write_text(METADATA.format(x=shape[2] / 2, y=shape[1] / 2), encoding="utf-8")
@@ -64,17 +64,17 @@ def arguments_of(cupy, asked, shape, folder):
 
 
 def run(asked):
-    cupy = cuda_device.import_cupy()
+    cupy = client_program.import_cupy()
     cupy.cuda.set_allocator(None)
     cupy.cuda.set_pinned_memory_allocator(None)
     call = import_method(cupy, asked.method)
-    shape = shape_of(asked)
+    shape = data_shape(asked)
     values = np.random.default_rng(SEED).integers(100, 1000, shape).astype(asked.dtype)
     with tempfile.TemporaryDirectory() as folder:
         with peakmark.phase("inputs"):
             data = cupy.asarray(values)
             peakmark.name(data, "data")
-            arguments = arguments_of(cupy, asked, shape, folder)
+            arguments = make_arguments(cupy, asked, shape, folder)
             cupy.cuda.Device().synchronize()
         for _ in range(asked.calls):
             _result = None

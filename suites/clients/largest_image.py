@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""The largest single image that pyclesperanto, or its prototype, can work on: by prediction, and one confirming trial.
+"""Predicts the largest single image that pyclesperanto, or its prototype, can process, and confirms it with a trial.
 
     suites/clients/largest_image.py [--of pyclesperanto-0.25.1] [--ny 1024] [--nx 1024] [--peakmark PROGRAM]
                                     [--json FILE] [OPERATION...]
 
-An image of nz × ny × nx f32, ny and nx as given. Predicted is the greatest nz for which the image is no larger than
-what the device gives in one buffer, and what the operation needs (pyclesperanto_estimators.py) is no more than the
-device's memory. Two trials follow, each a child process under `peakmark record --sync`: with nz planes, which must
-work and take what was predicted, and with one more, which tells whether the device keeps to the limit that it
-names. Exit code 3 where a prediction was wrong.
+An image has nz × ny × nx f32 pixels. The prediction is the max nz for which the image fits into one buffer of the device, and the
+memory of the operation (pyclesperanto_estimators.py) into the device's memory. Two trials follow, each in a child process
+under `peakmark record --sync`: with nz planes, which must work with the predicted peak, and with one plane more, which
+shows whether the device enforces its limit. Exit code 3 if a prediction was wrong.
 """
 
 import argparse
@@ -34,7 +33,7 @@ EXIT_MEASUREMENT = 3
 
 @dataclass
 class Limits:
-    """What the device says of itself, in bytes."""
+    """Limits that the device reports, in bytes."""
 
     device: str
     memory: int
@@ -52,13 +51,13 @@ class Prediction:
 class Trial:
     planes: int
     worked: bool
-    peak_bytes: int | None  # none where there was no recorder
-    refused: bool  # the device did not give an allocation
-    said: str  # by the program, last
+    peak_bytes: int | None  # None without a recorder
+    refused: bool  # an allocation failed
+    last_line: str  # of the program's standard error
 
 
 def predict(estimator, operation, plane_shape, limits):
-    """The most planes that fit, what they take, and which limit it is."""
+    """Returns the max number of planes, their peak, and the limit that applies."""
     per_plane, fixed = estimator(plane_shape, "float32", operation=operation)
     by_allocation = limits.allocation // (ELEMENT * plane_shape[0] * plane_shape[1])
     by_memory = (limits.memory - fixed) // per_plane
@@ -67,29 +66,30 @@ def predict(estimator, operation, plane_shape, limits):
     return Prediction(planes, planes * per_plane + fixed, limit)
 
 
-def told_by(peakmark, *arguments):
+def run_json(peakmark, *arguments):
+    """Returns the output of a command of peakmark with --json."""
     done = subprocess.run([peakmark, *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
 
-def limits_of_first_device(peakmark):
-    for device in told_by(peakmark, "devices")["devices"]:
+def first_device_limits(peakmark):
+    for device in run_json(peakmark, "devices")["devices"]:
         if device["backend"] == "opencl":
             return Limits(device["name"], device["memory_bytes"], device["max_allocation_bytes"])
-    sys.exit(f"largest_image: there is no OpenCL device; `{peakmark} devices` tells why")
+    sys.exit(f"largest_image: no OpenCL device found; `{peakmark} devices` shows why")
 
 
-def try_it(peakmark, python, operation, shape):
-    """In a child process of its own: what a failure leaves behind is gone with it."""
+def run_trial(peakmark, python, operation, shape):
+    """Runs an operation in a child process, so that a failure does not affect later trials."""
     program = [python, HERE / "pyclesperanto_operations.py", "--unchecked", "--calls", "1", operation, *shape]
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "profile"
         done = subprocess.run(
             [peakmark, "record", "--sync", "-o", profile, "--", *map(str, program)],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
-            env={**os.environ, "PEAKMARK_DEVICE": "0"},  # the first one, whose limits these are
+            env={**os.environ, "PEAKMARK_DEVICE": "0"},  # the device of first_device_limits()
         )  # fmt: skip
-        requested = told_by(peakmark, "show", profile)["requested"] if profile.exists() else None
+        requested = run_json(peakmark, "show", profile)["requested"] if profile.exists() else None
     return Trial(
         shape[0],
         done.returncode == 0,
@@ -99,18 +99,18 @@ def try_it(peakmark, python, operation, shape):
     )
 
 
-def verdict_of(prediction, confirming):
+def trial_verdict(prediction, confirming):
     if not confirming.worked:
-        return f"wrong: {confirming.said}"
+        return f"wrong: {confirming.last_line}"
     if confirming.peak_bytes != prediction.peak_bytes:
         return f"wrong: took {confirming.peak_bytes} bytes"
     return "confirmed"
 
 
-def beyond(trial):
+def larger_trial_result(trial):
     if trial.worked:
-        return "given all the same"
-    return "refused" if trial.refused else f"failed: {trial.said}"
+        return "works"
+    return "refused" if trial.refused else f"failed: {trial.last_line}"
 
 
 def main():
@@ -118,28 +118,28 @@ def main():
     parser.add_argument("--of", choices=ESTIMATORS, default="pyclesperanto-0.25.1", help="the environment")
     parser.add_argument("--ny", type=int, default=1024)
     parser.add_argument("--nx", type=int, default=1024)
-    parser.add_argument("--peakmark", default="peakmark", help="the program; default: the one on the path")
+    parser.add_argument("--peakmark", default="peakmark", help="the program (default: in PATH)")
     parser.add_argument("--json", type=Path, help="file to write the figures to")
     parser.add_argument("operations", nargs="*", metavar="OPERATION", help=", ".join(OPERATIONS))
     asked = parser.parse_args()
     if not set(asked.operations) <= set(OPERATIONS):
-        parser.error(f"operations are {', '.join(OPERATIONS)}")
+        parser.error(f"unknown operation; give some of {', '.join(OPERATIONS)}")
     python = Path(os.environ.get("PEAKMARK_ENVIRONMENTS") or "build/environments").absolute() / asked.of / "bin/python"
     if not python.exists():
-        parser.error(f"{python} is not there: make it by {HERE / 'make-environments'} {asked.of}")
+        parser.error(f"environment not found: {python}; run {HERE / 'make-environments'} {asked.of}")
 
-    limits = limits_of_first_device(asked.peakmark)
+    limits = first_device_limits(asked.peakmark)
     figures, wrong = [], False
     print(f"{asked.of} on {limits.device}: memory {limits.memory}, one buffer {limits.allocation} bytes\n")
     print(
-        f"| operation | largest, × {asked.ny} × {asked.nx} | its bytes | limit | peak, bytes | trial | a plane more |"
+        f"| operation | largest, × {asked.ny} × {asked.nx} | its bytes | limit | peak, bytes | trial | one plane more |"
     )
     print("|---|---|---|---|---|---|---|")
     for operation in asked.operations or OPERATIONS:
         predicted = predict(ESTIMATORS[asked.of], operation, (asked.ny, asked.nx), limits)
-        confirming = try_it(asked.peakmark, python, operation, (predicted.planes, asked.ny, asked.nx))
-        larger = try_it(asked.peakmark, python, operation, (predicted.planes + 1, asked.ny, asked.nx))
-        verdict = verdict_of(predicted, confirming)
+        confirming = run_trial(asked.peakmark, python, operation, (predicted.planes, asked.ny, asked.nx))
+        larger = run_trial(asked.peakmark, python, operation, (predicted.planes + 1, asked.ny, asked.nx))
+        verdict = trial_verdict(predicted, confirming)
         wrong = wrong or verdict != "confirmed"
         cells = [
             operation,
@@ -148,7 +148,7 @@ def main():
             predicted.limit,
             predicted.peak_bytes,
             verdict,
-            beyond(larger),
+            larger_trial_result(larger),
         ]
         print(f"| {' | '.join(map(str, cells))} |", flush=True)
         figures.append(

@@ -1,8 +1,7 @@
-"""What nabu takes on an OpenCL device, as formulas; and what nabu says that it takes.
+"""Exact formulas of nabu's memory on an OpenCL device, and nabu's own estimates.
 
-Of single precision, 4 bytes an element. The formulas are those of the memory that nabu_padding.py and nabu_fbp.py make
-nabu allocate, term by term as its sources ask for it; they are exact. `…_2023_2` is of release 2023.2.0, with its
-two-dimensional coordinates, `…_2026_1` of 2026.1.2. They return (bytes a slice, bytes beside).
+The formulas are those of the allocations that nabu_padding.py and nabu_fbp.py cause in nabu, in single precision. They return
+(bytes per slice, fixed bytes). `…_2023_2` is for release 2023.2.0, with its two-dimensional coordinates, `…_2026_1` for 2026.1.2.
 """
 
 from types import SimpleNamespace
@@ -16,22 +15,22 @@ FFT_TABLES = {
     4320: 34480, 5120: 38592, 6000: 47920, 8000: 63680, 8192: 46784, 16384: 79552, 32768: 112320,
 }  # fmt: skip
 
-# The greatest powers of these primes in a padded width, and the least of 2: silx.image.tomography.generate_powers.
-MOST_POWERS = {2: 15, 3: 9, 5: 6, 7: 5}
-LEAST_POWER_OF_2 = 2
+# The max powers of these primes in a padded width, and the min power of 2: silx.image.tomography.generate_powers.
+MAX_POWERS = {2: 15, 3: 9, 5: 6, 7: 5}
+MIN_POWER_OF_2 = 2
 
 
 def padded_width(w):
-    """The least width of small prime factors that has room for two lines."""
-    widths = [2**power for power in range(LEAST_POWER_OF_2, MOST_POWERS[2] + 1)]
+    """Returns the smallest width with small prime factors that holds two lines."""
+    widths = [2**power for power in range(MIN_POWER_OF_2, MAX_POWERS[2] + 1)]
     for prime in (3, 5, 7):
-        widths = [width * prime**power for width in widths for power in range(MOST_POWERS[prime] + 1)]
+        widths = [width * prime**power for width in widths for power in range(MAX_POWERS[prime] + 1)]
     return min(width for width in widths if width >= 2 * w)
 
 
 def _fft_tables(length):
     if length not in FFT_TABLES:
-        raise ValueError(f"what VkFFT's tables take at length {length} was not recorded")
+        raise ValueError(f"bytes of VkFFT's tables are unknown for length {length}; record them and add them to FFT_TABLES")
     return FFT_TABLES[length]
 
 
@@ -43,12 +42,12 @@ def _padding(shape, pads, mode, coordinates):
 
 
 def _images(rows, columns):
-    """Two images: the row and the column of every element."""
+    """Returns the elements of two images: the row and the column of every element."""
     return 2 * rows * columns
 
 
 def _vectors(rows, columns):
-    """The row of every row, the column of every column."""
+    """Returns the elements of two vectors: one for rows, one for columns."""
     return rows + columns
 
 
@@ -60,8 +59,8 @@ def padding_2026_1(non_slice_dims, _dtype, *, mode, pad_y0, pad_y1, pad_x0, pad_
     return _padding(non_slice_dims, ((pad_y0, pad_y1), (pad_x0, pad_x1)), mode, _vectors)
 
 
-def _fbp(shape, padding, memory, coordinates, sinograms_beside):
-    """`sinograms_beside`: copies of a sinogram that nabu keeps, by where the caller's lie."""
+def _fbp(shape, padding, memory, coordinates, kept_sinograms):
+    """`kept_sinograms`: copies of a sinogram that nabu keeps, by the memory of the caller's sinograms."""
     n_a, w = shape
     padded_w = padded_width(w)
     sinogram, slice_ = ELEMENT * n_a * w, ELEMENT * w * w
@@ -69,8 +68,8 @@ def _fbp(shape, padding, memory, coordinates, sinograms_beside):
     column = COMPLEX * (padded_w // 2 + 1)
     fixed = padded + n_a * column + column + _fft_tables(padded_w) + 2 * ELEMENT * n_a
     fixed += padded if padding == "zeros" else COORDINATE * coordinates(n_a, padded_w)
-    fixed += sinograms_beside[memory] * sinogram
-    if memory == "host":  # one alone, nabu brings it to the device and back
+    fixed += kept_sinograms[memory] * sinogram
+    if memory == "host":  # a single slice, which nabu copies to the device and back
         return fixed + slice_, 0
     return sinogram + slice_, fixed
 
@@ -84,7 +83,7 @@ def fbp_2026_1(non_slice_dims, _dtype, *, padding, memory):
 
 
 def _process_configuration(n_a, n_z, w):
-    """As much of nabu's own as its estimators read of a reconstruction by FBP."""
+    """Returns the attributes of nabu's process configuration that its estimators read, for a reconstruction by FBP."""
     return SimpleNamespace(
         dataset_info=SimpleNamespace(darks={}, flats={}),
         processing_steps=["reconstruction"],
@@ -99,17 +98,17 @@ def _process_configuration(n_a, n_z, w):
 
 
 def required_memory(dims, _dtype):
-    """nabu's estimate_required_memory for dims = (n_a, slices, w), in bytes."""
+    """Returns nabu's estimate_required_memory for dims = (n_a, slices, w), in bytes."""
     from nabu.pipeline.fullfield.computations import estimate_required_memory
 
     return int(estimate_required_memory(_process_configuration(*dims)))
 
 
 def max_chunk_size(_slice_dim, other_dims, dtype, available_memory):
-    """nabu's estimate_max_chunk_size, a slice at a time: what its pipeline takes for the size of a chunk."""
+    """Returns nabu's estimate_max_chunk_size with step 1, which its pipeline uses as the size of a chunk."""
     from nabu.pipeline.fullfield.computations import estimate_max_chunk_size
 
     n_a, w = other_dims
-    most_slices = 1 << 20  # that the data set has: beyond every answer
-    configuration = _process_configuration(n_a, most_slices, w)
+    max_slices = 1 << 20  # slices of the data set: more than fit into any device
+    configuration = _process_configuration(n_a, max_slices, w)
     return estimate_max_chunk_size(available_memory / 1e9, configuration, pipeline_part="sinos", step=1), dtype

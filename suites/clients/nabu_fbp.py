@@ -1,12 +1,11 @@
-"""nabu's filtered back-projection on an OpenCL device, in the release that is installed.
+"""Runs the filtered back-projection of the installed nabu on an OpenCL device.
 
     nabu_fbp.py [--padding zeros|edges] [--memory host|device] [--n-z N] [--calls N] N_A W
 
-Sinograms of n_a lines and w columns, f32, become slices of w × w. `host`: one, from host memory to host memory, so that
-nabu brings it to the device and its slice back. `device`: n_z sinograms and as many slices lie on the device, as the
-chunk of a reconstruction does, and are worked on one after the other. Phases: `setup` (nabu's object), `inputs`, `outputs`, `call`,
-`end`; what nabu allocates in its first call, it keeps. The sinograms are those of a disc, and the slices must hold its
-value. The device is that of `peakmark run`, else the one that pyopencl chooses; PYOPENCL_CTX changes that.
+Reconstructs slices of w × w from sinograms of n_a × w, f32. `host`: one slice from host memory to host memory; nabu copies.
+`device`: n_z sinograms and slices on the device, like a chunk of a reconstruction, processed one after the other. Phases: `setup`
+(nabu's object), `inputs`, `outputs`, `call`, `end`. The sinograms are those of a disc, and the slices must have its value. Uses
+the device of `peakmark run`, else the one that pyopencl chooses ($PYOPENCL_CTX).
 """
 
 import argparse
@@ -17,11 +16,10 @@ import peakmark
 import pyopencl
 import pyopencl.array
 from nabu.reconstruction.fbp_opencl import OpenCLBackprojector
-from one_case import ended
-from opencl_device import context_of_pyopencl
+from client_program import exit_code, pyopencl_context
 
-# Where nabu's objects keep what they allocate, and the names in tables of what was live. Where two of them are one
-# array, as one release or the other has it, the last name is the one that stays.
+# The attributes of nabu's objects that hold device memory, and the names in tables of live allocations. If two of them are the
+# same array, as in some releases, the last name applies.
 NAMES = {
     "_d_sino": "sinogram_to_project",
     "sino_filter.opencl.sino": "sinograms",
@@ -36,19 +34,19 @@ NAMES = {
     "sino_filter.padding_kernel.d_coords_rows": "row_coordinates",
     "sino_filter.padding_kernel.d_coords_cols": "column_coordinates",
 }
-# Of the disc's value, in the middle of the disc; few and coarse lines do not give it better.
-MOST_DIFFERENCE = 0.05
+# Tolerance of the disc's value in the middle of the disc, for few angles and coarse lines.
+MAX_DIFFERENCE = 0.05
 
 
 def sinogram_of_disc(n_a, w):
-    """The disc has half the slice's width and the value 1, and lies in the middle: all its lines are the same."""
+    """Returns the sinogram of a centred disc of half the slice's width and value 1. All of its lines are equal."""
     column = np.arange(w) - (w - 1) / 2
     line = 2 * np.sqrt(np.maximum(0, (w / 4) ** 2 - column**2))
     return np.tile(line.astype(np.float32), (n_a, 1))
 
 
-def found(thing, path):
-    """The attribute of an attribute …, or None."""
+def nested_attribute(thing, path):
+    """Returns the attribute at a dotted path, or None."""
     for attribute in path.split("."):
         thing = getattr(thing, attribute, None)
     return thing
@@ -56,12 +54,12 @@ def found(thing, path):
 
 def name_all(projector):
     for path, name in NAMES.items():
-        if (memory := found(projector, path)) is not None:
+        if (memory := nested_attribute(projector, path)) is not None:
             peakmark.name(memory, name)
 
 
-def memory_of(context, asked, sinogram):
-    """The sinograms and the slices, and what makes a slice an array of numpy."""
+def make_arrays(context, asked, sinogram):
+    """Returns sinograms, slices, and a function that converts a slice to a numpy array."""
     if asked.memory == "host":
         return [sinogram], [np.empty((asked.w, asked.w), np.float32)], np.asarray
     queue = pyopencl.CommandQueue(context)
@@ -76,7 +74,7 @@ def memory_of(context, asked, sinogram):
     return sinograms, slices, lambda array: array.get()
 
 
-def value_of_disc(slice_):
+def disc_value(slice_):
     w = slice_.shape[0]
     return slice_[3 * w // 8 : 5 * w // 8, 3 * w // 8 : 5 * w // 8].mean()
 
@@ -91,13 +89,13 @@ def parse(words):
     parser.add_argument("w", type=int)
     asked = parser.parse_args(words)
     if asked.memory == "host" and asked.n_z != 1:
-        parser.error("from host memory comes one at a time: --n-z 1, or --memory device")
+        parser.error("--memory host needs --n-z 1")
     return asked
 
 
-def mistake_in(asked):
-    """Runs what is asked. None, or what is wrong with the result."""
-    context = context_of_pyopencl()
+def find_error(asked):
+    """Runs the calls. Returns what is wrong with the result, or None."""
+    context = pyopencl_context()
     with peakmark.phase("setup"):
         projector = OpenCLBackprojector(
             (asked.n_a, asked.w),
@@ -107,7 +105,7 @@ def mistake_in(asked):
             backend_options={"ctx": context},
         )
         name_all(projector)
-    sinograms, slices, as_numpy = memory_of(context, asked, sinogram_of_disc(asked.n_a, asked.w))
+    sinograms, slices, as_numpy = make_arrays(context, asked, sinogram_of_disc(asked.n_a, asked.w))
     for _ in range(asked.calls):
         with peakmark.phase("call"):
             for sinogram, slice_ in zip(sinograms, slices):
@@ -116,13 +114,13 @@ def mistake_in(asked):
         name_all(projector)
 
     for slice_ in slices:
-        if abs((value := value_of_disc(as_numpy(slice_))) - 1) > MOST_DIFFERENCE:
+        if abs((value := disc_value(as_numpy(slice_))) - 1) > MAX_DIFFERENCE:
             return f"the disc has the value {value:.4f} instead of 1"
     return None
 
 
 def main():
-    return ended(mistake_in(parse(sys.argv[1:])))
+    return exit_code(find_error(parse(sys.argv[1:])))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""nabu's padding of images on an OpenCL device, in the release that is installed.
+"""Pads images with the installed nabu on an OpenCL device.
 
     nabu_padding.py [--n N] [--pad-y0 P] [--pad-y1 P] [--pad-x0 P] [--pad-x1 P] [--mode MODE] [--calls N] NY NX
 
-n images of ny × nx f32 lie on the device, each as an array of its own, and are padded one after the other into n
-others. Phases: `setup` (nabu's object), `inputs`, `outputs`, `call`, `end`. The results are compared with numpy.pad's, bit
-for bit. The device is that of `peakmark run`, else the one that pyopencl chooses; PYOPENCL_CTX changes that.
+Pads n images of ny × nx f32, each in a separate array on the device, one after the other. Phases: `setup` (nabu's object),
+`inputs`, `outputs`, `call`, `end`. The results must be equal to those of numpy.pad. Uses the device of `peakmark run`, else the
+one that pyopencl chooses ($PYOPENCL_CTX).
 """
 
 import argparse
@@ -14,8 +14,7 @@ import numpy as np
 import peakmark
 import pyopencl
 import pyopencl.array
-from one_case import ended
-from opencl_device import context_of_pyopencl
+from client_program import exit_code, pyopencl_context
 
 try:
     from nabu.processing.padding_opencl import OpenCLPadding
@@ -26,7 +25,7 @@ except ImportError:  # releases of 2023
 
     COORDINATES_ARE_VECTORS = False
 
-# Of nabu's object, under the names that they get in tables of what was live.
+# The attributes of nabu's object that hold device memory, and the names in tables of live allocations.
 NAMES = {
     "d_coords_rows": "row_coordinates",
     "d_coords_cols": "column_coordinates",
@@ -37,14 +36,14 @@ SEED = 20260131
 
 
 def custom_coordinates(shape, pads):
-    """A row of the image for each padded row, a column for each padded column, in an order of no use: two vectors."""
+    """Returns two vectors in an arbitrary order: a row of the image for each padded row, a column for each padded column."""
     return [
         ((7 * np.arange(before + size + after) + 3) % size).astype(np.int32)
         for size, (before, after) in zip(shape, pads)
     ]
 
 
-def padding_of(queue, shape, pads, mode):
+def make_padding(queue, shape, pads, mode):
     options = {"queue": queue}
     if mode != "custom":
         return OpenCLPadding(shape, pads, mode=mode, opencl_options=options)
@@ -72,15 +71,15 @@ def parse(words):
     return parser.parse_args(words)
 
 
-def mistake_in(asked):
-    """Runs what is asked. None, or what is wrong with the result."""
+def find_error(asked):
+    """Runs the calls. Returns what is wrong with the result, or None."""
     shape = (asked.ny, asked.nx)
     pads = ((asked.pad_y0, asked.pad_y1), (asked.pad_x0, asked.pad_x1))
     images = np.random.default_rng(SEED).random((asked.n, *shape), dtype=np.float32)
-    queue = pyopencl.CommandQueue(context_of_pyopencl())
+    queue = pyopencl.CommandQueue(pyopencl_context())
 
     with peakmark.phase("setup"):
-        padding = padding_of(queue, shape, pads, asked.mode)
+        padding = make_padding(queue, shape, pads, asked.mode)
         for attribute, name in NAMES.items():
             if hasattr(padding, attribute):
                 peakmark.name(getattr(padding, attribute), name)
@@ -102,11 +101,11 @@ def mistake_in(asked):
     right = all(
         np.array_equal(output.get(), expected(image, pads, asked.mode)) for image, output in zip(images, outputs)
     )
-    return None if right else "the padded image is not numpy's"
+    return None if right else "the padded image differs from numpy's"
 
 
 def main():
-    return ended(mistake_in(parse(sys.argv[1:])))
+    return exit_code(find_error(parse(sys.argv[1:])))
 
 
 if __name__ == "__main__":

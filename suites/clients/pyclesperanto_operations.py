@@ -1,11 +1,11 @@
-"""One operation of pyclesperanto, or of its prototype, whichever is installed, on an OpenCL device.
+"""Runs one operation of pyclesperanto or its prototype, whichever is installed, on an OpenCL device.
 
     pyclesperanto_operations.py [--device NAME] [--calls N] [--unchecked] OPERATION NZ NY NX
 
-An image of nz × ny × nx f32 is pushed, the operation makes its own result, the result is pulled and compared with
-numpy's. `create` and `push` have no input on the device; what `create` makes is not initialised, and only its shape is
-looked at. Phases: `inputs`, `call`, `end`; the result of a call is gone before the next. Record it with `--sync`: the
-libraries do not wait for their kernels, and what they have released lives on until those are done.
+Pushes an image of nz × ny × nx f32, calls the operation, which allocates its result, pulls the result and compares it with
+numpy's. `create` and `push` have no input on the device; of the uninitialised result of `create`, only the shape is compared.
+Phases: `inputs`, `call`, `end`; the result of a call is released before the next call. Record with `--sync`: the libraries do
+not wait for their kernels, and released memory stays live until these end.
 """
 
 import argparse
@@ -13,9 +13,9 @@ import functools
 import sys
 
 import numpy as np
-import opencl_device
+
 import peakmark
-from one_case import ended
+from client_program import chosen_device, device_index, exit_code, unsupported
 
 try:
     import pyclesperanto as cle
@@ -23,12 +23,12 @@ except ImportError:
     import pyclesperanto_prototype as cle
 
 SEED = 20260131
-OF_HOST_MEMORY = ("create", "push")
-MOST_DIFFERENCE = 1e-4  # of values up to 1; single precision, another order
+WITHOUT_DEVICE_INPUT = ("create", "push")
+MAX_DIFFERENCE = 1e-4  # of values up to 1, in single precision and different order
 
 
 def along_axes(combine, image, radius):
-    """`combine` of the images moved by -radius … radius, axis by axis; what lies outside is the nearest element."""
+    """Applies `combine` to the images shifted by -radius … radius, axis by axis; pads with the nearest element."""
     for axis in range(image.ndim):
         pads = [(radius, radius) if one == axis else (0, 0) for one in range(image.ndim)]
         padded = np.pad(image, pads, mode="edge")
@@ -44,12 +44,12 @@ def blurred(image, sigma):
 
 
 def opened(image, radius):
-    """The greatest of the least: an opening, as top-hat takes it away."""
-    least = along_axes(lambda moved: functools.reduce(np.minimum, moved), image, radius)
-    return along_axes(lambda moved: functools.reduce(np.maximum, moved), least, radius)
+    """Returns the morphological opening, which top-hat subtracts: the max of the min."""
+    eroded = along_axes(lambda moved: functools.reduce(np.minimum, moved), image, radius)
+    return along_axes(lambda moved: functools.reduce(np.maximum, moved), eroded, radius)
 
 
-# Of each: how the library is asked, and numpy's answer.
+# Each operation of the library, and the same with numpy.
 OPERATIONS = {
     "create": (lambda image: cle.create(image.shape), None),
     "push": (cle.push, lambda image: image),
@@ -80,39 +80,38 @@ OPERATIONS = {
 
 def select_device_of_run():
     if hasattr(cle, "list_available_devices"):
-        opencl_device.chosen_of(cle.list_available_devices())
-        cle.select_device(opencl_device.index())
+        chosen_device(cle.list_available_devices())
+        cle.select_device(device_index())
         return
-    import pyopencl  # which the prototype is made of
+    import pyopencl  # the prototype uses it
 
-    opencl_device.chosen_of([device for platform in pyopencl.get_platforms() for device in platform.get_devices()])
-    # It sorts the devices by their scores: where all are alike, they stay in the loader's order.
-    cle.select_device(score_key=lambda device: 0, device_index=opencl_device.index())
+    chosen_device([device for platform in pyopencl.get_platforms() for device in platform.get_devices()])
+    # The prototype sorts devices by score; with equal scores they stay in the loader's order.
+    cle.select_device(score_key=lambda device: 0, device_index=device_index())
 
 
 def select_device(name):
-    """That of the name, else that of the run. The libraries take any where none has that name, without a word."""
+    """Selects the device with this name, else that of the run. For an unknown name the libraries would select any device."""
     if name is None:
-        if opencl_device.index() is not None:
+        if device_index() is not None:
             select_device_of_run()
         return
     list_names = getattr(cle, "list_available_devices", None) or cle.available_device_names
     names = list(list_names())
     if name not in names:
-        print(f"there is no device '{name}', only {', '.join(names)}")
-        sys.exit(peakmark.UNSUPPORTED)
+        unsupported(f"device not found: '{name}'; there are {', '.join(names)}")
     cle.select_device(name)
 
 
-def difference_of(pulled, image, answer):
-    """What is wrong with the result, or None."""
+def compare_with_numpy(pulled, image, answer):
+    """Returns what is wrong with the result, or None."""
     wanted = image if answer is None else answer(image)
     if pulled.shape != wanted.shape:
-        return f"the result has the shape {pulled.shape}, numpy's {wanted.shape}"
+        return f"the result has shape {pulled.shape}, numpy's has {wanted.shape}"
     if answer is None:
         return None
     difference = np.abs(pulled - wanted).max() / max(1.0, np.abs(wanted).max())
-    return f"differs from numpy's by {difference:.1e}" if difference > MOST_DIFFERENCE else None
+    return f"differs from numpy's by {difference:.1e}" if difference > MAX_DIFFERENCE else None
 
 
 def parse(words):
@@ -125,13 +124,13 @@ def parse(words):
     return parser.parse_args(words)
 
 
-def mistake_in(asked):
-    """Runs what is asked. None, or what is wrong with the result."""
+def find_error(asked):
+    """Runs the calls. Returns what is wrong with the result, or None."""
     select_device(asked.device)
     ask, answer = OPERATIONS[asked.operation]
     image = np.random.default_rng(SEED).random(asked.shape, dtype=np.float32)
     given = image
-    if asked.operation not in OF_HOST_MEMORY:
+    if asked.operation not in WITHOUT_DEVICE_INPUT:
         with peakmark.phase("inputs"):
             given = cle.push(image)
     for _ in range(asked.calls):
@@ -139,13 +138,13 @@ def mistake_in(asked):
         with peakmark.phase("call"):
             result = ask(given)
             pulled = np.asarray(result if np.isscalar(result) else cle.pull(result))
-    return None if asked.unchecked else difference_of(pulled, image, answer)
+    return None if asked.unchecked else compare_with_numpy(pulled, image, answer)
 
 
 def main():
     asked = parse(sys.argv[1:])
-    mistake = mistake_in(asked)
-    return ended(mistake and f"{asked.operation}: {mistake}")
+    error = find_error(asked)
+    return exit_code(error and f"{asked.operation}: {error}")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Tables (markdown) of a run of these suites.
+"""Prints tables (markdown) of a run of these suites.
 
     suites/clients/run_tables.py peaks RUN... [--of OPERATION] [--into FILE]
     suites/clients/run_tables.py estimates RUN... [--of OPERATION] [--into FILE]
 
-`peaks`: a row for each shape, the variants of an operation side by side: set-up and peak in bytes. `estimates`: a row for
-each case: the recorded peak, what its estimators say, in bytes and in slices, and whether that is in the window.
-`--into FILE` puts the table, and a line that tells where it is from, between the lines `<!-- table NAME -->` and
-`<!-- end -->` of FILE; NAME is OPERATION, or the suite's name.
+`peaks`: a row for each shape, with setup and peak bytes of each variant. `estimates`: a row for each case, with the recorded peak,
+the estimates in bytes and in slices, and whether they are in the window. `--into FILE` writes the table, and a line with
+device and date, between the lines `<!-- table NAME -->` and `<!-- end -->` of FILE; NAME is OPERATION or the suite's name.
 """
 
 import argparse
@@ -19,30 +18,30 @@ EXIT_USAGE = 2
 
 
 class TableError(Exception):
-    """The message says what is wrong with a file."""
+    """A file cannot be used."""
 
 
 def read_run(path):
-    """What is true of the whole run, and its observations, each with its variant and its window."""
+    """Returns the context of a run, and its observations with variant and window."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
         about = document["context"]["peakmark"]
         planned = {one["case"]: one for one in about["planned"]}
         observations = [row["peakmark"] for row in document["benchmarks"] if "peakmark" in row]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TableError(f"{path} is no run file: {error}") from error
+        raise TableError(f"not a run file: {path}: {error}") from error
     if about.get("version") != 1:
-        raise TableError(f"{path} is of version {about.get('version')}; this reads version 1")
+        raise TableError(f"unsupported version {about.get('version')} of a run file: {path}; version 1 is needed")
     for one in observations:
         one["variant"], one["window"] = planned[one["case"]]["variant"], planned[one["case"]]["window"]
     return about, observations
 
 
-def operation_of(variant):
+def operation_name(variant):
     return variant.split("/")[0]
 
 
-def way_of(variant):
+def variant_name(variant):
     return variant.split("/", 1)[1]
 
 
@@ -52,20 +51,20 @@ def markdown(rows):
 
 
 def axes_that_differ(observations):
-    """Names of the axes, in their order, that are not the same in all."""
+    """Returns the names of the axes with more than one value, in their order."""
     names = list(dict.fromkeys(name for one in observations for name in one["axes"]))
     return [name for name in names if len({one["axes"].get(name) for one in observations}) > 1]
 
 
 def peaks_table(observations):
     names = axes_that_differ(observations)
-    ways = list(dict.fromkeys(way_of(one["variant"]) for one in observations))
+    ways = list(dict.fromkeys(variant_name(one["variant"]) for one in observations))
     rows = {}
     for one in observations:
         shape = tuple(one["axes"].get(name) for name in names)
         measured = (one.get("setup_bytes"), one.get("requested_peak_bytes"))
-        rows.setdefault(shape, {})[way_of(one["variant"])] = measured
-    header = [*names, *(f"set-up, {way}" for way in ways), *(f"peak, {way}" for way in ways)]
+        rows.setdefault(shape, {})[variant_name(one["variant"])] = measured
+    header = [*names, *(f"setup, {way}" for way in ways), *(f"peak, {way}" for way in ways)]
     empty = (None, None)
     return markdown(
         [
@@ -82,11 +81,11 @@ def ratio(dividend, divisor):
     return None if dividend is None or not divisor else dividend / divisor
 
 
-def verdict_of(estimate, window, slices_ratio, bytes_ratio):
-    """As `peakmark check` judges: above the window the estimator is too low, below it too high."""
+def window_verdict(estimate, window, slices_ratio, bytes_ratio):
+    """Judges like `peakmark check`: above the window the estimate is too low, below it too high."""
     if estimate.get("error"):
         return f"error: {estimate['error'].splitlines()[-1]}"
-    # Below five slices one slice is more than the window is wide.
+    # One of fewer than five slices is more than the width of the window.
     judged = [bytes_ratio] if (estimate.get("slices_used") or 0) < 5 else [bytes_ratio, slices_ratio]
     judged = [one for one in judged if one is not None]
     if not judged:
@@ -112,7 +111,7 @@ def estimates_table(observations):
         for estimate in filter(None, [one.get("estimate"), *(one.get("other_estimates") or [])]):
             used, estimated = estimate.get("slices_used"), estimate.get("slices_estimated")
             bytes_ratio = ratio(one.get("requested_peak_bytes"), estimate.get("bytes_estimated"))
-            verdict = verdict_of(estimate, one["window"], ratio(estimated, used), bytes_ratio)
+            verdict = window_verdict(estimate, one["window"], ratio(estimated, used), bytes_ratio)
             slices = None if estimated is None else f"{estimated} of {used}"
             rows.append(
                 [
@@ -137,7 +136,7 @@ def source_line(about):
 
 
 def put_into(path, name, text):
-    """Replaces what stands between the marks; TableError where there are none."""
+    """Replaces the text between the marks. Raises TableError if there are none."""
     begin, end = f"<!-- table {name} -->\n", "<!-- end -->"
     document = path.read_text(encoding="utf-8")
     before, found, rest = document.partition(begin)
@@ -150,17 +149,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=["peaks", "estimates"])
     parser.add_argument("runs", nargs="+", metavar="RUN")
-    parser.add_argument("--of", metavar="OPERATION", help="these cases only")
+    parser.add_argument("--of", metavar="OPERATION", help="only cases of this operation")
     parser.add_argument("--into", type=Path, metavar="FILE")
     asked = parser.parse_args()
     make_table = {"peaks": peaks_table, "estimates": estimates_table}[asked.kind]
     try:
         read = [read_run(path) for path in asked.runs]
         observations = [
-            one for _, all_of_run in read for one in all_of_run if asked.of in (None, operation_of(one["variant"]))
+            one for _, all_of_run in read for one in all_of_run if asked.of in (None, operation_name(one["variant"]))
         ]
         if not observations:
-            raise TableError(f"there is no case of {asked.of or 'any operation'} in {', '.join(asked.runs)}")
+            raise TableError(f"no case of {asked.of or 'any operation'} in {', '.join(asked.runs)}")
         text = f"{source_line(read[0][0])}\n{make_table(observations)}"
         if asked.into:
             put_into(asked.into, asked.of or read[0][0]["suite"], text)

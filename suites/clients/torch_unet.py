@@ -1,10 +1,10 @@
-"""A U-Net of torch on a CUDA device: one step of inference or of training.
+"""Runs a step of inference or training of a U-Net with torch on a CUDA device.
 
     torch_unet.py [--allocator caching|none] [--step inference|training] [--width C] [--depth D] [--calls N] N NY NX
 
-n images of one channel, ny × nx, float32. `width` is the number of channels at full size, doubled at each of `depth`
-halvings. `caching`: torch's allocator holds what it once took; `none`: the driver is asked for each tensor. Phases:
-`setup` (the network), `inputs`, `call`. What torch itself counts is printed as one line of JSON.
+The input is n images of one channel, ny × nx, float32. `width` is the number of channels at full size; it doubles at each of
+`depth` halvings. `caching`: torch's allocator keeps released memory; `none`: each tensor is allocated from the driver. Phases:
+`setup` (the network), `inputs`, `call`. Prints torch's own peak figures in bytes as one line of JSON.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import sys
 
 import peakmark
 
-import cuda_device
+import client_program
 
 SEED = 20260131
 
@@ -41,16 +41,16 @@ def import_torch(allocator):
     try:
         import torch
     except ImportError as error:
-        cuda_device.unsupported(f"torch cannot be imported: {error}")
+        client_program.unsupported(f"torch cannot be imported: {error}")
     if not torch.cuda.is_available():
-        cuda_device.unsupported("torch finds no CUDA device")
-    if torch.cuda.device_count() <= cuda_device.index():
-        cuda_device.unsupported(f"there is no CUDA device {cuda_device.index()}")
-    torch.cuda.set_device(cuda_device.index())
+        client_program.unsupported("no CUDA device found by torch")
+    if torch.cuda.device_count() <= client_program.cuda_device_index():
+        client_program.unsupported(f"no CUDA device {client_program.cuda_device_index()} found")
+    torch.cuda.set_device(client_program.cuda_device_index())
     return torch
 
 
-def unet_of(torch, width, depth):
+def make_unet(torch, width, depth):
     nn = torch.nn
 
     def twice(inputs, outputs):
@@ -87,8 +87,8 @@ def unet_of(torch, width, depth):
     return UNet()
 
 
-def step_of(torch, network, step):
-    """What one call does with the images."""
+def make_step(torch, network, step):
+    """Returns a function that runs one step on images."""
     if step == "inference":
 
         def infer(images):
@@ -112,11 +112,11 @@ def step_of(torch, network, step):
 def run(asked):
     torch = import_torch(asked.allocator)
     torch.manual_seed(SEED)
-    # Of the algorithms of cuDNN always the same, whatever is free: else the peak is another from run to run.
+    # Makes cuDNN's choice of algorithms independent of free memory. Otherwise the peak differs between runs.
     torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = True, False
     with peakmark.phase("setup"):
-        network = unet_of(torch, asked.width, asked.depth).cuda()
-        call = step_of(torch, network, asked.step)
+        network = make_unet(torch, asked.width, asked.depth).cuda()
+        call = make_step(torch, network, asked.step)
     with peakmark.phase("inputs"):
         images = torch.rand(asked.n, 1, asked.ny, asked.nx).cuda()
     for _ in range(asked.calls):
@@ -124,8 +124,8 @@ def run(asked):
         with peakmark.phase("call"):
             _result = call(images)
             torch.cuda.synchronize()
-    told = {"allocated": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved()}
-    print(json.dumps(told if asked.allocator == "caching" else {}))
+    peaks = {"allocated": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved()}
+    print(json.dumps(peaks if asked.allocator == "caching" else {}))
 
 
 def main():

@@ -1,4 +1,4 @@
-"""Device memory of this program, recorded by peakmark: marks for a recording, and figures while it runs.
+"""Measures the device memory of this program: marks for a recording, and figures while it runs.
 
     import peakmark
 
@@ -6,7 +6,7 @@
         result = method(images)
     peakmark.name(result, "result")
 
-`peakmark record -- python script.py` and suites of peakmark record a program. If it is not recorded, a mark only looks up an
+`peakmark record -- python script.py` and suites of peakmark record a program. If it is not recorded, a mark only reads an
 environment variable.
 
     peakmark.load_recorders()                   # before the first call into OpenCL or CUDA
@@ -37,8 +37,8 @@ __all__ = [
 ]  # fmt: skip
 __version__ = "0.1.0"
 
-# Imported at the first use: a program that only has marks imports only them.
-_ELSEWHERE = {
+# Imported at the first use, so that a program that only has marks imports only them.
+_LAZY = {
     "NoRecorder": ("recorders", "NoRecorder"),
     "Profile": ("recorded_profile", "Profile"),
     "RecorderError": ("recorders", "RecorderError"),
@@ -52,9 +52,9 @@ _ELSEWHERE = {
 
 
 def __getattr__(wanted: str) -> Any:
-    if wanted not in _ELSEWHERE:
+    if wanted not in _LAZY:
         raise AttributeError(f"module 'peakmark' has no attribute {wanted!r}")
-    module, attribute = _ELSEWHERE[wanted]
+    module, attribute = _LAZY[wanted]
     found = getattr(importlib.import_module(f"peakmark.{module}"), attribute)
     globals()[wanted] = found
     return found

@@ -1,4 +1,4 @@
-"""`python -m peakmark.cmake_prefix` prints where CMake finds the package of C++:
+"""`python -m peakmark.cmake_prefix` prints the prefix in which CMake finds the C++ package:
 
     cmake -S . -B build -DCMAKE_PREFIX_PATH="$(python -m peakmark.cmake_prefix)"
 """
@@ -16,8 +16,8 @@ def cmake_prefix() -> pathlib.Path:
     found = prefix()
     if not (found / "lib" / "cmake" / "peakmark").is_dir():
         raise FileNotFoundError(
-            f"{found} has no CMake package: install the wheel of peakmark, or its sources by cmake --install; the module "
-            "alone (pip install harness/python) brings none"
+            f"no CMake package in {found}; install the wheel of peakmark, or its sources with cmake --install (pip install "
+            "harness/python installs only the module)"
         )
     return found
 

@@ -16,11 +16,11 @@ from peakmark.recorders import environment_without_recorders
 from peakmark.sizes import exact_size, quantity
 
 FORMS = ("documented", "direct", "module", "iterative")
-#: With fewer slices, one slice is wider than the window: then only bytes are judged.
+#: With fewer slices, only bytes are judged, because one slice is more than the width of the window.
 MIN_SLICES = 5
 DEFAULT_WINDOW = (0.8, 1.0)
 DEFAULT_SECONDS = 60.0
-# The working folder is not on the path while Python's own modules are imported: a json.py in it must not replace one.
+# Removes the working folder from the path while Python's own modules are imported, so that a json.py in it does not replace one.
 _START = """import sys
 sys.path[:] = [path for path in sys.path if path not in ("", ".")]
 installed = (at for at, path in enumerate(sys.path) if path.endswith(("site-packages", "dist-packages")))
@@ -32,7 +32,7 @@ main()
 
 @dataclass(frozen=True)
 class EstimatorQuestion:
-    """`function` is `package.module:function`; `dimensions` are those of the input without the slices, in its order."""
+    """`function` is `package.module:function`; `dimensions` are those of the input without the slice axis, in order."""
 
     function: str
     form: str
@@ -46,7 +46,7 @@ class EstimatorQuestion:
 
 @dataclass(frozen=True)
 class Answer:
-    """Unknown values are None; then `error` has the reason, and begins with its name."""
+    """Values are None if they are unknown. Then `error` has the name of the error and the reason."""
 
     slices: int | None
     bytes: int | None
@@ -56,7 +56,7 @@ class Answer:
 def _run_group(
     command: list[str], text: str, environment: dict[str, str], seconds: float
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program like subprocess.run, and kills its process group at the time limit: also the processes that it started."""
+    """Runs a program like subprocess.run. At the time limit it kills the whole process group, not only the program."""
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -76,7 +76,7 @@ def _run_group(
 
 
 def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
-    """Asks the estimator in its own process, which cannot block this one or use memory of its device."""
+    """Calls the estimator in a separate process, so that it cannot block this one or use memory of its device."""
     asked = {
         "function": question.function,
         "form": question.form,
@@ -87,56 +87,56 @@ def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
         "available_bytes": available_bytes,
         "slices": question.slices,
     }
-    # The child can import what this process can. '' is the working folder.
+    # Gives the child the import path of this process. '' is the working folder.
     folders = [f"--path={path or os.getcwd()}" for path in sys.path]
     command = [sys.executable, "-c", _START, str(pathlib.Path(__file__).resolve().parents[1]), *folders]
     try:
         line = json.dumps(asked)
     except TypeError as error:
-        return Answer(None, None, f"wrong_type: parameters are numbers and texts: {error}")
+        return Answer(None, None, f"wrong_type: {error}; parameters must be numbers, texts or lists of them")
     try:
         run = _run_group(command, line + "\n", environment_without_recorders(), question.seconds)
     except subprocess.TimeoutExpired:
-        return Answer(None, None, f"no_answer_in_time: not within {question.seconds:g} s, in which it was to be imported "
-                                  "and asked; make it faster, or give seconds= more")  # fmt: skip
+        return Answer(None, None, f"no_answer_in_time: not imported and called within {question.seconds:g} s; make it "
+                                  "faster, or increase seconds=")  # fmt: skip
     try:
         answer = json.loads(run.stdout.splitlines()[-1])
     except (IndexError, ValueError):
-        last = (run.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        last = (run.stderr.strip().splitlines() or ["no output"])[-1]
         return Answer(None, None, f"died: exit code {run.returncode}: {last}")
     return Answer(answer["slices"], answer["bytes"], answer["error"])
 
 
-def problems_of(
+def find_problems(
     question: EstimatorQuestion, answer: Answer, peak_bytes: int, window: tuple[float, float] = DEFAULT_WINDOW
 ) -> list[str]:
-    """Returns what is wrong with the answers for this peak, a message each; empty if both are in the window."""
+    """Returns one message for each answer that is outside the window for this peak; empty if both are inside."""
     if answer.error is not None:
-        return [f"the estimator {question.function} gave no answer: {answer.error}"]
+        return [f"estimator {question.function} failed: {answer.error}"]
     low, high = window
-    bounds = f"the window is {low:g} to {high:g}"
+    slices = quantity(question.slices, "slice")
+
+    def message(ratio: float, facts: str) -> str:
+        level = "low" if ratio > high else "high"
+        effect = "run out of memory" if ratio > high else "are smaller than necessary"
+        return (
+            f"estimate of {question.function} too {level}: {facts} (ratio {ratio:.3f}, window {low:g} to {high:g}). Chunks "
+            f"sized by it {effect}"
+        )
+
     problems = []
     if question.slices >= MIN_SLICES:
         assert answer.slices is not None
         ratio = answer.slices / question.slices
         if not low <= ratio <= high:
-            problems.append(
-                f"the estimator {question.function} says that {quantity(answer.slices, 'slice fits', 'slices fit')} the recorded peak of "
-                f"{exact_size(peak_bytes)}, which {question.slices} took: {ratio:.3f} of them, and {bounds}. "
-                + (_TOO_LOW if ratio > high else _TOO_HIGH)
-            )
+            predicted = quantity(answer.slices, "slice")
+            used = "used all of it" if ratio > high else "fit"
+            problems.append(message(ratio, f"predicts {predicted} in {exact_size(peak_bytes)}, but {slices} {used}"))
     assert answer.bytes is not None
     if answer.bytes == 0:
-        problems.append(f"the estimator {question.function} says that {quantity(question.slices, 'slice needs', 'slices need')} 0 bytes")
+        problems.append(f"invalid estimate of {question.function}: 0 bytes for {slices}")
         return problems
     ratio = peak_bytes / answer.bytes
     if not low <= ratio <= high:
-        problems.append(
-            f"the estimator {question.function} says that {quantity(question.slices, 'slice needs', 'slices need')} {exact_size(answer.bytes)}, and "
-            f"they took {exact_size(peak_bytes)}: {ratio:.3f} of it, and {bounds}. " + (_TOO_LOW if ratio > high else _TOO_HIGH)
-        )
+        problems.append(message(ratio, f"{exact_size(answer.bytes)} for {slices}, but {exact_size(peak_bytes)} are needed"))
     return problems
-
-
-_TOO_LOW = "It is too low: chunks made by it run out of memory"
-_TOO_HIGH = "It is too high: chunks made by it waste the card"

@@ -1,20 +1,20 @@
-"""Calls estimators of device memory, Python functions, for peakmark: `python -m peakmark.estimators`.
+"""Calls Python functions that estimate device memory, for peakmark: `python -m peakmark.estimators`.
 
-Reads questions, a JSON object a line, from standard input and writes a line each to standard output (docs/formats.md of
-peakmark):
+Reads questions from standard input, one JSON object per line, and writes one line per answer to standard output
+(docs/formats.md of peakmark):
 
     {"function": "package.module:function", "form": "module", "slice_dimension": 0, "other_dimensions": [10, 20],
      "dtype": "float32", "parameters": {"radius": 2}, "available_bytes": 14450, "slices": 4}
     {"slices": 9, "bytes": 6400, "dtype": null, "output_dimensions": null, "padding": null, "error": null}
 
-Functions are called as httomo calls them, with numpy's dtype:
+Calls functions like httomo, with numpy's dtype:
 
     documented  f(slice_dimension, other_dimensions, dtype, available_bytes, **parameters) -> (slices, output dtype)
     direct      a number, or f(**parameters) -> multiplier of the bytes of a slice of the input
-    module      f(other_dimensions, dtype, **parameters) -> (bytes a slice, fixed bytes)
-    iterative   f(dimensions, dtype, **parameters) -> bytes; dimensions has the slices at its place
+    module      f(other_dimensions, dtype, **parameters) -> (bytes per slice, fixed bytes)
+    iterative   f(dimensions, dtype, **parameters) -> bytes; dimensions includes the slices
 
-A failure is an error that begins with its name, never a number.
+If a function fails, `error` has the name of the error and the reason, and the numbers are null.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MAX_BYTES = 2**63 - 1
 
 
 class EstimatorError(Exception):
-    """An invalid answer: a name, and what is wrong."""
+    """An answer is invalid. `name` is the name of the error."""
 
     def __init__(self, name: str, message: str):
         super().__init__(f"{name}: {message}")
@@ -46,7 +46,7 @@ class EstimatorError(Exception):
 
 
 def exact(value: Any, of: str) -> int | Fraction:
-    """Returns a number of an estimator, 0 or more, as a Python number: numpy's wrap around, and become floats."""
+    """Converts a number of an estimator, 0 or more, to a Python number. numpy's integers would overflow or become floats."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise EstimatorError("wrong_type", f"{of} is {value!r}, a {type(value).__name__}; it must be a number")
     try:
@@ -68,7 +68,7 @@ def exact(value: Any, of: str) -> int | Fraction:
 
 
 def whole(value: Any, of: str, rounded: Callable[[int | Fraction], int] = math.ceil) -> int:
-    """Returns it as an int. Bytes are rounded up; pass math.floor to round slices down."""
+    """Converts a number to an int. Rounds up, as for bytes; pass math.floor for slices."""
     number = rounded(exact(value, of))
     if number > MAX_BYTES:
         raise EstimatorError("too_large", f"{of} is {value}, more than 2^63")
@@ -77,19 +77,19 @@ def whole(value: Any, of: str, rounded: Callable[[int | Fraction], int] = math.c
 
 def pair(value: Any, of: str) -> tuple[Any, Any]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise EstimatorError("wrong_type", f"it gave {value!r}; it must give {of}")
+        raise EstimatorError("wrong_type", f"it returned {value!r}; it must return {of}")
     return value[0], value[1]
 
 
 class Question:
-    """A question, in the types with which functions are called."""
+    """A question, with the types of the functions' arguments."""
 
     def __init__(self, asked: dict[str, Any]):
         try:
             import numpy
         except ImportError as error:
             raise EstimatorError(
-                "not_found", f"numpy, whose dtype estimators take, is missing in {sys.executable}: {error}"
+                "not_found", f"numpy, which has the dtype argument of estimators, is missing in {sys.executable}: {error}"
             ) from error
         self.form: str = asked["form"]
         self.slice_dimension: int = asked["slice_dimension"]
@@ -100,7 +100,7 @@ class Question:
         self.slices: int | None = asked.get("slices")
 
     def dimensions(self, slices: int) -> tuple[int, ...]:
-        """Returns the dimensions of that many slices."""
+        """Returns the dimensions of an input of `slices` slices."""
         dimensions = list(self.other_dimensions)
         dimensions.insert(self.slice_dimension, slices)
         return tuple(dimensions)
@@ -110,14 +110,14 @@ class Question:
 
 
 class Form:
-    """Returns how many slices fit into memory, and how many bytes slices need."""
+    """Converts between slices and bytes with an estimator."""
 
     def __init__(self, function: Any, question: Question):
         self.function = function
         self.question = question
 
     def slices(self, available: int) -> tuple[int, str | None]:
-        """Returns the number of slices and, if the form has it, the output's dtype."""
+        """Returns the number of slices that fit and, if the form has it, the dtype of the output."""
         raise NotImplementedError
 
     def bytes(self, slices: int) -> int:
@@ -133,7 +133,7 @@ class Linear(Form):
     def checked_terms(self) -> tuple[int | Fraction, int]:
         per_slice, fixed = self.terms()
         if per_slice == 0:
-            raise EstimatorError("zero_per_slice", "a slice is 0 bytes, so any number of them would fit")
+            raise EstimatorError("zero_per_slice", "a slice needs 0 bytes, so any number of slices would fit")
         return per_slice, fixed
 
     def slices(self, available: int) -> tuple[int, str | None]:
@@ -155,8 +155,8 @@ class Module(Linear):
     def terms(self) -> tuple[int, int]:
         question = self.question
         answer = self.function(question.other_dimensions, question.dtype, **question.parameters)
-        per_slice, fixed = pair(answer, "(bytes a slice, fixed bytes)")
-        return whole(per_slice, "a slice"), whole(fixed, "what is fixed")
+        per_slice, fixed = pair(answer, "(bytes per slice, fixed bytes)")
+        return whole(per_slice, "a slice"), whole(fixed, "the fixed part")
 
 
 class Iterative(Form):
@@ -195,7 +195,7 @@ class Documented(Form):
             ) from None
 
     def bytes(self, slices: int) -> int:
-        """Returns the smallest memory for which it answers that many slices."""
+        """Returns the smallest available memory for which the estimator returns `slices` slices."""
 
         def too_little(available: int) -> bool:
             return self.slices(available)[0] < slices
@@ -207,11 +207,11 @@ class Documented(Form):
         except EstimatorError as error:
             if error.name != "zero_per_slice":
                 raise
-            raise EstimatorError("too_few", f"it answers fewer than {quantity(slices, 'slice')} for any memory") from None
+            raise EstimatorError("too_few", f"it returns fewer than {quantity(slices, 'slice')} for any memory") from None
 
 
 def largest(holds: Callable[[int], bool]) -> int:
-    """Returns the largest n for which the condition holds, by doubling and bisection. Above it, the condition must be false."""
+    """Returns the largest n for which a monotonic condition holds, by doubling and bisection."""
     if not holds(1):
         return 0
     yes = 1
@@ -237,7 +237,7 @@ def dtype_name(dtype: Any) -> str:
             raise TypeError
         return str(numpy.dtype(dtype).name)
     except TypeError:
-        raise EstimatorError("wrong_dtype", f"{dtype!r} is no dtype of numpy") from None
+        raise EstimatorError("wrong_dtype", f"{dtype!r} is not a dtype of numpy") from None
 
 
 FORMS: dict[str, type[Form]] = {
@@ -254,7 +254,7 @@ def find(path: str) -> Any:
     try:
         found = importlib.import_module(module)
     except ImportError as error:
-        # The message names what could not be imported; another failure in the module is an exception.
+        # Other exceptions of the module are not caught: answer() reports them with a traceback.
         raise EstimatorError("not_found", f"{path}: {error}") from error
     try:
         for part in name.split("."):
@@ -271,12 +271,12 @@ def whole_list(values: Any, of: str) -> list[int]:
 
 
 def printable(text: str) -> str:
-    """Returns the text with surrogates, which are not valid JSON, as `\\udc80`."""
+    """Returns the text with surrogates, which JSON does not allow, as `\\udc80`."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """Answers a question. Never raises: a failure is in `error`."""
+    """Answers a question. Reports failures in `error` instead of raising."""
     result: dict[str, Any] = dict.fromkeys(("slices", "bytes", "dtype", "output_dimensions", "padding", "error"))
     try:
         question = Question(asked)
@@ -306,12 +306,12 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def add_folders(folders: list[str]) -> None:
-    """Finds modules in these folders before installed packages, but after Python's own library.
+    """Adds folders to the import path after Python's own library and before installed packages.
 
-    A json.py next to the user's modules then replaces no module that numpy imports.
+    So a json.py of the user does not replace a module that numpy imports.
     """
     try:
-        import numpy  # noqa: F401 - before a numpy.py of the user's can be found
+        import numpy  # noqa: F401 - before a numpy.py of the user can be found
     except ImportError:
         pass  # reported with the first question
     installed = (at for at, path in enumerate(sys.path) if path.endswith(("site-packages", "dist-packages")))
@@ -323,7 +323,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m peakmark.estimators", description=__doc__.splitlines()[0])
     parser.add_argument("--path", action="append", default=[], help="a folder in which modules are")
     add_folders(parser.parse_args().path)
-    # What an estimator prints goes to standard error, so that it does not get between the answers.
+    # Redirects the output of estimators to standard error, so that standard output has only answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for line in sys.stdin:

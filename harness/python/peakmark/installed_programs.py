@@ -29,17 +29,17 @@ def peakmark_bench() -> NoReturn:
 def _execute(name: str) -> NoReturn:
     """Replaces this process by the program: its output, signals and exit code are those of the command."""
     program = prefix() / "bin" / name
-    # `peakmark report` draws with this Python, which has pandas and matplotlib.
+    # `peakmark report` uses this Python, which has pandas and matplotlib.
     os.environ.setdefault("PEAKMARK_PYTHON", sys.executable)
-    # Python ignores these signals, and a program that is executed would go on ignoring them.
+    # Python ignores these signals, and the program would inherit that.
     for ignored in ("SIGPIPE", "SIGXFSZ"):
         signal.signal(getattr(signal, ignored), signal.SIG_DFL)
     try:
-        # `peakmark init` prints what to type next: this command.
+        # `peakmark init` prints commands to type, with the name of this command.
         called_by = sys.argv[0] if name == "peakmark" else str(program)
         os.execv(program, [called_by, *sys.argv[1:]])
     except OSError as error:
         sys.exit(
-            f"{name}: {program} cannot be started: {error.strerror}. Install the wheel of peakmark again; the module alone "
-            "(pip install harness/python) brings no programs"
+            f"{name}: cannot start {program}: {error.strerror}; install the wheel of peakmark again (pip install "
+            "harness/python installs only the module)"
         )

@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-#: Exit code of a program that cannot do what was asked of it here: a device or a library is missing. In a suite its case
-#: is `unsupported`, with the last line of its output.
+#: Exit code of a program that cannot run here, because a device or a library is missing. In a suite its case is
+#: `unsupported`, with the last line of its output.
 UNSUPPORTED = 77
 #: Exit code of a program that has checked its result and found it wrong. In a suite its case is `wrong_answer`, with the
 #: last line of its output.
@@ -19,20 +19,20 @@ WRONG_ANSWER = 78
 _ABI_VERSION = 1  # PEAKMARK_MARKS_VERSION
 _NOT_STARTED = 0
 
-# The recorders in this process, by path, also one that has not started yet. A recorder never leaves a process; one that
-# is not there may be loaded any time.
+# The recorders in this process, by path, including those that have not started yet. A recorder may be loaded any time and is
+# never unloaded.
 _found: dict[str, ctypes.CDLL] = {}
 
 
 def _paths_of_recorders() -> list[str]:
     """Returns the libraries that the variables of the loaders name."""
-    # os.environ is as it was when Python started: a loader of OpenCL cuts the process's own OPENCL_LAYERS short.
+    # os.environ has the values from the start of Python; a loader of OpenCL shortens OPENCL_LAYERS of the process.
     layers = os.environ.get("OPENCL_LAYERS", "").split(":")
     return [path for path in (*layers, os.environ.get("CUDA_INJECTION64_PATH", "")) if path]
 
 
 def _open_recorder(path: str, load: bool) -> ctypes.CDLL | None:
-    # The layer of another tool is never loaded here: only its loader may do that.
+    # Never loads layers of other tools; only the OpenCL loader may do that.
     load = load and os.path.basename(path).startswith("libpeakmark-")
     try:
         library = ctypes.CDLL(path, mode=os.RTLD_LAZY if load else os.RTLD_NOLOAD | os.RTLD_LAZY)
@@ -47,7 +47,7 @@ def _open_recorder(path: str, load: bool) -> ctypes.CDLL | None:
 
 
 def _find_recorders(load: bool) -> None:
-    # A program may clear its environment: that loads no recorder, and unloads none.
+    # If a program has cleared its environment, the known recorders stay and no other is loaded.
     if "PEAKMARK_PROFILE" in os.environ:
         for path in _paths_of_recorders():
             if path not in _found and (library := _open_recorder(path, load)) is not None:
@@ -61,26 +61,26 @@ def loaded_recorders() -> list[ctypes.CDLL]:
 
 
 def _recorders_for_phases() -> list[ctypes.CDLL]:
-    """Returns the recorders that take a phase. Loads those that no loader has loaded so far: they keep the phase, and
-    begin in it when OpenCL or CUDA is called."""
+    """Returns all recorders. Loads those that are not loaded yet: they start in the current phase when OpenCL or CUDA is
+    called."""
     _find_recorders(load=True)
     return list(_found.values())
 
 
 class _OpenPhase:
-    """A phase that has begun and not ended; two of one name are two."""
+    """A phase that has begun and not ended. Objects of the same name are different phases."""
 
     def __init__(self, text: bytes):
         self.text = text
 
 
-# Reentrant: a mark may end inside another one, in a signal handler or where garbage is collected.
+# Reentrant, because a signal handler or a finalizer may run a mark inside another one.
 _lock = threading.RLock()
 _open: list[_OpenPhase] = []
 
 
 def _reset_in_forked_child() -> None:
-    """A forked child does not inherit phases, and a thread that held the lock may not be in it."""
+    """A forked child does not inherit phases. It has a new lock, because the thread that held the lock may not be in it."""
     global _lock
     _lock = threading.RLock()
     _open.clear()
@@ -90,7 +90,7 @@ os.register_at_fork(after_in_child=_reset_in_forked_child)
 
 
 def _encoded(text: str) -> bytes:
-    """Returns the text as recorders take it: without NUL and without surrogates."""
+    """Returns the text in UTF-8, with NUL and surrogates as escapes."""
     if not isinstance(text, str):
         raise TypeError(f"peakmark: a phase or a name must be a str, not {type(text).__name__}")
     return text.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
@@ -103,21 +103,21 @@ def _pass_on_phase() -> None:
 
 
 class phase(contextlib.ContextDecorator):
-    """Within it the program is in this phase; after it, in the one before. Also a decorator.
+    """A context manager and decorator: the program is in this phase until the block or function ends.
 
-    A phase within a phase is a part of it: `call/fft`. A phase belongs to the process, not to a thread: if several threads
-    have one, the one that began last and is still open counts. A phase that begins before the recorder is loaded is not
-    lost: the recorder begins in it. A forked child begins in none. Suites know the phases `inputs`, `outputs`, `call` and
-    `end`. NUL and surrogates become `\\x00` and `\\udc80`. Raises TypeError if `text` is not a str, recorded or not.
+    Phases nest: a phase within `call` is `call/fft`. A phase belongs to the process, not to a thread: if several threads
+    have one, the last one that began and is still open counts. A recorder that is loaded later starts in the current phase. A
+    forked child starts without a phase. Suites use the phases `inputs`, `outputs`, `call` and `end`. NUL and surrogates
+    become `\\x00` and `\\udc80`. Raises TypeError if `text` is not a str, even if nothing is recorded.
     """
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._encoded = _encoded(text)
-        self._entered: list[_OpenPhase | None] = []  # it may be entered again, also within itself
+        self._entered: list[_OpenPhase | None] = []  # may be entered several times, and nested
 
     def _recreate_cm(self) -> "phase":
-        # As a decorator: calls of several threads are phases of their own.
+        # As a decorator, each call is a separate phase, since threads may call at the same time.
         return phase(self._text)
 
     def __enter__(self) -> None:
@@ -143,12 +143,12 @@ class phase(contextlib.ContextDecorator):
 
 
 def name(memory: Any, text: str) -> None:
-    """Names an allocation in tables of what was live.
+    """Names an allocation in tables of live allocations.
 
-    `memory` is an address, or an object that has one: pyopencl's buffers, images and arrays, an object with
-    `__cuda_array_interface__` (CuPy, numba, torch), a ctypes pointer. Raises TypeError for anything else, recorded or not.
-    An array that a pool has cut out of a larger allocation has no allocation of its own, and gets no name. A name needs a
-    loaded recorder: one that is loaded later knows no earlier allocation.
+    `memory` is an address, or an object that has one: a buffer, image or array of pyopencl, an object with
+    `__cuda_array_interface__` (CuPy, numba, torch), or a ctypes pointer. Raises TypeError for anything else, even if nothing is
+    recorded. Has no effect for an array that is only a part of an allocation, such as a block of a pool, and before a
+    recorder is loaded.
     """
     address = _address(memory)
     encoded = _encoded(text)
@@ -174,11 +174,11 @@ def _address(memory: Any) -> int:
     for read in ways:
         try:
             address = read()
-        except Exception:  # noqa: BLE001 - another library may raise anything if it has no address
+        except Exception:  # noqa: BLE001 - the other library may raise any exception
             continue
         if isinstance(address, int):
             return address
     raise TypeError(
-        f"peakmark.name: a {type(memory).__name__} has no address of device memory: give the address, an object with "
+        f"peakmark.name: no device memory address in a {type(memory).__name__}; give the address, an object with "
         "int_ptr (pyopencl) or with __cuda_array_interface__ (CuPy, numba, torch)"
     )

@@ -21,11 +21,11 @@ _NO_REGION = 2**64 - 1
 
 
 class RecorderError(RuntimeError):
-    """Device memory cannot be recorded, or not completely; the message has the reason and what to do."""
+    """Device memory cannot be recorded, or not completely."""
 
 
 class NoRecorder(RecorderError):
-    """Nothing can be recorded on this machine: no library, no driver, or another system than Linux."""
+    """Recording is not possible on this machine: no library, no driver, or not Linux."""
 
 
 class RecorderTooLate(RecorderError):
@@ -33,14 +33,14 @@ class RecorderTooLate(RecorderError):
 
     def __init__(self, fact: str):
         super().__init__(
-            f"{fact}. Run the whole program by `peakmark record -- PROGRAM`, or call peakmark.load_recorders() before "
-            "anything imports or calls it; with pytest give --device-memory, or set `device_memory = true` in its ini file"
+            f"{fact}. Run the program with `peakmark record -- PROGRAM`, or call peakmark.load_recorders() before the first "
+            "call; with pytest use --device-memory, or set `device_memory = true` in its ini file"
         )
         self.fact = fact
 
 
 def library_folders() -> list[pathlib.Path]:
-    """Returns the folders in which the recorders may be; only $PEAKMARK_LIBRARY_DIR if that is set."""
+    """Returns the folders that are searched for recorders; only $PEAKMARK_LIBRARY_DIR if it is set."""
     if named := os.environ.get("PEAKMARK_LIBRARY_DIR"):
         return [pathlib.Path(named).absolute()]
     package = pathlib.Path(__file__).resolve().parent
@@ -49,7 +49,7 @@ def library_folders() -> list[pathlib.Path]:
     folders += [up / "lib" / "peakmark" for up in list(package.parents)[3:4]]
     for up in list(package.parents)[2:3]:  # harness/python/peakmark of the sources
         folders += [up / "build" / build / "lib" / "peakmark" for build in ("prefix", "release", "dev")]
-    # A wheel whose package another copy of this module hides.
+    # A wheel that another copy of this module hides.
     wheels = [pathlib.Path(entry) / "peakmark" / "installed" / "lib" / "peakmark" for entry in sys.path if entry]
     folders += [wheel for wheel in wheels if wheel.is_dir()]
     # The prefix of this Python, and those of `cmake --install` and of packages.
@@ -66,8 +66,8 @@ def find_library(name: str) -> pathlib.Path | None:
 
 
 def _find_memory_library() -> pathlib.Path | None:
-    """It is in the folder above the recorders'. In a program that `peakmark record` has started it is that of the same
-    installation."""
+    """Returns the library of the installation that `peakmark record` uses, if it started this program, else the first that is
+    found. The library is in the folder above the recorders."""
     layers = os.environ.get("OPENCL_LAYERS", "").split(":")
     recorders = [pathlib.Path(path) for path in (*layers, os.environ.get("CUDA_INJECTION64_PATH", "")) if path]
     folders = [path.parent for path in recorders if path.name in (OPENCL_RECORDER, CUDA_RECORDER)]
@@ -84,29 +84,29 @@ def request_recorders(*, sync: bool, stacks: bool) -> None:
     Does nothing in a process that is recorded already. Raises NoRecorder if no recorder is installed.
     """
     variables = _call(_library().peakmark_memory_request, int(sync), int(stacks))
-    # The library has set them in the process; os.environ is a copy, from which child processes are started.
+    # The library has set them in the process, but child processes are started with os.environ, which is a copy.
     os.environ.update(variables)
 
 
 def require_recorders() -> int:
     """Returns the number of recorders that record this process; 0 if neither OpenCL nor CUDA was called so far.
 
-    Calls an OpenCL loader that is in the process and was not called, so that it loads its recorder. Raises
-    RecorderTooLate if one of the two APIs is used unrecorded, whether or not the other is recorded: its memory would be
-    missing. Raises NoRecorder if there is no driver.
+    Calls an OpenCL loader that was not called yet, so that it loads its recorder. Raises RecorderTooLate if OpenCL or CUDA
+    is used without a recorder, because its memory would be missing. Raises NoRecorder if there is no driver.
     """
     return int(_call(_library().peakmark_memory_require)["recorders"])
 
 
 def begin_region(since: int | None, has_timeline: bool) -> int:
-    """Begins a region of the process when the devices have done what they were asked for, and returns its number.
-    `since`: an earlier region from whose beginning on `peak_since_bytes` counts."""
+    """Waits for the devices, begins a region of the process, and returns its number. `since` is an earlier region:
+    `peak_since_bytes` counts from its beginning."""
     number = _NO_REGION if since is None else since
     return int(_call(_library().peakmark_memory_region_begin, ctypes.c_uint64(number), int(has_timeline))["region"])
 
 
 def end_region(region: int) -> dict[str, Any]:
-    """Ends it likewise. Returns its figures and lists, by the names of Window's attributes and methods."""
+    """Waits for the devices and ends a region. Returns its figures and lists, by the names of Window's attributes and
+    methods."""
     return _call(_library().peakmark_memory_region_end, ctypes.c_uint64(region))
 
 
@@ -114,14 +114,14 @@ _loaded: ctypes.CDLL | None = None
 
 
 def _library() -> ctypes.CDLL:
-    """Returns the library. The first one is kept: it knows the recorders of this process."""
+    """Returns the library. Keeps the first one, which has the state of this process."""
     global _loaded
     if _loaded is None:
         if not sys.platform.startswith("linux"):
-            raise NoRecorder(f"device memory is recorded on Linux only, and this is {sys.platform}")
+            raise NoRecorder(f"device memory can be recorded on Linux only; this is {sys.platform}")
         path = _find_memory_library()
         if path is None:
-            raise NoRecorder(_what_is_missing())
+            raise NoRecorder(_missing_library_message())
         _loaded = _load(str(path))
     return _loaded
 
@@ -135,21 +135,18 @@ def _load(path: str) -> ctypes.CDLL:
         raise RecorderError(f"{path}: cannot be loaded: {error}; install peakmark again") from None
     except AttributeError:
         raise RecorderError(
-            f"{path}: older than this module: build and install peakmark and its Python module from the same sources"
+            f"{path}: older than this module; build and install peakmark and its Python module from the same sources"
         ) from None
     return library
 
 
-def _what_is_missing() -> str:
+def _missing_library_message() -> str:
     searched = ", ".join(map(str, library_folders()))
     if find_library(OPENCL_RECORDER) is None and find_library(CUDA_RECORDER) is None:
-        missing = f"the recorders ({OPENCL_RECORDER}, {CUDA_RECORDER}) are not installed: looked in {searched}"
+        missing = f"the recorders ({OPENCL_RECORDER}, {CUDA_RECORDER}) are not installed: searched {searched}"
     else:
-        missing = f"{MEMORY_LIBRARY} is not installed: looked in the folders above {searched}"
-    return (
-        f"{missing}. Install the wheel of peakmark, or let PEAKMARK_LIBRARY_DIR name the folder lib/peakmark of an "
-        "installed peakmark"
-    )
+        missing = f"{MEMORY_LIBRARY} is not installed: searched the parent folders of {searched}"
+    return f"{missing}; install the wheel of peakmark, or set PEAKMARK_LIBRARY_DIR to the folder lib/peakmark of an installed peakmark"
 
 
 def _call(function: Callable[..., int], *arguments: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The device memory of a part of a program, for notebooks: `with peakmark.record() as profile: ...`."""
+"""Records the device memory of a part of a program, for notebooks: `with peakmark.record() as profile: ...`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEFT = "style='text-align:left'"
 
 
 class Profile(Window):
-    """A window that also has the live bytes over time, and is shown in a notebook."""
+    """A window with the live bytes over time, which notebooks can display."""
 
     _has_timeline = True
 
@@ -28,13 +28,13 @@ class Profile(Window):
         return self
 
     def timeline(self) -> list[tuple[float, int]]:
-        """Returns (seconds since the first event, live bytes of what was allocated within), a point for each event."""
+        """Returns (seconds since the first event, live bytes of allocations in the window) for each event."""
         points = self._figures["timeline"]
         begin = points[0][0] if points else 0
         return [((time_ns - begin) / 1e9, live) for time_ns, live in points]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Returns what was live at the peak: `name`, `kind`, `phase`, `site`, `child`, `bytes`, `count`."""
+        """Returns the live allocations at the peak: `name`, `kind`, `phase`, `site`, `child`, `bytes`, `count`."""
         import pandas
 
         columns = ["name", "kind", "phase", "site", "child", "bytes", "count"]
@@ -65,7 +65,7 @@ class Profile(Window):
         return f"<div>{title}<table>{rows}</table>{self._drawing()}{_table(self.at_peak())}</div>"
 
     def _drawing(self) -> str:
-        """Returns a plot of the live bytes over time, in steps, from the first allocation to the end."""
+        """Returns an SVG step plot of the live bytes over time, from the first allocation to the end."""
         points = self.timeline()
         if not points or self.peak_bytes == 0:
             return ""
@@ -96,7 +96,7 @@ def _duration(seconds: float) -> str:
 
 
 def _thinned(points: list[tuple[float, int]], max_points: int) -> list[tuple[float, int]]:
-    """Returns the highest point of each part: the peak is never left out."""
+    """Returns the highest point of each part, so that the peak is kept."""
     length = -(-len(points) // max_points)
     return [max(points[i : i + length], key=lambda point: point[1]) for i in range(0, len(points), length)]
 
@@ -125,11 +125,11 @@ def _table(groups: tuple[Group, ...]) -> str:
 
 
 def record(name: str = "") -> Profile:
-    """Records what is allocated within `with peakmark.record() as profile:`, of the whole process.
+    """Records the allocations of the whole process within `with peakmark.record() as profile:`.
 
     The recorder must be loaded before the first call into OpenCL or CUDA: by load_recorders() at the beginning, or by
     `peakmark record -- jupyter lab`. Raises RecorderTooLate if it is too late.
     """
     if not isinstance(name, str):
-        raise TypeError(f"peakmark.record: a name is a text, not a {type(name).__name__}")
+        raise TypeError(f"peakmark.record: name must be a str, not {type(name).__name__}")
     return Profile(name)

@@ -1,4 +1,4 @@
-"""Loads the recorders into this process: the loaders of OpenCL and CUDA load them at the first call that they get."""
+"""Loads the recorders into this process. The loaders of OpenCL and CUDA do so at their first call."""
 
 from __future__ import annotations
 
@@ -27,26 +27,25 @@ _is_requested_here = False
 
 
 def is_requested_here() -> bool:
-    """Returns whether `load` has asked for the recorders, and not `peakmark record`: the profile is then removed with
-    the process."""
+    """Returns whether `load` requested the recorders, not `peakmark record`. Then the profile is removed with the process."""
     return _is_requested_here
 
 
 def load(*, sync: bool = False, stacks: bool = False) -> None:
-    """Has the loaders of this process load the recorders. Call it before the first call into OpenCL or CUDA.
+    """Makes the loaders of this process load the recorders. Call it before the first call into OpenCL or CUDA.
 
     Does nothing in a process that is recorded already, by `peakmark record` or an earlier call. `sync` finishes a queue
     after each command, so that peaks repeat; `stacks` records call stacks. The profile goes into a temporary folder,
     and is removed with the process. Raises NoRecorder if no recorder is installed.
     """
     global _is_requested_here
-    if _is_asked_for() or loaded_recorders():
+    if _is_recorded() or loaded_recorders():
         return
     request_recorders(sync=sync, stacks=stacks)
     _is_requested_here = True
 
 
-def _is_asked_for() -> bool:
+def _is_recorded() -> bool:
     return "PEAKMARK_PROFILE" in os.environ and (
         OPENCL_RECORDER in os.environ.get("OPENCL_LAYERS", "")
         or CUDA_RECORDER in os.environ.get("CUDA_INJECTION64_PATH", "")
@@ -54,5 +53,5 @@ def _is_asked_for() -> bool:
 
 
 def environment_without_recorders() -> dict[str, str]:
-    """Returns the environment for a child process that is not to be recorded."""
+    """Returns the environment for a child process that must not be recorded."""
     return {name: value for name, value in os.environ.items() if name not in _VARIABLES}

@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-_NEEDS = "runs need pandas and matplotlib: pip install pandas matplotlib jinja2"
+_INSTALL = "run `pip install pandas matplotlib jinja2`"
 
 
 class RunError(ValueError):
-    """The file is not a run, or there is nothing to draw; the message has the reason."""
+    """The file is not a run, or the run cannot be plotted."""
 
 
 def load(run: str | os.PathLike[str]) -> pandas.DataFrame:
-    """Returns the cases of a run file, a row each.
+    """Returns the cases of a run file, one per row.
 
     Columns: `case`, `operation`, `variant`, `backend`, `outcome`; bytes `peak`, `setup`, `floor`, `estimate`;
     nanoseconds `time`, `time_min`, `time_max`; `at_peak`, a dictionary of bytes by name; `axis:NAME` of every axis.
-    Unknown values are NaN or None, never 0. `attrs["peakmark"]` has the facts of the whole run. Raises RunError, or OSError
-    if the file cannot be opened.
+    Unknown values are NaN or None, never 0. `attrs["peakmark"]` has the facts of the whole run. Raises RunError if the file is
+    not a run, OSError if it cannot be opened.
     """
     module = _reports("run_file")
     try:
@@ -41,46 +41,46 @@ def load(run: str | os.PathLike[str]) -> pandas.DataFrame:
 
 
 def plot_memory(run: pandas.DataFrame | str | os.PathLike[str], operation: str | None = None) -> Figure:
-    """Returns a plot of peaks, and times if there are any, against shape: a line for each variant.
+    """Returns a plot of peaks, and of times if there are any, against shape, with a line for each variant.
 
-    `run` is a run file, or a table of load(), or some rows of one. `operation` names the operation to draw, if there are
-    several. Raises RunError if there is nothing to draw.
+    `run` is a run file, or rows of a table that load() returned. `operation` selects one of several operations. Raises RunError
+    if there are too few cases.
     """
     cases = load(run) if isinstance(run, (str, os.PathLike)) else run
     if "peakmark" not in cases.attrs:
-        raise RunError("this table is none of peakmark.load(), or has lost its attrs: filter a table that load() gave")
+        raise RunError("the table has no attrs of peakmark.load(); filter a table that load() returned")
     backend = _backend_in_use()
     try:
         series, memory_plot, run_file = (_reports(name) for name in ("series", "memory_plot", "run_file"))
         if operation is not None:
-            there = sorted(cases["operation"].unique())
-            if operation not in there:
-                raise RunError(f"there is no operation {operation!r} in it; there are: {', '.join(there) or 'none'}")
+            known = sorted(cases["operation"].unique())
+            if operation not in known:
+                raise RunError(f"unknown operation {operation!r}; the run has {', '.join(known) or 'no cases'}")
             cases = cases[cases["operation"] == operation]
         figures = series.figures(run_file.Run(cases.attrs["peakmark"], cases))
         if not figures:
-            raise RunError("there is nothing to draw: a line needs three shapes of one operation that went well")
+            raise RunError("too few cases: a line needs three shapes of one operation with outcome ok")
         if len(figures) > 1:
             names = ", ".join(sorted(figure.name for figure in figures))
-            raise RunError(f"several operations are in it: let operation= name one of {names}")
+            raise RunError(f"the run has several operations; set operation= to one of {names}")
         drawing: Figure = memory_plot.draw(figures[0], cases.attrs["peakmark"])
-        # A notebook shows the value of a cell, and again the figures that pyplot still has. It can show a figure only if it
-        # has loaded matplotlib's support itself.
+        # A notebook displays the value of a cell, and again all figures that are open in pyplot. It can display a figure
+        # without its own support for matplotlib by _repr_png_.
         memory_plot.pyplot.close(drawing)
-        drawing._repr_png_ = functools.partial(_png_of, drawing)  # type: ignore[attr-defined]
+        drawing._repr_png_ = functools.partial(_to_png, drawing)  # type: ignore[attr-defined]
     finally:
         _restore_backend(backend)
     return drawing
 
 
-def _png_of(drawing: Figure) -> bytes:
+def _to_png(drawing: Figure) -> bytes:
     file = io.BytesIO()
     drawing.savefig(file, format="png", dpi=100, bbox_inches="tight")
     return file.getvalue()
 
 
 def _backend_in_use() -> str | None:
-    """Returns matplotlib's backend, if the program has chosen one: reports draw into files and set their own."""
+    """Returns matplotlib's backend, which the reports change; None if pyplot is not imported."""
     if "matplotlib.pyplot" not in sys.modules:
         return None
     import matplotlib
@@ -96,12 +96,12 @@ def _restore_backend(backend: str | None) -> None:
 
 
 def _reports(module: str) -> Any:
-    """Returns a module of the reports, which are in the wheel, next to an installed peakmark, or in the sources."""
+    """Imports a module of the reports, which are in the wheel, next to an installed peakmark, or in the sources."""
     try:
         return importlib.import_module(f"peakmark_reports.{module}")
     except ModuleNotFoundError as error:
         if error.name not in ("peakmark_reports", None):
-            raise RunError(f"{error}; {_NEEDS}") from error
+            raise RunError(f"{error}; {_INSTALL}") from error
     package = pathlib.Path(__file__).resolve().parent
     folders = (
         package / "installed" / "share" / "peakmark" / "reports",  # of a wheel
@@ -114,5 +114,5 @@ def _reports(module: str) -> Any:
             try:
                 return importlib.import_module(f"peakmark_reports.{module}")
             except ModuleNotFoundError as error:
-                raise RunError(f"{error}; {_NEEDS}") from error
-    raise RunError("the reports of peakmark are not installed beside its Python module: pip install 'peakmark[reports]'")
+                raise RunError(f"{error}; {_INSTALL}") from error
+    raise RunError("the package peakmark_reports is not installed; run `pip install 'peakmark[reports]'`")

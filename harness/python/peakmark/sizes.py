@@ -1,4 +1,4 @@
-"""Reads and writes sizes as the commands of peakmark do."""
+"""Parses and formats sizes like the commands of peakmark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX = 2**63 - 1
 
 
 class SizeError(ValueError):
-    """The value is not a size. The message says why, and how to write one."""
+    """The value is not a size."""
 
 
 def parse_size(size: object) -> int:

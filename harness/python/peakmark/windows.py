@@ -1,4 +1,4 @@
-"""Windows: the device memory of a part of this process, measured while it runs."""
+"""Windows: measure the device memory of a part of this process while it runs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ from peakmark.sizes import exact_size, format_size
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Allocations of one name, kind, phase and site: `bytes` of all `count` of them. `child`: made by a process that this
-    one started. `site` is the place that asked for them; empty if no call stack was recorded."""
+    """Allocations with the same name, kind, phase and site.
+
+    `bytes` is their sum. `child`: a child process made them. `site` is the place in the code; empty if no call stack was
+    recorded.
+    """
 
     name: str
     kind: str
@@ -32,8 +35,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Equal requests that the driver refused: `bytes` of each. `error` is the API's error code: OpenCL's are negative,
-    CUDA's positive; `error_name` is None if it is not known."""
+    """Equal requests that the driver refused.
+
+    `bytes` is the size of each. `error` is the error code of OpenCL (negative) or CUDA (positive); `error_name` is None if it is
+    unknown.
+    """
 
     bytes: int
     kind: str
@@ -47,8 +53,10 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class PoolUsage:
-    """Memory that a library's pool holds. Bytes are counted when the driver is asked for them, so what a pool keeps counts
-    as long as the pool has it. `held_bytes` were requested from the driver; `used_bytes` of them are in use."""
+    """Memory that a library's pool holds.
+
+    `held_bytes` are requested from the driver; `used_bytes` of them are in use. All held bytes count as live.
+    """
 
     name: str
     held_bytes: int
@@ -60,11 +68,11 @@ def pool_usage(pool: Any, name: str) -> PoolUsage:
     """Returns the usage of a pool such as pyopencl's and PyCUDA's (managed_bytes, active_bytes) or CuPy's (total_bytes(),
     used_bytes()). Raises TypeError for anything else."""
     if hasattr(pool, "managed_bytes") and hasattr(pool, "active_bytes"):
-        return PoolUsage(name, int(pool.managed_bytes), int(pool.active_bytes), "free_held() gives the rest back")
+        return PoolUsage(name, int(pool.managed_bytes), int(pool.active_bytes), "free_held() releases the rest")
     if hasattr(pool, "total_bytes") and hasattr(pool, "used_bytes"):
-        return PoolUsage(name, int(pool.total_bytes()), int(pool.used_bytes()), "free_all_blocks() gives the rest back")
+        return PoolUsage(name, int(pool.total_bytes()), int(pool.used_bytes()), "free_all_blocks() releases the rest")
     raise TypeError(
-        f"a {type(pool).__name__} is not a supported pool: it has neither managed_bytes and active_bytes (pyopencl, "
+        f"unsupported pool: a {type(pool).__name__} has neither managed_bytes and active_bytes (pyopencl, "
         "PyCUDA) nor total_bytes() and used_bytes() (CuPy)"
     )
 
@@ -75,7 +83,7 @@ def default_pools() -> list[PoolUsage]:
 
 
 def _default_pools() -> Iterator[PoolUsage]:
-    # These libraries may raise anything if there is no device.
+    # These libraries may raise any exception if there is no device.
     if (cupy := sys.modules.get("cupy")) is not None:
         with contextlib.suppress(Exception):
             yield pool_usage(cupy.get_default_memory_pool(), "CuPy's pool")
@@ -83,15 +91,14 @@ def _default_pools() -> Iterator[PoolUsage]:
         with contextlib.suppress(Exception):
             if torch.cuda.is_initialized():
                 held, used = torch.cuda.memory_reserved(), torch.cuda.memory_allocated()
-                yield PoolUsage("torch's pool", int(held), int(used), "torch.cuda.empty_cache() gives the rest back")
+                yield PoolUsage("torch's pool", int(held), int(used), "torch.cuda.empty_cache() releases the rest")
 
 
 class Window:
-    """The device memory of the whole process, with all its threads and the processes that it starts, from `with` to its
-    end, exact to the byte.
+    """Measures the device memory of the whole process, with all threads and child processes, within a `with` block.
 
-    Bytes are requested bytes. At both edges garbage is collected, and the devices finish what they were asked for. The
-    figures are known when the window has ended: before that they raise RecorderError.
+    Bytes are requested bytes and exact. At both ends, the window collects garbage and waits for the devices. The figures raise
+    RecorderError before the window has ended.
     """
 
     _has_timeline = False
@@ -99,20 +106,20 @@ class Window:
     def __init__(self, name: str = "", pools: dict[str, Any] | None = None, since: Window | None = None):
         self.name = name
         self._since = since
-        #: Pools to report, by name; those of CuPy and torch are found without it.
-        self.pools_of_the_program: dict[str, Any] = pools if pools is not None else {}
+        #: Pools to report, by name. The default pools of CuPy and torch are always reported.
+        self.program_pools: dict[str, Any] = pools if pools is not None else {}
         self._region: int | None = None
         self._result: dict[str, Any] | None = None
         self._end_ns = 0
-        #: False if neither OpenCL nor CUDA was called in this process or a child of it: then there are no figures.
+        #: False if neither OpenCL nor CUDA was called in this process or a child process. Then there are no figures.
         self.recorded = False
-        #: What pools of libraries held at the end of the window, and how much of it was in use.
+        #: Usage of pools at the end of the window.
         self.pools: tuple[PoolUsage, ...] = ()
 
     def __enter__(self) -> Window:
         if self._region is not None:
-            raise RecorderError("a window can be entered once: create another one")
-        loaded_recorders()  # so that marks find them if the program clears its environment later
+            raise RecorderError("a window can be entered only once; create another one")
+        loaded_recorders()  # so that marks find them even if the program clears its environment later
         gc.collect()
         self._region = begin_region(None if self._since is None else self._since._region, self._has_timeline)
         return self
@@ -125,27 +132,27 @@ class Window:
         gc.collect()
         result = end_region(self._region)
         self.recorded = bool(result["recorded"])
-        self.pools = (*default_pools(), *(pool_usage(pool, name) for name, pool in self.pools_of_the_program.items()))
+        self.pools = (*default_pools(), *(pool_usage(pool, name) for name, pool in self.program_pools.items()))
         self._result = result
 
     @property
     def is_known(self) -> bool:
-        """Whether the window has ended and something was recorded: then it has figures."""
+        """Whether the window has figures: it has ended, and recorded."""
         return self._result is not None and self.recorded
 
     @property
     def _figures(self) -> dict[str, Any]:
         if self._region is None:
-            raise RecorderError("the window has not begun: put what it is to measure into a `with` block of the window")
+            raise RecorderError("the window has not begun; use it in a `with` statement")
         if self._result is None:
-            raise RecorderError("the window is still open: its figures are known when its `with` block has ended")
+            raise RecorderError("the window is still open; read its figures after its `with` block")
         if not self.recorded:
             raise RecorderError("neither OpenCL nor CUDA was called in this process, so nothing was recorded")
         return self._result
 
     @property
     def peak_bytes(self) -> int:
-        """Maximum live bytes of what was allocated in the window."""
+        """Max live bytes of allocations that were made in the window."""
         return int(self._figures["peak_bytes"])
 
     @property
@@ -154,17 +161,17 @@ class Window:
 
     @property
     def live_peak_bytes(self) -> int:
-        """Maximum live bytes in the window, of all that was live: the peak that `peakmark show` prints of a phase."""
+        """Max live bytes in the window of all allocations, like the peak of a phase in `peakmark show`."""
         return int(self._figures["live_peak_bytes"])
 
     @property
     def peak_since_bytes(self) -> int:
-        """Maximum live bytes in the window, of what was allocated since the window `since` began; else `peak_bytes`."""
+        """Max live bytes in the window of allocations since the window `since` began; without `since`, `peak_bytes`."""
         return int(self._figures["peak_since_bytes"])
 
     @property
     def left_bytes(self) -> int:
-        """Bytes that were allocated in the window and are live at its end."""
+        """Bytes of allocations that were made in the window and are live at its end."""
         return int(self._figures["left_bytes"])
 
     @property
@@ -173,7 +180,7 @@ class Window:
 
     @property
     def total_bytes(self) -> int:
-        """Bytes of all allocations, whether or not they were live at the same time."""
+        """Sum of the bytes of all allocations in the window."""
         return int(self._figures["total_bytes"])
 
     @property
@@ -181,39 +188,39 @@ class Window:
         return int(self._figures["failed_allocations"])
 
     def refused(self) -> tuple[Refused, ...]:
-        """Returns the requests that the driver refused in the window, `failed_allocations` in all; the largest first."""
+        """Returns the requests that the driver refused in the window, the largest first."""
         return tuple(Refused(**one) for one in self._figures["refused"])
 
     @property
     def pool_reserved_peak_bytes(self) -> int | None:
-        """Maximum that a pool of the CUDA driver reserved; None if there was none."""
+        """Max bytes that pools of the CUDA driver reserved; None if there were none."""
         reserved = self._figures["pool_reserved_peak_bytes"]
         return None if reserved is None else int(reserved)
 
     @property
     def beside_the_peak(self) -> dict[str, int]:
-        """Peaks of the kinds of memory that the device need not hold, such as `host_pointer`."""
+        """Peaks of the kinds of memory that are not counted in the peak, such as `host_pointer`."""
         return dict(self._figures["beside_the_peak"])
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the recorder has to report of the window, and what it cannot see."""
+        """Notes of the recorder, such as memory that it cannot see."""
         return tuple(self._figures["notes"])
 
     def at_peak(self) -> tuple[Group, ...]:
-        """Returns what of the window's own was live at the first moment of `peak_bytes`, the largest first."""
+        """Returns the allocations of the window that were live at `peak_bytes` (first time), the largest first."""
         return self._groups("at_peak")
 
     def live_at_peak(self) -> tuple[Group, ...]:
-        """Returns what was live at the first moment of `live_peak_bytes`."""
+        """Returns all allocations that were live at `live_peak_bytes` (first time)."""
         return self._groups("live_at_peak")
 
     def since_at_peak(self) -> tuple[Group, ...]:
-        """Returns what was live at the first moment of `peak_since_bytes`."""
+        """Returns the allocations since `since` that were live at `peak_since_bytes` (first time)."""
         return self._groups("since_at_peak")
 
     def left(self) -> tuple[Group, ...]:
-        """Returns what `left_bytes` consist of."""
+        """Returns the allocations of `left_bytes`."""
         return self._groups("left")
 
     def _groups(self, which: str) -> tuple[Group, ...]:

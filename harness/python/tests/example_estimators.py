@@ -1,4 +1,4 @@
-"""Estimators as httomo writes them, of a method with its input and its output on the device; and some that go wrong."""
+"""Estimators like those of httomo, for a method with input and output on the device; and some that fail."""
 
 import os
 import sys

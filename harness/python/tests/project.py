@@ -1,4 +1,4 @@
-"""A small project with tests of its own, in which pytest runs as its users run it."""
+"""A small project in which pytest runs with the plugin, as for its users."""
 
 import json
 import os
@@ -38,10 +38,10 @@ class Project:
         return self
 
     def pytest(self, *options, code, **variables):
-        """What it says; `code` is the exit code that it must have."""
-        # Not a part of the run of tests that asks, be that one of xdist's.
+        """Runs pytest, expects exit code `code`, and returns its output."""
+        # Without the variables of the pytest that runs this test.
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_") and name != "CI"}
-        # A test file that is written again, as long as before and within a second, is to be read again.
+        # Without bytecode: Python would not notice a file that is rewritten within a second with the same length.
         inherited["PYTHONDONTWRITEBYTECODE"] = "1"
         run = subprocess.run(
             [sys.executable, "-m", "pytest", "-p", "peakmark.pytest_plugin", *options],
@@ -54,14 +54,14 @@ class Project:
         assert run.returncode == code, run.stdout + run.stderr
         return run.stdout + run.stderr
 
-    def told(self, name="memory.json"):
-        """What --device-memory-json wrote, by the test's name."""
+    def results(self, name="memory.json"):
+        """Returns the results of --device-memory-json by test name."""
         document = json.loads((self.folder / name).read_text())
         assert document["version"] == 1
         return {one["test"].rpartition("::")[2]: one for one in document["tests"]}
 
 
 def outcomes(said):
-    """The last line's counts, such as {"passed": 2}."""
+    """Returns the counts of the last line, such as {"passed": 2}."""
     last = [line for line in said.splitlines() if re.search(r" in \d", line)][-1]
     return {word: int(number) for number, word in re.findall(r"(\d+) (\w+)", last.partition(" in ")[0])}

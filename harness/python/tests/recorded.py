@@ -12,7 +12,7 @@ ROOT = TESTS.parents[2]
 
 
 def command():
-    """The program under test: $PEAKMARK_COMMAND, or one that was built here."""
+    """Returns the program under test: $PEAKMARK_COMMAND, or a built one."""
     if named := os.environ.get("PEAKMARK_COMMAND"):
         return named
     for folder in ("prefix/bin", "release/harness/cli", "dev/harness/cli"):
@@ -33,7 +33,7 @@ def peakmark(*arguments, cwd=None, **environment):
 
 
 def environment():
-    """The Python of the tests is the system's, and finds what stands here."""
+    """Returns an environment in which Python finds the modules of this folder and of the package."""
     return {
         "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)]),
         "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]]),
@@ -41,7 +41,7 @@ def environment():
 
 
 def shown_of(folder, program):
-    """What `show --json` tells of a program that was recorded."""
+    """Records a program and returns the output of `show --json`."""
     profile = folder / "program.profile"
     record = peakmark("record", "-o", profile, "--", *program, **environment())
     assert record.returncode == 0, record.stderr
@@ -51,20 +51,20 @@ def shown_of(folder, program):
 
 
 def recorded(folder, script):
-    """The same of a Python program."""
+    """Does the same with a Python program."""
     program = folder / "program.py"
     program.write_text(textwrap.dedent(script))
     return shown_of(folder, [sys.executable, program])
 
 
 def library_folder():
-    """Where the recorders of the program under test are."""
+    """Returns the folder of the recorders of the program under test."""
     program = pathlib.Path(command()).resolve()
     return next(up / "lib" / "peakmark" for up in program.parents if (up / "lib" / "peakmark").is_dir())
 
 
 def measured(folder, script, **variables):
-    """Runs a Python program that brings the recorder in by itself; what it prints, as JSON."""
+    """Runs a Python program that loads the recorder itself. Parses its output as JSON."""
     program = folder / "program.py"
     program.write_text(textwrap.dedent(script))
     run = subprocess.run(

@@ -1,4 +1,4 @@
-"""As much OpenCL as a test needs, through ctypes: a context, and buffers of so many bytes."""
+"""Minimal OpenCL for tests, through ctypes: a context and buffers."""
 
 import ctypes
 
@@ -31,7 +31,7 @@ class Context:
         return Buffer(self._context, size, flags)
 
     def fill(self, buffer, size):
-        """Fills the buffer's first bytes with zeros; asks the device and does not wait."""
+        """Enqueues a fill of the buffer's first bytes with zeros."""
         if self._queue is None:
             error = ctypes.c_int32()
             self._queue = ctypes.c_void_p(

@@ -29,30 +29,30 @@ def asked(function, form, **more):
     ],
 )
 @pytest.mark.parametrize("slice_dimension", [0, 1])
-def test_httomos_example_gives_9_in_every_form(function, form, slice_dimension):
-    told = asked(function, form, slice_dimension=slice_dimension, slices=9)
-    assert told["error"] is None
-    assert told["slices"] == 9
-    assert told["bytes"] in (14400, 14401)  # half a byte takes a byte
-    assert told["dtype"] == ("float32" if form == "documented" else None)
-    # One slice more is too much, and what nine need is enough for nine.
-    assert asked(function, form, available_bytes=told["bytes"])["slices"] == 9
-    assert asked(function, form, available_bytes=told["bytes"] - 2)["slices"] == 8
+def test_every_form_gives_9_slices_for_httomos_example(function, form, slice_dimension):
+    result = asked(function, form, slice_dimension=slice_dimension, slices=9)
+    assert result["error"] is None
+    assert result["slices"] == 9
+    assert result["bytes"] in (14400, 14401)  # rounded up
+    assert result["dtype"] == ("float32" if form == "documented" else None)
+    # The bytes of nine slices suffice for nine slices, and less do not.
+    assert asked(function, form, available_bytes=result["bytes"])["slices"] == 9
+    assert asked(function, form, available_bytes=result["bytes"] - 2)["slices"] == 8
     assert asked(function, form, available_bytes=0)["slices"] == 0
 
 
 def test_parameters_output_dimensions_and_padding_reach_the_functions():
-    told = asked(
+    result = asked(
         "module", "module", parameters={"radius": 50}, slices=1,
         output_dimensions="example_estimators:output_dims", padding="example_estimators:padding",
     )  # fmt: skip
-    assert told["bytes"] == 1650
-    assert told["output_dimensions"] == [20, 20]
-    assert told["padding"] == [50, 50]
+    assert result["bytes"] == 1650
+    assert result["output_dimensions"] == [20, 20]
+    assert result["padding"] == [50, 50]
     assert asked("direct_of", "direct", parameters={"scale": 2})["slices"] == 4
 
 
-def test_only_what_is_asked_is_answered():
+def test_unrequested_values_are_none():
     assert asked("module", "module")["bytes"] is None
     assert asked("module", "module", available_bytes=None, slices=2)["slices"] is None
 
@@ -61,7 +61,7 @@ def test_only_what_is_asked_is_answered():
     ("function", "form", "name"),
     [
         ("negative", "module", "negative: a slice is -1"),
-        ("negative_fixed", "module", "negative: what is fixed is -1"),
+        ("negative_fixed", "module", "negative: the fixed part is -1"),
         ("nan", "module", "not_a_number: a slice is NaN"),
         ("infinite", "module", "infinite: a slice is inf"),
         ("zero", "module", "zero_per_slice: "),
@@ -73,30 +73,30 @@ def test_only_what_is_asked_is_answered():
         ("a_numpy_truth", "module", "wrong_type: a slice is "),
         ("a_text", "module", "wrong_type: a slice is '800', a str"),
         ("a_truth", "module", "wrong_type: a slice is True, a bool"),
-        ("one_number", "module", "wrong_type: it gave 800; it must give (bytes a slice, fixed bytes)"),
-        ("no_dtype", "documented", "wrong_dtype: None is no dtype of numpy"),
-        ("strange_dtype", "documented", "wrong_dtype: 'float33' is no dtype of numpy"),
-        ("never_more_than_three", "documented", "too_few: it answers fewer than 9 slices for any memory"),
+        ("one_number", "module", "wrong_type: it returned 800; it must return (bytes per slice, fixed bytes)"),
+        ("no_dtype", "documented", "wrong_dtype: None is not a dtype of numpy"),
+        ("strange_dtype", "documented", "wrong_dtype: 'float33' is not a dtype of numpy"),
+        ("never_more_than_three", "documented", "too_few: it returns fewer than 9 slices for any memory"),
         ("raises", "module", "exception: Traceback (most recent call last):"),
         ("leaves", "module", "exception: Traceback"),
         ("not_there", "module", "not_found: example_estimators:not_there"),
     ],
 )
-def test_what_is_no_answer_is_an_error_with_a_name(function, form, name):
-    told = asked(function, form, slices=9)
-    assert told["error"].startswith(name)
-    assert told["slices"] is told["bytes"] is told["dtype"] is None
+def test_an_invalid_answer_is_a_named_error(function, form, name):
+    result = asked(function, form, slices=9)
+    assert result["error"].startswith(name)
+    assert result["slices"] is result["bytes"] is result["dtype"] is None
     if function == "raises":
-        assert told["error"].endswith("ZeroDivisionError: of its own making")
+        assert result["error"].endswith("ZeroDivisionError: of its own making")
 
 
-def test_negative_slices_are_told_with_the_question_and_the_remedy():
-    """A documented one is asked with little memory too, to find the least that is enough."""
-    told = asked("negative_slices", "documented", available_bytes=100)
-    assert told["error"].startswith("negative: the number of slices is -2, for 100 bytes of available memory, ")
-    assert "other_dimensions=(10, 20), slice_dimension=0, float32; return max(0, slices): " in told["error"]
-    told = asked("negative_slices", "documented", available_bytes=None, slices=3)
-    assert told["error"].startswith("negative: the number of slices is -2, for 0 bytes of available memory, ")
+def test_the_error_of_negative_slices_has_the_question_and_the_remedy():
+    """A documented estimator is also called with little memory, to find the bytes of some slices."""
+    result = asked("negative_slices", "documented", available_bytes=100)
+    assert result["error"].startswith("negative: the number of slices is -2, for 100 bytes of available memory, ")
+    assert "other_dimensions=(10, 20), slice_dimension=0, float32; return max(0, slices): " in result["error"]
+    result = asked("negative_slices", "documented", available_bytes=None, slices=3)
+    assert result["error"].startswith("negative: the number of slices is -2, for 0 bytes of available memory, ")
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_negative_slices_are_told_with_the_question_and_the_remedy():
     ],
 )
 def test_numpys_numbers_are_taken_exactly(function, slices, expected):
-    told = asked(function, "module", slices=slices, available_bytes=expected)
-    assert (told["bytes"], told["slices"], told["error"]) == (expected, slices, None)
+    result = asked(function, "module", slices=slices, available_bytes=expected)
+    assert (result["bytes"], result["slices"], result["error"]) == (expected, slices, None)
     assert asked(function, "module", available_bytes=expected - 1)["slices"] == slices - 1
 
 
@@ -134,22 +134,22 @@ def test_a_multiplier_counts_exactly_and_bytes_are_rounded_up(function, slices, 
 
 
 def test_slices_are_rounded_down():
-    told = asked("fractional_slices", "documented", available_bytes=50, slices=18)
-    assert (told["slices"], told["bytes"], told["error"]) == (18, 50, None)  # 18.06; for 49 bytes 17.7
+    result = asked("fractional_slices", "documented", available_bytes=50, slices=18)
+    assert (result["slices"], result["bytes"], result["error"]) == (18, 50, None)  # 18.06; for 49 bytes 17.7
 
 
 def test_an_exception_with_a_surrogate_keeps_its_traceback():
-    told = asked("raises_a_surrogate", "module")
-    assert told["error"].startswith("exception: Traceback (most recent call last):")
-    assert told["error"].endswith("OSError: cannot read caf\\udce9.txt")
+    result = asked("raises_a_surrogate", "module")
+    assert result["error"].startswith("exception: Traceback (most recent call last):")
+    assert result["error"].endswith("OSError: cannot read caf\\udce9.txt")
 
 
 def test_an_attribute_that_a_module_misses_as_it_is_imported_is_an_exception(tmp_path, monkeypatch):
     (tmp_path / "broken_estimators.py").write_text("import math\nmath.no_such_thing\n")
     monkeypatch.syspath_prepend(tmp_path)
-    told = answer({"function": "broken_estimators:any", "form": "module", **HTTOMO})
-    assert told["error"].startswith("exception: Traceback (most recent call last):")
-    assert "no_such_thing" in told["error"]
+    result = answer({"function": "broken_estimators:any", "form": "module", **HTTOMO})
+    assert result["error"].startswith("exception: Traceback (most recent call last):")
+    assert "no_such_thing" in result["error"]
 
 
 def test_bytes_beyond_64_bits_are_an_error_and_fit_nowhere():
@@ -165,9 +165,9 @@ def test_random_estimators_answer_by_every_form_what_arithmetic_says():
         available = int(random.integers(0, 2**40))
         expected = available // (2 * dimensions[0] * dimensions[1] * 4)
         for function, form in (("documented",) * 2, ("module",) * 2, ("iterative",) * 2, ("direct",) * 2):
-            told = asked(function, form, other_dimensions=dimensions, available_bytes=available, slices=expected)
-            assert (told["slices"], told["error"]) == (expected, None)
-            assert told["bytes"] == 8 * dimensions[0] * dimensions[1] * expected
+            result = asked(function, form, other_dimensions=dimensions, available_bytes=available, slices=expected)
+            assert (result["slices"], result["error"]) == (expected, None)
+            assert result["bytes"] == 8 * dimensions[0] * dimensions[1] * expected
 
 
 def test_the_server_answers_line_by_line_and_keeps_what_estimators_print_away():
@@ -181,8 +181,8 @@ def test_the_server_answers_line_by_line_and_keeps_what_estimators_print_away():
         input="".join(json.dumps(question) + "\n" for question in questions),
         env=environment(), capture_output=True, text=True, check=True,
     )  # fmt: skip
-    told = [json.loads(line) for line in served.stdout.splitlines()]
-    assert [one["slices"] for one in told] == [9, None, 9]
+    result = [json.loads(line) for line in served.stdout.splitlines()]
+    assert [one["slices"] for one in result] == [9, None, 9]
     assert "said on the way" in served.stderr
     assert "and this" in served.stderr
 
@@ -193,5 +193,5 @@ def test_files_of_the_working_folder_are_not_taken_for_pythons_modules(tmp_path,
     (tmp_path / "theirs.py").write_text("def memory(dims, dtype):\n    return 7, 0\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", *sys.path])  # as of an interactive Python
-    told = ask(EstimatorQuestion("theirs:memory", "module", 3, 0, (10, 20), "float32"), 100)
-    assert (told.slices, told.bytes, told.error) == (14, 21, None)
+    result = ask(EstimatorQuestion("theirs:memory", "module", 3, 0, (10, 20), "float32"), 100)
+    assert (result.slices, result.bytes, result.error) == (14, 21, None)

@@ -1,6 +1,7 @@
-"""External estimators of suites and of the command line."""
+"""Tests external estimators in suites and on the command line."""
 
 import json
+import sys
 
 from recorded import environment, peakmark
 from toy_suite import SUITE, folder, run, sweep  # noqa: F401
@@ -18,7 +19,7 @@ seconds = 30
 
 
 def with_estimator(folder, text, **estimators):
-    """The toy's suite, its program with an estimator, in a module beside it."""
+    """Writes the toy suite with an estimator for its program, in a module next to it."""
     functions = {
         "module": 'return 1110 if what == "well" else 0, 64',
         "too_low": "return 1000, 64",
@@ -33,7 +34,7 @@ def with_estimator(folder, text, **estimators):
     (folder / "s.toml").write_text(suite)
 
 
-def test_a_programs_estimator_is_held_against_its_peak(folder):
+def test_the_estimator_of_a_program_is_compared_with_its_peak(folder):
     with_estimator(folder, sweep("axes.n = [6, 20]"))
     cases, _ = run(folder, "--memory-only")
     assert cases["toy/marked/opencl/n:20"]["estimate"] == {
@@ -46,7 +47,7 @@ def test_a_programs_estimator_is_held_against_its_peak(folder):
     assert judged["window_slices"] == judged["window_bytes"] == "pass"
 
 
-def test_other_estimators_are_judged_where_the_suite_names_them_and_errors_have_names(folder):
+def test_other_estimators_are_judged_if_the_suite_names_them_and_errors_have_names(folder):
     calls = ["python:toy_estimators:too_low", "python:toy_estimators:raises", "python:toy_estimators:dies"]
     extra = "".join(
         f'[[estimator]]\nname = "{call.split(":")[-1]}"\ncall = "{call}"\nform = "module"\nother_dimensions = [1, 1]\n'
@@ -63,6 +64,24 @@ def test_other_estimators_are_judged_where_the_suite_names_them_and_errors_have_
     check = peakmark("check", "run.json", cwd=folder)
     assert check.returncode == 1
     assert "ValueError: not so" in check.stdout
+
+
+def test_a_recorded_run_is_judged_by_another_estimator_without_measuring_again(folder):
+    with_estimator(folder, sweep("axes.n = [6, 20]"))
+    run(folder, "--memory-only")
+    recorded = (folder / "run.json").read_bytes()
+    ask = ["--form", "module", "--other-dimensions", "n,1", "--python", sys.prefix]
+    for per_slice, code in ((1110, 0), (1000, 1)):
+        (folder / "theirs.py").write_text(
+            f"def memory(dims, dtype, **axes):\n    assert dims[0] in (6, 20) and 'n' not in axes\n    return {per_slice}, 64\n"
+        )
+        check = peakmark("check", "run.json", "--estimator", "python:theirs:memory", *ask, "--window", "1:1", cwd=folder)
+        assert check.returncode == code, check.stdout + check.stderr
+        estimate = peakmark("estimate", "python:theirs:memory", "--run", "run.json", *ask, "--json", cwd=folder)
+        assert estimate.returncode == 0, estimate.stderr
+        cases = {one["case"]: one["estimate"] for one in json.loads(estimate.stdout)["cases"]}
+        assert cases["toy/marked/opencl/n:20"]["bytes_estimated"] == 64 + 20 * per_slice
+    assert (folder / "run.json").read_bytes() == recorded
 
 
 def test_built_in_variants_can_have_external_estimators_too(folder):
@@ -83,27 +102,27 @@ def test_built_in_variants_can_have_external_estimators_too(folder):
     assert peakmark("check", "run.json", cwd=folder).returncode == 0
 
 
-def test_estimate_asks_programs_and_functions(folder):
+def test_estimate_calls_programs_and_functions(folder):
     with_estimator(folder, sweep(""))
 
     def estimate(*arguments):
         result = peakmark("estimate", *arguments, "--json", cwd=folder, **environment())
         return json.loads(result.stdout) if result.returncode == 0 else result.stderr
 
-    told = estimate("toy/marked", "n=5", "--suite", "s.toml", "--available", "9000")
-    assert (told["slices"], told["bytes"]) == (8, 64 + 8 * 1110)
+    answer = estimate("toy/marked", "n=5", "--suite", "s.toml", "--available", "9000")
+    assert (answer["slices"], answer["bytes"]) == (8, 64 + 8 * 1110)
     assert estimate("toy/marked", "n=5", "--suite", "s.toml")["bytes"] == 64 + 5 * 1110
-    told = estimate("padding/coords1d", "n=5", "--suite", "s.toml")
-    assert told["slices"] == 5 and told["terms"]
+    answer = estimate("padding/coords1d", "n=5", "--suite", "s.toml")
+    assert answer["slices"] == 5 and answer["terms"]
 
     call = "python:example_estimators:documented"
-    told = estimate(call, "--dimensions", "10,20", "--dtype", "float32", "--available", "14450", "kernel=[3, 3]", "x=none")
-    assert (told["slices"], told["dtype"]) == (9, "f32")
-    told = estimate(
+    answer = estimate(call, "--dimensions", "10,20", "--dtype", "float32", "--available", "14450", "kernel=[3, 3]", "x=none")
+    assert (answer["slices"], answer["dtype"]) == (9, "f32")
+    answer = estimate(
         "python:example_estimators:module", "--form", "module", "--dimensions", "10,20", "--slices", "2", "radius=7",
         "--padding", "example_estimators:padding", "--output-dimensions", "example_estimators:output_dims",
     )  # fmt: skip
-    assert (told["bytes"], told["padding"], told["output_dimensions"]) == (3207, [7, 7], [20, 20])
+    assert (answer["bytes"], answer["padding"], answer["output_dimensions"]) == (3207, [7, 7], [20, 20])
     assert "ZeroDivisionError: of its own making" in estimate(
         "python:example_estimators:raises", "--form", "module", "--dimensions", "10,20", "--slices", "1"
     )
@@ -111,14 +130,14 @@ def test_estimate_asks_programs_and_functions(folder):
     assert "--dimensions" in estimate(call)
 
 
-def test_files_of_the_working_folder_are_not_taken_for_pythons_modules(tmp_path):
+def test_files_of_the_working_folder_do_not_replace_pythons_modules(tmp_path):
     for name in ("json", "argparse", "random", "secrets", "typing", "numpy", "peakmark"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('taken over')\n")
     (tmp_path / "theirs.py").write_text("import helper\ndef memory(dims, dtype):\n    return helper.bytes, 0\n")
     (tmp_path / "helper.py").write_text("bytes = 7\n")
-    told = peakmark(
+    answer = peakmark(
         "estimate", "python:theirs:memory", "--form", "module", "--dimensions", "10,20", "--slices", "3", "--json",
         cwd=tmp_path, **environment() | {"PYTHONPATH": ":"},
     )  # fmt: skip
-    assert told.returncode == 0, told.stderr
-    assert json.loads(told.stdout)["bytes"] == 21
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads(answer.stdout)["bytes"] == 21

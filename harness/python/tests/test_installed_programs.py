@@ -1,4 +1,4 @@
-"""The commands that a wheel installs: Python that puts the program in its own place."""
+"""Tests the commands that a wheel installs: Python that executes the program."""
 
 import os
 import shutil
@@ -8,11 +8,11 @@ import sys
 import recorded
 
 
-def test_what_init_says_to_type_is_the_command_that_was_typed(tmp_path):
+def test_init_prints_the_command_that_was_typed(tmp_path):
     package = tmp_path / "packages/peakmark"
     shutil.copytree(recorded.ROOT / "harness/python/peakmark", package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "installed/bin").mkdir(parents=True)
-    # A copy of that of a wheel would not find its libraries, which stand beside it.
+    # A copy of the wheel's program would not find the libraries next to it.
     (package / "installed/bin/peakmark").symlink_to(recorded.command())
     bin_folder = tmp_path / "venv/bin"
     bin_folder.mkdir(parents=True)

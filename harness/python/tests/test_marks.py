@@ -14,7 +14,7 @@ def phases_of(shown):
     return [(phase["name"], phase["peak_bytes"]) for phase in shown["phases"]]
 
 
-def test_phases_nest_and_give_back_the_one_before(tmp_path):
+def test_phases_nest_and_restore_the_previous_one(tmp_path):
     shown = recorded(
         tmp_path,
         """
@@ -92,7 +92,7 @@ def test_a_function_can_be_a_phase_and_an_exception_ends_it(tmp_path):
     assert shown["phases"][5]["failed_allocations"] == 1
 
 
-def test_names_stand_beside_bytes(tmp_path):
+def test_names_are_in_tables(tmp_path):
     shown = recorded(
         tmp_path,
         """
@@ -144,7 +144,7 @@ def test_phases_of_two_threads_that_overlap_end_both(tmp_path):
     assert phases_of(shown) == [("", 0), ("call", 0), ("call/fft", 10), ("", 210)]
 
 
-def test_a_forked_child_begins_in_no_phase_whatever_its_parents_threads_do(tmp_path):
+def test_a_forked_child_starts_without_a_phase_even_if_threads_of_its_parent_mark(tmp_path):
     shown = recorded(
         tmp_path,
         """
@@ -185,7 +185,7 @@ STRANGE = {"half of a character": "\udc80", "nul": "a\0b", "no text": 5, "nothin
 
 
 @pytest.mark.parametrize("text", STRANGE.values(), ids=STRANGE.keys())
-def test_a_strange_text_does_the_same_recorded_or_not_and_harms_no_later_mark(text, tmp_path):
+def test_an_unusual_text_has_the_same_effect_with_and_without_a_recorder(text, tmp_path):
     script = f"""
         import peakmark
         from small_opencl import Context
@@ -214,7 +214,7 @@ def test_a_strange_text_does_the_same_recorded_or_not_and_harms_no_later_mark(te
     assert (tmp_path / "said").read_text() == while_recorded
 
 
-def test_nothing_happens_where_nothing_is_recorded(monkeypatch):
+def test_marks_without_a_recorder_have_no_effect(monkeypatch):
     monkeypatch.delenv("PEAKMARK_PROFILE", raising=False)
     with peakmark.phase("call"):
         peakmark.name(4096, "filter")
@@ -277,7 +277,7 @@ MARKS_OF_THREADS = """
 
 @pytest.mark.parametrize("sanitizer", [[], ["-fsanitize=thread"]], ids=["plain", "tsan"])
 def test_threads_may_mark_while_others_read_the_environment(sanitizer, tmp_path):
-    # setenv in a mark would race with getenv in any thread of the program.
+    # A mark must not call setenv, which would race with getenv in other threads.
     (tmp_path / "include").mkdir()
     (tmp_path / "include" / "peakmark").symlink_to(ROOT / "harness" / "recorders")
     (tmp_path / "program.c").write_text(MARKS_OF_THREADS)
@@ -294,14 +294,14 @@ def test_threads_may_mark_while_others_read_the_environment(sanitizer, tmp_path)
 
 
 @pytest.mark.parametrize("layer", ["", "/no/such/library.so", "libc.so.6"])
-def test_what_is_no_recorder_is_left_alone(layer, tmp_path):
+def test_other_layers_are_not_loaded(layer, tmp_path):
     script = "import peakmark\nwith peakmark.phase('call'): assert not peakmark.recording()"
     variables = {**environment(), "OPENCL_LAYERS": layer, "PEAKMARK_PROFILE": str(tmp_path / "p")}
     subprocess.run([sys.executable, "-c", script], env=variables, check=True)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_c_program_marks_with_a_header(tmp_path):
+def test_a_c_program_can_mark_with_the_header(tmp_path):
     source = tmp_path / "program.c"
     source.write_text(
         """
@@ -367,11 +367,11 @@ def test_a_phase_can_be_entered_again_without_a_recorder():
 def test_marks_reach_a_recorder_that_is_older_than_the_module(monkeypatch):
     class Function(types.SimpleNamespace):
         def __call__(self, *arguments):
-            told.append(arguments)
+            calls.append(arguments)
             return 1
 
-    told = []
-    names = ("marks_version", "phase", "name", "profile_path", "event_count")  # and no peakmark_synchronise
+    calls = []
+    names = ("marks_version", "phase", "name", "profile_path", "event_count")  # without peakmark_synchronise
     older = types.SimpleNamespace(**{f"peakmark_{name}": Function() for name in names})
     monkeypatch.setattr(marks.ctypes, "CDLL", lambda path, mode: older)
     monkeypatch.setattr(marks, "_found", {})
@@ -379,4 +379,4 @@ def test_marks_reach_a_recorder_that_is_older_than_the_module(monkeypatch):
     monkeypatch.setenv("OPENCL_LAYERS", "/older.so")
     with peakmark.phase("call"):
         pass
-    assert (b"call",) in told
+    assert (b"call",) in calls

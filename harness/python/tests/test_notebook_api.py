@@ -1,4 +1,4 @@
-"""What a notebook uses: record(), load(), plot_memory()."""
+"""Tests the functions for notebooks: record(), load(), plot_memory()."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ import peakmark as module
 
 
 def test_record_knows_the_peak_and_shows_itself(tmp_path):
-    told = measured(
+    shown = measured(
         tmp_path,
         """
         import json, peakmark
@@ -27,16 +27,16 @@ def test_record_knows_the_peak_and_shows_itself(tmp_path):
                           [live for _, live in profile.timeline()], list(table["bytes"])]))
         """,
     )
-    assert told[:2] == [1500, 1000]
-    assert told[2] == "<Profile 'two <buffers>', peak 1.465 KiB (1500 B), left 1000 B>"
-    page = told[3]
+    assert shown[:2] == [1500, 1000]
+    assert shown[2] == "<Profile 'two <buffers>', peak 1.465 KiB (1500 B), left 1000 B>"
+    page = shown[3]
     assert "two &lt;buffers&gt;" in page and "&lt;b&gt;first&lt;/b&gt;" in page and "<b>first" not in page
     assert "1.465 KiB (1500 B)" in page and "<svg" in page and ">1.465 KiB</text>" in page
-    assert told[4:] == [[1000, 1500, 1000], [1000, 500]]
+    assert shown[4:] == [[1000, 1500, 1000], [1000, 500]]
 
 
-def test_record_brings_the_recorder_in_where_it_is_not_too_late(tmp_path):
-    told = measured(
+def test_record_loads_the_recorder(tmp_path):
+    shown = measured(
         tmp_path,
         """
         import json, peakmark
@@ -46,11 +46,11 @@ def test_record_brings_the_recorder_in_where_it_is_not_too_late(tmp_path):
         print(json.dumps(profile.peak_bytes))
         """,
     )
-    assert told == 10
+    assert shown == 10
 
 
-def test_record_says_when_it_is_too_late(tmp_path):
-    told = measured(
+def test_record_raises_if_it_is_too_late(tmp_path):
+    shown = measured(
         tmp_path,
         """
         import json, peakmark
@@ -62,11 +62,11 @@ def test_record_says_when_it_is_too_late(tmp_path):
             print(json.dumps([str(error), profile._repr_html_() if "profile" in dir() else None]))
         """,
     )
-    assert "Run the whole program by `peakmark record -- PROGRAM`, or call peakmark.load_recorders() before" in told[0]
+    assert "Run the program with `peakmark record -- PROGRAM`, or call peakmark.load_recorders() before" in shown[0]
 
 
-def test_a_profile_that_has_not_begun_or_is_open_or_empty_shows_itself_too(tmp_path):
-    told = measured(
+def test_a_profile_that_has_not_begun_or_is_open_or_empty_is_displayed(tmp_path):
+    shown = measured(
         tmp_path,
         """
         import json, peakmark
@@ -79,22 +79,22 @@ def test_a_profile_that_has_not_begun_or_is_open_or_empty_shows_itself_too(tmp_p
         print(json.dumps([*shown, profile._repr_html_()]))
         """,
     )
-    assert told == [
+    assert shown == [
         "<pre>&lt;Profile &#x27;call&#x27;, not begun&gt;</pre>",
-        "the window has not begun: put what it is to measure into a `with` block of the window",
+        "the window has not begun; use it in a `with` statement",
         "<pre>&lt;Profile &#x27;call&#x27;, open&gt;</pre>",
         "<pre>&lt;Profile &#x27;call&#x27;, nothing recorded&gt;</pre>",
     ]
 
 
-def test_marks_alone_import_nothing_heavy():
+def test_marks_do_not_import_large_modules():
     code = "import sys, peakmark; print([one for one in sys.modules if one in ('pandas', 'numpy', 'peakmark.windows')])"
     run = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
 
 
-def test_a_name_is_a_text():
-    with pytest.raises(TypeError, match="peakmark.record: a name is a text, not a function"):
+def test_a_name_must_be_a_str():
+    with pytest.raises(TypeError, match="peakmark.record: name must be a str, not function"):
         module.record(lambda: None)
 
 
@@ -123,12 +123,12 @@ def test_a_run_is_a_table(run_file):
     cases = module.load(run_file)
     assert isinstance(cases, pandas.DataFrame)
     first = json.loads(run_file.read_text())["benchmarks"]
-    told = {row["peakmark"]["case"]: row["peakmark"]["requested_peak_bytes"] for row in first if "peakmark" in row}
-    assert dict(zip(cases["case"], cases["peak"])) == told
+    shown = {row["peakmark"]["case"]: row["peakmark"]["requested_peak_bytes"] for row in first if "peakmark" in row}
+    assert dict(zip(cases["case"], cases["peak"])) == shown
     assert cases.attrs["peakmark"]["backend"] == "dry"
 
 
-def test_a_run_is_drawn_whole_or_in_part_and_keeps_the_program_s_backend(run_file):
+def test_plot_memory_keeps_the_programs_backend(run_file):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("svg")
     import matplotlib.pyplot
@@ -136,20 +136,20 @@ def test_a_run_is_drawn_whole_or_in_part_and_keeps_the_program_s_backend(run_fil
     cases = module.load(run_file)
     for drawn in (run_file, str(run_file), cases, cases[cases["axis:ny"] > 16]):
         figure = module.plot_memory(drawn)
-        assert figure._repr_png_().startswith(b"\x89PNG")  # by which a notebook shows it
+        assert figure._repr_png_().startswith(b"\x89PNG")  # a notebook displays this
         assert figure.axes and matplotlib.pyplot.get_fignums() == []
     assert matplotlib.get_backend() == "svg"
     assert module.plot_memory(cases, operation="padding").axes
 
 
-def test_what_cannot_be_drawn_is_told(run_file, tmp_path):
+def test_a_run_that_cannot_be_plotted_is_an_error(run_file, tmp_path):
     pandas = pytest.importorskip("pandas")
     cases = module.load(run_file)
     with pytest.raises(module.RunError, match="a line needs three shapes"):
         module.plot_memory(cases[cases["axis:ny"] == 16])
-    with pytest.raises(module.RunError, match="there is no operation 'filter' in it; there are: padding"):
+    with pytest.raises(module.RunError, match="unknown operation 'filter'; the run has padding"):
         module.plot_memory(cases, operation="filter")
-    with pytest.raises(module.RunError, match="is none of peakmark.load"):
+    with pytest.raises(module.RunError, match="no attrs of peakmark.load"):
         module.plot_memory(pandas.DataFrame({"peak": [1]}))
     other = tmp_path / "other.json"
     other.write_text("{}")

@@ -1,4 +1,4 @@
-"""Python 3.10 is the oldest that pyproject.toml promises."""
+"""Tests that the sources can be parsed by Python 3.10, the oldest of pyproject.toml."""
 
 import ast
 
@@ -14,7 +14,7 @@ def sources():
     yield ROOT / "suites/clients/make-environments"
 
 
-def test_every_source_is_written_in_it():
+def test_every_source_is_python_3_10():
     assert f'requires-python = ">={OLDEST[0]}.{OLDEST[1]}"' in (ROOT / "pyproject.toml").read_text()
     files = 0
     for files, file in enumerate(sources(), 1):

@@ -1,4 +1,4 @@
-"""Programs of a suite where they stand: processes, languages, environments, devices, shards."""
+"""Tests programs of a suite with child processes, other languages, Python environments, devices and shards."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from recorded import ROOT, TESTS, command, peakmark
 from toy_suite import folder, run, sweep, write_suite  # noqa: F401
 
 
-def test_what_has_left_its_session_ends_with_the_timeout(folder):
+def test_processes_of_another_session_end_with_the_timeout(folder):
     (folder / "child.py").write_text(
         "import os, pathlib, time\n"
         "os.setsid()\n"
@@ -51,7 +51,7 @@ def test_a_shell_runs_a_tree_of_processes_whose_peak_is_merged_by_time(folder):
         "import sys, small_opencl\ncontext = small_opencl.Context()\nbuffer = context.buffer(int(sys.argv[1]))\n"
         "print(flush=True)\nsys.stdin.read()\n"
     )
-    # The second allocates while the first still holds its memory; the third comes when both are gone.
+    # The second process allocates while the first holds its memory; the third starts after both have ended.
     write_suite(
         folder,
         '[[program]]\nvariant = "toy/tree"\nshell = true\ncommand = """\n'
@@ -106,7 +106,7 @@ variants = "toy/family"
     assert (case["requested_peak_bytes"], case["input_bytes"], case["setup_bytes"]) == (5100, 100, 0)
 
 
-def test_a_c_program_is_a_variant_too(folder):
+def test_a_c_program_can_be_a_variant(folder):
     (folder / "program.c").write_text(
         """
         #include <CL/cl.h>
@@ -149,7 +149,7 @@ NVTX_FOLDERS = [one for one in ("/usr/include", "/usr/local/cuda/include") if os
 
 
 @pytest.mark.skipif(not NVTX_FOLDERS, reason="the header of NVTX is not here")
-def test_ranges_of_nvtx_are_marks_and_those_of_libraries_are_not(folder):
+def test_nvtx_ranges_of_the_program_are_marks_and_those_of_libraries_are_not(folder):
     (folder / "program.c").write_text(
         """
         #include <CL/cl.h>
@@ -189,7 +189,7 @@ def test_ranges_of_nvtx_are_marks_and_those_of_libraries_are_not(folder):
     assert (case["time_source"], len(case["gpu_time_ns"]["blocks"][0])) == ("marks", 2)
 
 
-def test_a_missing_environment_says_what_makes_it(folder):
+def test_a_missing_environment_is_an_error_with_what_to_do(folder):
     write_suite(
         folder,
         '[[program]]\nvariant = "toy/old"\ncommand = ["{python}", "x.py"]\npython = "old-1.0"\n'
@@ -198,11 +198,11 @@ def test_a_missing_environment_says_what_makes_it(folder):
     cases, _ = run(folder, code=4, PEAKMARK_ENVIRONMENTS="/no/such/folder")
     (case,) = cases.values()
     assert case["outcome"] == "unsupported"
-    # A run file may be published: it names the environment, not the folder.
+    # A run file may be published, so it has the name of the environment, not its folder.
     assert "the Python environment old-1.0 is missing; create it with: make old-1.0" in case["message"]
 
 
-def test_a_python_environment_comes_with_its_interpreter(folder):
+def test_a_python_environment_is_used_with_its_interpreter(folder):
     (folder / "envs" / "mine" / "bin").mkdir(parents=True)
     (folder / "envs" / "mine" / "bin" / "python").symlink_to(sys.executable)
     write_suite(
@@ -253,7 +253,7 @@ def test_a_backend_that_a_program_does_not_run_on_is_unsupported(folder):
     assert cases["toy/marked/opencl"]["outcome"] == "ok"
 
 
-def test_the_worker_can_be_asked_by_hand(folder):
+def test_the_worker_can_be_run_by_hand(folder):
     write_suite(folder, sweep(""))
     programs = os.path.join(os.path.dirname(command()), "peakmark-programs")
     if not os.path.exists(programs):

@@ -1,4 +1,4 @@
-"""`peakmark plot` as it is installed: the picture of the README, drawn again. The drawing has its own tests in reports/tests."""
+"""Tests the installed `peakmark plot` with the picture of the README. reports/tests has the tests of plots."""
 
 import re
 import sys
@@ -18,11 +18,11 @@ def texts(svg: str) -> list[str]:
 
 
 def without_commit(drawn: list[str]) -> str:
-    """All texts in one line: the caption breaks where the name of its commit makes it."""
+    """Returns all texts in one line, because the line breaks of the caption depend on the commit."""
     return re.sub(r"commit \S+", "commit", " ".join(drawn))
 
 
-def test_the_picture_of_the_readme_is_what_the_suite_gives(tmp_path):
+def test_the_suite_gives_the_picture_of_the_readme(tmp_path):
     run = peakmark("run", ROOT / "suites/one-image.toml", "-o", tmp_path / "one-image.json")
     if run.returncode != 0 and "peakmark-bench" in run.stderr:
         pytest.skip("the worker peakmark-bench is not built")
@@ -33,7 +33,7 @@ def test_the_picture_of_the_readme_is_what_the_suite_gives(tmp_path):
     drawn = texts((tmp_path / "plots/padding.svg").read_text(encoding="utf-8"))
     committed = texts((ROOT / "docs/pictures/padding.svg").read_text(encoding="utf-8"))
     assert without_commit(drawn) == without_commit(committed)
-    # What the README says of it.
+    # The figures that the README states.
     readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
     sizes = [text.split("\u00a0") for text in drawn if "\u00a0GiB" in text]
     largest, smallest = (max(sizes), min(sizes))

@@ -1,4 +1,4 @@
-"""Programs of a suite, from suite file to verdict, on the OpenCL device that is here: bytes, times, outcomes."""
+"""Tests programs of a suite on the local OpenCL device: bytes, times, outcomes, verdicts."""
 
 import json
 import sys
@@ -44,7 +44,7 @@ def test_bytes_and_times_of_a_program_with_marks(folder):
         ("hang", "timeout", "no result after 3 s", 3),
     ],
 )
-def test_what_becomes_of_a_program_is_the_outcome(folder, what, outcome, message, code):
+def test_the_end_of_a_program_is_its_outcome(folder, what, outcome, message, code):
     write_suite(folder, sweep(f'axes.what = "{what}"'))
     cases, result = run(folder, "--timeout", "3" if what == "hang" else "60", "--memory-only", code=code)
     (case,) = cases.values()
@@ -55,7 +55,7 @@ def test_what_becomes_of_a_program_is_the_outcome(folder, what, outcome, message
         assert "reproduce: peakmark run s.toml --filter '^toy/marked/opencl/what:" + what + "$'" in result.stderr
 
 
-def test_the_time_is_the_devices_where_the_suite_says_so(folder):
+def test_the_time_is_that_of_the_device_if_the_suite_requests_it(folder):
     (folder / "fills.py").write_text(
         """
 import peakmark
@@ -88,7 +88,7 @@ with peakmark.phase("call"):
     assert device["requested_peak_bytes"] == host["requested_peak_bytes"] == 2**24
 
 
-def test_without_work_of_the_device_there_is_no_time(folder):
+def test_a_program_without_device_work_has_no_device_time(folder):
     (folder / "idle.py").write_text("from small_opencl import Context\nContext().buffer(10)\n")
     write_suite(
         folder,
@@ -101,7 +101,7 @@ def test_without_work_of_the_device_there_is_no_time(folder):
     assert "no work of the device" in case["message"]
 
 
-def test_peaks_that_differ_are_told_with_what_moved(folder):
+def test_different_peaks_are_reported_with_the_changed_allocations(folder):
     write_suite(folder, sweep('axes.what = "unlike"'))
     cases, _ = run(folder, "--memory-only")
     (case,) = cases.values()
@@ -113,14 +113,14 @@ def test_peaks_that_differ_are_told_with_what_moved(folder):
     ]
 
 
-def test_what_lives_after_the_end_is_leaked(folder):
+def test_memory_that_is_live_after_the_end_is_leaked(folder):
     write_suite(folder, sweep('axes.what = "leak"'))
     cases, _ = run(folder, "--memory-only")
     (case,) = cases.values()
     assert case["leaked_bytes"] == 64 + 1000 + 50_000
 
 
-def test_a_program_without_marks_is_measured_whole(folder):
+def test_a_program_without_marks_is_measured_as_a_whole(folder):
     (folder / "plain.py").write_text(
         "from small_opencl import Context\ncontext = Context()\nfirst = context.buffer(300)\ncontext.buffer(5)\n"
     )
@@ -146,7 +146,7 @@ def test_a_program_without_marks_is_measured_whole(folder):
         ("call", ""),
     ],
 )
-def test_a_misspelt_mark_is_told(folder, mark, note):
+def test_a_misspelt_mark_is_reported(folder, mark, note):
     (folder / "marked.py").write_text(
         "import peakmark\nfrom small_opencl import Context\ncontext = Context()\n"
         "with peakmark.phase('inputs'):\n    image = context.buffer(300)\n"
@@ -168,8 +168,8 @@ def test_a_misspelt_mark_is_told(folder, mark, note):
 
 
 @pytest.mark.parametrize("end", ["os._exit(0)", "os.kill(os.getpid(), 9)"])
-def test_children_one_after_another_are_no_sum(folder, end):
-    """As `record` merges them by time, also where a child could not say when it ended."""
+def test_peaks_of_consecutive_children_are_not_added(folder, end):
+    """They are merged by time, like by `record`, even if a child ended without an event."""
     (folder / "children.py").write_text(
         "import os\n"
         "for _ in range(3):\n"
@@ -205,7 +205,7 @@ for call in range(3):
 
 
 def write_counted(folder):
-    """A program that tells how often it was started."""
+    """Writes a program that counts how often it is started."""
     (folder / "counted.py").write_text(COUNTED)
     write_suite(
         folder,
@@ -225,25 +225,25 @@ def test_later_rounds_only_time_a_program(folder):
     cases, _ = run(folder, "--rounds", "2")
     (case,) = cases.values()
     assert (case["outcome"], case["requested_peak_bytes"], len(case["gpu_time_ns"]["blocks"])) == ("ok", 10, 2)
-    assert starts(folder) == 2 + 2  # its memory twice, and a time a round
+    assert starts(folder) == 2 + 2  # two memory passes, and one timed pass in each round
 
 
 def test_a_program_that_looks_suspicious_is_timed_again(folder):
     write_counted(folder)
     run(folder)
     assert starts(folder) == 3
-    nights = []
-    for night in range(1, 27):  # all of them much faster
+    runs = []
+    for day in range(1, 27):  # all of them much faster
         document = json.loads((folder / "run.json").read_text())
         context = document["context"]["peakmark"]
-        context["id"], context["date"] = f"night-{night}", f"2026-01-{night:02}T02:00:00Z"
+        context["id"], context["date"] = f"run-{day}", f"2026-01-{day:02}T02:00:00Z"
         for row in document["benchmarks"]:
             if "peakmark" in row:
                 time = row["peakmark"]["gpu_time_ns"]
-                time["blocks"] = [[1e4 + night % 3 for _ in block] for block in time["blocks"]]
-        nights.append(folder / f"night-{night}.json")
-        nights[-1].write_text(json.dumps(document))
-    added = peakmark("history", "add", *nights, "--history", folder / "history.db")
+                time["blocks"] = [[1e4 + day % 3 for _ in block] for block in time["blocks"]]
+        runs.append(folder / f"run-{day}.json")
+        runs[-1].write_text(json.dumps(document))
+    added = peakmark("history", "add", *runs, "--history", folder / "history.db")
     if "built without histories" in added.stderr:
         pytest.skip("built without histories")
     assert added.returncode == 0, added.stderr

@@ -39,23 +39,23 @@ def test_{i}(queue, volume, n):
     out = filled(queue, n * 800)
 """
 
-# function, form, n, more keys of the mark; what is said, nothing where it passes
+# function, form, n, more keys of the mark, expected message (empty if the test passes)
 ESTIMATES = [
     ("right", "module", 1, "", ""),
     ("right", "module", 8, "", ""),
     ("documented", "documented", 8, "parameters={'factor': 2}", ""),
     ("low", "module", 8, "",
-     "16 slices fit the recorded peak of 12.5 KiB (12800 B), which 8 took: 2.000 of them, and the window is 0.8 to 1. "
-     "It is too low: chunks made by it run out of memory"),
-    ("low", "module", 2, "", "2 slices need 1.562 KiB (1600 B), and they took 3.125 KiB (3200 B): 2.000 of it"),
+     "estimate of test_estimator:low too low: predicts 16 slices in 12.5 KiB (12800 B), but 8 slices used all of it (ratio "
+     "2.000, window 0.8 to 1). Chunks sized by it run out of memory"),
+    ("low", "module", 2, "", "too low: 1.562 KiB (1600 B) for 2 slices, but 3.125 KiB (3200 B) are needed (ratio 2.000"),
     ("low", "module", 8, "window=(0.8, 2)", ""),
-    ("high", "module", 8, "", "It is too high: chunks made by it waste the card"),
+    ("high", "module", 8, "", "Chunks sized by it are smaller than necessary"),
     ("throws", "module", 8, "", "ValueError: no idea"),
-    ("sleeps", "module", 8, "seconds=2", "no_answer_in_time: not within 2 s"),
-    ("nowhere", "module", 8, "", "gave no answer: not_found: test_estimator:nowhere"),
+    ("sleeps", "module", 8, "seconds=2", "no_answer_in_time: not imported and called within 2 s"),
+    ("nowhere", "module", 8, "", "estimator test_estimator:nowhere failed: not_found: test_estimator:nowhere"),
     ("right", "module", 8, "arguments=('radius',)", "the test has no argument 'radius'"),
     ("right", "module", 8, "of='call'", "the test opened no window 'call'"),
-    ("right", "module", 8, "everything=True", "and they took 24.56 KiB (25145 B)"),
+    ("right", "module", 8, "everything=True", "but 24.56 KiB (25145 B) are needed"),
 ]  # fmt: skip
 
 
@@ -67,16 +67,16 @@ def estimated(tmp_path_factory):
     ]
     project = Project(tmp_path_factory.mktemp("estimators")).write(test_estimator=ESTIMATED + "".join(tests))
     said = project.pytest("--device-memory-json", "memory.json", code=1)
-    return said, project.told()
+    return said, project.results()
 
 
 @pytest.mark.xdist_group("estimators")
 @pytest.mark.parametrize("i", range(len(ESTIMATES)), ids=lambda i: "-".join(map(str, ESTIMATES[i][:4])))
-def test_estimators_are_held_against_the_peak(estimated, i):
-    """What fixtures of the test allocate counts, what others have live does not."""
-    said, told = estimated
+def test_estimators_are_compared_with_the_peak(estimated, i):
+    """Allocations of the test's own fixtures count, those of others do not."""
+    said, results = estimated
     n, text = ESTIMATES[i][2], ESTIMATES[i][4]
-    assert told[f"test_{i}[{n}]"]["outcome"] == ("failed" if text else "passed")
+    assert results[f"test_{i}[{n}]"]["outcome"] == ("failed" if text else "passed")
     assert text in said
 
 
@@ -102,7 +102,7 @@ def test_an_estimator_takes_its_shape_from_an_array_and_its_peak_from_a_window(p
     ).pytest(code=0)
 
 
-def test_what_an_estimator_started_ends_with_it(tmp_path, monkeypatch):
+def test_child_processes_of_an_estimator_end_with_it(tmp_path, monkeypatch):
     (tmp_path / "slow.py").write_text(
         "import pathlib, subprocess, time\n"
         "def started(dimensions, dtype):\n"

@@ -1,4 +1,4 @@
-"""Kinds of tests: of a class, of unittest, of a coroutine, one that fails in its set-up, one that is marked as it runs."""
+"""Tests kinds of tests: methods, unittest, coroutines, tests that fail in their setup, tests that are marked while they run."""
 
 import pytest
 from project import outcomes
@@ -68,8 +68,8 @@ def test_every_kind_of_test(project):
                 self.skipTest("not today")
         """
     ).pytest("--device-memory-json", "memory.json", "-rs", code=1)
-    told = project.told()
-    problems = {test for test, one in told.items() if one["problem"]}
+    results = project.results()
+    problems = {test for test, one in results.items() if one["problem"]}
     assert problems == {"test_class_101", "test_parametrized[102]", "test_marked_by_a_fixture_105", "test_106"}
     assert outcomes(said) == {"failed": 6, "passed": 3, "skipped": 1, "error": 1}
     for size, limit in (("101 B", "100 B"), ("102 B", "101 B"), ("105 B", "99 B"), ("106 B", "1 B")):
@@ -77,11 +77,11 @@ def test_every_kind_of_test(project):
     assert "@pytest.mark.limit_device_memory: 'many' is not a size" in said and "INTERNALERROR" not in said
     assert "ValueError: no images" in said
     assert "AssertionError: 'this' != 'that'" in said and "not today" in said
-    assert told["test_own_failure"]["outcome"] == "failed" and told["test_skips"]["outcome"] == "skipped"
+    assert results["test_own_failure"]["outcome"] == "failed" and results["test_skips"]["outcome"] == "skipped"
 
 
 def test_reports_within_a_test_and_outcomes_that_others_change(project):
-    """As pytest's subtests make them: a report while the test runs, and an outcome once it has ended."""
+    """Like pytest's subtests: a report while the test runs, and an outcome after it has ended."""
     project.folder.joinpath("conftest.py").write_text(
         """
 import pytest
@@ -111,7 +111,7 @@ def pytest_runtest_makereport(item):
             part_that_fails(request)
         """
     ).pytest("--device-memory-json", "memory.json", code=1)
-    assert {test: one["outcome"] for test, one in project.told().items()} == {
+    assert {test: one["outcome"] for test, one in project.results().items()} == {
         "test_with_a_part": "failed", "test_limited": "failed",
     }  # fmt: skip
     assert "FAILED test_parts.py::test_limited - IndexError" in said

@@ -1,4 +1,4 @@
-"""Beside the plugins that projects have already, and under `peakmark record`."""
+"""Tests the plugin together with other plugins, and under `peakmark record`."""
 
 import json
 import sys
@@ -25,15 +25,15 @@ def test_with_xdist_the_report_has_the_tests_of_all_workers(project):
     assert outcomes(said) == {"failed": 1, "passed": 3}
     assert "301 B of device memory at the peak, limit 300 B" in said
     assert said.count("Device memory results for") == 4
-    told = project.told()
-    assert sorted(one["memory"]["peak_bytes"] for one in told.values()) == [100, 200, 300, 301]
-    assert all(one["memory"]["notes"] == [] for one in told.values())
+    results = project.results()
+    assert sorted(one["memory"]["peak_bytes"] for one in results.values()) == [100, 200, 300, 301]
+    assert all(one["memory"]["notes"] == [] for one in results.values())
     said = project.write(test_shared=SHARED.format([100, 201, 30, 3])).pytest(*options, code=1)
     assert outcomes(said) == {"failed": 1, "passed": 3}
     assert "201 B of device memory at the peak, 200 B in the last run in which it passed" in said
 
 
-def test_pyclesperanto_which_calls_opencl_when_it_is_imported(project):
+def test_pyclesperanto_which_calls_opencl_on_import(project):
     pytest.importorskip("pyclesperanto", reason="it is in ci/requirements-test.txt")
     (project.folder / "test_blur.py").write_text(
         """
@@ -43,7 +43,7 @@ import pytest
 
 image = np.ones((16, 64, 64), dtype=np.float32)
 
-def blurred():  # along one axis after the other: a second image of the size is needed beside the result
+def blurred():  # one axis after the other, so it needs a second image in addition to the result
     return cle.pull(cle.gaussian_blur(cle.push(image), sigma_x=1, sigma_y=1, sigma_z=1))
 
 @pytest.mark.limit_device_memory("768 KiB")
@@ -105,7 +105,7 @@ def test_with_benchmark_the_peak_is_that_of_all_rounds(project):
 
 
 def test_under_record_a_test_is_a_phase_and_has_the_same_peak(project):
-    """What the plugin tells is what `peakmark show` tells of the same run."""
+    """The plugin and `peakmark show` report the same peaks of the same run."""
     project.write(
         test_phases="""
         import peakmark
@@ -125,9 +125,9 @@ def test_under_record_a_test_is_a_phase_and_has_the_same_peak(project):
     assert record.returncode == 0, record.stdout + record.stderr
     shown = json.loads(peakmark("show", profile, "--json").stdout)
     peaks = {phase["name"]: phase["peak_bytes"] for phase in shown["phases_by_name"]}
-    told = project.told()
-    assert [one["memory"]["peak_bytes"] for one in told.values()] == [200, 4000, 60]
-    for test, one in told.items():
+    results = project.results()
+    assert [one["memory"]["peak_bytes"] for one in results.values()] == [200, 4000, 60]
+    for test, one in results.items():
         assert one["memory"]["live_peak_bytes"] == peaks[f"test_phases.py::{test}"]
         assert [group["phase"] for group in one["memory"]["at_peak"]] == ["call", ""]
-    assert shown["requested"]["peak_bytes"] == max(one["memory"]["live_peak_bytes"] for one in told.values())
+    assert shown["requested"]["peak_bytes"] == max(one["memory"]["live_peak_bytes"] for one in results.values())

@@ -23,24 +23,24 @@ def test_two_buffers(queue):
 """
 
 
-def test_a_limit_that_is_kept_passes(project):
+def test_a_test_within_its_limit_passes(project):
     said = project.write(test_limits=LIMITED.format(size="1 KiB")).pytest(code=0)
     assert outcomes(said) == {"passed": 1}
-    assert "DEVICE MEMORY" not in said  # nothing is told that nobody asked for
+    assert "DEVICE MEMORY" not in said  # no report without --device-memory
 
 
-def test_a_limit_one_byte_too_low_fails_and_tells_what_was_live(project):
+def test_a_limit_one_byte_too_low_fails_with_the_live_allocations(project):
     said = project.write(test_limits=LIMITED.format(size=1023)).pytest(code=1)
     assert "test_limits.py D" in said
     assert "1 KiB (1024 B) of device memory at the peak, limit 1023 B" in said
     assert "\t- (unnamed): buffer x 2 -> 1 KiB (1024 B)" in said
     assert "DEVICE MEMORY PROBLEM test_limits.py::test_two_buffers" in said
-    # pytest cuts its summary at the width of the terminal: the figures come first.
+    # The figures come first, because pytest cuts its summary at the width of the terminal.
     assert "::test_two_buffers - Failed: 1 KiB (1024 " in said
 
 
-def test_a_session_may_undo_the_freezing_of_what_imports_made(project):
-    # gc.freeze makes Python's own collections shorter, and so the tests of a project faster; docs/python.md.
+def test_a_session_may_undo_gc_freeze(project):
+    # The plugin calls gc.freeze() to make collections shorter; docs/python.md.
     test = """
         import gc
 
@@ -64,7 +64,7 @@ def test_a_session_may_undo_the_freezing_of_what_imports_made(project):
     assert outcomes(project.pytest(code=0)) == {"passed": 1}
 
 
-def test_a_leak_fails_and_is_told(project):
+def test_a_leak_fails_with_the_live_allocations(project):
     said = project.write(
         test_leak="""
         import peakmark
@@ -86,7 +86,7 @@ def test_a_leak_fails_and_is_told(project):
     assert "Still live:\n\t- the cache: buffer -> 100 B" in said
 
 
-def test_a_test_s_own_failure_is_what_counts(project):
+def test_a_failure_of_the_test_itself_has_priority(project):
     said = project.write(
         test_fails="""
         @pytest.mark.limit_device_memory("0 B")
@@ -119,7 +119,7 @@ def test_windows_of_the_fixture(project):
     assert "Peak device memory: 1.098 KiB (1124 B)" in said
 
 
-def test_what_a_child_process_takes_counts(project):
+def test_memory_of_a_child_process_counts(project):
     said = project.write(
         test_child="""
         import subprocess, sys
@@ -149,7 +149,7 @@ def test_pools_are_named_where_a_limit_fails(project):
             assert pool.managed_bytes >= 1000
         """
     ).pytest("--device-memory-json", "memory.json", code=1)
-    memory = project.told()["test_holds"]["memory"]
+    memory = project.results()["test_holds"]["memory"]
     (pool,) = memory["pools"]
     assert pool == {"name": "the pool of blocks", "held_bytes": memory["left_bytes"], "used_bytes": 0}
     assert memory["left_bytes"] >= 1000
@@ -175,11 +175,11 @@ def test_the_report_shows_the_highest_peaks(project):
     assert shown == [
         f"Device memory results for test_report.py::test_sizes[{size}] at its peak" for size in (300, 200)
     ]
-    told = project.told("made/memory.json")
-    assert {test: one["memory"]["peak_bytes"] for test, one in told.items()} == {
+    results = project.results("made/memory.json")
+    assert {test: one["memory"]["peak_bytes"] for test, one in results.items()} == {
         "test_sizes[100]": 100, "test_sizes[300]": 300, "test_sizes[200]": 200, "test_nothing": 0,
     }  # fmt: skip
-    assert told["test_sizes[300]"]["memory"]["at_peak"] == [
+    assert results["test_sizes[300]"]["memory"]["at_peak"] == [
         {"name": "", "kind": "buffer", "phase": "", "site": "", "child": False, "bytes": 300, "count": 1}
     ]
     properties = xml.parse(project.folder / "junit.xml").iter("property")
@@ -199,7 +199,7 @@ def test_asks_for_too_much(queue):
 def test_refused_allocations_are_listed(project):
     project.write(test_refused=REFUSED)
     said = project.pytest("--device-memory", "--device-memory-json", "memory.json", code=0)
-    memory = project.told()["test_asks_for_too_much"]["memory"]
+    memory = project.results()["test_asks_for_too_much"]["memory"]
     (refused,) = memory["refused"]
     assert refused["error_name"].startswith("CL_")
     assert {key: refused[key] for key in ("bytes", "kind", "phase", "site", "child", "count")} == {
@@ -209,7 +209,7 @@ def test_refused_allocations_are_listed(project):
     assert f"1 PiB (1125899906842624 B): buffer x 2 in call -> {refused['error']} {refused['error_name']}" in said
 
 
-def test_the_ini_file_has_a_twin_of_each_option(project):
+def test_the_ini_file_has_a_setting_for_each_option(project):
     (project.folder / "pytest.ini").write_text(
         "[pytest]\ndevice_memory = true\nmost_device_memory = 1\ndevice_memory_json = memory.json\n"
         "device_memory_required = true\ndevice_memory_sync = true\ndevice_memory_stacks = true\n"
@@ -217,28 +217,28 @@ def test_the_ini_file_has_a_twin_of_each_option(project):
     )
     said = project.write(test_report=REPORTED).pytest(code=0)
     assert said.count("Device memory results for") == 1
-    assert project.told()["test_sizes[100]"]["memory"]["at_peak"][0]["site"].startswith("filled test_report.py:")
+    assert project.results()["test_sizes[100]"]["memory"]["at_peak"][0]["site"].startswith("filled test_report.py:")
 
 
-def test_a_number_of_tests_that_is_none(project):
+def test_an_invalid_number_of_tests_is_an_error(project):
     said = project.write(test_report=REPORTED).pytest("--most-device-memory", "many", code=4)
-    assert "--most-device-memory many: write how many tests to show" in said
+    assert "--most-device-memory many: write the number of tests to report" in said
 
 
 @pytest.mark.parametrize(
     ("line", "text"),
     [
         ("device_memory = maybe", "device_memory in the ini file: invalid truth value 'maybe'; write true or false"),
-        ("most_device_memory = -1", "--most-device-memory -1: write how many tests to show, 0 for all"),
+        ("most_device_memory = -1", "--most-device-memory -1: write the number of tests to report, 0 for all"),
     ],
 )
-def test_a_value_of_the_ini_file_that_is_none(project, line, text):
+def test_an_invalid_value_in_the_ini_file_is_an_error(project, line, text):
     (project.folder / "pytest.ini").write_text(f"[pytest]\n{line}\n")
     said = project.write(test_report=REPORTED).pytest(code=4)
     assert f"ERROR: {text}" in said and "Traceback" not in said
 
 
-def test_a_file_that_cannot_be_written_is_told_before_the_tests_run(project):
+def test_a_file_that_cannot_be_written_is_an_error_before_the_tests_run(project):
     said = project.write(test_report=REPORTED).pytest("--device-memory-json", "test_report.py/memory.json", code=4)
     assert "--device-memory-json test_report.py/memory.json: " in said and "collected" not in said
 
@@ -253,22 +253,22 @@ def test_a_peak_that_grew_fails(project):
     said = write(1001, 10).pytest(option, code=1)
     assert "1001 B of device memory at the peak, 1000 B in the last run in which it passed" in said
     assert "test_grows.py D." in said
-    said = write(1001, 11).pytest(option, code=1)  # a test that failed is no new measure
+    said = write(1001, 11).pytest(option, code=1)  # the peak of a failed test is not stored
     assert ", 1000 B in the last run" in said and ", 10 B in the last run" in said
 
 
-def test_how_many_tests_have_a_peak_of_before_is_told(project):
-    """A cache that is new, lost or damaged lets every test pass."""
+def test_the_number_of_tests_with_an_earlier_peak_is_reported(project):
+    """With a new, lost or damaged cache every test passes."""
     project.write(test_kept="def test_first(queue): buffer = filled(queue, 1000)\ndef test_second(queue): pass")
     file = project.folder / ".pytest_cache/v/peakmark/device_memory"
     file.parent.mkdir(parents=True)
     file.write_text('{"test_kept.py::test_first": 1000, "test_kept.py::test_second": "none"}')
     said = project.pytest("--device-memory-fail-on-increase", code=0)
-    assert "Device memory was held against the last run that passed: 1 test; 1 more has no peak of before\n" in said
+    assert "Device memory compared with the last run that passed: 1 test; 1 test without an earlier peak\n" in said
     assert json.loads(file.read_text()) == {"test_kept.py::test_first": 1000, "test_kept.py::test_second": 0}
 
 
-def test_what_no_run_has_written_is_no_peak_of_before():
+def test_invalid_peaks_of_the_cache_are_ignored():
     from peakmark.pytest_plugin.measuring import valid_peaks
 
     kept = {"a": 1000, "b": "1000", "c": -1, "d": None, "e": True, "f": 0.5, "g": 0}
@@ -276,11 +276,11 @@ def test_what_no_run_has_written_is_no_peak_of_before():
     assert valid_peaks([1]) == valid_peaks(None) == {}
 
 
-def test_a_cache_that_is_switched_off_is_missed_by_what_needs_it_only(project):
+def test_only_fail_on_increase_needs_the_cache(project):
     project.write(test_report="def test_it(queue): kept = filled(queue, 10)")
     project.pytest("-p", "no:cacheprovider", "--device-memory", code=0)
     said = project.pytest("-p", "no:cacheprovider", "--device-memory-fail-on-increase", code=4)
-    assert "keeps peaks in pytest's cache, and it is switched off: leave out -p no:cacheprovider" in said
+    assert "needs pytest's cache, which is disabled; remove -p no:cacheprovider" in said
 
 
 TOO_LATE = """
@@ -292,12 +292,12 @@ def test_it():
 """
 
 
-def test_opencl_that_was_called_before_fails_with_what_to_do(project):
-    """Modules are imported before their marks are seen; an option or the ini file is there before them."""
+def test_opencl_that_was_called_too_early_fails_with_what_to_do(project):
+    """Marks are known only after modules are imported; options and the ini file are known before."""
     project.write(test_late=TOO_LATE)
     said = project.pytest(code=1)
-    assert "OpenCL was called before peakmark could load its recorder: with marks alone" in said
-    assert "Set `device_memory = true` in pytest's ini file, or give --device-memory: then it is there before" in said
+    assert "OpenCL was called before peakmark could load its recorder. With marks only, the recorder" in said
+    assert "Set `device_memory = true` in pytest's ini file, or use --device-memory, to load it before" in said
     assert "During handling" not in said
     assert outcomes(project.pytest("--device-memory", code=0)) == {"passed": 1}
 
@@ -314,17 +314,17 @@ def test_without_a_recorder_a_test_is_skipped_with_the_reason_or_fails(project):
     assert "Not measured, 2 tests: the recorders" in said
 
 
-def test_without_a_recorder_the_summary_gives_the_reason_and_ci_fails(project):
+def test_without_a_recorder_the_summary_has_the_reason_and_ci_fails(project):
     project.write(test_limits=LIMITED.format(size="1 KiB") + "\ndef test_window(device_memory): pass\ndef test_free(): pass\n")
     nowhere = {"PEAKMARK_LIBRARY_DIR": str(project.folder)}
-    for ci in ({}, {"CI": ""}, {"CI": "false"}):  # without -rs pytest only counts what it skips
+    for ci in ({}, {"CI": ""}, {"CI": "false"}):  # without -rs, pytest does not print the reasons of skipped tests
         said = project.pytest(code=0, **nowhere, **ci)
         assert outcomes(said) == {"skipped": 2, "passed": 1}
         assert "Device memory not recorded, 2 tests skipped: the recorders (libpeakmark-opencl.so" in said
     said = project.pytest(code=1, **nowhere, CI="true")
     assert outcomes(said) == {"failed": 1, "error": 1, "passed": 1}
-    assert "are not installed: looked in" in said
-    assert "in CI this fails, so that nothing passes unmeasured; --device-memory-optional skips the test" in said
+    assert "are not installed: searched" in said
+    assert "this fails in CI, so that no test passes unmeasured; --device-memory-optional skips the test" in said
     said = project.pytest("--device-memory-optional", code=0, **nowhere, CI="true")
     assert outcomes(said) == {"skipped": 2, "passed": 1}
     assert outcomes(project.pytest("--device-memory", "-k", "free", code=0, **nowhere, CI="true")) == {
@@ -336,7 +336,7 @@ def test_without_a_recorder_the_summary_gives_the_reason_and_ci_fails(project):
     assert outcomes(project.pytest("--device-memory-required", code=1, **nowhere)) == {"failed": 1, "error": 1, "passed": 1}
 
 
-def test_a_test_that_calls_no_device_has_no_figure(project):
+def test_a_test_that_calls_no_device_is_skipped(project):
     project.folder.joinpath("test_host.py").write_text(
         "import pytest\n@pytest.mark.limit_device_memory('1 MB')\ndef test_it(): pass\n"
         "def test_window(device_memory):\n    with device_memory.window('call'): pass\n"
@@ -347,13 +347,13 @@ def test_a_test_that_calls_no_device_has_no_figure(project):
     assert outcomes(project.pytest("--device-memory-required", code=1)) == {"failed": 2}
 
 
-def test_no_wrapper_is_of_the_kind_that_debian_s_pytest_does_not_know():
-    """pluggy has hookimpl(wrapper=True) since 1.2; Debian 12 has 1.0, and there it is an error of every run of pytest."""
+def test_wrappers_are_of_the_old_kind():
+    """pluggy has hookimpl(wrapper=True) since 1.2. Debian 12 has 1.0, with which pytest would not start."""
     for file in pathlib.Path(peakmark.__file__).parent.rglob("*.py"):
         assert "(wrapper=" not in file.read_text(), file
 
 
-def test_the_outcome_of_a_hook_is_changed_with_each_pluggy():
+def test_fail_with_works_with_old_and_new_pluggy():
     from peakmark.pytest_plugin.measuring import fail_with
 
     error = ValueError("too much")
@@ -363,8 +363,8 @@ def test_the_outcome_of_a_hook_is_changed_with_each_pluggy():
     assert new == [error] and of_pluggy_1_0._excinfo == (ValueError, error, None)
 
 
-def test_a_pytest_that_is_too_old_is_told_so_and_nothing_fails():
+def test_an_old_pytest_gets_a_warning_and_nothing_fails():
     script = "import pytest; del pytest.StashKey; import peakmark.pytest_plugin as it; print(hasattr(it, 'pytest_configure'))"
     run = subprocess.run([sys.executable, "-c", script], env=environment(), capture_output=True, text=True, check=True)
     assert run.stdout == "False\n"
-    assert run.stderr.count("peakmark's plugin does nothing here: it needs pytest 7.0 or newer, and this is ") == 1
+    assert run.stderr.count("plugin of peakmark disabled: it needs pytest 7.0 or newer, this is ") == 1

@@ -1,4 +1,4 @@
-"""Finding, loading and requesting the recorders, and the library that reads their profiles."""
+"""Tests finding, loading and requesting the recorders, and the library that reads their profiles."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ BEGIN = "import json, os, peakmark\nfrom peakmark import recorders\n"
 
 
 def test_the_recorder_is_found_without_path(tmp_path):
-    """Beside the package of a wheel that another copy of the module hides, and in the prefix of this Python."""
+    """Searches the wheel that another copy of the module hides, and the prefix of this Python."""
     module = tmp_path / "module"
     shutil.copytree(
         pathlib.Path(peakmark.__file__).parent, module / "peakmark", ignore=shutil.ignore_patterns("__pycache__")
@@ -52,8 +52,8 @@ def test_the_recorder_is_found_without_path(tmp_path):
 @pytest.mark.parametrize(
     ("library", "text"),
     [
-        (None, "libpeakmark-memory.so.1 is not installed: looked in the folders above"),
-        ("libpeakmark-opencl.so", "older than this module: build and install peakmark and its Python module"),
+        (None, "libpeakmark-memory.so.1 is not installed: searched the parent folders of"),
+        ("libpeakmark-opencl.so", "older than this module; build and install peakmark and its Python module"),
         (b"no library", "cannot be loaded"),
     ],
 )
@@ -74,15 +74,15 @@ def test_recorders_without_a_usable_library_are_an_error(tmp_path, library, text
     assert kind == ("NoRecorder" if library is None else "RecorderError") and text in message
 
 
-def test_no_driver_is_no_recorder(tmp_path):
+def test_without_a_driver_there_is_no_recorder(tmp_path):
     vendors = tmp_path / "vendors"
     vendors.mkdir()
     script = BEGIN + (
         "import ctypes\nctypes.CDLL('libOpenCL.so.1')\nrecorders.load()\ntry:\n    recorders.require_recorders()\n"
         "except recorders.NoRecorder as error:\n    print(json.dumps(str(error)))"
     )
-    told = measured(tmp_path, script, OCL_ICD_VENDORS=str(vendors), OPENCL_VENDOR_PATH=str(vendors))
-    assert "no OpenCL driver was found" in told
+    output = measured(tmp_path, script, OCL_ICD_VENDORS=str(vendors), OPENCL_VENDOR_PATH=str(vendors))
+    assert "no OpenCL driver was found" in output
 
 
 def test_an_environment_without_the_recorders():

@@ -10,7 +10,7 @@ from peakmark.sizes import SizeError, exact_size, format_size, parse_size, quant
         ("0 B", 0), ("1 kB", 1000), ("1 KB", 1000), ("1KiB", 1024), (0, 0), (7, 7), ("9223372036854775807", 2**63 - 1),
     ],
 )  # fmt: skip
-def test_sizes_are_read_as_commands_read_them(text, size):
+def test_sizes_are_parsed_like_by_commands(text, size):
     assert parse_size(text) == size
 
 
@@ -23,7 +23,7 @@ def test_sizes_are_read_as_commands_read_them(text, size):
         (-1, "from 0"), (2**63, "from 0"), (1.5, "a float"), (None, "a NoneType"), (True, "a bool"),
     ],
 )  # fmt: skip
-def test_what_is_no_size_is_told_how_to_write_one(given, why):
+def test_an_invalid_size_is_an_error_with_how_to_write_one(given, why):
     with pytest.raises(SizeError, match="is not a size") as error:
         parse_size(given)
     assert why in str(error.value)
@@ -33,7 +33,7 @@ def test_what_is_no_size_is_told_how_to_write_one(given, why):
     ("size", "text"),
     [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (2**34, "16 GiB"), (1048535, "1 MiB"), (-2048, "-2 KiB")],
 )
-def test_sizes_are_written_as_commands_write_them(size, text):
+def test_sizes_are_formatted_like_by_commands(size, text):
     assert format_size(size) == text
 
 

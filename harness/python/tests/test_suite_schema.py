@@ -1,4 +1,4 @@
-"""The schema of suites, by an outside judge: what ships is valid, and what the reader refuses for its form is not."""
+"""Tests the schema of suites with an independent validator: shipped suites are valid, suites that the reader rejects are not."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ def mistakes(text: str) -> list[str]:
     return [error.message for error in found]
 
 
-def test_it_is_a_schema():
+def test_the_schema_is_valid():
     jsonschema.Draft7Validator.check_schema(SCHEMA)
 
 
 @pytest.mark.parametrize("suite", SHIPPED, ids=lambda path: path.name)
-def test_what_ships_is_valid(suite: Path):
+def test_shipped_suites_are_valid(suite: Path):
     text = suite.read_text(encoding="utf-8")
     assert mistakes(text) == []
     first = text.splitlines()[0]
-    if "examples" not in suite.parts:  # a user's project has no schema of ours beside it
+    if "examples" not in suite.parts:  # examples have no schema next to them
         assert first.startswith("#:schema ")
         assert (suite.parent / first.removeprefix("#:schema ")).resolve() == ROOT / "suites/suite.schema.json"
 
 
 def suites_in(name: str) -> list[str]:
-    """The suites of a file that the reader is held against too (suites/suite_schema_test.cpp)."""
+    """Returns the suites of a file, which tests the reader, too (suites/suite_schema_test.cpp)."""
     return (ROOT / "suites" / name).read_text(encoding="utf-8").split("---\n")
 
 
 @pytest.mark.parametrize("text", suites_in("wrong_forms.txt"))
-def test_what_the_reader_refuses_is_not(text: str):
+def test_suites_that_the_reader_rejects_are_not_valid(text: str):
     assert mistakes(text) != []
 
 
 @pytest.mark.parametrize("text", suites_in("right_forms.txt"))
-def test_what_the_reader_takes_is_valid(text: str):
+def test_suites_that_the_reader_accepts_are_valid(text: str):
     assert mistakes(text) == []

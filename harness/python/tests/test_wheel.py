@@ -1,4 +1,4 @@
-"""The wheel in a new virtual environment: $PEAKMARK_WHEEL, which ci/wheel builds."""
+"""Tests the wheel $PEAKMARK_WHEEL, which ci/wheel builds, in a new virtual environment."""
 
 import json
 import os
@@ -21,7 +21,7 @@ SHARED_BY_NAME = ("libfmt", "libsoci", "libsqlite3", "libtomlplusplus", "libpugi
 
 
 class Environment:
-    """A new one, with the wheel, and what the tests have beside it: pytest and pyopencl."""
+    """A new environment with the wheel, and pytest and pyopencl of the tests."""
 
     def __init__(self, folder):
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
@@ -32,7 +32,7 @@ class Environment:
         self.package = site / "peakmark"
 
     def run(self, *command, cwd=None, code=0, **variables):
-        # No variable of the tests that would say where things are.
+        # Without the variables of the tests that have paths of peakmark.
         plain = {name: value for name, value in os.environ.items() if not name.startswith(("PEAKMARK_", "PYTHON"))}
         run = subprocess.run(
             [str(word) for word in command], cwd=cwd, env=plain | variables, capture_output=True, text=True, check=False
@@ -65,7 +65,7 @@ def test_a_project_passes_and_fails_one_byte_lower(installed, tmp_path):
     assert "test_images.py D" in said and "DEVICE MEMORY REPORT" in said
 
 
-def test_the_commands_are_there_and_work(installed, tmp_path):
+def test_the_commands_work(installed, tmp_path):
     said = installed.run(installed.bin / "peakmark", "--version")
     assert "0.1.0" in said
     assert installed.run(installed.bin / "python", "-m", "peakmark", "--version") == said
@@ -83,8 +83,8 @@ def test_the_commands_are_there_and_work(installed, tmp_path):
     assert [phase["name"] for phase in shown["phases"]] == ["", "call", ""]
 
 
-def test_a_command_is_the_program_itself(installed):
-    """Its signals too: Python ignores a broken pipe, and what it executes would go on doing so."""
+def test_a_command_does_not_ignore_sigpipe(installed):
+    """Python ignores SIGPIPE, and programs that it executes would inherit that."""
     command = f"{installed.bin / 'peakmark'} --help | true; echo ${{PIPESTATUS[0]}}"
     assert installed.run("bash", "-c", command).strip() in ("0", "141")
     status = installed.run(installed.bin / "peakmark", "record", "-o", "/dev/null/x", "--", "true", code=2)
@@ -101,8 +101,8 @@ def test_histories_are_in_sqlite(installed, tmp_path):
     assert "keeps histories in SQLite files only" in said
 
 
-def test_nothing_of_this_machine_is_needed(installed):
-    """What Debian has and other systems have not travels with it."""
+def test_the_wheel_has_its_shared_libraries(installed):
+    """The wheel contains libraries that other systems than Debian may not have."""
     for program in [*(installed.package / "installed" / "bin").iterdir()]:
         for line in installed.run("ldd", program).splitlines():
             name, _, place = line.strip().partition(" => ")
@@ -111,7 +111,7 @@ def test_nothing_of_this_machine_is_needed(installed):
         assert "not found" not in installed.run("ldd", program)
 
 
-def test_both_recorders_and_the_library_that_reads_their_profiles_are_in_it(installed):
+def test_the_wheel_has_both_recorders_and_the_memory_library(installed):
     assert (installed.package / "installed" / "lib" / "libpeakmark-memory.so.1").is_file()
     libraries = {path.name for path in (installed.package / "installed" / "lib" / "peakmark").iterdir()}
     assert "libpeakmark-opencl.so" in libraries
@@ -119,8 +119,8 @@ def test_both_recorders_and_the_library_that_reads_their_profiles_are_in_it(inst
         assert "libpeakmark-cupti.so" in libraries
 
 
-def test_a_worker_is_built_measured_and_drawn_with_it(installed, tmp_path):
-    """The page for those with kernels of their own, followed as ci/test follows it with the installed tree."""
+def test_a_worker_is_built_measured_and_plotted(installed, tmp_path):
+    """Follows docs/own-kernels.md, as ci/test does with an installed peakmark."""
     prefix = installed.run(installed.bin / "python", "-m", "peakmark.cmake_prefix", cwd=tmp_path).strip()
     assert prefix == str(installed.package / "installed")
     (tmp_path / "peakmark").symlink_to(prefix)
@@ -134,7 +134,7 @@ def test_a_worker_is_built_measured_and_drawn_with_it(installed, tmp_path):
     assert list(folder.glob("plots/*.png"))
 
 
-def test_runs_are_drawn_by_the_reports_in_it(installed, tmp_path):
+def test_runs_are_plotted_by_the_reports_of_the_wheel(installed, tmp_path):
     pytest.importorskip("matplotlib")
     suite = installed.package / "installed" / "share" / "peakmark" / "suites" / "smoke.toml"
     installed.run(installed.bin / "peakmark", "run", suite, "-o", "run.json", "--backend", "dry", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""Windows in a process that runs, on PoCL."""
+"""Tests windows in a running process, on PoCL."""
 
 import json
 import os
@@ -38,7 +38,7 @@ class Child:
 
 
 def test_a_window_is_exact_and_windows_nest(tmp_path):
-    told = measured(
+    figures = measured(
         tmp_path,
         CONTEXT
         + """
@@ -62,7 +62,7 @@ print(json.dumps({
 }))
 """,
     )
-    assert told == {
+    assert figures == {
         "outer": [1500, 7000, 8500, 1000],
         "inner": [300, 1300, 8300, 0],
         "counts": [3, 1800, 0],
@@ -74,9 +74,9 @@ print(json.dumps({
     }  # fmt: skip
 
 
-def test_what_a_queue_still_works_on_is_waited_for(tmp_path):
-    """A command keeps its memory; at the edge of a window every queue is finished."""
-    told = measured(
+def test_a_window_waits_for_queues(tmp_path):
+    """A running command keeps its memory, so a window finishes every queue at its ends."""
+    figures = measured(
         tmp_path,
         CONTEXT
         + """
@@ -90,11 +90,11 @@ for i in range(20):
 print(json.dumps([left, window.peak_bytes]))
 """,
     )
-    assert told == [[0] * 20, 1 << 22]
+    assert figures == [[0] * 20, 1 << 22]
 
 
-def test_a_user_event_that_is_not_set_is_not_waited_for(tmp_path):
-    told = measured(
+def test_a_window_does_not_wait_for_an_unset_user_event(tmp_path):
+    figures = measured(
         tmp_path,
         BEGIN
         + """
@@ -112,7 +112,7 @@ print(json.dumps([window.notes, after.notes, last.notes]))
 """,
     )
     note = "the device was not waited for: a user event is not set yet, and a queue may wait for it"
-    assert told == [[note], [note], []]
+    assert figures == [[note], [note], []]
 
 
 def test_a_window_agrees_with_record_and_show(tmp_path):
@@ -157,7 +157,7 @@ def test_a_window_of_a_random_program_has_the_figures_of_show(tmp_path, seed):
         if live and chance.random() < 0.1:
             lines.append(f"peakmark.name(live[{chance.randrange(len(live))}], 'name {i % 4}')")
         if chance.random() < 0.1:
-            lines.append("with Window(): pass")  # reads what has come so far
+            lines.append("with Window(): pass")  # reads the events so far
     program = tmp_path / "program.py"
     program.write_text(
         CONTEXT + "live = []\nwindow = Window().__enter__()\n" + "\n".join(lines) + """
@@ -179,14 +179,14 @@ print(json.dumps([
     )
 
 
-def test_the_profile_goes_with_the_process(tmp_path):
+def test_the_profile_is_removed_with_the_process(tmp_path):
     script = BEGIN + "recorders.load()\nfrom small_opencl import Context\nContext().buffer(5)\nprint(json.dumps(0))"
     measured(tmp_path, script, TMPDIR=str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["program.py"]
 
 
 def test_call_stacks_name_the_place(tmp_path):
-    told = measured(
+    figures = measured(
         tmp_path,
         BEGIN
         + """
@@ -199,12 +199,12 @@ print(json.dumps([one.site for one in window.at_peak()]))
 """,
     )
     # Python names the class from 3.11 on.
-    assert len(told) == 1 and "__init__ small_opencl.py:" in told[0]
+    assert len(figures) == 1 and "__init__ small_opencl.py:" in figures[0]
 
 
 def test_children_count_merged_by_time(tmp_path):
-    """Never a sum of peaks: what has ended holds nothing."""
-    told = measured(
+    """Peaks of processes are not added, since a process that has ended holds no memory."""
+    figures = measured(
         tmp_path,
         CONTEXT
         + CHILD
@@ -223,14 +223,14 @@ print(json.dumps([
 ]))
 """,
     )
-    assert told == [
+    assert figures == [
         1110, 1000, ["the memory of 3 child processes is in these figures"], [[1000, False], [110, True]],
         61, 61, 1061, 2, [1000, 0],
     ]  # fmt: skip
 
 
-def test_a_child_that_ends_unseen_is_counted_until_that_is_noticed(tmp_path):
-    told = measured(
+def test_memory_of_a_killed_child_counts_until_its_end_is_noticed(tmp_path):
+    figures = measured(
         tmp_path,
         CONTEXT
         + CHILD
@@ -244,13 +244,13 @@ with Window() as window:
 print(json.dumps([window.peak_bytes, window.left_bytes, window.notes]))
 """,
     )
-    assert told[:2] == [57, 0]
-    assert told[2][1].startswith("2 child processes ended unseen, killed or by os._exit: counted as holding memory until")
+    assert figures[:2] == [57, 0]
+    assert figures[2][1].startswith("2 child processes ended unseen, killed or by os._exit: counted as holding memory until")
 
 
-def test_a_program_that_clears_its_environment_is_recorded_all_the_same(tmp_path):
-    """As tests do for a while. A recorder that is there stays, and so does what was begun before."""
-    told = measured(
+def test_a_program_that_clears_its_environment_is_still_recorded(tmp_path):
+    """Tests of programs may do so for a while. Loaded recorders, open phases and windows stay."""
+    figures = measured(
         tmp_path,
         CONTEXT
         + CHILD
@@ -270,11 +270,11 @@ with Window("within") as within:
 print(json.dumps([within.peak_bytes, cleared.peak_bytes, profile.peak_bytes, [[one.name, one.phase] for one in within.left()]]))
 """,
     )
-    assert told == [50, 7, 3, [["kept", ""], ["", ""], ["", "call"]]]
+    assert figures == [50, 7, 3, [["kept", ""], ["", ""], ["", "call"]]]
 
 
-def test_a_child_alone_is_enough_for_figures(tmp_path):
-    told = measured(
+def test_a_window_has_figures_if_only_a_child_process_allocates(tmp_path):
+    figures = measured(
         tmp_path,
         BEGIN
         + CHILD
@@ -286,11 +286,11 @@ with Window() as window:
 print(json.dumps([window.recorded, window.peak_bytes, window.left_bytes]))
 """,
     )
-    assert told == [True, 50, 0]
+    assert figures == [True, 50, 0]
 
 
-def test_a_forked_child_has_windows_of_its_own(tmp_path):
-    told = measured(
+def test_a_forked_child_has_its_own_windows(tmp_path):
+    figures = measured(
         tmp_path,
         CONTEXT
         + """
@@ -306,15 +306,15 @@ with Window() as window:
 print(json.dumps([json.loads(os.read(read, 100)), window.peak_bytes]))
 """,
     )
-    assert told == [[30, 30], 1030]
+    assert figures == [[30, 30], 1030]
 
 
 REFUSALS = {
     "after the first call": (
         "from small_opencl import Context\ncontext = Context()\nrecorders.load()",
-        "RecorderTooLate", "OpenCL was called before peakmark could load its recorder. Run the whole program by",
+        "RecorderTooLate", "OpenCL was called before peakmark could load its recorder. Run the program with",
     ),
-    "not installed": ("recorders.load()", "NoRecorder", "are not installed: looked in"),
+    "not installed": ("recorders.load()", "NoRecorder", "are not installed: searched"),
     "a window that is open": (
         "recorders.load()\nfrom small_opencl import Context\nContext()\nwith Window() as window: window.peak_bytes",
         "RecorderError", "the window is still open",
@@ -325,13 +325,13 @@ REFUSALS = {
     ),
     "entered twice": (
         "recorders.load()\nwindow = Window()\nwith window: pass\nwith window: pass",
-        "RecorderError", "a window can be entered once",
+        "RecorderError", "a window can be entered only once",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("what", REFUSALS)
-def test_an_error_says_what_to_do(tmp_path, what):
+def test_errors_have_what_to_do(tmp_path, what):
     script, kind, text = REFUSALS[what]
     program = "\n".join([
         BEGIN, "try:", *("    " + line for line in (script + "\nwith Window(): pass").split("\n")),
@@ -339,8 +339,8 @@ def test_an_error_says_what_to_do(tmp_path, what):
         "    print(json.dumps([type(error).__name__, str(error)]))",
     ])  # fmt: skip
     folder = str(tmp_path) if what == "not installed" else str(library_folder())
-    told = measured(tmp_path, program, PEAKMARK_LIBRARY_DIR=folder)
-    assert told is not None and told[0] == kind and text in told[1]
+    figures = measured(tmp_path, program, PEAKMARK_LIBRARY_DIR=folder)
+    assert figures is not None and figures[0] == kind and text in figures[1]
 
 
 def test_supported_pools(monkeypatch):
@@ -355,7 +355,7 @@ def test_supported_pools(monkeypatch):
     ]  # fmt: skip
     own = pool_usage(types.SimpleNamespace(managed_bytes=64, active_bytes=32), "mine")
     assert (own.held_bytes, own.used_bytes) == (64, 32)
-    with pytest.raises(TypeError, match="a list is not a supported pool"):
+    with pytest.raises(TypeError, match="unsupported pool: a list"):
         pool_usage([], "mine")
 
 

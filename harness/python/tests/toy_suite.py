@@ -1,4 +1,4 @@
-"""A program of a suite for tests, and how a suite is run."""
+"""A toy program of a suite, and functions that run suites."""
 
 import json
 import sys

@@ -1,7 +1,7 @@
-// What the pages of `peakmark report` and `peakmark show --html` share: elements, sizes as text, and a chart that is walked
-// along by pointer and keys.
+// Shared by the pages of `peakmark report` and `peakmark show --html`: elements, sizes as text, and a chart with a cursor that
+// pointer and keys move.
 
-// Text only ever comes in as text: nothing of a history or a profile is read as HTML.
+// Inserts text of histories and profiles as text nodes, never as HTML.
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -23,9 +23,11 @@ function size(bytes, digits = 4) {
   return `${unit === 0 ? value : Number(value.toPrecision(digits))} ${units[unit]}`;
 }
 
-// A slider for screen readers, whose place goes from 0 to `last`. `walk`: { at, last, nearest, jumps, tell }: the place where
-// it begins, which is moved; the place nearest to an x of the drawing; places that further keys go to, by letter, as functions
-// that give null where there is none; and what is told and drawn of the place.
+// Makes a chart a slider for screen readers. `walk`: { at, last, nearest, jumps, describe }:
+// - `at` is the position, from 0 to `last`; this function changes it
+// - `nearest(x)` returns the position nearest to an x coordinate of the drawing
+// - `jumps` has functions by key, which return a position or null
+// - `describe()` draws the cursor at `at` and sets its text
 function walkable(svg, walk) {
   const last = walk.last;
   svg.setAttribute("tabindex", "0");
@@ -35,7 +37,7 @@ function walkable(svg, walk) {
   svg.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect();
     walk.at = walk.nearest((event.clientX - box.left) * svg.viewBox.baseVal.width / box.width);
-    walk.tell();
+    walk.describe();
   });
   svg.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -50,11 +52,11 @@ function walkable(svg, walk) {
     if (to === null) return;
     walk.at = to;
     event.preventDefault();
-    walk.tell();
+    walk.describe();
   });
 }
 
-// Draws when the figure is shown, and whenever its width is another one.
+// Draws when the figure is shown, and whenever its width changes.
 function drawnToWidth(figure, draw) {
   let drawn = 0;
   new ResizeObserver(() => {

@@ -117,7 +117,7 @@ function chart(spec) {
   const cursor = shape("line", { stroke: "var(--ink)", "stroke-dasharray": "3 3" });
   const dot = shape("circle", { r: 3.5, fill: "var(--ink)" });
 
-  const tell = () => {
+  const describe = () => {
     const at = walk.at;
     const x = geometry.x(at);
     cursor.setAttribute("x1", x); cursor.setAttribute("x2", x);
@@ -215,12 +215,12 @@ function chart(spec) {
     }
     cursor.setAttribute("y1", top - 4); cursor.setAttribute("y2", height - bottom);
     svg.append(cursor, dot);
-    tell();
+    describe();
   };
   const walk = {
     at: last,
     last,
-    tell,
+    describe,
     nearest: (px) => {
       let best = 0;
       for (let i = 1; i <= last; ++i) if (Math.abs(geometry.x(i) - px) < Math.abs(geometry.x(best) - px)) best = i;
@@ -342,7 +342,7 @@ function chosenRows() {
   if (!column) return chosen;
   const value = column[2];
   const sign = shown.down ? -1 : 1;
-  // What is unknown comes last, whichever way it is sorted.
+  // Unknown values are last in both sort orders.
   return chosen.sort((a, b) => {
     const left = value(a), right = value(b);
     if (left === null || right === null) return (left === null) - (right === null) || a.order - b.order;
@@ -393,7 +393,7 @@ function fill() {
   const lines = [];
   for (const row of chosen.slice(0, shown.most)) {
     const isOpen = shown.open === row;
-    // A link, so that its address can be copied from it too.
+    // A link, so that its address can be copied.
     const link = element("a", { class: "open case", href: permalink(row), "aria-expanded": String(isOpen) }, row.name);
     const line = element("tr", {}, element("th", { scope: "row", class: "words" }, link));
     for (const [, , , cell, kind] of cells.slice(1)) line.append(element("td", { class: kind }, cell(row)));

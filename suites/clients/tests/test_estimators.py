@@ -1,4 +1,4 @@
-"""The formulas against what was recorded of the real programs on PoCL 3.1, once and by hand."""
+"""Tests the formulas with peaks of the real programs, recorded by hand on PoCL 3.1."""
 
 import pytest
 

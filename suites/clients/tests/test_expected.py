@@ -1,4 +1,4 @@
-"""What was recorded and checked in is what the formulas say, to the byte."""
+"""Tests that the committed expectations equal the formulas."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ import nabu_estimators as nabu
 import pyclesperanto_estimators as clesperanto
 
 EXPECTED = Path(__file__).resolve().parents[1] / "expected"
-# Of each variant its formula, the axis of slices, the two other dimensions.
+# By variant: formula, axis of slices, the two other dimensions.
 FORMULAS = {
     "nabu_padding/2023.2.0": (nabu.padding_2023_2, "n", ("ny", "nx")),
     "nabu_padding/2026.1.2": (nabu.padding_2026_1, "n", ("ny", "nx")),
@@ -29,7 +29,7 @@ def cases():
 
 
 @pytest.mark.parametrize("case", cases())
-def test_peak_and_set_up_are_the_formulas(case):
+def test_peak_and_setup_equal_the_formulas(case):
     formula, slice_axis, dimensions = FORMULAS[case["variant"]]
     axes = dict(case["axes"])
     slices, shape = axes.pop(slice_axis), tuple(axes.pop(name) for name in dimensions)
@@ -40,7 +40,7 @@ def test_peak_and_set_up_are_the_formulas(case):
         assert case["setup_bytes"] == fixed
 
 
-def test_every_mode_of_padding_is_there_in_three_shapes_and_both_releases():
+def test_every_mode_of_padding_has_three_shapes_in_both_releases():
     recorded = json.loads((EXPECTED / "nabu.json").read_text(encoding="utf-8")).values()
     seen = {}
     for one in recorded:
@@ -51,7 +51,7 @@ def test_every_mode_of_padding_is_there_in_three_shapes_and_both_releases():
     assert all(len(shapes) >= 3 for shapes in seen.values())
 
 
-def test_every_operation_of_pyclesperanto_is_there_in_both_releases():
+def test_both_releases_of_pyclesperanto_have_every_operation():
     recorded = json.loads((EXPECTED / "pyclesperanto.json").read_text(encoding="utf-8")).values()
     operations = {*clesperanto.IMAGES, "max_z_projection", "sum_all_pixels"}
     for variant in ("pyclesperanto/0.25.1", "pyclesperanto/prototype-0.24.6"):

@@ -1,4 +1,4 @@
-"""What make-environments does without a network."""
+"""Tests of make-environments that need no network."""
 
 import importlib.util
 import re
@@ -41,7 +41,7 @@ def test_every_package_has_its_version(program):
             assert re.fullmatch(r"[A-Za-z0-9_.-]+==[0-9][A-Za-z0-9.]*", line), f"{path.name}: {line}"
 
 
-def test_a_group_stands_for_its_environments(program):
+def test_a_group_selects_its_environments(program):
     files = program.requirement_files()
     without_gpu = program.chosen(["opencl"], files)
     assert "nabu-2023.2.0" in without_gpu
@@ -49,22 +49,22 @@ def test_a_group_stands_for_its_environments(program):
     assert program.chosen(["nabu-2023.2.0", "opencl"], files).count("nabu-2023.2.0") == 1
 
 
-def test_an_environment_is_made_anew_when_its_packages_change(program, tmp_path):
+def test_an_environment_is_made_again_when_its_packages_change(program, tmp_path):
     folder = tmp_path / "one"
     folder.mkdir()
     assert not program.is_made(folder, "one==1\n")
-    (folder / ".stamp").write_text(program.stamp_of("one==1\n"), encoding="utf-8")
+    (folder / ".stamp").write_text(program.make_stamp("one==1\n"), encoding="utf-8")
     assert program.is_made(folder, "one==1\n")
     assert not program.is_made(folder, "one==2\n")
 
 
-def test_of_chosen_packages_each_is_as_pinned(program, tmp_path):
+def test_chosen_packages_keep_their_versions(program, tmp_path):
     path = tmp_path / "one.txt"
     path.write_text("# a comment\none==1\ntwo==2.5\nthree==3\n", encoding="utf-8")
-    assert program.requirements_of(path) == path.read_text(encoding="utf-8")
-    assert program.requirements_of(path, ["three", "one"]) == "three==3\none==1\n"
+    assert program.read_requirements(path) == path.read_text(encoding="utf-8")
+    assert program.read_requirements(path, ["three", "one"]) == "three==3\none==1\n"
     with pytest.raises(ValueError, match="one.txt has no package 'four'; it has one, two, three"):
-        program.requirements_of(path, ["one", "four"])
+        program.read_requirements(path, ["one", "four"])
 
 
 def test_packages_that_no_environment_has_are_refused(tmp_path):
@@ -74,23 +74,23 @@ def test_packages_that_no_environment_has_are_refused(tmp_path):
     assert not (tmp_path / "nabu-2023.2.0").exists()
 
 
-def test_an_unknown_name_is_told_with_those_there_are(tmp_path):
+def test_an_unknown_name_is_reported_with_the_known_names(tmp_path):
     done = run("nabu-1999", folder=tmp_path)
     assert done.returncode == 2
     assert "nabu-1999" in done.stderr
     assert "nabu-2023.2.0" in done.stderr
 
 
-def test_a_folder_that_is_no_environment_is_left_alone(tmp_path):
+def test_a_folder_that_is_not_an_environment_is_not_removed(tmp_path):
     (tmp_path / "nabu-2023.2.0").mkdir()
     (tmp_path / "nabu-2023.2.0/thesis.txt").write_text("mine", encoding="utf-8")
     done = run("nabu-2023.2.0", folder=tmp_path)
     assert done.returncode == 2
-    assert "no virtual environment" in done.stderr
+    assert "not a virtual environment" in done.stderr
     assert (tmp_path / "nabu-2023.2.0/thesis.txt").exists()
 
 
-def test_the_list_tells_what_is_made(tmp_path):
+def test_the_list_shows_what_is_made(tmp_path):
     done = run("--list", folder=tmp_path)
     assert done.returncode == 0
     assert done.stdout.count("not made") == 7

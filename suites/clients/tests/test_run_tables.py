@@ -1,4 +1,4 @@
-"""Tables and expectations from runs made by hand."""
+"""Tests tables and expectations with hand-made runs."""
 
 import json
 
@@ -55,18 +55,18 @@ def run(tmp_path):
     )
 
 
-def tell(monkeypatch, main, *words):
+def run_main(monkeypatch, main, *words):
     monkeypatch.setattr("sys.argv", ["program", *map(str, words)])
     return main()
 
 
-def test_variants_stand_side_by_side(run, monkeypatch, capsys):
+def test_variants_are_in_columns(run, monkeypatch, capsys):
     more = write_run(run.parent / "more.json", [observation("old", "wrap", 301, setup=None)])
-    assert tell(monkeypatch, run_tables.main, "peaks", run, more) == 0
+    assert run_main(monkeypatch, run_tables.main, "peaks", run, more) == 0
     assert capsys.readouterr().out == (
         "*a device, opencl driver 3.1, 2026-11-21.*\n"
         "\n"
-        "| mode | set-up, old | set-up, new | peak, old | peak, new |\n"
+        "| mode | setup, old | setup, new | peak, old | peak, new |\n"
         "| --- | --- | --- | --- | --- |\n"
         "| edge | 200 | 10 | 300 | 110 |\n"
         "| wrap | – | – | 301 | – |\n"
@@ -81,21 +81,21 @@ def test_variants_stand_side_by_side(run, monkeypatch, capsys):
         (101, 100, (20, 20), "**too low**"),
         (90, 100, (21, 20), "**too low**"),
         (79, 100, (18, 20), "too high"),
-        (90, 100, (3, 4), "holds"),  # one slice of four is more than the window is wide
+        (90, 100, (3, 4), "holds"),  # one slice of four is more than the width of the window
     ],
 )
 def test_an_estimate_is_judged_in_bytes_and_in_slices(tmp_path, monkeypatch, capsys, peak, estimated, slices, verdict):
     one = observation("old", "edge", peak, estimated=estimated, slices=slices)
-    assert tell(monkeypatch, run_tables.main, "estimates", write_run(tmp_path / "run.json", [one])) == 0
+    assert run_main(monkeypatch, run_tables.main, "estimates", write_run(tmp_path / "run.json", [one])) == 0
     row = capsys.readouterr().out.splitlines()[-1]
     assert row == (
         f"| pad/old | {peak} | theirs | {estimated} | {peak / estimated:.3f} | {slices[0]} of {slices[1]} | {verdict} |"
     )
 
 
-def test_a_case_that_was_not_measured_says_why(tmp_path, monkeypatch, capsys):
+def test_a_case_that_was_not_measured_shows_the_reason(tmp_path, monkeypatch, capsys):
     one = observation("old", "edge", None, outcome="unsupported")
-    assert tell(monkeypatch, run_tables.main, "estimates", write_run(tmp_path / "run.json", [one])) == 0
+    assert run_main(monkeypatch, run_tables.main, "estimates", write_run(tmp_path / "run.json", [one])) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "| pad/old | – | – | – | – | – | unsupported: no device |"
 
 
@@ -103,37 +103,37 @@ def test_a_table_replaces_the_one_before(run, monkeypatch):
     document = run.parent / "page.md"
     document.write_text("# Page\n<!-- table pad -->\nold\n<!-- end -->\nrest\n<!-- end -->\n", encoding="utf-8")
     for _ in range(2):
-        assert tell(monkeypatch, run_tables.main, "peaks", run, "--of", "pad", "--into", document) == 0
+        assert run_main(monkeypatch, run_tables.main, "peaks", run, "--of", "pad", "--into", document) == 0
     text = document.read_text(encoding="utf-8")
     assert text.startswith("# Page\n<!-- table pad -->\n*a device")
     assert text.endswith("| 200 | 10 | 300 | 110 |\n<!-- end -->\nrest\n<!-- end -->\n")
 
 
-def test_what_is_no_run_or_has_no_place_is_told(run, monkeypatch, capsys):
+def test_wrong_runs_and_pages_are_errors(run, monkeypatch, capsys):
     page = run.parent / "page.md"
     page.write_text("# Page\n", encoding="utf-8")
     for words in (["peaks", page], ["peaks", run, "--of", "fbp"], ["peaks", run, "--into", page]):
-        assert tell(monkeypatch, run_tables.main, *words) == 2
+        assert run_main(monkeypatch, run_tables.main, *words) == 2
         assert capsys.readouterr().err.startswith("run_tables: ")
 
 
 def test_expectations_are_exact(run, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(check_expectations, "EXPECTED", tmp_path / "expected")
-    assert tell(monkeypatch, check_expectations.main, "--write", run) == 0
-    assert tell(monkeypatch, check_expectations.main, run) == 0
+    assert run_main(monkeypatch, check_expectations.main, "--write", run) == 0
+    assert run_main(monkeypatch, check_expectations.main, run) == 0
     other = write_run(
         tmp_path / "other.json", [observation("old", "edge", 301, setup=200), observation("old", "wrap", 5)]
     )
     capsys.readouterr()
-    assert tell(monkeypatch, check_expectations.main, other) == 1
+    assert run_main(monkeypatch, check_expectations.main, other) == 1
     assert capsys.readouterr().out.splitlines() == [
-        "pad/new/opencl/mode:edge: is expected, and is not in the run",
+        "pad/new/opencl/mode:edge: expected, but not in the run",
         "pad/old/opencl/mode:edge: requested_peak_bytes 301, expected 300",
-        "pad/old/opencl/mode:wrap: is not expected; `--write` takes it in",
+        "pad/old/opencl/mode:wrap: not expected; add it with --write",
     ]
-    # Of a part of a run only the cases that are not there are forgiven.
-    assert tell(monkeypatch, check_expectations.main, "--part", other) == 1
+    # --part allows missing cases only.
+    assert run_main(monkeypatch, check_expectations.main, "--part", other) == 1
     assert "pad/new/opencl/mode:edge" not in capsys.readouterr().out
     part = write_run(tmp_path / "part.json", [observation("old", "edge", 300, setup=200)])
-    assert tell(monkeypatch, check_expectations.main, part) == 1
-    assert tell(monkeypatch, check_expectations.main, "--part", part) == 0
+    assert run_main(monkeypatch, check_expectations.main, part) == 1
+    assert run_main(monkeypatch, check_expectations.main, "--part", part) == 0

@@ -1,4 +1,4 @@
-"""The suites and what belongs to them name the same things. Nothing here needs a device or an environment."""
+"""Tests that suites, programs, estimators and environments use the same names. Needs no device and no environment."""
 
 import importlib
 import re
@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-import httomolibgpu_cases
+import httomolibgpu_estimators
 
 HERE = Path(__file__).resolve().parents[1]
 SUITES = sorted(HERE.glob("*.toml"))
-# Of a program that takes another's words: where its words stand.
+
 ENVIRONMENT_FILES = {path.stem: path for path in (HERE / "environments").glob("*/*.txt")}
 
 
@@ -36,13 +36,13 @@ def choices_of(suite, variant, axis):
     raise KeyError(variant)
 
 
-def test_all_suites_are_seen():
+def test_all_suites_are_tested():
     expected = {"nabu", "nabu-own-estimators", "pyclesperanto", "httomolibgpu", "cupy", "torch"}
     assert {path.stem for path in SUITES} == expected
 
 
 @pytest.mark.parametrize("program", programs())
-def test_programs_name_scripts_and_environments_that_are_there(program):
+def test_scripts_and_environments_of_programs_exist(program):
     script = next(word for word in program["command"] if word.endswith(".py"))
     assert (HERE / script.removeprefix("{suite_folder}/")).is_file()
     assert program["python"] in ENVIRONMENT_FILES
@@ -52,13 +52,13 @@ def test_programs_name_scripts_and_environments_that_are_there(program):
 
 
 @pytest.mark.parametrize("program", programs())
-def test_programs_hand_every_axis_on(program):
+def test_programs_pass_every_axis_on(program):
     placeholders = {word[1:-1] for word in program["command"] if re.fullmatch(r"\{[a-z0-9_]+\}", word)}
     assert set(program["axes"]) == placeholders - {"python"}
 
 
 @pytest.mark.parametrize("path", SUITES, ids=lambda path: path.stem)
-def test_estimators_are_functions_that_are_there(path):
+def test_functions_of_estimators_exist(path):
     for estimator in loaded(path).get("estimator", []):
         _python, module, function = estimator["call"].split(":")
         source = (HERE / f"{module}.py").read_text(encoding="utf-8")
@@ -67,7 +67,7 @@ def test_estimators_are_functions_that_are_there(path):
 
 @pytest.mark.parametrize("pattern", ["projection", "sinogram"])
 def test_the_methods_of_httomolibgpu_are_those_of_its_table(pattern):
-    assert choices_of("httomolibgpu", f"httomolibgpu_{pattern}/5.4", "method") == httomolibgpu_cases.methods_of(pattern)
+    assert choices_of("httomolibgpu", f"httomolibgpu_{pattern}/5.4", "method") == httomolibgpu_estimators.methods_with(pattern)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_the_methods_of_httomolibgpu_are_those_of_its_table(pattern):
         ("httomolibgpu_methods.py", "httomolibgpu", "httomolibgpu_sinogram/5.4", "method"),
     ],
 )
-def test_programs_take_the_words_of_their_suites(script, suite, variant, axis):
-    source = (HERE / script).read_text(encoding="utf-8") + (HERE / "httomolibgpu_cases.py").read_text(encoding="utf-8")
+def test_programs_accept_the_choices_of_their_suites(script, suite, variant, axis):
+    source = (HERE / script).read_text(encoding="utf-8") + (HERE / "httomolibgpu_estimators.py").read_text(encoding="utf-8")
     for word in choices_of(suite, variant, axis):
         assert f'"{word}"' in source
 
@@ -107,7 +107,7 @@ def test_a_cuda_program_without_its_library_is_unsupported(command, tmp_path):
     assert "cannot be imported: not in this test" in done.stderr
 
 
-def test_kernels_of_httomolibgpu_are_compiled_as_cupy_can(monkeypatch):
+def test_kernels_of_httomolibgpu_are_compiled_with_c_plus_plus_17(monkeypatch):
     monkeypatch.syspath_prepend(str(HERE.parents[1] / "harness/python"))
     methods = importlib.import_module("httomolibgpu_methods")
     made = methods.modern(lambda *words, **options: (words, options))

@@ -8,7 +8,8 @@
  * size). A library runs every program that was compiled against the same or a lower MINOR, and refuses a higher one.
  *
  * 1.1 added peakmark_computation.flops. 1.2 added the part of peakmark_device that runs kernels in the dialect of
- * kernel_language.h, with arrays whose element type is chosen at run time, and PEAKMARK_OVERFLOW.
+ * kernel_language.h, with arrays whose element type is chosen at run time, and PEAKMARK_OVERFLOW. 1.3 added
+ * peakmark_device.index, and lets an estimator of bytes list its parts.
  */
 #ifndef PEAKMARK_WORKER_ABI_H
 #define PEAKMARK_WORKER_ABI_H
@@ -21,7 +22,7 @@ extern "C" {
 #endif
 
 #define PEAKMARK_API_MAJOR 1
-#define PEAKMARK_API_MINOR 2
+#define PEAKMARK_API_MINOR 3
 
 /* An error. The function that is called fills it in; the caller has set it to zeros before. Texts end with a zero. */
 enum {
@@ -112,7 +113,7 @@ typedef struct peakmark_device {
   /* Waits for the queue. The memory is free when it returns. */
   void (*release)(void* self, void* array);
   int64_t (*bytes)(void* self, void* array);
-  uint64_t (*handle)(void* self, void* array); /* cl_mem, a device pointer; 0: an array of no elements */
+  uint64_t (*handle)(void* self, void* array); /* cl_mem, device pointer, number on dry; 0: no elements */
   void (*write)(void* self, void* array, const void* from, int64_t bytes, peakmark_failure* failure);
   void (*read)(void* self, void* array, void* to, int64_t bytes, peakmark_failure* failure);
   void (*fill)(void* self, void* array, double value, peakmark_failure* failure);
@@ -146,6 +147,9 @@ typedef struct peakmark_device {
    * valid until the next call. */
   void* (*cached)(void* self, const char* key, void* (*make)(void* context, peakmark_failure* failure), void* context,
                   void (*destroy)(void* object), peakmark_failure* failure);
+
+  /* Since 1.3. */
+  int32_t index; /* among the devices of its backend; of CUDA the device ordinal */
 } peakmark_device;
 
 /* The steps of one case, in the order in which they are called. */
@@ -176,7 +180,8 @@ typedef struct peakmark_axis {
   const char* help;
 } peakmark_axis;
 
-/* A formula under test. Exactly one of the three functions is set, and decides the form. */
+/* A formula under test. One of the three functions is set, and decides the form. Since 1.3, an estimator with `bytes` may
+ * have `parts` too, which reports show. */
 typedef struct peakmark_estimator {
   const char* name;
   void* self;

@@ -1,13 +1,13 @@
-"""pytest and device memory: limits, leaks and estimators as marks, a fixture with windows, a report.
+"""pytest plugin for device memory: marks for limits, leaks and estimators, a fixture with windows, a report.
 
-docs/python.md of peakmark tells how they are used.
+See docs/python.md of peakmark.
 """
 
 import warnings
 
 import pytest
 
-# pytest loads this wherever peakmark is installed: an old one must not fail for it.
+# pytest loads this plugin wherever peakmark is installed, so it must not fail with an old pytest.
 if hasattr(pytest, "StashKey"):
     from peakmark.pytest_plugin.hooks import (
         device_memory,
@@ -19,6 +19,6 @@ if hasattr(pytest, "StashKey"):
     __all__ = ["device_memory", "pytest_addoption", "pytest_configure", "pytest_load_initial_conftests"]
 else:
     warnings.warn(
-        f"peakmark's plugin does nothing here: it needs pytest 7.0 or newer, and this is {pytest.__version__}",
+        f"plugin of peakmark disabled: it needs pytest 7.0 or newer, this is {pytest.__version__}",
         stacklevel=1,
     )

@@ -11,23 +11,24 @@ import pytest
 from peakmark.pytest_plugin.limits import MARKS
 from peakmark.pytest_plugin.measuring import DeviceMemory, Measuring, Settings, is_ci
 from peakmark.pytest_plugin.results import report_lines, write_json
+from peakmark.sizes import quantity
 
 _MEASURING = pytest.StashKey[Measuring]()
 
 # Each option has a setting in the ini file, with underscores.
 _SWITCHES = {
-    "device-memory": "report the device memory that each test takes",
-    "device-memory-fail-on-increase": "fail a test whose peak is above that of the last run in which it passed",
-    "device-memory-required": "fail a test, instead of skipping it, where its device memory cannot be recorded: so in CI",
-    "device-memory-optional": "skip such a test in CI too, where the environment variable CI is set",
-    "device-memory-sync": "finish a queue after each command, so that peaks do not depend on how fast the device is",
-    "device-memory-stacks": "record call stacks, and name the places that asked for memory",
+    "device-memory": "report the device memory of each test",
+    "device-memory-fail-on-increase": "fail a test if its peak is above that of the last run in which it passed",
+    "device-memory-required": "fail a test, instead of skipping it, if its device memory cannot be recorded; default in CI (CI is set)",
+    "device-memory-optional": "skip a test in CI, too, if its device memory cannot be recorded",
+    "device-memory-sync": "finish a queue after each command, so that peaks do not depend on the speed of the device",
+    "device-memory-stacks": "record call stacks, and report the places in the code that allocate",
 }
 _VALUES = {
-    "most-device-memory": ("N", "how many tests the report shows, those with the highest peaks (5); 0 for all"),
-    "device-memory-json": ("FILE", "write the figures of all tests that were measured into this file"),
+    "most-device-memory": ("N", "number of tests in the report, those with the highest peaks (default 5); 0 for all"),
+    "device-memory-json": ("FILE", "write the figures of all measured tests to this file"),
 }
-DEFAULT_MOST = 5
+DEFAULT_REPORTED = 5
 
 
 def _add_options(parser: pytest.Parser) -> None:
@@ -40,29 +41,29 @@ def _add_options(parser: pytest.Parser) -> None:
         parser.addini(_ini_name(option), text, default="")
 
 
-def _settings_of(config: pytest.Config, options: Any) -> Settings:
-    """Returns the settings from the options that are known by now, and the ini file. Raises UsageError if one is invalid."""
+def _read_settings(config: pytest.Config, options: Any) -> Settings:
+    """Returns the settings from the known options and the ini file. Raises UsageError if one is invalid."""
 
     def switch(option: str) -> bool:
         try:
             return bool(getattr(options, _ini_name(option), False) or config.getini(_ini_name(option)))
-        except (ValueError, pytest.UsageError) as error:  # pytest 9's does not say which option it is
+        except (ValueError, pytest.UsageError) as error:  # the error of pytest 9 does not name the option
             raise pytest.UsageError(f"{_ini_name(option)} in the ini file: {error}; write true or false") from None
 
     def value(option: str) -> str:
         given = getattr(options, _ini_name(option), None)
         return str(config.getini(_ini_name(option)) if given is None else given)
 
-    most = value("most-device-memory") or str(DEFAULT_MOST)
-    if not (most.isascii() and most.isdigit()):
-        raise pytest.UsageError(f"--most-device-memory {most}: write how many tests to show, 0 for all")
+    reported = value("most-device-memory") or str(DEFAULT_REPORTED)
+    if not (reported.isascii() and reported.isdigit()):
+        raise pytest.UsageError(f"--most-device-memory {reported}: write the number of tests to report, 0 for all")
     return Settings(
         report=switch("device-memory"),
         fail_on_increase=switch("device-memory-fail-on-increase"),
         required=switch("device-memory-required") or (is_ci() and not switch("device-memory-optional")),
         sync=switch("device-memory-sync"),
         stacks=switch("device-memory-stacks"),
-        most=int(most),
+        reported=int(reported),
         json_file=value("device-memory-json"),
     )
 
@@ -86,7 +87,7 @@ def _runs_no_tests(options: Any) -> bool:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Runs before any conftest or test is imported: they may call OpenCL or CUDA."""
     options = early_config.known_args_namespace
-    settings = _settings_of(early_config, options)
+    settings = _read_settings(early_config, options)
     if settings.measures_all and not _runs_no_tests(options):
         Measuring.load_recorders(settings)
 
@@ -94,7 +95,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for text in MARKS.values():
         config.addinivalue_line("markers", text)
-    settings = _settings_of(config, config.option)
+    settings = _read_settings(config, config.option)
     config.stash[_MEASURING] = measuring = Measuring(config, settings)
     config.pluginmanager.register(measuring, "peakmark-measuring")
     if not hasattr(config, "workerinput"):
@@ -103,7 +104,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _check_json_file(json_file: str) -> None:
-    """Creates its folder. At the end a message would replace pytest's own summary."""
+    """Creates the folder of the file and checks that it is writable, because an error at the end would replace pytest's summary."""
     folder = os.path.dirname(os.path.abspath(json_file)) if json_file else "."
     try:
         os.makedirs(folder, exist_ok=True)
@@ -115,10 +116,10 @@ def _check_json_file(json_file: str) -> None:
 
 @pytest.fixture
 def device_memory(request: pytest.FixtureRequest) -> Iterator[DeviceMemory]:
-    """Windows on the device memory of a part of a test: `with device_memory.window("call") as call: ...`."""
+    """Measures the device memory of parts of a test: `with device_memory.window("call") as call: ...`."""
     measuring = request.config.stash[_MEASURING]
     measuring.require(request.node)
-    with measuring.fixture_of(request.node) as memory:
+    with measuring.device_memory(request.node) as memory:
         yield memory
 
 
@@ -133,14 +134,14 @@ class _Reporting:
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport | pytest.CollectReport) -> Any:
         if report.failed and getattr(report, "device_memory", {}).get("problem"):
-            return "failed", "D", "DEVICE MEMORY PROBLEM"  # red, as failures are
+            return "failed", "D", "DEVICE MEMORY PROBLEM"
         return None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.skipped and (reason := getattr(report, "without_recorder", None)) is not None:
             self._skipped[reason] = self._skipped.get(reason, 0) + 1
         if report.when == "call" and (result := getattr(report, "device_memory", None)) is not None:
-            result["outcome"] = report.outcome  # which other plugins may have changed
+            result["outcome"] = report.outcome  # other plugins may have changed it
             self._tests[report.nodeid] = result
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -148,20 +149,20 @@ class _Reporting:
         if self._settings.report and self._tests:
             self._report(terminalreporter, measured)
         if self._settings.fail_on_increase and measured:
-            terminalreporter.write_line(_compared(measured))
+            terminalreporter.write_line(_comparison_summary(measured))
         for reason, tests in self._skipped.items():
             terminalreporter.write_line(
-                f"Device memory not recorded, {tests} test{'' if tests == 1 else 's'} skipped: {reason}", yellow=True
+                f"Device memory not recorded, {quantity(tests, 'test')} skipped: {reason}", yellow=True
             )
 
     def _report(self, terminalreporter: pytest.TerminalReporter, measured: list[tuple[str, dict[str, Any]]]) -> None:
         terminalreporter.section("DEVICE MEMORY REPORT")
         measured.sort(key=lambda one: -one[1]["memory"]["peak_bytes"])
-        for test, result in measured[: self._settings.most or None]:
+        for test, result in measured[: self._settings.reported or None]:
             for line in report_lines(test, result):
                 terminalreporter.write_line(line)
         for reason, tests in self._unmeasured().items():
-            terminalreporter.write_line(f"Not measured, {tests} test{'' if tests == 1 else 's'}: {reason}")
+            terminalreporter.write_line(f"Not measured, {quantity(tests, 'test')}: {reason}")
 
     def _unmeasured(self) -> dict[str, int]:
         reasons: dict[str, int] = {}
@@ -183,9 +184,8 @@ class _Reporting:
         yield
 
 
-def _compared(measured: list[tuple[str, dict[str, Any]]]) -> str:
-    """Reports how many tests had a peak: with a new or lost cache nothing can fail."""
+def _comparison_summary(measured: list[tuple[str, dict[str, Any]]]) -> str:
+    """Returns how many tests had an earlier peak. With a new or lost cache, no test can fail."""
     new = sum(result["previous_peak_bytes"] is None for _, result in measured)
-    old = len(measured) - new
-    result = f"Device memory was held against the last run that passed: {old} test{'' if old == 1 else 's'}"
-    return result + (f"; {new} more {'has' if new == 1 else 'have'} no peak of before" if new else "")
+    result = f"Device memory compared with the last run that passed: {quantity(len(measured) - new, 'test')}"
+    return result + (f"; {quantity(new, 'test')} without an earlier peak" if new else "")

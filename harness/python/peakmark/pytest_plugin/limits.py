@@ -1,4 +1,4 @@
-"""The marks of a test, and how a window is judged by them."""
+"""Reads the marks of a test, and judges a window by them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from peakmark.estimator_check import (
     FORMS,
     EstimatorQuestion,
     ask,
-    problems_of,
+    find_problems,
 )
 from peakmark.sizes import SizeError, exact_size, format_size, parse_size
 from peakmark.windows import Group, PoolUsage, Refused, Window
 
 MARKS = {
-    "limit_device_memory": 'limit_device_memory(size): fail the test where its device memory peaks above "24 MB"',
-    "limit_device_leaks": 'limit_device_leaks(size): fail the test where it leaves more device memory than "0 B"',
+    "limit_device_memory": 'limit_device_memory(size): fail the test if its peak device memory is above a size such as "24 MB"',
+    "limit_device_leaks": 'limit_device_leaks(size): fail the test if it leaks more device memory than a size such as "0 B"',
     # pytest takes the text before the first colon as the mark.
     "check_estimator": (
         'check_estimator(estimator, *, n, dimensions, slice_axis=0, form="documented", dtype="float32", data=None, '
         "parameters={}, arguments=(), window=(0.8, 1.0), seconds=60, of=None, everything=False): "
-        'hold an estimator, as "package.module:function", against the peak of the test'
+        'compare the estimator "package.module:function" with the peak of the test'
     ),
 }
 
@@ -36,12 +36,12 @@ MAX_SECONDS = 86400  # a day
 
 
 class MarkError(Exception):
-    """An invalid mark; the message says how to write it."""
+    """A mark is invalid."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits from the marks of a test; estimators stay marks until the test's arguments are known."""
+    """The limits from the marks of a test. Estimators are kept as marks until the arguments of the test are known."""
 
     peak_bytes: int | None
     left_bytes: int | None
@@ -51,23 +51,23 @@ class Limits:
         return self.peak_bytes is not None or self.left_bytes is not None or bool(self.estimators)
 
 
-def limits_of(item: pytest.Item) -> Limits:
-    """Returns the limits of a test. The closest mark counts, first that of its pytest.param; of estimators all count. Raises
-    MarkError."""
+def read_limits(item: pytest.Item) -> Limits:
+    """Returns the limits of a test: the closest mark of each size, with pytest.param first, and all estimators. Raises
+    MarkError if a mark is invalid."""
     estimators = tuple(item.iter_markers("check_estimator"))
     for mark in estimators:
         _check_estimator_mark(mark)
-    return Limits(_size_of(item, "limit_device_memory"), _size_of(item, "limit_device_leaks"), estimators)
+    return Limits(_read_size(item, "limit_device_memory"), _read_size(item, "limit_device_leaks"), estimators)
 
 
-def _size_of(item: pytest.Item, name: str) -> int | None:
-    # pytest has the marks of the function before those of its parameters.
+def _read_size(item: pytest.Item, name: str) -> int | None:
+    # For pytest, the marks of the function are closer than those of its parameters.
     of_parameters = getattr(getattr(item, "callspec", None), "marks", ())
     mark = next((one for one in of_parameters if one.name == name), None) or item.get_closest_marker(name)
     if mark is None:
         return None
     if len(mark.args) != 1 or mark.kwargs:
-        raise MarkError(f'@pytest.mark.{name} takes one size, such as "24 MB"')
+        raise MarkError(f'@pytest.mark.{name}: wrong arguments; give one size, such as "24 MB"')
     try:
         return parse_size(mark.args[0])
     except SizeError as error:
@@ -87,15 +87,15 @@ def _check_estimator_mark(mark: pytest.Mark) -> None:
         return MarkError(f"@pytest.mark.check_estimator: {why}")
 
     if len(mark.args) != 1 or not isinstance(mark.args[0], str) or ":" not in mark.args[0]:
-        raise wrong('it takes one estimator, as "package.module:function"')
+        raise wrong('wrong arguments; give one estimator as "package.module:function"')
     if unknown := sorted(set(mark.kwargs) - _KEYS):
-        raise wrong(f"it knows no {unknown[0]}; it knows {', '.join(sorted(_KEYS))}")
+        raise wrong(f"unknown argument {unknown[0]}; known are {', '.join(sorted(_KEYS))}")
     if (form := mark.kwargs.get("form", FORMS[0])) not in FORMS:
-        raise wrong(f"{form!r} is no form; there are {', '.join(FORMS)}")
+        raise wrong(f"unknown form {form!r}; known are {', '.join(FORMS)}")
     if "data" not in mark.kwargs and not {"n", "dimensions"} <= set(mark.kwargs):
         raise wrong(
-            "give n and dimensions, numbers or names of arguments of the test, or data, the name of an argument that "
-            "is the input array"
+            "the shape of the input is missing; give n and dimensions (numbers or names of test arguments), or data (the "
+            "name of the test argument with the input array)"
         )
     window = mark.kwargs.get("window", DEFAULT_WINDOW)
     if not (
@@ -104,21 +104,21 @@ def _check_estimator_mark(mark: pytest.Mark) -> None:
         and all(map(_is_number, window))
         and 0 <= window[0] <= window[1] < math.inf
     ):
-        raise wrong(f"{window!r} is no window: write (lowest, highest), such as (0.8, 1.0)")
+        raise wrong(f"invalid window {window!r}; write (min, max), such as (0.8, 1.0)")
     for key, (fits, what) in _KINDS.items():
         if key in mark.kwargs and not fits(mark.kwargs[key]):
             raise wrong(f"{key}={mark.kwargs[key]!r}: write {what}")
     if "data" not in mark.kwargs and (axis := mark.kwargs.get("slice_axis", 0)) > len(mark.kwargs["dimensions"]):
         axes = 1 + len(mark.kwargs["dimensions"])
-        raise wrong(f"slice_axis={axis}: the input has {axes} axes, n and dimensions: write one from 0 to {axes - 1}")
+        raise wrong(f"slice_axis={axis}: the input has {axes} axes (n and dimensions); write one from 0 to {axes - 1}")
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
-def _is_whole(value: Any, least: int) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool) and value.__index__() >= least
+def _is_whole(value: Any, minimum: int) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool) and value.__index__() >= minimum
 
 
 def _is_length(value: Any) -> bool:
@@ -127,12 +127,12 @@ def _is_length(value: Any) -> bool:
 
 #: For each key a check of its value, and its description in messages.
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "n": (_is_length, "a number, 1 or more, or the name of an argument of the test"),
+    "n": (_is_length, "a number, 1 or more, or the name of a test argument"),
     "dimensions": (
         lambda value: isinstance(value, (tuple, list)) and all(map(_is_length, value)),
-        "a tuple, such as (512, 512), of numbers, 1 or more, or names of arguments of the test",
+        "a tuple, such as (512, 512), of numbers, 1 or more, or names of test arguments",
     ),
-    "data": (lambda value: isinstance(value, str), "the name of an argument of the test that is the input array"),
+    "data": (lambda value: isinstance(value, str), "the name of the test argument with the input array"),
     "slice_axis": (lambda value: _is_whole(value, 0), "the number of an axis, 0 or more"),
     "parameters": (
         lambda value: isinstance(value, Mapping) and all(isinstance(name, str) for name in value),
@@ -140,19 +140,19 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "arguments": (
         lambda value: isinstance(value, (tuple, list)) and all(isinstance(name, str) for name in value),
-        "a tuple of names of arguments of the test",
+        "a tuple of names of test arguments",
     ),
     "seconds": (
         lambda value: _is_number(value) and 0 < value <= MAX_SECONDS,
-        f"a number above 0, and at most {MAX_SECONDS}",
+        f"a number above 0, max {MAX_SECONDS}",
     ),
     "of": (lambda value: value is None or isinstance(value, str), "the name of a window of device_memory"),
     "everything": (lambda value: isinstance(value, bool), "True or False"),
 }
 
 
-def question_of(mark: pytest.Mark, arguments: Mapping[str, Any]) -> EstimatorQuestion:
-    """Returns the question with the arguments of the test. Raises MarkError."""
+def make_question(mark: pytest.Mark, arguments: Mapping[str, Any]) -> EstimatorQuestion:
+    """Returns the question with the arguments of the test. Raises MarkError if they do not fit the mark."""
     given = mark.kwargs
 
     def argument(name: Any) -> Any:
@@ -163,7 +163,7 @@ def question_of(mark: pytest.Mark, arguments: Mapping[str, Any]) -> EstimatorQue
     def number(value: Any) -> int:
         found = argument(value) if isinstance(value, str) else value
         if not _is_whole(found, 1):
-            raise MarkError(f"@pytest.mark.check_estimator: {found!r} is no number of slices or elements: it must be 1 or more")
+            raise MarkError(f"@pytest.mark.check_estimator: invalid number of slices or elements {found!r}; it must be 1 or more")
         return int(found.__index__())
 
     axis = given.get("slice_axis", 0)
@@ -175,11 +175,10 @@ def question_of(mark: pytest.Mark, arguments: Mapping[str, Any]) -> EstimatorQue
             dtype = dtype or str(data.dtype)
         except (AttributeError, TypeError):
             raise MarkError(
-                f"@pytest.mark.check_estimator: the argument {given['data']!r} is {data!r}, which is no array: it has no "
-                "shape and dtype"
+                f"@pytest.mark.check_estimator: the argument {given['data']!r} is {data!r}, not an array with shape and dtype"
             ) from None
         if not 0 <= axis < len(shape):
-            raise MarkError(f"@pytest.mark.check_estimator: {given['data']} has no axis {axis}: its shape is {tuple(shape)}")
+            raise MarkError(f"@pytest.mark.check_estimator: {given['data']} has no axis {axis}; its shape is {tuple(shape)}")
         slices = shape.pop(axis)
     else:
         slices = number(given["n"])
@@ -199,7 +198,7 @@ def question_of(mark: pytest.Mark, arguments: Mapping[str, Any]) -> EstimatorQue
 def problems(
     limits: Limits, window: Window, windows: Mapping[str, Window], arguments: Mapping[str, Any]
 ) -> list[str]:
-    """Returns which limits the test exceeded, a message each."""
+    """Returns one message for each limit that the test exceeded."""
     found = []
     if limits.peak_bytes is not None and window.peak_bytes > limits.peak_bytes:
         found.append(
@@ -220,7 +219,7 @@ def _estimator_problems(
     mark: pytest.Mark, window: Window, windows: Mapping[str, Window], arguments: Mapping[str, Any]
 ) -> list[str]:
     try:
-        question = question_of(mark, arguments)
+        question = make_question(mark, arguments)
     except MarkError as error:
         return [str(error)]
     if (of := mark.kwargs.get("of")) is not None:
@@ -230,8 +229,8 @@ def _estimator_problems(
     everything = bool(mark.kwargs.get("everything", False))
     peak = window.live_peak_bytes if everything else window.peak_since_bytes
     if peak == 0:
-        return [f"the estimator {question.function} was not asked: the test had nothing on a device"]
-    wrong = problems_of(question, ask(question, peak), peak, tuple(mark.kwargs.get("window", DEFAULT_WINDOW)))
+        return [f"estimator {question.function} not checked: the test allocated no device memory"]
+    wrong = find_problems(question, ask(question, peak), peak, tuple(mark.kwargs.get("window", DEFAULT_WINDOW)))
     if not wrong:
         return []
     at_peak = window.live_at_peak() if everything else window.since_at_peak()
@@ -269,6 +268,6 @@ def describe_refused(one: Refused) -> str:
 
 def describe_pool(pool: PoolUsage) -> str:
     return (
-        f"{pool.name} holds {exact_size(pool.held_bytes)}, of which {format_size(pool.used_bytes)} are in use: what it "
-        f"holds counts here ({pool.advice})"
+        f"{pool.name} holds {exact_size(pool.held_bytes)}, of which {format_size(pool.used_bytes)} are in use; all held "
+        f"bytes count ({pool.advice})"
     )

@@ -13,11 +13,12 @@ from typing import Any, NoReturn
 import pytest
 
 from peakmark import marks, recorders
-from peakmark.pytest_plugin.limits import Limits, MarkError, limits_of, listed, problems
+from peakmark.pytest_plugin.limits import Limits, MarkError, listed, problems, read_limits
 from peakmark.pytest_plugin.results import window_result
 from peakmark.recorders import NoRecorder, RecorderError, RecorderTooLate
 from peakmark.sizes import exact_size
 from peakmark.windows import Window, pool_usage
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -26,7 +27,7 @@ class Settings:
     required: bool
     sync: bool
     stacks: bool
-    most: int
+    reported: int  # tests in the report; 0: all
     json_file: str
 
     @property
@@ -35,14 +36,14 @@ class Settings:
 
 
 def is_ci() -> bool:
-    """Returns whether a CI runs this: GitHub, GitLab and others set CI to `true`."""
+    """Returns whether this runs in CI: GitHub, GitLab and others set CI to `true`."""
     return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 class TestWindow(Window):
-    """A window of a test. If no device was called it has no figures, and `refuse` ends the test with the reason."""
+    """A window of a test. If it cannot record or no device was called, `refuse` ends the test with the reason."""
 
-    __test__ = False  # not a class of tests
+    __test__ = False  # pytest must not collect this class
 
     def __init__(self, name: str, memory: DeviceMemory):
         super().__init__(name, memory.pools, memory.setup)
@@ -68,33 +69,33 @@ class TestWindow(Window):
 
 
 def nothing_called(what: str) -> str:
-    return f"neither OpenCL nor CUDA was called up to the end of {what}: nothing was recorded"
+    return f"neither OpenCL nor CUDA was called up to the end of {what}, so nothing was recorded"
 
 
 class DeviceMemory:
     """The fixture `device_memory`: windows of one test, by name."""
 
     def __init__(self, refuse: Any, setup: Window | None):
-        #: Called with the RecorderError of a window that cannot be measured; skips the test, or fails it.
+        #: Called with the RecorderError of a window that cannot be measured; skips or fails the test.
         self.refuse = refuse
-        #: The window of the test's setup, if any: what fixtures allocate for the test counts for an estimator.
+        #: The window of the test's setup, if any. For estimators, allocations of the test's fixtures count.
         self.setup = setup
         self.windows: dict[str, Window] = {}
         self.pools: dict[str, Any] = {}
 
     def window(self, name: str = "window") -> TestWindow:
-        """A context manager; its figures (`peak_bytes`, `left_bytes`, `at_peak()`, …) are known when it has ended.
+        """Returns a context manager. Read its figures (`peak_bytes`, `left_bytes`, `at_peak()`, …) after it has ended.
 
-        The report has the last window of a name.
+        The report has the last window of each name.
         """
         made = TestWindow(name, self)
         self.windows[name] = made
         return made
 
     def pool(self, pool: Any, name: str) -> None:
-        """Adds a pool of the program, so that messages say how much of its bytes were held and not in use.
+        """Adds a pool of pyopencl, PyCUDA or CuPy, so that messages report how many bytes it holds and uses.
 
-        Pools of pyopencl, PyCUDA and CuPy; the default pools of CuPy and torch are found without it.
+        The default pools of CuPy and torch are always reported.
         """
         pool_usage(pool, name)
         self.pools[name] = pool
@@ -110,12 +111,12 @@ def fail_with(outcome: Any, error: BaseException) -> None:
     """Makes this error the outcome of a wrapped hook."""
     if hasattr(outcome, "force_exception"):
         outcome.force_exception(error)
-    else:  # pluggy before 1.1, which has no other way that leaves the other wrappers their ends
+    else:  # pluggy before 1.1 has no other way by which the other wrappers still run to their end
         outcome._excinfo = (type(error), error, error.__traceback__)
 
 
 def valid_peaks(kept: Any) -> dict[str, int]:
-    """Returns the peaks by test from pytest's cache, whose file may be damaged or foreign."""
+    """Returns the valid peaks by test of pytest's cache, since its file may be damaged."""
     if not isinstance(kept, dict):
         return {}
     return {test: peak for test, peak in kept.items() if type(peak) is int and peak >= 0}
@@ -129,22 +130,21 @@ class Measuring:
         if settings.fail_on_increase:
             if (cache := getattr(config, "cache", None)) is None:
                 raise pytest.UsageError(
-                    "--device-memory-fail-on-increase keeps peaks in pytest's cache, and it is switched off: leave out "
-                    "-p no:cacheprovider"
+                    "--device-memory-fail-on-increase needs pytest's cache, which is disabled; remove -p no:cacheprovider"
                 )
             self._previous = valid_peaks(cache.get(_CACHE, {}))
 
     @staticmethod
     def load_recorders(settings: Settings) -> None:
-        """Does not fail without recorders: then each test that needs one does."""
+        """Loads the recorders. Does not fail without them; each test that needs one is skipped or fails."""
         with contextlib.suppress(NoRecorder):
             recorders.load(sync=settings.sync, stacks=settings.stacks)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if any(self._needs_recorder(item) for item in session.items):
             self.load_recorders(self._settings)
-            # What the imports have made lives on. Left out of the collections at each edge of a window, which would
-            # take longer than most tests where large packages are imported.
+            # Excludes objects of imports, which stay alive, from the collections at the ends of each window. With large
+            # packages, these collections would take longer than most tests.
             if gc.get_freeze_count() == 0:
                 gc.collect()
                 gc.freeze()
@@ -154,17 +154,17 @@ class Measuring:
         if self._settings.measures_all or "device_memory" in getattr(item, "fixturenames", ()):
             return True
         try:
-            return bool(limits_of(item))
+            return bool(read_limits(item))
         except MarkError:
             return False
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """An invalid mark is an error of the test, before it runs."""
+        """Reports an invalid mark as an error of the test, before it runs."""
         wrong = ""
         self._in_setup = None
         try:
-            if limits_of(item).estimators:
+            if read_limits(item).estimators:
                 self._in_setup = item
         except MarkError as error:
             wrong = str(error)
@@ -173,12 +173,12 @@ class Measuring:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> None:
-        """What a test's own fixtures allocate is its input. Those of wider scopes, which come first, are not its own: it
-        would depend on the order of the tests which of them has them."""
+        """Opens the setup window at the first fixture of function scope. Fixtures of wider scopes, which run before, do not
+        count for the test: which test runs them depends on the order of tests."""
         if self._in_setup is None or fixturedef.scope != "function":
             return
         item, self._in_setup = self._in_setup, None
-        with contextlib.suppress(RecorderError):  # the call says so
+        with contextlib.suppress(RecorderError):  # pytest_runtest_call reports it
             recorders.load(sync=self._settings.sync, stacks=self._settings.stacks)
             item.stash[_SETUP] = Window("setup").__enter__()
 
@@ -189,26 +189,26 @@ class Measuring:
                 window.__exit__(None, None, None)
 
     def refuse(self, error: RecorderError) -> NoReturn:
-        """Where there is no recorder a test is skipped; one that came too late, or was cut short, fails."""
+        """Skips the test if there is no recorder; fails it if the recorder is too late or incomplete."""
         why = f"device memory is not recorded: {self._reason(error)}"
-        # Without the error that it is about, which says the same.
+        # `from None` in both cases, because `why` has the text of the error.
         if isinstance(error, NoRecorder) and not self._settings.required:
             skipped = pytest.skip.Exception(why)
-            skipped._use_item_location = True  # where the test is, and not this line
-            setattr(skipped, "without_recorder", str(error))  # Skipped declares no attribute of its own
+            skipped._use_item_location = True  # report the line of the test, not this one
+            setattr(skipped, "without_recorder", str(error))  # setattr: Skipped does not declare it
             raise skipped from None
         if isinstance(error, NoRecorder) and is_ci():
-            why += " (in CI this fails, so that nothing passes unmeasured; --device-memory-optional skips the test)"
+            why += " (this fails in CI, so that no test passes unmeasured; --device-memory-optional skips the test)"
         raise pytest.fail.Exception(why, pytrace=False) from None
 
     def _reason(self, error: RecorderError) -> str:
         if not isinstance(error, RecorderTooLate):
             return str(error)
         if self._settings.measures_all:
-            return f"{error.fact}, by a plugin it seems. Run the tests by `peakmark record -- python -m pytest`"
+            return f"{error.fact}, probably by another plugin. Run the tests with `peakmark record -- python -m pytest`"
         return (
-            f"{error.fact}: with marks alone it comes in when all tests have been imported, and one of them calls it then. "
-            "Set `device_memory = true` in pytest's ini file, or give --device-memory: then it is there before"
+            f"{error.fact}. With marks only, the recorder is loaded after all tests are imported. Set `device_memory = true` "
+            "in pytest's ini file, or use --device-memory, to load it before"
         )
 
     def require(self, item: pytest.Item) -> None:
@@ -219,18 +219,18 @@ class Measuring:
             self.refuse(error)
 
     @contextlib.contextmanager
-    def fixture_of(self, item: pytest.Item) -> Iterator[DeviceMemory]:
+    def device_memory(self, item: pytest.Item) -> Iterator[DeviceMemory]:
         item.stash[_FIXTURE] = memory = DeviceMemory(self.refuse, item.stash.get(_SETUP, None))
         yield memory
 
-    # The last of the wrappers: as little as may be of other plugins is in the window. Wrappers are of the older kind, which
-    # every pytest knows (pluggy has the other since 1.2): none of them may raise after its `yield`.
+    # The innermost wrapper (trylast), so that the window has as little as possible of other plugins. Uses the old style of
+    # wrappers, which must not raise after `yield`, because pluggy has the new style only since 1.2.
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, None]:
         self._in_setup = None
         try:
-            limits = limits_of(item)
-        except MarkError as error:  # of a fixture's making: the others were looked at before
+            limits = read_limits(item)
+        except MarkError as error:  # a mark that a fixture has added; pytest_runtest_setup has checked the others
             raise pytest.fail.Exception(str(error), pytrace=False) from None
         has_fixture = _FIXTURE in item.stash
         if not (limits or has_fixture or self._settings.measures_all):
@@ -256,24 +256,24 @@ class Measuring:
             yield
             return
         memory = item.stash[_FIXTURE] if has_fixture else DeviceMemory(self.refuse, None)
-        window.pools_of_the_program = memory.pools
+        window.program_pools = memory.pools
         with self._phase(item):
             outcome = yield
         try:
             failure = self._end(window, memory, result, item.nodeid)
-            # The test's own failure is what counts; unittest keeps it to itself.
+            # A failure of the test itself has priority. unittest keeps it in the item.
             if outcome.excinfo is not None or getattr(item, "_excinfo", None):
                 return
             if failure is None:
                 self._judge(item, limits, window, memory, result)
             elif limits:
                 self.refuse(failure)
-        except BaseException as error:  # noqa: BLE001 - pytest's own outcomes are such, and it takes any
+        except BaseException as error:  # noqa: BLE001 - outcomes of pytest derive from BaseException
             fail_with(outcome, error)
 
     @staticmethod
     def _phase(item: pytest.Item) -> contextlib.AbstractContextManager[None]:
-        """Under `peakmark record` a test is a phase, so that `peakmark show` prints its peak."""
+        """Makes the test a phase under `peakmark record`, so that `peakmark show` prints its peak."""
         return contextlib.nullcontext() if recorders.is_requested_here() else marks.phase(item.nodeid)
 
     @staticmethod
@@ -314,11 +314,11 @@ class Measuring:
             outcome.get_result().without_recorder = reason
         if outcome.excinfo is not None or call.when != "call" or (result := item.stash.get(_RESULT, None)) is None:
             return
-        if result["memory"] is not None or result["not_measured"] is not None:  # else it is a part of a test that still runs
+        if result["memory"] is not None or result["not_measured"] is not None:  # else the report is of a subtest
             outcome.get_result().device_memory = result
 
     def remember(self, cache: pytest.Cache, tests: dict[str, dict[str, Any]]) -> None:
-        """The peaks of those that passed."""
+        """Stores the peaks of the tests that passed in pytest's cache."""
         passed = {
             test: result["memory"]["peak_bytes"]
             for test, result in tests.items()

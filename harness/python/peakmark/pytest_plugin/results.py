@@ -1,4 +1,4 @@
-"""What is result of a test: plain values, which go from the workers of xdist to where the report is written."""
+"""The result of a test as plain values, which workers of xdist can send, and its report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_GROUPS = 5
 
 
 def window_result(window: Window, prefix: str = "") -> dict[str, Any]:
-    """Returns the figures of a window. Removes the prefix, which is the test itself, from phases."""
+    """Returns the figures of a window. Removes `prefix`, the name of the test, from phases."""
     return {
         "name": window.name,
         "peak_bytes": window.peak_bytes,
@@ -76,8 +76,8 @@ def report_lines(test: str, result: dict[str, Any]) -> list[str]:
     lines.append(f"\tPeak device memory: {exact_size(memory['peak_bytes'])}")
     if memory["live_at_start_bytes"]:
         lines.append(
-            f"\tLive before the test: {format_size(memory['live_at_start_bytes'])}; at most "
-            f"{exact_size(memory['live_peak_bytes'])} with it"
+            f"\tLive before the test: {format_size(memory['live_at_start_bytes'])}; peak including it: "
+            f"{exact_size(memory['live_peak_bytes'])}"
         )
     lines.append(f"\tAllocations: {memory['allocations']}, {format_size(memory['total_bytes'])} in all")
     if memory["failed_allocations"]:
@@ -91,7 +91,7 @@ def report_lines(test: str, result: dict[str, Any]) -> list[str]:
             f"\tHeld by {pool['name']}: {exact_size(pool['held_bytes'])}, of which {format_size(pool['used_bytes'])} in use"
         )
     for kind, size in memory["beside_the_peak"].items():
-        lines.append(f"\tBeside the peak, {kind}: {format_size(size)}")
+        lines.append(f"\tNot counted in the peak, {kind}: {format_size(size)}")
     if memory["at_peak"]:
         lines.append("\tLargest at the peak:")
         lines += [f"\t\t- {describe(Group(**one))}" for one in memory["at_peak"][:MAX_GROUPS]]

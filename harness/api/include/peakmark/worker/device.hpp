@@ -82,6 +82,11 @@ class DeviceArray {
   }
   /// Returns the device pointer; null on other backends, and of an array of no elements.
   [[nodiscard]] void* cuda() const { return is_on("cuda") ? reinterpret_cast<void*>(handle()) : nullptr; }
+  /// Returns the handle as a number on every backend: a cl_mem, a device pointer, and on `dry` a number that
+  /// no other array has. 0 for an array of no elements, or one that has not been created.
+  [[nodiscard]] std::uintptr_t handle() const {
+    return array_ == nullptr ? 0 : static_cast<std::uintptr_t>(device_->handle(device_->self, array_));
+  }
 
   /// Copies all elements from the host. Throws std::invalid_argument if T is not the element type, or the
   /// number of elements differs.
@@ -153,9 +158,6 @@ class DeviceArray {
 
   [[nodiscard]] bool is_on(std::string_view backend) const {
     return array_ != nullptr && backend == device_->backend;
-  }
-  [[nodiscard]] std::uintptr_t handle() const {
-    return static_cast<std::uintptr_t>(device_->handle(device_->self, array_));
   }
   template <typename T>
   void check_type() const {
@@ -234,6 +236,7 @@ class Device {
  public:
   // For the library.
   explicit Device(const peakmark_device& abi) : abi_(abi) {}
+  [[nodiscard]] const peakmark_device& abi() const { return abi_; }
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
@@ -243,6 +246,8 @@ class Device {
   [[nodiscard]] bool is_dry() const { return backend() == "dry"; }
   /// Returns the name that run files use.
   [[nodiscard]] std::string_view name() const { return abi_.name; }
+  /// Returns its index among the devices of its backend: of CUDA the device ordinal.
+  [[nodiscard]] int index() const { return abi_.index; }
   /// Returns whether the device is a CPU. Kernels do more work in one work-item there.
   [[nodiscard]] bool is_cpu() const { return abi_.is_cpu != 0; }
   /// Returns whether kernels can compute with `double`.

@@ -38,6 +38,11 @@ class Worker {
       return std::make_unique<T>(device, asked);
     });
   }
+  /// Adds a variant whose cases `make` makes, as for a class whose constructor takes more than a case. `make`
+  /// is called once for each case, and must not allocate on the device.
+  Worker& add(Variant variant, std::function<std::unique_ptr<Computation>(Device&, const Case&)> make) {
+    return hold(std::move(variant), std::move(make));
+  }
   /// Adds a variant made of lambdas. `make` is called once for each case, and must not allocate on the
   /// device.
   Worker& add(Variant variant, std::function<Steps(Device&, const Case&)> make) {

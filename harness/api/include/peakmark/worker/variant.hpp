@@ -73,9 +73,11 @@ struct Estimator {
   static Estimator of_parts(std::function<std::vector<Part>(const Case&)> formula, std::string name = "own") {
     return {std::move(name), std::move(formula), nullptr, nullptr};
   }
-  /// An estimator of the bytes of a case (form `iterative`). They must not decrease with more slices.
-  static Estimator of_bytes(std::function<Size(const Case&)> formula, std::string name = "own") {
-    return {std::move(name), nullptr, std::move(formula), nullptr};
+  /// An estimator of the bytes of a case (form `iterative`). They must not decrease with more slices. Reports
+  /// show what `listed_parts` returns for the slices of a case, if it is given.
+  static Estimator of_bytes(std::function<Size(const Case&)> formula, std::string name = "own",
+                            std::function<std::vector<Part>(const Case&)> listed_parts = nullptr) {
+    return {std::move(name), std::move(listed_parts), std::move(formula), nullptr};
   }
   /// An estimator of the maximum of slices that fit `available_bytes` (form `documented`): 0 or more. The
   /// value of the slice axis has no meaning.
@@ -84,7 +86,7 @@ struct Estimator {
     return {std::move(name), nullptr, nullptr, std::move(formula)};
   }
 
-  // Exactly one of the three functions is set.
+  // One of the three functions is set; `bytes` and `parts` may both be.
   std::string name;
   std::function<std::vector<Part>(const Case&)> parts;
   std::function<Size(const Case&)> bytes;

@@ -1,6 +1,6 @@
 import types
 
-import opencl_device
+import client_program
 import peakmark
 import pytest
 
@@ -20,17 +20,17 @@ def pyopencl(monkeypatch):
 def test_the_device_is_that_of_the_run(pyopencl, monkeypatch):
     for index, device in enumerate("abc"):
         monkeypatch.setenv("PEAKMARK_DEVICE", str(index))
-        assert opencl_device.context_of_pyopencl() == [device]
+        assert client_program.pyopencl_context() == [device]
 
 
 def test_without_a_run_the_library_chooses(pyopencl, monkeypatch):
     monkeypatch.delenv("PEAKMARK_DEVICE", raising=False)
-    assert opencl_device.context_of_pyopencl() == ["its own choice"]
+    assert client_program.pyopencl_context() == ["its own choice"]
 
 
 def test_a_device_that_the_library_does_not_see_is_unsupported(pyopencl, monkeypatch, capsys):
     monkeypatch.setenv("PEAKMARK_DEVICE", "3")
     with pytest.raises(SystemExit) as end:
-        opencl_device.context_of_pyopencl()
+        client_program.pyopencl_context()
     assert end.value.code == peakmark.UNSUPPORTED
-    assert "there is no OpenCL device 3, only 3" in capsys.readouterr().err
+    assert "no OpenCL device 3 found, only 3" in capsys.readouterr().err

@@ -1,0 +1,227 @@
+#include "supervise/recorded_estimates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+#include "runfile/observation_json.hpp"
+#include "subprocess/processes.hpp"
+#include "subprocess/signals.hpp"
+#include "supervise/estimate_question.hpp"
+#include "supervise/external_estimates.hpp"
+#include "supervise/run_workers.hpp"
+#include "supervise/worker_program.hpp"
+#include "sweep/nearest_word.hpp"
+#include "sweep/suite_document.hpp"
+
+namespace peakmark {
+namespace {
+
+bool is_measured(const Observation& observation) {
+  return observation.outcome == Outcome::ok && observation.requested_peak_bytes.has_value();
+}
+
+bool has_axes(const VariantDescription& variant, const Parameters& axes) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : axes.values()) names.push_back(name);
+  return names == variant.axis_names();
+}
+
+/// Returns the integer axes whose value is the recorded number of slices in each case that has one.
+std::vector<std::string> possible_slice_axes(const std::vector<const Observation*>& cases) {
+  std::optional<std::vector<std::string>> axes;
+  for (const Observation* const one : cases) {
+    if (!one->estimate || one->estimate->slices_used < 1) continue;
+    std::vector<std::string> fitting;
+    for (const auto& [name, value] : one->axes.values()) {
+      const Size* const number = std::get_if<Size>(&value);
+      const bool is_candidate = !axes || std::ranges::find(*axes, name) != axes->end();
+      if (is_candidate && number != nullptr && *number == one->estimate->slices_used) fitting.push_back(name);
+    }
+    axes = std::move(fitting);
+  }
+  return axes.value_or(std::vector<std::string>{});
+}
+
+/// Returns a variant as its recorded cases show it. httomo's slice dimension is not recorded, and is 0.
+VariantDescription recorded_variant(const std::string& name, const std::vector<const Observation*>& cases) {
+  VariantDescription variant;
+  variant.name = name;
+  for (const auto& [axis, value] : cases.front()->axes.values())
+    variant.axes.push_back({axis, value, {}, 0, ""});
+  const std::vector<std::string> slice_axes = possible_slice_axes(cases);
+  if (slice_axes.size() != 1) {
+    throw UsageError(fmt::format(
+        "{}: the run does not show which axis the slices are: name its suite with --suite", name));
+  }
+  variant.slice_axis = slice_axes.front();
+  return variant;
+}
+
+class RecordedAsker {
+ public:
+  RecordedAsker(const RecordedQuestion& question, const AskLimits& limits)
+      : question_(question), limits_(limits) {
+    if (!question.suites.empty() || question.worker) {
+      SweepOptions sweep;
+      sweep.worker = question.worker;
+      sweep.selection.suites = question.suites;
+      read_vocabulary(find_worker_for(sweep));
+    } else if (!is_call()) {
+      read_vocabulary(find_worker(std::nullopt));
+    } else {
+      read_default_worker();
+    }
+    if (is_call() && vocabulary_.estimator(question.estimator) == nullptr) add_call();
+  }
+
+  /// `cases`: all measured ones of a variant.
+  void ask(const std::string& variant_name, const std::vector<Observation*>& cases) {
+    const VariantDescription variant = find_variant(variant_name, cases);
+    const std::string named = !question_.estimator.empty() ? question_.estimator
+                              : variant.estimators.empty() ? std::string()
+                                                           : variant.estimators.front().name;
+    const auto external = vocabulary_.estimator(named, variant_name);
+    if (external) {
+      check_estimator_fits(*external, variant);
+      for (Observation* const one : cases) {
+        one->estimate = ask_about_case(*external, variant, *one, limits_);
+        end_orphans();
+      }
+    } else if (named.empty()) {
+      for (Observation* const one : cases) one->estimate.reset();
+    } else {
+      ask_worker(variant, named, cases);
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_call() const { return is_estimator_call(question_.estimator); }
+
+  void read_vocabulary(const std::filesystem::path& worker) {
+    worker_ = worker;
+    std::vector<SuiteDocument> documents;
+    for (const auto& suite : question_.suites) documents.push_back(read_suite_document(suite));
+    vocabulary_ = gather_vocabulary(documents, describe_worker(worker, limits_.interrupt));
+  }
+
+  /// Its variants say more than the run: the slice dimension. A call does not need it.
+  void read_default_worker() {
+    try {
+      read_vocabulary(find_worker(std::nullopt));
+    } catch (const EnvironmentError&) {  // peakmark is installed without it
+    }
+  }
+
+  void add_call() {
+    auto estimator = std::make_shared<ExternalEstimator>(question_.call);
+    estimator->name = question_.estimator;
+    estimator->call = question_.estimator;
+    check_estimator_call(estimator->call);
+    check_estimator_form(estimator->form);
+    const std::filesystem::path folder =
+        question_.suites.empty() ? std::filesystem::current_path()
+                                 : std::filesystem::absolute(question_.suites.front()).parent_path();
+    estimator->suite_folder = folder.lexically_normal();
+    vocabulary_.estimators.push_back(std::move(estimator));
+  }
+
+  [[nodiscard]] VariantDescription find_variant(const std::string& name,
+                                                const std::vector<Observation*>& cases) const {
+    const VariantDescription* const known = vocabulary_.description.variant(name);
+    const bool is_named = !question_.suites.empty() || question_.worker;
+    if (known != nullptr && (is_named || has_axes(*known, cases.front()->axes))) return *known;
+    if (is_call() && !is_named) return recorded_variant(name, {cases.begin(), cases.end()});
+    throw UsageError(
+        fmt::format("no variant '{}' of the run in {}{}; name its suite with --suite, or its "
+                    "worker with --worker",
+                    name, question_.suites.empty() ? worker_.string() : "the suites",
+                    suggest_word(name, vocabulary_.description.variant_names())));
+  }
+
+  void ask_worker(const VariantDescription& variant, const std::string& named,
+                  const std::vector<Observation*>& cases) const {
+    const auto described =
+        std::ranges::find(variant.estimators, named, &VariantDescription::EstimatorDescription::name);
+    if (described == variant.estimators.end()) {
+      std::vector<std::string> names;
+      for (const auto& one : variant.estimators) names.push_back(one.name);
+      for (const auto& one : vocabulary_.estimators) names.push_back(one->name);
+      throw UsageError(
+          fmt::format("{}: no estimator '{}'{}", variant.name, named, suggest_word(named, names)));
+    }
+    std::vector<std::string> lines;
+    for (const Observation* const one : cases) {
+      for (const std::optional<Size>& available : {one->requested_peak_bytes, std::optional<Size>()}) {
+        lines.push_back(estimate_question(variant, one->axes, available, named));
+      }
+    }
+    const std::vector<EstimateReply> replies = ask_estimators(worker_, lines);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const EstimateReply& slices = replies[2 * i];
+      const EstimateReply& bytes = replies[2 * i + 1];
+      EstimateObservation& estimate = cases[i]->estimate.emplace();
+      estimate.estimator = described->name;
+      estimate.form = described->form;
+      estimate.slices_used = cases[i]->axes.integer(variant.slice_axis);
+      estimate.slices_estimated = slices.slices;
+      estimate.bytes_estimated = bytes.bytes;
+      estimate.dtype = bytes.dtype;
+      estimate.error = slices.error ? slices.error : bytes.error;
+    }
+  }
+
+  const RecordedQuestion& question_;
+  AskLimits limits_;
+  std::filesystem::path worker_;
+  Vocabulary vocabulary_;
+};
+
+}  // namespace
+
+std::size_t ask_about_run(Run& run, const RecordedQuestion& question) {
+  std::map<std::string, std::vector<Observation*>> variants;
+  std::set<std::string> names;
+  std::size_t asked = 0;
+  for (Observation& observation : run.observations) {
+    names.insert(observation.variant);
+    const bool is_asked = question.variant.empty() || question.variant == observation.variant;
+    if (!is_asked || !is_measured(observation)) continue;
+    variants[observation.variant].push_back(&observation);
+    ++asked;
+  }
+  if (!question.variant.empty() && !names.contains(question.variant)) {
+    throw UsageError(fmt::format("no variant '{}' in the run{}", question.variant,
+                                 suggest_word(question.variant, {names.begin(), names.end()})));
+  }
+  const OrphanGuard guard;
+  const SignalWatch signals;
+  RecordedAsker asker(question, {signals.descriptor(), std::nullopt});
+  for (const auto& [variant, cases] : variants) {
+    asker.ask(variant, cases);
+    for (Observation* const one : cases) one->other_estimates.clear();
+  }
+  for (PlannedCase& planned : run.context.planned) {
+    if (variants.contains(planned.sweep_case.variant)) planned.judged_estimators.clear();
+  }
+  return asked;
+}
+
+std::string recorded_estimates_json(const std::vector<const Observation*>& cases) {
+  json_fields::Json list = json_fields::Json::array();
+  for (const Observation* const one : cases) {
+    list.push_back({{"case", one->case_name},
+                    {"requested_peak_bytes", json_fields::or_null(one->requested_peak_bytes)},
+                    {"estimate", json_fields::to_json(one->estimate)}});
+  }
+  json_fields::Json json = json_fields::begin(format::kEstimate);
+  json["cases"] = std::move(list);
+  return json_fields::pretty(json, 1);
+}
+
+}  // namespace peakmark

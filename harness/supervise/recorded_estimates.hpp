@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runfile/run_file.hpp"
+#include "sweep/external_estimator.hpp"
+
+namespace peakmark {
+
+/// Which estimators are asked about the cases of a recorded run.
+struct RecordedQuestion {
+  /// A call (`python:…`), or the name of an estimator. Empty: each variant's own.
+  std::string estimator;
+  /// Form, Python and time limit if `estimator` is a call that no suite has.
+  ExternalEstimator call;
+  std::vector<std::filesystem::path> suites;  ///< whose programs and estimators may be named
+  std::optional<std::string> worker;          ///< null: the suites' worker, or the default one
+  std::string variant;                        ///< only its cases; empty: all
+};
+
+/// Asks estimators about the measured cases of a run, without measuring them again: with the recorded peak as
+/// available memory, and for the bytes of the slices that were used. Replaces the estimates of these cases,
+/// and expects no other estimator of them. An estimator's failure is the `error` of its estimate. Returns
+/// the number of cases asked about.
+///
+/// A call needs neither suite nor worker: the slice axis is then the one whose values are the recorded
+/// numbers of slices. Throws UsageError if it is not known, or the run has no such variant or estimator;
+/// Interrupted after a signal.
+std::size_t ask_about_run(Run& run, const RecordedQuestion& question);
+
+/// Returns the output of `estimate --run --json`: an entry for each of these cases.
+std::string recorded_estimates_json(const std::vector<const Observation*>& cases);
+
+}  // namespace peakmark

@@ -1,0 +1,239 @@
+#include "kernels/common/harness_testing.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "api/abi_device.hpp"
+#include "api/user_variant_adapter.hpp"
+#include "device/dry/dry_device.hpp"
+#include "kernels/common/variants.hpp"
+
+namespace peakmark::testing_variants {
+namespace {
+
+class HostBuffer final : public Buffer {
+ public:
+  explicit HostBuffer(Size bytes) : memory_(static_cast<std::size_t>(bytes)) {}
+  [[nodiscard]] Size bytes() const override { return std::ssize(memory_); }
+  [[nodiscard]] std::uint64_t handle() const override {
+    return reinterpret_cast<std::uint64_t>(memory_.data());
+  }
+
+ private:
+  std::vector<std::byte> memory_;
+};
+
+/// A device that reports to be CUDA's, with arrays in the memory of this machine. Its kernels do nothing.
+class HostMemoryDevice final : public Device {
+ public:
+  HostMemoryDevice() { info_.backend = Backend::cuda; }
+  [[nodiscard]] const DeviceInfo& info() const override { return info_; }
+  [[nodiscard]] DeviceMemory memory() const override { return {}; }
+  void fill_part(Array& array, Size first, Size count, double value) override {
+    if (count > 0)
+      std::fill_n(reinterpret_cast<float*>(array.buffer().handle()) + first, count,
+                  static_cast<float>(value));
+  }
+  void copy(const Array& /*from*/, Size /*from_offset_bytes*/, Array& /*to*/, Size /*to_offset_bytes*/,
+            Size /*bytes*/) override {}
+  Kernel kernel(const KernelSource& /*source*/, std::string_view /*name*/, DType /*dtype*/) override {
+    return Kernel{this};
+  }
+  void launch(const Kernel& /*kernel*/, const Range& /*range*/,
+              std::span<const Argument> /*arguments*/) override {}
+  void finish() override {}
+  std::unique_ptr<TimePoint> time_point() override { return std::make_unique<TimePoint>(); }
+  std::optional<std::int64_t> elapsed_ns(const TimePoint& /*from*/, const TimePoint& /*to*/) override {
+    return std::nullopt;
+  }
+
+ protected:
+  std::unique_ptr<Buffer> allocate(Size bytes) override { return std::make_unique<HostBuffer>(bytes); }
+  void write_bytes(Array& array, Size offset_bytes, std::span<const std::byte> data) override {
+    std::memcpy(reinterpret_cast<std::byte*>(array.buffer().handle()) + offset_bytes, data.data(),
+                data.size());
+  }
+  void read_bytes(const Array& array, Size offset_bytes, std::span<std::byte> data) override {
+    std::memcpy(data.data(), reinterpret_cast<std::byte*>(array.buffer().handle()) + offset_bytes,
+                data.size());
+  }
+
+ private:
+  DeviceInfo info_;
+};
+
+HarnessDevice opened(std::shared_ptr<Device> device) {
+  const peakmark_device abi = abi_device(*device);
+  return {std::move(device), abi};
+}
+
+Device& harness_device(const HarnessDevice& device) {
+  return *static_cast<Device*>(device.abi.self);
+}
+
+DryDevice& dry_device(const HarnessDevice& device) {
+  return dynamic_cast<DryDevice&>(harness_device(device));
+}
+
+const Variant& harness_variant(const std::shared_ptr<const void>& variant) {
+  return *static_cast<const Variant*>(variant.get());
+}
+
+class HarnessCase final : public TestCase {
+ public:
+  explicit HarnessCase(std::unique_ptr<Computation> computation) : computation_(std::move(computation)) {}
+  void set_up() override { computation_->set_up(); }
+  void create_inputs() override { computation_->create_inputs(); }
+  void create_outputs() override { computation_->create_outputs(); }
+  void call() override { computation_->call(); }
+  void restore_inputs() override { computation_->restore_inputs(); }
+  [[nodiscard]] std::string verify() override {
+    try {
+      const Verification verification = computation_->verify();
+      EXPECT_EQ(verification.ok, verification.message.empty());
+      return verification.message;
+    } catch (const Unsupported& error) {
+      throw UnsupportedCase(error.what());
+    }
+  }
+  [[nodiscard]] std::optional<Size> bytes_moved() const override { return computation_->bytes_moved(); }
+
+ private:
+  std::unique_ptr<Computation> computation_;
+};
+
+}  // namespace
+
+Size HarnessDevice::used_bytes() const {
+  return harness_device(*this).memory().used_bytes.value();
+}
+
+std::uint64_t HarnessDevice::logged_events() const {
+  return dry_device(*this).allocation_log().count();
+}
+
+std::size_t HarnessDevice::cached_objects_made() const {
+  return harness_device(*this).library_programs().compilations();
+}
+
+HarnessDevice open_harness_device(std::string_view backend, Grain grain, std::optional<Size> compute_units) {
+  DeviceInfo info = choose_device({.backend = parse_backend(backend), .device = {}}, list_devices());
+  info.is_cpu = grain == Grain::cpu;
+  if (compute_units) info.compute_units = *compute_units;
+  return opened(open_device(info));
+}
+
+HarnessDevice open_harness_dry(Grain grain, std::optional<Size> budget_bytes) {
+  return opened(open_dry({.is_cpu = grain == Grain::cpu, .budget_bytes = budget_bytes}));
+}
+
+HarnessDevice open_harness_host_memory() {
+  return opened(std::make_shared<HostMemoryDevice>());
+}
+
+const std::string& TestVariant::name() const {
+  return harness_variant(variant_).description.name;
+}
+
+const std::vector<std::string>& TestVariant::backends() const {
+  return harness_variant(variant_).description.backends;
+}
+
+bool TestVariant::destroys_input() const {
+  return harness_variant(variant_).description.destroys_input;
+}
+
+Parameters TestVariant::parameters(Overrides overrides) const {
+  const VariantDescription& description = harness_variant(variant_).description;
+  Parameters parameters = description.defaults();
+  for (const auto& [name, value] : overrides) {
+    if (description.axis(name) == nullptr) throw UsageError(description.name + " has no axis " + name);
+    parameters.set(name, value);
+  }
+  return parameters;
+}
+
+std::unique_ptr<TestCase> TestVariant::make(const HarnessDevice& device, const Parameters& parameters) const {
+  try {
+    return std::make_unique<HarnessCase>(harness_variant(variant_).make(harness_device(device), parameters));
+  } catch (const Unsupported& error) {
+    throw UnsupportedCase(error.what());
+  }
+}
+
+std::size_t TestVariant::estimators() const {
+  return harness_variant(variant_).estimators.size();
+}
+
+std::string TestVariant::estimator_name(std::size_t estimator) const {
+  return std::string(harness_variant(variant_).estimators.at(estimator)->name());
+}
+
+Size TestVariant::bytes(const Parameters& parameters, Size slices, std::size_t estimator) const {
+  const Variant& variant = harness_variant(variant_);
+  return variant.estimators.at(estimator)->bytes(variant.request(parameters), slices);
+}
+
+std::vector<EstimatedPart> TestVariant::parts(const Parameters& parameters, std::size_t estimator) const {
+  const Variant& variant = harness_variant(variant_);
+  std::vector<EstimatedPart> parts;
+  for (const Term& term : variant.estimators.at(estimator)->terms(variant.request(parameters)))
+    parts.push_back({term.name, term.per_slice_bytes, term.fixed_bytes});
+  return parts;
+}
+
+SlicesAnswer TestVariant::max_slices(const Parameters& parameters, Size available_bytes,
+                                     std::size_t estimator) const {
+  const Variant& variant = harness_variant(variant_);
+  EstimateRequest request = variant.request(parameters);
+  request.available_bytes = available_bytes;
+  const EstimateAnswer answer = variant.estimators.at(estimator)->max_slices(request);
+  return {answer.slices, answer.dtype};
+}
+
+Size TestVariant::slices(const Parameters& parameters) const {
+  return parameters.integer(harness_variant(variant_).description.slice_axis);
+}
+
+void TestVariant::expect_no_other_slice_dimension() const {
+  const Variant& variant = harness_variant(variant_);
+  EstimateRequest request = variant.request(parameters());
+  request.slice_dimension = 1 - request.slice_dimension;
+  for (const auto& estimator : variant.estimators)
+    EXPECT_THROW(static_cast<void>(estimator->max_slices(request)), UsageError) << estimator->name();
+}
+
+LedgerSummary TestVariant::dry_summary(const Parameters& parameters, Grain grain) const {
+  const HarnessDevice device = open_harness_dry(grain, std::nullopt);
+  EventSource& log = dry_device(device).allocation_log();
+  harness_device(device).set_event_source(&log);
+  const auto test_case = make(device, parameters);
+  log.phase("set_up");
+  test_case->set_up();
+  log.phase("inputs");
+  test_case->create_inputs();
+  log.phase("outputs");
+  test_case->create_outputs();
+  log.phase("call");
+  test_case->call();
+  test_case->restore_inputs();
+  test_case->call();
+  return summarise(log.events(0));
+}
+
+TestVariants::TestVariants(void (*add)(Worker&)) {
+  Registry registry;
+  add_own_variants(registry, variants_of(add));
+  for (const Variant& variant : registry.variants())
+    variants_.emplace_back(std::make_shared<const Variant>(variant));
+}
+
+const TestVariant& TestVariants::find(const std::string& name) const {
+  const auto found = std::ranges::find(variants_, name, &TestVariant::name);
+  if (found == variants_.end()) throw UsageError("no variant " + name);
+  return *found;
+}
+
+}  // namespace peakmark::testing_variants
