@@ -118,6 +118,14 @@ std::vector<Atom> candidate_atoms(const Shapes& shapes) {
       rounded.push_back(Expression::apply(Operation::next_smooth, {length, integer(prime)}));
   }
   for (const Expression& length : rounded) collector.add(length, false);
+  // FFTs of real data take even lengths, vectorised ones multiples of 4: the factor is rounded.
+  for (const Size multiple : {2, 4}) {
+    for (const Expression& length : lengths) {
+      const Expression factor = Expression::apply(Operation::divide_up, {length, integer(multiple)});
+      for (const Size prime : kLargestPrimes)
+        collector.add(Expression::apply(Operation::next_smooth, {factor, integer(prime)}), false);
+    }
+  }
 
   // What is divided: the sums, and products of two or three axes, as pitches and aligned totals are.
   std::vector<Expression> dividends = lengths;

@@ -135,6 +135,17 @@ TEST_F(FitterTest, FindsLengthsOfFouriersTransforms) {
   });
 }
 
+// Of real data, whose lengths are even or multiples of 4.
+TEST_F(FitterTest, FindsEvenLengthsOfFouriersTransforms) {
+  const auto multiple_from = [](Size least, Size multiple, Size largest_prime) {
+    Size length = smooth_from(least, largest_prime);
+    while (length % multiple != 0) length = smooth_from(length + 1, largest_prime);
+    return length;
+  };
+  expect_found([&](const AxisValues& s) { return 4 * (multiple_from(2 * s[w], 4, 7) / 2 + 1); });
+  expect_found([&](const AxisValues& s) { return 4 * s[n_a] * multiple_from(s[nx] + 2 * s[pad], 2, 5); });
+}
+
 TEST_F(FitterTest, FindsAlignmentAndPitch) {
   expect_found([](const AxisValues& s) { return 512 * blocks(4 * s[ny] * s[nx], 512); });
   expect_found([](const AxisValues& s) { return 256 * blocks(4 * s[nx], 256) * s[ny]; });
