@@ -157,13 +157,18 @@ TEST_F(AskedEstimators, ARunIsJudgedByAnotherEstimatorWithoutMeasuringAgain) {
                         << "\"\nother_dimensions = [10, 20]\n[[sweep]]\nvariants = \"fake/case\"\n"
                         << "backend = \"dry\"\n";
   const auto with = [&](std::vector<std::string> words) {
-    words.insert(words.end(), {"--suite", asking.string(), "--worker", PEAKMARK_FAKE_WORKER});
+    if (std::ranges::find(words, "--suite") == words.end())
+      words.insert(words.end(), {"--suite", asking.string()});
+    words.insert(words.end(), {"--worker", PEAKMARK_FAKE_WORKER});
     return peakmark(words);
   };
   const Answer checked = with({"check", run_file_.string(), "--estimator", "mine"});
   EXPECT_EQ(checked.end.exit_code, 0) << checked.output << checked.errors;
   EXPECT_THAT(checked.errors, HasSubstr("asked mine about 3 recorded cases\n"));
   EXPECT_THAT(checked.output, HasSubstr("3/3 1.000  pass"));
+  EXPECT_EQ(
+      with({"check", "--estimator", "mine", "--suite", asking.string(), run_file_.string()}).end.exit_code,
+      0);
 
   const std::vector<std::string> by_call{"check", run_file_.string(), "--estimator",
                                          call,    "--worker",         PEAKMARK_FAKE_WORKER};

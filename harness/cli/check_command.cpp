@@ -201,6 +201,7 @@ void add_check_command(CLI::App& app, Result& result) {
   add_dimensions_option(*command, options->question.call)->needs(estimator);
   command->add_option("--suite", options->question.suites, "Use the programs and estimators of these suites")
       ->type_name(value_name::kSuite)
+      ->allow_extra_args(false)  // a run file may follow
       ->needs(estimator);
   command
       ->add_option("--worker", options->question.worker,

@@ -20,6 +20,7 @@ constexpr std::array<Size, 2> kPairSteps{13, 22};
 constexpr Size kFurtherSteps = 40;
 constexpr Size kFurtherStep = 19;
 constexpr int kMaxDraws = 1000;
+constexpr Size kMaxFactor = 3;  // of every axis: a volume grows by 27
 constexpr Size kMaxMoreJitter = 16;
 constexpr std::size_t kMinFreeLengths = 3;
 constexpr std::size_t kMaxWordSets = 64;
@@ -261,7 +262,7 @@ std::optional<Parameters> ShapeChooser::next_held_out() {
     // All axes grow by one factor, and a little by themselves: most constraints between axes are kept. The
     // range grows with the draws, so that a short axis has enough of them. 0 is often a flag, or `all`: such
     // an axis takes values that were accepted.
-    const Size factor = 1 + draw(5);
+    const Size factor = 1 + draw(kMaxFactor);
     const Size more = std::min<Size>(draws_ / 8, kMaxMoreJitter);
     Lengths lengths;
     for (std::size_t a = 0; a < axes_.size(); ++a) {

@@ -126,7 +126,7 @@ TEST(ShapeChooser, FindsABaseWithARegionInsideTheImage) {
     accepted += is_accepted(shape) ? 1 : 0;
   }
   EXPECT_GT(flags, 0);
-  EXPECT_GT(accepted, 20);
+  EXPECT_GT(accepted, 10) << "the others are replaced";
 }
 
 TEST(ShapeChooser, ShapesHeldOutVaryAllAxesAndAreNoneOfTheOthers) {
