@@ -150,13 +150,18 @@ Run record_shapes(const Inputs& inputs, const ExplainOptions& options) {
   }
   if (requests.empty()) throw UsageError("no case has all these values: correct AXIS=VALUE");
   Run run;
+  std::map<std::string, std::pair<std::size_t, std::string>> refused;  // of each variant: how many, and why
   for (RecordedShapes& shapes : recorder.record_chosen(requests)) {
-    if (!shapes.refused.empty())
-      print_message(stderr, "{}: {} refused or failed, others were recorded; the first: {}\n", shapes.variant,
-                    quantity(shapes.refused.size(), "shape was", "shapes were"),
-                    shapes.refused.front().message);
+    if (!shapes.refused.empty()) {
+      auto& [count, reason] = refused[shapes.variant];
+      count += shapes.refused.size();
+      if (reason.empty()) reason = shapes.refused.front().message;
+    }
     std::ranges::move(shapes.observations, std::back_inserter(run.observations));
   }
+  for (const auto& [variant, why] : refused)
+    print_message(stderr, "{}: {} refused or failed, others were recorded; the first: {}\n", variant,
+                  quantity(why.first, "shape was", "shapes were"), why.second);
   run.context = recorder.context();
   return run;
 }
