@@ -5,10 +5,10 @@
 
 namespace peakmark {
 
-/// The weights of half-acquisition put on sinograms (n_z, n_a, w) in place, before something that mixes
-/// columns. Back-project what comes of it with `weigh` false. Not enough for a ramp filter, which also
-/// spreads a line beyond its near edge: kernels/fbp/joined_scan.hpp. Keeps `corrections` on the device (n_a
-/// elements, only where the geometry has any). UsageError for a geometry that is wrong or not `weighted()`.
+/// Multiplies sinograms (n_z, n_a, w) by the weights of half-acquisition, in place, before an operation that
+/// mixes columns. Back-project the result with `weigh` false. A ramp filter, which spreads a line beyond its
+/// near edge, needs more: see kernels/fbp/joined_scan.hpp. Keeps `corrections` on the device if the geometry
+/// has any (n_a elements). Throws UsageError for an invalid geometry, or one that is not `weighted()`.
 class OverlapWeighting {
  public:
   OverlapWeighting(Device& device, const BackprojectionGeometry& geometry, DType dtype);

@@ -192,9 +192,9 @@ def test_two_formats_need_two_files(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "forms" / "one"))
     sources = write_files(tmp_path, series_text([history_run(0)], [case("padding/a", 1)]), trends_text())
     for forms, names in (
-        (["--junit", "one", "--bencher", "./one"], "--bencher and to --junit"),
-        (["--junit", str(tmp_path / "forms" / "one"), "--step-summary"], "--junit and to --step-summary"),
+        (["--junit", "one", "--bencher", "./one"], "--bencher and --junit"),
+        (["--junit", str(tmp_path / "forms" / "one"), "--step-summary"], "--junit and --step-summary"),
     ):
         assert main(["report", *sources, *forms]) == 2
-        assert f"given to {names}" in capsys.readouterr().err
+        assert f"the same file for {names}" in capsys.readouterr().err
     assert not (tmp_path / "forms").exists()
