@@ -62,32 +62,6 @@ if(NOT PEAKMARK_CUDA STREQUAL "OFF")
   endif()
 endif()
 
-# peakmark_cuda_fatbin(OUTPUT.inc SOURCE DTYPE [FILE…])
-# Compiles device code (see harness/device/kernel_language.h) for one element type, and writes the fatbin as a list of C bytes.
-# FILEs are the files that SOURCE includes.
-function(peakmark_cuda_fatbin output source dtype)
-  set(language ${PROJECT_SOURCE_DIR}/harness/device/kernel_language.h)
-  set(hex ${PROJECT_SOURCE_DIR}/cmake/PeakmarkHex.cmake)
-  set(fatbin ${output}.fatbin)
-  set(targets "")
-  foreach(architecture ${PEAKMARK_CUDA_ARCHITECTURES})
-    list(APPEND targets -gencode arch=compute_${architecture},code=sm_${architecture})
-  endforeach()
-  list(GET PEAKMARK_CUDA_ARCHITECTURES -1 newest)
-  list(APPEND targets -gencode arch=compute_${newest},code=compute_${newest})
-  cmake_path(GET output FILENAME name)
-  cmake_path(GET output PARENT_PATH folder)
-  file(MAKE_DIRECTORY ${folder})
-  add_custom_command(
-    OUTPUT ${output}
-    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -fatbin -O3 -std=c++17 ${targets} -ccbin ${CMAKE_CXX_COMPILER}
-            -include ${language} -DPM_DTYPE_${dtype} -x cu ${source} -o ${fatbin}
-    COMMAND ${CMAKE_COMMAND} -DINPUT=${fatbin} -DOUTPUT=${output} -P ${hex}
-    DEPENDS ${source} ${ARGN} ${language} ${hex} ${CUDAToolkit_NVCC_EXECUTABLE}
-    COMMENT "Compiling ${name} for CUDA"
-    VERBATIM)
-endfunction()
-
 # peakmark_cuda_test(NAME SOURCES … LINK …): a test program that needs a CUDA device. It is always compiled; ctest runs it (label
 # `cuda`) only if this machine has a device, and ci/gpu-check runs it on a machine that has one.
 if(PEAKMARK_HAS_CUDA)

@@ -1,7 +1,22 @@
 # peakmark_add_kernel_source(TARGET NAME FILE DTYPES f32 f64 …)
-# Embeds device code into TARGET: its text, and, with CUDA, a fatbin per dtype.
-# Declares `const peakmark::KernelSource& NAME_source();` in the header `NAME_source.hpp`, which TARGET may include.
-# FILE may include files of its folder, each once: `#include "x.kernel.h"`, alone on its line.
+# Embeds device code (peakmark/kernel_language.h) into TARGET, a worker or a library of it: its text and, if there is a CUDA
+# toolkit, a fatbin for each dtype. Declares `const peakmark::KernelSource& peakmark::NAME_source();` in the header
+# `NAME_source.hpp`, which TARGET may include. FILE may include files of its folder, each once: `#include "x.kernel.h"`, alone on
+# its line.
+#
+# The fatbins are for the architectures in PEAKMARK_CUDA_ARCHITECTURES (75;80;90 by default). -DPEAKMARK_HAS_CUDA=OFF leaves them
+# out; otherwise nvcc is that of find_package(CUDAToolkit).
+
+# The header that is put in front of device code: of the source tree, the package of a build folder, or an installed package.
+foreach(folder ${CMAKE_CURRENT_LIST_DIR}/../harness/device ${CMAKE_CURRENT_LIST_DIR} ${CMAKE_CURRENT_LIST_DIR}/../../../include/peakmark)
+  cmake_path(NORMAL_PATH folder)
+  if(EXISTS ${folder}/kernel_language.h)
+    set_property(GLOBAL PROPERTY PEAKMARK_KERNEL_LANGUAGE ${folder}/kernel_language.h)
+    break()
+  endif()
+endforeach()
+
+# Reads a file and the files that it includes.
 function(peakmark_expand_kernel_text path text_variable paths_variable)
   file(READ ${path} text)
   set(paths ${path})
@@ -17,8 +32,44 @@ function(peakmark_expand_kernel_text path text_variable paths_variable)
   set(${paths_variable} "${paths}" PARENT_SCOPE)
 endfunction()
 
+# peakmark_cuda_fatbin(OUTPUT.inc SOURCE DTYPE [FILE…])
+# Compiles device code for one element type, and writes the fatbin as a list of C bytes. FILEs are the files that SOURCE includes.
+function(peakmark_cuda_fatbin output source dtype)
+  get_property(language GLOBAL PROPERTY PEAKMARK_KERNEL_LANGUAGE)
+  set(hex ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/PeakmarkHex.cmake)
+  set(fatbin ${output}.fatbin)
+  if(NOT PEAKMARK_CUDA_ARCHITECTURES)
+    set(PEAKMARK_CUDA_ARCHITECTURES 75 80 90)
+  endif()
+  set(targets "")
+  foreach(architecture ${PEAKMARK_CUDA_ARCHITECTURES})
+    list(APPEND targets -gencode arch=compute_${architecture},code=sm_${architecture})
+  endforeach()
+  list(GET PEAKMARK_CUDA_ARCHITECTURES -1 newest)
+  list(APPEND targets -gencode arch=compute_${newest},code=compute_${newest})
+  cmake_path(GET output FILENAME name)
+  cmake_path(GET output PARENT_PATH folder)
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -fatbin -O3 -std=c++17 ${targets} -ccbin ${CMAKE_CXX_COMPILER}
+            -include ${language} -DPM_DTYPE_${dtype} -x cu ${source} -o ${fatbin}
+    COMMAND ${CMAKE_COMMAND} -DINPUT=${fatbin} -DOUTPUT=${output} -P ${hex}
+    DEPENDS ${source} ${ARGN} ${language} ${hex} ${CUDAToolkit_NVCC_EXECUTABLE}
+    COMMENT "Compiling ${name} for CUDA"
+    VERBATIM)
+endfunction()
+
 function(peakmark_add_kernel_source target name file)
-  cmake_parse_arguments(SOURCE "" "" "DTYPES" ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 3 SOURCE "" "" "DTYPES")
+  if(SOURCE_UNPARSED_ARGUMENTS OR NOT SOURCE_DTYPES)
+    message(FATAL_ERROR "peakmark_add_kernel_source(${target} ${name}): write DTYPES and the element types, f32 for example, after "
+      "the file")
+  endif()
+  if(NOT DEFINED PEAKMARK_HAS_CUDA)  # in a project of a user
+    find_package(CUDAToolkit QUIET)
+    set(PEAKMARK_HAS_CUDA ${CUDAToolkit_NVCC_EXECUTABLE})
+  endif()
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
   set(path ${CMAKE_CURRENT_SOURCE_DIR}/${file})
   peakmark_expand_kernel_text(${path} text paths)
@@ -42,7 +93,12 @@ function(peakmark_add_kernel_source target name file)
   else()
     set(image_span "{}")
   endif()
-  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/harness/api/include>)
+  # In the source tree, targets that link no peakmark::worker include its headers too.
+  set(headers ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../harness/api/include)
+  if(EXISTS ${headers})
+    cmake_path(NORMAL_PATH headers)
+    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${headers}>)
+  endif()
   file(GENERATE OUTPUT ${generated}/${name}_source.hpp CONTENT
 "#pragma once
 #include <peakmark/worker/kernel.hpp>

@@ -1,5 +1,5 @@
 # The CMake package: find_package(peakmark) gives peakmark::worker, peakmark::benchmark, peakmark::peakmark (the command)
-# and peakmark_add_worker. All paths are relative, so an install prefix may be moved.
+# peakmark_add_worker and peakmark_add_kernel_source. All paths are relative, so an install prefix may be moved.
 include(CMakePackageConfigHelpers)
 set(package lib/cmake/peakmark)
 install(EXPORT peakmarkTargets NAMESPACE peakmark:: DESTINATION ${package})
@@ -13,8 +13,10 @@ file(STRINGS ${PROJECT_SOURCE_DIR}/harness/api/include/peakmark/worker_abi.h api
 list(TRANSFORM api REPLACE "^.* " "")
 list(JOIN api "." api)
 write_basic_package_version_file(${built}/peakmarkConfigVersion.cmake VERSION ${api} COMPATIBILITY SameMajorVersion)
-foreach(file PeakmarkAddWorker.cmake PeakmarkBuildInfo.cmake PeakmarkWorkerInfo.cpp.in)
+foreach(file PeakmarkAddWorker.cmake PeakmarkBuildInfo.cmake PeakmarkWorkerInfo.cpp.in PeakmarkKernelSource.cmake PeakmarkHex.cmake)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${file} ${built}/${file} COPYONLY)
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/${file} DESTINATION ${package})
 endforeach()
+# Of the package of a build folder; installed, it is with the headers.
+configure_file(${PROJECT_SOURCE_DIR}/harness/device/kernel_language.h ${built}/kernel_language.h COPYONLY)
 install(FILES ${built}/peakmarkConfig.cmake ${built}/peakmarkConfigVersion.cmake DESTINATION ${package})

@@ -7,6 +7,7 @@
 
 #include "device/dry/dry_device.hpp"
 #include "kernels/operations.hpp"
+#include "sweep/choose_shapes.hpp"
 #include "sweep/suite.hpp"
 #include "worker/trial.hpp"
 #include "worker/worker_services.hpp"
@@ -74,6 +75,81 @@ TEST(ShippedSuites, OfClientsExpand) {
     EXPECT_EQ(suite.cases.size(), count) << name;
     for (const PlannedCase& planned : suite.cases)
       EXPECT_NE(suite.vocabulary.program(planned.sweep_case.variant), nullptr) << planned.name;
+  }
+}
+
+Observation record_sequence(const Case& sweep_case) {
+  const std::unique_ptr<DryDevice> device = open_dry();
+  TrialOptions options;
+  options.sequences = true;
+  Trial trial(*device, &device->allocation_log(), *operations().find(sweep_case.variant), sweep_case, "case",
+              options);
+  trial.measure_memory();
+  return trial.observation();
+}
+
+TEST(ShippedSuites, TheSequenceOfEachCaseHasItsPeak) {
+  ExpandOptions dry;
+  dry.backend = "dry";
+  int sequences = 0;
+  for (const char* const name : {"smallest", "smoke", "nightly", "large", "fbp-large", "one-image"}) {
+    for (const PlannedCase& planned : load(name, dry).cases) {
+      const Observation observation = record_sequence(planned.sweep_case);
+      if (observation.outcome != Outcome::ok) continue;
+      ASSERT_TRUE(observation.allocation_sequence) << planned.name << ": " << observation.message;
+      ASSERT_EQ(peak_bytes(*observation.allocation_sequence), observation.requested_peak_bytes)
+          << planned.name;
+      ASSERT_EQ(observation.message, "") << planned.name;
+      ++sequences;
+    }
+  }
+  EXPECT_GT(sequences, 250);
+}
+
+TEST(ShippedSuites, ShapesCanBeChosenForEveryVariant) {
+  const std::unique_ptr<DryDevice> dry = open_dry();
+  for (const Variant& variant : operations().variants()) {
+    const VariantDescription& description = variant.description;
+    std::vector<Parameters> sets = word_sets(description);
+    sets.resize(std::min<std::size_t>(sets.size(), 4));
+    for (const Parameters& words : sets) {
+      ShapeChooser chooser(description, words);
+      const auto accepts = [&](const Parameters& shape) {
+        if (mistake_in(variant, shape, *dry)) return false;
+        const Observation observation = record_sequence({description.name, "dry", shape});
+        if (observation.outcome != Outcome::ok) return false;
+        EXPECT_EQ(peak_bytes(observation.allocation_sequence.value()), observation.requested_peak_bytes);
+        return true;
+      };
+      chooser.find_base([&](const std::vector<Parameters>& shapes) {
+        std::vector<bool> is_accepted;
+        for (const Parameters& one : shapes) is_accepted.push_back(!mistake_in(variant, one, *dry));
+        return is_accepted;
+      });
+      const auto base = std::ranges::find_if(chooser.bases(), accepts);
+      if (base == chooser.bases().end()) {  // a library that is not there: cuFFT
+        EXPECT_EQ(words.find("fft") == nullptr ? "" : words.word("fft"), "cufft") << description.name;
+        continue;
+      }
+      chooser.set_base(*base);
+      const ShapeCounts counts = shape_counts(description, false);
+      std::size_t fitted = 1;
+      std::size_t held_out = 0;
+      for (int i = 0; i < 200 && fitted < counts.fitted; ++i) {
+        const auto shape = chooser.next_fitted();
+        if (!shape) break;
+        if (!accepts(*shape)) continue;
+        chooser.accept(*shape);
+        ++fitted;
+      }
+      for (int i = 0; i < 200 && held_out < counts.held_out; ++i) {
+        const auto shape = chooser.next_held_out();
+        if (!shape) break;
+        held_out += accepts(*shape) ? 1 : 0;
+      }
+      EXPECT_EQ(fitted, counts.fitted) << description.name;
+      EXPECT_EQ(held_out, counts.held_out) << description.name;
+    }
   }
 }
 

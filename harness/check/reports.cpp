@@ -181,13 +181,13 @@ std::vector<VerdictGroup> group_verdicts(const std::vector<JudgedCase>& cases) {
   return groups;
 }
 
-/// Returns `op/a, 6 cases, largest: CASE: window_bytes of NAME: ADVICE`; for one case `CASE: …`.
+/// Returns `op/a, 6 cases, worst: CASE: window_bytes of NAME: ADVICE`; for one case `CASE: …`.
 std::string advice_line(const VerdictGroup& group) {
   const Verdict& worst = group.worst();
   const std::string cases = group.verdicts.size() == 1
                                 ? std::string()
                                 : fmt::format("{}, {} cases, {}: ", group.variant, group.verdicts.size(),
-                                              worst.figure ? "largest" : "first");
+                                              worst.figure ? "worst" : "first");
   return fmt::format("{}{}: {}{}: {}\n", cases, worst.case_name, to_string(worst.rule),
                      worst.estimator.empty() ? "" : " of " + worst.estimator, worst.advice);
 }

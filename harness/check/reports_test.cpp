@@ -155,9 +155,8 @@ TEST(Reports, AdviceWithOneCauseIsOneLineWithTheWorstCase) {
   sample.add("op/b/opencl/n:20", 20, 2100, 20, 2048);
   sample.run.context.planned.back().sweep_case.variant = "op/b";
   const std::string table = console_table(sample.run, judge(sample.run, {}));
-  EXPECT_THAT(table,
-              HasSubstr("\noperation/variant, 2 cases, largest: op/a/opencl/n:30: window_bytes of own: "
-                        "estimate too low: 2,048 bytes, but 4,096 are needed"));
+  EXPECT_THAT(table, HasSubstr("\noperation/variant, 2 cases, worst: op/a/opencl/n:30: window_bytes of own: "
+                               "estimate too low: 2,048 bytes, but 4,096 are needed"));
   EXPECT_THAT(table, HasSubstr("\nop/b/opencl/n:20: window_bytes of own: estimate too low"));
   EXPECT_THAT(table, Not(HasSubstr("op/a/opencl/n:20: window_bytes")));
 }

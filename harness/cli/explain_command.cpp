@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -18,7 +19,9 @@
 #include "runfile/run_file.hpp"
 #include "supervise/estimate_question.hpp"
 #include "supervise/external_estimates.hpp"
+#include "supervise/record_shapes.hpp"
 #include "supervise/run_workers.hpp"
+#include "sweep/nearest_word.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -57,24 +60,105 @@ FixedAxes parse_axes(const std::string& text) {
   return axes;
 }
 
-/// What is explained.
+/// What is explained: run files, or suites and variants whose shapes are recorded first.
 struct Inputs {
   std::vector<std::filesystem::path> runs;
+  std::vector<std::filesystem::path> suites;
+  std::vector<std::string> variants;
   FixedAxes fixed;
 };
 
 Inputs split_inputs(const std::vector<std::string>& texts) {
   Inputs inputs;
   for (const std::string& text : texts) {
-    if (text.find('=') != std::string::npos && !std::filesystem::exists(text)) {
+    const std::filesystem::path path(text);
+    if (text.find('=') != std::string::npos && !std::filesystem::exists(path)) {
       inputs.fixed.push_back(parse_axis(text));
+    } else if (path.extension() == ".toml") {
+      inputs.suites.push_back(path);
+    } else if (is_variant_name(text) && !std::filesystem::exists(path) && path.extension() != ".json") {
+      inputs.variants.push_back(text);
     } else {
-      inputs.runs.emplace_back(text);
+      inputs.runs.push_back(path);
     }
   }
-  if (inputs.runs.empty()) throw UsageError("no run file: write `peakmark explain run.json`");
+  if (inputs.runs.empty() && inputs.suites.empty() && inputs.variants.empty())
+    throw UsageError("nothing to explain: write a run file, a suite or a variant");
+  if (!inputs.runs.empty() && (!inputs.suites.empty() || !inputs.variants.empty()))
+    throw UsageError("a run file is explained alone: leave out the suite or the variant");
   if (inputs.runs.size() > 2) throw UsageError("too many run files: write one, or two to see what changed");
   return inputs;
+}
+
+// ---- recording
+
+bool has_fixed_words(const Parameters& words, const FixedAxes& fixed) {
+  return std::ranges::all_of(fixed, [&](const auto& one) {
+    const AxisValue* const value = words.find(one.first);
+    return value == nullptr || *value == one.second;
+  });
+}
+
+/// Returns a request for each set of words that is wanted of a variant.
+void add_requests(std::vector<ShapeRequest>& requests, const VariantDescription& variant,
+                  const std::vector<Parameters>& words, const FixedAxes& fixed) {
+  std::map<std::string, AxisBounds> bounds;
+  for (const auto& [axis, value] : fixed) {
+    if (variant.axis(axis) == nullptr)
+      throw UsageError(
+          fmt::format("{} has no axis '{}'{}", variant.name, axis, suggest_word(axis, variant.axis_names())));
+    check_axis_value(*variant.axis(axis), value);
+    if (const Size* const integer = std::get_if<Size>(&value)) bounds[axis] = {*integer, *integer};
+  }
+  for (const Parameters& set : words) {
+    if (has_fixed_words(set, fixed)) requests.push_back({variant.name, set, bounds});
+  }
+}
+
+/// Returns the words of a case without its integers.
+Parameters words_of_case(const Parameters& parameters) {
+  std::vector<std::pair<std::string, AxisValue>> words;
+  for (const auto& [axis, value] : parameters.values()) {
+    if (std::holds_alternative<std::string>(value)) words.emplace_back(axis, value);
+  }
+  return Parameters(std::move(words));
+}
+
+/// Records shapes of the variants that the user names, or of all variants and words in suites.
+Run record_shapes(const Inputs& inputs, const ExplainOptions& options) {
+  SweepOptions sweep = options.sweep;
+  sweep.selection.suites = inputs.suites;
+  ShapeRecorder recorder(sweep);
+  const Description& description = recorder.vocabulary().description;
+  std::vector<ShapeRequest> requests;
+  for (const std::string& name : inputs.variants) {
+    const VariantDescription* const variant = description.variant(name);
+    if (variant == nullptr)
+      throw UsageError(
+          fmt::format("no variant '{}'{}", name, suggest_word(name, description.variant_names())));
+    add_requests(requests, *variant, word_sets(*variant), inputs.fixed);
+  }
+  if (inputs.variants.empty()) {
+    std::map<std::string, std::vector<Parameters>> planned;
+    for (const PlannedCase& one : recorder.planned()) {
+      auto& sets = planned[one.sweep_case.variant];
+      Parameters words = words_of_case(one.sweep_case.parameters);
+      if (std::ranges::find(sets, words) == sets.end()) sets.push_back(std::move(words));
+    }
+    for (const auto& [name, sets] : planned)
+      add_requests(requests, *description.variant(name), sets, inputs.fixed);
+  }
+  if (requests.empty()) throw UsageError("no case has all these values: correct AXIS=VALUE");
+  Run run;
+  for (RecordedShapes& shapes : recorder.record_chosen(requests)) {
+    if (!shapes.refused.empty())
+      print_message(stderr, "{}: {} refused or failed, others were recorded; the first: {}\n", shapes.variant,
+                    quantity(shapes.refused.size(), "shape was", "shapes were"),
+                    shapes.refused.front().message);
+    std::ranges::move(shapes.observations, std::back_inserter(run.observations));
+  }
+  run.context = recorder.context();
+  return run;
 }
 
 // ---- estimators
@@ -200,8 +284,9 @@ ExitCode explain_inputs(ExplainOptions& options) {
     if (options.json || !options.against.empty())
       throw UsageError("--emit prints an estimator: leave out --json and --against");
     options.emitted.form = parse_emit_form(options.emit);
-    options.emitted.source = inputs.runs.front().filename().string();
+    options.emitted.source = fmt::format("{}", fmt::join(options.inputs, " "));
   }
+  if (inputs.runs.empty()) return explain_run(options, record_shapes(inputs, options), inputs);
   const Run run = read_explained_run(inputs.runs.front());
   if (inputs.runs.size() == 1) return explain_run(options, run, inputs);
 
@@ -231,8 +316,7 @@ int parse_margin(const std::string& text) {
 
 void add_explain_command(CLI::App& app, Result& result) {
   const auto options = std::make_shared<ExplainOptions>();
-  CLI::App* const command =
-      app.add_subcommand("explain", "Find the formulas of allocations and of the peak in a run");
+  CLI::App* const command = app.add_subcommand("explain", "Find the formulas of allocations and of the peak");
   command
       ->add_option("INPUT", options->inputs,
                    "A run file of `run --sequences`, or two to see what changed; AXIS=VALUE takes only cases "
@@ -261,6 +345,16 @@ void add_explain_command(CLI::App& app, Result& result) {
   command->add_option("--form", options->call.form, "Call the estimator of --against in this form")
       ->type_name("{documented,direct,module,iterative}")
       ->capture_default_str();
+  command
+      ->add_option("--filter", options->sweep.selection.filter,
+                   "Explain only cases of suites whose names match")
+      ->type_name(value_name::kRegex);
+  command->add_option("--backend", options->sweep.selection.backend, "Record on this backend")
+      ->type_name(value_name::kBackend);
+  command
+      ->add_option("--device", options->sweep.selection.device,
+                   "Record on this device: its index or a part of its name")
+      ->type_name(value_name::kDevice);
   command
       ->add_option("--worker", options->sweep.worker,
                    "Ask this worker for the terms of its estimators. Default: peakmark-bench")

@@ -38,6 +38,22 @@ class MeasuredRun : public testing::Test {
   Answer run(const std::string& variants, const std::vector<std::string>& more = {}) const {
     return ask(command(variants, more), std::chrono::seconds(250));
   }
+  /// Runs allocating_program as a program of a suite, for its allocation sequence.
+  Answer run_program(const std::string& what, const std::string& more = "") const {
+    const std::filesystem::path suite = folder_.path() / "programs.toml";
+    std::ofstream(suite)
+        << "[[program]]\nvariant = 'program/allocating'\ncommand = ['" PEAKMARK_ALLOCATING_PROGRAM "', '"
+        << what << "', '" << more
+        << "']\nbackends = ['opencl']\nslice_axis = 'n'\naxes.n = { default = 1, least = 1 }\n"
+           "[[sweep]]\nvariants = 'program/allocating'\n";
+    WorkerCommand command{PEAKMARK_PROGRAM,
+                          {"run", suite.string(), "-o", run_file_.string(), "--worker",
+                           PEAKMARK_SELFTEST_WORKER, "--backend", "opencl", "--sequences"},
+                          current_environment(),
+                          ""};
+    command.environment.push_back("PEAKMARK_LIBRARY_DIR=" PEAKMARK_RECORDER_FOLDER);
+    return ask(command, std::chrono::seconds(250));
+  }
   std::map<std::string, std::string> outcomes() const {
     std::map<std::string, std::string> outcomes;
     for (const Observation& observation : read_run(run_file_).observations) {
@@ -107,6 +123,50 @@ TEST_F(MeasuredRun, MemoryOnlyTakesNoTimes) {
   EXPECT_EQ(measured.observations.at(0).requested_peak_bytes, 42000);
   EXPECT_FALSE(measured.observations.at(0).gpu_time);
   EXPECT_FALSE(measured.context.reference.first_ns);
+}
+
+TEST_F(MeasuredRun, SequencesAreWrittenWithCallChains) {
+  const Answer answer = run(R"("selftest/known_bytes")", {"--sequences"});
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const peakmark::Run measured = read_run(run_file_);
+  EXPECT_TRUE(measured.context.memory_only);
+  const Observation& observation = measured.observations.at(0);
+  EXPECT_EQ(observation.requested_peak_bytes, 42000);
+  ASSERT_TRUE(observation.allocation_sequence);
+  EXPECT_EQ(peak_bytes(*observation.allocation_sequence), 42000);
+  EXPECT_EQ(observation.allocation_sequence->size(), observation.allocations);
+  for (const SequencedAllocation& one : *observation.allocation_sequence) {
+    EXPECT_TRUE(one.is_repeated);
+    EXPECT_FALSE(one.name.empty());
+    EXPECT_THAT(one.where, HasSubstr("OpenClDevice::allocate < ")) << "the driver's caller is first";
+    EXPECT_THAT(one.where, testing::Not(HasSubstr("/")));
+  }
+}
+
+// allocating_program: one buffer of 1000 bytes, released, then one of 500.
+TEST_F(MeasuredRun, SequencesOfProgramsAreWrittenWithCallChains) {
+  const Answer answer = run_program("leak");
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const Observation observation = read_run(run_file_).observations.at(0);
+  EXPECT_EQ(observation.message, "");
+  ASSERT_TRUE(observation.allocation_sequence);
+  const AllocationSequence& sequence = *observation.allocation_sequence;
+  ASSERT_EQ(sequence.size(), 2);
+  EXPECT_EQ(sequence[0].bytes, 1000);
+  EXPECT_EQ(sequence[0].released_at, 1);
+  EXPECT_EQ(sequence[1].bytes, 500);
+  EXPECT_EQ(sequence[1].allocated_at, 2);
+  EXPECT_EQ(peak_bytes(sequence), observation.requested_peak_bytes);
+  EXPECT_THAT(sequence[0].where, HasSubstr("main"));
+}
+
+// The second pass makes one buffer of 1000 bytes more.
+TEST_F(MeasuredRun, ASequenceThatDoesNotRepeatIsReported) {
+  const Answer answer = run_program("grows", (folder_.path() / "count").string());
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const Observation observation = read_run(run_file_).observations.at(0);
+  EXPECT_THAT(observation.message, HasSubstr("the memory passes differ"));
+  EXPECT_THAT(answer.errors, HasSubstr("the memory passes differ"));
 }
 
 TEST_F(MeasuredRun, ACaseMayDieTheRunMayNot) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace peakmark {
 namespace {
@@ -153,7 +154,7 @@ class IterativeForm final : public Form {
   [[nodiscard]] Size bytes(const EstimateRequest& request, Size slices) const override {
     check(request);
     check_slices(slices);
-    return not_negative(bytes_(request, slices), fmt::format("{} slices", slices));
+    return not_negative(bytes_(request, slices), quantity(slices, "slice"));
   }
   [[nodiscard]] std::vector<Term> terms(const EstimateRequest& request) const override {
     return terms_ ? terms_(request) : std::vector<Term>{};

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "explain/conditions.hpp"
+#include "explain/formula_algebra.hpp"
 #include "explain/sample_explained_run.hpp"
 
 namespace peakmark {

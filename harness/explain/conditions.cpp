@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <numeric>
 
 namespace peakmark {
 namespace {
@@ -104,42 +103,6 @@ std::optional<std::string> find_condition(const Shapes& shapes, const std::vecto
   if (std::ranges::find(holds, false) == holds.end()) return "";
   if (std::ranges::find(holds, true) == holds.end()) return std::nullopt;
   return ConditionSearch(shapes, holds).find();
-}
-
-std::pair<Expression, Expression> without_common_parts(const Expression& one, const Expression& other) {
-  std::vector<ExpressionTerm> rest = terms(one);
-  for (ExpressionTerm& term : terms(other)) {
-    const auto like = std::ranges::find_if(rest, [&](const auto& mine) { return mine.is_like(term); });
-    if (like != rest.end()) {
-      like->coefficient -= term.coefficient;
-    } else {
-      term.coefficient = -term.coefficient;
-      rest.push_back(std::move(term));
-    }
-  }
-  std::erase_if(rest, [](const ExpressionTerm& term) { return term.coefficient == 0; });
-  if (rest.empty()) return {};
-  Size divisor = 0;
-  for (const ExpressionTerm& term : rest) divisor = std::gcd(divisor, term.coefficient);
-  std::vector<Expression> common = rest.front().factors;
-  for (const ExpressionTerm& term : rest) {
-    std::vector<Expression> left = term.factors;
-    std::erase_if(common, [&](const Expression& factor) {
-      const auto found = std::ranges::find(left, factor);
-      if (found == left.end()) return true;
-      left.erase(found);
-      return false;
-    });
-  }
-  std::vector<Expression> positive;
-  std::vector<Expression> negative;
-  for (ExpressionTerm& term : rest) {
-    for (const Expression& factor : common) term.factors.erase(std::ranges::find(term.factors, factor));
-    auto& side = term.coefficient > 0 ? positive : negative;
-    term.coefficient = std::abs(term.coefficient) / divisor;
-    side.push_back(term.expression());
-  }
-  return {Expression::add(std::move(positive)), Expression::add(std::move(negative))};
 }
 
 }  // namespace peakmark

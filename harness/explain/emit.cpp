@@ -36,8 +36,9 @@ std::vector<std::string> origin(const std::vector<VariantFormulas>& variants, co
   std::vector<std::string> lines;
   lines.push_back(fmt::format("Written by `peakmark explain{}` from run {} of {}.",
                               options.source.empty() ? "" : " " + options.source, context.id, context.date));
-  lines.push_back(fmt::format("Suite {}; device {} ({} {}); worker {}{}.", context.suite, context.device,
-                              context.backend, context.driver, context.worker,
+  lines.push_back(fmt::format("Suite {}; device {} ({}{}); worker {}{}.", context.suite, context.device,
+                              context.backend, context.driver.empty() ? "" : " " + context.driver,
+                              context.worker,
                               context.commit.empty() ? "" : ", commit " + short_commit(context.commit)));
   for (const VariantFormulas& variant : variants) {
     std::vector<std::string> ranges;
@@ -211,7 +212,7 @@ std::string markdown(const std::vector<VariantFormulas>& variants, const RunCont
     text += "### " + markdown_cell(title(variant)) + "\n\n";
     MarkdownTable table({{"allocation"}, {"where"}, {"phase"}, {"count"}, {"bytes"}}, kMarkdownLimit);
     for (const ExplainedAllocation& one : variant.explanation.allocations) {
-      table.add({one.name, one.where, one.phase == "set-up" ? "setup" : one.phase,
+      table.add({one.name, variant.site(one.where), one.phase == "set-up" ? "setup" : one.phase,
                  to_text(*one.count.formula, ExpressionStyle::display),
                  to_text(*one.bytes.formula, ExpressionStyle::display)});
     }

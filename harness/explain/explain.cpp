@@ -194,7 +194,10 @@ class Explainer {
       bytes.push_back(sequences_[shape][one.members[shape].front()].bytes);
     }
     const auto& [phase, name, where] = one.key;
-    return {name, phase, where, fitters_.fit(all(), counts), fitters_.fit(at, bytes)};
+    Figure count = fitters_.fit(all(), counts);
+    // Too few shapes for a formula are enough to see that there is one of each.
+    if (std::ranges::all_of(counts, [](Size one) { return one == 1; })) count.formula = Expression(Size{1});
+    return {name, phase, where, std::move(count), fitters_.fit(at, bytes)};
   }
 
   [[nodiscard]] std::vector<std::size_t> all() const {

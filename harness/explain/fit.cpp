@@ -120,6 +120,17 @@ class Fitter::Search {
     return sum;
   }
 
+  // A polynomial with as many parts as there are sizes can be found for any sizes: it is a coincidence.
+  [[nodiscard]] bool has_evidence(const Expression& formula) const {
+    std::vector<Size> distinct;
+    for (const std::size_t shape : fitted_) distinct.push_back(sizes_[shape]);
+    std::ranges::sort(distinct);
+    const auto rest = std::ranges::unique(distinct);
+    // A count of 0 or 1 has two sizes, and `nx % 2` three parts.
+    constexpr Size kMaxSimple = 12;
+    return weight(formula) <= std::max(kMaxSimple, static_cast<Size>(distinct.size() - rest.size()));
+  }
+
   // The simpler of two fits; the other is its rival if it is about as simple and differs somewhere.
   std::optional<Fit> simpler(std::optional<Fit> one, std::optional<Fit> other) const {
     if (!one) return other;
@@ -512,7 +523,7 @@ class Fitter::Search {
       }
       if (!is_integer) continue;
       Expression formula = factored(terms, variables);
-      if (is_exact(formula)) return Fit{std::move(formula), {}, {}};
+      if (has_evidence(formula) && is_exact(formula)) return Fit{std::move(formula), {}, {}};
     }
     return std::nullopt;
   }

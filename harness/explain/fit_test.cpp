@@ -204,6 +204,19 @@ TEST_F(FitterTest, FindsFormulasDrawnAtRandom) {
   }
 }
 
+// Six axes of which two or three vary at a time, and sizes that have nothing to do with them.
+TEST(Fitter, FindsNoPolynomialByCoincidence) {
+  Shapes shapes;
+  for (const char* const name : {"n", "h", "w", "y", "x", "c"}) shapes.axes.push_back({name, {}});
+  std::vector<Size> sizes;
+  for (std::size_t shape = 0; shape < 30; ++shape) {
+    for (std::size_t axis = 0; axis < shapes.axes.size(); ++axis)
+      shapes.axes[axis].values.push_back(axis == shape % 6 ? 1 + static_cast<Size>(shape / 6) : 0);
+    sizes.push_back(shape % 6 == 0 ? 4096 : 4096 + static_cast<Size>(7919 * (shape % 6)));
+  }
+  EXPECT_FALSE(Fitter(shapes, {3, 7, 11, 15, 19, 23, 27}).fit(sizes));
+}
+
 TEST(Fitter, RefusesAxesOfDifferentLength) {
   EXPECT_THAT(
       [] {

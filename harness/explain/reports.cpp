@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "explain/conditions.hpp"
+#include "explain/formula_algebra.hpp"
 #include "explain/named_lengths.hpp"
 
 namespace peakmark {
@@ -89,7 +90,7 @@ std::vector<Row> rows(const VariantFormulas& variant, const std::vector<NamedLen
   std::vector<Row> all;
   for (const ExplainedAllocation& one : variant.explanation.allocations) {
     const std::string phase = one.phase == "set-up" ? "setup" : one.phase;
-    Row row{one.name.empty() ? "–" : one.name, one.where, phase, bytes_text(one, lengths),
+    Row row{one.name.empty() ? "–" : one.name, variant.site(one.where), phase, bytes_text(one, lengths),
             bytes_at(product(one), shape)};
     const auto same = std::ranges::find_if(all, [&](const Row& other) {
       return other.name == row.name && other.where == row.where && other.bytes == row.bytes &&
@@ -188,7 +189,7 @@ std::string unexplained_text(const VariantFormulas& variant) {
   return text;
 }
 
-std::string cause_text(const EstimateCause& cause) {
+std::string cause_text(const VariantFormulas& variant, const EstimateCause& cause) {
   std::string bytes;
   if (cause.bytes) {
     bytes = display(*cause.bytes);
@@ -203,19 +204,19 @@ std::string cause_text(const EstimateCause& cause) {
     text += cause.condition;
   }
   if (!cause.allocation.empty()) text += ", " + cause.allocation;
-  if (!cause.where.empty()) text += ", " + cause.where;
+  if (!cause.where.empty()) text += ", " + variant.site(cause.where);
   if (!cause.reason.empty()) text += ": " + cause.reason;
   return text + "\n";
 }
 
-std::string findings_text(const EstimatorFindings& findings) {
+std::string findings_text(const VariantFormulas& variant, const EstimatorFindings& findings) {
   if (!findings.error.empty())
     return fmt::format("  {}: not compared: {}\n", findings.estimator, findings.error);
   if (findings.wrong == 0)
     return fmt::format("  {}: exact at all {}\n", findings.estimator, quantity(findings.compared, "shape"));
   std::string text = fmt::format("  {}: wrong at {} of {}\n", findings.estimator, findings.wrong,
                                  quantity(findings.compared, "shape"));
-  for (const EstimateCause& cause : findings.causes) text += "  " + cause_text(cause);
+  for (const EstimateCause& cause : findings.causes) text += "  " + cause_text(variant, cause);
   return text;
 }
 
@@ -261,7 +262,7 @@ std::string formulas_text(const FormulaReport& report) {
   for (std::size_t i = 0; i < report.variants.size(); ++i) {
     if (i > 0) text += "\n";
     text += variant_text(report.variants[i], report.at);
-    if (i < report.findings.size()) text += findings_text(report.findings[i]);
+    if (i < report.findings.size()) text += findings_text(report.variants[i], report.findings[i]);
   }
   return text;
 }

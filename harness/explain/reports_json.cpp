@@ -31,13 +31,13 @@ Json recorded_sizes(const Figure& figure, const Shapes& shapes) {
   return sizes;
 }
 
-Json allocation_json(const ExplainedAllocation& one, const Shapes& shapes) {
+Json allocation_json(const ExplainedAllocation& one, const VariantFormulas& variant) {
   Json json{{"name", text_or_null(one.name)},
-            {"where", text_or_null(one.where)},
+            {"where", text_or_null(variant.site(one.where))},
             {"phase", phase_name(one.phase)},
             {"count", formula_json(one.count.formula)},
             {"bytes", formula_json(one.bytes.formula)}};
-  if (!one.bytes.formula) json["recorded"] = recorded_sizes(one.bytes, shapes);
+  if (!one.bytes.formula) json["recorded"] = recorded_sizes(one.bytes, variant.shapes());
   return json;
 }
 
@@ -51,7 +51,7 @@ Json variant_json(const VariantFormulas& variant) {
   const Explanation& explanation = variant.explanation;
   Json allocations = Json::array();
   for (const ExplainedAllocation& one : explanation.allocations)
-    allocations.push_back(allocation_json(one, variant.shapes()));
+    allocations.push_back(allocation_json(one, variant));
   Json json{{"variant", variant.variant},
             {"backend", variant.backend},
             {"words", words_json(variant.words)},
@@ -72,7 +72,7 @@ Json cause_json(const VariantFormulas& variant, const EstimatorFindings& finding
           {"estimator", findings.estimator},
           {"kind", to_string(cause.kind)},
           {"allocation", text_or_null(cause.allocation)},
-          {"where", text_or_null(cause.where)},
+          {"where", text_or_null(variant.site(cause.where))},
           {"bytes", formula_json(cause.bytes)},
           {"too_high", cause.is_too_high},
           {"condition", text_or_null(cause.condition)},

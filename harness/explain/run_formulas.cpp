@@ -136,6 +136,7 @@ bool merge(VariantFormulas& one, VariantFormulas& other) {
       one.explanation.notes.push_back(std::move(note));
   }
   std::ranges::move(other.cases, std::back_inserter(one.cases));
+  one.sites.merge(other.sites);
   return true;
 }
 
@@ -154,6 +155,11 @@ bool merge_any(std::vector<VariantFormulas>& all) {
 }
 
 }  // namespace
+
+std::string VariantFormulas::site(const std::string& where) const {
+  const auto found = sites.find(where);
+  return found == sites.end() ? where : found->second;
+}
 
 std::string VariantFormulas::words_text() const {
   std::vector<std::string> texts;
@@ -193,7 +199,12 @@ std::vector<RecordedCases> group_cases(const Run& run, const FixedAxes& fixed) {
 std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups) {
   std::vector<VariantFormulas> all;
   for (RecordedCases& group : groups) {
-    VariantFormulas one{group.variant, group.backend, {}, explain(group.shapes, group.sequences), {}};
+    VariantFormulas one{group.variant,
+                        group.backend,
+                        {},
+                        explain(group.shapes, group.sequences),
+                        {},
+                        short_call_sites(group.sequences)};
     for (const auto& [axis, word] : group.words) one.words.push_back({axis, {word}});
     one.explanation.notes.insert(one.explanation.notes.end(), group.notes.begin(), group.notes.end());
     one.cases.push_back(std::move(group));

@@ -41,13 +41,16 @@ struct VariantFormulas {
   std::string backend;
   std::vector<WordSet> words;
   Explanation explanation;
-  std::vector<RecordedCases> cases;  ///< one for each combination of words; the first was explained
+  std::vector<RecordedCases> cases;          ///< one for each combination of words; the first was explained
+  std::map<std::string, std::string> sites;  ///< of each `where`: its call site without wrappers
 
   [[nodiscard]] const Shapes& shapes() const { return cases.front().shapes; }
   /// Returns whether all bytes, of each allocation and of the peak, have a formula.
   [[nodiscard]] bool is_explained() const {
     return explanation.unexplained_bytes == 0 && explanation.peak().has_value();
   }
+  /// Returns the call site of an allocation without wrappers: `padding.py:88`.
+  [[nodiscard]] std::string site(const std::string& where) const;
   /// Returns `mode=edge,reflect dtype=f32`; empty without word axes.
   [[nodiscard]] std::string words_text() const;
 };

@@ -63,12 +63,17 @@ std::string process_groups_text(const std::vector<ProcessGroup>& groups) {
 }
 
 std::string sites_text(const std::vector<Site>& sites) {
-  const TextTable columns({{"  site"}, {"count", Align::right}, {"bytes", Align::right}, {"", Align::right}});
+  const TextTable columns({{"  site"},
+                           {"count", Align::right},
+                           {"largest", Align::right},
+                           {"bytes", Align::right},
+                           {"", Align::right}});
   return first_rows(columns, kMaxRows, sites, [](TextTable& table, const Site& one) {
     const std::string first = one.frames.empty() ? "(no stack recorded)" : one.frames.front();
-    table.add({"  " + first, std::to_string(one.count), std::to_string(one.bytes), format_size(one.bytes)});
+    table.add({"  " + first, std::to_string(one.count), format_size(one.largest_bytes),
+               std::to_string(one.bytes), format_size(one.bytes)});
     for (std::size_t frame = 1; frame < one.frames.size(); ++frame) {
-      table.add({"    " + one.frames[frame], "", "", ""});
+      table.add({"    " + one.frames[frame], "", "", "", ""});
     }
   });
 }

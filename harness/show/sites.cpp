@@ -106,6 +106,7 @@ std::vector<Site> sites_of(const std::vector<Allocation>& allocations,
     }
     Site& site = by_key[key->second];
     site.bytes += allocation.bytes;
+    site.largest_bytes = std::max(site.largest_bytes, allocation.bytes);
     ++site.count;
   }
   std::vector<Site> sites;

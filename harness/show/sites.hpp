@@ -25,6 +25,7 @@ struct Site {
   std::vector<std::string> frames;  ///< innermost first; empty if no stack was recorded
   Size bytes = 0;
   std::int64_t count = 0;
+  Size largest_bytes = 0;  ///< of one allocation
 };
 
 /// Returns the chains without wrappers, so that sites differ: leaves out an innermost frame that more than

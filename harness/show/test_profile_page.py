@@ -65,7 +65,7 @@ def browser(tmp_path_factory):
 @pytest.fixture(params=["light", "dark"])
 def page(browser, profile_page, request):
     """In both themes: the keys and the figures must not depend on it."""
-    browser.look(1200, 900, dark=request.param == "dark")
+    browser.set_view(1200, 900, dark=request.param == "dark")
     browser.errors.clear()
     browser.open(profile_page)
     browser.wait_for("document.querySelectorAll('figure svg path').length >= 4")
@@ -107,7 +107,7 @@ def test_the_figures_are_what_the_program_allocated(page):
 
 
 def test_tables_are_sorted_by_their_columns(page):
-    table = "document.querySelector('[aria-label=\\"Live at the peak\\"]')"
+    table = "document.querySelector('[aria-label=\"Live at the peak\"]')"
 
     def click(column):
         return page.evaluate(f"(() => {{ const header = {table}.querySelectorAll('th')[{column}]; header.querySelector('button').click();"
@@ -212,7 +212,7 @@ def test_the_theme_is_that_of_the_system_and_texts_are_readable(page):
 
 @pytest.mark.parametrize("width", [390, 1200])
 def test_nothing_is_wider_than_the_window(page, width):
-    page.look(width, 844, dark=page.theme == "dark")
+    page.set_view(width, 844, dark=page.theme == "dark")
     page.wait_for(f"document.querySelector('figure svg').viewBox.baseVal.width <= {width}")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 

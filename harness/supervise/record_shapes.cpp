@@ -26,6 +26,7 @@ struct Choosing {
   bool is_program;
   std::size_t tried_bases = 0;
   bool has_base = false;
+  bool has_tried_fitted = false;  ///< shapes to be held out come after
   std::vector<Observation> fitted;
   std::vector<Observation> held_out;
   RecordedShapes recorded;
@@ -57,6 +58,7 @@ std::vector<NextShape> next_shapes(std::vector<Choosing>& all) {
     for (std::size_t have = one.fitted.size(); have < one.counts.fitted; ++have) {
       if (auto shape = one.chooser.next_fitted()) next.push_back({i, std::move(*shape), false, false});
     }
+    if (std::exchange(one.has_tried_fitted, true) == false) continue;
     for (std::size_t have = one.held_out.size(); have < one.counts.held_out; ++have) {
       if (auto shape = one.chooser.next_held_out()) next.push_back({i, std::move(*shape), false, true});
     }
@@ -72,6 +74,8 @@ void take(Choosing& choosing, const NextShape& next, Observation observation) {
   if (next.is_base) {
     choosing.chooser.set_base(next.shape);
     choosing.has_base = true;
+  } else {
+    choosing.chooser.accept(next.shape);
   }
   (next.is_held_out ? choosing.held_out : choosing.fitted).push_back(std::move(observation));
 }
@@ -98,6 +102,33 @@ ShapeRecorder::ShapeRecorder(SweepOptions options) : options_(std::move(options)
   selection_.suite.name = "shapes";
 }
 
+PlannedCase ShapeRecorder::planned_case(const VariantDescription& variant, const Parameters& shape) const {
+  Parameters parameters = variant.defaults();
+  for (const auto& [axis, value] : shape.values()) {
+    const AxisDescription* const known = variant.axis(axis);
+    if (known == nullptr) {
+      throw UsageError(variant.name + " has no axis '" + axis + "'" +
+                       suggest_word(axis, variant.axis_names()));
+    }
+    check_axis_value(*known, value);
+    parameters.set(axis, value);
+  }
+  PlannedCase planned;
+  planned.sweep_case = {variant.name, std::string(to_string(selection_.device.backend)), parameters};
+  planned.name = case_name(planned.sweep_case, variant);
+  planned.place = "the shapes that were chosen";
+  return planned;
+}
+
+std::vector<bool> ShapeRecorder::accepts(const VariantDescription& variant,
+                                         const std::vector<Parameters>& shapes) const {
+  std::vector<PlannedCase> cases;
+  for (const Parameters& shape : shapes) cases.push_back(planned_case(variant, shape));
+  std::vector<bool> is_accepted;
+  for (const std::string& mistake : workers_->mistakes(cases, -1)) is_accepted.push_back(mistake.empty());
+  return is_accepted;
+}
+
 std::vector<Observation> ShapeRecorder::record(const std::string& variant,
                                                const std::vector<Parameters>& shapes) {
   std::vector<std::pair<std::string, Parameters>> all;
@@ -117,24 +148,12 @@ std::vector<Observation> ShapeRecorder::record(
     if (variant == nullptr) {
       throw UsageError("no variant '" + name + "'" + suggest_word(name, description.variant_names()));
     }
-    Parameters parameters = variant->defaults();
-    for (const auto& [axis, value] : shape.values()) {
-      const AxisDescription* const known = variant->axis(axis);
-      if (known == nullptr) {
-        throw UsageError(name + " has no axis '" + axis + "'" + suggest_word(axis, variant->axis_names()));
-      }
-      check_axis_value(*known, value);
-      parameters.set(axis, value);
-    }
-    PlannedCase planned;
-    planned.sweep_case = {name, std::string(to_string(selection_.device.backend)), parameters};
-    planned.name = case_name(planned.sweep_case, *variant);
-    planned.place = "the shapes that were chosen";
+    PlannedCase planned = planned_case(*variant, shape);
     names.push_back(planned.name);
     if (found.contains(planned.name)) continue;
     Observation& refused = found[planned.name];
     refused.case_name = planned.name;
-    refused.axes = parameters;
+    refused.axes = planned.sweep_case.parameters;
     refused.variant = name;
     refused.backend = planned.sweep_case.backend;
     refused.outcome = Outcome::unsupported;
@@ -173,13 +192,24 @@ void ShapeRecorder::measure(std::vector<PlannedCase> cases, std::map<std::string
 
 std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<ShapeRequest>& requests) {
   std::vector<Choosing> all;
+  std::map<std::string, Parameters> bases;
   for (const ShapeRequest& request : requests) {
     const VariantDescription* const variant = vocabulary().description.variant(request.variant);
     if (variant == nullptr) {
       throw UsageError("no variant '" + request.variant + "'" +
                        suggest_word(request.variant, vocabulary().description.variant_names()));
     }
-    all.emplace_back(request, *variant, vocabulary().program(request.variant) != nullptr);
+    const bool is_program = vocabulary().program(request.variant) != nullptr;
+    Choosing& choosing = all.emplace_back(request, *variant, is_program);
+    if (is_program) continue;  // only a run shows what it accepts
+    // Sets of words of one variant mostly accept the same shapes.
+    if (const auto known = bases.find(request.variant); known != bases.end()) {
+      choosing.chooser.prefer_base(known->second);
+      continue;
+    }
+    choosing.chooser.find_base(
+        [&](const std::vector<Parameters>& shapes) { return accepts(*variant, shapes); });
+    bases.emplace(request.variant, choosing.chooser.bases().front());
   }
   for (std::vector<NextShape> next = next_shapes(all); !next.empty(); next = next_shapes(all)) {
     std::vector<std::pair<std::string, Parameters>> shapes;

@@ -57,6 +57,10 @@ class ShapeRecorder {
   std::vector<RecordedShapes> record_chosen(const std::vector<ShapeRequest>& requests);
 
  private:
+  [[nodiscard]] PlannedCase planned_case(const VariantDescription& variant, const Parameters& shape) const;
+  /// Returns which shapes pass the worker's `--check`.
+  [[nodiscard]] std::vector<bool> accepts(const VariantDescription& variant,
+                                          const std::vector<Parameters>& shapes) const;
   void measure(std::vector<PlannedCase> cases, std::map<std::string, Observation>& found);
 
   ScratchFolder folder_;

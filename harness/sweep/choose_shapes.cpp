@@ -20,6 +20,9 @@ constexpr std::array<Size, 2> kPairSteps{13, 22};
 constexpr Size kFurtherSteps = 40;
 constexpr Size kFurtherStep = 19;
 constexpr int kMaxDraws = 1000;
+constexpr Size kMaxMoreJitter = 16;
+constexpr std::size_t kMinFreeLengths = 3;
+constexpr std::size_t kMaxWordSets = 64;
 
 std::vector<Size> primes_from(Size first, std::size_t count) {
   std::vector<Size> primes;
@@ -58,7 +61,19 @@ std::vector<Parameters> word_sets(const VariantDescription& variant) {
     sets = std::move(longer);
   }
   std::vector<Parameters> result;
-  for (Parameters::Values& set : sets) result.emplace_back(std::move(set));
+  if (sets.size() <= kMaxWordSets) {
+    for (Parameters::Values& set : sets) result.emplace_back(std::move(set));
+    return result;
+  }
+  result.emplace_back(sets.front());
+  for (const AxisDescription& axis : variant.axes) {
+    for (const std::string& choice : axis.choices) {
+      Parameters one = result.front();
+      if (one.word(axis.name) == choice) continue;
+      one.set(axis.name, choice);
+      result.push_back(std::move(one));
+    }
+  }
   return result;
 }
 
@@ -97,22 +112,30 @@ Size ShapeChooser::within(const Axis& axis, Size length) const {
   return axis.max ? std::min(length, *axis.max) : length;
 }
 
-void ShapeChooser::add_bases() {
-  // Small primes in the order of the defaults: pads stay smaller than images.
+ShapeChooser::Lengths ShapeChooser::lengths(const Parameters& shape) const {
+  Lengths lengths;
+  for (const Axis& axis : axes_) lengths.push_back(shape.integer(axis.name));
+  return lengths;
+}
+
+/// Small primes in the order of the defaults: pads stay smaller than images.
+ShapeChooser::Lengths ShapeChooser::primes(Size first) const {
   std::vector<std::size_t> order(axes_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [this](std::size_t i) { return axes_[i].default_value; });
+  const std::vector<Size> primes = primes_from(first, axes_.size());
+  Lengths lengths(axes_.size());
+  for (std::size_t place = 0; place < order.size(); ++place)
+    lengths[order[place]] = within(axes_[order[place]], primes[place]);
+  return lengths;
+}
+
+void ShapeChooser::add_bases() {
   const auto add = [this](const Lengths& lengths) {
     Parameters one = shape(lengths);
     if (std::ranges::find(bases_, one) == bases_.end()) bases_.push_back(std::move(one));
   };
-  for (const Size first : {5, 2}) {
-    const std::vector<Size> primes = primes_from(first, axes_.size());
-    Lengths lengths(axes_.size());
-    for (std::size_t place = 0; place < order.size(); ++place)
-      lengths[order[place]] = within(axes_[order[place]], primes[place]);
-    add(lengths);
-  }
+  for (const Size first : {5, 2}) add(primes(first));
   // The defaults, divided so that the largest is small; then as they are.
   Size largest = 1;
   for (const Axis& axis : axes_) largest = std::max(largest, axis.default_value);
@@ -123,9 +146,63 @@ void ShapeChooser::add_bases() {
   }
 }
 
+void ShapeChooser::find_base(const Accepts& accepts) {
+  const Lengths wanted = primes(5);
+  Lengths base = wanted;
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    if (axes_[a].default_value == 0) base[a] = within(axes_[a], 0);
+  }
+  if (!accepts({shape(base)}).front()) return;
+  // Twice: the offset of a region can be above 0 only when the region is smaller than the image.
+  for (int pass = 0; pass < 2; ++pass) {
+    std::vector<std::size_t> axes;
+    std::vector<Parameters> shapes;
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      if (base[a] == wanted[a]) continue;
+      Lengths one = base;
+      one[a] = wanted[a];
+      axes.push_back(a);
+      shapes.push_back(shape(one));
+    }
+    if (axes.empty()) break;
+    const std::vector<bool> is_accepted = accepts(shapes);
+    Lengths all = base;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (is_accepted[i]) all[axes[i]] = wanted[axes[i]];
+    }
+    if (all == base) break;
+    if (accepts({shape(all)}).front()) {
+      base = all;
+      continue;
+    }
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      Lengths one = base;
+      one[axes[i]] = wanted[axes[i]];
+      if (is_accepted[i] && accepts({shape(one)}).front()) base = one;
+    }
+  }
+  prefer_base(shape(base));
+}
+
+void ShapeChooser::prefer_base(const Parameters& base) {
+  Parameters preferred = shape(lengths(base));
+  std::erase(bases_, preferred);
+  bases_.insert(bases_.begin(), std::move(preferred));
+}
+
+void ShapeChooser::accept(const Parameters& accepted) {
+  const Lengths one = lengths(accepted);
+  std::optional<std::size_t> changed;
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    if (one[a] == base_[a]) continue;
+    if (changed) return;
+    changed = a;
+  }
+  if (changed) accepted_[*changed].push_back(one[*changed]);
+}
+
 void ShapeChooser::set_base(const Parameters& base) {
-  base_.clear();
-  for (const Axis& axis : axes_) base_.push_back(base.integer(axis.name));
+  base_ = lengths(base);
   taken_.insert(base_);
   candidates_.clear();
   next_candidate_ = 0;
@@ -181,12 +258,28 @@ std::optional<Parameters> ShapeChooser::next_held_out() {
   };
   if (random_ == 0) random_ = 0x9E3779B97F4A7C15U;
   for (int i = 0; i < kMaxDraws; ++i) {
-    // All axes grow by one factor, and a little by themselves: most constraints between axes are kept.
-    // The range grows with the draws, so that a short axis has enough of them.
+    // All axes grow by one factor, and a little by themselves: most constraints between axes are kept. The
+    // range grows with the draws, so that a short axis has enough of them. 0 is often a flag, or `all`: such
+    // an axis takes values that were accepted.
     const Size factor = 1 + draw(5);
+    const Size more = std::min<Size>(draws_ / 8, kMaxMoreJitter);
     Lengths lengths;
-    for (std::size_t a = 0; a < axes_.size(); ++a)
-      lengths.push_back(within(axes_[a], base_[a] * factor + draw(base_[a] / 2 + 3 + draws_ / 2)));
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      const auto known = accepted_.find(a);
+      if (base_[a] != 0) {
+        // Where few lengths were accepted, it may have to be a multiple of something, as the base is.
+        const bool is_free =
+            accepted_.empty() || (known != accepted_.end() && known->second.size() >= kMinFreeLengths);
+        const Size jitter = draw(base_[a] / 4 + 2 + more);
+        lengths.push_back(
+            within(axes_[a], base_[a] * (is_free ? factor : 1 + draw(5)) + (is_free ? jitter : 0)));
+      } else if (known != accepted_.end() && draw(2) == 0) {
+        lengths.push_back(
+            known->second[static_cast<std::size_t>(draw(static_cast<Size>(known->second.size())))]);
+      } else {
+        lengths.push_back(0);
+      }
+    }
     ++draws_;
     if (auto one = take(lengths)) return one;
   }

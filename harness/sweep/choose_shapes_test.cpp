@@ -77,6 +77,58 @@ TEST(ShapeChooser, VariesOneAxisAtATimeThenTwo) {
   }
 }
 
+TEST(WordSets, ManyWordsVaryOneAxisAtATime) {
+  VariantDescription variant;
+  const std::vector<std::string> words{"a", "b", "c", "d", "e"};
+  for (const char* const axis : {"one", "two", "three"})
+    variant.axes.push_back({axis, std::string("a"), words, 0, ""});
+  EXPECT_THAT(word_sets(variant), SizeIs(1 + 3 * 4)) << "not 125";
+}
+
+// An image, and a region of it: `h` 0 is the whole image, and then `y0` is 0.
+TEST(ShapeChooser, FindsABaseWithARegionInsideTheImage) {
+  VariantDescription variant;
+  variant.axes = {{"ny", Size{512}, {}, 1, ""},
+                  {"y0", Size{0}, {}, 0, ""},
+                  {"h", Size{0}, {}, 0, ""},
+                  {"flag", Size{0}, {}, 0, ""}};
+  const auto is_accepted = [](const Parameters& shape) {
+    const Size h = shape.integer("h") == 0 ? shape.integer("ny") : shape.integer("h");
+    return shape.integer("y0") + h <= shape.integer("ny") && shape.integer("flag") <= 1;
+  };
+  ShapeChooser chooser(variant, {});
+  EXPECT_FALSE(is_accepted(chooser.bases().front()));
+  int calls = 0;
+  chooser.find_base([&](const std::vector<Parameters>& shapes) {
+    ++calls;
+    std::vector<bool> accepted;
+    for (const Parameters& one : shapes) accepted.push_back(is_accepted(one));
+    return accepted;
+  });
+  EXPECT_LE(calls, 5);
+  const Parameters base = chooser.bases().front();
+  EXPECT_TRUE(is_accepted(base));
+  EXPECT_GT(base.integer("y0"), 0);
+  EXPECT_GT(base.integer("h"), 0);
+  EXPECT_EQ(base.integer("flag"), 0);
+
+  chooser.set_base(base);
+  for (int i = 0; i < 30; ++i) {
+    const auto shape = chooser.next_fitted();
+    if (shape && is_accepted(*shape)) chooser.accept(*shape);
+  }
+  int flags = 0;
+  int accepted = 0;
+  for (int i = 0; i < 40; ++i) {
+    const Parameters shape = chooser.next_held_out().value();
+    EXPECT_LE(shape.integer("flag"), 1) << "other values were not accepted";
+    flags += static_cast<int>(shape.integer("flag"));
+    accepted += is_accepted(shape) ? 1 : 0;
+  }
+  EXPECT_GT(flags, 0);
+  EXPECT_GT(accepted, 20);
+}
+
 TEST(ShapeChooser, ShapesHeldOutVaryAllAxesAndAreNoneOfTheOthers) {
   ShapeChooser chooser(padding(), word_sets(padding()).front());
   const Parameters base = chooser.bases().front();

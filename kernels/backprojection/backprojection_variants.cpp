@@ -11,7 +11,7 @@
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/backprojection/verify_pixels.hpp"
 #include "kernels/common/device_inputs.hpp"
-#include "kernels/common/floating.hpp"
+#include "kernels/common/element_types.hpp"
 #include "kernels/common/seeded.hpp"
 #include "kernels/common/variants.hpp"
 #include "kernels/operations.hpp"

@@ -75,4 +75,20 @@ std::unique_ptr<Backprojector> make_backprojector(BackprojectionMethod method, D
 ///   tiled: `angle_table`: 32 bytes an angle
 std::vector<Part> table_parts(BackprojectionMethod method, Size n_a, bool corrected, DType dtype);
 
+/// The weights of half-acquisition put on sinograms (n_z, n_a, w) in place, before something that mixes
+/// columns. Back-project what comes of it with `weigh` false. Not enough for a ramp filter, which also
+/// spreads a line beyond its near edge: kernels/fbp/joined_scan.hpp. Keeps `corrections` on the device (n_a
+/// elements, only where the geometry has any). UsageError for a geometry that is wrong or not `weighted()`.
+class OverlapWeighting {
+ public:
+  OverlapWeighting(Device& device, const BackprojectionGeometry& geometry, DType dtype);
+  void operator()(DeviceArray& sinograms);
+
+ private:
+  Device& device_;
+  BackprojectionGeometry geometry_;
+  Kernel kernel_;
+  DeviceArray corrections_;
+};
+
 }  // namespace peakmark

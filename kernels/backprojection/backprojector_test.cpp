@@ -10,7 +10,6 @@
 
 #include "base/error.hpp"
 #include "kernels/backprojection/numpy_vectors.hpp"
-#include "kernels/backprojection/overlap_weighting.hpp"
 #include "kernels/backprojection/reference.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/seeded.hpp"

@@ -2,9 +2,48 @@
 
 #include <fmt/format.h>
 
-#include "peakmark/worker/case.hpp"
+#ifdef PEAKMARK_HAS_CUDA
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+#endif
 
 namespace peakmark {
+
+#ifdef PEAKMARK_HAS_CUDA
+LineTexture::LineTexture(const DeviceArray& sinograms, Size offset, Size n_a, Size w, const Device& device) {
+  if (device.backend() != "cuda") return;
+  cudaResourceDesc memory{};
+  memory.resType = cudaResourceTypePitch2D;
+  memory.res.pitch2D.devPtr = static_cast<float*>(sinograms.cuda()) + offset;
+  memory.res.pitch2D.desc = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
+  memory.res.pitch2D.width = static_cast<std::size_t>(w);
+  memory.res.pitch2D.height = static_cast<std::size_t>(n_a);
+  memory.res.pitch2D.pitchInBytes = static_cast<std::size_t>(w) * sizeof(float);
+  cudaTextureDesc reading{};
+  for (cudaTextureAddressMode& mode : reading.addressMode) mode = cudaAddressModeBorder;
+  reading.filterMode = cudaFilterModeLinear;
+  reading.readMode = cudaReadModeElementType;
+  cudaTextureObject_t texture = 0;
+  const cudaError_t result = cudaCreateTextureObject(&texture, &memory, &reading, nullptr);
+  // The runtime keeps the last error: not cleared, it would be reported by the next launch.
+  if (result != cudaSuccess) cudaGetLastError();
+  if (result == cudaErrorMemoryAllocation)
+    throw api_1::OutOfMemory("CUDA has no memory to bind a texture to a sinogram");
+  if (result != cudaSuccess)
+    throw std::runtime_error(
+        fmt::format("CUDA could not bind a texture to a sinogram: {}", cudaGetErrorString(result)));
+  handle_ = texture;
+}
+
+LineTexture::~LineTexture() {
+  if (handle_ != 0) cudaDestroyTextureObject(handle_);
+}
+#else
+// Without CUDA, only `dry` gets here, which has nothing to bind.
+LineTexture::LineTexture(const DeviceArray&, Size, Size, Size, const Device&) {}
+LineTexture::~LineTexture() = default;
+#endif
 
 void LineTexture::check(Size n_z, Size n_a, Size w) {
   constexpr Size kMaxLines = 65'000;

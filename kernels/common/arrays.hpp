@@ -5,7 +5,7 @@
 
 #include "base/dtype.hpp"
 #include "base/shape.hpp"
-#include "kernels/common/floating.hpp"
+#include "kernels/common/element_types.hpp"
 #include "peakmark/worker/device.hpp"
 
 namespace peakmark {

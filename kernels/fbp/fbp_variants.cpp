@@ -5,7 +5,6 @@
 #include "kernels/common/variants.hpp"
 #include "kernels/fbp/estimate.hpp"
 #include "kernels/fbp/joined_scan.hpp"
-#include "kernels/fbp/noise_lines.hpp"
 #include "kernels/fbp/reconstructor.hpp"
 #include "kernels/fbp/verification.hpp"
 #include "kernels/operations.hpp"

@@ -12,7 +12,6 @@
 #include "kernels/backprojection/reference.hpp"
 #include "kernels/backprojection/verify_pixels.hpp"
 #include "kernels/fbp/joined_scan.hpp"
-#include "kernels/fbp/noise_lines.hpp"
 #include "kernels/filter/reference.hpp"
 
 namespace peakmark {
@@ -118,6 +117,12 @@ class FilteredLines {
 };
 
 }  // namespace
+
+std::vector<float> NoiseLines::different(Size which) const {
+  std::vector<float> line(static_cast<std::size_t>(w_));
+  fill_seeded(std::span(line), kPattern.seed, which * w_);
+  return line;
+}
 
 std::string verify_fbp(const DeviceArray& slices, const FilterProblem& filter,
                        const BackprojectionGeometry& measured) {

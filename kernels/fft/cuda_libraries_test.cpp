@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.hpp"
+#include "peakmark/worker/case.hpp"
 
 namespace peakmark {
 namespace {
@@ -14,7 +14,7 @@ using testing::Property;
 
 TEST(CudaLibraries, AMissingOneIsUnsupportedAndTheMessageSaysWhatToDo) {
   EXPECT_THAT([] { open_cuda_library("libno-such-library.so.13"); },
-              testing::Throws<Unsupported>(Property(
+              testing::Throws<api_1::Unsupported>(Property(
                   &std::exception::what,
                   AllOf(HasSubstr("libno-such-library.so.13 is not found"), HasSubstr("CUDA_HOME")))));
 }
@@ -22,7 +22,7 @@ TEST(CudaLibraries, AMissingOneIsUnsupportedAndTheMessageSaysWhatToDo) {
 TEST(CudaLibraries, AFunctionThatALibraryLacksIsUnsupported) {
   void* library = open_cuda_library("libm.so.6");
   EXPECT_NE(function_of_library(library, "cos"), nullptr);
-  EXPECT_THROW(function_of_library(library, "no_such_function"), Unsupported);
+  EXPECT_THROW(function_of_library(library, "no_such_function"), api_1::Unsupported);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "kernels/common/arrays.hpp"
 #include "kernels/fft/cuda_libraries.hpp"
 #include "kernels/fft/fft_bytes.hpp"
-#include "kernels/fft/libraries.hpp"
+#include "kernels/fft/fft_libraries.hpp"
 
 namespace peakmark {
 namespace {

@@ -4,8 +4,7 @@
 
 #include "base/error.hpp"
 #include "kernels/fft/fft_bytes.hpp"
-#include "kernels/fft/length.hpp"
-#include "kernels/fft/libraries.hpp"
+#include "kernels/fft/fft_libraries.hpp"
 
 namespace peakmark {
 namespace {

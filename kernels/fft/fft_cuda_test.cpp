@@ -4,7 +4,6 @@
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/fft/fft_bytes.hpp"
 #include "kernels/fft/fft_testing.hpp"
-#include "kernels/fft/length.hpp"
 
 namespace peakmark {
 namespace {

@@ -1,7 +1,6 @@
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/fft_bytes.hpp"
-#include "kernels/fft/length.hpp"
 
 namespace peakmark {
 namespace {

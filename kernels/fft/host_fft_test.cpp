@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/error.hpp"
-#include "kernels/fft/length.hpp"
+#include "kernels/fft/fft_bytes.hpp"
 
 namespace peakmark {
 namespace {

@@ -13,9 +13,8 @@
 #include "kernels/fft/cuda_libraries.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/fft_bytes.hpp"
-#include "kernels/fft/libraries.hpp"
+#include "kernels/fft/fft_libraries.hpp"
 #include "kernels/fft/plan_memory.hpp"
-#include "kernels/fft/vkfft_device.hpp"
 
 // The library calls the driver and the run-time compiler by name. Neither is linked, since a program must
 // start if they are missing: each name is a macro for a function that is loaded at run time.

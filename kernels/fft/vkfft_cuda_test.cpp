@@ -5,7 +5,6 @@
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/fft_bytes.hpp"
-#include "kernels/fft/length.hpp"
 
 extern "C" int fake_nvrtc_compilations;  // of fake_cuda.cpp
 

@@ -11,9 +11,8 @@
 #include "device/opencl/opencl_api.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/fft_bytes.hpp"
-#include "kernels/fft/libraries.hpp"
+#include "kernels/fft/fft_libraries.hpp"
 #include "kernels/fft/plan_memory.hpp"
-#include "kernels/fft/vkfft_device.hpp"
 
 // The library calls OpenCL by name. Nothing here is linked to OpenCL, so each name is a macro for a function
 // below that calls the loader or, on `dry`, only returns success.
@@ -22,7 +21,7 @@ namespace {
 
 /// What the library asks of this device; set while a plan is made or run.
 struct OpenClForVkfft {
-  bool described = false;  ///< there is no device: it is described by vkfft_device.hpp
+  bool described = false;  ///< there is no device: it is described by fft_libraries.hpp
   bool is_cpu = false;     ///< so are CPUs
 };
 thread_local OpenClForVkfft opencl_for_vkfft;

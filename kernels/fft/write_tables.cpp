@@ -9,7 +9,6 @@
 #include "base/error.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/fft_bytes.hpp"
-#include "kernels/fft/length.hpp"
 
 int main(int argc, char** argv) {
   using namespace peakmark;

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "kernels/common/arrays.hpp"
 #include "kernels/fft/fft_bytes.hpp"
-#include "kernels/filter/filter_arrays.hpp"
+#include "kernels/filter/line_kernels.hpp"
 
 namespace peakmark {
 namespace {

@@ -66,7 +66,7 @@ class LineFilter {
   struct PaddedLines {
     DeviceArray& work;
     Size offset, pitch, before, length;
-    const DeviceArray& columns;  ///< filter_arrays.hpp; no elements: a line is padded with zeros
+    const DeviceArray& columns;  ///< push_columns(); no elements: a line is padded with zeros
   };
   /// Enqueues the move of lines [first, first + lines) into padded lines, or out of their middles.
   using Move = std::function<void(const PaddedLines& padded, Size first, Size lines)>;

@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "kernels/fft/fft_bytes.hpp"
-#include "kernels/fft/length.hpp"
 
 namespace peakmark {
 

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "kernels/common/case_testing.hpp"
-#include "kernels/fft/length.hpp"
+#include "kernels/fft/fft_bytes.hpp"
 #include "kernels/filter/line_filter.hpp"
 #include "kernels/filter/numpy_vectors.hpp"
 #include "kernels/filter/reference.hpp"

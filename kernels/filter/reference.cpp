@@ -5,7 +5,7 @@
 #include <complex>
 #include <limits>
 
-#include "kernels/filter/filter_arrays.hpp"
+#include "kernels/filter/line_kernels.hpp"
 #include "kernels/padding/reference.hpp"
 
 namespace peakmark {

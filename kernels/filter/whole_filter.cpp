@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/fft/fft_bytes.hpp"
-#include "kernels/filter/filter_arrays.hpp"
+#include "kernels/filter/line_kernels.hpp"
 
 namespace peakmark {
 namespace {

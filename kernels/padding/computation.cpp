@@ -7,10 +7,10 @@
 
 #include "base/error.hpp"
 #include "kernels/common/device_inputs.hpp"
+#include "kernels/common/element_types.hpp"
 #include "kernels/common/seeded.hpp"
 #include "kernels/common/vector_rows.hpp"
 #include "kernels/common/verify_rows.hpp"
-#include "kernels/padding/element_type.hpp"
 #include "kernels/padding/reference.hpp"
 #include "padding_source.hpp"
 

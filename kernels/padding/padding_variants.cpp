@@ -64,32 +64,31 @@ using Make = std::unique_ptr<PaddingComputation> (*)(Device&, PaddingProblem, Ke
 void add_variant(Worker& worker, const std::string& name, std::string help, Make make,
                  std::vector<Part> (*parts)(const Case&)) {
   constexpr int kProjection = 0;
-  worker.add(
-      {.name = name,
-       .backends = {"opencl", "cuda", "dry"},
-       .axes = {{"mode", "edge", padding_mode_names(),
-                 fmt::format("what stands outside the image, as in numpy.pad; custom: at most {} padded "
-                             "rows and as many columns",
-                             kMaxCustomCoordinates)},
-                {"n", 20, "slices"},
-                {"ny", 512, "rows of an image"},
-                {"nx", 512, "columns of an image"},
-                {"pad_y0", 64, "rows before the image", 0},
-                {"pad_y1", 64, "rows after it", 0},
-                {"pad_x0", 64, "columns before the image", 0},
-                {"pad_x1", 64, "columns after it", 0},
-                {"dtype",
-                 "f32",
-                 {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64"},
-                 "element type"}},
-       .help = std::move(help),
-       .slice_axis = "n",
-       .slice_dimension = kProjection,
-       .estimators = {Estimator::of_parts(with_api_errors(parts), name)},
-       .mistake = [](const Case& asked) { return usage_error([&] { padding_problem(asked); }); }},
-      [make](Device& device, const Case& asked) -> std::unique_ptr<Computation> {
-        return make(device, padding_problem(asked), grain_for(device));
-      });
+  worker.add({.name = name,
+              .backends = {"opencl", "cuda", "dry"},
+              .axes = {{"mode", "edge", padding_mode_names(),
+                        fmt::format("what is outside the image, as in numpy.pad; custom: at most {} padded "
+                                    "rows and as many columns",
+                                    kMaxCustomCoordinates)},
+                       {"n", 20, "slices"},
+                       {"ny", 512, "rows of an image"},
+                       {"nx", 512, "columns of an image"},
+                       {"pad_y0", 64, "rows before the image", 0},
+                       {"pad_y1", 64, "rows after it", 0},
+                       {"pad_x0", 64, "columns before the image", 0},
+                       {"pad_x1", 64, "columns after it", 0},
+                       {"dtype",
+                        "f32",
+                        {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64"},
+                        "element type"}},
+              .help = std::move(help),
+              .slice_axis = "n",
+              .slice_dimension = kProjection,
+              .estimators = {Estimator::of_parts(with_api_errors(parts), name)},
+              .mistake = [](const Case& asked) { return usage_error([&] { padding_problem(asked); }); }},
+             [make](Device& device, const Case& asked) -> std::unique_ptr<Computation> {
+               return make(device, padding_problem(asked), grain_for(device));
+             });
 }
 
 }  // namespace

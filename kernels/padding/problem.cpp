@@ -10,7 +10,7 @@
 #include <random>
 
 #include "base/error.hpp"
-#include "kernels/padding/element_type.hpp"
+#include "kernels/common/element_types.hpp"
 
 namespace peakmark {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "kernels/common/device_inputs.hpp"
-#include "kernels/padding/element_type.hpp"
+#include "kernels/common/element_types.hpp"
 #include "kernels/padding/reference.hpp"
 #include "padding_tables_source.hpp"
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "kernels/common/floating.hpp"
+#include "kernels/common/element_types.hpp"
 #include "kernels/common/seeded.hpp"
 
 namespace peakmark {

@@ -1,6 +1,7 @@
 """Tests external estimators in suites and on the command line."""
 
 import json
+import sys
 
 from recorded import environment, peakmark
 from toy_suite import SUITE, folder, run, sweep  # noqa: F401
@@ -63,6 +64,24 @@ def test_other_estimators_are_judged_if_the_suite_names_them_and_errors_have_nam
     check = peakmark("check", "run.json", cwd=folder)
     assert check.returncode == 1
     assert "ValueError: not so" in check.stdout
+
+
+def test_a_recorded_run_is_judged_by_another_estimator_without_measuring_again(folder):
+    with_estimator(folder, sweep("axes.n = [6, 20]"))
+    run(folder, "--memory-only")
+    recorded = (folder / "run.json").read_bytes()
+    ask = ["--form", "module", "--other-dimensions", "n,1", "--python", sys.prefix]
+    for per_slice, code in ((1110, 0), (1000, 1)):
+        (folder / "theirs.py").write_text(
+            f"def memory(dims, dtype, **axes):\n    assert dims[0] in (6, 20) and 'n' not in axes\n    return {per_slice}, 64\n"
+        )
+        check = peakmark("check", "run.json", "--estimator", "python:theirs:memory", *ask, "--window", "1:1", cwd=folder)
+        assert check.returncode == code, check.stdout + check.stderr
+        estimate = peakmark("estimate", "python:theirs:memory", "--run", "run.json", *ask, "--json", cwd=folder)
+        assert estimate.returncode == 0, estimate.stderr
+        cases = {one["case"]: one["estimate"] for one in json.loads(estimate.stdout)["cases"]}
+        assert cases["toy/marked/opencl/n:20"]["bytes_estimated"] == 64 + 20 * per_slice
+    assert (folder / "run.json").read_bytes() == recorded
 
 
 def test_built_in_variants_can_have_external_estimators_too(folder):

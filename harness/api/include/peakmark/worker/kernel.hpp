@@ -28,7 +28,8 @@ struct CudaImage {
 };
 
 /// The source of kernels. OpenCL compiles the text at run time; `dry` compiles nothing. CUDA needs an image
-/// for each element type: nvcc -fatbin -include peakmark/kernel_language.h -DPM_DTYPE_f32 -x cu makes one.
+/// for each element type. CMake's peakmark_add_kernel_source(TARGET NAME FILE DTYPES f32 …) makes both from a
+/// file; without it, nvcc -fatbin -include peakmark/kernel_language.h -DPM_DTYPE_f32 -x cu makes an image.
 struct KernelSource {
   std::string_view name;                        ///< shown in the compiler's messages
   std::string_view text;                        ///< in the dialect of kernel_language.h

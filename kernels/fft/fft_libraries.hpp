@@ -1,8 +1,17 @@
 #pragma once
 
+#include <memory>
+
 #include "base/size.hpp"
+#include "kernels/fft/fft.hpp"
 
 namespace peakmark {
+
+// Each library on each backend, in a file of its own. They do not check the length.
+
+std::unique_ptr<RealFft> make_vkfft_opencl(Device& device, const FftPlan& plan);  // also on `dry`
+std::unique_ptr<RealFft> make_vkfft_cuda(Device& device, const FftPlan& plan);
+std::unique_ptr<RealFft> make_cufft(Device& device, const FftPlan& plan);
 
 /// The local memory that VkFFT sees on every device, whatever there is. So a plan has the same passes on all
 /// devices, and needs a work area from the same length on. The smallest common GPUs have this much: 4096
