@@ -52,7 +52,7 @@ class Throw final : public SelftestComputation {
 class Leak final : public SelftestComputation {
  public:
   using SelftestComputation::SelftestComputation;
-  // Never destroyed: at exit the device is gone before statics are.
+  // Never destroyed, because the device is destroyed before static objects.
   void set_up() override {
     static auto& leaked = *new std::vector<Array<float>>;
     SelftestComputation::set_up();
@@ -73,7 +73,7 @@ class Slow final : public SelftestComputation {
 class OutOfMemoryInCall final : public SelftestComputation {
  public:
   using SelftestComputation::SelftestComputation;
-  void call() override { throw OutOfMemory("planted: the device has no room for 1 byte more"); }
+  void call() override { throw OutOfMemory("planted: no memory for 1 byte more"); }
 };
 
 class UnsupportedInSetUp final : public SelftestComputation {
@@ -82,7 +82,7 @@ class UnsupportedInSetUp final : public SelftestComputation {
   void set_up() override { throw Unsupported("planted: this variant cannot do this case"); }
 };
 
-/// Needs 64 bytes more each time it is set up, as a method with a cache that grows.
+/// Each setup needs 64 bytes more, like a method with a growing cache.
 class Unsteady final : public SelftestComputation {
  public:
   using SelftestComputation::SelftestComputation;
@@ -111,7 +111,7 @@ void add_misbehaving(Worker& worker) {
   add<WrongAnswer>(worker, "selftest/wrong_answer", "computes something else");
   add<Throw>(worker, "selftest/throw", "has an error of the device in its call");
   add<Leak>(worker, "selftest/leak", "leaves 64 bytes on the device each time");
-  add<OutOfMemoryInCall>(worker, "selftest/out_of_memory", "finds no room in its call");
+  add<OutOfMemoryInCall>(worker, "selftest/out_of_memory", "runs out of memory in its call");
   add<UnsupportedInSetUp>(worker, "selftest/unsupported", "cannot do any case");
   add<Unsteady>(worker, "selftest/unsteady", "needs 64 bytes more each time");
   Variant slow = selftest_variant("selftest/slow", "waits in its call");

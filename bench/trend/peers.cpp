@@ -85,7 +85,7 @@ std::vector<std::size_t> best_potts(const Intervals& intervals, std::size_t last
   const auto n = static_cast<double>(last + 1);
   const double beta = 4 * std::log(n) / n;
   const double most = intervals.of(0, last).distance;
-  double least_information = std::numeric_limits<double>::infinity();
+  double min_information = std::numeric_limits<double>::infinity();
   std::vector<std::size_t> best;
   constexpr int kTried = 12;
   for (int i = 0; i < kTried; ++i) {
@@ -97,8 +97,8 @@ std::vector<std::size_t> best_potts(const Intervals& intervals, std::size_t last
           intervals.of(firsts[piece], piece + 1 < firsts.size() ? firsts[piece + 1] - 1 : last).distance;
     }
     const double information = beta * static_cast<double>(firsts.size()) + std::log(distance / n + 1e-12);
-    if (information < least_information) {
-      least_information = information;
+    if (information < min_information) {
+      min_information = information;
       best = firsts;
     }
   }

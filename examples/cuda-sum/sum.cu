@@ -1,5 +1,5 @@
-// The sum of n numbers, by a kernel of our own and by CUB: CUDA code as it stands, with memory of cudaMalloc,
-// on a stream of its own. Nothing in it is peakmark's but the class around it.
+// Sums n numbers with an own kernel and with CUB: ordinary CUDA code with cudaMalloc and its own stream. Only the
+// classes around it are for peakmark.
 #include <cmath>
 #include <cub/device/device_reduce.cuh>
 #include <peakmark/cuda.hpp>
@@ -28,7 +28,7 @@ __global__ void sum_by_blocks(const float* in, long long n, float* sums) {
   if (threadIdx.x == 0) sums[blockIdx.x] = shared[0];
 }
 
-/// Memory of cudaMalloc that is freed with it, and has a name in reports.
+/// Owns memory of cudaMalloc, which has a name in reports.
 template <typename T>
 class Memory {
  public:
@@ -49,7 +49,7 @@ class Memory {
   T* data_ = nullptr;
 };
 
-/// What both have.
+/// Input, output and verification of both variants.
 class Sum : public Computation {
  public:
   Sum(Device& device, const Case& c) : device_(device), n_(static_cast<std::size_t>(c["n"])) {
@@ -70,7 +70,7 @@ class Sum : public Computation {
     check_cuda(cudaMemcpy(&sum, out_.get(), sizeof(sum), cudaMemcpyDeviceToHost), "cudaMemcpy");
     double expected = 0;
     for (std::size_t i = 0; i < n_; ++i) expected += static_cast<double>(i % 10);
-    // Sums in a tree, of few terms a thread: a rounding for each level and each term.
+    // A tree of sums with few terms per thread: one rounding for each level and each term.
     if (std::abs(sum - expected) <= 1e-4 * expected) return "";
     return "the sum is " + std::to_string(sum) + " instead of " + std::to_string(expected);
   }
@@ -79,7 +79,7 @@ class Sum : public Computation {
   }
 
  protected:
-  /// A stream that peakmark does not know of must be waited for.
+  /// Waits for the stream, because peakmark does not know it.
   void wait() const { check_cuda(cudaStreamSynchronize(stream_), "the sum"); }
 
   Device& device_;
@@ -104,7 +104,7 @@ class TwoKernels final : public Sum {
   Memory<float> sums_;
 };
 
-/// How much CUB wants beside is CUB's to know: it is allocated in the call, and recorded.
+/// CUB's temporary memory is allocated in the call and recorded. Only CUB knows its size.
 class ByCub final : public Sum {
  public:
   using Sum::Sum;

@@ -1,5 +1,5 @@
-// A Google Benchmark as there are many: y = 2 * x + 1 on an OpenCL device, by two kernels with an array
-// between them, or by one. What peakmark needs is its include and the one line below it.
+// An ordinary Google Benchmark: y = 2 * x + 1 on an OpenCL device, by two kernels with an array between them,
+// or by one. For peakmark it only needs an include and the line below it.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <benchmark/benchmark.h>
@@ -52,8 +52,7 @@ const Device& device() {
   return the_device;
 }
 
-/// One call of `work` is an iteration; it is given the arrays x, y and, where it wants one, a third between
-/// them.
+/// One call of `work` is an iteration. It gets the arrays x, y and, if it needs one, a third between them.
 template <typename Work>
 void measure(benchmark::State& state, bool wants_between, const Work& work) {
   const auto n = static_cast<std::size_t>(state.range(0));
@@ -82,7 +81,7 @@ void two_kernels(benchmark::State& state) {
 BENCHMARK(two_kernels)->RangeMultiplier(16)->Range(1 << 12, 1 << 20);
 
 void fused(benchmark::State& state) {
-  // A second line, for those who want columns in the console too.
+  // Optional: adds columns to the console output.
   const peakmark::DeviceMemoryCounters memory(state);
   measure(state, false, [](cl_mem x, cl_mem, cl_mem y, std::size_t n) { device().run("fused", x, y, n); });
 }

@@ -1,5 +1,5 @@
-// A blur of a stack of images, each pixel the mean of the 3 x 3 around it, in two variants: rows first and
-// then columns, with a stack between them, or at once.
+// Blurs a stack of images: each pixel becomes the mean of 3 x 3 pixels. Two variants: rows first and then
+// columns, with a stack between them, or at once.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -39,14 +39,14 @@ kernel void at_once(global const float* in, global float* out, int ny, int nx) {
 }
 )";
 
-/// What both have: the stack, its blurred twin, and the check.
+/// Input, output and verification of both variants.
 class Blur : public Computation {
  public:
   Blur(Device& device, const Case& c) : device_(device), n_(c["n"]), ny_(c["ny"]), nx_(c["nx"]) {}
 
   void create_inputs() override {
     host_.resize(static_cast<std::size_t>(n_ * ny_ * nx_));
-    // Any pattern that is no pattern: a slip of one pixel must show.
+    // An irregular pattern, so that an offset of one pixel is detected.
     std::uint32_t state = 1;
     for (float& pixel : host_) pixel = static_cast<float>((state = state * 1664525U + 1013904223U) >> 24);
     in_ = device_.create<float>("in", {n_, ny_, nx_});

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The same in any other language: a question a line in JSON, an answer a line. n images and their mean, of floats.
+# The same estimator in another language: reads one JSON question per line and writes one answer per line. The memory is that of
+# n images and their mean, in floats.
 while read -r question; do
   numbers() { printf '%s' "$question" | tr -d ' ' | sed -n "s/.*\"$1\":$2.*/\1/p"; }
   ny=$(numbers other_dimensions '\[\([0-9]*\),[0-9]*\]')

@@ -1,7 +1,7 @@
-"""What mean needs, as httomo's estimators are written in Python."""
+"""An estimator of the memory of `mean`, like those of httomo."""
 
 
 def mean(other_dimensions, dtype):
-    """Bytes a slice: an image; and, whatever the number of images, the mean of them."""
+    """Returns bytes per slice (an image) and fixed bytes (the mean)."""
     ny, nx = other_dimensions
     return ny * nx * dtype.itemsize, ny * nx * dtype.itemsize

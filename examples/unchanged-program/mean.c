@@ -1,4 +1,4 @@
-/* A program that knows nothing of peakmark, and that nobody may change: the mean of N images of NY x NX floats. */
+/* A program without peakmark, which is measured unchanged: the mean of N images of NY x NX floats. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdio.h>

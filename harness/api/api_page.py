@@ -88,7 +88,7 @@ class Header:
 
     @classmethod
     def _wrong(cls, node: tree_sitter.Node) -> tree_sitter.Node | None:
-        """What could not be parsed. A token that is missing is none: arguments `= {}` are told so."""
+        """Returns the parts that could not be parsed. tree-sitter reports arguments `= {}` as a missing token, which is fine."""
         if node.is_error or not node.has_error:
             return node if node.is_error else None
         return next((wrong for child in node.children if (wrong := cls._wrong(child)) is not None), None)

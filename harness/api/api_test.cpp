@@ -161,7 +161,7 @@ TEST_F(ApiTest, WhatAStepThrowsIsTheOutcome) {
   EXPECT_EQ(answer.end.exit_code, 3) << answer.errors;
   const auto measured = observations();
   EXPECT_EQ(measured.at("throws/out_of_memory").outcome, Outcome::out_of_memory);
-  EXPECT_EQ(measured.at("throws/out_of_memory").message, "no room for the plan");
+  EXPECT_EQ(measured.at("throws/out_of_memory").message, "no memory for the plan");
   EXPECT_EQ(measured.at("throws/unsupported").outcome, Outcome::unsupported);
   EXPECT_EQ(measured.at("throws/error").outcome, Outcome::crashed);
   EXPECT_THAT(measured.at("throws/error").message, HasSubstr("the library answers 7"));

@@ -188,7 +188,7 @@ int main(int argc, char** argv) {
   worker.add(variant("known/lambdas"), known_steps);
   worker.add<WrongAnswer>(variant("known/wrong"));
   worker.add<RoundTrip>(variant("known/round_trip"));
-  add_throwing(worker, "throws/out_of_memory", [] { throw OutOfMemory("no room for the plan"); });
+  add_throwing(worker, "throws/out_of_memory", [] { throw OutOfMemory("no memory for the plan"); });
   add_throwing(worker, "throws/unsupported", [] { throw Unsupported("no textures here"); });
   add_throwing(worker, "throws/error", [] { throw std::runtime_error("the library answers 7"); });
   add_throwing(worker, "throws/number", [] { throw 7; });

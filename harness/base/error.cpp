@@ -54,11 +54,11 @@ std::string advice_on_errno(int error) {
   }
 }
 
-/// Says which path cannot be used, or that the working folder is gone.
+/// Returns a message with the path, or that the working folder does not exist any more.
 std::string filesystem_message(const std::filesystem::filesystem_error& error) {
-  std::error_code gone;
-  const std::filesystem::path here = std::filesystem::current_path(gone);
-  if (gone) return "the working folder is gone (" + gone.message() + "): go to another one and start again";
+  std::error_code failure;
+  const std::filesystem::path here = std::filesystem::current_path(failure);
+  if (failure) return "the working folder was removed (" + failure.message() + "); change to another folder";
   constexpr std::size_t kMaxPathBytes = 200;
   const std::string path = shortened(error.path1().string(), kMaxPathBytes);
   return (path.empty() ? "a path cannot be used" : path) + ": " + error.code().message() +

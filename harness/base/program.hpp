@@ -38,7 +38,7 @@ std::optional<std::filesystem::path> find_program(const std::vector<std::string>
                                                   const std::string& name);
 
 /// Returns why no program of this name can be started, and what to do, as the text after `NAME: `. Returns an
-/// empty text if the file is executable and looks like a program: a binary, or a script with #!.
+/// empty text if the file is executable and is a binary or a script with #!.
 std::string program_failure(const std::vector<std::string>& environment, const std::string& name);
 
 /// Returns why execve failed with errno `error` for such a file, and what to do.

@@ -66,7 +66,7 @@ inline constexpr std::size_t kMarkdownLimit = 1'000'000;
 /// Returns `text` escaped for a table cell or a line; several lines become one.
 std::string markdown_cell(std::string_view text);
 
-/// Returns `name` in backticks. A backtick or a bar in it becomes a letter that looks like it. Returns an
+/// Returns `name` in backticks. A backtick or a bar in it becomes a similar character. Returns an
 /// empty text for an empty name.
 std::string markdown_code(std::string_view name);
 

@@ -266,7 +266,7 @@ TEST(BaselineRule, WhatWentWellMustGoOnDoingSo) {
   EXPECT_EQ(worse.held[0].judgement, Judgement::fail);
   EXPECT_THAT(worse.held[0].advice, HasSubstr("out_of_memory now, ok in the baseline"));
 
-  // The rule `outcome` tells of a crash, once.
+  // Only the rule `outcome` reports a crash.
   const Judged crashed([](SampleRun& sample) { sample.run.observations[0].outcome = Outcome::crashed; });
   EXPECT_EQ(crashed.held[0].judgement, Judgement::pass);
   EXPECT_EQ(crashed.exit_code(), ExitCode::measurement);

@@ -45,7 +45,7 @@ TEST_F(BaselineCommand, GatesBytes) {
   EXPECT_THAT(check({"--update-baseline", baseline_}).errors, HasSubstr("2 cases, 1 changed; commit it"));
   EXPECT_EQ(check({"--baseline", baseline_}).end.exit_code, 0);
 
-  // Of a part of the suite only: what is lost is told.
+  // With only a part of the suite, the removed cases are reported.
   run.context.planned.pop_back();
   run.observations.pop_back();
   write_run(run, run_file_);

@@ -229,7 +229,7 @@ TEST_F(CompareCommand, ASlowerBuildIsFoundAndItsRunsAreKept) {
                                    HasSubstr("round 18 of 18: 6 cases of the base, 6 of the new")));
   const auto base = (folder_.path() / "two.base.json").string();
   const auto next = (folder_.path() / "two.new.json").string();
-  EXPECT_EQ(compare({base, next}).end.exit_code, 1) << "the files say that they were taken in turns";
+  EXPECT_EQ(compare({base, next}).end.exit_code, 1) << "the files record that they are interleaved";
   EXPECT_THAT(compare({next, base}).output, HasSubstr("6 improved"));
   EXPECT_THAT(compare_builds("base", "new", {"--resume"}).errors, HasSubstr("nothing to resume"));
   EXPECT_EQ(compare_builds("base", "new", {"--require", "cuda"}).end.exit_code, 4);
@@ -265,8 +265,7 @@ TEST_F(CompareCommand, OneSideAloneIsNotCompared) {
   EXPECT_THAT(whole.output, StartsWith("nothing regressed in 2 cases"));
 }
 
-/// A SIGKILL between the two looks: the run file is not there yet, what was measured stands in the partial
-/// one.
+/// SIGKILL between the two passes: there is no run file yet, and the measurements are in the partial file.
 TEST_F(CompareCommand, ARunThatWasKilledBetweenItsLooksGoesOn) {
   two_variants();
   ASSERT_EQ(run_rounds({"--seed", "9"}).end.exit_code, 0);

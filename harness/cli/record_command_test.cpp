@@ -286,7 +286,7 @@ TEST_F(RecordCommand, AWorkingFolderThatIsGoneIsTold) {
   const std::string line =
       "cd " + gone + " && rmdir " + gone + " && " PEAKMARK_COMMAND " record -- true 2>" + file("err");
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
-  EXPECT_THAT(text(file("err")), HasSubstr("the working folder is gone"));
+  EXPECT_THAT(text(file("err")), HasSubstr("the working folder was removed"));
 }
 
 TEST_F(RecordCommand, OnlyAProfileIsOverwritten) {

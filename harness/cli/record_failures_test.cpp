@@ -135,7 +135,7 @@ TEST_F(RecordFailures, TheDiskIsFull) {
                                        Not(HasSubstr("\"lost_events\": 0"))));
   EXPECT_THAT(text(file("err")),
               AllOf(HasSubstr("the recording stopped early"), HasSubstr("the disk is full"),
-                    HasSubstr("make room there, or name a file elsewhere with -o")));
+                    HasSubstr("free space there, or write elsewhere with -o")));
 }
 
 TEST_F(RecordFailures, TheProfileHasAHole) {

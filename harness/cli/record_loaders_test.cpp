@@ -76,7 +76,7 @@ TEST_F(RecordLoaders, ASystemWhoseLoaderKnowsNoLayersDoesNotConcernAPrivateOne) 
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, IsEmpty());
   EXPECT_EQ(recorded(profile()).peak_bytes, 1500);
-  // A program that uses it is told of.
+  // A program that uses it gets a note.
   const Result used = run(private_loader() + " libOpenCL.so.1 again", old_system);
   EXPECT_EQ(used.code, 5);
   EXPECT_THAT(used.err, HasSubstr("allocates through the OpenCL loader " + file("old/libOpenCL.so.1")));

@@ -78,7 +78,7 @@ TEST_F(RecordRepeat, ARunThatWasKilledIsNotCompared) {
   EXPECT_EQ(json["peaks_agree"], true);
   EXPECT_EQ(json["runs"][2]["requested_peak_bytes"], 100);
   EXPECT_EQ(json["runs"][2]["trouble"], "signal 9 (Killed)");
-  // A shell that waits for it tells by its code.
+  // A shell that waits for it reports the signal by its exit code.
   const Result by_shell = record("--repeat 2 -- sh -c '$PROGRAM killed; exit $?'",
                                  "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";");
   EXPECT_EQ(by_shell.code, 137);

@@ -68,11 +68,11 @@ TEST(RepeatedPeaks, ARunThatWasCutOffIsNotJudged) {
 }
 
 TEST(RepeatedPeaks, ARunThatIsNotWholeIsNotJudged) {
-  const RepeatedPeaks peaks = repeated_peaks({run(5), run(1, "no room"), run(5)});
+  const RepeatedPeaks peaks = repeated_peaks({run(5), run(1, "no memory"), run(5)});
   EXPECT_EQ(peaks.agree, true);
   EXPECT_EQ(repeated_peaks({run(5)}).agree, std::nullopt);
   EXPECT_EQ(repeated_peaks({{"", 1, "no recorder", "", std::nullopt}}).max_bytes, std::nullopt);
-  EXPECT_THAT(repeated_peaks_text(repeated_peaks({run(5), run(1, "no room")}), false),
+  EXPECT_THAT(repeated_peaks_text(repeated_peaks({run(5), run(1, "no memory")}), false),
               HasSubstr("1 of 2 runs recorded: too few"));
 }
 

@@ -22,7 +22,7 @@ PM_KERNEL(reverse_groups)(PM_GLOBAL pm_element* data, pm_long count) {
   if (i < count) data[i] = group[pm_local_size_x() - 1 - l];
 }
 
-/* Each width of an argument, as far as a kernel can tell it. */
+/* Stores arguments of each width, so that a test can compare them. */
 PM_KERNEL(arguments)(PM_GLOBAL pm_element* data, pm_int a, pm_uint b, pm_long c, pm_ulong d, float e) {
   if (pm_global_x() == 0) {
     data[0] = (pm_element)a;

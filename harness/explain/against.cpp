@@ -273,7 +273,7 @@ class CauseSearch {
   }
   static constexpr std::size_t kMaxCauses = 3;
 
-  // Allocations of the same bytes cannot be told apart by a number: the cause names the others.
+  // Allocations of the same bytes cannot be distinguished by a number: the cause names the others.
   static EstimateCause with_alternatives(const std::vector<Mistake>& mistakes,
                                          const std::vector<std::size_t>& chosen, std::size_t which) {
     EstimateCause cause = mistakes[which].cause;

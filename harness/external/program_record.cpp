@@ -33,8 +33,8 @@ std::uint64_t process_of(const Event& event) {
   return event.address >> 48U;
 }
 
-/// Notes and the texts of stacks do not tell their process.
-bool tells_process(EventType type) {
+/// Returns false for notes and texts of stacks, which do not identify their process.
+bool has_process(EventType type) {
   return type == EventType::phase || type == EventType::allocation || type == EventType::release ||
          type == EventType::failed_allocation;
 }
@@ -59,7 +59,7 @@ class MarkReader {
  public:
   explicit MarkReader(std::span<const Event> events) : events_(events) {
     for (std::size_t i = 0; i < events.size(); ++i) {
-      if (!tells_process(events[i].type)) continue;
+      if (!has_process(events[i].type)) continue;
       Process& process = processes_[process_of(events[i])];
       process.last = i;
       if (events[i].type == EventType::phase) read(i, process);

@@ -31,8 +31,8 @@ struct ProgramRecord {
   std::optional<Size> leaked_bytes;    ///< null without the mark `end`
   std::vector<std::int64_t> calls_ns;  ///< host's time of each call, in order
   std::vector<std::string> phases;     ///< that were marked in any process, each once, as they first began
-  /// How long the device worked on what each call asked of it, or without calls on all that the program
-  /// asked: one figure. Null where the recorder was not told to look, or saw nothing.
+  /// Time in which the device worked on the commands of each call or, without calls, on those of the program
+  /// (one figure). Null if the recorder was not requested to time commands, or there were none.
   std::optional<std::vector<std::int64_t>> device_ns;
   std::int64_t failed_allocations = 0;  ///< of the whole program
   /// The last failed allocation of one of its processes failed for want of memory.

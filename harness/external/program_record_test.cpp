@@ -85,7 +85,7 @@ TEST(ProgramRecord, WhatIsCountedEndsWithTheLastCall) {
 
 TEST(ProgramRecord, PhasesAreSetUpInputsOutputsAndCalls) {
   const ProgramRecord record = Program()
-                                   .allocate(1, 7)  // before any mark: set-up
+                                   .allocate(1, 7)  // before any mark: setup
                                    .phase("setup")
                                    .allocate(2, 100)
                                    .phase("inputs")
@@ -168,7 +168,7 @@ TEST(ProgramRecord, TheDevicesTimeOfACallIsThatOfItsCommands) {
                                    .work(1000)
                                    .work(200, 5)
                                    .phase("")
-                                   .work(30, 12)  // told late, of the call before
+                                   .work(30, 12)  // reported late; of the call before
                                    .phase("call")
                                    .process(1)
                                    .work(5000)  // of another process, which is in no call

@@ -117,7 +117,7 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
   }
   pass.failure = errors.first_line();
   if (!unwritten_beside(profile).empty()) {
-    pass.failure = fmt::format("the recorder came up and could not write into {}: {}; make room there",
+    pass.failure = fmt::format("the recorder came up and could not write into {}: {}; free space there",
                                profiles.path().string(), errors.why_stopped());
     return pass;
   }

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
-trend::HistoryRun night(const std::string& id, const std::string& date) {
+trend::HistoryRun sample(const std::string& id, const std::string& date) {
   trend::HistoryRun run;
   run.id = id;
   run.date = date;
@@ -27,7 +27,7 @@ trend::DeviceHistory gpu() {
   trend::DeviceHistory device;
   device.device = "GPU";
   device.backend = "opencl";
-  device.runs = {night("1", "2026-01-01T02:00:00Z"), night("3", "2026-01-03T02:00:00Z")};
+  device.runs = {sample("1", "2026-01-01T02:00:00Z"), sample("3", "2026-01-03T02:00:00Z")};
   device.series = {{"op/a/opencl", "gpu_time_ns", {0.1, std::nullopt}, {}},
                    {"op/a/opencl", "requested_peak_bytes", {9007199254740992.0, 12.0}, {}}};
   device.outcomes = {{"op/a/opencl", {"ok", "ok"}}, {"op/b/opencl/m:\"x,y\"", {std::nullopt, "crashed"}}};
@@ -37,7 +37,7 @@ trend::DeviceHistory gpu() {
 trend::DeviceHistory cpu() {
   trend::DeviceHistory device = gpu();
   device.device = "CPU";
-  device.runs = {night("2", "2026-01-02T02:00:00Z"), night("4", "2026-01-04T02:00:00Z")};
+  device.runs = {sample("2", "2026-01-02T02:00:00Z"), sample("4", "2026-01-04T02:00:00Z")};
   return device;
 }
 

@@ -55,9 +55,9 @@ TEST_P(HistoryTest, TheLatestAreOfEachSuiteOnEachDevice) {
 
 // More rows than a statement has, with and without values.
 TEST_P(HistoryTest, ManyCasesComeBack) {
-  SampleHistoryRun night("night-01", "2026-01-01T02:00:00Z");
+  SampleHistoryRun sample("night-01", "2026-01-01T02:00:00Z");
   for (int n = 0; n < 450; ++n) {
-    Observation& one = night.add(fmt::format("op/a/opencl/n:{}", n), 1 + n, 1000.5 + n);
+    Observation& one = sample.add(fmt::format("op/a/opencl/n:{}", n), 1 + n, 1000.5 + n);
     if (n % 7 == 3) {
       one.gpu_time.reset();
       one.kernels.clear();
@@ -65,15 +65,15 @@ TEST_P(HistoryTest, ManyCasesComeBack) {
     }
     if (n % 11 == 2) one.outcome = Outcome::out_of_memory;
   }
-  open().add(night.run);
+  open().add(sample.run);
   const peakmark::Run back = open_to_read().run("night-01");
   ASSERT_EQ(back.observations.size(), 450U);
   for (std::size_t i = 0; i < back.observations.size(); ++i) {
-    Observation expected = night.run.observations[i];
+    Observation expected = sample.run.observations[i];
     if (expected.gpu_time) expected.gpu_time->blocks.clear();
     EXPECT_EQ(to_json_line(back.observations[i]), to_json_line(expected));
   }
-  EXPECT_TRUE(open().add(night.run).was_there);
+  EXPECT_TRUE(open().add(sample.run).was_there);
 }
 
 TEST_P(HistoryTest, AddingTwiceChangesNothing) {
@@ -148,7 +148,7 @@ TEST_P(HistoryTest, SeriesAreAlignedWithRunsAndNullWhereNothingIs) {
   }
 }
 
-TEST_P(HistoryTest, SecondMeasurementsOfANightStandBesideTheFirst) {
+TEST_P(HistoryTest, SecondMeasurementsOfARunAreStoredWithTheFirst) {
   open().add(sample_history_run(1).run);
   SampleHistoryRun second = sample_history_run(2);
   for (Observation& one : second.run.observations) {
@@ -171,7 +171,7 @@ TEST_P(HistoryTest, SecondMeasurementsOfANightStandBesideTheFirst) {
 TEST_P(HistoryTest, ColdAndHotTimesAreNeverOneSeries) {
   for (int day = 1; day <= 4; ++day) {
     peakmark::Run run = sample_history_run(day, 1, 1000 * day).run;
-    // Nights 2 and 4 are cold; the second case is hot throughout.
+    // Runs 2 and 4 are cold; the second case is hot in all runs.
     run.observations[0].cache = day % 2 == 0 ? cache_state::cold : cache_state::hot;
     run.observations[1].cache = cache_state::hot;
     open().add(run);
@@ -201,7 +201,7 @@ TEST_P(HistoryTest, AllocationsOfAPeakAreFound) {
   EXPECT_THAT(open_to_read().at_peak("none", "night-01"), IsEmpty());
 }
 
-TEST_P(HistoryTest, NightsAreInOrderOfDateWhateverTheClockDid) {
+TEST_P(HistoryTest, RunsAreOrderedByDate) {
   open().add(sample_history_run(3).run);
   const Added earlier = open().add(sample_history_run(1).run);
   EXPECT_THAT(earlier.notes, ElementsAre(HasSubstr("before the newest run of this device")));

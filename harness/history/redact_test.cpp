@@ -16,18 +16,18 @@ using testing::Not;
 
 class HistoryRedact : public OnBothDatabases {
  protected:
-  /// Two nights that differ in the path of a message only, as an earlier version and other machines wrote
+  /// Two runs that differ in the path of a message only, as an earlier version and other machines wrote
   /// them.
   void SetUp() override {
     OnBothDatabases::SetUp();
     if (IsSkipped()) return;
     for (int day = 1; day <= 2; ++day) {
-      SampleHistoryRun night = sample_history_run(day);
-      night.run.context.host_name = "planted-host";
-      night.run.observations[0].message =
+      SampleHistoryRun sample = sample_history_run(day);
+      sample.run.context.host_name = "planted-host";
+      sample.run.observations[0].message =
           day == 1 ? "no /home/planted-ada/x.py" : "no /home/planted-bob/x.py";
-      nights_.push_back(night.run);
-      open().add(night.run);
+      runs_.push_back(sample.run);
+      open().add(sample.run);
     }
     execute(
         "UPDATE runs SET context = replace(context, '\"kernel\":\"Linux\"', "
@@ -37,14 +37,14 @@ class HistoryRedact : public OnBothDatabases {
                            "planted-host: seen by planted-ada"});
   }
 
-  std::vector<peakmark::Run> nights_;
+  std::vector<peakmark::Run> runs_;
 };
 
 TEST_P(HistoryRedact, RemovesWhatIsPrivateAndKeepsTheRest) {
   EXPECT_EQ(open().redact({}), 2);
   EXPECT_EQ(open().redact({}), 0);
   EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02"));
-  for (const peakmark::Run& before : nights_) {
+  for (const peakmark::Run& before : runs_) {
     const peakmark::Run after = open().run(before.context.id);
     EXPECT_EQ(after.context.host_name, "");
     EXPECT_EQ(after.context.environment, before.context.environment);
@@ -64,9 +64,9 @@ TEST_P(HistoryRedact, RemovesWhatIsPrivateAndKeepsTheRest) {
 
 TEST_P(HistoryRedact, TheSameRunIsThereBeforeAndAfter) {
   // Its variables are no longer read.
-  EXPECT_TRUE(open().add(nights_[0]).was_there);
+  EXPECT_TRUE(open().add(runs_[0]).was_there);
   open().redact({});
-  EXPECT_TRUE(open().add(nights_[0]).was_there);
+  EXPECT_TRUE(open().add(runs_[0]).was_there);
 }
 
 INSTANTIATE_TEST_SUITE_P(, HistoryRedact, testing::Values(Address::Kind::sqlite, Address::Kind::postgresql),

@@ -82,8 +82,8 @@ inline constexpr const char* kThrottledKey = "throttled_blocks";
 inline constexpr const char* kTimeAgainKey = "gpu_time_again_ns";
 inline constexpr const char* kKernelsKey = "kernels";
 
-/// Returns the cases of a new run whose times look changed. `device`: the name of the run's device in the
-/// history. Empty for an unknown device.
+/// Returns the cases of a new run with suspicious times; none for an unknown device. `device`: the name of
+/// the run's device in the history.
 std::vector<std::string> suspicious_cases(std::vector<trend::DeviceHistory> devices,
                                           const std::string& device, const Run& run);
 

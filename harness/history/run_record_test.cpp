@@ -18,10 +18,10 @@ namespace {
 using testing::HasSubstr;
 
 std::string refusal(const std::function<void(Run&)>& spoil) {
-  SampleHistoryRun night = sample_history_run(1);
-  spoil(night.run);
+  SampleHistoryRun sample = sample_history_run(1);
+  spoil(sample.run);
   try {
-    to_record(night.run);
+    to_record(sample.run);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -77,7 +77,7 @@ TEST(RunRecord, ThePlanIsOneListWithTheHashOfItsText) {
   }
 }
 
-// What is stored once must be the same night after night: no time may be in it.
+// What is stored only once must be equal in all runs, so it must not contain times.
 TEST(RunRecord, FactsHoldNoTimes) {
   Observation changed = example_observation("a/b/dry");
   changed.gpu_time = GpuTime{1, 1, 1, {{1}}};
@@ -183,14 +183,14 @@ TEST(RunRecord, TextsThatAreNoneAreTold) {
   EXPECT_THROW(to_run(record), UsageError);
 }
 
-TEST(RunRecord, ANightHasWhatTrendsAreTold) {
-  const trend::HistoryRun night = to_history_run(to_record(sample_history_run(3).run).context);
-  EXPECT_EQ(night.id, "night-03");
-  EXPECT_EQ(night.date, "2026-01-03T02:00:00Z");
-  EXPECT_EQ(night.commit, "c-night-03");
-  EXPECT_EQ(night.reference_copy_ns, 102);
-  EXPECT_EQ(night.reference_arithmetic_ns, 50);
-  EXPECT_EQ(night.environment.at("kernel"), "Linux");
+TEST(RunRecord, ARunHasTheContextForTrends) {
+  const trend::HistoryRun sample = to_history_run(to_record(sample_history_run(3).run).context);
+  EXPECT_EQ(sample.id, "night-03");
+  EXPECT_EQ(sample.date, "2026-01-03T02:00:00Z");
+  EXPECT_EQ(sample.commit, "c-night-03");
+  EXPECT_EQ(sample.reference_copy_ns, 102);
+  EXPECT_EQ(sample.reference_arithmetic_ns, 50);
+  EXPECT_EQ(sample.environment.at("kernel"), "Linux");
 }
 
 }  // namespace
@@ -200,43 +200,43 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Nights of one case that takes `nights` ns, about.
-trend::DeviceHistory device_of(const std::vector<double>& nights) {
+/// Returns the history of one case with these times in ns.
+trend::DeviceHistory device_of(const std::vector<double>& runs) {
   trend::DeviceHistory device;
   device.device = "a device";
   device.backend = "opencl";
   trend::Series series;
   series.case_name = "op/b/opencl/n:2";
   series.metric = trend::metric::gpu_time_ns;
-  for (std::size_t i = 0; i < nights.size(); ++i) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
     device.runs.push_back(to_history_run(sample_history_run(static_cast<int>(i) + 1).run.context));
-    series.values.emplace_back(nights[i]);
+    series.values.emplace_back(runs[i]);
   }
   device.series = {series};
   return device;
 }
 
-std::vector<double> steady_nights() {
-  std::vector<double> nights;
-  for (int i = 0; i < 27; ++i) nights.push_back(1000 + i % 3);
-  return nights;
+std::vector<double> steady_times() {
+  std::vector<double> runs;
+  for (int i = 0; i < 27; ++i) runs.push_back(1000 + i % 3);
+  return runs;
 }
 
 TEST(SuspiciousCases, ATimeThatIsOtherThanBefore) {
-  const trend::DeviceHistory device = device_of(steady_nights());
+  const trend::DeviceHistory device = device_of(steady_times());
   EXPECT_THAT(suspicious_cases({device}, "a device", sample_history_run(28, 1, 1500).run),
               ElementsAre("op/b/opencl/n:2"));
   EXPECT_THAT(suspicious_cases({device}, "a device", sample_history_run(28, 1, 1001).run), IsEmpty());
 }
 
 TEST(SuspiciousCases, OfADeviceThatTheHistoryDoesNotKnowThereAreNone) {
-  const trend::DeviceHistory device = device_of(steady_nights());
+  const trend::DeviceHistory device = device_of(steady_times());
   EXPECT_THAT(suspicious_cases({device}, "another", sample_history_run(28, 1, 1500).run), IsEmpty());
   EXPECT_THAT(suspicious_cases({}, "a device", sample_history_run(28, 1, 1500).run), IsEmpty());
 }
 
 TEST(SuspiciousCases, AColdTimeIsNotHeldAgainstHotOnes) {
-  trend::DeviceHistory device = device_of(steady_nights());
+  trend::DeviceHistory device = device_of(steady_times());
   device.series[0].cache = "hot";
   peakmark::Run run = sample_history_run(28, 1, 1500).run;
   run.observations[0].cache = cache_state::hot;
@@ -248,7 +248,7 @@ TEST(SuspiciousCases, AColdTimeIsNotHeldAgainstHotOnes) {
 TEST(SuspiciousCases, ACaseThatFailedHasNoTime) {
   peakmark::Run run = sample_history_run(28, 1, 1500).run;
   run.observations[0].outcome = Outcome::wrong_answer;
-  EXPECT_THAT(suspicious_cases({device_of(steady_nights())}, "a device", run), IsEmpty());
+  EXPECT_THAT(suspicious_cases({device_of(steady_times())}, "a device", run), IsEmpty());
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ TEST_F(SqliteError, ADamagedFileIsTold) {
   }
 }
 
-TEST_F(SqliteError, WhateverPageIsDamagedANightFindsIt) {
+TEST_F(SqliteError, EveryDamagedPageIsDetected) {
   for (int day = 1; day <= 3; ++day) ASSERT_EQ(message_of_adding(sample_history_run(day).run), "none");
   const std::string good = read_text_file(file_);
   for (std::size_t page = 4096; page < good.size(); page += 4096) {

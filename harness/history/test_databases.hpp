@@ -17,8 +17,8 @@ namespace peakmark::history {
 
 using Values = std::vector<std::optional<double>>;
 
-/// A PostgreSQL server on a socket in a temporary folder, and on the loopback, gone with the process. One for
-/// all tests of a program, since it takes a second or two to make.
+/// A PostgreSQL server on a socket in a temporary folder and on the loopback interface. It ends with the
+/// process. All tests of a program share one, since starting it takes a second or two.
 class PostgresqlServer {
  public:
   /// Starts the server on first use. Returns null if PostgreSQL is not installed.

@@ -30,7 +30,7 @@ TEST_P(EarlierVersion, IsBroughtUpToDateWithAllThatItHolds) {
     EXPECT_EQ(history.migrated_from(), version);
     EXPECT_EQ(History(address(), History::Purpose::read).migrated_from(), std::nullopt) << "once is enough";
 
-    // As the nights of sample_runs.hpp were added by the version that wrote it: 1 and 2, the second larger.
+    // As the runs of sample_runs.hpp were added by the version that wrote it: 1 and 2, the second larger.
     const std::vector<LoggedRun> log = history.log();
     ASSERT_EQ(log.size(), 2U);
     EXPECT_EQ(log[0].id, "night-01");

@@ -40,22 +40,22 @@ INSTANTIATE_TEST_SUITE_P(, Writers, testing::Values(Address::Kind::sqlite, Addre
                          kind_name);
 
 TEST_P(Writers, TwoRunnersAddAtOnce) {
-  constexpr int kNights = 10;
+  constexpr int kRuns = 10;
   // Both begin the history too.
   std::vector<pid_t> processes;
   for (const std::string device : {"one", "two"}) {
     processes.push_back(start([&] {
-      for (int day = 1; day <= kNights; ++day) open().add(sample_history_run(day, day, 1000, device).run);
+      for (int day = 1; day <= kRuns; ++day) open().add(sample_history_run(day, day, 1000, device).run);
     }));
   }
   for (const pid_t process : processes) EXPECT_EQ(end_of(process), 0);
   const auto devices = open_to_read().read();
   ASSERT_EQ(devices.size(), 2U);
   for (const trend::DeviceHistory& device : devices) {
-    ASSERT_EQ(device.runs.size(), static_cast<std::size_t>(kNights));
+    ASSERT_EQ(device.runs.size(), static_cast<std::size_t>(kRuns));
     const Values peaks = values_of(device, "op/b/opencl/n:2", "requested_peak_bytes");
-    for (int day = 1; day <= kNights; ++day) EXPECT_EQ(peaks.at(day - 1), 2 * day * kMiB);
-    EXPECT_EQ(values_of(device, "op/a/opencl", "gpu_time_ns"), Values(kNights, 2000));
+    for (int day = 1; day <= kRuns; ++day) EXPECT_EQ(peaks.at(day - 1), 2 * day * kMiB);
+    EXPECT_EQ(values_of(device, "op/a/opencl", "gpu_time_ns"), Values(kRuns, 2000));
   }
 }
 
@@ -78,20 +78,20 @@ TEST_P(Writers, ALockThatIsHeldTooLongIsTold) {
   EXPECT_EQ(open().add(sample_history_run(2).run).runs_of_device, 2);
 }
 
-// Night 2 is added while the pruning waits, and what changed there and in night 3 must stay.
+// Run 2 is added while the pruning waits. The changes in it and in run 3 must stay.
 TEST_P(Writers, APruningSeesWhatWasAddedWhileItWaited) {
-  if (!is_postgresql()) GTEST_SKIP() << "SQLite does not tell who waits";
+  if (!is_postgresql()) GTEST_SKIP() << "SQLite does not report who waits";
   for (const std::string setting : {"", "&options=-cdefault_transaction_isolation%3Dserializable"}) {
     SetUp();
     address_ += setting;
     for (const int day : {1, 3, 4}) open().add(sample_history_run(day).run);
-    std::array<int, 2> told{};
-    ASSERT_EQ(::pipe(told.data()), 0);
+    std::array<int, 2> reported{};
+    ASSERT_EQ(::pipe(reported.data()), 0);
     const auto next = [&] {
       char word = 0;
-      return ::read(told[0], &word, 1);
+      return ::read(reported[0], &word, 1);
     };
-    const pid_t holder = start([&] { hold_lock_until_two_wait(told[1]); });
+    const pid_t holder = start([&] { hold_lock_until_two_wait(reported[1]); });
     ASSERT_EQ(next(), 1);
     const pid_t adder = start([&] { open().add(sample_history_run(2, 3).run); });
     ASSERT_EQ(next(), 1);
@@ -105,7 +105,7 @@ TEST_P(Writers, APruningSeesWhatWasAddedWhileItWaited) {
     EXPECT_EQ(end_of(adder), 0);
     EXPECT_EQ(end_of(holder), 0);
     EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02", "night-03", "night-04")) << setting;
-    for (const int end : told) ::close(end);
+    for (const int end : reported) ::close(end);
   }
 }
 

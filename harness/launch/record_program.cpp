@@ -123,7 +123,7 @@ void wait_for(pid_t program, const SignalForwarder& signals, ProgramWatch& watch
       recording.program_code = WIFSIGNALED(status) ? 128 + recording.signal : WEXITSTATUS(status);
       if (WIFSIGNALED(status) || WIFEXITED(status)) return;
     } else {
-      if (tells_to_end(info.si_signo)) {
+      if (ends_process(info.si_signo)) {
         recording.interrupted = true;
         stuck.asked_to_end();
         interval = std::min(interval, stuck.interval());

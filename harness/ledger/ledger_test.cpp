@@ -228,9 +228,9 @@ TEST(Ledger, AgreesWithAPlainModelOnRandomPrograms) {
     const LedgerSummary summary = script.summary();
     EXPECT_EQ(summary.peak_bytes, peak) << "seed " << seed;
     EXPECT_EQ(summary.live_at_end_bytes, total) << "seed " << seed;
-    std::map<std::uint64_t, Size> told;
-    for (const Allocation& allocation : summary.at_peak) told[allocation.address] = allocation.bytes;
-    EXPECT_EQ(told, at_peak) << "seed " << seed;
+    std::map<std::uint64_t, Size> live_at_peak;
+    for (const Allocation& allocation : summary.at_peak) live_at_peak[allocation.address] = allocation.bytes;
+    EXPECT_EQ(live_at_peak, at_peak) << "seed " << seed;
   }
 }
 

@@ -57,7 +57,7 @@ TEST_F(BenchmarkProgram, ItsJsonTellsWhatItAllocatesToTheByte) {
   EXPECT_EQ(columns.at("device_allocations"), 11.);
   EXPECT_EQ(columns.at("max_bytes_used"), 1024);
 
-  // The timed run has left 500 bytes before: they are live, and no growth of the run in which memory is told.
+  // The timed run before leaked 500 bytes: they are live, but no growth of the run that measures memory.
   EXPECT_EQ(row.at("leak/iterations:1").at("max_bytes_used"), 1000);
   EXPECT_EQ(row.at("leak/iterations:1").at("net_heap_growth"), 500);
 

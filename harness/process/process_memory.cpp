@@ -128,7 +128,7 @@ struct ProcessMemory::State {
     return streams;
   }
 
-  /// Slots are the order of a source; times only tell which of two sources was first.
+  /// Slots order the events of one source; times order the sources.
   void replay(const std::vector<Stream>& streams) {
     struct Place {
       std::int64_t time_ns;

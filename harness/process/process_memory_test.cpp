@@ -204,10 +204,10 @@ TEST_F(ProcessMemoryTest, EventsThatWereReadTakeNoDiskSpace) {
 }
 
 TEST_F(ProcessMemoryTest, AnInvalidRecordingHasNoFigures) {
-  expect_output("cannot be trusted: invalid: CUPTI is gone", [&] {
+  expect_output("cannot be trusted: invalid: CUPTI was unloaded", [&] {
     Regions regions;
     const std::uint64_t region = regions.begin();
-    call(cuda_, "fake_note", "invalid: CUPTI is gone");
+    call(cuda_, "fake_note", "invalid: CUPTI was unloaded");
     print(regions.end(region));
   });
 }

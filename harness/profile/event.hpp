@@ -46,7 +46,7 @@ enum class FoldedCount : std::int32_t {
 /// recorder writes 0.
 inline constexpr std::uint64_t kRepeatsMask = (std::uint64_t{1} << 48U) - 1;
 
-/// The kind of memory. counts_into_peak() tells which add up to the peak. The numbers are on disk.
+/// The kind of memory. counts_into_peak() returns whether a kind counts in the peak. The numbers are on disk.
 enum class MemoryKind : std::uint8_t {
   none = 0,              ///< of events other than allocations
   buffer = 1,            ///< OpenCL buffer

@@ -79,7 +79,7 @@ inline const char* stop_advice(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-      return "make room there, or name a file elsewhere with -o";
+      return "free space there, or write elsewhere with -o";
     case EFBIG:
       return "raise the limit on file sizes (ulimit -f)";
     case EMFILE:

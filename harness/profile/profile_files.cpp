@@ -82,9 +82,9 @@ fs::path folder_of(const fs::path& name) {
   return name.has_parent_path() ? name.parent_path() : fs::path(".");
 }
 
-/// NAME.trouble.<process id>
+/// NAME.error.<process id>
 bool is_error_file_of(std::string_view file, const std::string& stem) {
-  const std::string head = stem + ".trouble.";
+  const std::string head = stem + ".error.";
   return file.starts_with(head) && file.size() > head.size() &&
          file.find_first_not_of("0123456789", head.size()) == std::string_view::npos;
 }
@@ -184,7 +184,7 @@ std::vector<fs::path> unwritten_beside(const fs::path& name) {
 void refuse_recording_name(const fs::path& name, int error) {
   const char* const what_to_do = error == ENAMETOOLONG ? "name a shorter one with -o"
                                  : error == ENOSPC || error == EDQUOT
-                                     ? "make room there, or name a file elsewhere with -o"
+                                     ? "free space there, or write elsewhere with -o"
                                      : "name a file elsewhere with -o";
   throw io_error(short_name(name), "cannot be written", error, what_to_do);
 }

@@ -96,13 +96,13 @@ TEST(RecordingName, SaysWhyItCannotBeWrittenAndWhatToDo) {
 
 TEST(RecordingName, WhatAKilledRecordingLeftIsRemoved) {
   const TemporaryFolder folder;
-  std::ofstream(folder.path() / "p.trouble.77") << "said";
-  std::ofstream(folder.path() / "p.trouble.mine");
-  std::ofstream(folder.path() / "pp.trouble.77");
+  std::ofstream(folder.path() / "p.error.77") << "said";
+  std::ofstream(folder.path() / "p.error.mine");
+  std::ofstream(folder.path() / "pp.error.77");
   remove_earlier_recording(folder.path() / "p");
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "p.trouble.77"));
-  EXPECT_TRUE(std::filesystem::exists(folder.path() / "p.trouble.mine"));
-  EXPECT_TRUE(std::filesystem::exists(folder.path() / "pp.trouble.77"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "p.error.77"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "p.error.mine"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "pp.error.77"));
 }
 
 std::string refusal_to_remove(const std::filesystem::path& name) {
@@ -167,13 +167,13 @@ TEST(RecordingName, WhatKilledRecordingsOfOtherNamesLeftIsRemoved) {
   const RecordingName held(folder.path() / "held");
   make("held.peakmark-lock", std::chrono::hours(1));
   make("killed.peakmark-lock", std::chrono::hours(1));
-  make("killed.trouble.77", std::chrono::hours(1));
+  make("killed.error.77", std::chrono::hours(1));
   make("begins.peakmark-lock", std::chrono::hours(0));
   remove_earlier_recording(folder.path() / "p");
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "held.peakmark-lock"));
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "begins.peakmark-lock"));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "killed.peakmark-lock"));
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "killed.trouble.77"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "killed.error.77"));
 }
 
 TEST(RecordingName, KnowsThatItsFolderIsGone) {

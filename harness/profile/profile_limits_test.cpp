@@ -1,4 +1,4 @@
-// Profiles that find no room.
+// Profiles on full disks and with limits.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <linux/filter.h>

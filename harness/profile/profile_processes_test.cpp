@@ -94,9 +94,9 @@ std::string phases_of(const std::string& path) {
 TEST_F(Profile, BeginsInThePhaseMarkedBeforeThereWasARecorder) {
   ASSERT_EQ(0, in_child([&] {
               setenv("PEAKMARK_PROFILE", base().c_str(), 1);
-              setenv("PEAKMARK_PHASE", (std::to_string(getpid()) + ":set-up: tables").c_str(), 1);
+              setenv("PEAKMARK_PHASE", (std::to_string(getpid()) + ":setup: tables").c_str(), 1);
               if (!new_writer().open_from_environment("test")) _exit(1);
-              if (phases_of(base() + "." + std::to_string(getpid())) != "[set-up: tables]") _exit(2);
+              if (phases_of(base() + "." + std::to_string(getpid())) != "[setup: tables]") _exit(2);
             }));
 }
 
@@ -172,7 +172,7 @@ TEST_F(Profile, AProcessThatOutlivedItsRecordingWritesNothingIntoAnother) {
   };
   EXPECT_EQ(open_in('b', false), 0);
   EXPECT_TRUE(profiles_beside(base()).empty());
-  // Its own recording; what it forks when that is gone has no profile.
+  // The child has its own recording; processes that it forks after the end of that have no profile.
   EXPECT_EQ(open_in('a', true), 0);
   unsetenv("PEAKMARK_RECORDING");
   unsetenv("PEAKMARK_PROFILE");

@@ -130,18 +130,18 @@ void CallStacks::write(ProfileWriter& writer, std::uint64_t id, void* const* fra
                        const char* python_text, std::size_t python_bytes) {
   look_for_python();
   // Too large for a thread's stack. New stacks are rare, so a system call is affordable.
-  const std::size_t room = ProfileWriter::kMaxStackBytes;
-  void* const memory = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const std::size_t capacity = ProfileWriter::kMaxStackBytes;
+  void* const memory = mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return writer.stack(id, "", 0);
   auto* const buffer = static_cast<char*>(memory);
   std::memcpy(buffer, python_text, python_bytes);
-  StackText text(buffer + python_bytes, room - python_bytes);
+  StackText text(buffer + python_bytes, capacity - python_bytes);
   std::size_t first = 0;
   while (first < count && own_base() != nullptr && base_address(frames[first]) == own_base()) ++first;
   for (std::size_t i = first; i < count && !text.is_full(); ++i) add_native(text, frames[i]);
   if (count == kMaxFrames) text.field("R").field("deeper than is recorded").end_line();
   writer.stack(id, buffer, python_bytes + text.bytes());
-  munmap(memory, room);
+  munmap(memory, capacity);
 }
 
 }  // namespace peakmark

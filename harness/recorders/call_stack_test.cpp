@@ -94,11 +94,11 @@ TEST_F(CallStack, OneForEachCaller) {
   EXPECT_NE(stacks[0], stacks[1]);
   // The text comes before the allocation that refers to it, so that the profile of a killed program has it.
   EXPECT_EQ(events.front().type, EventType::stack);
-  std::set<std::uint64_t> told;
+  std::set<std::uint64_t> stack_ids;
   for (const Event& event : events) {
-    if (event.type == EventType::stack) told.insert(event.address);
+    if (event.type == EventType::stack) stack_ids.insert(event.address);
   }
-  EXPECT_EQ(told, ids(events));
+  EXPECT_EQ(stack_ids, ids(events));
 }
 
 TEST_F(CallStack, NoneUnlessEnabled) {

@@ -27,7 +27,7 @@ bool reserve_space(int descriptor) {
 /// Creates a temporary file. Returns `otherwise` if that fails.
 fs::path temporary_error_file(const fs::path& otherwise) {
   std::error_code error;
-  std::string pattern = fs::temp_directory_path(error) / "peakmark-trouble-XXXXXX";
+  std::string pattern = fs::temp_directory_path(error) / "peakmark-error-XXXXXX";
   const int descriptor = error ? -1 : ::mkostemp(pattern.data(), O_CLOEXEC);
   if (descriptor < 0) return otherwise;
   ::close(descriptor);
@@ -37,7 +37,7 @@ fs::path temporary_error_file(const fs::path& otherwise) {
 
 }  // namespace
 
-ErrorFile::ErrorFile(const fs::path& name) : path_(fmt::format("{}.trouble.{}", name.string(), ::getpid())) {
+ErrorFile::ErrorFile(const fs::path& name) : path_(fmt::format("{}.error.{}", name.string(), ::getpid())) {
   // It may be a file of an earlier process with this id, or a link to somebody else's file.
   ::unlink(path_.c_str());
   const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);

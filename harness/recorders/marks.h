@@ -24,8 +24,8 @@ typedef const char* (*peakmark_profile_path_t)(void);
 /* Returns the number of events committed so far. */
 typedef uint64_t (*peakmark_event_count_t)(void);
 /* Waits until the devices have finished the work of this process (CUDA: of the current context), so that memory
- * released before is gone. Returns NULL, or why it did not wait, as a static text. Older recorders do not have this
- * symbol. */
+ * released before is freed. Returns NULL, or a static text with the reason if it did not wait. Older recorders do not have
+ * this symbol. */
 typedef const char* (*peakmark_synchronise_t)(void);
 
 /* Environment: PEAKMARK_PROFILE=<path> - the recorder writes <path>.<pid>.

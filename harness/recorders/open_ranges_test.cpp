@@ -88,10 +88,10 @@ TEST_F(Ranges, TooManyRangesAndLongNames) {
   const std::string name(1000, 'x');
   for (std::uint64_t i = 1; i <= OpenRanges::kMaxRanges + 10; ++i) ranges_.begin(i, name.c_str());
   for (std::uint64_t i = OpenRanges::kMaxRanges + 10; i >= 1; --i) ranges_.end(i);
-  const auto told = phases();
-  EXPECT_EQ(told.size(), 2 * OpenRanges::kMaxRanges);
-  EXPECT_EQ(told.front(), name.substr(0, OpenRanges::kMaxName - 1));
-  EXPECT_EQ(told.back(), "");
+  const auto recorded = phases();
+  EXPECT_EQ(recorded.size(), 2 * OpenRanges::kMaxRanges);
+  EXPECT_EQ(recorded.front(), name.substr(0, OpenRanges::kMaxName - 1));
+  EXPECT_EQ(recorded.back(), "");
 }
 
 OpenRanges* follower = nullptr;
@@ -241,9 +241,9 @@ TEST_F(Nvtx, WordsOnlyUsesPhaseNames) {
 }
 
 TEST_F(Nvtx, WordsOnlyReportsMisspeltNamesOnce) {
-  const ErrorFile told(folder_.path() / "p");
+  const ErrorFile file(folder_.path() / "p");
   setenv("PEAKMARK_RANGES", "words", 1);
-  setenv("PEAKMARK_ERROR_FILE", told.path().c_str(), 1);
+  setenv("PEAKMARK_ERROR_FILE", file.path().c_str(), 1);
   ASSERT_EQ(hook_nvtx(FakeNvtx::export_table), 1);
   const auto push = FakeNvtx::core<int(const char*)>(nvtx::range_push_a);
   const auto pop = FakeNvtx::core<int()>(nvtx::range_pop);
@@ -252,8 +252,8 @@ TEST_F(Nvtx, WordsOnlyReportsMisspeltNamesOnce) {
     push(name);
     pop();
   }
-  EXPECT_THAT(told.ranges_left_out(), ElementsAre("Call", "output", "INPUTS", "outputss"));
-  EXPECT_EQ(told.first_line(), "");
+  EXPECT_THAT(file.ranges_left_out(), ElementsAre("Call", "output", "INPUTS", "outputss"));
+  EXPECT_EQ(file.first_line(), "");
   EXPECT_THAT(phases(), ElementsAre("call", ""));
   unsetenv("PEAKMARK_ERROR_FILE");
   unsetenv("PEAKMARK_RANGES");

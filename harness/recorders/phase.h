@@ -55,10 +55,10 @@ static inline void peakmark_phase(const char* name) {
   for (which = 0; which < 2; ++which) {
     void* const recorder = peakmark_recorder_(which, 1);
     void* symbol;
-    peakmark_phase_t tell;
+    peakmark_phase_t function;
     if (recorder == NULL || (symbol = dlsym(recorder, PEAKMARK_PHASE_SYMBOL)) == NULL) continue;
-    memcpy(&tell, &symbol, sizeof(tell)); /* ISO C cannot cast an object pointer to a function pointer */
-    tell(name);
+    memcpy(&function, &symbol, sizeof(function)); /* ISO C cannot cast an object pointer to a function pointer */
+    function(name);
   }
 }
 
@@ -68,10 +68,10 @@ static inline void peakmark_name(uint64_t address, const char* name) {
   for (which = 0; which < 2; ++which) {
     void* const recorder = peakmark_recorder_(which, 0);
     void* symbol;
-    peakmark_name_t tell;
+    peakmark_name_t function;
     if (recorder == NULL || (symbol = dlsym(recorder, PEAKMARK_NAME_SYMBOL)) == NULL) continue;
-    memcpy(&tell, &symbol, sizeof(tell));
-    tell(address, name);
+    memcpy(&function, &symbol, sizeof(function));
+    function(address, name);
   }
 }
 

@@ -358,9 +358,9 @@ void ProfileWriter::close() {
       // From here on every new slot is beyond kClosed, so nobody writes to what is truncated.
       std::uint64_t end = reserved_.fetch_add(kClosed, std::memory_order_acq_rel);
       // Threads that hold a slot beyond the mapped extents wait for the lock.
-      const auto room = [this] { return extents_ * kSlotsPerExtent - kHeaderSlots; };
-      while (state_ == State::open && room() < end) extend();
-      if (room() < end) end = room();
+      const auto capacity = [this] { return extents_ * kSlotsPerExtent - kHeaderSlots; };
+      while (state_ == State::open && capacity() < end) extend();
+      if (capacity() < end) end = capacity();
       header->end = end;
       header->end_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
       std::atomic_ref(header->closed).store(1, std::memory_order_release);

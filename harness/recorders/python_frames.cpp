@@ -44,7 +44,7 @@ constexpr std::size_t kCodeBytes = 192;
 
 /// Reads the text of a string object. Returns false if it is not one. Text that is not ASCII becomes `?`,
 /// because it has other offsets.
-bool PythonMemory::read_string(const void* string, char* text, std::size_t room, bool carefully) const {
+bool PythonMemory::read_string(const void* string, char* text, std::size_t capacity, bool carefully) const {
   constexpr std::size_t kLength = 16;
   constexpr std::size_t kState = 32;
   Byte head[40];
@@ -55,7 +55,7 @@ bool PythonMemory::read_string(const void* string, char* text, std::size_t room,
   const auto state = value_at<std::uint32_t>(head, kState);
   const bool is_compact = (state >> 5U & 1U) != 0;
   const bool is_ascii = (state >> 6U & 1U) != 0;
-  const std::size_t bytes = is_compact && is_ascii ? std::min(length, room - 1) : 0;
+  const std::size_t bytes = is_compact && is_ascii ? std::min(length, capacity - 1) : 0;
   if (bytes == 0) {
     std::memcpy(text, "?", 2);
     return true;
@@ -340,18 +340,18 @@ void look_for_python() {
   found.store(fill(found_python), std::memory_order_release);
 }
 
-std::size_t python_frames(char* buffer, std::size_t room) {
+std::size_t python_frames(char* buffer, std::size_t capacity) {
   const Found there = found.load(std::memory_order_acquire);
   const Python& python = found_python;
   if (there != Found::older && there != Found::whole) return 0;
   if (python.is_initialized() == 0) return 0;
   if (there == Found::older) {
-    StackText text(buffer, room);
+    StackText text(buffer, capacity);
     text.field("R").field("python: older than 3.9").end_line();
     return text.bytes();
   }
   constexpr std::size_t kRemark = 64;
-  StackText text(buffer, room - kRemark);
+  StackText text(buffer, capacity - kRemark);
   Thread* const mine = python.of_this_thread();
   if (mine == nullptr) return 0;  // a thread that is unknown to the interpreter
   // Until 3.11 the current thread state is the process's, and PyGILState_Check is true for every thread once

@@ -61,7 +61,7 @@ class PythonMemory {
 
   bool walk(const void* thread, StackText& text, bool carefully) const;
   bool add_frame(const unsigned char* frame, StackText& text, bool carefully) const;
-  bool read_string(const void* string, char* text, std::size_t room, bool carefully) const;
+  bool read_string(const void* string, char* text, std::size_t capacity, bool carefully) const;
 
   const Layout* layout_ = nullptr;
   const void* code_type_ = nullptr;

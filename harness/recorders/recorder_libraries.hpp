@@ -40,8 +40,7 @@ std::string replaced_injection(const std::vector<std::string>& environment,
                                const RecorderLibraries& libraries);
 
 /// Sets the variable that makes NVTX load a recorder, which turns ranges into phases; a value of the user
-/// stays. Separate from add_recorders(), because ranges of libraries would split the phases by which a worker
-/// tells a call from its setup.
+/// stays. Separate from add_recorders(), because ranges of libraries would split the phases of a worker.
 void add_ranges(std::vector<std::string>& environment, const RecorderLibraries& libraries);
 
 /// Attaches to the recorder that a loader has loaded into this process. `library` is the path that the loader

@@ -13,8 +13,8 @@ enum class RecorderErrorKind : char {
 /// to do.
 ///
 /// Appends `LETTER<tab>detail<tab>text` to the file $PEAKMARK_ERROR_FILE, which `peakmark record` reads when
-/// the program has ended. Prints the text to stderr if the variable is not set, or the file is gone (`record`
-/// was killed) or full. `detail` contains no tab. Allocates nothing and preserves errno.
+/// the program has ended. Prints the text to stderr if the variable is not set, or the file is missing
+/// (`record` was killed) or full. `detail` contains no tab. Allocates nothing and preserves errno.
 void report_error(const char* text, RecorderErrorKind kind = RecorderErrorKind::incomplete,
                   const char* detail = "");
 

@@ -16,9 +16,9 @@ using namespace json_fields;
 template <EitherConst<Clocks> T, typename Fields>
 void for_each_field(T& clocks, Fields& fields) {
   fields("sm_mhz", clocks.sm_mhz);
-  fields("most_sm_mhz", clocks.most_sm_mhz);
+  fields("most_sm_mhz", clocks.max_sm_mhz);
   fields("memory_mhz", clocks.memory_mhz);
-  fields("most_memory_mhz", clocks.most_memory_mhz);
+  fields("most_memory_mhz", clocks.max_memory_mhz);
   fields.younger("memory_bus_bits", clocks.memory_bus_bits);
 }
 

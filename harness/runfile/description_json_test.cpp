@@ -81,11 +81,11 @@ TEST(DescriptionJson, SaysWhatIsWrong) {
 
 TEST(DescriptionJson, SaysWhatAProgramPrintedOfItsOwn) {
   const std::string description = to_json_text(example());
-  const auto told =
+  const auto expected =
       AllOf(HasSubstr("it printed 'CUDA 12 \\x1b[1mis here'"),
             HasSubstr("a worker must print nothing to standard output before Worker::run; or is "
                       "this no worker?"));
-  EXPECT_THAT(message("\nCUDA 12 \x1b[1mis here\n" + description), told);
+  EXPECT_THAT(message("\nCUDA 12 \x1b[1mis here\n" + description), expected);
   EXPECT_THAT(message("7\n" + description), HasSubstr("it printed '7'"));
   EXPECT_THAT(message(std::string(100'000, 'x')), testing::SizeIs(testing::Lt(400)));
   for (const char* nothing : {"", "\n"}) {

@@ -148,7 +148,7 @@ TEST(ObservationLine, NamesWhatIsWrong) {
   EXPECT_THAT(message(json.dump()), HasSubstr("'outcome' not found"));
 }
 
-// PassRecord tells of such a step, and the run file of it is to be read again.
+// PassRecord reports such a step, and its run file must be readable.
 TEST(ObservationLine, InputsMayReleaseMoreThanTheyAdd) {
   Observation observation;
   observation.input_bytes = -30;

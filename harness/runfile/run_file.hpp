@@ -18,9 +18,9 @@ namespace peakmark {
 /// A GPU's clocks when the run started, and their maximum. Null where they are not reported.
 struct Clocks {
   std::optional<Size> sm_mhz;
-  std::optional<Size> most_sm_mhz;
+  std::optional<Size> max_sm_mhz;
   std::optional<Size> memory_mhz;
-  std::optional<Size> most_memory_mhz;
+  std::optional<Size> max_memory_mhz;
   std::optional<Size> memory_bus_bits = std::nullopt;  ///< width of the memory bus
   friend bool operator==(const Clocks&, const Clocks&) = default;
 };

@@ -43,7 +43,7 @@ TEST(Throughput, IsAShareOfTheRunsOwnCopy) {
 // NVIDIA's data sheet of the H100 SXM: 3.35 TB/s; its HBM3 at 2619 MHz on 5120 bits.
 TEST(Throughput, IsAShareOfTheTheoreticalBandwidth) {
   RunContext context;
-  context.clocks.most_memory_mhz = 2619;
+  context.clocks.max_memory_mhz = 2619;
   EXPECT_EQ(peak_bandwidth(context.clocks), std::nullopt);
   context.clocks.memory_bus_bits = 5120;
   EXPECT_THAT(peak_bandwidth(context.clocks), Optional(testing::DoubleNear(3.352e12, 1e9)));

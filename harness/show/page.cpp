@@ -105,7 +105,7 @@ void publish(Json& json, const PrivateTexts& texts) {
 
 void write_page(const RecordedTree& tree, const ReportOptions& options, std::ostream& out) {
   ReportOptions short_options = options;
-  short_options.most_phases = kMaxPhases;
+  short_options.max_phases = kMaxPhases;
   Json views = Json::array();
   for (const RecordedProcess& process : tree.processes) views.push_back(view_json(process));
   const PrivateTexts texts = private_texts(current_environment());

@@ -121,7 +121,7 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
                {"phases", std::move(phases)},
                {"phases_by_name", std::move(phases_by_name)},
                {"notes", summary.notes}};
-  if (summary.phases.size() > options.most_phases) json["phases"] = nullptr;
+  if (summary.phases.size() > options.max_phases) json["phases"] = nullptr;
   if (summary.pool_seen) json["pool_reserved_peak_bytes"] = summary.pool_reserved_peak_bytes;
   return json;
 }

@@ -13,11 +13,11 @@ namespace peakmark {
 
 /// What the reports contain.
 struct ReportOptions {
-  bool by_site = false;                ///< the table lists sites instead of names
-  std::size_t frames = 1;              ///< innermost frames by which sites differ
-  bool skips_wrappers = false;         ///< the table begins behind frames that most sites share
-  std::size_t max_width = SIZE_MAX;    ///< of the console's table of processes, whose command lines are cut
-  std::size_t most_phases = SIZE_MAX;  ///< JSON lists no phases if there are more, only phases_by_name
+  bool by_site = false;               ///< the table lists sites instead of names
+  std::size_t frames = 1;             ///< innermost frames by which sites differ
+  bool skips_wrappers = false;        ///< the table begins behind frames that most sites share
+  std::size_t max_width = SIZE_MAX;   ///< of the console's table of processes, whose command lines are cut
+  std::size_t max_phases = SIZE_MAX;  ///< JSON lists no phases if there are more, only phases_by_name
 };
 
 /// Returns a table: the peak, what was live at it, what leaked, phases, kinds; the other processes, and the

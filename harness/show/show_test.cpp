@@ -116,7 +116,7 @@ TEST(Show, EventsAreALineEach) {
   EXPECT_THAT(text, HasSubstr("error -4"));
 }
 
-/// Names, phases and arguments are the program's: a terminal would obey what stands in them.
+/// Names, phases and arguments are the program's: a terminal would obey escape sequences in them.
 TEST(Show, NothingOfTheProgramsReachesATerminalAsItIs) {
   Process program(100);
   program.say(EventType::phase, 1000, 0, "call\x1b[2J")
@@ -206,7 +206,7 @@ TEST(Show, TheTotalOfProcessesIsFirstAndCommandLinesAreCutInTheMiddle) {
   const std::size_t begin = text.find("\n  program ") + 1;
   const std::string table = text.substr(begin, text.find("\n\n", begin) - begin);
   EXPECT_NE(table.find("…"), std::string::npos) << table;
-  EXPECT_NE(table.find("--slices=20"), std::string::npos) << "the end tells most";
+  EXPECT_NE(table.find("--slices=20"), std::string::npos) << "the end is the most informative part";
   std::istringstream lines(table);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U + 2) << line;  // … is 3 bytes
 }

@@ -187,7 +187,7 @@ TEST(WithoutWrappers, KeepsFramesThatTellSitesApart) {
                                                                {4, {python("step", 6), python("main", 20)}}};
   EXPECT_EQ(without_wrappers(stacks), stacks);
   const std::map<std::uint64_t, std::vector<CallFrame>> one{{1, {python("step", 5), python("main", 10)}}};
-  EXPECT_EQ(without_wrappers(one), one) << "a single site tells all there is";
+  EXPECT_EQ(without_wrappers(one), one) << "a single site is not shortened";
   const std::map<std::uint64_t, std::vector<CallFrame>> outermost{{1, {native("main")}},
                                                                   {2, {native("main")}}};
   EXPECT_EQ(without_wrappers(outermost), outermost);

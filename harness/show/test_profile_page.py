@@ -84,9 +84,9 @@ FLAME = "document.querySelector('.flame')"
 
 
 def timeline_says(page):
-    caption, told = page.evaluate(f"[{TIMELINE}.querySelector('figcaption').textContent, {TIMELINE}.querySelector('svg').getAttribute('aria-valuetext')]")
-    assert caption == told
-    return told
+    caption, value_text = page.evaluate(f"[{TIMELINE}.querySelector('figcaption').textContent, {TIMELINE}.querySelector('svg').getAttribute('aria-valuetext')]")
+    assert caption == value_text
+    return value_text
 
 
 def flame_says(page):

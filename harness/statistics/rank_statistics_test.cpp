@@ -63,7 +63,7 @@ namespace {
 
 using testing::Gt;
 
-std::vector<double> counted(std::size_t size, double from) {
+std::vector<double> integers(std::size_t size, double from) {
   std::vector<double> values(size);
   std::iota(values.begin(), values.end(), from);
   return values;
@@ -87,8 +87,8 @@ TEST(RankTest, IsTheSameFromBothSides) {
 }
 
 TEST(RankTest, NineASideCanStandOutAmongAThousandCasesAndSevenCannot) {
-  const double nine = mann_whitney(counted(9, 0), counted(9, 100)).p;
-  const double seven = mann_whitney(counted(7, 0), counted(7, 100)).p;
+  const double nine = mann_whitney(integers(9, 0), integers(9, 100)).p;
+  const double seven = mann_whitney(integers(7, 0), integers(7, 100)).p;
   EXPECT_DOUBLE_EQ(nine, 2.0 / 48620);
   EXPECT_LT(nine * 1000, 0.05);
   EXPECT_DOUBLE_EQ(seven, 2.0 / 3432);

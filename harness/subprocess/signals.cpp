@@ -85,7 +85,7 @@ void SignalWatch::watch() const {
       ::eventfd_write(raised_.get(), 1);
     } else if (signal.ssi_signo != SIGHUP && Clock::now() - *first >= kOneKeyPress) {
       // The first signal had no effect: this process may hang in a driver. The workers are killed with it.
-      [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, kSecond.data(), kSecond.size());
+      [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kSecond.data(), kSecond.size());
       ::_exit(static_cast<int>(ExitCode::interrupted));
     }
   }
@@ -125,11 +125,11 @@ bool SignalForwarder::forget() const {
   bool to_end = false;
   siginfo_t info{};
   const timespec at_once{};
-  while (sigtimedwait(&set_, &info, &at_once) > 0) to_end = to_end || tells_to_end(info.si_signo);
+  while (sigtimedwait(&set_, &info, &at_once) > 0) to_end = to_end || ends_process(info.si_signo);
   return to_end;
 }
 
-bool tells_to_end(int signal) {
+bool ends_process(int signal) {
   return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 

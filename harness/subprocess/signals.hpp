@@ -65,7 +65,7 @@ class SignalForwarder {
 };
 
 /// Returns true for signals by which users and terminals ask a process to end.
-bool tells_to_end(int signal);
+bool ends_process(int signal);
 
 /// Forwards a signal to the program, with its value. Leaves out signals that the program got itself (Ctrl-C
 /// in a terminal) and those that concern this process only.

@@ -25,7 +25,7 @@ namespace {
                          const std::array<int, 4>& descriptors, int report, pid_t parent, bool own_group) {
   const auto fail = [report] {
     const int error = errno;
-    [[maybe_unused]] const ssize_t told = ::write(report, &error, sizeof error);
+    [[maybe_unused]] const ssize_t written = ::write(report, &error, sizeof error);
     ::_exit(127);
   };
   if (own_group) ::setpgid(0, 0);
@@ -58,7 +58,7 @@ namespace {
   report = 4;
   ::execve(program, arguments, environment);
   const int error = errno;
-  [[maybe_unused]] const ssize_t told = ::write(report, &error, sizeof error);
+  [[maybe_unused]] const ssize_t written = ::write(report, &error, sizeof error);
   ::_exit(127);
 }
 

@@ -52,8 +52,8 @@ std::ptrdiff_t open_descriptors() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
 }
 
-/// Makes and destroys an object with room for 0, 1, 2 … descriptors until it can be made. Returns how often
-/// it could not; each time no descriptor may be left open.
+/// Makes and destroys an object with at most 0, 1, 2 … free descriptors until it succeeds. Returns how often
+/// it failed; a failure must not leave a descriptor open.
 int failures_without_a_leak(const std::function<void()>& make) {
   rlimit before{};
   ::getrlimit(RLIMIT_NOFILE, &before);

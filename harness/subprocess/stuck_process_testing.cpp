@@ -75,7 +75,7 @@ bool trace_this_process(const std::string& fifo) {
   if (::fork() == 0) {
     ::setsid();
     const char done = ::ptrace(PTRACE_SEIZE, traced, nullptr, nullptr) == 0 ? 'y' : 'n';
-    [[maybe_unused]] const ssize_t told = ::write(ends[1], &done, 1);
+    [[maybe_unused]] const ssize_t written = ::write(ends[1], &done, 1);
     ::close_range(0, ~0U, 0);
     wait_for_end_of(fifo);
   }
@@ -100,7 +100,7 @@ std::string sleep_uninterruptibly(const std::string& fifo, int descriptor, const
     answer_init(device);
     std::array<char, FUSE_MIN_READ_BUFFER> request{};
     if (::read(device, request.data(), request.size()) > 0) {
-      [[maybe_unused]] const ssize_t told = ::write(descriptor, ready.data(), ready.size());
+      [[maybe_unused]] const ssize_t written = ::write(descriptor, ready.data(), ready.size());
     }
     wait_for_end_of(fifo);  // and with it the file system's, which gives its clients an error
   }

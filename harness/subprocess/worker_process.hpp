@@ -105,8 +105,8 @@ struct Answer {
   /// Returns `exit code 3: TEXT` with the text of standard error, if there is any.
   [[nodiscard]] std::string how_it_ended() const;
 };
-/// A program did not end in time, and was killed. The message names the program, its last argument and the
-/// limit; the caller adds what to look for.
+/// A program did not end in time, and was killed. The message has the program, its last argument and the
+/// limit; the caller adds what is missing.
 class NoAnswer : public ProtocolError {
  public:
   NoAnswer(const std::string& message, std::string said_so_far)

@@ -94,7 +94,7 @@ TEST(ReproduceCommand, NamesEverythingThatMatters) {
       "--backend opencl --worker /opt/bench --memory-only --repetitions 3 -o alone.json");
   options = {};
   options.selection.suites = {"a.toml"};
-  options.selection.device = "EPYC";  // found by its name, and told by its index
+  options.selection.device = "EPYC";  // found by its name, and reported by its index
   EXPECT_EQ(reproduce_command(options, device, case_on("a/b/opencl", "opencl")),
             "peakmark run a.toml --filter '^a/b/opencl$' --device 2 --backend opencl -o alone.json");
   options.case_limit = {std::chrono::milliseconds(2500), std::chrono::milliseconds(0)};

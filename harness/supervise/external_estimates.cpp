@@ -82,8 +82,8 @@ WorkerCommand command_for(const ExternalEstimator& estimator, const std::string&
   // The path of a command is relative to the suite.
   std::string program = words.front();
   if (program.find('/') != std::string::npos) program = (estimator.suite_folder / program).string();
-  const std::string trouble = program_failure(command.environment, program);
-  if (!trouble.empty()) throw NoEstimateError(NoEstimate::not_found, program + ": " + trouble);
+  const std::string failure = program_failure(command.environment, program);
+  if (!failure.empty()) throw NoEstimateError(NoEstimate::not_found, program + ": " + failure);
   command.program = find_program(command.environment, program).value();
   command.arguments.assign(words.begin() + 1, words.end());
   return command;

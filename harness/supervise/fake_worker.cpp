@@ -65,7 +65,7 @@ Description description() {
   description.takes_sequences = std::getenv("FAKE_WORKER_OLD") == nullptr;
   VariantDescription variant;
   variant.name = "fake/case";
-  variant.help = "does what it is told";
+  variant.help = "behaves as the axis `does` requests";
   variant.backends = {"dry", "opencl"};
   variant.axes = {{"does", std::string("ok"), kDeeds, 0, "what"}, {"n", Size{1}, {}, 0, "a number"}};
   variant.slice_axis = "n";
@@ -262,8 +262,8 @@ void before_first_case(const std::string& what) {
 }
 
 int run(const std::map<std::string, std::string>& options) {
-  const char* const told = std::getenv("FAKE_WORKER");
-  const std::string what = told == nullptr ? "" : told;
+  const char* const variable = std::getenv("FAKE_WORKER");
+  const std::string what = variable == nullptr ? "" : variable;
   if (options.contains("--describe")) {
     Description answer = description();
     if (what == "other_protocol") answer.protocol = 99;

@@ -201,7 +201,7 @@ std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<Shape
     }
     const bool is_program = vocabulary().program(request.variant) != nullptr;
     Choosing& choosing = all.emplace_back(request, *variant, is_program);
-    if (is_program) continue;  // nothing but a run tells what it accepts
+    if (is_program) continue;  // only a run shows what it accepts
     // Sets of words of one variant mostly accept the same shapes.
     if (const auto known = bases.find(request.variant); known != bases.end()) {
       choosing.chooser.prefer_base(known->second);

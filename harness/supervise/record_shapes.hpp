@@ -58,7 +58,7 @@ class ShapeRecorder {
 
  private:
   [[nodiscard]] PlannedCase planned_case(const VariantDescription& variant, const Parameters& shape) const;
-  /// Tells which shapes pass the worker's `--check`.
+  /// Returns which shapes pass the worker's `--check`.
   [[nodiscard]] std::vector<bool> accepts(const VariantDescription& variant,
                                           const std::vector<Parameters>& shapes) const;
   void measure(std::vector<PlannedCase> cases, std::map<std::string, Observation>& found);

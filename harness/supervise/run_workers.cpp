@@ -157,10 +157,10 @@ std::filesystem::path find_worker_for(const SweepOptions& options) {
   if (options.worker) return find_worker(options.worker);
   const auto named = find_suite_worker(options.selection.suites);
   if (!named) return find_worker(std::nullopt);
-  const std::string trouble = program_failure(current_environment(), named->program.string());
-  if (trouble.empty()) return named->program;
+  const std::string failure = program_failure(current_environment(), named->program.string());
+  if (failure.empty()) return named->program;
   fail(named->place,
-       fmt::format("{}: {}; build it, or name another with --worker", named->program.string(), trouble));
+       fmt::format("{}: {}; build it, or name another with --worker", named->program.string(), failure));
 }
 
 void set_workers(SweepOptions& options, const std::vector<std::string>& typed) {

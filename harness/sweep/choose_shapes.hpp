@@ -46,7 +46,7 @@ class ShapeChooser {
   ShapeChooser(const VariantDescription& variant, const Parameters& words,
                const std::map<std::string, AxisBounds>& bounds = {});
 
-  /// Tells of shapes which of them the variant accepts.
+  /// Returns which of the shapes the variant accepts.
   using Accepts = std::function<std::vector<bool>(const std::vector<Parameters>&)>;
   /// Puts a base in front in which as many as possible of the axes whose default is 0 are above it: a region
   /// of an image, not the whole. Does nothing if no such base is found. `accepts` is called a few times.

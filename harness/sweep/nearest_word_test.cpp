@@ -59,14 +59,14 @@ TEST(VariantPattern, AStarIsAnyText) {
 }
 
 TEST(VariantPattern, AMisspeltOneIsToldTheNearestThatMatches) {
-  const auto told = [](std::string_view pattern) { return suggest_pattern(pattern, kNames); };
-  EXPECT_EQ(told("pading/*"),
+  const auto suggestion = [](std::string_view pattern) { return suggest_pattern(pattern, kNames); };
+  EXPECT_EQ(suggestion("pading/*"),
             "; did you mean 'padding/*'? (known: padding/coords1d, padding/coords2d, padding/computed, "
             "filter/whole, vertical_shift/muladd)");
-  EXPECT_THAT(told("filt/*"), StartsWith("; did you mean 'filter/*'?"));
-  EXPECT_THAT(told("padding/cords*"), StartsWith("; did you mean 'padding/coords*'?"));
-  EXPECT_THAT(told("*/mulad"), StartsWith("; did you mean '*/muladd'?"));
-  EXPECT_THAT(told("padding/*1e"), StartsWith("; did you mean 'padding/*1d'?"));
+  EXPECT_THAT(suggestion("filt/*"), StartsWith("; did you mean 'filter/*'?"));
+  EXPECT_THAT(suggestion("padding/cords*"), StartsWith("; did you mean 'padding/coords*'?"));
+  EXPECT_THAT(suggestion("*/mulad"), StartsWith("; did you mean '*/muladd'?"));
+  EXPECT_THAT(suggestion("padding/*1e"), StartsWith("; did you mean 'padding/*1d'?"));
 }
 
 TEST(VariantPattern, WhereNoneIsNearTheNamesAreTold) {

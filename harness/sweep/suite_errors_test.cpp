@@ -163,7 +163,7 @@ TEST(SuiteMistake, TooManyCasesAreSaidAtOnce) {
   EXPECT_EQ(
       message_of(kPadding + "axes.n = " + thousand + "\naxes.ny = " + thousand + "\naxes.nx = " + thousand),
       "s.toml:1: sweep: more than 2000000 cases in the sweep");
-  // Each sweep alone is within the limit; none is expanded before the sum is looked at.
+  // Each sweep is within the limit, but not their sum, which is checked before any sweep is expanded.
   const std::string many = kPadding + "axes.n = 1\n" + kPadding + "axes.ny = " + thousand +
                            "\naxes.nx = { from = 1, to = 2000 }\n";
   EXPECT_EQ(message_of(many), "s.toml:4: sweep: more than 2000000 cases in the suite");

@@ -91,7 +91,7 @@ TEST(Standings, ARegressionIsWorseThanWhatTheNewestRunShows) {
 
 TEST(Standings, ASuiteThatNobodyRunsIsNotJudged) {
   DeviceHistory history = nightly_history(31);
-  for (std::size_t night = 1; night < 31; ++night) history.runs[night].suite = "another";
+  for (std::size_t day = 1; day < 31; ++day) history.runs[day].suite = "another";
   std::vector<std::optional<std::string>> once(31);
   once[0] = "crashed";
   history.outcomes = {{"a/old", once}};

@@ -134,7 +134,7 @@ bool ranks_agree(std::span<const double> before, std::span<const double> last, d
 }
 
 /// Returns the smallest distance from the centre, in spreads; 0 if the values are not all on one side.
-double least_distance(std::span<const double> last, double newest, const Noise& noise) {
+double min_distance(std::span<const double> last, double newest, const Noise& noise) {
   double least = newest - noise.centre;
   for (const double value : last) {
     const double distance = value - noise.centre;
@@ -204,7 +204,7 @@ Scan ChangePointDetector::scan(double value) const {
   const std::size_t min_before = former_ ? kMinOfNewLevel : options_.min_runs / 2;
   // The size of a step is measured on values that small noise does not clip away.
   const double loose = std::max(kWindowClip, kMinClip / noise.spread);
-  const double far = least_distance(values.last(kTogether - 1), value, noise);
+  const double far = min_distance(values.last(kTogether - 1), value, noise);
   const double wide = far > kNear ? far : kWindowClip;
   double sum = clipped(value, kWindowClip);
   double wide_sum = clipped(value, wide);

@@ -32,7 +32,7 @@ TEST(Noise, OfAConstantIsTheLeast) {
 
 TEST(Noise, ClipsWhatLiesOutside) {
   // Quantiles of a normal distribution at (i + 1/2) / 40 times 0.03: its standard deviation, whatever one
-  // night does.
+  // day does.
   std::vector<double> values;
   for (int i = 0; i < 40; ++i) {
     double low = -5;
@@ -74,23 +74,23 @@ TEST(Noise, VarianceOfMeanIsThatOfTheSumOfCovariances) {
 namespace {
 
 /// Noise without chance: 1 % up and down in a pattern without a trend.
-double noise(int night) {
+double noise(int day) {
   constexpr double kPattern[]{0.4, -1.2, 0.9, -0.3, 1.3, -0.8, 0.1, -1.0, 0.7, -0.1};
-  return 0.01 * kPattern[(night * 7 + night / 10) % 10];
+  return 0.01 * kPattern[(day * 7 + day / 10) % 10];
 }
 
-ChangePointDetector make_detector(int nights) {
+ChangePointDetector make_detector(int days) {
   ChangePointDetector detector{DetectorOptions{}};
-  for (int night = 0; night < nights; ++night) detector.add(noise(night));
+  for (int day = 0; day < days; ++day) detector.add(noise(day));
   return detector;
 }
 
-TEST(ChangePointDetector, SaysNothingBelowTwentyNights) {
+TEST(ChangePointDetector, ReportsNoChangeWithFewerThanTwentyRuns) {
   EXPECT_FALSE(make_detector(19).scan(5).enough);
   EXPECT_TRUE(make_detector(20).scan(0).enough);
 }
 
-TEST(ChangePointDetector, OneNightIsSuspiciousAndTwoAreALevel) {
+TEST(ChangePointDetector, OneRunIsSuspiciousAndTwoAreALevel) {
   ChangePointDetector detector = make_detector(60);
   const Scan first = detector.scan(0.08 + noise(60));
   EXPECT_GT(first.suspicion, 2.6);
@@ -102,7 +102,7 @@ TEST(ChangePointDetector, OneNightIsSuspiciousAndTwoAreALevel) {
   EXPECT_NEAR(second.before, 0, 0.003);
 }
 
-TEST(ChangePointDetector, AnOutlierIsNoLevelNextNight) {
+TEST(ChangePointDetector, AnOutlierIsNotALevelInTheNextRun) {
   ChangePointDetector detector = make_detector(60);
   detector.add(3);
   EXPECT_EQ(detector.scan(noise(61)).score, 0);
@@ -110,33 +110,33 @@ TEST(ChangePointDetector, AnOutlierIsNoLevelNextNight) {
   EXPECT_LT(detector.scan(noise(62)).suspicion, 2.6);
 }
 
-// Where nights hang together as in a drift, the mean of a few that count for 3 spreads each says little; one
+// Where days hang together as in a drift, the mean of a few that count for 3 spreads each says little; one
 // that doubled is a level all the same.
-TEST(ChangePointDetector, AStepFarOffIsALevelWhereNightsDriftToo) {
+TEST(ChangePointDetector, ALargeStepIsALevelEvenIfRunsDrift) {
   ChangePointDetector detector{DetectorOptions{}};
-  const auto drift = [](int night) { return 1e-4 * night; };
-  for (int night = 0; night < 40; ++night) detector.add(drift(night));
-  for (int night = 40; night < 42; ++night) {
-    EXPECT_EQ(detector.scan(0.7 + drift(night)).score, 0) << night;
-    detector.add(0.7 + drift(night));
+  const auto drift = [](int day) { return 1e-4 * day; };
+  for (int day = 0; day < 40; ++day) detector.add(drift(day));
+  for (int day = 40; day < 42; ++day) {
+    EXPECT_EQ(detector.scan(0.7 + drift(day)).score, 0) << day;
+    detector.add(0.7 + drift(day));
   }
   const Scan third = detector.scan(0.7 + drift(42));
   EXPECT_GT(third.score, 3.18);
   EXPECT_EQ(third.runs, 3u);
-  EXPECT_EQ(detector.scan(drift(42)).score, 0) << "two of three nights";
+  EXPECT_EQ(detector.scan(drift(42)).score, 0) << "two of three runs";
 }
 
 TEST(ChangePointDetector, AStepBelowTheLeastEffectIsNoNews) {
   ChangePointDetector detector = make_detector(60);
-  for (int night = 60; night < 90; ++night) {
-    EXPECT_EQ(detector.scan(0.015 + noise(night)).score, 0) << night;
-    detector.add(0.015 + noise(night));
+  for (int day = 60; day < 90; ++day) {
+    EXPECT_EQ(detector.scan(0.015 + noise(day)).score, 0) << day;
+    detector.add(0.015 + noise(day));
   }
 }
 
 TEST(ChangePointDetector, AConstantSeriesHasNumbersAllTheWay) {
   ChangePointDetector detector{DetectorOptions{}};
-  for (int night = 0; night < 40; ++night) detector.add(2);
+  for (int day = 0; day < 40; ++day) detector.add(2);
   const Scan same = detector.scan(2);
   EXPECT_EQ(same.score, 0);
   EXPECT_EQ(same.suspicion, 0);
@@ -148,11 +148,11 @@ TEST(ChangePointDetector, AConstantSeriesHasNumbersAllTheWay) {
 
 TEST(ChangePointDetector, ASecondStepIsNotMaskedByTheFirst) {
   ChangePointDetector detector = make_detector(60);
-  for (int night = 60; night < 64; ++night) detector.add(0.10 + noise(night));
+  for (int day = 60; day < 64; ++day) detector.add(0.10 + noise(day));
   detector.begin_level(4);
-  for (int night = 64; night < 68; ++night) {
-    EXPECT_EQ(detector.scan(0.10 + noise(night)).score, 0) << night;
-    detector.add(0.10 + noise(night));
+  for (int day = 64; day < 68; ++day) {
+    EXPECT_EQ(detector.scan(0.10 + noise(day)).score, 0) << day;
+    detector.add(0.10 + noise(day));
   }
   detector.add(0.20 + noise(68));
   detector.add(0.20 + noise(69));
@@ -161,7 +161,7 @@ TEST(ChangePointDetector, ASecondStepIsNotMaskedByTheFirst) {
 
 TEST(ChangePointDetector, FasterIsToldLater) {
   ChangePointDetector detector = make_detector(60);
-  for (int night = 60; night < 64; ++night) detector.add(-0.06 + noise(night));
+  for (int day = 60; day < 64; ++day) detector.add(-0.06 + noise(day));
   EXPECT_LT(detector.scan(-0.06 + noise(64)).score, -4);
 }
 

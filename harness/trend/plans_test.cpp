@@ -16,7 +16,7 @@ constexpr std::nullopt_t kNo = std::nullopt;
 
 class Plan : public testing::Test {
  protected:
-  /// Nights of a suite; letters are its fingerprints.
+  /// Runs of a suite; letters are its fingerprints.
   explicit Plan(const std::string& fingerprints = "aaaa") {
     for (const char fingerprint : fingerprints) {
       HistoryRun& run = history_.runs.emplace_back();

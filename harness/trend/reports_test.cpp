@@ -21,13 +21,13 @@ class TrendReports : public testing::Test {
   TrendReports() {
     history_.device = "GPU \xff | one";
     history_.backend = "cuda";
-    for (int night = 0; night < 3; ++night) {
+    for (int day = 0; day < 3; ++day) {
       HistoryRun run;
-      run.id = "run" + std::to_string(night);
-      run.date = "2026-02-0" + std::to_string(night + 1) + "T02:00:00Z";
-      run.commit = "c" + std::to_string(night);
+      run.id = "run" + std::to_string(day);
+      run.date = "2026-02-0" + std::to_string(day + 1) + "T02:00:00Z";
+      run.commit = "c" + std::to_string(day);
       run.suite = "nightly";
-      run.driver = night == 2 ? "551" : "550";
+      run.driver = day == 2 ? "551" : "550";
       history_.runs.push_back(run);
     }
     history_.series = {{"a/b/cuda", "requested_peak_bytes", {1024, 1024, 1280}, {}},
@@ -81,7 +81,7 @@ TEST_F(TrendReports, JsonIsAsTheFormatSays) {
   EXPECT_EQ(json.at("not_enough_data").at(0).at("nights"), 3);
   EXPECT_EQ(json.at("vanished").at(0).at("case"), "a/gone");
   EXPECT_TRUE(json.at("vanished").at(0).at("outcome").is_null());
-  EXPECT_EQ(json.at("vanished").at(0).at("new"), false) << "it vanished a night before the last";
+  EXPECT_EQ(json.at("vanished").at(0).at("new"), false) << "it vanished a day before the last";
   EXPECT_TRUE(json.at("accepted").at(0).at("date").is_null());
   EXPECT_EQ(json.at("environment_changes").at(0).at("after"), "551");
 }

@@ -13,16 +13,16 @@
 // Builds histories and runs for tests.
 namespace peakmark::trend {
 
-/// Returns a device with a run each night, `run0` on 2026-01-01, and no case.
-inline DeviceHistory nightly_history(std::size_t nights) {
+/// Returns a device with a run each day, `run0` on 2026-01-01, and no case.
+inline DeviceHistory nightly_history(std::size_t days) {
   DeviceHistory history;
   history.device = "GPU";
   history.backend = "opencl";
   const auto first = std::chrono::sys_days(std::chrono::year(2026) / 1 / 1);
-  for (std::size_t night = 0; night < nights; ++night) {
-    const std::chrono::year_month_day day(first + std::chrono::days(night));
+  for (std::size_t index = 0; index < days; ++index) {
+    const std::chrono::year_month_day day(first + std::chrono::days(index));
     HistoryRun run;
-    run.id = "run" + std::to_string(night);
+    run.id = "run" + std::to_string(index);
     run.date = fmt::format("{:04}-{:02}-{:02}T02:00:00Z", static_cast<int>(day.year()),
                            static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()));
     run.suite = "nightly";

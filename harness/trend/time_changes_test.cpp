@@ -1,4 +1,4 @@
-// A regression that went as it came, without a night that was sure of it.
+// Regressions that are resolved although no single run is significant.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -12,20 +12,20 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Nights of Gaussian noise, `level` times 1000 ns.
-struct SimulatedNights {
-  SimulatedNights(std::size_t nights, double noise, unsigned seed,
-                  const std::function<double(std::size_t)>& level) {
+/// Runs of Gaussian noise, `level` times 1000 ns.
+struct SimulatedRuns {
+  SimulatedRuns(std::size_t days, double noise, unsigned seed,
+                const std::function<double(std::size_t)>& level) {
     std::mt19937_64 random(seed);
     std::normal_distribution<double> normal(0, noise);
     series.metric = metric::gpu_time_ns;
-    for (std::size_t night = 0; night < nights; ++night) {
+    for (std::size_t day = 0; day < days; ++day) {
       HistoryRun& run = history.runs.emplace_back();
       run.reference_copy_ns = 100;
-      series.values.emplace_back(1000 * level(night) * (1 + normal(random)));
+      series.values.emplace_back(1000 * level(day) * (1 + normal(random)));
     }
   }
-  /// A step of a tenth that was told in its third night, open.
+  /// An open step of 10 % that was reported in its third run.
   std::vector<State> states(const std::string& reference = {}) {
     Change change;
     change.metric = metric::gpu_time_ns;
@@ -45,44 +45,44 @@ struct SimulatedNights {
   Series series;
 };
 
-double two_weeks_slower(std::size_t night) {
-  return night >= 60 && night < 74 ? 1.1 : 1;
+double two_weeks_slower(std::size_t day) {
+  return day >= 60 && day < 74 ? 1.1 : 1;
 }
 
-TEST(GoneRegressions, WhatWentBackIsRecovered) {
+TEST(ResolvedRegressions, WhatWentBackIsRecovered) {
   for (unsigned seed = 1; seed <= 50; ++seed) {
-    EXPECT_THAT(SimulatedNights(100, 0.02, seed, two_weeks_slower).states(), ElementsAre(State::recovered))
+    EXPECT_THAT(SimulatedRuns(100, 0.02, seed, two_weeks_slower).states(), ElementsAre(State::recovered))
         << seed;
   }
 }
 
-TEST(GoneRegressions, WhatStaysIsOpen) {
-  const auto slower = [](std::size_t night) { return night < 60 ? 1 : 1.1; };
+TEST(ResolvedRegressions, WhatStaysIsOpen) {
+  const auto slower = [](std::size_t day) { return day < 60 ? 1 : 1.1; };
   for (unsigned seed = 1; seed <= 50; ++seed) {
-    EXPECT_THAT(SimulatedNights(400, 0.03, seed, slower).states(), ElementsAre(State::open)) << seed;
+    EXPECT_THAT(SimulatedRuns(400, 0.03, seed, slower).states(), ElementsAre(State::open)) << seed;
   }
 }
 
-TEST(GoneRegressions, AFewNightsAreNotEnough) {
-  EXPECT_THAT(SimulatedNights(74 + 6, 0.01, 1, two_weeks_slower).states(), ElementsAre(State::open));
-  EXPECT_THAT(SimulatedNights(62, 0.01, 1, two_weeks_slower).states(), ElementsAre(State::open));
+TEST(ResolvedRegressions, AFewRunsAreNotEnough) {
+  EXPECT_THAT(SimulatedRuns(74 + 6, 0.01, 1, two_weeks_slower).states(), ElementsAre(State::open));
+  EXPECT_THAT(SimulatedRuns(62, 0.01, 1, two_weeks_slower).states(), ElementsAre(State::open));
 }
 
-TEST(GoneRegressions, RatiosAreHeldAgainstRatios) {
-  SimulatedNights nights(100, 0.01, 1, [](std::size_t night) { return night < 60 ? 1 : 1.1; });
-  for (std::size_t night = 74; night < 100; ++night) *nights.history.runs[night].reference_copy_ns *= 1.1;
-  EXPECT_THAT(nights.states("copy"), ElementsAre(State::recovered)) << "the ratio is back";
-  EXPECT_THAT(nights.states(), ElementsAre(State::open)) << "the time is not";
-  for (HistoryRun& run : nights.history.runs) run.reference_copy_ns.reset();
-  EXPECT_THAT(nights.states("copy"), ElementsAre(State::open)) << "nothing is known of it";
+TEST(ResolvedRegressions, RatiosAreHeldAgainstRatios) {
+  SimulatedRuns days(100, 0.01, 1, [](std::size_t day) { return day < 60 ? 1 : 1.1; });
+  for (std::size_t day = 74; day < 100; ++day) *days.history.runs[day].reference_copy_ns *= 1.1;
+  EXPECT_THAT(days.states("copy"), ElementsAre(State::recovered)) << "the ratio is back";
+  EXPECT_THAT(days.states(), ElementsAre(State::open)) << "the time is not";
+  for (HistoryRun& run : days.history.runs) run.reference_copy_ns.reset();
+  EXPECT_THAT(days.states("copy"), ElementsAre(State::open)) << "nothing is known of it";
 }
 
-TEST(GoneRegressions, WhatIsNoNumberCountsNothing) {
-  SimulatedNights nights(100, 0.01, 1, two_weeks_slower);
-  for (std::size_t night = 80; night < 100; ++night) {
-    nights.series.values[night] = night % 2 == 0 ? std::optional<double>(std::nan("")) : std::nullopt;
+TEST(ResolvedRegressions, WhatIsNoNumberCountsNothing) {
+  SimulatedRuns days(100, 0.01, 1, two_weeks_slower);
+  for (std::size_t day = 80; day < 100; ++day) {
+    days.series.values[day] = day % 2 == 0 ? std::optional<double>(std::nan("")) : std::nullopt;
   }
-  EXPECT_THAT(nights.states(), ElementsAre(State::open));
+  EXPECT_THAT(days.states(), ElementsAre(State::open));
 }
 
 }  // namespace

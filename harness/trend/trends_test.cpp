@@ -18,18 +18,18 @@ using testing::SizeIs;
 constexpr const char* kCase = "padding/old/opencl/n:20";
 
 /// 1 % up and down in a pattern without a trend.
-double wobble(std::size_t night) {
+double wobble(std::size_t day) {
   constexpr double kPattern[]{0.4, -1.2, 0.9, -0.3, 1.3, -0.8, 0.1, -1.0, 0.7, -0.1};
-  return 0.01 * kPattern[(night * 7 + night / 10) % 10];
+  return 0.01 * kPattern[(day * 7 + day / 10) % 10];
 }
 
-/// A case whose time is `level(night)` ns with a noise of 1 %, measured twice where `twice`.
+/// Adds a case with times `level(day)` ns and a noise of 1 %, and with second measurements if `twice`.
 template <typename Level>
 void add_times(DeviceHistory& history, Level level, bool twice = true, const std::string& name = kCase) {
   Series series{name, std::string(metric::gpu_time_ns), {}, {}};
-  for (std::size_t night = 0; night < history.runs.size(); ++night) {
-    series.values.emplace_back(level(night) * (1 + wobble(night)));
-    if (twice) series.confirmations.emplace_back(level(night) * (1 + wobble(night + 3)));
+  for (std::size_t day = 0; day < history.runs.size(); ++day) {
+    series.values.emplace_back(level(day) * (1 + wobble(day)));
+    if (twice) series.confirmations.emplace_back(level(day) * (1 + wobble(day + 3)));
   }
   history.series.push_back(series);
 }
@@ -39,11 +39,11 @@ void add_bytes(DeviceHistory& history, std::vector<std::optional<double>> values
   history.series.push_back({kCase, std::string(name), std::move(values), {}});
 }
 
-auto step_at(std::size_t night, double factor) {
-  return [=](std::size_t at) { return at < night ? 1000.0 : 1000.0 * factor; };
+auto step_at(std::size_t day, double factor) {
+  return [=](std::size_t at) { return at < day ? 1000.0 : 1000.0 * factor; };
 }
 
-TEST(Trends, AStepIsToldInItsSecondNightAndStaysOpen) {
+TEST(Trends, AStepIsReportedInItsSecondRunAndStaysOpen) {
   DeviceHistory history = nightly_history(80);
   add_times(history, step_at(60, 1.10));
   const Trends trends = find_trends(history);
@@ -59,7 +59,7 @@ TEST(Trends, AStepIsToldInItsSecondNightAndStaysOpen) {
   EXPECT_TRUE(has_open_regression(trends));
 }
 
-TEST(Trends, WithoutASecondMeasurementTheNextNightConfirms) {
+TEST(Trends, WithoutASecondMeasurementTheNextRunConfirms) {
   DeviceHistory history = nightly_history(80);
   add_times(history, step_at(60, 1.10), false);
   const Trends trends = find_trends(history);
@@ -69,7 +69,7 @@ TEST(Trends, WithoutASecondMeasurementTheNextNightConfirms) {
   EXPECT_EQ(trends.changes[0].first, 60u);
 }
 
-TEST(Trends, TheFirstNightIsMeasuredAgainAndTheSecondSuspected) {
+TEST(Trends, TheFirstRunIsMeasuredAgainAndTheSecondIsSuspicious) {
   DeviceHistory history = nightly_history(61);
   add_times(history, step_at(60, 1.10), false);
   EXPECT_THAT(find_trends(history).to_measure_again, ElementsAre(kCase));
@@ -84,16 +84,16 @@ TEST(Trends, TheFirstNightIsMeasuredAgainAndTheSecondSuspected) {
   EXPECT_FALSE(has_open_regression(trends));
 }
 
-TEST(Trends, ASecondMeasurementThatIsAsBeforeClearsTheNight) {
+TEST(Trends, AnUnchangedSecondMeasurementClearsTheRun) {
   DeviceHistory history = nightly_history(80);
-  add_times(history, [](std::size_t night) { return night == 60 || night == 61 ? 1150.0 : 1000.0; });
+  add_times(history, [](std::size_t day) { return day == 60 || day == 61 ? 1150.0 : 1000.0; });
   for (auto& again : history.series[0].confirmations) again = 1000;
   EXPECT_THAT(find_trends(history).changes, IsEmpty());
 }
 
 TEST(Trends, RecoveryIsToldAsSuch) {
   DeviceHistory history = nightly_history(120);
-  add_times(history, [](std::size_t night) { return night < 60 || night >= 80 ? 1000.0 : 1100.0; });
+  add_times(history, [](std::size_t day) { return day < 60 || day >= 80 ? 1000.0 : 1100.0; });
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(2));
   EXPECT_EQ(trends.changes[0].state, State::recovered);
@@ -104,7 +104,7 @@ TEST(Trends, RecoveryIsToldAsSuch) {
 
 TEST(Trends, AnImprovementUndoesNothingElse) {
   DeviceHistory history = nightly_history(120);
-  add_times(history, [](std::size_t night) { return night < 60 ? 1000.0 : night < 90 ? 1200.0 : 1100.0; });
+  add_times(history, [](std::size_t day) { return day < 60 ? 1000.0 : day < 90 ? 1200.0 : 1100.0; });
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(2));
   EXPECT_EQ(trends.changes[0].state, State::open);
@@ -113,7 +113,7 @@ TEST(Trends, AnImprovementUndoesNothingElse) {
 
 TEST(Trends, AStepSoonAfterAStepIsFound) {
   DeviceHistory history = nightly_history(100);
-  add_times(history, [](std::size_t night) { return night < 60 ? 1000.0 : night < 70 ? 1100.0 : 1210.0; });
+  add_times(history, [](std::size_t day) { return day < 60 ? 1000.0 : day < 70 ? 1100.0 : 1210.0; });
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(2));
   EXPECT_EQ(trends.changes[1].first, 70u);
@@ -122,8 +122,8 @@ TEST(Trends, AStepSoonAfterAStepIsFound) {
 
 TEST(Trends, ASlowDriftIsFound) {
   DeviceHistory history = nightly_history(120);
-  add_times(history, [](std::size_t night) {
-    return 1000.0 * (1 + 0.10 * std::clamp((static_cast<double>(night) - 60) / 30, 0.0, 1.0));
+  add_times(history, [](std::size_t day) {
+    return 1000.0 * (1 + 0.10 * std::clamp((static_cast<double>(day) - 60) / 30, 0.0, 1.0));
   });
   const Trends trends = find_trends(history);
   ASSERT_FALSE(trends.changes.empty());
@@ -143,22 +143,22 @@ TEST(Trends, AnAcceptedChangeIsNoRegression) {
 
 TEST(Trends, AnAcceptanceBeforeTheAlarmBeginsALevel) {
   DeviceHistory history = nightly_history(80);
-  add_times(history, [](std::size_t night) { return night < 60 ? 1000.0 : night < 62 ? 1012.0 : 1100.0; });
+  add_times(history, [](std::size_t day) { return day < 60 ? 1000.0 : day < 62 ? 1012.0 : 1100.0; });
   history.acceptances = {{kCase, "gpu_time_ns", "run62", "ada", "2026-03-01", "known"}};
   EXPECT_FALSE(has_open_regression(find_trends(history)));
 }
 
 TEST(Trends, AnAcceptanceFromARunWithoutATimeBeginsALevelWithTheNext) {
-  // Neither step is large enough to be told, but for both together.
+  // Neither step is large enough to be reported, but both together are.
   DeviceHistory history = nightly_history(120);
-  add_times(history, [](std::size_t night) { return night < 60 ? 1000.0 : night < 80 ? 1015.0 : 1030.0; });
+  add_times(history, [](std::size_t day) { return day < 60 ? 1000.0 : day < 80 ? 1015.0 : 1030.0; });
   history.series[0].values[60] = std::nullopt;
   ASSERT_TRUE(has_open_regression(find_trends(history)));
   history.acceptances = {{kCase, "gpu_time_ns", "run60", "ada", "2026-03-01", "known"}};
   EXPECT_FALSE(has_open_regression(find_trends(history)));
 }
 
-TEST(Trends, FewNightsAreNotEnough) {
+TEST(Trends, FewRunsAreNotEnough) {
   DeviceHistory history = nightly_history(20);
   add_times(history, step_at(15, 2));
   const Trends trends = find_trends(history);
@@ -167,7 +167,7 @@ TEST(Trends, FewNightsAreNotEnough) {
   EXPECT_EQ(trends.not_enough_data[0].runs, 20u);
 }
 
-TEST(Trends, MissingNightsAndNoNumbersAreLeftOut) {
+TEST(Trends, MissingRunsAndValuesThatAreNotNumbersAreIgnored) {
   DeviceHistory history = nightly_history(100);
   add_times(history, step_at(80, 1.10));
   std::vector<std::optional<double>>& values = history.series[0].values;
@@ -196,15 +196,13 @@ TEST(Trends, AConstantSeriesIsNoNews) {
 }
 
 TEST(Trends, TheReferenceTakesTheMachineOut) {
-  // The machine is slower and faster by up to 12 % from night to night; the case by 4 % from night 80 on.
-  const auto machine = [](std::size_t night) {
-    return 1 + 0.12 * std::sin(static_cast<double>(night * night));
-  };
+  // The machine is slower and faster by up to 12 % from day to day; the case by 4 % from day 80 on.
+  const auto machine = [](std::size_t day) { return 1 + 0.12 * std::sin(static_cast<double>(day * day)); };
   DeviceHistory history = nightly_history(100);
-  for (std::size_t night = 0; night < 100; ++night) {
-    history.runs[night].reference_copy_ns = 500 * machine(night) * (1 + wobble(night + 5) / 4);
+  for (std::size_t day = 0; day < 100; ++day) {
+    history.runs[day].reference_copy_ns = 500 * machine(day) * (1 + wobble(day + 5) / 4);
   }
-  const auto level = [&](std::size_t night) { return (night < 80 ? 1000.0 : 1060.0) * machine(night); };
+  const auto level = [&](std::size_t day) { return (day < 80 ? 1000.0 : 1060.0) * machine(day); };
   add_times(history, level);
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(1));
@@ -219,19 +217,17 @@ TEST(Trends, TheReferenceTakesTheMachineOut) {
 }
 
 TEST(Trends, AStepOfTheReferenceAloneIsNoneOfTheCase) {
-  const auto machine = [](std::size_t night) {
-    return 1 + 0.02 * std::sin(static_cast<double>(night * night));
-  };
+  const auto machine = [](std::size_t day) { return 1 + 0.02 * std::sin(static_cast<double>(day * day)); };
   DeviceHistory history = nightly_history(100);
-  for (std::size_t night = 0; night < 100; ++night) {
-    history.runs[night].reference_copy_ns = (night < 80 ? 500 : 400) * machine(night);
+  for (std::size_t day = 0; day < 100; ++day) {
+    history.runs[day].reference_copy_ns = (day < 80 ? 500 : 400) * machine(day);
   }
-  add_times(history, [&](std::size_t night) { return 1000.0 * machine(night); });
+  add_times(history, [&](std::size_t day) { return 1000.0 * machine(day); });
   EXPECT_THAT(find_trends(history).changes, IsEmpty());
 }
 
-TEST(Trends, ManyCasesShareTheFalseDiscoveriesOfANight) {
-  // One case at 4 % would be told alone in its second night; beside 3,000 others it takes a third.
+TEST(Trends, ManyCasesShareTheFalseDiscoveriesOfARun) {
+  // A single case with 4 % would be reported in its second run; among 3,000 cases it needs a third.
   const auto raised = [](std::size_t others) {
     DeviceHistory history = nightly_history(70);
     add_times(history, step_at(60, 1.028));
@@ -244,7 +240,7 @@ TEST(Trends, ManyCasesShareTheFalseDiscoveriesOfANight) {
   EXPECT_LT(raised(0), raised(3000));
 }
 
-TEST(Trends, BytesAreToldOnTheFirstNightWithWhatMoved) {
+TEST(Trends, BytesAreReportedInTheFirstRunWithTheChangedAllocations) {
   DeviceHistory history = nightly_history(5);
   history.runs[3].driver = "2";
   add_bytes(history, {1024, 1024, std::nullopt, 1280, 1280});
@@ -296,7 +292,7 @@ TEST(Trends, AnEstimateThatBecomesTooLowIsARegression) {
   add_bytes(history, {0.95, 0.9, 1.2, 0.9, 0.5}, metric::estimate_ratio);
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.changes, SizeIs(4));
-  EXPECT_EQ(trends.changes[0].verdict, Verdict::suspicious);  // within the window, told and no more
+  EXPECT_EQ(trends.changes[0].verdict, Verdict::suspicious);  // within the window: reported only
   EXPECT_EQ(trends.changes[1].verdict, Verdict::regression);
   EXPECT_EQ(trends.changes[1].state, State::recovered);
   EXPECT_EQ(trends.changes[2].verdict, Verdict::recovery);
@@ -330,11 +326,11 @@ TEST(Trends, AnEmptyHistoryHasNone) {
 TEST(Trends, WhatCameAndWentIsToldOnce) {
   for (std::size_t offset = 0; offset < 20; ++offset) {
     DeviceHistory history = nightly_history(140);
-    add_times(history, [](std::size_t night) { return night >= 90 && night < 104 ? 1100.0 : 1000.0; });
-    // Three times the noise, and other nights of it.
+    add_times(history, [](std::size_t day) { return day >= 90 && day < 104 ? 1100.0 : 1000.0; });
+    // Three times the noise, in a different order.
     for (auto* const values : {&history.series[0].values, &history.series[0].confirmations}) {
-      for (std::size_t night = 0; night < values->size(); ++night) {
-        *(*values)[night] *= 1 + 2 * wobble(night + 11 * offset);
+      for (std::size_t day = 0; day < values->size(); ++day) {
+        *(*values)[day] *= 1 + 2 * wobble(day + 11 * offset);
       }
     }
     std::vector<Verdict> verdicts;

@@ -30,7 +30,7 @@ CacheFlush::CacheFlush(Device& device)
 CacheFlush::~CacheFlush() {
   try {
     device_.release(buffer_);
-  } catch (const Error&) {  // late errors of the calls before; finish() has thrown them to whoever timed
+  } catch (const Error&) {  // late errors of earlier calls, which finish() has already thrown
   }
 }
 

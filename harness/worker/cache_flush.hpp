@@ -4,20 +4,19 @@
 
 namespace peakmark {
 
-/// Evicts what the last-level cache of a device holds, by writing a buffer of its own. It owns that buffer,
-/// so create it for timings only: a memory pass would count it.
+/// Evicts the contents of a device's last-level cache by writing its own buffer. Create it for timings only,
+/// because a memory pass would count the buffer.
 class CacheFlush {
  public:
-  /// Throws OutOfMemory where the buffer does not fit, Unsupported where the device does not report its
-  /// cache.
+  /// Throws OutOfMemory if the buffer does not fit, Unsupported if the device does not report its cache.
   explicit CacheFlush(Device& device);
-  /// The memory is free when it returns.
+  /// Waits until the memory is released.
   ~CacheFlush();
   CacheFlush(const CacheFlush&) = delete;
   CacheFlush& operator=(const CacheFlush&) = delete;
 
-  /// Enqueues the writes. On a GPU they take some 100 us, in which the host enqueues the call that follows:
-  /// its launch latency is over when it begins.
+  /// Enqueues the writes. On a GPU they take some 100 us, in which the host enqueues the next call, so that
+  /// its launch latency is not timed.
   void enqueue();
 
  private:

@@ -1,5 +1,5 @@
-/* Writes a buffer from end to end: what the caches held before is evicted. Each item writes `each` elements one after the
-   other: one on a GPU, many on a CPU. */
+/* Writes a buffer from end to end, which evicts the contents of the caches. Each item writes `each` consecutive elements:
+   one on a GPU, many on a CPU. */
 
 PM_REGISTERS(sweep, 16)
 PM_KERNEL(sweep)

@@ -19,15 +19,15 @@ namespace {
 
 TrialOptions trial_options(const WorkerOptions& options) {
   TrialOptions trial;
-  trial.stopping.budget_ns = options.seconds_a_case * 1e9;
+  trial.stopping.budget_ns = options.seconds_per_case * 1e9;
   trial.stopping.limit_ns = 10 * trial.stopping.budget_ns;
   trial.cache = parse_cache_choice(options.cache);
   if (options.blocks) {
-    trial.stopping.least_blocks = static_cast<std::size_t>(*options.blocks);
-    trial.stopping.most_blocks = trial.stopping.least_blocks;
+    trial.stopping.min_blocks = static_cast<std::size_t>(*options.blocks);
+    trial.stopping.max_blocks = trial.stopping.min_blocks;
     // Few blocks must be large: the median of 25 samples bears what other processes do to some of them.
-    trial.stopping.most_samples_a_block = 25;
-    trial.stopping.blocks_a_budget = 4.0 * *options.blocks;
+    trial.stopping.max_samples_per_block = 25;
+    trial.stopping.blocks_per_budget = 4.0 * *options.blocks;
     trial.stopping.limit_ns = std::numeric_limits<double>::infinity();  // the supervisor has its own
   }
   return trial;
@@ -204,10 +204,10 @@ void CaseBenchmarks::measure(benchmark::State& state, Entry& entry) {
 void CaseBenchmarks::time_by_own_rule(benchmark::State& state, Entry& entry) {
   const std::optional<Timing> timing = entry.trial->measure_time(devices_.on(entry.backend).tracer.get());
   if (!timing) {
-    state.SkipWithError("the device keeps no time");
+    state.SkipWithError("the device has no clock");
     return;
   }
-  // One batch stands for all calls: the library asked for one iteration and takes what it is told.
+  // One batch reports all calls: Google Benchmark requested one iteration and accepts any number.
   while (state.KeepRunningBatch(timing->calls())) state.SetIterationTime(timing->total_ns * 1e-9);
 }
 
@@ -218,7 +218,7 @@ void CaseBenchmarks::time_by_the_library(benchmark::State& state, Entry& entry) 
     const std::optional<double> ns =
         computation ? entry.trial->time_one_call(*computation) : std::optional<double>();
     if (!ns) {
-      state.SkipWithError("the device keeps no time");
+      state.SkipWithError("the device has no clock");
       return;
     }
     samples.push_back(*ns);

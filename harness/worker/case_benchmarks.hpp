@@ -31,8 +31,8 @@ class CaseBenchmarks {
                  ObservationWriter& writer);
   ~CaseBenchmarks();
 
-  /// Registers each case with Google Benchmark. Throws UsageError for a case given twice, and for parameters
-  /// that its variant refuses, so that a mistake in a suite is told before anything is measured.
+  /// Registers each case with Google Benchmark. Throws UsageError for a duplicate case, and for parameters
+  /// that its variant rejects, so that errors in a suite are reported before anything is measured.
   void add(const std::vector<NamedCase>& cases);
 
   /// Runs what Google Benchmark's flags select. Returns the worker's exit code.

@@ -12,7 +12,7 @@ namespace peakmark {
 
 namespace {
 
-/// The first thing that goes wrong is the one to tell.
+/// Stores the message of an exception, unless `error` has an earlier one.
 void guard(std::optional<std::string>& error, const std::function<void()>& question) {
   try {
     question();
@@ -25,7 +25,7 @@ void guard(std::optional<std::string>& error, const std::function<void()>& quest
 
 std::vector<EstimateObservation> ask_estimators(const Variant& variant, const Parameters& parameters,
                                                 std::optional<Size> available_bytes,
-                                                const std::function<void(std::string_view)>& tell) {
+                                                const std::function<void(std::string_view)>& report_step) {
   std::vector<EstimateObservation> answers;
   for (const auto& estimator : variant.estimators) {
     EstimateObservation answer;
@@ -36,8 +36,8 @@ std::vector<EstimateObservation> ask_estimators(const Variant& variant, const Pa
       const std::string whose =
           fmt::format("the estimator '{}' of {}", answer.estimator, variant.description.name);
       std::optional<LateNote> note;
-      if (tell) {
-        tell(whose);
+      if (report_step) {
+        report_step(whose);
       } else {
         note.emplace(whose + " has not answered yet",
                      [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); });

@@ -16,15 +16,15 @@
 
 namespace peakmark {
 
-/// Asks every estimator of a variant about one case: how many slices fit `available_bytes` (not asked when
-/// null), and how many bytes the case's slices need. An estimator that throws answers with an error. `tell`
-/// is told of each before it is asked; without it, one that takes long is named on standard error.
-std::vector<EstimateObservation> ask_estimators(const Variant& variant, const Parameters& parameters,
-                                                std::optional<Size> available_bytes,
-                                                const std::function<void(std::string_view)>& tell = nullptr);
+/// Calls every estimator of a variant for one case: how many slices fit into `available_bytes` (unless it is
+/// null), and how many bytes the case's slices need. An exception of an estimator becomes its error. Calls
+/// `report_step` before each estimator; without it, slow estimators are reported on standard error.
+std::vector<EstimateObservation> ask_estimators(
+    const Variant& variant, const Parameters& parameters, std::optional<Size> available_bytes,
+    const std::function<void(std::string_view)>& report_step = nullptr);
 
-/// While it lives something is waited for. Where that takes long it says once what: whoever kills this
-/// process for want of an answer then knows whose it was.
+/// While it lives, the process waits for something. If that takes long, it calls `say` once, so that the
+/// output of a process that is killed for a timeout has the reason.
 class LateNote {
  public:
   static constexpr std::chrono::milliseconds kLate{100};

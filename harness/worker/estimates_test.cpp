@@ -37,10 +37,10 @@ TEST(Estimates, AreAskedWithTheRecordedPeak) {
 TEST(Estimates, EachIsToldBeforeItIsAsked) {
   const Variant variant = variant_with(
       {std::make_shared<FakeEstimator>("own", 0, 1), std::make_shared<FakeEstimator>("other", 0, 1)});
-  std::vector<std::string> told;
+  std::vector<std::string> steps;
   ask_estimators(variant, variant.description.defaults(), 100,
-                 [&](std::string_view step) { told.emplace_back(step); });
-  EXPECT_THAT(told, testing::ElementsAre("the estimator 'own' of a/b", "the estimator 'other' of a/b"));
+                 [&](std::string_view step) { steps.emplace_back(step); });
+  EXPECT_THAT(steps, testing::ElementsAre("the estimator 'own' of a/b", "the estimator 'other' of a/b"));
 }
 
 TEST(Estimates, WithoutAPeakOnlyBytesAreAsked) {

@@ -44,7 +44,7 @@ class ClockDevice final : public Device {
 
  protected:
   std::unique_ptr<Buffer> allocate(Size bytes) override {
-    if (bytes > max_bytes) throw OutOfMemory("no room for a buffer");
+    if (bytes > max_bytes) throw OutOfMemory("no memory for a buffer");
     return std::make_unique<Memory>(live_bytes, bytes);
   }
   void write_bytes(Array&, Size, std::span<const std::byte>) override {}

@@ -52,7 +52,7 @@ class FakeComputation final : public Computation {
   Steps steps_;
 };
 
-/// Answers what it is told: bytes(n) = fixed + n · per_slice.
+/// Estimates bytes(n) = fixed + n · per_slice.
 class FakeEstimator final : public Estimator {
  public:
   FakeEstimator(std::string name, Size fixed, Size per_slice)

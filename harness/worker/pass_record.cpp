@@ -48,7 +48,8 @@ void append_net(std::vector<Event>& window, std::span<const Event> restore) {
   }
 }
 
-/// The events from `set-up` to the end of the second call, with every restore reduced to what it leaves.
+/// Returns the events from `set-up` to the end of the second call. Of each restore, only allocations that
+/// stay are kept.
 std::vector<Event> peak_window(std::span<const Event> events) {
   std::vector<Event> window;
   window.reserve(events.size());

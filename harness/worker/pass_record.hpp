@@ -9,7 +9,7 @@
 
 namespace peakmark {
 
-/// The phases of a memory pass, as they stand in profiles.
+/// The phases of a memory pass, by their names in profiles.
 namespace phase {
 inline constexpr std::string_view set_up = "set-up";
 inline constexpr std::string_view inputs = "inputs";
@@ -21,14 +21,14 @@ inline constexpr std::string_view verify = "verify";
 inline constexpr std::string_view end = "end";
 }  // namespace phase
 
-/// What the events of one memory pass add up to. The peak and everything beside it but the leak are those of
-/// the time from the start of set-up to the end of the second call, `restore` left out.
+/// Summarises the events of one memory pass. Only the leak is of the whole pass; all other figures are of the
+/// time from the start of setup to the end of the second call, without `restore`.
 ///
-/// `events`: one pass, from before its mark `set-up` to its mark `end`, with nothing live before.
+/// `events`: one pass, from before its phase `set-up` to its phase `end`, with nothing live before.
 /// `call_chain`: where the sequence of allocations is asked for; else null.
 MemoryPass record_of_pass(std::span<const Event> events, const CallChain* call_chain = nullptr);
 
-/// Bytes live after all `events`, which began with nothing live: after the end of a pass, what it leaked.
+/// Returns the bytes that are live after `events`, which begin with nothing live: the leak of a pass.
 Size live_after(std::span<const Event> events);
 
 }  // namespace peakmark

@@ -21,7 +21,7 @@ TEST(PassRecord, TellsSetUpInputsAndOutputsApart) {
   AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
   allocation_log.phase("set-up");
   allocate(allocation_log, 5, "plan");
-  const auto scratch = allocate(allocation_log, 100, "made and dropped in set-up");
+  const auto scratch = allocate(allocation_log, 100, "made and dropped in setup");
   allocation_log.release(scratch, 100);
   allocation_log.phase("inputs");
   allocate(allocation_log, 70, "input");

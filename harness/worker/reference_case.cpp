@@ -20,7 +20,7 @@ class ReferenceCopy final : public Computation {
  public:
   explicit ReferenceCopy(Device& device) : device_(device), bytes_(reference_copy_bytes(device.info())) {}
   ~ReferenceCopy() override {
-    // Before the next case begins, whose memory is counted.
+    // Now, so that these arrays do not count for the next case.
     if (from_) device_.release(from_);
     if (to_) device_.release(to_);
   }
@@ -103,9 +103,9 @@ ReferenceTime time_reference_case(Device& device, const StoppingOptions& options
 
 StoppingOptions brief_stopping() {
   StoppingOptions options;
-  options.least_samples = 3;
-  options.least_blocks = 3;
-  options.most_blocks = 3;
+  options.min_samples = 3;
+  options.min_blocks = 3;
+  options.max_blocks = 3;
   options.budget_ns = 0.05e9;
   options.limit_ns = 0.5e9;
   return options;

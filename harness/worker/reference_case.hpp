@@ -7,18 +7,17 @@
 
 namespace peakmark {
 
-/// Bytes of the reference copy's source: together with its target more than the last-level cache holds.
+/// Returns the bytes of the source of the reference copy. Source and target exceed the last-level cache.
 Size reference_copy_bytes(const DeviceInfo& device);
 
-/// Work that never changes, timed beside the cases: a device copy and a kernel that only computes.
-/// What they do from night to night is the machine's doing. All null on `dry`, and where the device keeps no
-/// time; what a device has no room for is null too.
-/// With `clocks` the device is warm when it begins: a run's first work would meet idle clocks.
+/// Times work that never changes: a device copy, and a kernel that only computes. If their times change
+/// between runs, the machine has changed. Times are null on `dry`, on a device without a clock, and if there
+/// is not enough memory. With `clocks`, warms the device up first, because an idle device has slow clocks.
 ReferenceTime time_reference_case(Device& device, const StoppingOptions& options,
                                   ClockSource* clocks = nullptr);
 
-/// When to time the reference again between cases, so that it costs at most a fiftieth of the run. It knows
-/// no clock: times are ns of a clock that does not go back.
+/// Decides when to time the reference again between cases, so that it takes at most 1/50 of the run. Times
+/// are ns of a monotonic clock.
 class ReferenceSchedule {
  public:
   explicit ReferenceSchedule(double start_ns) : next_ns_(start_ns + kTimes * kFirstCost) {}
@@ -28,11 +27,11 @@ class ReferenceSchedule {
 
  private:
   static constexpr double kTimes = 50;
-  static constexpr double kFirstCost = 0.1e9;  ///< until it is known
+  static constexpr double kFirstCost = 0.1e9;  ///< estimate for the first interval
   double next_ns_;
 };
 
-/// For a reference between cases: three blocks, short ones.
+/// Returns the conditions for a reference between cases: three short blocks.
 StoppingOptions brief_stopping();
 
 }  // namespace peakmark

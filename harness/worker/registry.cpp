@@ -42,8 +42,7 @@ void check_slice_axis(const VariantDescription& variant) {
   }
   if (!std::holds_alternative<Size>(axis->default_value)) {
     throw UsageError(fmt::format(
-        "variant {}: its slice axis '{}' is an axis of words; slices are counted, so name an axis "
-        "of numbers, as {{\"n\", 20}}",
+        "variant {}: slice axis '{}' is an axis of words; use an axis of numbers, such as {{\"n\", 20}}",
         variant.name, variant.slice_axis));
   }
 }

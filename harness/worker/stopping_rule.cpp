@@ -29,8 +29,8 @@ double StoppingRule::relative_spread() const {
 }
 
 bool StoppingRule::done() const {
-  if (cost_ns_ >= options_.limit_ns || medians_.size() >= options_.most_blocks) return true;
-  if (samples_ < options_.least_samples || medians_.size() < options_.least_blocks) return false;
+  if (cost_ns_ >= options_.limit_ns || medians_.size() >= options_.max_blocks) return true;
+  if (samples_ < options_.min_samples || medians_.size() < options_.min_blocks) return false;
   return cost_ns_ >= options_.budget_ns || relative_spread() <= options_.relative_spread;
 }
 
@@ -40,8 +40,8 @@ BlockPlan plan_blocks(double call_ns, double min_sample_ns, const StoppingOption
   plan.calls = std::clamp(static_cast<std::int64_t>(std::ceil(min_sample_ns / call)), std::int64_t{1},
                           kMaxCallsASample);
   const double sample = call * static_cast<double>(plan.calls);
-  plan.samples = std::clamp(static_cast<std::int64_t>(options.budget_ns / options.blocks_a_budget / sample),
-                            std::int64_t{1}, options.most_samples_a_block);
+  plan.samples = std::clamp(static_cast<std::int64_t>(options.budget_ns / options.blocks_per_budget / sample),
+                            std::int64_t{1}, options.max_samples_per_block);
   return plan;
 }
 

@@ -30,7 +30,7 @@ TEST(StoppingRule, BlocksOfOneSampleGoOnToTenSamples) {
 TEST(StoppingRule, NoiseGoesOnToTheBudgetAndNoFurther) {
   StoppingOptions options;
   options.budget_ns = 1000;
-  options.most_blocks = 1000;
+  options.max_blocks = 1000;
   StoppingRule rule(options);
   std::mt19937 random(7);
   std::lognormal_distribution<double> noise(0, 0.5);
@@ -58,7 +58,7 @@ TEST(StoppingRule, OneWildBlockDoesNotKeepItGoing) {
 
 TEST(StoppingRule, StopsAtTheMostBlocks) {
   StoppingOptions options;
-  options.most_blocks = 12;
+  options.max_blocks = 12;
   options.relative_spread = -1;
   StoppingRule rule(options);
   EXPECT_EQ(blocks_until_done(rule, {1, 2}, 0), 12U);

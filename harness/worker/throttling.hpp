@@ -8,21 +8,22 @@
 
 namespace peakmark {
 
-// Judgements of clock samples. They know no device and no clock: tests feed them samples.
+// Decisions from clock samples, without a device or a clock.
 
-/// A block counts as throttled below this part of the highest clock (nvbench's default too).
+/// A block is throttled below this share of the max clock (also nvbench's default).
 inline constexpr double kThrottledBelow = 0.75;
 
-/// True where heat, a power brake or another hardware slowdown holds the clocks down, or they are below
-/// kThrottledBelow of their maximum and nobody locked them there.
+/// Returns true if heat, a power brake or another hardware slowdown reduces the clocks, or if they are below
+/// kThrottledBelow of their maximum and not locked by a user.
 bool is_throttled(const ClockSample& sample);
 
-/// Tells when a device has left its idle clocks: fed with samples during the warm-up.
+/// Detects from samples of the warm-up when a device has left its idle clocks.
 class SteadyClocks {
  public:
-  /// A sample that was taken `host_ns` after the warm-up began.
+  /// Adds a sample that was taken `host_ns` after the warm-up began.
   void add(const ClockSample& sample, double host_ns);
-  /// The clocks of the last kWindowNs are within kTolerance and not throttled, or kLimitNs are over.
+  /// Returns true if the clocks of the last kWindowNs are within kTolerance and not throttled, or after
+  /// kLimitNs.
   [[nodiscard]] bool done() const;
 
   static constexpr double kWindowNs = 20e6;
@@ -33,16 +34,16 @@ class SteadyClocks {
   std::deque<std::pair<double, ClockSample>> window_;  ///< the last kWindowNs, and one sample before them
 };
 
-/// Which blocks of a timing are taken again. A throttled block is repeated, up to `max_repeats` of them;
-/// after that throttled blocks are kept, so that a case on a hot device has times at all.
+/// Decides which blocks of a timing are repeated: up to `max_repeats` throttled blocks. Further throttled
+/// blocks are kept, so that a case on a hot device has times.
 class ThrottledBlocks {
  public:
   explicit ThrottledBlocks(std::int64_t max_repeats) : max_repeats_(max_repeats) {}
 
-  /// Returns whether a block with these samples around it is kept.
+  /// Returns whether a block is kept, from the samples before and after it.
   bool keep(const ClockSample& before, const ClockSample& after);
   [[nodiscard]] std::int64_t throttled() const { return throttled_; }
-  /// Blocks were kept, and every one of them was throttled.
+  /// Returns true if all kept blocks were throttled, and there is at least one.
   [[nodiscard]] bool always_throttled() const { return kept_ > 0 && kept_throttled_ == kept_; }
 
  private:

@@ -16,7 +16,7 @@ constexpr std::int64_t kMinWarmUpCalls = 2;
 constexpr std::int64_t kMaxWarmUpCalls = 1000;
 constexpr double kWarmUpNs = 5e6;
 
-// Throttled blocks that are taken again; as many as there are blocks at the least, where that is more.
+// Min number of throttled blocks that are repeated; with more blocks, as many as there are blocks.
 constexpr std::size_t kMinRepeatedBlocks = 3;
 
 // Each round empties the buffers of the records, which takes a millisecond or more.
@@ -122,8 +122,7 @@ void add_records(std::vector<KernelTime>& sum, const std::vector<KernelTime>& ro
   }
 }
 
-/// Records of calls alone: what restores an input or flushes the cache is work of the device too, and stays
-/// outside.
+/// Records the kernels of calls, without those that restore inputs or flush the cache.
 std::vector<KernelTime> trace_kernels(Device& device, Computation& computation, bool destroys_input,
                                       std::int64_t calls, KernelTracer& tracer, CacheFlush* flush) {
   const bool alone = destroys_input || flush != nullptr;
@@ -185,7 +184,7 @@ std::optional<Timing> time_calls(Device& device, Computation& computation, bool 
         plan_blocks(host_ns_of_a_call(device, computation, destroys_input, flush), 0, options);
   }
   StoppingRule rule(options);
-  BlockClocks clocks(conditions.clocks, std::max(kMinRepeatedBlocks, options.least_blocks));
+  BlockClocks clocks(conditions.clocks, std::max(kMinRepeatedBlocks, options.min_blocks));
   std::vector<std::vector<double>> blocks;
   while (plan ? blocks.size() < plan->blocks : !rule.done()) {
     const auto start = std::chrono::steady_clock::now();

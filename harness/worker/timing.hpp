@@ -54,9 +54,9 @@ struct Timing {
   }
 };
 
-/// Times calls of a computation that is set up, by the device's own clock: warm-up until the device's clocks
-/// are steady, then blocks until the rule says stop, or exactly as in `plan`. Throttled blocks are repeated,
-/// a bounded number of them. Null where the device keeps no time.
+/// Times calls of a computation after its setup with the device's clock: warms up until the clocks are
+/// steady, then runs blocks until the stopping rule is met, or those of `plan`. Repeats a limited number of
+/// throttled blocks. Returns nullopt if the device has no clock.
 std::optional<Timing> time_calls(Device& device, Computation& computation, bool destroys_input,
                                  const StoppingOptions& options, const std::optional<TimingPlan>& plan,
                                  KernelTracer* tracer, const TimingConditions& conditions = {});

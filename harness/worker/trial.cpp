@@ -73,45 +73,45 @@ void Trial::mark(std::string_view phase) {
   if (events_ != nullptr) events_->phase(phase);
 }
 
-void Trial::tell(std::string_view step) const {
+void Trial::report(std::string_view step) const {
   if (options_.report_step) options_.report_step(step);
 }
 
 void Trial::run_steps(Computation& computation, bool verify) {
   // Each phase is finished on the device before the next is marked: what it enqueued belongs to it.
-  tell("`set_up`");
+  report("`set_up`");
   mark(phase::set_up);
   computation.set_up();
   device_.finish();
-  tell("`create_inputs`");
+  report("`create_inputs`");
   mark(phase::inputs);
   computation.create_inputs();
   device_.finish();
-  tell("`create_outputs`");
+  report("`create_outputs`");
   mark(phase::outputs);
   computation.create_outputs();
   device_.finish();
-  tell("the first `call`");
+  report("the first `call`");
   mark(phase::call_1);
   computation.call();
   device_.finish();
   if (observation_.destroys_input) {
-    tell("`restore_inputs`");
+    report("`restore_inputs`");
     mark(phase::restore);
     computation.restore_inputs();
     device_.finish();
   }
-  tell("the second `call`");
+  report("the second `call`");
   mark(phase::call_2);
   computation.call();
   device_.finish();
-  tell("`bytes_moved`");
+  report("`bytes_moved`");
   mark(phase::verify);
   observation_.bytes_moved = computation.bytes_moved();
   observation_.flops = computation.flops();
   observation_.output_dtype = std::string(to_string(computation.output_dtype()));
   if (!verify || device_.is_dry()) return;
-  tell("`verify`");
+  report("`verify`");
   const Verification verification = computation.verify();
   if (!verification.ok) fail(Outcome::wrong_answer, verification.message);
 }
@@ -132,10 +132,10 @@ void Trial::settle_leak(std::uint64_t first_event) {
 std::optional<MemoryPass> Trial::memory_pass(bool verify) {
   const std::uint64_t first_event = events_ != nullptr ? events_->count() : 0;
   const bool passed = attempt([&] {
-    tell(kMaking);
+    report(kMaking);
     const std::unique_ptr<Computation> computation = variant_.make(device_, observation_.axes);
     run_steps(*computation, verify);
-    tell("the destructor of the case");
+    report("the destructor of the case");
     mark(phase::end);
   });
   if (!passed) mark(phase::end);
@@ -179,16 +179,16 @@ std::unique_ptr<Computation> Trial::instance_to_time() {
   std::unique_ptr<Computation> computation;
   if (!can_be_timed()) return computation;
   const bool ready = attempt([&] {
-    tell(kMaking);
+    report(kMaking);
     computation = variant_.make(device_, observation_.axes);
-    tell("`set_up`");
+    report("`set_up`");
     computation->set_up();
-    tell("`create_inputs`");
+    report("`create_inputs`");
     computation->create_inputs();
-    tell("`create_outputs`");
+    report("`create_outputs`");
     computation->create_outputs();
     device_.finish();
-    tell("the calls that are timed");
+    report("the calls that are timed");
   });
   if (!ready) computation.reset();
   return computation;
@@ -221,7 +221,7 @@ void Trial::open_flush() {
       flush_ = std::make_unique<CacheFlush>(device_);
     } catch (const OutOfMemory&) {
       if (observation_.gpu_time) throw;  // repetitions before were cold: the two are never one time
-      note("hot times: no room on the device beside this case for the buffer that flushes its cache");
+      note("hot times: too little device memory for the buffer that flushes the cache");
     } catch (const Unsupported& error) {
       note(fmt::format("hot times: {}", error.what()));
     }

@@ -22,7 +22,7 @@ enum class CacheChoice : std::uint8_t {
   automatic,  ///< cold on a GPU, hot on a CPU
   cold,
   hot,
-  both  ///< cold, and hot beside them
+  both  ///< cold and hot
 };
 /// Throws UsageError that lists the choices.
 CacheChoice parse_cache_choice(std::string_view name);
@@ -30,12 +30,12 @@ CacheChoice parse_cache_choice(std::string_view name);
 struct TrialOptions {
   StoppingOptions stopping;
   CacheChoice cache = CacheChoice::automatic;
-  ClockSource* clocks = nullptr;  ///< null: nothing is known of the device's clocks
+  ClockSource* clocks = nullptr;  ///< null: clocks of the device are unknown
   /// How long late destructors may keep memory before it counts as leaked. Only late cases wait.
   std::chrono::milliseconds late_release{100};
   bool sequences = false;             ///< keep the allocations of the memory pass
   CallChains* call_chains = nullptr;  ///< of the event source; null: it records no call stacks
-  /// Is told of each step before it begins: what this process ended in, if it ends in it. May be empty.
+  /// Called before each step, so that a crash can be attributed to a step. May be empty.
   std::function<void(std::string_view)> report_step = nullptr;
 };
 
@@ -61,7 +61,8 @@ class Trial {
   void add_block(std::vector<double> samples_ns);
 
   [[nodiscard]] const Observation& observation() const { return observation_; }
-  /// The device may be broken, or memory was left on it: whoever can should go on in a new process.
+  /// Returns true if the device may be broken, or memory was leaked. Then the next case should run in a new
+  /// process.
   [[nodiscard]] bool device_is_spoiled() const {
     return broken_ || observation_.leaked_bytes.value_or(0) != 0;
   }
@@ -72,7 +73,7 @@ class Trial {
   std::optional<MemoryPass> memory_pass(bool verify);
   void run_steps(Computation& computation, bool verify);
   void mark(std::string_view phase);
-  void tell(std::string_view step) const;
+  void report(std::string_view step) const;
   void settle_leak(std::uint64_t first_event);
   void fail(Outcome outcome, const std::string& message);
   [[nodiscard]] bool can_be_timed() const;
@@ -87,7 +88,7 @@ class Trial {
   TrialOptions options_;
   Observation observation_;
   std::optional<TimingPlan> plan_;
-  std::optional<TimingPlan> hot_plan_;  ///< of the hot times beside cold ones
+  std::optional<TimingPlan> hot_plan_;  ///< of the hot times in addition to cold ones
   std::unique_ptr<CacheFlush> flush_;   ///< while a timing takes cold times
   bool broken_ = false;
 };

@@ -54,11 +54,11 @@ class TrialTest : public testing::Test {
 };
 
 TEST_F(TrialTest, StepsAreToldBeforeTheyBegin) {
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   TrialOptions options;
-  options.report_step = [&](std::string_view step) { told.emplace_back(step); };
+  options.report_step = [&](std::string_view step) { reported.emplace_back(step); };
   Steps steps = known_bytes();
-  steps.call = [&](FakeComputation&) { EXPECT_THAT(told.back(), HasSubstr("`call`")); };
+  steps.call = [&](FakeComputation&) { EXPECT_THAT(reported.back(), HasSubstr("`call`")); };
   measure(fake_variant("a/b", steps, {std::make_shared<FakeEstimator>("own", 0, 1)}), options);
   const std::vector<std::string> pass{"what makes the case, its constructor",
                                       "`set_up`",
@@ -71,7 +71,7 @@ TEST_F(TrialTest, StepsAreToldBeforeTheyBegin) {
   std::vector<std::string> all = pass;
   all.insert(all.end(), pass.begin(), pass.end());
   all.emplace_back("the estimator 'own' of a/b");
-  EXPECT_EQ(told, all);
+  EXPECT_EQ(reported, all);
 }
 
 TEST_F(TrialTest, AFakeOf42000BytesIsObservedAsThat) {
@@ -210,7 +210,7 @@ TEST_F(TrialTest, ASecondPassThatDoesNotEndHasNoPeak) {
   auto steps = known_bytes();
   int instances = 0;
   steps.set_up = [&instances](FakeComputation& /*fake*/) {
-    if (++instances == 2) throw OutOfMemory("no room the second time");
+    if (++instances == 2) throw OutOfMemory("no memory the second time");
   };
   const Observation observation = measure(fake_variant("a/b", steps));
   EXPECT_EQ(observation.outcome, Outcome::out_of_memory);

@@ -76,7 +76,7 @@ TEST_F(TrialTimes, WithoutRoomForTheFlushTimesAreHotAndSaySo) {
   EXPECT_THAT(observation.cache, Optional(std::string("hot")));
   EXPECT_EQ(observation.gpu_time->median_ns, kHotNs);
   EXPECT_EQ(observation.gpu_time_hot, std::nullopt);
-  EXPECT_THAT(observation.message, HasSubstr("hot times: no room"));
+  EXPECT_THAT(observation.message, HasSubstr("hot times: too little device memory"));
 }
 
 TEST_F(TrialTimes, NoHotRepetitionIsAddedToColdOnes) {

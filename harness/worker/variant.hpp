@@ -13,21 +13,21 @@
 
 namespace peakmark {
 
-/// A mistake in the program that the variant stands in: whoever wrote the suite can do nothing about it.
+/// An error in the program of the variant, which cannot be fixed in the suite.
 class WorkerMistake : public UsageError {
  public:
   using UsageError::UsageError;
 };
 
-/// What a comparison with the reference gave.
+/// The result of a comparison with the reference.
 struct Verification {
   bool ok = false;
-  std::string message;  ///< where and by how much it is wrong; empty when it is right
+  std::string message;  ///< where and by how much the result is wrong; empty if it is right
 };
 
 /// One case of a variant on one device, in the order in which a trial calls it:
 /// set_up, create_inputs, create_outputs, then call (and restore_inputs before each further call), verify.
-/// Everything a step allocates on the device belongs to this object and dies with it.
+/// The object owns all device memory that its steps allocate.
 class Computation {
  public:
   Computation() = default;
@@ -35,30 +35,27 @@ class Computation {
   Computation& operator=(const Computation&) = delete;
   virtual ~Computation() = default;
 
-  /// The variant's own lasting memory: plans, coordinates, templates.
+  /// Allocates memory that stays between calls: plans, coordinates, templates.
   virtual void set_up() {}
   virtual void create_inputs() = 0;
   virtual void create_outputs() {}
-  /// Enqueues the work; does not wait unless the variant's method must.
+  /// Enqueues the work. Does not wait for it, unless the method requires that.
   virtual void call() = 0;
-  /// Enqueues what puts back the inputs that `call` destroyed: outside timer and peak.
+  /// Enqueues the restoration of inputs that `call` destroyed. Not timed and not counted in the peak.
   virtual void restore_inputs() {}
-  /// Compares the result of one call on fresh inputs with the reference. Runs outside the peak.
+  /// Compares the result of one call with new inputs with the reference. Not counted in the peak.
   virtual Verification verify() = 0;
-  /// Bytes read and written by one call at the least: what a perfect kernel would move; nothing where nobody
-  /// knows.
+  /// Returns the min bytes that one call must read and write; nullopt if unknown.
   [[nodiscard]] virtual std::optional<Size> bytes_moved() const = 0;
-  /// Floating-point operations of one call, a multiply-add as two; nothing where the variant does not declare
-  /// them.
+  /// Returns the floating-point operations of one call; a multiply-add counts as two. nullopt if unknown.
   [[nodiscard]] virtual std::optional<double> flops() const { return std::nullopt; }
-  /// dtype of the real output: what an estimator must answer.
+  /// Returns the dtype of the output, which estimators must predict.
   [[nodiscard]] virtual DType output_dtype() const = 0;
 };
 
-/// A way to compute something: what it tells of itself, its estimators, and how to make one case of it.
+/// One implementation of an operation: its description, its estimators, and a function that makes a case.
 struct Variant {
-  /// The registry fills in `estimators`, and `backends` with those the worker was built with; a variant that
-  /// names backends itself keeps those of them.
+  /// The registry sets `estimators`, and limits `backends` to those that the worker was built with.
   VariantDescription description;
   std::vector<std::shared_ptr<const Estimator>> estimators;  ///< the first is the variant's own
   /// httomo's request for a case: other dimensions, dtype, parameters.

@@ -41,15 +41,15 @@ class RecorderKernelTracer final : public KernelTracer {
   RecorderKernelTracer(peakmark_kernel_records_start_t start, peakmark_kernel_records_stop_t stop)
       : start_(start), stop_(stop) {}
 
-  void start() override { started_ = told(start_(PEAKMARK_KERNEL_RECORDS_VERSION)); }
+  void start() override { started_ = succeeded(start_(PEAKMARK_KERNEL_RECORDS_VERSION)); }
 
   std::vector<KernelTime> stop() override {
     if (!started_) return {};
     std::vector<peakmark_kernel_record> records(kMaxKernels);
     std::uint64_t count = 0;
-    if (!told(stop_(records.data(), kMaxKernels, &count))) return {};
+    if (!succeeded(stop_(records.data(), kMaxKernels, &count))) return {};
     if (count > kMaxKernels) {
-      std::fprintf(stderr, "kernel times: %llu kernels, of which the longest %llu are told\n",
+      std::fprintf(stderr, "kernel times: %llu kernels, only the longest %llu are reported\n",
                    static_cast<unsigned long long>(count), static_cast<unsigned long long>(kMaxKernels));
     }
     std::vector<KernelTime> kernels;
@@ -61,10 +61,10 @@ class RecorderKernelTracer final : public KernelTracer {
   }
 
  private:
-  /// Says on standard error why there are no records. True when there is nothing to say.
-  static bool told(const char* trouble) {
-    if (trouble != nullptr) std::fprintf(stderr, "kernel times are unknown: %s\n", trouble);
-    return trouble == nullptr;
+  /// Prints an error of the recorder. Returns true if there is none.
+  static bool succeeded(const char* error) {
+    if (error != nullptr) std::fprintf(stderr, "kernel times are unknown: %s\n", error);
+    return error == nullptr;
   }
 
   peakmark_kernel_records_start_t start_;

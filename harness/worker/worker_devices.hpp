@@ -14,28 +14,27 @@
 
 namespace peakmark {
 
-/// A device that cases run on, and what records its allocations.
+/// A device for cases, and the recorder of its allocations.
 struct DeviceInUse {
-  std::unique_ptr<Device> device;  ///< null: there is none
+  std::unique_ptr<Device> device;  ///< null: no such device
   std::string missing;             ///< why there is no device
   EventSource* events = nullptr;   ///< null: memory is not recorded
   std::unique_ptr<EventSource> recorder;
   std::unique_ptr<CallChains> call_chains;  ///< of the recorder, where sequences are asked for; else null
   std::unique_ptr<KernelTracer> tracer;     ///< null: single kernels are not timed
-  std::unique_ptr<ClockSource> clocks;      ///< null: nothing is known of its clocks
+  std::unique_ptr<ClockSource> clocks;      ///< null: its clocks are unknown
 };
 
-/// The devices of one worker, opened once: one a backend that its cases name.
+/// The devices of a worker: one for each backend of its cases, opened once.
 class WorkerDevices {
  public:
   explicit WorkerDevices(const WorkerOptions& options) : options_(options) {}
 
-  /// The backend of cases that leave it open: the one asked for, or that of the best device.
-  /// Throws DeviceError, listing what there is, when the device asked for is not here.
+  /// Returns the backend of cases without one: that of the options, or that of the best device. Throws
+  /// DeviceError, with a list of devices, if the requested device is missing.
   Backend automatic();
-  /// Opens the device of a backend on first use. A backend whose device is missing is no error here, unless
-  /// the options name that backend or a device (DeviceError). Throws RecorderError where a recorder is
-  /// required and does not work.
+  /// Opens the device of a backend on first use. Throws DeviceError if there is none and the options name
+  /// that backend or a device, RecorderError if a recorder is required and does not work.
   DeviceInUse& on(Backend backend);
 
  private:
@@ -47,8 +46,8 @@ class WorkerDevices {
   std::map<Backend, DeviceInUse> devices_;
 };
 
-/// The kernel records of the recorder loaded into this process (recorders/marks.h). Null when it takes none,
-/// as the OpenCL layer.
+/// Returns the kernel tracer of the recorder in this process (recorders/marks.h). Null if the recorder has
+/// none, like that of OpenCL.
 std::unique_ptr<KernelTracer> find_kernel_tracer(const std::filesystem::path& library);
 
 }  // namespace peakmark

@@ -81,7 +81,7 @@ std::vector<NamedCase> cases_to_measure(const Registry& registry, WorkerDevices&
 
 void measure_reference(WorkerDevices& devices, const WorkerOptions& options, ObservationWriter& writer) {
   StoppingOptions stopping;
-  stopping.budget_ns = options.seconds_a_case * 1e9;
+  stopping.budget_ns = options.seconds_per_case * 1e9;
   const DeviceInUse& use = devices.on(devices.automatic());
   const ReferenceTime time = time_reference_case(*use.device, stopping, use.clocks.get());
   if (options.supervised()) {

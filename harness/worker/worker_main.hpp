@@ -6,7 +6,7 @@
 
 namespace peakmark {
 
-/// What a worker program says of itself beside its variants.
+/// The information about a worker program in addition to its variants.
 struct WorkerProgram {
   std::string name;    ///< name and version
   std::string build;   ///< `Release`, `Debug`, with sanitizers named
@@ -19,12 +19,11 @@ std::string build_type();
 /// Of the sources this was built from, `+` behind it where they were changed; empty where unknown.
 std::string build_commit();
 
-/// A program that is built with these sources.
+/// Returns this program with the build information of these sources.
 WorkerProgram this_program(const char* path);
 
-/// The whole of a worker program but its variants: describes them, answers for their estimators, or measures
-/// cases, each a Google Benchmark benchmark. Returns the exit code; throws nothing. `--help` tells the
-/// options.
+/// The main function of a worker: describes the variants, calls their estimators, or measures cases, each as
+/// a Google Benchmark benchmark. Returns the exit code and does not throw. `--help` prints the options.
 ///
 /// Between worker and supervisor:
 /// - `--describe` prints the Description as JSON (runfile/description_json.hpp);

@@ -49,8 +49,9 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
   app.add_option("--cases", options.cases, "Cases to measure, a name a line; - is standard input");
   app.add_option("--observations-fd", options.observations_fd, "Descriptor for observations, JSON lines")
       ->check(CLI::NonNegativeNumber);
-  app.add_flag("--report-steps", options.report_steps,
-               "Tell of each step of a case there, before it begins: what a worker died in");
+  app.add_flag(
+      "--report-steps", options.report_steps,
+      "Report each step of a case there before it begins, so that a crash can be attributed to a step");
   app.add_option("--backend", backend, "opencl, cuda or dry, for cases that leave it open");
   app.add_option("--device", options.device, "Index, or part of the name, of the device");
   CLI::Option* memory_only = app.add_flag("--memory-only", options.memory_only, "No timings");
@@ -65,7 +66,7 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
   app.add_flag("--times-only", options.times_only,
                "Nothing but timings: for cases that have been verified and measured before")
       ->excludes(memory_only);
-  app.add_option("--seconds", options.seconds_a_case, "Time for the timings of a case, about")
+  app.add_option("--seconds", options.seconds_per_case, "Time for the timings of a case, about")
       ->check(CLI::Range(0.001, 3600.0));
   app.add_option("--cache", options.cache,
                  "Last-level cache when a timed call begins: cold (flushed), hot, both; auto: cold on a GPU, "

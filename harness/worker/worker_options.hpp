@@ -9,13 +9,13 @@
 
 namespace peakmark {
 
-/// What a worker was asked to do.
+/// The options of a worker.
 struct WorkerOptions {
   bool describe = false;
   bool estimate = false;
   bool check = false;
   bool reference = false;
-  std::string label;         ///< what the names of variants end with; empty: nothing
+  std::string label;         ///< suffix of the names of variants; may be empty
   std::string cases;         ///< a file, `-` for standard input, empty: a small set of the worker's own
   int observations_fd = -1;  ///< where observations go, a JSON line each; −1: nowhere
   std::optional<Backend> backend;
@@ -24,11 +24,11 @@ struct WorkerOptions {
   bool no_memory = false;
   bool sequences = false;  ///< observations have the sequence of the case's allocations
   bool require_recorder = false;
-  bool report_steps = false;  ///< to whoever reads observations: the step of a case before it begins
+  bool report_steps = false;  ///< write each step of a case before it begins, among the observations
   int repetitions = 1;
-  std::optional<int> blocks;  ///< exactly so many of each timing
-  bool times_only = false;    ///< the case was verified, and its memory measured, before
-  double seconds_a_case = 0.3;
+  std::optional<int> blocks;  ///< number of blocks of each timing
+  bool times_only = false;    ///< the case was verified and its memory measured earlier
+  double seconds_per_case = 0.3;
   std::string cache = "auto";  ///< as parse_cache_choice() reads it
   std::optional<Size> dry_budget_bytes;
   std::vector<std::string> benchmark_arguments;  ///< Google Benchmark's own
@@ -38,7 +38,7 @@ struct WorkerOptions {
 
 struct ParsedWorkerOptions {
   WorkerOptions options;
-  std::optional<int> exit_code;  ///< set when `--help` or a mistake has been told and there is nothing to do
+  std::optional<int> exit_code;  ///< set after `--help` or an error, if there is nothing else to do
 };
 ParsedWorkerOptions parse_worker_options(int argc, char** argv);
 

@@ -113,7 +113,7 @@ Json answer(const Registry& registry, std::string_view text) {
       request.available_bytes = result["bytes"].get<Size>();
       result["dtype"] = to_string(question.estimator->max_slices(request).dtype);
     }
-    // The parts of as many slices as the bytes are told of.
+    // The terms of the same number of slices as the bytes.
     request.parameters.set(question.variant->description.slice_axis, std::max<Size>(1, *slices));
     Json terms = Json::array();
     for (const Term& term : question.estimator->terms(request)) {

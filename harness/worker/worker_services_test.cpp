@@ -47,7 +47,7 @@ TEST_F(EstimateService, BytesForTheCaseItself) {
   EXPECT_THAT(ask(R"({"variant": "shift/new", "parameters": {"n": 2}})"), HasSubstr(R"("bytes":120)"));
 }
 
-// Terms are asked of as many slices as the bytes are told of.
+// Terms are for the same number of slices as the bytes.
 TEST_F(EstimateService, TermsAreThoseOfTheSlicesAnswered) {
   const auto terms = [](const EstimateRequest& request) {
     const Size together = std::min<Size>(5, request.parameters.integer("n"));

@@ -23,8 +23,8 @@ namespace {
 constexpr std::uint32_t kSeedSinograms = 40;
 constexpr std::uint32_t kSeedPixels = 2;
 
-/// Interpolations that one verification makes at the most: some tenths of a second. Smaller cases are
-/// compared whole, of larger ones pixels drawn from a fixed seed, and the corners.
+/// Max interpolations of a verification: some tenths of a second. Smaller cases are compared completely, of
+/// larger ones the corners and random pixels with a fixed seed.
 constexpr Size kVerifiedInterpolations = Size{1} << 24;
 
 /// What one case computes. Throws UsageError for a case that is not valid.
@@ -77,7 +77,7 @@ class BackprojectionComputation final : public Computation {
   }
 
  private:
-  /// The largest pixel of noise is sqrt(n_a) or more, wherever the pixels compared lie.
+  /// The largest pixel of noise is sqrt(n_a) or more, even if it is not compared.
   [[nodiscard]] double tolerance(double largest) const {
     const double noise = std::sqrt(static_cast<double>(geometry_.n_a));
     const double unit = dtype_ == DType::f32 ? 0x1p-24 : 0x1p-51;
@@ -121,7 +121,7 @@ class BackprojectionComputation final : public Computation {
   DeviceArray sinograms_, slices_;
 };
 
-/// The formula, exact: sinograms, slices, and the tables that the method keeps.
+/// The exact formula: sinograms, slices, and the tables that the method keeps.
 std::vector<Part> parts(BackprojectionMethod method, const Case& asked) {
   const BackprojectionGeometry geometry = frame_geometry_of_case(asked);
   const DType dtype = parse_dtype(asked.word("dtype"));
@@ -164,7 +164,7 @@ void add_variant(Worker& worker, BackprojectionMethod method, std::string help,
 
 void add_backprojection(Worker& worker) {
   add_variant(worker, BackprojectionMethod::linear,
-              "old: a work-item a pixel, sine and cosine of each angle looked up", {"f32", "f64"});
+              "old: a work-item per pixel, sine and cosine of each angle from tables", {"f32", "f64"});
   add_variant(worker, BackprojectionMethod::tiled,
               "new: a tile of pixels at a time, bounds settled once a tile and angle", {"f32"});
   add_variant(worker, BackprojectionMethod::texture,

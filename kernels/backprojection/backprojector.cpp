@@ -16,7 +16,7 @@
 namespace peakmark {
 namespace {
 
-/// Number of images in a stack of images `image`, or in one image.
+/// Returns the number of images in a stack of images of shape `image`, or 1 for an image.
 Size images_in(const DeviceArray& stack, const Shape& image, const char* what) {
   const Shape extents = shape(stack);
   const bool one = extents == image;
@@ -26,7 +26,7 @@ Size images_in(const DeviceArray& stack, const Shape& image, const char* what) {
   return one ? 1 : extents[0];
 }
 
-/// Cosine, sine and correction of each angle, as `linear` and `texture` look them up.
+/// Tables of cosine, sine and correction of each angle, for `linear` and `texture`.
 class AngleLists {
  public:
   AngleLists(Device& device, const BackprojectionGeometry& geometry, DType dtype) {
@@ -147,7 +147,7 @@ class Texture final : public Backprojector {
   ~Texture() override {
     try {
       device_.finish();                // kernels may still read through the textures
-    } catch (const std::exception&) {  // of earlier work: the next call that waits reports it
+    } catch (const std::exception&) {  // errors of earlier work are reported by the next call that waits
     }
   }
 
@@ -169,8 +169,8 @@ class Texture final : public Backprojector {
   }
 
  private:
-  /// Textures are kept: kernels that use them may still be in the queue, and the next call brings the same
-  /// sinograms. The address identifies the memory: a texture is bound to nothing else.
+  /// Keeps textures, because kernels that use them may still be in the queue, and the next call usually has
+  /// the same sinograms. The address of the memory identifies a texture.
   std::uint64_t texture(const DeviceArray& sinograms, Size offset) {
     constexpr std::size_t kMaxTextures = 4096;
     const std::pair key(sinograms.handle(), offset);

@@ -28,8 +28,8 @@ bool axis_right_of_middle(const BackprojectionGeometry& geometry) {
   return geometry.axis >= static_cast<double>(geometry.w - 1) / 2;
 }
 
-/// Columns between the axis and the nearer edge column; less than 0 where the axis lies on that column's
-/// outer half.
+/// Returns the columns between the axis and the nearer edge column; negative if the axis is on the outer half
+/// of that column.
 double near_columns(const BackprojectionGeometry& geometry) {
   return axis_right_of_middle(geometry) ? static_cast<double>(geometry.w - 1) - geometry.axis : geometry.axis;
 }
@@ -52,7 +52,7 @@ SliceFrame slice_frame(const BackprojectionGeometry& geometry) {
 void check_frame(const BackprojectionGeometry& geometry) {
   const auto& [n_a, w] = std::pair(geometry.n_a, geometry.w);
   if (n_a < 1) wrong(fmt::format("a sinogram of {} lines; it needs one or more", n_a));
-  // Their angles are lists and tables on the host too.
+  // Lists and tables of the angles must fit into host memory, too.
   if (n_a > kMaxLines) wrong(fmt::format("a sinogram of {} lines (n_a); {} are the most", n_a, kMaxLines));
   if (w < 2)
     wrong(
@@ -84,7 +84,7 @@ void check(const BackprojectionGeometry& geometry) {
   check_list(geometry.angles, geometry.n_a, "angle", "angles");
   if (geometry.corrections.empty()) return;
   check_list(geometry.corrections, geometry.n_a, "correction of the axis", "corrections of the axis");
-  // Lines that were weighted before may be parts of wider ones.
+  // Lines that are already weighted may be parts of wider ones.
   const Size most = geometry.half && !geometry.weigh ? 2 * geometry.w : geometry.w;
   for (std::size_t a = 0; a < geometry.corrections.size(); ++a)
     if (std::abs(geometry.corrections[a]) > static_cast<double>(most))
@@ -107,7 +107,7 @@ std::vector<LineView> line_views(const BackprojectionGeometry& geometry) {
 
 double overlap_slope(const BackprojectionGeometry& geometry) {
   if (!geometry.weighted()) return 0;
-  // Below half a column only the axis's own column would be on the ramp; it shall be counted by halves.
+  // Below half a column, only the column of the axis would be on the ramp. It gets weight 1/2.
   const double near = std::max(near_columns(geometry), 0.5);
   return (axis_right_of_middle(geometry) ? 1 : -1) / (2 * near);
 }

@@ -17,21 +17,21 @@ struct SliceRegion {
 
 /// A scan as a back-projection sees it: parallel beam, sinograms (n_a, w), one line for each angle.
 ///
-/// Pixel (y, x) of the slice lies at (x − s, y − s) from the rotation axis, s = slice_frame().axis, in
-/// detector columns. Under angle θ_a it is seen at column
+/// Pixel (y, x) of the slice is at (x − s, y − s) from the rotation axis, s = slice_frame().axis, in detector
+/// columns. Under angle θ_a it is projected to column
 ///     t = axis + corrections[a] + (x − s)·cos θ_a − (y − s)·sin θ_a,
 /// the convention of nabu and silx. Its value is the sum over the angles of the lines at t, interpolated
-/// linearly; a line is 0 outside its columns 0 … w − 1. No factor: the filter carries the scale.
+/// linearly; a line is 0 outside its columns 0 … w − 1. The scale is in the filter.
 struct BackprojectionGeometry {
   Size n_a = 1;
   Size w = 2;
   double axis = 0.5;                     ///< column of the rotation axis, from −0.5 to w − 0.5
   std::vector<double> angles = {};       ///< radians, in any order, n_a of them
-  std::vector<double> corrections = {};  ///< columns by which the axis is off under each angle; empty: none
+  std::vector<double> corrections = {};  ///< offset of the axis in columns under each angle; empty: none
   /// Half-acquisition: 360°, the axis near one edge of the detector. The slice is wider (slice_frame), and
-  /// columns that see the axis's near side, which are measured twice, are weighted (overlap_weight).
+  /// columns near the axis, which are measured twice, are weighted (overlap_weight).
   bool half = false;
-  /// False where the sinograms were weighted before, as a filter needs it (OverlapWeighting). `half` only.
+  /// False if the sinograms are already weighted, as a filter needs it (OverlapWeighting). For `half` only.
   bool weigh = true;
   bool clip = false;                       ///< 0 outside the circle inscribed in the whole slice
   std::optional<SliceRegion> region = {};  ///< of the whole slice; none: all of it
@@ -40,8 +40,8 @@ struct BackprojectionGeometry {
   [[nodiscard]] bool weighted() const { return half && weigh; }
 };
 
-/// The slice that a geometry gives: `side` × `side` pixels, the axis at row and column `axis`, of which
-/// `region` is computed.
+/// The slice of a geometry: `side` × `side` pixels, with the axis at row and column `axis`. Only `region` is
+/// computed.
 struct SliceFrame {
   Size side = 2;
   double axis = 0.5;
@@ -49,7 +49,7 @@ struct SliceFrame {
   [[nodiscard]] Shape slice_shape() const { return {region.h, region.w}; }
 };
 
-/// side = w, and the axis where it is on the detector. Half-acquisition, as nabu and algotom have it:
+/// Without half-acquisition, side = w, and the axis is that of the detector. With it, like nabu and algotom:
 /// side = 2·w − floor(2·near), near = the distance from the axis to the nearer edge column; the columns are
 /// added on that edge's side.
 SliceFrame slice_frame(const BackprojectionGeometry& geometry);
@@ -59,12 +59,11 @@ SliceFrame slice_frame(const BackprojectionGeometry& geometry);
 /// side (positions are kept in fixed point). Does not check angles and corrections.
 void check_frame(const BackprojectionGeometry& geometry);
 
-/// check_frame, and UsageError for angles or corrections that are not one a line or not finite, and for a
-/// correction of more than w columns; 2·w where `weigh` is false.
+/// Checks like check_frame. Also throws UsageError if the numbers of angles, corrections and lines differ, if
+/// one is not finite, or if a correction is more than w columns (2·w if `weigh` is false).
 void check(const BackprojectionGeometry& geometry);
 
-/// One line of the sinogram as the slice sees it: t = start + x·cosine − y·sine, x and y pixels of the whole
-/// slice.
+/// Projection of the pixels of the whole slice to one line of the sinogram: t = start + x·cosine − y·sine.
 struct LineView {
   double cosine = 1, sine = 0;
   double start = 0;
@@ -73,20 +72,20 @@ struct LineView {
 std::vector<LineView> line_views(const BackprojectionGeometry& geometry);
 
 /// Weights of half-acquisition: weight(u) = 0.5 − slope·u, clamped to [0, 1]; u = column − axis of the line.
-/// weight(u) + weight(−u) = 1, so that what two opposite lines see is counted once; the ramp ends at the
-/// nearer edge column. Slope 0 means no weights at all.
+/// weight(u) + weight(−u) = 1, so that columns of two opposite lines count once. The ramp ends at the nearer
+/// edge column. Slope 0 means no weights.
 double overlap_slope(const BackprojectionGeometry& geometry);
 double overlap_weight(double slope, double u);
 
-/// False where `clip` puts a 0: the pixel's centre lies outside the circle inscribed in the whole slice.
-/// Exact.
+/// Returns false if `clip` sets the pixel to 0, because its centre is outside the circle inscribed in the
+/// whole slice. Exact.
 inline bool inside_circle(Size side, Size y, Size x) {
   const Size dy = 2 * y - side + 1;
   const Size dx = 2 * x - side + 1;
   return dy * dy + dx * dx <= side * side;
 }
 
-/// Pixels of the region that are computed: all, or those inside the circle.
+/// Returns the number of pixels of the region that are computed: all, or those inside the circle.
 Size computed_pixels(const BackprojectionGeometry& geometry);
 
 /// The table of angles of `tiled`: for each angle, cosine, sine, start and axis of its LineView in fixed

@@ -3,12 +3,12 @@
  * A group of 256 items has a tile of 32 rows by 64 columns; an item has 8 pixels of a column, four rows apart. The pixels that
  * a warp of 32 items updates at once are 8 by 4: they see at most 10 columns, so their reads of local memory do not conflict.
  *
- * A place is in COLUMN from the middle between two columns of the stretch. With d[i] = f[i + 1] - f[i], the value at place s is
+ * A place is in COLUMN from the middle between two columns of the segment. With d[i] = f[i + 1] - f[i], the value at place s is
  * (f[i] - m[i] d[i]) + s d[i], m[i] = the place of column i; local memory has the first term and d[i] side by side. COLUMN is
  * such that s + INDEX_0 is rounded to a whole column, and its bits, times the bytes of a pair, are the offset of the pair: the
  * exponent is shifted out. So an update is six instructions: place, rounding, address, one load of 8 bytes, one sum, one product
- * with a sum. Two slices share the first three and a load of 16 bytes. Pixels beyond the slice are computed as the others are,
- * and not stored.
+ * with a sum. Two slices share the first three and a load of 16 bytes. Pixels beyond the slice are computed, too, but not
+ * stored.
  */
 
 #define GROUP 256
@@ -20,12 +20,12 @@
 #define PATCH_COLUMNS 8
 #define ANGLES 16
 #define MIDDLE 36  /* index of the column left of the tile's middle; a pixel is at most 35.2 columns away */
-#define PAIRS 80   /* of a stretch: indices 0 to 2 MIDDLE; local memory of both kernels together is below 32 KiB */
+#define PAIRS 80   /* of a segment: indices 0 to 2 MIDDLE; local memory of both kernels together is below 32 KiB */
 #define COLUMN (1.0f / 4194304.0f)         /* 2^-22: a unit in the last place of floats from 2 to 4 */
 #define INDEX_0 (2.0f + MIDDLE * COLUMN)   /* of place 0, exact */
 
-/* What a tile sees of a line: the place of the tile's middle, and columns a pixel to the right and up. Returns the column at
- * index 0, which may lie outside the line. */
+/* Projects a tile to a line: the place of the tile's middle, and columns per pixel to the right and up. Returns the column at
+ * index 0, which may be outside the line. */
 PM_DEVICE int first_column(PM_LOCAL_PTR(float4) sight, PM_GLOBAL const pm_long* view, pm_long y, pm_long x) {
   const pm_long half_column = (pm_long)1 << FRACTION_BITS; /* `twice` has one more bit of fraction */
   const pm_long twice = 2 * view[2] + (2 * x + TILE_COLUMNS - 1) * view[0] - (2 * y + TILE_ROWS - 1) * view[1];
@@ -46,7 +46,7 @@ PM_DEVICE float weight_at(int i, float axis, float slope) {
   return fmin(fmax(0.5f - slope * ((float)i - axis), 0.0f), 1.0f);
 }
 
-/* A tile of `count` slices, a constant: 1 or 2, which give the same bits. */
+/* A tile of `count` slices. The constant is 1 or 2; both give the same bits. */
 PM_DEVICE void backproject_tile(const int count, PM_LOCAL_PTR(float2) pairs, PM_LOCAL_PTR(float4) sights,
                                 PM_LOCAL_PTR(int) firsts, PM_GLOBAL float* slices, PM_GLOBAL const float* sinograms,
                                 PM_GLOBAL const pm_long* table, pm_long n_z, pm_long n_a, pm_long w, pm_long y0,
@@ -100,7 +100,7 @@ PM_DEVICE void backproject_tile(const int count, PM_LOCAL_PTR(float2) pairs, PM_
         }
     }
     PM_BARRIER();
-    float few[2 * PIXELS]; /* sums of few terms lose less than one long sum */
+    float few[2 * PIXELS]; /* sums of few terms have smaller rounding errors than one long sum */
     for (int k = 0; k < count * PIXELS; ++k) few[k] = 0;
     PM_LOCAL_PTR(const float2) seen = pairs;
 #pragma unroll 2

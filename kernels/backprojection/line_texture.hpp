@@ -6,9 +6,8 @@
 
 namespace peakmark {
 
-/// A texture of one sinogram of an array on a CUDA device, bound to the array's own memory: no copy, no
-/// bytes. Valid as long as that memory; no kernel may use it any more when it dies. On `dry` there is nothing
-/// to bind, and nothing is.
+/// A texture of one sinogram of an array on a CUDA device. It is bound to the memory of the array, without a
+/// copy, and must be destroyed before that memory and after the kernels that use it. Does nothing on `dry`.
 class LineTexture {
  public:
   /// f32, n_a lines of w columns, from element `offset` on.
@@ -19,9 +18,9 @@ class LineTexture {
   /// cudaTextureObject_t
   [[nodiscard]] std::uint64_t handle() const { return handle_; }
 
-  /// Throws Unsupported, with what is needed, where linear memory cannot be bound: rows start at multiples of
-  /// 32 bytes (w a multiple of 8), each of `n_z` sinograms at a multiple of 512 (n_a·w a multiple of 128), at
-  /// most 65,000 lines of 131,072 columns. (CUDA C++ Programming Guide, "Compute Capabilities", and the
+  /// Throws Unsupported, with the requirement, if linear memory cannot be bound: rows must start at multiples
+  /// of 32 bytes (w a multiple of 8), each of `n_z` sinograms at a multiple of 512 (n_a·w a multiple of 128),
+  /// at most 65,000 lines of 131,072 columns. (CUDA C++ Programming Guide, "Compute Capabilities", and the
   /// devices' textureAlignment and texturePitchAlignment: the same for 7.5 to 9.0.)
   static void check(Size n_z, Size n_a, Size w);
 

@@ -9,8 +9,8 @@
 
 namespace peakmark {
 
-/// Pixel (y, x) of the whole slice, in double throughout. `views` and `slope` are the geometry's;
-/// `sample(a, i)` gives column i of line a. The caller asks only for pixels that `clip` leaves.
+/// Returns pixel (y, x) of the whole slice, in double precision. `views` and `slope` are those of the
+/// geometry; `sample(a, i)` returns column i of line a. Ignores `clip`.
 template <typename Sample>
 double backprojected_pixel(const std::vector<LineView>& views, double slope, Size w, Size y, Size x,
                            Sample&& sample) {
@@ -32,7 +32,7 @@ double backprojected_pixel(const std::vector<LineView>& views, double slope, Siz
   return sum;
 }
 
-/// One sinogram (n_a, w) to the region of its slice (h, w).
+/// Back-projects one sinogram (n_a, w) to the region of its slice (h, w).
 template <typename T>
 std::vector<double> backprojection_reference(const BackprojectionGeometry& geometry,
                                              std::span<const T> sinogram) {
@@ -53,7 +53,7 @@ std::vector<double> backprojection_reference(const BackprojectionGeometry& geome
 }
 
 /// Returns what rounding by `unit` takes from a pixel that is a sum over n_a lines: of positions, which are
-/// columns or places in a tile's stretch of at most 68, and of sums, relative to `largest`, the greatest
+/// columns or places in a tile's segment of at most 68, and of sums, relative to `largest`, the greatest
 /// value there is.
 inline double rounding_of_pixels(double unit, const SliceFrame& frame, Size n_a, double largest) {
   constexpr Size kStretch = 68;

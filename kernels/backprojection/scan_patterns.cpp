@@ -117,7 +117,7 @@ BackprojectionGeometry frame_geometry_of_case(const Case& asked) {
   geometry.axis = rotation_axis_of(asked.word("rotation_axis"), geometry.w);
   geometry.half = is_on(asked, "half");
   geometry.clip = is_on(asked, "clip");
-  // slice_frame is for sizes and an axis that are right: a region is looked at when they are known to be.
+  // slice_frame needs a valid size and axis, so the region is checked after them.
   check_frame(geometry);
   const Size side = slice_frame(geometry).side;
   for (const char* const first : {"roi_y0", "roi_x0"})

@@ -1,6 +1,6 @@
-/* The sum that linear.kernel.h states, with the texture unit's own linear interpolation: the way of CUDA's
- * back-projectors. The unit keeps 8 bits of the fraction, so an interpolation is wrong by up to 2^-9 of the difference
- * of two neighbours. A texel outside the sinogram is 0 (border mode). CUDA only; one sinogram a launch.
+/* Computes the sum of linear.kernel.h with the linear interpolation of the texture unit, like common CUDA back-projectors.
+ * The unit keeps 8 bits of the fraction, so the error of an interpolation is up to 2^-9 of the difference of two
+ * neighbours. A texel outside the sinogram is 0 (border mode). CUDA only; one sinogram per launch.
  *
  * A group of 256 items has a tile of 32 x 32 pixels, an item four pixels of a column: neighbours in the slice are
  * neighbours in the texture cache.

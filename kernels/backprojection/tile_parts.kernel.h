@@ -1,15 +1,15 @@
-/* Parts of a tile, for CPUs: the stretch of a line that a part sees, and the sums of a part over several lines. */
+/* Parts of a tile, for CPUs: the segment of a line that a part sees, and the sums of a part over several lines. */
 
-/* The stretch of a line that a tile of h by w pixels sees. */
+/* The segment of a line that a tile of h by w pixels sees. */
 typedef struct {
   pm_long first; /* its first column; may lie outside the line */
   pm_long count; /* columns, one more than interpolation needs: a rounded place may reach the next */
   float place;   /* of the tile's first pixel, in columns from `first` on */
   float step_x;  /* columns a pixel to the right */
   float step_y;  /* columns a pixel up */
-} stretch_t;
+} segment_t;
 
-PM_DEVICE stretch_t stretch_of(PM_GLOBAL const pm_long* view, pm_long y, pm_long x, pm_long h, pm_long w) {
+PM_DEVICE segment_t segment_of(PM_GLOBAL const pm_long* view, pm_long y, pm_long x, pm_long h, pm_long w) {
   const pm_long cosine = view[0];
   const pm_long sine = view[1];
   const pm_long start = view[2] + x * cosine - y * sine;
@@ -17,13 +17,13 @@ PM_DEVICE stretch_t stretch_of(PM_GLOBAL const pm_long* view, pm_long y, pm_long
   const pm_long along_y = -(h - 1) * sine;
   const pm_long least = start + (along_x < 0 ? along_x : 0) + (along_y < 0 ? along_y : 0);
   const pm_long most = start + (along_x > 0 ? along_x : 0) + (along_y > 0 ? along_y : 0);
-  stretch_t stretch;
-  stretch.first = least >> FRACTION_BITS;
-  stretch.count = (most >> FRACTION_BITS) - stretch.first + 3;
-  stretch.place = (float)(start - stretch.first * ((pm_long)1 << FRACTION_BITS)) * UNIT;
-  stretch.step_x = (float)cosine * UNIT;
-  stretch.step_y = (float)sine * UNIT;
-  return stretch;
+  segment_t segment;
+  segment.first = least >> FRACTION_BITS;
+  segment.count = (most >> FRACTION_BITS) - segment.first + 3;
+  segment.place = (float)(start - segment.first * ((pm_long)1 << FRACTION_BITS)) * UNIT;
+  segment.step_x = (float)cosine * UNIT;
+  segment.step_y = (float)sine * UNIT;
+  return segment;
 }
 
 /* Column i of a line, 0 outside it, weighted for half-acquisition where slope is not 0. */
@@ -38,8 +38,8 @@ PM_DEVICE float line_at(PM_GLOBAL const float* line, pm_long w, pm_long i, float
 #define TILE_H 32
 #define TILE_W 64
 
-/* Lanes of a vector that look columns up in two registers, with one instruction of AVX-512 or three of AVX2. 0 where
- * this compiler names no such instruction: columns are then looked up in memory. A test may say which. */
+/* Number of lanes of a vector that can select columns from two registers, with one instruction of AVX-512 or three of
+ * AVX2. 0 if the compiler has no such instruction; then columns are read from memory. A test may define it. */
 #ifdef BACKPROJECTION_LANES
 #define LANES BACKPROJECTION_LANES
 #elif !defined(__CUDACC__) && defined(__has_builtin)
@@ -115,16 +115,16 @@ PM_DEVICE lanes_t weights_from(pm_long first, float axis, float slope) {
 /* Adds to a square of pixels, with (y, x) of the slice in its corner, what `count` lines give it; h and v do not matter:
  * what lies beyond the slice is not used. Under any angle a square sees at most 1.42 (LANES - 1) + 2 columns, so two
  * registers hold them, and its sums stay in registers over all of the lines. With d[i] = f[i + 1] - f[i], the value at t
- * is f[i] - i d[i] + t d[i], i = floor(t): the first two terms are looked up as one, and no fraction is needed. */
+ * is f[i] - i d[i] + t d[i], i = floor(t): the first two terms are one table entry, and no fraction is needed. */
 PM_DEVICE void add_to_part(float* sums, PM_GLOBAL const float* line, PM_GLOBAL const pm_long* view, int count, pm_long w,
                            pm_long y, pm_long x, int h, int v, float slope) {
   const lanes_t number = LANE_NUMBERS;
-  lanes_t few[LANES]; /* sums of few terms lose less than one long sum */
+  lanes_t few[LANES]; /* sums of few terms have smaller rounding errors than one long sum */
 #pragma unroll
   for (int r = 0; r < LANES; ++r) few[r] = 0;
   for (int a = 0; a < count; ++a, line += w, view += 4) {
-    const stretch_t stretch = stretch_of(view, y, x, LANES, LANES);
-    const pm_long first = stretch.first;
+    const segment_t segment = segment_of(view, y, x, LANES, LANES);
+    const pm_long first = segment.first;
     if (first >= w || first + 2 * LANES <= 0) continue;
     lanes_t low, high, low_next, high_next;
     if (first >= 0 && first + 2 * LANES < w) {
@@ -152,8 +152,8 @@ PM_DEVICE void add_to_part(float* sums, PM_GLOBAL const float* line, PM_GLOBAL c
     const lanes_t high_step = high_next - high;
     low -= number * low_step;
     high -= (number + (float)LANES) * high_step;
-    const lanes_t step_y = stretch.step_y;
-    const lanes_t bottom = stretch.place + number * stretch.step_x;
+    const lanes_t step_y = segment.step_y;
+    const lanes_t bottom = segment.place + number * segment.step_x;
 #pragma unroll
     for (int r = 0; r < LANES; ++r) {
       const lanes_t t = bottom - (float)r * step_y;
@@ -171,7 +171,7 @@ PM_DEVICE void add_to_part(float* sums, PM_GLOBAL const float* line, PM_GLOBAL c
 
 #else
 
-/* Few rows: the shorter the stretch, the finer the places in it. */
+/* Few rows: the shorter the segment, the finer the places in it. */
 #define PART_H 8
 #define PART_W TILE_W
 #define LONGEST_STRETCH (PART_H + PART_W + 4)
@@ -183,20 +183,20 @@ PM_DEVICE void add_to_part(float* sums, PM_GLOBAL const float* line, PM_GLOBAL c
   for (int r = 0; r < h; ++r)
     for (int c = 0; c < v; ++c) few[r][c] = 0;
   for (int a = 0; a < count; ++a, line += w, view += 4) {
-    const stretch_t stretch = stretch_of(view, y, x, h, v);
-    if (stretch.first >= w || stretch.first + stretch.count <= 0) continue;
-    const int columns = (int)stretch.count;
+    const segment_t segment = segment_of(view, y, x, h, v);
+    if (segment.first >= w || segment.first + segment.count <= 0) continue;
+    const int columns = (int)segment.count;
     float from[LONGEST_STRETCH];
-    if (slope == 0 && stretch.first >= 0 && stretch.first + columns <= w) {
-      for (int i = 0; i < columns; ++i) from[i] = line[stretch.first + i];
+    if (slope == 0 && segment.first >= 0 && segment.first + columns <= w) {
+      for (int i = 0; i < columns; ++i) from[i] = line[segment.first + i];
     } else {
       const float axis = (float)view[3] * UNIT;
-      for (int i = 0; i < columns; ++i) from[i] = line_at(line, w, stretch.first + i, axis, slope);
+      for (int i = 0; i < columns; ++i) from[i] = line_at(line, w, segment.first + i, axis, slope);
     }
     for (int r = 0; r < h; ++r) {
-      const float place = stretch.place - (float)r * stretch.step_y;
+      const float place = segment.place - (float)r * segment.step_y;
       for (int c = 0; c < v; ++c) {
-        const float t = place + (float)c * stretch.step_x;
+        const float t = place + (float)c * segment.step_x;
         const int i = (int)t;
         few[r][c] += from[i] + (t - (float)i) * (from[i + 1] - from[i]);
       }

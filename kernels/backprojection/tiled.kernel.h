@@ -1,12 +1,13 @@
-/* The sum that linear.kernel.h states, a tile of pixels at a time: under one angle a tile sees a stretch of a line, a
- * little longer than the tile is wide. Bounds, weights and the place in the line are settled once a tile and angle.
+/* Computes the sum of linear.kernel.h for a tile of pixels at a time. Under one angle, a tile is projected to a segment of
+ * a line, a little longer than the width of the tile. Bounds, weights and the place in the line are computed once per
+ * tile and angle.
  *
- * Positions: `table` holds for each angle cosine, sine, start and axis in fixed point with 36 bits of fraction. Where a
- * tile starts in a line is worked out in 64-bit integers; only places within its stretch, below 128, are floats. So
- * the error of a position does not grow with the width.
+ * Positions: `table` has cosine, sine, start and axis of each angle in fixed point with 36 bits of fraction. The start of
+ * a tile in a line is computed in 64-bit integers; only places within its segment, below 128, are floats. So the error
+ * of a position does not depend on the width.
  *
- * Two grains: `_tiles` for CPUs, a work-item a tile, whose sums stay in the first-level cache or in registers;
- * `_groups` for GPUs, a work-group a tile, which puts the stretches of several angles into local memory.
+ * Two grains: `_tiles` for CPUs, one work-item per tile, with sums in the first-level cache or in registers;
+ * `_groups` for GPUs, one work-group per tile, with the segments of several angles in local memory.
  */
 #define FRACTION_BITS 36
 #define UNIT (1.0f / 68719476736.0f) /* 2^-36 */

@@ -1,6 +1,6 @@
-// The methods by which the tiles of a CPU read columns: in memory (0 lanes), and in registers of 8 and 16
-// lanes. A device's own compiler takes the one that suits it; here each is compiled by name and held against
-// the reference. Where the processor lacks the instructions, a plain loop stands for them.
+// Tests the methods by which tiles on CPUs read columns: from memory (0 lanes), and from registers of 8 and
+// 16 lanes. The compiler of a device chooses one of them; here each is compiled and compared with the
+// reference. If the processor lacks the instructions, a plain loop replaces them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

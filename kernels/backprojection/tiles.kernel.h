@@ -1,6 +1,6 @@
-/* Tiles for CPUs: a work-item owns a tile and adds to its parts what a few lines at a time give them. */
+/* Tiles for CPUs: a work-item computes a tile, and adds a few lines at a time to its parts. */
 
-/* Lines that all parts of a tile are given before the next ones: what they see of them stays in the first-level cache.
+/* Number of lines that are added to all parts of a tile before the next ones, so that they stay in the first-level cache.
  */
 #define LINES_AT_ONCE 16
 

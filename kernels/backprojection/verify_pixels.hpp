@@ -15,28 +15,29 @@
 
 namespace peakmark {
 
-/// The pixels of a stack of slices (n_z, h, w) that a verification compares: row of the stack → columns. All
-/// of them where they take at most `interpolations` of n_a lines each; else the corners of the first slice,
-/// the last corners of the last one, and pixels drawn from `seed`, some 64 at the least.
+/// Returns the pixels of a stack of slices (n_z, h, w) that a verification compares: row of the stack →
+/// columns. These are all pixels if that takes at most `interpolations`, with n_a per pixel; else the corners
+/// of the first slice, the last corners of the last slice, and at least about 64 random pixels from `seed`.
 std::map<Size, std::vector<Size>> pixels_to_verify(const Shape& slices, Size n_a, Size interpolations,
                                                    std::uint32_t seed);
 
-/// Compares pixels of a stack (n_z, h, w) with what they should be.
+/// Compares pixels of a stack (n_z, h, w) with expected values.
 template <typename T>
 class PixelComparison {
  public:
   explicit PixelComparison(Shape slices) : slices_(std::move(slices)) {}
 
-  /// `row` counts the rows of the stack.
+  /// `row` is an index among all rows of the stack.
   void add(Size row, Size column, double expected, T actual) {
     largest_ = std::max(largest_, std::abs(expected));
     compared_.push_back({row, column, expected, actual});
   }
 
-  /// Of what was expected.
+  /// Of the expected values.
   [[nodiscard]] double largest() const { return largest_; }
 
-  /// Returns how many pixels are wrong and which is the first; empty if none is. A NaN is wrong.
+  /// Returns a message with the number of wrong pixels and the first one; empty if there is none. A NaN is
+  /// wrong.
   [[nodiscard]] std::string error(double tolerance) const {
     const auto is_wrong = [&](const Compared& c) {
       return !(std::abs(static_cast<double>(c.actual) - c.expected) <= tolerance);

@@ -73,11 +73,11 @@ Size estimate_required_memory(const FbpShape& shape, const FbpOptions& options) 
 
 Size estimate_max_chunk_size(Size available_bytes, const FbpShape& shape, const FbpOptions& options) {
   // Up to a chunk every slice has its own work; beyond, that of a chunk is there once.
-  const Size most_together = chunk_slices(shape, options);
+  const Size max_together = chunk_slices(shape, options);
   const Size together =
-      slices_within(available_bytes, fbp_parts({most_together, shape.n_a, shape.w}, options), most_together);
-  return together < most_together ? together
-                                  : slices_within(available_bytes, fbp_parts(shape, options), shape.n_z);
+      slices_within(available_bytes, fbp_parts({max_together, shape.n_a, shape.w}, options), max_together);
+  return together < max_together ? together
+                                 : slices_within(available_bytes, fbp_parts(shape, options), shape.n_z);
 }
 
 std::vector<Part> nabu_parts(Size n_a, Size w) {

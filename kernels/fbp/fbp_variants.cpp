@@ -109,19 +109,19 @@ Size own_bytes(FbpMethod method, const Case& asked) {
 void add_variant(Worker& worker, FbpMethod method, std::string help, Size chunk) {
   constexpr int kSinogram = 1;
   const std::string name = "fbp/" + std::string(to_string(method));
-  std::vector<Axis> axes{{"n_a", 400, "lines of a sinogram, one an angle"},
-                         {"w", 256, "columns of a sinogram", 2},
-                         {"n_z", 20, "sinograms and slices"},
-                         {"chunk", chunk, "slices worked on at a time, at the most; 0: all", 0},
-                         {"filter", "ramlak", filter_names(), "the filter"},
-                         {"mode", "constant", filter_padding_names(),
-                          "what stands beside a line, as in numpy.pad; constant: zeros"},
-                         {"fft", "vkfft", fft_names(), "the library that transforms; cufft: CUDA only"}};
+  std::vector<Axis> axes{
+      {"n_a", 400, "lines of a sinogram, one an angle"},
+      {"w", 256, "columns of a sinogram", 2},
+      {"n_z", 20, "sinograms and slices"},
+      {"chunk", chunk, "max slices processed at a time; 0: all", 0},
+      {"filter", "ramlak", filter_names(), "the filter"},
+      {"mode", "constant", filter_padding_names(), "padding of a line, as in numpy.pad; constant: zeros"},
+      {"fft", "vkfft", fft_names(), "the library that transforms; cufft: CUDA only"}};
   if (method != FbpMethod::whole) {
-    axes.emplace_back("batch", 0, "lines filtered at a time; 0: as many as the allowance has room for");
+    axes.emplace_back("batch", 0, "lines filtered at a time; 0: as many as fit the allowance");
     axes.emplace_back(
         "allowance", 1,
-        "percent of a sinogram's and a slice's bytes for all that is beside them; 512 KiB at the least");
+        "percent of the bytes of a sinogram and a slice that all other memory may take; min 512 KiB");
   }
   for (Axis& axis : scan_axes()) axes.push_back(std::move(axis));
   worker.add(

@@ -155,7 +155,7 @@ TEST(JoinedScan, MistakesAreTold) {
     EXPECT_THAT(usage_error(geometry), HasSubstr("joins lines 2 and 6"));
     geometry.corrections[2] -= sign;
     EXPECT_EQ(usage_error(geometry), "no error");
-    // Away from the edge there is room.
+    // Far from the edge, the axis may be corrected.
     geometry.corrections = std::vector<double>(8, -31 * sign);
     EXPECT_EQ(usage_error(geometry), "no error");
   }

@@ -32,8 +32,7 @@ void write_npy(const std::filesystem::path& file, Size rows, Size columns, std::
   out.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));
   out.close();
   if (!out)
-    throw IoError(
-        fmt::format("{}: cannot be written; is its folder there, and is there room?", file.string()));
+    throw IoError(fmt::format("{}: cannot be written; check its folder and the free space", file.string()));
 }
 
 }  // namespace peakmark

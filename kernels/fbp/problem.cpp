@@ -85,12 +85,12 @@ LineBatch line_batch(const FbpShape& shape, const FbpOptions& options) {
   if (options.half && (options.batch < 0 || options.batch > problem.n_a))
     throw UsageError(
         fmt::format("fbp: batch is {}; the {} lines of half-acquisition are joined to {}: give 1 to {}, or 0 "
-                    "for as many as the allowance has room for",
+                    "for as many as fit the allowance",
                     options.batch, shape.n_a, problem.n_a, problem.n_a));
   if (options.batch != 0) return batch_of(problem, options.batch);
   LineAllowance allowance{.percent = options.allowance,
                           .floor_bytes = floor_bytes(shape, options),
-                          .least_bytes = kMinAllowance,
+                          .min_bytes = kMinAllowance,
                           .lent_bytes = slice_elements(shape, options) * 4};
   for (const Part& part : angle_parts(shape, options))
     allowance.table_bytes = checked_add(allowance.table_bytes, part.fixed_bytes);

@@ -18,11 +18,11 @@ namespace peakmark {
 /// kept: as inplace, on a copy of the sinograms, `chunk` of them at a time.
 enum class FbpMethod : std::uint8_t { whole, inplace, kept };
 std::string_view to_string(FbpMethod method);
-/// True where the sinograms hold something else after a call.
+/// Returns true if a call overwrites the sinograms.
 constexpr bool destroys_input(FbpMethod method) {
   return method == FbpMethod::inplace;
 }
-/// How it projects back.
+/// Returns the back-projection of a method.
 constexpr BackprojectionMethod backprojection_of(FbpMethod method) {
   return method == FbpMethod::whole ? BackprojectionMethod::linear : BackprojectionMethod::tiled;
 }
@@ -45,17 +45,17 @@ struct FbpOptions {
   bool clip = false;                       ///< 0 outside the circle inscribed in the slice
   std::optional<SliceRegion> region = {};  ///< of the slice; none: all of it
   bool corrected = false;                  ///< the axis is corrected under each angle
-  Size chunk = 0;                          ///< slices worked on at a time, at the most; 0: all
+  Size chunk = 0;                          ///< max slices processed at a time; 0: all
   Size batch = 0;  ///< (joined) lines filtered at a time; 0: as many as fit the allowance
-  /// Percent of the bytes of a sinogram and a slice, but kMinAllowance at the least, for everything that
-  /// `inplace` holds beside them, and `kept` beside them and its copy.
+  /// Percent of the bytes of a sinogram and a slice (min kMinAllowance) for all other memory of `inplace`,
+  /// and of `kept` without its copy.
   Size allowance = 1;
 };
 
-/// Tables of the FFT and the angles may be more than a percent of a small sinogram and slice.
+/// Tables of the FFT and of the angles may exceed a percent of a small sinogram and slice.
 inline constexpr Size kMinAllowance = Size{512} << 10;
 
-/// Under which angles a stack was seen.
+/// The angles of a stack.
 struct FbpAngles {
   std::vector<double> angles;            ///< radians, one a line
   std::vector<double> corrections = {};  ///< columns by which the axis is off under each angle; empty: none
@@ -84,16 +84,16 @@ inline Size chunk_slices(const FbpShape& shape, const FbpOptions& options) {
   return options.chunk == 0 ? shape.n_z : std::min(options.chunk, shape.n_z);
 }
 
-/// How many lines `inplace` and `kept` filter at a time, and what that takes. The work buffer lies in the
-/// slices, which are not needed before the lines are filtered: in those of the last slice, whatever the
-/// chunk. It is an allocation of its own with `batch`, and where the region of a slice is too small.
-/// UsageError where the allowance holds not even one line beside the tables of the angles.
+/// Returns the number of lines that `inplace` and `kept` filter at a time, and their memory. The work buffer
+/// is in the memory of the last slice, which is not needed before the lines are filtered. It is a separate
+/// allocation with `batch`, or if the region of a slice is too small. Throws UsageError if not even one line
+/// and the tables of the angles fit the allowance.
 LineBatch line_batch(const FbpShape& shape, const FbpOptions& options);
-/// Where in the slices a lent work buffer begins, in padded lines of the filter.
+/// Returns the beginning of a lent work buffer in the slices, in padded lines of the filter.
 Size lent_line(const FbpShape& shape, const FbpOptions& options);
 
-/// What the angles keep on the device: the back-projection's tables and, for half-acquisition, `mirrors`, 12
-/// bytes a pair of lines.
+/// Returns the device memory of the angles: the tables of the back-projection and, for half-acquisition,
+/// `mirrors`, 12 bytes per pair of lines.
 std::vector<Part> angle_parts(const FbpShape& shape, const FbpOptions& options);
 
 }  // namespace peakmark

@@ -17,7 +17,7 @@
 namespace peakmark {
 namespace {
 
-/// Interpolations that one verification makes at the most: a tenth of a second.
+/// Max interpolations of a verification: a tenth of a second.
 constexpr Size kInterpolations = Size{1} << 22;
 constexpr std::uint32_t kSeedPixels = 52;
 

@@ -67,9 +67,9 @@ TEST_F(Cufft, WhereAPlanWantsMoreFewerLinesAreDoneAtATime) {
 
 TEST_F(Cufft, StaysWithinTheMemoryItMay) {
   fake_cufft::set_wants(spectra);
-  EXPECT_EQ(work_bytes({.length = 60, .lines = 7, .in_place = false, .most_work_bytes = 3 * 31 * 8 + 100}),
+  EXPECT_EQ(work_bytes({.length = 60, .lines = 7, .in_place = false, .max_work_bytes = 3 * 31 * 8 + 100}),
             3 * 31 * 8);
-  EXPECT_EQ(work_bytes({.length = 60, .lines = 2, .in_place = false, .most_work_bytes = 1}), 31 * 8);
+  EXPECT_EQ(work_bytes({.length = 60, .lines = 2, .in_place = false, .max_work_bytes = 1}), 31 * 8);
   // More for few lines than in proportion: halved until it is within.
   fake_cufft::set_wants([](long long length, long long lines) { return spectra(length, lines) + 800; });
   EXPECT_EQ(work_bytes({.length = 60, .lines = 16}), 16 * 31 * 8);

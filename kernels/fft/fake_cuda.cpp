@@ -1,6 +1,6 @@
-// What VkFFT asks of CUDA's driver and of its run-time compiler while it makes a plan, for tests without a
-// GPU: a GPU with the limits that all since compute capability 5.0 have, and a compiler that takes every
-// program. It is built twice, as libcuda and as libnvrtc.
+// The functions of CUDA's driver and run-time compiler that VkFFT calls to make a plan, for tests without a
+// GPU. The fake GPU has the limits of all GPUs since compute capability 5.0; the compiler accepts every
+// program. Built twice, as libcuda and as libnvrtc.
 #include <cuda.h>
 #include <nvrtc.h>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-/// Handles that are never looked at.
+/// Handles that are never used.
 char object;
 
 template <typename Handle>

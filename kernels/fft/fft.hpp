@@ -24,10 +24,10 @@ struct FftPlan {
   /// true: a line of the spectrum replaces the line of real elements, `length` + 2 reals apart.
   /// false: lines of `length` reals in one array, of length/2 + 1 complex elements in another.
   bool in_place = true;
-  /// Most bytes, but at the least a line's, for what a transform in several passes works in; fewer lines are
-  /// then transformed at a time. 0: as many as all lines need. Only between two arrays. cuFFT's area is never
-  /// larger than its lines' spectra either (cufft_work_bytes).
-  Size most_work_bytes = 0;
+  /// Max bytes of the work area of a transform in several passes, but at least enough for a line; limits the
+  /// number of lines that are transformed at a time. 0: no limit. Only between two arrays. The area of cuFFT
+  /// is also limited to the spectra of its lines (cufft_work_bytes).
+  Size max_work_bytes = 0;
 };
 
 /// Batched transforms of real lines and back, f32, along the last axis, by a library. Not normalised: back
@@ -48,7 +48,7 @@ class RealFft {
   void forward(DeviceArray& lines, Size first) { forward(lines, lines, first); }
   void backward(DeviceArray& lines, Size first) { backward(lines, lines, first); }
 
-  /// What it holds on the device.
+  /// Returns its memory on the device.
   [[nodiscard]] virtual Size table_bytes() const = 0;
   [[nodiscard]] virtual Size work_bytes() const = 0;
 };

@@ -27,8 +27,8 @@ Size spectrum_bytes(Size length) {
 }
 
 Size lines_within(const FftPlan& plan) {
-  if (plan.in_place || plan.most_work_bytes == 0) return plan.lines;
-  return std::clamp<Size>(plan.most_work_bytes / spectrum_bytes(plan.length), 1, plan.lines);
+  if (plan.in_place || plan.max_work_bytes == 0) return plan.lines;
+  return std::clamp<Size>(plan.max_work_bytes / spectrum_bytes(plan.length), 1, plan.lines);
 }
 
 }  // namespace

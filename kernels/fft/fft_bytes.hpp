@@ -12,11 +12,11 @@ namespace peakmark {
 /// Returns the parts, which are exact: `fft_tables` and, if there is any, `fft_work`.
 std::vector<Part> fft_parts(FftLibrary library, const FftPlan& plan);
 
-/// Returns the lines that VkFFT transforms at a time: all, or as many as fit `most_work_bytes`.
+/// Returns the lines that VkFFT transforms at a time: all, or as many as fit `max_work_bytes`.
 Size vkfft_lines_at_a_time(const FftPlan& plan);
 
 /// Returns the bytes of cuFFT's work area, for every release and device: as large as the spectra, and within
-/// `most_work_bytes`, but enough for one line. If the library needs more for a plan, the plan transforms
+/// `max_work_bytes`, but enough for one line. If the library needs more for a plan, the plan transforms
 /// fewer lines at a time. Only if one line needs more is the area larger.
 Size cufft_work_bytes(const FftPlan& plan);
 

@@ -33,8 +33,8 @@ TEST_P(FftOnCuda, IsTheHostsTransform) {
 }
 
 TEST_P(FftOnCuda, WorksInTheMemoryItMay) {
-  expect_right({.length = 32'768, .lines = 5, .in_place = false, .most_work_bytes = 300'000});
-  expect_right({.length = 32'768, .lines = 2, .in_place = false, .most_work_bytes = 1});
+  expect_right({.length = 32'768, .lines = 5, .in_place = false, .max_work_bytes = 300'000});
+  expect_right({.length = 32'768, .lines = 2, .in_place = false, .max_work_bytes = 1});
 }
 
 // All lengths that lines of up to 65,536 pixels are padded to; of VkFFT, which compiles each, a few.

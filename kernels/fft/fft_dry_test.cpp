@@ -22,8 +22,7 @@ TEST(FftOnDry, TablesDoNotDependOnTheLines) {
   for (const Size length : {4, 60, 1024, 8640, 32'768})
     for (const Size lines : {1, 2, 3, 64, 1001, 43'200})
       for (const bool in_place : {true, false}) {
-        const FftPlan plan{
-            .length = length, .lines = lines, .in_place = in_place, .most_work_bytes = 100'000};
+        const FftPlan plan{.length = length, .lines = lines, .in_place = in_place, .max_work_bytes = 100'000};
         const auto fft = make_real_fft(*device, FftLibrary::vkfft, plan);
         EXPECT_EQ(fft->table_bytes(), vkfft_table_bytes(length)) << length << " " << lines;
         EXPECT_EQ(fft->work_bytes(), vkfft_work_bytes(plan)) << length << " " << lines;

@@ -40,9 +40,9 @@ TEST_F(Fft, InSeveralPassesIsTheHostsTransform) {
 }
 
 TEST_F(Fft, WorksInTheMemoryItMay) {
-  // Room for two lines at a time: the third call does line 3 again.
-  expect_right({.length = 8640, .lines = 5, .in_place = false, .most_work_bytes = 80'000});
-  expect_right({.length = 8640, .lines = 2, .in_place = false, .most_work_bytes = 1});
+  // Work area for two lines at a time: the third call transforms line 3 again.
+  expect_right({.length = 8640, .lines = 5, .in_place = false, .max_work_bytes = 80'000});
+  expect_right({.length = 8640, .lines = 2, .in_place = false, .max_work_bytes = 1});
 }
 
 TEST_F(Fft, ASecondPlanOfALengthCompilesNothing) {

@@ -12,7 +12,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// std::complex's own product looks for infinities, several times as long.
+// The product of std::complex handles infinities and takes several times as long.
 Complex product(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -54,7 +54,7 @@ void butterfly(std::span<Complex> terms, Complex* out, std::size_t part, std::sp
   out[0] = all;
 }
 
-/// `in` has out.size() elements, `stride` apart. `scratch` has room for the largest factor.
+/// `in` has out.size() elements, `stride` apart. `scratch` has as many elements as the largest factor.
 void transform(const Complex* in, std::size_t stride, std::span<Complex> out,
                std::span<const std::size_t> factors, std::span<const Complex> roots,
                std::span<Complex> scratch) {

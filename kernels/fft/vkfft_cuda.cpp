@@ -17,7 +17,7 @@
 #include "kernels/fft/plan_memory.hpp"
 
 // The library calls the driver and the run-time compiler by name. Neither is linked, since a program must
-// start where they are missing: each name is a macro for a function that is looked up.
+// start if they are missing: each name is a macro for a function that is loaded at run time.
 namespace peakmark {
 namespace {
 

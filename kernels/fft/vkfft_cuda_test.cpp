@@ -1,5 +1,5 @@
 // VkFFT's plans on CUDA, made without a GPU: driver and compiler are fake_cuda.cpp, the device this machine's
-// memory. That the programs compile and what they compute only a GPU can tell (fft_cuda_test.cpp).
+// memory. fft_cuda_test.cpp tests on a GPU that the programs compile and what they compute.
 #include <gtest/gtest.h>
 
 #include "kernels/common/variant_testing.hpp"
@@ -21,7 +21,7 @@ void expect_written(const FftPlan& plan) {
 TEST(VkfftOnCuda, PlansHoldWhatIsWrittenDown) {
   for (Size length = 4; length <= kLongestVkfftTable; length = next_fft_length(length + 1)) {
     expect_written({.length = length, .lines = 6});
-    expect_written({.length = length, .lines = 6, .in_place = false, .most_work_bytes = 100'000});
+    expect_written({.length = length, .lines = 6, .in_place = false, .max_work_bytes = 100'000});
   }
 }
 

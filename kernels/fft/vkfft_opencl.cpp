@@ -28,7 +28,7 @@ thread_local OpenClForVkfft opencl_for_vkfft;
 
 template <typename Object>
 Object not_looked_at() {
-  // Never looked at: the library compares it with null and hands it back.
+  // Never used: the library only compares it with null and returns it.
   static char object;
   return reinterpret_cast<Object>(&object);
 }

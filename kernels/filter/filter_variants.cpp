@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kSeed = 31;
 
-/// Bytes of one sinogram: what filtering in place needs at the least.
+/// Returns the bytes of one sinogram, which filtering in place needs at least.
 Size floor_bytes(const FilterProblem& problem) {
   return Shape{problem.n_a, problem.w}.bytes(DType::f32);
 }
@@ -119,7 +119,7 @@ Variant make_variant(const std::string& name, std::string help, std::vector<Part
                    {"n_z", 20, "sinograms"},
                    {"filter", "ramlak", filter_names(), "the filter"},
                    {"mode", "constant", filter_padding_names(),
-                    "what stands beside a line, as in numpy.pad; constant: zeros"},
+                    "padding of a line, as in numpy.pad; constant: zeros"},
                    {"fft", "vkfft", fft_names(), "the library that transforms; cufft: CUDA only"}},
           .help = std::move(help),
           .slice_axis = "n_z",
@@ -136,7 +136,7 @@ void add_filter(Worker& worker) {
   Variant inplace = make_variant("filter/inplace",
                                  "new: lines in batches through one work buffer, written back over the input",
                                  inplace_parts);
-  inplace.axes.emplace_back("batch", 0, "lines at a time; 0: as many as the allowance has room for");
+  inplace.axes.emplace_back("batch", 0, "lines at a time; 0: as many as fit the allowance");
   inplace.axes.emplace_back("allowance", 5, "percent of a sinogram's bytes for all that is beside it");
   inplace.destroys_input = true;
   inplace.mistake = [](const Case& asked) {

@@ -27,24 +27,25 @@ struct LineAllowance {
   Size percent = 5;
   Size floor_bytes = 0;  ///< of which they are percent
   Size table_bytes = 0;  ///< taken by tables of the angles
-  Size least_bytes = 0;  ///< allowed for tables and two lines where the percentage is less
+  Size min_bytes = 0;    ///< allowed for tables and two lines where the percentage is less
   Size lent_bytes = 0;   ///< of an array that the caller needs later and lends as a work buffer
   [[nodiscard]] Size percent_bytes() const { return checked_multiply(floor_bytes, percent) / 100; }
-  [[nodiscard]] Size bytes() const { return std::max(least_bytes, percent_bytes()); }
+  [[nodiscard]] Size bytes() const { return std::max(min_bytes, percent_bytes()); }
 };
-/// As many lines as fit into the allowance with all that is needed beside them, evenly shared out over
-/// the lines of one sinogram. They are in the lent bytes where those hold kLentWorkBytes of them, or no fewer
-/// than a work buffer within the allowance; else in such a buffer. UsageError where not even one line fits.
+/// Returns as many lines as fit the allowance with the other memory that they need, so that batches of a
+/// sinogram have equal sizes. The batch is in the lent bytes if they hold kLentWorkBytes of lines, or at
+/// least as many as a work buffer within the allowance; else in such a buffer. Throws UsageError if not even
+/// one line fits.
 LineBatch batch_within(const FilterProblem& problem, const LineAllowance& allowance);
 /// Returns the batch by the axes `batch` (0: by the allowance) and `allowance` (percent of `floor_bytes`).
 LineBatch batch_of_case(const FilterProblem& problem, const Case& asked, Size floor_bytes);
 
-/// Lines beyond this in lent memory gain no time: a GPU's last-level cache holds them, and launches are long
-/// enough.
+/// More lines than this in lent memory are not faster: they fit the last-level cache of a GPU, and launches
+/// are long enough.
 inline constexpr Size kLentWorkBytes = Size{16} << 20;
 
-/// Filters the lines of sinograms in batches through one work buffer, in which padded lines are transformed
-/// in place. Whatever is beside the sinogram is known before: LineBatch::parts.
+/// Filters the lines of sinograms in batches with one work buffer, in which padded lines are transformed in
+/// place. LineBatch::parts has all memory except the sinogram.
 class LineFilter {
  public:
   /// Compiles the kernels, allocates nothing. Throws Unsupported for a length that the FFT library cannot

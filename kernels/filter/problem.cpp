@@ -36,7 +36,7 @@ void check(const FilterProblem& problem) {
   least("n_z", problem.n_z, 1, "there is at least one sinogram");
   least("n_a", problem.n_a, 1, "a sinogram has at least one line");
   least("w", problem.w, 2, "a line of one pixel has no frequency to filter; give w:2 or more");
-  // Before the length that a library can do is looked for.
+  // Checked before the search for a length that the library supports.
   if (problem.w > kMaxFilterColumns)
     throw UsageError(fmt::format("filter: w is {}; {} columns are the most", problem.w, kMaxFilterColumns));
   if (problem.mode == PaddingMode::custom)

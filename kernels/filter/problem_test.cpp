@@ -129,7 +129,7 @@ TEST(FilterProblem, MistakesAreTold) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("lines of 200000 columns are padded to 400000, beyond 262144"),
                                     HasSubstr("up to 131072 (axis w")));
   }
-  // The length that a library can do is not looked for where no line is so long.
+  // There is no search for a length that the library supports if no line is so long.
   for (const std::string fft : {"vkfft", "cufft"})
     for (const Size w : {(Size{1} << 24) + 1, Size{10'000'000'000'001}, Size{1} << 62}) {
       Parameters wide = parameters(1, 1, w);
@@ -182,7 +182,7 @@ TEST(LineBatch, LiesInLentMemoryWhereThatHoldsNoFewerLines) {
   // The least is for the tables and, without lent memory, two lines.
   EXPECT_THAT(usage_error([&] { batch_within(problem, {.percent = 1, .floor_bytes = 10'000}); }),
               HasSubstr("does not hold"));
-  EXPECT_EQ(batch_within(problem, {.percent = 1, .floor_bytes = 10'000, .least_bytes = 100'000}).lines, 2);
+  EXPECT_EQ(batch_within(problem, {.percent = 1, .floor_bytes = 10'000, .min_bytes = 100'000}).lines, 2);
 }
 
 TEST(LineBatch, OneLineAtTheLeast) {
@@ -196,7 +196,7 @@ TEST(LineBatch, OneLineAtTheLeast) {
   EXPECT_EQ(batch_of(problem, 100).lines, 100);
   EXPECT_THAT(usage_error([&] { batch_of(problem, 101); }),
               HasSubstr("batch is 101; a sinogram has 1 to 100 lines"));
-  // The percentage that is told is enough, and one less is not.
+  // The reported percentage is enough, and one less is not.
   const LineAllowance least{.percent = 27, .floor_bytes = (100 * (needed + 1) + 26) / 27, .table_bytes = 1};
   EXPECT_EQ(batch_within(problem, least).lines, 1);
   EXPECT_THAT(usage_error([&] {

@@ -14,7 +14,7 @@ FftPlan plan_of(const FilterProblem& problem) {
   return {.length = problem.padded_width(),
           .lines = problem.lines(),
           .in_place = false,
-          .most_work_bytes = std::max<Size>(1, problem.shape().bytes(DType::f32) / problem.n_z / 64)};
+          .max_work_bytes = std::max<Size>(1, problem.shape().bytes(DType::f32) / problem.n_z / 64)};
 }
 
 }  // namespace

@@ -7,14 +7,14 @@
 
 namespace peakmark {
 
-/// What a work-item computes: some rows, for CPUs, or some neighbours of a few rows, for GPUs. `rows` stores
-/// past the caches if the output is larger than they are, `streamed_rows` always.
+/// The elements of a work-item: some rows, for CPUs, or some neighbours in a few rows, for GPUs. `rows` uses
+/// non-temporal stores if the output is larger than the caches, `streamed_rows` always.
 enum class KernelGrain : std::uint8_t { rows, streamed_rows, elements };
 /// Returns the grain for this kind of device.
 KernelGrain grain_for(const Device& device);
 
-/// What the variants of padding share: the stack in, the stack out, the grain of the kernels and the
-/// comparison with the reference. A variant adds what it keeps on the device and its call.
+/// Base of the variants of padding: input, output, the grain of the kernels, and the comparison with the
+/// reference. A variant adds the memory that it keeps and its call.
 class PaddingComputation : public Computation {
  public:
   PaddingComputation(Device& device, PaddingProblem problem, KernelGrain kernel_grain);

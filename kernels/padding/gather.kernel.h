@@ -2,7 +2,7 @@
 
 /* ---- coords1d: a source row for each row, a source column for each column ---- */
 
-/* How many columns follow the first in equal steps. Stretches are compared whole, in vectors where the compiler is
+/* How many columns follow the first in equal steps. Segments are compared whole, in vectors where the compiler is
  * clang, which does not make them by itself. */
 #define PADDING_STRETCH 128
 PM_DEVICE pm_long run_of(PM_GLOBAL const pm_int* columns, pm_int step, pm_long count) {

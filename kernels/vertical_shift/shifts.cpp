@@ -112,7 +112,7 @@ std::vector<float> shifts_of_angles(std::string_view pattern, Size n_a, Size n_z
   return shifts;
 }
 
-Size most_shifted_rows(std::string_view pattern, Size n_a, Size n_z, DType dtype) {
+Size max_shifted_rows(std::string_view pattern, Size n_a, Size n_z, DType dtype) {
   const Pattern shift = find_pattern(pattern);
   if (pattern == "beyond") return 0;
   Size most = 0;

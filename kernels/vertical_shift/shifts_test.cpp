@@ -124,14 +124,14 @@ TEST(MostShiftedRows, IsThatOfTheAnglesOneByOne) {
         Size most = 0;
         for (const float shift : shifts_of_angles(pattern, n_a, n_z))
           for (const ShiftTerm& term : shift_terms(shift, n_z, DType::f32)) most = std::max(most, term.rows);
-        EXPECT_EQ(most_shifted_rows(pattern, n_a, n_z, DType::f32), most)
+        EXPECT_EQ(max_shifted_rows(pattern, n_a, n_z, DType::f32), most)
             << pattern << " " << n_a << " " << n_z;
       }
 }
 
 TEST(MostShiftedRows, OfAnyNumberOfAnglesComesAtOnce) {
   for (const std::string& pattern : shift_patterns())
-    EXPECT_EQ(most_shifted_rows(pattern, Size{1} << 60, 64, DType::f32), pattern == "beyond" ? 0 : 64);
+    EXPECT_EQ(max_shifted_rows(pattern, Size{1} << 60, 64, DType::f32), pattern == "beyond" ? 0 : 64);
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ struct Radio {
 Size temporaries_bytes(const Case& asked) {
   const Radio radio(asked);
   const Size n_a = asked["n_a"];
-  const Size rows = most_shifted_rows(asked.word("shift"), n_a, radio.n_z, radio.dtype);
+  const Size rows = max_shifted_rows(asked.word("shift"), n_a, radio.n_z, radio.dtype);
   const Size product = Shape{rows, radio.nx}.bytes(radio.dtype);
   return checked_add(checked_add(checked_multiply(n_a, radio.bytes), radio.bytes), product);
 }

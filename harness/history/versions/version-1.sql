@@ -1,4 +1,4 @@
--- A history of version 1: the nights 1 and 2 of sample_runs.hpp.
+-- A history of version 1: the runs 1 and 2 of sample_runs.hpp.
 CREATE TABLE cases (number bigint NOT NULL PRIMARY KEY, name text NOT NULL UNIQUE);
 INSERT INTO "cases" VALUES(1,'op/b/opencl/n:2');
 INSERT INTO "cases" VALUES(2,'op/a/opencl');

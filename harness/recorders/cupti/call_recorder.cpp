@@ -246,8 +246,8 @@ void CallRecorder::sample_graphs(std::uint32_t device) {
   }
 }
 
-void CallRecorder::note_once(std::atomic<bool>& told, const char* text) {
-  if (!told.exchange(true)) sink_.note(text);
+void CallRecorder::note_once(std::atomic<bool>& is_noted, const char* text) {
+  if (!is_noted.exchange(true)) sink_.note(text);
 }
 
 namespace {

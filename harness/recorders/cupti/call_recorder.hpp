@@ -73,7 +73,7 @@ class CallRecorder {
   void set_pool(CudaAllocation& allocation);
   void sample_pool(std::uint64_t pool, std::uint32_t device);
   void sample_graphs(std::uint32_t device);
-  void note_once(std::atomic<bool>& told, const char* text);
+  void note_once(std::atomic<bool>& is_noted, const char* text);
   void lose_event() noexcept;
 
   EventSink& sink_;

@@ -184,7 +184,7 @@ TEST_F(CallRecorderTest, AllocationsInGraphsAreNoted) {
   EXPECT_EQ(events_.lines[0].type, EventType::pool);
   EXPECT_EQ(events_.lines[0].bytes, 2 << 20);
   EXPECT_EQ(events_.lines[0].number, 4096);
-  free(0x8000);  // memory of a graph may be freed outside of it: nothing that was counted is released
+  free(0x8000);  // memory of a graph may be freed outside of it; the release has no allocation
   EXPECT_EQ(events_.lines.size(), 1U);
 }
 

@@ -52,19 +52,19 @@ TEST(CudaCallStacks, AllocationsAndRefusalsHaveStacks) {
   waitpid(child, &status, 0);
   ASSERT_EQ(status, 0);
   std::map<std::uint64_t, int> allocations;
-  std::set<std::uint64_t> told;
+  std::set<std::uint64_t> stack_ids;
   std::set<std::uint64_t> refused;
   for (const Event& event : ProfileReader(path + "." + std::to_string(child)).events()) {
     if (event.type == EventType::allocation) ++allocations[event.amounts.stack];
     if (event.type == EventType::failed_allocation) refused.insert(event.amounts.stack);
-    if (event.type == EventType::stack) told.insert(event.address);
+    if (event.type == EventType::stack) stack_ids.insert(event.address);
   }
   // Three from the loop, one from another caller; the refused allocation is a third place in the program.
   EXPECT_EQ(allocations.size(), 2U);
   EXPECT_EQ(refused.size(), 1U);
-  EXPECT_EQ(told.size(), 3U);
-  EXPECT_FALSE(told.contains(0));
-  for (const auto& [stack, count] : allocations) EXPECT_TRUE(told.contains(stack)) << count;
+  EXPECT_EQ(stack_ids.size(), 3U);
+  EXPECT_FALSE(stack_ids.contains(0));
+  for (const auto& [stack, count] : allocations) EXPECT_TRUE(stack_ids.contains(stack)) << count;
 }
 
 }  // namespace

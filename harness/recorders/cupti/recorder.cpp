@@ -264,7 +264,7 @@ bool Recorder::is_subscribed() {
 void Recorder::check_that_calls_are_seen() {
   if (has_doubt_ || has_lost_cupti_ || sees_calls() || has_doubt_.exchange(true)) return;
   if (is_subscribed()) {
-    // A driver that does not report this call would look the same.
+    // A driver that does not report this call has the same effect.
     return sink_->note(
         "CUPTI does not report every call: if another tool has ended it, later events are missing");
   }

@@ -88,7 +88,7 @@ std::int64_t image_bytes(const cl_image_format* format, const cl_image_desc& sha
 
 namespace {
 
-/// The driver calls this when the last reference is gone and no command needs the object, just before the
+/// The driver calls this when there are no references and no command needs the object, just before the
 /// memory is freed. Counting references would record the release too early.
 void CL_CALLBACK on_destroyed(cl_mem memory, void* /*user_data*/) {
   layer.writer.release(to_address(memory));

@@ -165,9 +165,9 @@ extern "C" {
 
 void fake_cupti_fatal_error(void) {
   const CUpti_SubscriberHandle to = subscriber;
-  const bool is_told = to != nullptr && is_enabled(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+  const bool is_reported = to != nullptr && is_enabled(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
   end_cupti();
-  if (!is_told) return;
+  if (!is_reported) return;
   CUpti_StateData data{};
   data.notification.result = CUPTI_ERROR_UNKNOWN;
   data.notification.message = "a fatal error of the fake CUPTI";

@@ -12,7 +12,7 @@
 
 namespace peakmark::opencl_layer {
 
-/// What a program should have been recorded to allocate. Counted with each call, not by replaying events.
+/// The allocations that a recording must have, counted at each call instead of by replaying events.
 struct AllocationLog {
   std::int64_t live = 0;
   std::int64_t peak = 0;
