@@ -45,11 +45,11 @@ class Usage:
 
 
 def kernel_sources(root=ROOT):
-    """Returns every source that the build compiles for CUDA, except those of tests."""
+    """Returns every source that the build compiles for CUDA, except those of tests and examples."""
     call = re.compile(r"peakmark_add_kernel_source\(\s*(\S+)\s+(\S+)\s+(\S+)\s+DTYPES\s+([^)]*)\)")
     sources = []
     for cmake in sorted(root.glob("*/**/CMakeLists.txt")):
-        if "build" in cmake.relative_to(root).parts:
+        if {"build", "examples"} & set(cmake.relative_to(root).parts):
             continue
         for _, name, file, dtypes in call.findall(cmake.read_text()):
             if not name.startswith("test_"):

@@ -17,7 +17,7 @@ WHEELS = ("nvidia-cuda-cupti-cu12=={0}", "nvidia-cuda-runtime-cu12=={0}")
 VERSIONS = ("12.1.105", "12.9.79")
 SOURCES = Path(__file__).resolve().parent.parent / "harness" / "recorders" / "cupti"
 # Activity records are read from one release of CUPTI only, so their layouts may differ.
-ACTIVITY = {"activity.cpp", "kernel_times.cpp", "memory_records.cpp"}
+ACTIVITY = {"activity_records.cpp"}
 # Structures that the recorder reads through a pointer in the parameters of a call, or from CUPTI.
 STRUCTURES = {
     "CUpti_CallbackData": "callbackSite functionParams functionReturnValue context contextUid correlationData",

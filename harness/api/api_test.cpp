@@ -240,7 +240,7 @@ TEST_F(ApiTest, MistakesOfAProgramAreMessages) {
       {"one name twice", "variant known/lambdas is registered twice; give one of them another name"},
       {"no backend", "variant bad/one names no backend"},
       {"no name", "malformed variant name 'bad': write OPERATION/WAY"},
-      {"slices of words", "variant bad/one: its slice axis 'mode' is an axis of words"},
+      {"slices of words", "variant bad/one: slice axis 'mode' is an axis of words"},
       {"nothing that makes", "variant bad/one: the function that makes its cases is empty"},
       {"a third dimension",
        "variant bad/one: its slice_dimension is 7; write 0 (projection) or 1 (sinogram)"},

@@ -40,11 +40,11 @@ TEST(RandomPrograms, AreRecordedToTheByte) {
     EXPECT_EQ(summary.failed_allocations, allocation_log.failed);
     EXPECT_EQ(summary.unmatched_releases, 0);
 
-    std::int64_t allocations = 0;
+    std::int64_t recorded = 0;
     for (const auto& [kind, of_kind] : summary.by_kind) {
-      if (counts_into_peak(kind)) allocations += of_kind.allocations;
+      if (counts_into_peak(kind)) recorded += of_kind.allocations;
     }
-    EXPECT_EQ(allocations, allocation_log.allocations);
+    EXPECT_EQ(recorded, allocation_log.allocations);
     const auto host = summary.by_kind.find(MemoryKind::host_pointer);
     EXPECT_EQ(host == summary.by_kind.end() ? 0 : host->second.peak_bytes, allocation_log.host_peak);
     EXPECT_EQ(host == summary.by_kind.end() ? 0 : host->second.live_at_end_bytes, allocation_log.host_live);
