@@ -15,7 +15,7 @@ namespace peakmark {
 namespace emitting {
 
 std::string slice_axis(const VariantFormulas& variant, const EmitOptions& options) {
-  const std::string wanted = options.slice_axis.empty() ? "n" : options.slice_axis;
+  std::string wanted = options.slice_axis.empty() ? "n" : options.slice_axis;
   const auto& axes = variant.shapes().axes;
   if (std::ranges::find(axes, wanted, &Shapes::Axis::name) != axes.end()) return wanted;
   if (options.slice_axis.empty()) return "";

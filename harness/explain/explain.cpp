@@ -1,12 +1,14 @@
 #include "explain/explain.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
 #include <memory>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -169,7 +171,11 @@ Expression at_most_one(const Expression& count) {
 class Explainer {
  public:
   Explainer(const Shapes& shapes, const std::vector<AllocationSequence>& sequences)
-      : shapes_(shapes), sequences_(sequences), fitters_(shapes), groups_(group(sequences)) {}
+      : shapes_(shapes),
+        sequences_(sequences),
+        fitters_(shapes),
+        groups_(group(sequences)),
+        with_names_(shapes) {}
 
   Explanation explain() {
     Explanation result;
@@ -177,12 +183,29 @@ class Explainer {
     result.fitted = shapes_.count() - result.held_out;
     for (const Group& one : groups_) result.allocations.push_back(explain_group(one));
     result.unexplained_bytes = unexplained(result);
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      bytes_.push_back(bytes_or_name(groups_[g], result.allocations[g]));
     find_moments(result);
     add_notes(result);
     return result;
   }
 
  private:
+  // Returns the formula of an allocation's bytes; where there is none, its name as an axis with the recorded
+  // bytes as values. Null if the name is empty or that of another axis.
+  std::optional<Expression> bytes_or_name(const Group& one, const ExplainedAllocation& explained) {
+    if (explained.bytes.formula || explained.name.empty()) return explained.bytes.formula;
+    const auto is_taken = [&](const Shapes::Axis& axis) { return axis.name == explained.name; };
+    if (std::ranges::any_of(with_names_.axes, is_taken)) return std::nullopt;
+    Shapes::Axis axis{explained.name, {}};
+    for (std::size_t shape = 0; shape < one.members.size(); ++shape) {
+      const auto& members = one.members[shape];
+      axis.values.push_back(members.empty() ? 0 : sequences_[shape][members.front()].bytes);
+    }
+    with_names_.axes.push_back(std::move(axis));
+    return Expression::axis(explained.name);
+  }
+
   ExplainedAllocation explain_group(const Group& one) {
     std::vector<Size> counts;
     std::vector<Size> bytes;
@@ -259,9 +282,18 @@ class Explainer {
     }
     if (std::ranges::find(is_explained, false) != is_explained.end()) {
       result.moments.clear();
+    } else if (std::ranges::any_of(result.moments, [&](const PeakMoment& one) { return has_names(one); })) {
+      result.partial_moments = std::exchange(result.moments, {});
     } else if (!result.moments.empty()) {
       result.worst_bytes_off = 0;
     }
+  }
+
+  [[nodiscard]] bool has_names(const PeakMoment& moment) const {
+    const std::vector<std::string> axes = moment.bytes.axes();
+    return std::ranges::any_of(axes, [&](const std::string& axis) {
+      return std::ranges::find(shapes_.axes, axis, &Shapes::Axis::name) == shapes_.axes.end();
+    });
   }
 
   std::optional<PeakMoment> formula(const Explanation& result, const std::vector<bool>& live,
@@ -286,9 +318,8 @@ class Explainer {
       for (const std::size_t shape : shapes) counts.push_back(moments[shape].at(live).live[g]);
       const Figure count = fitters_.fit(shapes, counts);
       const bool is_once = std::ranges::all_of(counts, [](Size one) { return one == 1; });
-      if (!result.allocations[g].bytes.formula || !(count.formula || is_once)) return std::nullopt;
-      terms.push_back(Expression::multiply(
-          {is_once ? Expression(Size{1}) : *count.formula, *result.allocations[g].bytes.formula}));
+      if (!bytes_[g] || !(count.formula || is_once)) return std::nullopt;
+      terms.push_back(Expression::multiply({is_once ? Expression(Size{1}) : *count.formula, *bytes_[g]}));
       moment.allocations.push_back(g);
     }
     moment.terms = terms;
@@ -307,7 +338,7 @@ class Explainer {
   }
 
   [[nodiscard]] Size at(const Expression& formula, std::size_t shape) const {
-    return evaluate(formula, shapes_, shape);
+    return evaluate(formula, with_names_, shape);
   }
 
   void add_notes(Explanation& result) const {
@@ -315,6 +346,7 @@ class Explainer {
       result.notes.push_back(fmt::format(
           "{} recorded: at least {} are needed for formulas",
           shapes_.count() == 1 ? "1 shape" : fmt::format("{} shapes", shapes_.count()), kMinShapes));
+      return;
     }
     for (const ExplainedAllocation& one : result.allocations) {
       if (!one.bytes.rival) continue;
@@ -324,23 +356,31 @@ class Explainer {
       result.notes.push_back(fmt::format("{}: {} gives the same bytes at all shapes; record {} to decide",
                                          one.name, to_text(*one.bytes.rival), shape));
     }
+    std::vector<std::string> constant;
     for (const Shapes::Axis& axis : shapes_.axes) {
       if (!axis.values.empty() &&
-          std::ranges::adjacent_find(axis.values, std::not_equal_to{}) == axis.values.end()) {
-        result.notes.push_back(
-            fmt::format("axis {} is {} at every shape: formulas do not show its part; vary it", axis.name,
-                        axis.values.front()));
-      }
+          std::ranges::adjacent_find(axis.values, std::not_equal_to{}) == axis.values.end())
+        constant.push_back(fmt::format("{}={}", axis.name, axis.values.front()));
     }
+    if (!constant.empty())
+      result.notes.push_back(fmt::format(
+          "{} at every shape: formulas do not show the part of {}; vary {}", fmt::join(constant, ", "),
+          constant.size() == 1 ? "this axis" : "these axes", constant.size() == 1 ? "it" : "them"));
   }
 
   const Shapes& shapes_;
   const std::vector<AllocationSequence>& sequences_;
   Fitters fitters_;
   std::vector<Group> groups_;
+  Shapes with_names_;                             // and the allocations that have no formula as axes
+  std::vector<std::optional<Expression>> bytes_;  // one a group: its formula or name
 };
 
 }  // namespace
+
+bool Explanation::has_enough_shapes() const {
+  return fitted + held_out >= kMinShapes;
+}
 
 std::optional<Expression> Explanation::peak() const {
   if (moments.empty()) return std::nullopt;

@@ -45,6 +45,9 @@ struct Explanation {
   std::vector<ExplainedAllocation> allocations;  ///< in the order of their first use
   /// The peak is the maximum of these; empty where it could not be derived for every shape.
   std::vector<PeakMoment> moments;
+  /// If `moments` is empty since some allocations have no formula for their bytes: the moments with the names
+  /// of these allocations in place of their bytes. Empty if not even these could be derived.
+  std::vector<PeakMoment> partial_moments;
   std::size_t fitted = 0;    ///< shapes that formulas were found with
   std::size_t held_out = 0;  ///< shapes that they were tested on only
   /// Of the allocations without a formula: most bytes at one shape. 0: every byte is explained.
@@ -54,6 +57,8 @@ struct Explanation {
   std::optional<Size> worst_bytes_off;
   std::vector<std::string> notes;  ///< what is not known, and which shapes would help
 
+  /// Returns whether there are enough shapes to look for formulas.
+  [[nodiscard]] bool has_enough_shapes() const;
   /// The formula of the peak; nothing where it could not be derived.
   [[nodiscard]] std::optional<Expression> peak() const;
 };

@@ -165,18 +165,32 @@ TEST(Explain, WhatHasNoFormulaStaysANumber) {
     sequences.push_back(record(shape).sequence);
     const Size bytes = 1 + static_cast<Size>(random() % 1000);
     largest = std::max(largest, bytes);
-    const Size step = sequences.back().back().released_at.value_or(sequences.back().back().allocated_at) + 1;
-    sequences.back().push_back({"workspace", "call 1", "", bytes, step, std::nullopt});
+    sequences.back().push_back({"workspace", "set-up", "", bytes, -1, std::nullopt});  // before all others
   }
   const Explanation explanation = explain(as_axes(shapes), sequences);
   EXPECT_THAT(bytes_of(explanation, "workspace"), ElementsAre("?"));
   EXPECT_EQ(explanation.unexplained_bytes, largest);
+
+  // The peak is known up to these bytes, at each shape.
+  EXPECT_FALSE(explanation.peak());
+  const Shapes axes = as_axes(shapes);
+  for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
+    Size peak = 0;
+    for (const PeakMoment& moment : explanation.partial_moments) {
+      peak = std::max(peak, moment.bytes.evaluate([&](const std::string& name) {
+        const auto axis = std::ranges::find(axes.axes, name, &Shapes::Axis::name);
+        return axis == axes.axes.end() ? sequences[shape].back().bytes : axis->values[shape];
+      }));
+    }
+    EXPECT_EQ(peak, peak_bytes(sequences[shape])) << shape;
+  }
 }
 
 TEST(Explain, NamesAnAxisThatNeverVaries) {
   std::vector<Shape> shapes = chosen_shapes();
   for (Shape& shape : shapes) shape.chunk = 3;
-  EXPECT_THAT(explained(shapes).notes, ElementsAre(HasSubstr("axis chunk is 3 at every shape")));
+  EXPECT_THAT(explained(shapes).notes,
+              ElementsAre(HasSubstr("chunk=3 at every shape: formulas do not show the part of this axis")));
 }
 
 TEST(Explain, TooFewShapesGiveNumbersOnly) {

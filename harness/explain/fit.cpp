@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -114,7 +115,7 @@ class Fitter::Search {
     if (formula.operation() == Expression::Operation::integer && formula.integer() != 0) {
       auto odd = static_cast<std::uint64_t>(std::abs(formula.integer()));
       odd >>= std::countr_zero(odd);
-      sum += std::bit_width(odd) - 1;
+      sum += static_cast<Size>(std::bit_width(odd)) - 1;
     }
     for (const Expression& operand : formula.operands()) sum += weight(operand);
     return sum;
@@ -122,13 +123,11 @@ class Fitter::Search {
 
   // A polynomial with as many parts as there are sizes can be found for any sizes: it is a coincidence.
   [[nodiscard]] bool has_evidence(const Expression& formula) const {
-    std::vector<Size> distinct;
-    for (const std::size_t shape : fitted_) distinct.push_back(sizes_[shape]);
-    std::ranges::sort(distinct);
-    const auto rest = std::ranges::unique(distinct);
+    std::set<Size> distinct;
+    for (const std::size_t shape : fitted_) distinct.insert(sizes_[shape]);
     // A count of 0 or 1 has two sizes, and `nx % 2` three parts.
     constexpr Size kMaxSimple = 12;
-    return weight(formula) <= std::max(kMaxSimple, static_cast<Size>(distinct.size() - rest.size()));
+    return weight(formula) <= std::max(kMaxSimple, static_cast<Size>(distinct.size()));
   }
 
   // The simpler of two fits; the other is its rival if it is about as simple and differs somewhere.

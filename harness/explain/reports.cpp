@@ -73,7 +73,7 @@ std::string bytes_text(const ExplainedAllocation& one, const std::vector<NamedLe
     const Size min = figure.recorded.empty() ? 0 : std::ranges::min(figure.recorded);
     return fmt::format("not explained: {} to {}{}", min, figure.max_recorded, what);
   };
-  const std::string bytes = text(one.bytes, " bytes");
+  std::string bytes = text(one.bytes, " bytes");
   if (one.count.formula && one.count.formula->is_integer(1)) return bytes;
   const std::string count = text(one.count, " times");
   const bool is_simple = one.count.formula && one.count.formula->operation() != Expression::Operation::add;
@@ -125,8 +125,7 @@ std::string allocation_table(const VariantFormulas& variant, const std::vector<N
 }
 
 // When a moment is the peak: by a condition on axes, else by what it has more than the other moment.
-std::string when(const VariantFormulas& variant, std::size_t index) {
-  const std::vector<PeakMoment>& moments = variant.explanation.moments;
+std::string when(const VariantFormulas& variant, const std::vector<PeakMoment>& moments, std::size_t index) {
   const std::size_t shapes = variant.shapes().count();
   std::vector<bool> is_peak(shapes, false);
   for (const std::size_t shape : moments[index].shapes) is_peak[shape] = true;
@@ -141,32 +140,36 @@ std::string when(const VariantFormulas& variant, std::size_t index) {
 std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLength>& lengths,
                       const Shapes& shape) {
   const Explanation& explanation = variant.explanation;
-  const auto peak = explanation.peak();
-  if (!peak) {
+  const std::string names = named_text(lengths);
+  std::string end = names.empty() ? "" : "  " + names;
+  const std::vector<PeakMoment>* moments = &explanation.moments;
+  if (const auto peak = explanation.peak()) {
+    end = fmt::format("  = {}{}", bytes_at(peak, shape), end);
+  } else {
     const RecordedCases& cases = variant.cases.front();
     const std::size_t largest = largest_shape(cases);
-    return fmt::format("  peak: not explained; at most {} bytes were recorded, at {}\n",
-                       peak_bytes(cases.sequences[largest]), shape_text(cases.shapes, largest));
+    const std::string recorded =
+        fmt::format("at most {} bytes were recorded, at {}", peak_bytes(cases.sequences[largest]),
+                    shape_text(cases.shapes, largest));
+    if (explanation.partial_moments.empty())
+      return fmt::format("  peak: not explained; {}{}\n", recorded, end);
+    moments = &explanation.partial_moments;
+    end += "; " + recorded;
   }
-  const std::string names = named_text(lengths);
-  const std::string at = fmt::format("= {}", bytes_at(peak, shape));
-  if (explanation.moments.size() == 1) {
-    return fmt::format("  peak = {}  {}{}{}\n", display(with_names(*peak, lengths)), at,
-                       names.empty() ? "" : "  ", names);
-  }
+  if (moments->size() == 1)
+    return fmt::format("  peak = {}{}\n", display(with_names(moments->front().bytes, lengths)), end);
   std::vector<std::string> letters;
   std::string lines;
-  for (std::size_t i = 0; i < explanation.moments.size(); ++i) {
+  for (std::size_t i = 0; i < moments->size(); ++i) {
     letters.push_back(i < 26 ? std::string(1, static_cast<char>('A' + i)) : "M" + std::to_string(i + 1));
-    const PeakMoment& moment = explanation.moments[i];
-    const std::string condition = when(variant, i);
+    const PeakMoment& moment = (*moments)[i];
+    const std::string condition = when(variant, *moments, i);
     // What says when the moment occurs is in the condition.
     const Expression bytes = moment.is_sum_of_terms ? moment.bytes : Expression::add(moment.terms);
     lines += fmt::format("    {} = {}{}{}\n", letters.back(), display(with_names(bytes, lengths)),
                          condition.empty() ? "" : ", the peak when ", condition);
   }
-  return fmt::format("  peak = max({})  {}{}{}\n{}", fmt::join(letters, ", "), at, names.empty() ? "" : "  ",
-                     names, lines);
+  return fmt::format("  peak = max({}){}\n{}", fmt::join(letters, ", "), end, lines);
 }
 
 // The sizes of what has no formula.
@@ -225,7 +228,9 @@ std::vector<Expression> all_formulas(const VariantFormulas& variant) {
   for (const ExplainedAllocation& one : variant.explanation.allocations) {
     if (one.bytes.formula) all.push_back(*one.bytes.formula);
   }
-  for (const PeakMoment& moment : variant.explanation.moments) all.push_back(moment.bytes);
+  for (const auto* const moments : {&variant.explanation.moments, &variant.explanation.partial_moments}) {
+    for (const PeakMoment& moment : *moments) all.push_back(moment.bytes);
+  }
   return all;
 }
 
@@ -236,6 +241,8 @@ std::string title(const VariantFormulas& variant) {
 
 std::string variant_text(const VariantFormulas& variant, const FixedAxes& at) {
   const Explanation& explanation = variant.explanation;
+  if (!explanation.has_enough_shapes())
+    return fmt::format("{}  {}\n", title(variant), fmt::join(explanation.notes, "; "));
   const std::vector<Expression> formulas = all_formulas(variant);
   const auto lengths = used_lengths(find_named_lengths(formulas), formulas);
   const Shapes shape = shown_shape(variant.cases.front(), at);

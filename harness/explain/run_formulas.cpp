@@ -184,7 +184,7 @@ std::vector<RecordedCases> group_cases(const Run& run, const FixedAxes& fixed) {
   std::vector<RecordedCases> groups;
   for (const Observation* const observation : observations) {
     auto [words, integers] = split_axes(observation->axes, with_item_size.contains(observation->variant));
-    auto group = std::ranges::find_if(groups, [&](const RecordedCases& one) {
+    auto group = std::ranges::find_if(groups, [&, &words = words](const RecordedCases& one) {
       return one.variant == observation->variant && one.backend == observation->backend && one.words == words;
     });
     if (group == groups.end())
