@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
@@ -20,6 +21,8 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
+#include "explain/reports.hpp"
+#include "runfile/json_fields.hpp"
 #include "runfile/run_file.hpp"
 #include "supervise/progress.hpp"
 #include "supervise/recorded_estimates.hpp"
@@ -120,18 +123,53 @@ void remove_earlier_reports(const CheckOptions& options) {
   remove_earlier_outputs(outputs, inputs);
 }
 
+/// Explains the estimators outside their window, if the run has allocation sequences.
+FormulaReport explain_failed_estimates(const JudgedRun& judged) {
+  std::vector<VariantEstimator> wrong;
+  const auto observations = by_name(judged.run);
+  for (const Verdict& verdict : judged.verdicts) {
+    if (verdict.judgement != Judgement::fail ||
+        (verdict.rule != Rule::window_slices && verdict.rule != Rule::window_bytes))
+      continue;
+    const auto observation = observations.find(verdict.case_name);
+    if (observation == observations.end()) continue;
+    const std::string& variant = observation->second->variant;
+    const auto is_known = [&](const VariantEstimator& one) {
+      return one.variant == variant && one.estimator == verdict.estimator;
+    };
+    if (std::ranges::none_of(wrong, is_known)) wrong.push_back({variant, verdict.estimator});
+  }
+  return wrong.empty() ? FormulaReport{} : explain_estimators(judged.run, wrong);
+}
+
+/// Adds the causes of wrong estimates to the output of verdicts_json().
+std::string with_causes(const std::string& verdicts, const FormulaReport& causes) {
+  json_fields::Json json = json_fields::Json::parse(verdicts);
+  json["causes"] = json_fields::Json::parse(causes_json(causes));
+  return json.dump(2) + "\n";
+}
+
 void write_reports(const CheckOptions& options, std::size_t index, const JudgedRun& judged,
                    const JudgeOptions& judge_options) {
   const std::optional<JudgedRun> full =
       options.full_names ? std::optional(with_full_names(judged)) : std::nullopt;
   const JudgedRun& shown = full ? *full : judged;
-  print_text(options.json ? verdicts_json(judged.run, judged.verdicts, judge_options)
-                          : console_table(shown.run, shown.verdicts, table_width(), judge_options));
+  const FormulaReport explained = explain_failed_estimates(judged);
+  const std::string causes = causes_text(explained);
+  if (options.json) {
+    const std::string json = verdicts_json(judged.run, judged.verdicts, judge_options);
+    print_text(causes.empty() ? json : with_causes(json, explained));
+  } else {
+    print_text(console_table(shown.run, shown.verdicts, table_width(), judge_options));
+    if (!causes.empty()) print_text("\nwhy estimates are wrong:\n" + causes);
+  }
   if (options.junit) {
     write_output_file(numbered(*options.junit, index), junit(judged.run, judged.verdicts, judge_options));
   }
   if (options.markdown) {
-    write_output_file(numbered(*options.markdown, index), markdown(shown.run, shown.verdicts, judge_options));
+    std::string text = markdown(shown.run, shown.verdicts, judge_options);
+    if (!causes.empty()) text += "\nWhy estimates are wrong:\n\n```\n" + causes + "```\n";
+    write_output_file(numbered(*options.markdown, index), text);
   }
 }
 

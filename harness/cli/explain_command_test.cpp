@@ -19,8 +19,16 @@ class ExplainCommand : public CommandTest {
       const Parameters& axes = observation.axes;
       const Size nx = axes.integer("nx");
       const Size copy = nx % 2 == 1 ? 4 * axes.integer("n") * axes.integer("ny") * (nx + 1) : 0;
-      observation.estimate = EstimateObservation{"own", "module", axes.integer("n"), {}, peak, {}, {}};
-      observation.other_estimates = {{"theirs", "module", axes.integer("n"), {}, peak - copy, {}, {}}};
+      observation.estimate =
+          EstimateObservation{"own", "module", axes.integer("n"), axes.integer("n"), peak, {}, {}};
+      PlannedCase planned;
+      planned.name = observation.case_name;
+      planned.sweep_case.variant = observation.variant;
+      planned.sweep_case.parameters = axes;
+      planned.judged_estimators = {"theirs"};
+      run.context.planned.push_back(planned);
+      observation.other_estimates = {
+          {"theirs", "module", axes.integer("n"), axes.integer("n"), peak - copy, {}, {}}};
     }
     write_run(run, run_file_);
     for (Observation& observation : run.observations) observation.allocation_sequence.reset();
@@ -53,6 +61,18 @@ TEST_F(ExplainCommand, NamesTheCauseOfAWrongEstimator) {
   EXPECT_EQ(cause["bytes"], "4 * n * ny * (nx + 1)");
   EXPECT_EQ(cause["condition"], "nx is odd");
   EXPECT_EQ(explain({run_file_.string(), "--against", "own"}).end.exit_code, 0);
+}
+
+TEST_F(ExplainCommand, CheckSaysWhyEstimatesAreWrong) {
+  const Answer answer = peakmark({"check", run_file_.string(), "--window", "1:1"});
+  EXPECT_EQ(answer.end.exit_code, 1) << answer.errors;
+  EXPECT_THAT(answer.output, HasSubstr("missing: 4·n·ny·(nx + 1) when nx is odd, even copy, tomolib.py:40"));
+  EXPECT_THAT(answer.output, testing::Not(HasSubstr("own: ")));
+  const Answer json = peakmark({"check", run_file_.string(), "--window", "1:1", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(json.output).at("causes").at(0).at("allocation"), "even copy");
+  const Answer plain = peakmark({"check", plain_.string(), "--window", "1:1"});
+  EXPECT_EQ(plain.end.exit_code, 1) << plain.errors;
+  EXPECT_THAT(plain.output, testing::Not(HasSubstr("why estimates are wrong")));
 }
 
 TEST_F(ExplainCommand, EmitsAnEstimator) {

@@ -67,8 +67,33 @@ Expression integer(Size value) {
   return Expression(value);
 }
 
+// The values of axes that never vary, and their sums in pairs: a padded length is `nx + 128` where both pads
+// are always 64. Small ones are tried anyway.
+std::vector<Size> constant_lengths(const Shapes& shapes) {
+  constexpr std::size_t kMaxConstants = 8;
+  constexpr Size kMaxLength = Size{1} << 60;  // so that sums do not overflow
+  std::vector<Size> values;
+  for (const Shapes::Axis& axis : shapes.axes) {
+    if (!axis.values.empty() &&
+        std::ranges::adjacent_find(axis.values, std::not_equal_to{}) == axis.values.end())
+      values.push_back(std::min(axis.values.front(), kMaxLength));
+  }
+  std::vector<Size> lengths;
+  const auto add = [&](Size length) {
+    if (length > 2 && lengths.size() < kMaxConstants && std::ranges::find(lengths, length) == lengths.end())
+      lengths.push_back(length);
+  };
+  for (const Size value : values) add(value);
+  for (std::size_t a = 0; a < values.size(); ++a) {
+    for (std::size_t b = a + 1; b < values.size(); ++b) {
+      add(values[a] + values[b]);
+    }
+  }
+  return lengths;
+}
+
 // Sums of axes, as lengths before anything is rounded.
-std::vector<Expression> sums(const std::vector<Expression>& axes) {
+std::vector<Expression> sums(const std::vector<Expression>& axes, const std::vector<Size>& constants) {
   std::vector<Expression> found;
   const auto with_constants = [&](const Expression& sum, std::initializer_list<Size> constants) {
     found.push_back(sum);
@@ -90,6 +115,13 @@ std::vector<Expression> sums(const std::vector<Expression>& axes) {
       with_constants(Expression::add({axes[a], Expression::multiply({integer(-1), axes[b]})}), {1});
     }
   }
+  for (const Size constant : constants) {
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      found.push_back(Expression::add({axes[a], integer(constant)}));
+      for (std::size_t b = a + 1; b < axes.size(); ++b)
+        found.push_back(Expression::add({axes[a], axes[b], integer(constant)}));
+    }
+  }
   for (std::size_t a = 0; a < axes.size(); ++a) {
     for (std::size_t b = a + 1; b < axes.size(); ++b) {
       for (std::size_t c = b + 1; c < axes.size(); ++c)
@@ -108,7 +140,7 @@ std::vector<Atom> candidate_atoms(const Shapes& shapes) {
     if (std::ranges::adjacent_find(axis.values, std::not_equal_to{}) != axis.values.end())
       axes.push_back(Expression::axis(axis.name));
   }
-  const std::vector<Expression> lengths = sums(axes);
+  const std::vector<Expression> lengths = sums(axes, constant_lengths(shapes));
   for (const Expression& length : lengths) collector.add(length, true);
 
   std::vector<Expression> rounded;

@@ -228,6 +228,25 @@ TEST(Fitter, FindsNoPolynomialByCoincidence) {
   EXPECT_FALSE(Fitter(shapes, {3, 7, 11, 15, 19, 23, 27}).fit(sizes));
 }
 
+// A padded length where the pads never vary, from few shapes.
+TEST(Fitter, FindsLengthsWithAxesThatNeverVary) {
+  Shapes shapes{{{"ny", {}}, {"nx", {}}, {"pad_y0", {}}, {"pad_y1", {}}, {"pad_x0", {}}, {"pad_x1", {}}}};
+  std::vector<Size> sizes;
+  for (const Size ny : {17, 64, 101}) {
+    for (const Size nx : {33, 77}) {
+      for (const Size pad : {0, 5}) {
+        const std::array<Size, 6> values{ny, nx, pad, 64, 64, 64};
+        for (std::size_t axis = 0; axis < values.size(); ++axis)
+          shapes.axes[axis].values.push_back(values[axis]);
+        sizes.push_back(4 * (ny + pad + 64) * (nx + 128));
+      }
+    }
+  }
+  const auto found = Fitter(shapes, {3, 7, 11}).fit(sizes);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(to_text(found->formula), "4 * (nx + 128) * (ny + pad_y0 + 64)");
+}
+
 TEST(Fitter, RefusesAxesOfDifferentLength) {
   EXPECT_THAT(
       [] {

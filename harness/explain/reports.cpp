@@ -274,6 +274,38 @@ std::string formulas_text(const FormulaReport& report) {
   return text;
 }
 
+FormulaReport explain_estimators(const Run& run, const std::vector<VariantEstimator>& wrong) {
+  FormulaReport report;
+  const auto has_sequence = [](const Observation& one) { return one.allocation_sequence.has_value(); };
+  if (std::ranges::none_of(run.observations, has_sequence)) return report;
+  std::vector<RecordedCases> groups = group_cases(run);
+  std::erase_if(groups, [&](const RecordedCases& group) {
+    return std::ranges::find(wrong, group.variant, &VariantEstimator::variant) == wrong.end();
+  });
+  for (const VariantFormulas& variant : explain_cases(std::move(groups))) {
+    if (!variant.explanation.has_enough_shapes()) continue;
+    for (const auto& [name, estimator] : wrong) {
+      if (name != variant.variant) continue;
+      std::vector<EstimatedCases> estimated;
+      estimated.reserve(variant.cases.size());
+      for (const RecordedCases& cases : variant.cases)
+        estimated.push_back(recorded_estimates(cases, estimator));
+      report.findings.push_back(compare_estimator(variant, estimator, estimated));
+      report.variants.push_back(variant);
+    }
+  }
+  return report;
+}
+
+std::string causes_text(const FormulaReport& report) {
+  std::string text;
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    if (report.findings[i].causes.empty()) continue;
+    text += title(report.variants[i]) + "\n" + findings_text(report.variants[i], report.findings[i]);
+  }
+  return text;
+}
+
 std::string changed_formulas_text(const std::vector<VariantFormulas>& base,
                                   const std::vector<VariantFormulas>& next, bool& is_changed) {
   // One entry for each combination of words: merges may differ between the runs.

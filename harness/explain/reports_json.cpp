@@ -87,6 +87,15 @@ Json cause_json(const VariantFormulas& variant, const EstimatorFindings& finding
           {"reason", text_or_null(cause.reason)}};
 }
 
+Json causes(const FormulaReport& report) {
+  Json all = Json::array();
+  for (std::size_t i = 0; i < report.findings.size(); ++i) {
+    for (const EstimateCause& cause : report.findings[i].causes)
+      all.push_back(cause_json(report.variants[i], report.findings[i], cause));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string formulas_json(const FormulaReport& report) {
@@ -94,22 +103,23 @@ std::string formulas_json(const FormulaReport& report) {
   for (const VariantFormulas& variant : report.variants) variants.push_back(variant_json(variant));
   Json json{{"variants", std::move(variants)}};
   if (!report.findings.empty()) {
-    Json causes = Json::array();
     Json errors = Json::array();
     for (std::size_t i = 0; i < report.findings.size(); ++i) {
       const EstimatorFindings& findings = report.findings[i];
-      for (const EstimateCause& cause : findings.causes)
-        causes.push_back(cause_json(report.variants[i], findings, cause));
       if (!findings.error.empty())
         errors.push_back({{"variant", report.variants[i].variant},
                           {"words", words_json(report.variants[i].words)},
                           {"estimator", findings.estimator},
                           {"error", findings.error}});
     }
-    json["causes"] = std::move(causes);
+    json["causes"] = causes(report);
     json["estimator_errors"] = std::move(errors);
   }
   return json.dump(2, ' ', false, nlohmann::detail::error_handler_t::replace) + "\n";
+}
+
+std::string causes_json(const FormulaReport& report) {
+  return causes(report).dump(2, ' ', false, nlohmann::detail::error_handler_t::replace);
 }
 
 }  // namespace peakmark
