@@ -68,11 +68,26 @@ def extrap_model(free: tuple[str, str], rows: list[tuple[dict, int]]):
     return next(iter(generator.models.values())).hypothesis.function
 
 
+def next_smooth(length: int, largest_prime: int) -> int:
+    """Returns the least integer >= length without a prime factor above largest_prime."""
+    while True:
+        rest = length
+        for prime in (2, 3, 5, 7, 11, 13):
+            while prime <= largest_prime and rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            return length
+        length += 1
+
+
 def explained(peakmark: Path, run: Path):
-    """Returns the function of the module that `peakmark explain` writes."""
-    module: dict = {}
-    exec(subprocess.run([peakmark, "explain", run, "--emit", "python"], check=True, text=True, capture_output=True).stdout, module)
-    return module["peak_bytes"]
+    """Returns a function of the axes that gives the bytes of `peakmark explain`, and the allocations that they leave out."""
+    output = subprocess.run([peakmark, "explain", run, "--json"], check=False, text=True, capture_output=True).stdout
+    (variant,) = json.loads(output)["variants"]
+    left_out = [one["name"] for one in variant["allocations"] if one["bytes"] is None]
+    formula = (variant["peak"] or variant["partial_peak"]).replace("/", "//")
+    names = {"next_smooth": next_smooth, "ceil_div": lambda a, b: -(-a // b), "min": min, "max": max}
+    return lambda axes: eval(formula, names | dict.fromkeys(left_out, 0) | axes), left_out
 
 
 def main() -> int:
@@ -85,13 +100,14 @@ def main() -> int:
         for subject in SUBJECTS:
             free = subject["free"]
             run, fitted = peaks(options.peakmark, Path(name), "fitted", suite(subject, *subject["fitted"]))
-            model, formula = extrap_model(free, fitted), explained(options.peakmark, run)
+            model, (formula, left_out) = extrap_model(free, fitted), explained(options.peakmark, run)
+            note = f" ({', '.join(left_out)}: named, no formula)" if left_out else ""
             for first, second in subject["unseen"]:
                 _, [(axes, recorded)] = peaks(options.peakmark, Path(name), "unseen", suite(subject, [first], [second]))
                 guess = float(numpy.ravel(model.evaluate(numpy.array([first, second], dtype=float)))[0])
-                ours = formula(**{axis: value for axis, value in axes.items() if isinstance(value, int)})
+                ours = formula({axis: value for axis, value in axes.items() if isinstance(value, int)})
                 lines.append(f"| `{subject['variant']}` | {free[0]} {first}, {free[1]} {second} | {recorded:,} | "
-                             f"{guess / recorded - 1:+.1%} | {ours - recorded:+,} B |")
+                             f"{guess / recorded - 1:+.1%} | {ours - recorded:+,} B{note} |")
     text = "\n".join(lines) + "\n"
     if options.output:
         options.output.write_text(text)

@@ -1,5 +1,5 @@
-// Sums n numbers with an own kernel and with CUB: ordinary CUDA code with cudaMalloc and its own stream. Only the
-// classes around it are for peakmark.
+// Sums n numbers with an own kernel and with CUB: ordinary CUDA code with cudaMalloc and its own stream. Only
+// the classes around it are for peakmark.
 #include <cmath>
 #include <cub/device/device_reduce.cuh>
 #include <peakmark/cuda.hpp>
