@@ -87,6 +87,40 @@ class Fitters {
   explicit Fitters(const Shapes& shapes) : shapes_(shapes) {}
 
   Figure fit(const std::vector<std::size_t>& at, const std::vector<Size>& sizes) {
+    Figure figure = fit_unbounded(at, sizes);
+    if (!figure.formula) figure.formula = fit_bounded(at, sizes);
+    return figure;
+  }
+
+ private:
+  // Finds `min(formula, bound)` or `max(formula, bound)` where several shapes have the largest or smallest
+  // size: the formula is fitted without these.
+  std::optional<Expression> fit_bounded(const std::vector<std::size_t>& at, const std::vector<Size>& sizes) {
+    if (sizes.empty()) return std::nullopt;
+    const auto [smallest, largest] = std::ranges::minmax(sizes);
+    for (const bool is_upper : {true, false}) {
+      const Size bound = is_upper ? largest : smallest;
+      std::vector<std::size_t> inside;
+      std::vector<std::size_t> outside;
+      std::vector<Size> inside_sizes;
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        (sizes[i] == bound ? outside : inside).push_back(at[i]);
+        if (sizes[i] != bound) inside_sizes.push_back(sizes[i]);
+      }
+      if (outside.size() < 2 || inside.size() < kMinShapes) continue;
+      const auto formula = fit_unbounded(inside, inside_sizes).formula;
+      const auto is_beyond = [&](std::size_t shape) {
+        const Size value = evaluate(*formula, shapes_, shape);
+        return is_upper ? value >= bound : value <= bound;
+      };
+      using Operation = Expression::Operation;
+      if (formula && std::ranges::all_of(outside, is_beyond))
+        return Expression::apply(is_upper ? Operation::min : Operation::max, {*formula, Expression(bound)});
+    }
+    return std::nullopt;
+  }
+
+  Figure fit_unbounded(const std::vector<std::size_t>& at, const std::vector<Size>& sizes) {
     Figure figure{std::nullopt, sizes, at, sizes.empty() ? 0 : std::ranges::max(sizes), {}, {}};
     if (at.size() < kMinShapes) return figure;
     auto& entry = fitters_[at];
@@ -108,7 +142,6 @@ class Fitters {
     return figure;
   }
 
- private:
   struct Entry {
     std::unique_ptr<Fitter> fitter;
     std::map<std::vector<Size>, std::optional<Fit>> known;

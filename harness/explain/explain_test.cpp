@@ -186,6 +186,23 @@ TEST(Explain, WhatHasNoFormulaStaysANumber) {
   }
 }
 
+// Partial sums of a reduction: at most 65,536 of them.
+TEST(Explain, FindsBytesThatStopGrowing) {
+  const std::vector<Shape> shapes = chosen_shapes();
+  std::vector<AllocationSequence> sequences;
+  std::vector<Size> bounded;
+  for (const Shape& shape : shapes) bounded.push_back(4 * shape.n * shape.ny * shape.nx);
+  std::vector<Size> sorted = bounded;
+  std::ranges::sort(sorted);
+  const Size bound = sorted[sorted.size() * 3 / 4];
+  for (Size& bytes : bounded) {
+    bytes = std::min(bytes, bound);
+    sequences.push_back({{"partial sums", "call 1", "", bytes, 0, std::nullopt}});
+  }
+  EXPECT_THAT(bytes_of(explain(as_axes(shapes), sequences), "partial sums"),
+              ElementsAre("min(4 * n * ny * nx, " + std::to_string(bound) + ")"));
+}
+
 TEST(Explain, NamesAnAxisThatNeverVaries) {
   std::vector<Shape> shapes = chosen_shapes();
   for (Shape& shape : shapes) shape.chunk = 3;
