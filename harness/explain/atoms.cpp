@@ -131,6 +131,15 @@ std::vector<Expression> sums(const std::vector<Expression>& axes, const std::vec
   return found;
 }
 
+// Returns whether a sum has an integer or a difference: `nx + 1`, `ny - nx`.
+bool has_integer_term(const Expression& length) {
+  return length.operation() == Operation::add &&
+         std::ranges::any_of(length.operands(), [](const Expression& term) {
+           return term.operation() == Operation::integer ||
+                  (term.operation() == Operation::multiply && term.operands()[0].is_integer(-1));
+         });
+}
+
 }  // namespace
 
 std::vector<Atom> candidate_atoms(const Shapes& shapes) {
@@ -153,9 +162,16 @@ std::vector<Atom> candidate_atoms(const Shapes& shapes) {
   // FFTs of real data take even lengths, vectorised ones multiples of 4: the factor is rounded.
   for (const Size multiple : {2, 4}) {
     for (const Expression& length : lengths) {
+      if (has_integer_term(length)) continue;
       const Expression factor = Expression::apply(Operation::divide_up, {length, integer(multiple)});
-      for (const Size prime : kLargestPrimes)
-        collector.add(Expression::apply(Operation::next_smooth, {factor, integer(prime)}), false);
+      for (const Size prime : kLargestPrimes) {
+        const Expression rounded_factor = Expression::apply(Operation::next_smooth, {factor, integer(prime)});
+        collector.add(rounded_factor, false);
+        // The spectrum of a real signal has half of its length and one.
+        for (const Size half : {1, 2})
+          collector.add(Expression::add({Expression::multiply({integer(half), rounded_factor}), integer(1)}),
+                        false);
+      }
     }
   }
 
@@ -178,7 +194,6 @@ std::vector<Atom> candidate_atoms(const Shapes& shapes) {
     for (const Expression& axis : axes)
       collector.add(Expression::apply(Operation::remainder, {axis, integer(divisor)}), false);
   }
-  // The spectrum of a real signal has half of its length and one.
   for (const auto* const list : std::array{&std::as_const(lengths), &std::as_const(rounded)}) {
     for (const Expression& length : *list) {
       const Expression half = Expression::apply(Operation::divide_down, {length, integer(2)});

@@ -63,11 +63,17 @@ class Fitter::Search {
       throw UsageError(
           fmt::format("{} sizes for {} shapes: give one size a shape", sizes.size(), shapes_.count()));
     if (fitted_.empty()) return std::nullopt;
-    return fit_within(sizes, kMaxPeeled);
+    auto found = fit_within(sizes, kMaxPeeled);
+    // From few shapes, a formula of many parts is a coincidence.
+    if (found && weight(found->formula) > std::max(kMaxSimple, static_cast<Size>(fitted_.size())))
+      return std::nullopt;
+    return found;
   }
 
  private:
   static constexpr int kMaxPeeled = 3;
+  // Parts of a formula that need no evidence: a count of 0 or 1 has two sizes, and `nx % 2` three parts.
+  static constexpr Size kMaxSimple = 12;
 
   // Finds a formula for sizes; with `depth` factors more to take out of them.
   std::optional<Fit> fit_within(std::span<const Size> sizes, int depth) {
@@ -125,8 +131,6 @@ class Fitter::Search {
   [[nodiscard]] bool has_evidence(const Expression& formula) const {
     std::set<Size> distinct;
     for (const std::size_t shape : fitted_) distinct.insert(sizes_[shape]);
-    // A count of 0 or 1 has two sizes, and `nx % 2` three parts.
-    constexpr Size kMaxSimple = 12;
     return weight(formula) <= std::max(kMaxSimple, static_cast<Size>(distinct.size()));
   }
 
