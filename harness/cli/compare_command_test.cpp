@@ -128,7 +128,7 @@ TEST_F(CompareCommand, RoundsGoOnWhereTheyStopped) {
   two_variants();
   ASSERT_EQ(run_rounds({"--seed", "9"}).end.exit_code, 0);
   peakmark::Run measured = read_run(run_file_);
-  // As after a stop in the seventh round, before the second look.
+  // As after a stop in the seventh round, before the confirmation pass.
   measured.context.complete = false;
   measured.context.rounds->confirmation_pass.reset();
   for (Observation& one : measured.observations) {

@@ -71,7 +71,7 @@ struct RegionLists {
 };
 
 /// What is live in running processes, followed event by event, and the regions that are open. Regions may
-/// nest and overlap. An event costs a look into the map of its source, and a few additions for each open
+/// nest and overlap. An event costs a lookup in the map of its source, and a few additions for each open
 /// region. `summarise` (ledger.hpp) is for whole profiles.
 class RegionLedger {
  public:

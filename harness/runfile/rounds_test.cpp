@@ -20,7 +20,7 @@ std::vector<std::string> names_of(const std::vector<PlannedCase>& cases) {
   return names;
 }
 
-/// Planned a, b, c in three rounds a look; nothing measured yet.
+/// Planned a, b, c in three rounds a pass; nothing measured yet.
 peakmark::Run run_of_rounds(bool two_passes = false) {
   peakmark::Run run = example_run();
   run.observations.clear();
@@ -125,7 +125,7 @@ TEST(RoundsAreThrough, WhenEveryLookIs) {
     run.observations.push_back(timed(name, {1}, 1));
     for (const int round : {2, 3}) add_round(run.observations.back(), timed(name, {1}, round));
   }
-  EXPECT_FALSE(has_all_rounds(run)) << "the second look is not chosen";
+  EXPECT_FALSE(has_all_rounds(run)) << "the confirmation pass has no cases yet";
   run.context.rounds->confirmation_pass.emplace();
   EXPECT_TRUE(has_all_rounds(run)) << "nobody needs one";
   run.context.rounds->confirmation_pass = {"b"};

@@ -72,7 +72,7 @@ std::map<std::uint64_t, std::vector<CallFrame>> without_wrappers(
 std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const LedgerSummary& summary,
                                                               const Symbols& symbols) {
   std::map<std::uint64_t, std::vector<CallFrame>> stacks;
-  // Of what is shown: a long program has many more, and each takes a look into the files of its libraries.
+  // Of what is shown: a long program has many more, and each needs the files of its libraries.
   const auto add = [&](std::uint64_t stack) {
     const auto text = summary.stacks.find(stack);
     if (text == summary.stacks.end()) return;
