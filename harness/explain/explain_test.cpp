@@ -148,7 +148,7 @@ TEST(Explain, ThePeakIsDerivedAndExactAtShapesThatWereNotRecorded) {
   EXPECT_GE(explanation.held_out * 3, explanation.fitted);
   std::mt19937_64 random(1);
   const auto draw = [&](std::uint64_t count) { return 1 + static_cast<Size>(random() % count); };
-  for (int i = 0; i < 10'000; ++i) {
+  for (int i = 0; i < PEAKMARK_UNSEEN_SHAPES; ++i) {
     const Shape shape{draw(200), draw(30), draw(2000), draw(2000)};
     ASSERT_EQ(at(*peak, shape), record(shape).peak)
         << shape.n << " slices by " << shape.chunk << ", " << shape.ny << " x " << shape.nx << ": "

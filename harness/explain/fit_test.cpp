@@ -81,12 +81,13 @@ class FitterTest : public testing::Test {
     return fitter_.fit(sizes);
   }
 
-  // The formula is that of `bytes` at 10,000 shapes that nobody fitted, up to those of a full detector.
+  // The formula is that of `bytes` at shapes that were not fitted (10,000 without a sanitizer), up to those
+  // of a full detector.
   void expect_found(const Bytes& bytes) {
     const auto found = fit(bytes);
     ASSERT_TRUE(found);
     std::mt19937_64 random(11);
-    for (int i = 0; i < 10'000; ++i) {
+    for (int i = 0; i < PEAKMARK_UNSEEN_SHAPES; ++i) {
       AxisValues shape{};
       for (Size& value : shape) value = 1 + static_cast<Size>(random() % 5000);
       ASSERT_EQ(value_at(found->formula, shape), bytes(shape))
@@ -187,7 +188,7 @@ TEST_F(FitterTest, ASizeThatIsOffByOneByteAtAShapeHeldOutHasNoFormula) {
 TEST_F(FitterTest, FindsFormulasDrawnAtRandom) {
   std::mt19937_64 random(2026);
   const auto pick = [&](std::size_t count) { return static_cast<std::size_t>(random() % count); };
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < PEAKMARK_RANDOM_FORMULAS; ++i) {
     std::vector<std::size_t> order(kAxes);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::shuffle(order, random);
