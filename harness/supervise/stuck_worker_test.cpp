@@ -146,6 +146,8 @@ TEST(ChildWatch, WithoutADescriptorOfTheProcessItsEndIsSeen) {
 }
 
 TEST(SignalWatch, ASecondInterruptEndsAProcessThatDoesNotAnswer) {
+  // A new process: in a fork of one with threads, which other tests may leave, TSan starts no thread.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto hang = [] {
     const SignalWatch signals;
     const pid_t self = ::getpid();
