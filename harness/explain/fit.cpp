@@ -235,6 +235,7 @@ class Fitter::Search {
       if (min > max) return std::nullopt;
     }
     std::vector<Expression> parts;
+    parts.reserve(factors.size());
     for (const Atom* const factor : factors) parts.push_back(factor->expression);
     for (Size coefficient = min; coefficient <= std::min(max, min + 8); ++coefficient) {
       std::vector<Expression> rounded = parts;

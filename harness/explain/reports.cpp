@@ -25,6 +25,7 @@ std::string display(const Expression& formula) {
 std::string named_text(const std::vector<NamedLength>& lengths) {
   if (lengths.empty()) return "";
   std::vector<std::string> texts;
+  texts.reserve(lengths.size());
   for (const NamedLength& one : lengths) texts.push_back(one.name + " = " + display(one.length));
   return fmt::format("with {}", fmt::join(texts, ", "));
 }
@@ -47,6 +48,7 @@ Shapes shown_shape(const RecordedCases& cases, const FixedAxes& at) {
 
 std::string shape_text(const Shapes& shapes, std::size_t shape) {
   std::vector<std::string> texts;
+  texts.reserve(shapes.axes.size());
   for (const Shapes::Axis& axis : shapes.axes)
     texts.push_back(fmt::format("{}={}", axis.name, axis.values[shape]));
   return fmt::format("{}", fmt::join(texts, " "));
