@@ -123,6 +123,7 @@ PlannedCase ShapeRecorder::planned_case(const VariantDescription& variant, const
 std::vector<bool> ShapeRecorder::accepts(const VariantDescription& variant,
                                          const std::vector<Parameters>& shapes) const {
   std::vector<PlannedCase> cases;
+  cases.reserve(shapes.size());
   for (const Parameters& shape : shapes) cases.push_back(planned_case(variant, shape));
   std::vector<bool> is_accepted;
   for (const std::string& mistake : workers_->mistakes(cases, -1)) is_accepted.push_back(mistake.empty());
@@ -213,6 +214,7 @@ std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<Shape
   }
   for (std::vector<NextShape> next = next_shapes(all); !next.empty(); next = next_shapes(all)) {
     std::vector<std::pair<std::string, Parameters>> shapes;
+    shapes.reserve(next.size());
     for (const NextShape& one : next) shapes.emplace_back(all[one.choosing].recorded.variant, one.shape);
     std::vector<Observation> observations = record(shapes);
     for (std::size_t i = 0; i < next.size(); ++i)
