@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <map>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "runfile/run_file.hpp"
@@ -42,7 +43,9 @@ struct AllocationKind {
   std::string name;
   std::string phase;
   std::string where;
-  auto operator<=>(const AllocationKind&) const = default;
+  bool operator<(const AllocationKind& other) const {
+    return std::tie(name, phase, where) < std::tie(other.name, other.phase, other.where);
+  }
 };
 
 template <EitherConst<AllocationKind> T, typename Fields>
