@@ -76,7 +76,10 @@ TEST_F(FitCommand, PlansChunks) {
 TEST_F(FitCommand, SaysThatNothingFits) {
   const Answer answer = fit({"fake/case", "n", "--budget", "999"});
   EXPECT_EQ(answer.end.exit_code, 1);
-  EXPECT_THAT(answer.output, HasSubstr("nothing fits: n = 1 does not run within 999 B"));
+  EXPECT_THAT(answer.output, HasSubstr("nothing fits: by the formula, n = 1 needs more than 999 B"));
+  const Answer run = fit({"fake/case", "n", "--budget", "999", "--from-peaks"});
+  EXPECT_EQ(run.end.exit_code, 1);
+  EXPECT_THAT(run.output, HasSubstr("nothing fits: n = 1 does not run within 999 B"));
 }
 
 TEST_F(FitCommand, RefusesWrongInput) {
@@ -87,7 +90,8 @@ TEST_F(FitCommand, RefusesWrongInput) {
   };
   expect_usage({"fake/case", "n"}, "--budget");
   expect_usage({"fake/case", "--budget", "1 GB"}, "no axis to fit");
-  expect_usage({"fake/case", "n", "does", "--budget", "1 GB"}, "two axes to fit");
+  expect_usage({"fake/case", "n", "does", "m", "--budget", "1 GB"}, "three axes without a value");
+  expect_usage({"fake/case", "n", "does", "--budget", "1 GB"}, "has words, not integers");
   expect_usage({"fake/case", "does", "--budget", "1 GB"}, "has words, not integers");
   expect_usage({"fake/case", "m", "--budget", "1 GB"}, "has no axis 'm'");
   expect_usage({"fake/caze", "n", "--budget", "1 GB"}, "did you mean 'fake/case'");

@@ -18,6 +18,12 @@ std::string bytes_cell(const std::optional<Size>& bytes) {
   return bytes ? format_size(*bytes) : "–";
 }
 
+std::string share_cell(const FitReport& report, Size peak) {
+  if (report.budget_bytes == 0) return "–";
+  return fmt::format("{:.2f} %",
+                     100.0 * static_cast<double>(peak) / static_cast<double>(report.budget_bytes));
+}
+
 bool is_out_of_memory(const FitReport& report, const Trial& trial) {
   return trial.outcome == "out_of_memory" || (trial.peak_bytes && *trial.peak_bytes > report.budget_bytes);
 }
@@ -32,10 +38,12 @@ std::string interval_text(const FittingInterval& interval) {
                                          : fmt::format("{} to {}", interval.first, interval.last);
 }
 
-std::string title(const FitReport& report) {
+std::string title(const FitReport& report, const std::string& without_axis) {
   std::string text = fmt::format("{} on {} ({})", report.variant, report.backend, report.device);
   std::string axes;
-  for (const auto& [axis, value] : report.fixed) axes += fmt::format(" {}={}", axis, value);
+  for (const auto& [axis, value] : report.fixed) {
+    if (axis != without_axis) axes += fmt::format(" {}={}", axis, value);
+  }
   return text + (axes.empty() ? "" : "\n " + axes) + "\n";
 }
 
@@ -51,19 +59,22 @@ std::string trials_table(const FitReport& report) {
 }
 
 std::string answer_text(const FitReport& report) {
+  if (!report.value && report.trials.empty()) {
+    return fmt::format("nothing fits: by the formula, {} = {} needs more than {} ({})\n", report.axis,
+                       report.range.min, format_size(report.budget_bytes),
+                       quantity(report.budget_bytes, "byte"));
+  }
   if (!report.value) {
     return fmt::format("nothing fits: {} = {} does not run within {} ({})\n", report.axis, report.range.min,
                        format_size(report.budget_bytes), quantity(report.budget_bytes, "byte"));
   }
   const Size peak = *report.answer().peak_bytes;
-  const double share = report.budget_bytes == 0
-                           ? 0.0
-                           : 100.0 * static_cast<double>(peak) / static_cast<double>(report.budget_bytes);
-  std::string text = fmt::format("largest {}: {}, which ran with {} of {} ({:.2f} %)\n", report.axis,
-                                 *report.value, format_size(peak), format_size(report.budget_bytes), share);
+  std::string text =
+      fmt::format("largest {}: {}, which ran with {} of {} ({})\n", report.axis, *report.value,
+                  format_size(peak), format_size(report.budget_bytes), share_cell(report, peak));
   if (*report.value + report.range.step > report.range.max && report.is_range_given) {
     text += fmt::format("  the end of the range {}..{}\n", report.range.min, report.range.max);
-  } else if (report.is_proven) {
+  } else if (report.is_proven()) {
     text += fmt::format("  {} was run, and exceeds the budget\n", *report.value + report.range.step);
   }
   return text;
@@ -77,8 +88,12 @@ std::string intervals_text(const FitReport& report, bool all_intervals) {
         report.intervals.back().first, report.intervals.size());
   }
   std::string text = "  values that fit, by the formula:\n";
-  for (const FittingInterval& interval : report.intervals)
-    text += fmt::format("    {}\n", interval_text(interval));
+  constexpr std::size_t kMaxShown = 40;
+  // The last are those that matter.
+  const std::size_t left_out = report.intervals.size() - std::min(report.intervals.size(), kMaxShown);
+  if (left_out > 0) text += fmt::format("    {} more below\n", left_out);
+  for (std::size_t i = left_out; i < report.intervals.size(); ++i)
+    text += fmt::format("    {}\n", interval_text(report.intervals[i]));
   return text;
 }
 
@@ -93,22 +108,7 @@ std::string chunks_text(const FitReport& report) {
   return text + "\n";
 }
 
-}  // namespace
-
-const Trial& FitReport::answer() const {
-  return *std::ranges::find_if(trials, [this](const Trial& trial) { return trial.value == value; });
-}
-
-std::string fit_text(const FitReport& report, bool all_intervals) {
-  std::string text = title(report);
-  if (!report.formula.empty()) text += fmt::format("  peak = {}\n", report.formula);
-  if (!report.trials.empty()) text += trials_table(report);
-  text += answer_text(report) + intervals_text(report, all_intervals) + chunks_text(report);
-  for (const std::string& note : report.notes) text += fmt::format("  {}\n", note);
-  return plain_text(text);
-}
-
-std::string fit_json(const FitReport& report) {
+Json to_json(const FitReport& report) {
   Json trials = Json::array();
   std::size_t out_of_memory = 0;
   for (const Trial& one : report.trials) {
@@ -137,7 +137,7 @@ std::string fit_json(const FitReport& report) {
             {"trials", trials},
             {"out_of_memory", out_of_memory},
             {"confirmed", report.value.has_value()},
-            {"proven", report.is_proven},
+            {"proven", report.is_proven()},
             {"intervals", report.formula.empty() ? Json() : intervals},
             {"chunks", Json()},
             {"notes", report.notes}};
@@ -148,7 +148,73 @@ std::string fit_json(const FitReport& report) {
                       {"last_slices", report.chunks->last_slices},
                       {"last_bytes", or_null(report.last_chunk_bytes)}};
   }
-  return json.dump(2) + "\n";
+  return json;
+}
+
+/// Returns the value of another axis at which a report was made.
+const std::string& value_at(const FitReport& report, const std::string& axis) {
+  return std::ranges::find(report.fixed, axis, &std::pair<std::string, std::string>::first)->second;
+}
+
+}  // namespace
+
+const Trial& FitReport::answer() const {
+  return *std::ranges::find_if(trials, [this](const Trial& trial) { return trial.value == value; });
+}
+
+bool FitReport::is_proven() const {
+  if (!value) return false;
+  const Size above = *value + range.step;
+  return above > range.max || std::ranges::find(trials, above, &Trial::value) != trials.end();
+}
+
+std::string fit_text(const FitReport& report, bool all_intervals) {
+  std::string text = title(report, "");
+  if (!report.formula.empty()) text += fmt::format("  peak = {}\n", report.formula);
+  if (!report.trials.empty()) text += trials_table(report);
+  text += answer_text(report) + intervals_text(report, all_intervals) + chunks_text(report);
+  for (const std::string& note : report.notes) text += fmt::format("  {}\n", note);
+  return plain_text(text);
+}
+
+std::string fit_json(const FitReport& report) {
+  return to_json(report).dump(2) + "\n";
+}
+
+std::string fit_text(const std::vector<FitReport>& reports, const std::string& other_axis) {
+  using enum TextTable::Align;
+  const FitReport& first = reports.front();
+  TextTable table({{other_axis, right},
+                   {"largest " + first.axis, right},
+                   {"recorded", right},
+                   {"", right},
+                   {"of the budget", right},
+                   {"trials", right}});
+  std::string notes;
+  for (const FitReport& report : reports) {
+    const std::string at = value_at(report, other_axis);
+    const std::string trials = std::to_string(report.trials.size());
+    if (report.value) {
+      const Size peak = *report.answer().peak_bytes;
+      table.add({at, std::to_string(*report.value), format_size(peak), fmt::format("{} B", peak),
+                 share_cell(report, peak), trials});
+    } else {
+      table.add({at, "nothing fits", "–", "", "", trials});
+    }
+    for (const std::string& note : report.notes) {
+      const std::string line = fmt::format("  {}\n", note);
+      if (notes.find(line) == std::string::npos) notes += line;
+    }
+  }
+  std::string text = title(first, other_axis);
+  if (!first.formula.empty()) text += fmt::format("  peak = {}\n", first.formula);
+  return plain_text(text + table.text() + notes);
+}
+
+std::string fit_json(const std::vector<FitReport>& reports, const std::string& other_axis) {
+  Json rows = Json::array();
+  for (const FitReport& report : reports) rows.push_back(to_json(report));
+  return Json{{"axis", reports.front().axis}, {"other_axis", other_axis}, {"fits", rows}}.dump(2) + "\n";
 }
 
 }  // namespace peakmark

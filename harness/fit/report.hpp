@@ -23,14 +23,15 @@ struct FitReport {
   std::vector<Trial> trials;
   std::vector<FittingInterval> intervals;  ///< by the formula; empty without one
   std::optional<Size> value;               ///< the answer; nothing fits if null
-  /// The value above the answer was run and exceeded the budget, or is beyond the range.
-  bool is_proven = false;
+  bool is_stopped = false;                 ///< a trial crashed, hung or was wrong: its note says so
   std::optional<ChunkPlan> chunks;
   std::optional<Size> last_chunk_bytes;  ///< by the formula
   std::vector<std::string> notes;
 
   /// Returns the trial of the answer. `value` is set.
   [[nodiscard]] const Trial& answer() const;
+  /// Returns whether the value above the answer was run and exceeds the budget, or is beyond the range.
+  [[nodiscard]] bool is_proven() const;
 };
 
 /// Returns the tables for the console. `all_intervals`: of several intervals, each.
@@ -38,5 +39,9 @@ std::string fit_text(const FitReport& report, bool all_intervals);
 
 /// Returns the output of `fit --json` (docs/fit.md).
 std::string fit_json(const FitReport& report);
+
+/// The same for reports that differ in the value of one more axis.
+std::string fit_text(const std::vector<FitReport>& reports, const std::string& other_axis);
+std::string fit_json(const std::vector<FitReport>& reports, const std::string& other_axis);
 
 }  // namespace peakmark

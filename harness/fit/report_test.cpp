@@ -26,7 +26,6 @@ FitReport sample_report() {
                    {401, std::nullopt, 10'025, "out_of_memory", "refused 401 bytes"}};
   report.intervals = {{1, 250}, {300, 400}};
   report.value = 400;
-  report.is_proven = true;
   report.chunks = plan_chunks(1000, 400);
   report.last_chunk_bytes = 8000;
   return report;
@@ -54,6 +53,24 @@ TEST(FitReport, JsonCountsRunsOutOfMemory) {
   EXPECT_EQ(json["trials"][1]["message"], "refused 401 bytes");
   EXPECT_EQ(json["intervals"][1]["first"], 300);
   EXPECT_EQ(json["chunks"]["last_slices"], 200);
+}
+
+TEST(FitReport, SeveralValuesOfAnotherAxisAreATable) {
+  FitReport small = sample_report();
+  FitReport large = sample_report();
+  small.fixed.emplace_back("m", "8");
+  large.fixed.emplace_back("m", "16");
+  large.value.reset();
+  large.notes = {"n=1: crashed: signal 11"};
+  const std::string text = fit_text({small, large}, "m");
+  EXPECT_THAT(text, HasSubstr(" 8           400"));
+  EXPECT_THAT(text, HasSubstr("16  nothing fits"));
+  EXPECT_THAT(text, HasSubstr("crashed: signal 11"));
+  EXPECT_THAT(text, Not(HasSubstr("m=8")));
+  const auto json = nlohmann::json::parse(fit_json({small, large}, "m"));
+  EXPECT_EQ(json["other_axis"], "m");
+  EXPECT_EQ(json["fits"][0]["axes"]["m"], "8");
+  EXPECT_TRUE(json["fits"][1]["value"].is_null());
 }
 
 TEST(FitReport, NothingThatFitsIsNull) {

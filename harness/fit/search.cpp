@@ -178,8 +178,8 @@ std::optional<Size> LargestValueSearch::next_by_formula() const {
   }
   const auto intervals = fitting_intervals(range, budget, [this](Size value) { return predict(value); });
   if (intervals.empty()) {
-    // Not even the smallest value should fit; a run shows whether it does.
-    return is_tried(range.min) ? std::nullopt : std::optional(range.min);
+    // A formula that no trial contradicts is believed; else the smallest value is run.
+    return trials_.empty() || is_tried(range.min) ? std::nullopt : std::optional(range.min);
   }
   Size target = intervals.back().last;
   if (best && target <= *best) return std::nullopt;
