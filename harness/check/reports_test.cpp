@@ -126,7 +126,7 @@ TEST(Reports, ControlCharactersOfAProgramDoNotGoOn) {
   }
 }
 
-TEST(Reports, WhatAProgramSaysIsPlainInTheHeadlineToo) {
+TEST(Reports, TextOfAProgramIsPlainInTheHeadlineToo) {
   SampleRun sample;
   sample.add("op/a/opencl/n:20", 20, 2048, 20, 2048).message = "![\x1b[31mred](http://example.org)";
   const auto verdicts = judge(sample.run, {});
@@ -146,7 +146,7 @@ TEST(Reports, TimesThatDisagreeAreCountedAloud) {
   EXPECT_THAT(junit(sample.run, verdicts), HasSubstr("name=\"kernel_time\" value=\"0.500000\""));
 }
 
-TEST(Reports, WhatACaseThatWentWellHasToSayIsCountedAloudAndToldOnce) {
+TEST(Reports, NotesOfCasesThatPassAreCountedAndPrintedOnce) {
   SampleRun sample;
   for (const char* const name : {"op/a/opencl/n:20", "op/a/opencl/n:30"}) {
     sample.add(name, 20, 2048, 20, 2048).message = "measured whole: the program marks 'Call'";
@@ -266,7 +266,7 @@ TEST(Reports, MarkdownHasTheVerdictFirstAndTheWorstCaseOnTop) {
   EXPECT_THAT(text, HasSubstr("no f64 \\| here"));
 }
 
-TEST(Reports, MarkdownTellsWhatTheRunWarnedOf) {
+TEST(Reports, MarkdownHasTheWarningsOfTheRun) {
   SampleRun sample = mixed();
   EXPECT_THAT(markdown(sample.run, {}), Not(HasSubstr("Warnings")));
   sample.run.context.warnings = {"the load average is 3"};
@@ -294,7 +294,7 @@ TEST(Reports, TheEstimateOfACaseThatCannotBeIsNoError) {
   EXPECT_THAT(text, testing::Not(HasSubstr("error")));
 }
 
-TEST(Reports, MarkdownStaysUnderItsLimitAndSaysWhatItLeavesOut) {
+TEST(Reports, MarkdownStaysUnderItsLimitAndReportsWhatItLeavesOut) {
   SampleRun sample;
   for (int i = 0; i < 20'000; ++i) sample.add(fmt::format("op/a/opencl/n:{}", i), 20, 2048, 20, 2048);
   const std::string text = markdown(sample.run, judge(sample.run, {}));

@@ -93,7 +93,7 @@ TEST(Ledger, PeakIsTheMostThatWasLiveAtOnce) {
   EXPECT_EQ(summary.live_at_end_bytes, 0);
 }
 
-TEST(Ledger, AtEqualPeaksTheFirstIsTold) {
+TEST(Ledger, AtEqualPeaksTheFirstIsReported) {
   const LedgerSummary summary =
       Script().allocate(1, 10).name(1, "first").release(1).allocate(2, 10).name(2, "second").summary();
   EXPECT_THAT(summary.at_peak, ElementsAre(named("first", 10)));
@@ -139,7 +139,7 @@ TEST(Ledger, MemoryWhoseReleaseWasRefusedIsLiveAgainAndNotNew) {
   EXPECT_EQ(summary.phases.back().allocations, 3);
 }
 
-TEST(Ledger, KindsBesideThePeakAreToldButNotCounted) {
+TEST(Ledger, KindsOutsideThePeakAreReportedButNotCounted) {
   const LedgerSummary summary = Script()
                                     .allocate(1, 1000, MemoryKind::host_pointer)
                                     .allocate(2, 10, MemoryKind::image)

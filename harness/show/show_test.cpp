@@ -97,7 +97,7 @@ TEST(Show, JsonCountsReleasesThatReleaseNothing) {
   EXPECT_THAT(profile_table({{process.process()}}), HasSubstr("releases that the driver refused: 1"));
 }
 
-TEST(Show, SaysThatAFileIsCutShort) {
+TEST(Show, ReportsThatAFileIsCutShort) {
   RecordedTree tree = example();
   tree.processes.front().complete = false;
   tree.processes.front().cut_short = true;
@@ -224,7 +224,7 @@ TEST(Show, ATreesPeakIsMergedByTime) {
   EXPECT_THAT(profile_table(together), HasSubstr("peak of all together  200 B"));
 }
 
-TEST(Show, OfATreeItIsToldWhatWasLiveAtThePeakOfAll) {
+TEST(Show, OfATreeItListsWhatWasLiveAtThePeakOfAll) {
   const RecordedTree tree{{Process(1).allocate(10, 16, 100).allocate(11, 32, 7).release(12, 32).process(),
                            Process(2).say(EventType::phase, 5, 0, "call").allocate(30, 16, 300).process()}};
   const auto json = nlohmann::json::parse(profile_json(tree));
@@ -242,7 +242,7 @@ TEST(Show, OfATreeItIsToldWhatWasLiveAtThePeakOfAll) {
   EXPECT_EQ(nlohmann::json::parse(profile_json({{Process(1).process()}})).at("tree_at_peak"), nullptr);
 }
 
-TEST(Show, AProcessWithBothRecordersIsOneAndItsPhasesAreToldOnce) {
+TEST(Show, AProcessWithBothRecordersIsOneAndItsPhasesAreListedOnce) {
   const auto of_cuda = [](const Process& process) {
     RecordedProcess recorded = process.process();
     std::strcpy(recorded.header.recorder, "cupti 130001");
@@ -273,7 +273,7 @@ TEST(Show, AProcessWithBothRecordersIsOneAndItsPhasesAreToldOnce) {
   EXPECT_EQ(phases_of({{opencl.process(), other}}).size(), 4U);
 }
 
-TEST(Show, PhasesAndFailedAllocationsTellTheirProcessInATree) {
+TEST(Show, PhasesAndFailedAllocationsNameTheirProcessInATree) {
   const RecordedTree tree{{Process(1).say(EventType::phase, 10, 0, "call").process(),
                            Process(2).say(EventType::phase, 20, 0, "call").fail(30, 100).process()}};
   const std::vector<Event> merged = merge_by_time(tree);
@@ -305,7 +305,7 @@ TEST(Show, AProcessThatHasEndedHoldsNothing) {
   EXPECT_EQ(summarise_together(executed).peak_bytes, 100);
 }
 
-TEST(Show, ProcessesStandBelowTheirParents) {
+TEST(Show, ProcessesAreListedBelowTheirParents) {
   const auto process = [](std::int32_t pid, std::int32_t parent, std::int64_t start) {
     RecordedProcess one = Process(pid).allocate(start + 1, 16, 100).process();
     one.header.parent_pid = parent;

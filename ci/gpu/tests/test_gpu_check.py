@@ -251,7 +251,7 @@ def test_a_sanitizer_that_is_missing_or_refuses_the_device_is_skipped(stubs):
     assert stubs.results()["sanitizer-memcheck"]["detail"] == "compute-sanitizer: Device not supported"
 
 
-def test_libraries_of_pip_packages_are_found_and_the_loader_is_told(stubs):
+def test_libraries_of_pip_packages_are_found_and_given_to_the_loader(stubs):
     stubs.program("bundle/tests/cuda_device_test", 'echo "$LD_LIBRARY_PATH"; ' + GTEST)
     stubs.run("tests")
     assert f"find-{LIBRARY}" not in stubs.results()
