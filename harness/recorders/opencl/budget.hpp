@@ -49,6 +49,11 @@ class Charge {
 /// loaders.
 void hook_budget(std::int64_t bytes);
 
+/// Refuses one allocation of this process, as if the budget ended there: that of this number, from 1, among
+/// those that count into the peak ($PEAKMARK_REFUSE, `peakmark oom`). Call it while the layer is initialised;
+/// later calls do nothing.
+void refuse_one(std::int64_t number);
+
 /// Takes `bytes` of the budget of each device of the context. Returns null, and takes nothing, if one of them
 /// has not as many left.
 std::optional<Charge> take_budget(cl_context context, std::int64_t bytes, MemoryKind kind);
