@@ -165,10 +165,10 @@ TEST(Show, RefusedAllocationsHaveSizeErrorPhaseAndSite) {
   const auto json = nlohmann::json::parse(profile_json(refused_example()));
   EXPECT_EQ(json.at("refused"), nlohmann::json::parse(R"json([
     {"bytes": 1099511627776, "kind": "image", "error": -4, "error_name": "CL_MEM_OBJECT_ALLOCATION_FAILURE",
-     "phase": "call", "frames": ["inner (lib.so)"], "count": 2
+     "phase": "call", "frames": ["inner (lib.so)"], "by_budget": false, "count": 2
 },
     {"bytes": 4096, "kind": "image", "error": -4, "error_name": "CL_MEM_OBJECT_ALLOCATION_FAILURE",
-     "phase": "call", "frames": ["inner (lib.so)"], "count": 1}])json"));
+     "phase": "call", "frames": ["inner (lib.so)"], "by_budget": false, "count": 1}])json"));
   ReportOptions two_frames;
   two_frames.frames = 2;
   const std::string table = profile_table(refused_example(), two_frames);
@@ -181,6 +181,33 @@ TEST(Show, RefusedAllocationsHaveSizeErrorPhaseAndSite) {
   EXPECT_EQ(plain.at("refused").size(), 1U);
   EXPECT_TRUE(plain.at("refused").at(0).at("frames").is_null());
   EXPECT_THAT(profile_table(example()), HasSubstr("1048576"));
+}
+
+TEST(Show, WhatTheBudgetRefusedIsApartFromWhatTheDriverRefused) {
+  Process process(100);
+  process.say(EventType::stack, 100, 7, "N\tinner\t0\tlib.so\t10\n")
+      .allocate(1000, 16, 700)
+      .fail(2000, 500)
+      .by_budget()
+      .from(7)
+      .fail(2001, 4096)
+      .from(7);
+  RecordedTree tree{{process.process()}};
+  tree.processes[0].header.minor = 3;
+  tree.processes[0].header.budget = 1024;
+  const std::string table = profile_table(tree);
+  EXPECT_THAT(table, HasSubstr("budget          1 KiB (1024 B) per device\n"));
+  EXPECT_THAT(table,
+              testing::ContainsRegex("refused by the budget of 1 KiB\n.*\n +500 .* inner \\(lib.so\\)\n"
+                                     "\nrefused by the driver\n.*\n +4096 "));
+  const auto json = nlohmann::json::parse(profile_json(tree));
+  EXPECT_EQ(json.at("budget_bytes"), 1024);
+  EXPECT_EQ(json.at("requested").at("peak_bytes"), 700);
+  EXPECT_EQ(json.at("requested").at("failed_allocations"), 2);
+  EXPECT_EQ(json.at("refused").at(0).at("by_budget"), false);
+  EXPECT_EQ(json.at("refused").at(1).at("by_budget"), true);
+  tree.processes[0].header.minor = 2;  // then the bytes may be those of a very long command line
+  EXPECT_TRUE(nlohmann::json::parse(profile_json(tree)).at("budget_bytes").is_null());
 }
 
 TEST(Show, OfATreeRefusalsKeepThePhaseOfTheirProcess) {

@@ -106,6 +106,7 @@ def test_a_program_that_hangs_is_killed_and_fails_its_check(stubs, stage, progra
     [
         ("recorder", "bundle/bin/peakmark-compare-accounts", "record-callbacks-records"),
         ("recorder", "bundle/bin/peakmark-every-allocation", "record-known-bytes"),
+        ("recorder", "bundle/bin/peakmark-every-allocation", "record-budget"),
         ("sanitizer", "bundle/tests/cuda_device_test", "sanitizer-memcheck"),
         ("profiles", "bundle/record-profiles", "record-profiles"),
         ("examples", "bundle/examples/peakmark-cuda-benchmark", "google-benchmark"),
