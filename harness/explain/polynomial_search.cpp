@@ -134,7 +134,7 @@ bool PolynomialSearch::has_evidence(const Expression& formula) const {
 // ---- along lines
 
 // sizes = c + k · length
-bool PolynomialSearch::is_line_of_length(const Line& line, const Atom& length) const {
+bool PolynomialSearch::is_line_of_length(const AxisLine& line, const Atom& length) const {
   const Residues& right = problem_.right();
   const auto value = [&](std::size_t row) { return length.values[prepared_.fitted[row]]; };
   const std::size_t first = line.rows.front();
@@ -152,7 +152,7 @@ bool PolynomialSearch::is_line_of_length(const Line& line, const Atom& length) c
 }
 
 // sizes = c + k · length + l · axis + m · length · axis
-bool PolynomialSearch::is_line_of_length_and_axis(const Line& line, const Atom& length) const {
+bool PolynomialSearch::is_line_of_length_and_axis(const AxisLine& line, const Atom& length) const {
   Elimination equations;
   std::array<Residues, 3> columns;
   Residues right;
@@ -171,7 +171,7 @@ bool PolynomialSearch::is_line_of_length_and_axis(const Line& line, const Atom& 
 }
 
 bool PolynomialSearch::fits_lines(const Atom& length, bool with_axis) const {
-  return std::ranges::all_of(prepared_.lines, [&](const Line& line) {
+  return std::ranges::all_of(prepared_.lines, [&](const AxisLine& line) {
     if (line.rows.size() < (with_axis ? 5 : 3) || !reads(length, line.axis)) return true;
     return is_line_of_length(line, length) || (with_axis && is_line_of_length_and_axis(line, length));
   });
@@ -181,7 +181,7 @@ bool PolynomialSearch::fits_lines(const Atom& length, bool with_axis) const {
 std::vector<std::size_t> PolynomialSearch::rough_axes() const {
   constexpr std::size_t kMaxDegree = 3;
   std::vector<std::size_t> found;
-  for (const Line& line : prepared_.lines) {
+  for (const AxisLine& line : prepared_.lines) {
     if (line.rows.size() < 4 || std::ranges::find(found, line.axis) != found.end()) continue;
     Elimination equations;
     Residues power(line.rows.size(), 1);
@@ -203,7 +203,7 @@ std::vector<std::size_t> PolynomialSearch::rough_axes() const {
 std::optional<Size> PolynomialSearch::constant_beside(const Atom& length) const {
   const Residues& right = problem_.right();
   std::optional<std::uint64_t> constant;
-  for (const Line& line : prepared_.lines) {
+  for (const AxisLine& line : prepared_.lines) {
     if (line.rows.size() < 3 || !reads(length, line.axis)) continue;
     const auto value = [&](std::size_t row) { return residue(length.values[prepared_.fitted[row]]); };
     const std::size_t first = line.rows.front();

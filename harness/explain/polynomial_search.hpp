@@ -30,8 +30,8 @@ class PolynomialSearch {
   [[nodiscard]] std::optional<Residues> solve(const std::vector<Monomial>& columns, std::size_t stride,
                                               bool* is_ambiguous = nullptr) const;
   [[nodiscard]] bool has_evidence(const Expression& formula) const;
-  [[nodiscard]] bool is_line_of_length(const Line& line, const Atom& length) const;
-  [[nodiscard]] bool is_line_of_length_and_axis(const Line& line, const Atom& length) const;
+  [[nodiscard]] bool is_line_of_length(const AxisLine& line, const Atom& length) const;
+  [[nodiscard]] bool is_line_of_length_and_axis(const AxisLine& line, const Atom& length) const;
   [[nodiscard]] bool fits_lines(const Atom& length, bool with_axis) const;
   [[nodiscard]] std::vector<std::size_t> rough_axes() const;
   [[nodiscard]] std::optional<Expression> rounded_polynomial(bool with_axis) const;

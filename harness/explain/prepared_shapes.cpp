@@ -9,8 +9,8 @@
 namespace peakmark::fitting {
 namespace {
 
-std::vector<Line> find_lines(const Shapes& shapes, const std::vector<std::size_t>& fitted) {
-  std::vector<Line> lines;
+std::vector<AxisLine> find_lines(const Shapes& shapes, const std::vector<std::size_t>& fitted) {
+  std::vector<AxisLine> lines;
   for (std::size_t axis = 0; axis < shapes.axes.size(); ++axis) {
     std::map<std::vector<Size>, std::vector<std::size_t>> groups;
     for (std::size_t row = 0; row < fitted.size(); ++row) {
@@ -75,7 +75,7 @@ bool are_idle(const PreparedShapes& prepared, const std::vector<std::size_t>& ax
               std::span<const Size> sizes) {
   for (const std::size_t axis : axes) {
     bool is_known = false;
-    for (const Line& line : prepared.lines) {
+    for (const AxisLine& line : prepared.lines) {
       if (line.axis != axis) continue;
       for (const std::size_t row : line.rows) {
         if (sizes[prepared.fitted[row]] != sizes[prepared.fitted[line.rows.front()]]) return false;

@@ -11,7 +11,7 @@
 namespace peakmark::fitting {
 
 /// Shapes that differ in one axis only: they show how sizes depend on that axis.
-struct Line {
+struct AxisLine {
   std::size_t axis;
   std::vector<std::size_t> rows;  ///< indices into PreparedShapes::fitted
 };
@@ -28,7 +28,7 @@ struct PreparedShapes {
   std::vector<std::size_t> fitted;  ///< shapes that are not held out
   std::vector<Expression> axes;
   std::vector<Atom> atoms;
-  std::vector<Line> lines;
+  std::vector<AxisLine> lines;
 
  private:
   PreparedShapes(Shapes recorded, std::vector<Atom> candidates, const std::vector<std::size_t>& held_out);

@@ -13,7 +13,7 @@ namespace {
 
 using Operation = Expression::Operation;
 
-const Shapes::Axis& find_axis(const Shapes& shapes, const std::string& name) {
+const Shapes::Axis& axis_named(const Shapes& shapes, const std::string& name) {
   const Shapes::Axis* const axis = shapes.axis(name);
   if (axis == nullptr) throw UsageError(fmt::format("no shape has the axis '{}'", name));
   return *axis;
@@ -25,7 +25,7 @@ std::vector<Size> values_everywhere(const Expression& formula, const Shapes& sha
     case Operation::integer:
       return std::vector<Size>(shapes.count(), formula.integer());
     case Operation::axis:
-      return find_axis(shapes, formula.name()).values;
+      return axis_named(shapes, formula.name()).values;
     case Operation::if_zero: {
       // The part that is not chosen may have no value.
       std::vector<Size> values(shapes.count());
@@ -72,7 +72,7 @@ bool is_constant(std::span<const Size> values) {
 }
 
 Size evaluate(const Expression& formula, const Shapes& shapes, std::size_t shape) {
-  return formula.evaluate([&](const std::string& name) { return find_axis(shapes, name).values[shape]; });
+  return formula.evaluate([&](const std::string& name) { return axis_named(shapes, name).values[shape]; });
 }
 
 std::optional<std::vector<Size>> evaluate(const Expression& formula, const Shapes& shapes) {
