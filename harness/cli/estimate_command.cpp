@@ -184,7 +184,7 @@ std::string recorded_table(const std::vector<const Observation*>& asked) {
 
 /// `estimate --run RUN [VARIANT|CALL]`. Returns usage if an estimator does not answer.
 ExitCode estimate_recorded(const EstimateOptions& options) {
-  RecordedQuestion question{{}, options.call, options.suites, options.worker, {}};
+  RecordedQuestion question{{}, options.call, options.suites, options.worker, {}, {}};
   if (is_estimator_call(options.variant)) {
     question.estimator = options.variant;
   } else {

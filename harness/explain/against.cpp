@@ -62,7 +62,7 @@ class CauseSearch {
     if (shapes_.empty()) return {};
     Vector difference;
     for (const std::size_t shape : shapes_)
-      difference.push_back(checked_subtract(peak_bytes(cases_.sequences[shape]), *estimated_.bytes[shape]));
+      difference.push_back(checked_subtract(peak_bytes(cases_.sequence(shape)), *estimated_.bytes[shape]));
     if (!estimated_.terms.empty()) compare_terms(difference);
     if (!is_zero(difference)) explain_difference(difference);
     return std::move(causes_);
@@ -87,7 +87,7 @@ class CauseSearch {
     // Several allocations of one name and place are one cause, even in different phases.
     std::map<std::pair<std::string, std::string>, std::size_t> index;
     for (std::size_t row = 0; row < shapes_.size(); ++row) {
-      for (const SequencedAllocation* const one : live_at_peak(cases_.sequences[shapes_[row]])) {
+      for (const SequencedAllocation* const one : live_at_peak(cases_.sequence(shapes_[row]))) {
         const auto [found, is_new] = index.try_emplace({one->name, one->where}, live_.size());
         if (is_new) {
           const auto explained = std::ranges::find_if(explanation_.allocations, [&](const auto& other) {

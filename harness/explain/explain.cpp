@@ -35,12 +35,13 @@ struct Group {
 
 // Groups by key; allocations of a key that come equally often at every shape get a group each, by their
 // order.
-std::vector<Group> group(const std::vector<AllocationSequence>& sequences) {
+std::vector<Group> group(const AllocationSequences& sequences) {
   std::vector<Key> order;
   std::map<Key, std::vector<std::vector<std::size_t>>> by_key;
   for (std::size_t shape = 0; shape < sequences.size(); ++shape) {
-    for (std::size_t i = 0; i < sequences[shape].size(); ++i) {
-      const SequencedAllocation& allocation = sequences[shape][i];
+    const AllocationSequence& sequence = sequences[shape];
+    for (std::size_t i = 0; i < sequence.size(); ++i) {
+      const SequencedAllocation& allocation = sequence[i];
       const Key key{allocation.phase, allocation.name, allocation.where};
       auto [found, is_new] = by_key.try_emplace(key, sequences.size());
       if (is_new) order.push_back(key);
@@ -54,9 +55,9 @@ std::vector<Group> group(const std::vector<AllocationSequence>& sequences) {
     const bool is_fixed = std::ranges::all_of(members, [&](const auto& one) { return one.size() == count; });
     bool is_uniform = true;
     for (std::size_t shape = 0; shape < members.size(); ++shape) {
+      const AllocationSequence& sequence = sequences[shape];
       for (const std::size_t i : members[shape])
-        is_uniform =
-            is_uniform && sequences[shape][i].bytes == sequences[shape][members[shape].front()].bytes;
+        is_uniform = is_uniform && sequence[i].bytes == sequence[members[shape].front()].bytes;
     }
     if (is_uniform) {
       groups.push_back({key, members});
@@ -203,7 +204,7 @@ Expression at_most_one(const Expression& count) {
 
 class Explainer {
  public:
-  Explainer(const Shapes& shapes, const std::vector<AllocationSequence>& sequences)
+  Explainer(const Shapes& shapes, const AllocationSequences& sequences)
       : shapes_(shapes),
         sequences_(sequences),
         fitters_(shapes),
@@ -233,7 +234,7 @@ class Explainer {
     Shapes::Axis axis{explained.name, {}};
     for (std::size_t shape = 0; shape < one.members.size(); ++shape) {
       const auto& members = one.members[shape];
-      axis.values.push_back(members.empty() ? 0 : sequences_[shape][members.front()].bytes);
+      axis.values.push_back(members.empty() ? 0 : allocation(shape, members.front()).bytes);
     }
     with_names_.axes.push_back(std::move(axis));
     return Expression::axis(explained.name);
@@ -247,13 +248,17 @@ class Explainer {
       counts.push_back(static_cast<Size>(one.members[shape].size()));
       if (one.members[shape].empty()) continue;
       at.push_back(shape);
-      bytes.push_back(sequences_[shape][one.members[shape].front()].bytes);
+      bytes.push_back(allocation(shape, one.members[shape].front()).bytes);
     }
     const auto& [phase, name, where] = one.key;
     Figure count = fitters_.fit(all(), counts);
     // Too few shapes for a formula are enough to see that there is one of each.
     if (std::ranges::all_of(counts, [](Size one) { return one == 1; })) count.formula = Expression(Size{1});
     return {name, phase, where, std::move(count), fitters_.fit(at, bytes)};
+  }
+
+  [[nodiscard]] const SequencedAllocation& allocation(std::size_t shape, std::size_t index) const {
+    return sequences_[shape].get()[index];
   }
 
   [[nodiscard]] std::vector<std::size_t> all() const {
@@ -269,7 +274,7 @@ class Explainer {
       for (std::size_t g = 0; g < groups_.size(); ++g) {
         if (result.allocations[g].bytes.formula && result.allocations[g].count.formula) continue;
         for (const std::size_t i : groups_[g].members[shape])
-          sum = checked_add(sum, sequences_[shape][i].bytes);
+          sum = checked_add(sum, allocation(shape, i).bytes);
       }
       most = std::max(most, sum);
     }
@@ -282,7 +287,7 @@ class Explainer {
     std::map<std::vector<bool>, std::vector<std::size_t>> winners;
     std::vector<Size> peaks;
     for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
-      std::vector<std::size_t> group_of(sequences_[shape].size());
+      std::vector<std::size_t> group_of(sequences_[shape].get().size());
       for (std::size_t g = 0; g < groups_.size(); ++g) {
         for (const std::size_t i : groups_[g].members[shape]) group_of[i] = g;
       }
@@ -402,7 +407,7 @@ class Explainer {
   }
 
   const Shapes& shapes_;
-  const std::vector<AllocationSequence>& sequences_;
+  const AllocationSequences& sequences_;
   Fitters fitters_;
   std::vector<Group> groups_;
   Shapes with_names_;                             // and the allocations that have no formula as axes
@@ -423,7 +428,7 @@ std::optional<Expression> Explanation::peak() const {
   return formula;
 }
 
-Explanation explain(const Shapes& shapes, const std::vector<AllocationSequence>& sequences) {
+Explanation explain(const Shapes& shapes, const AllocationSequences& sequences) {
   if (shapes.count() != sequences.size())
     throw UsageError(fmt::format("{} sequences for {} shapes: give one sequence a shape", sequences.size(),
                                  shapes.count()));

@@ -66,6 +66,6 @@ struct Explanation {
 /// Explains the allocations of cases of one variant that differ in their axes only: `sequences[i]` was
 /// recorded at shape i. Every fourth shape is held out. Pure; throws UsageError where the numbers of shapes
 /// and sequences differ.
-Explanation explain(const Shapes& shapes, const std::vector<AllocationSequence>& sequences);
+Explanation explain(const Shapes& shapes, const AllocationSequences& sequences);
 
 }  // namespace peakmark

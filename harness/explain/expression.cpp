@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <limits>
-#include <map>
-#include <mutex>
 
 #include "base/error.hpp"
 
@@ -17,44 +13,10 @@ using Operation = Expression::Operation;
 
 Size floor_quotient(Size a, Size b) {
   if (b <= 0) throw UsageError(fmt::format("division of {} by {}: the divisor must be positive", a, b));
-  const Size quotient = a / b;
-  return a % b < 0 ? quotient - 1 : quotient;
-}
-
-Size next_power(Size least) {
-  Size power = 1;
-  while (power < least) power = checked_multiply(power, 2);
-  return power;
-}
-
-// All integers up to 2^62 without a prime factor above `largest_prime`, ascending.
-std::vector<Size> smooth_integers(Size largest_prime) {
-  constexpr std::array<Size, 6> kPrimes{2, 3, 5, 7, 11, 13};
-  constexpr Size kMax = Size{1} << 62;
-  std::vector<Size> numbers{1};
-  for (const Size prime : kPrimes) {
-    if (prime > largest_prime) break;
-    // Elements that are added are visited as well, so that every power of the prime is reached.
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (numbers[i] <= kMax / prime) numbers.push_back(numbers[i] * prime);
-    }
-  }
-  std::ranges::sort(numbers);
-  return numbers;
+  return floor_divide(a, b);
 }
 
 }  // namespace
-
-Size next_smooth(Size length, Size largest_prime) {
-  static std::mutex mutex;
-  static std::map<Size, std::vector<Size>> lists;
-  const std::scoped_lock lock(mutex);
-  auto& list = lists[largest_prime];
-  if (list.empty()) list = smooth_integers(largest_prime);
-  const auto found = std::ranges::lower_bound(list, length);
-  if (found == list.end()) throw OverflowError(fmt::format("next_smooth({}) does not fit 64 bits", length));
-  return *found;
-}
 
 Expression::Expression(Size integer)
     : node_(std::make_shared<Node>(Node{Operation::integer, integer, {}, {}})) {}
@@ -188,7 +150,7 @@ Size Expression::evaluate(const std::function<Size(const std::string& axis)>& va
     case Operation::remainder:
       return operand(0) - floor_quotient(operand(0), operand(1)) * operand(1);
     case Operation::next_pow2:
-      return next_power(operand(0));
+      return next_power_of_two(operand(0));
     case Operation::next_smooth:
       return peakmark::next_smooth(operand(0), operand(1));
     case Operation::min:

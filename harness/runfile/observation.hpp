@@ -20,6 +20,13 @@ std::string_view to_string(Outcome outcome);
 /// Throws UsageError that lists the outcomes.
 Outcome parse_outcome(std::string_view name);
 
+/// One named part of an estimate.
+struct EstimateTerm {
+  std::string name;
+  Size per_slice_bytes = 0;
+  Size fixed_bytes = 0;
+};
+
 /// What one estimator answered for one case.
 struct EstimateObservation {
   std::string estimator;
@@ -30,6 +37,8 @@ struct EstimateObservation {
   std::optional<std::string> dtype;      ///< of the output, according to the estimator
   std::optional<std::string> error;
   bool is_asked = true;  ///< false: the run stopped before; --resume asks the estimator
+  /// That add up to `bytes_estimated`. Empty if the estimator names none. Not in run files.
+  std::vector<EstimateTerm> terms = {};
 };
 
 template <EitherConst<EstimateObservation> T, typename Fields>
