@@ -101,7 +101,7 @@ std::vector<std::span<const Event>> passes_of(const std::vector<Event>& events) 
 
 class Recording : public testing::TestWithParam<fs::path> {};
 
-TEST_P(Recording, SaysWhenAndOnWhatItWasMade) {
+TEST_P(Recording, ReportsWhenAndOnWhatItWasMade) {
   const toml::table facts = toml::parse_file((GetParam() / "recording.toml").string());
   const auto text = [&](const char* key) { return facts[key].value_or(std::string()); };
   EXPECT_THAT(text("date"), MatchesRegex("[0-9]{4}-[0-9]{2}-[0-9]{2}"));

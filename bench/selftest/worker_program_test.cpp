@@ -88,7 +88,7 @@ TEST_F(WorkerOnDry, GivesAStartLineAndAnObservationACase) {
   EXPECT_THAT(ran.observations[1].requested_peak_bytes, Optional(62000));
 }
 
-TEST_F(WorkerOnDry, OutcomesAreTold) {
+TEST_F(WorkerOnDry, OutcomesAreReported) {
   const Ran ran =
       run("", {"selftest/out_of_memory/dry", "selftest/unsupported/dry", "selftest/raw_allocation/dry",
                "selftest/unsteady/dry", "selftest/known_bytes/dry"});
@@ -130,7 +130,7 @@ TEST_F(WorkerOnDry, TheBudgetOfTheDryDeviceIsKept) {
   EXPECT_EQ(ran.observations[1].outcome, Outcome::out_of_memory);
 }
 
-TEST_F(WorkerOnDry, MistakesAreToldBeforeAnythingIsMeasured) {
+TEST_F(WorkerOnDry, ErrorsAreReportedBeforeAnythingIsMeasured) {
   const Ran typo = run("", {"selftest/known_bytes/dry", "selftest/known_byte/dry"});
   EXPECT_EQ(typo.exit_code, 2);
   EXPECT_THAT(typo.output, HasSubstr("did you mean 'selftest/known_bytes'"));

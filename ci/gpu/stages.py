@@ -114,6 +114,8 @@ def recorder(lease: Lease) -> None:
     else:
         lease.record("record-callbacks-records", "skipped", "there is no profile of CUPTI's memory records")
     compare_record(lease, "record-sync", program, options=("--sync",))
+    budget = str(1 << 30)
+    compare_record(lease, "record-budget", [*program, "fill", budget], options=("--budget", budget))
     for scenario in ("pool", "primary-release", "primary-reset", "handle"):
         compare_record(lease, f"contexts-{scenario}", ["peakmark-context-memory", scenario])
 

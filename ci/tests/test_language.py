@@ -20,6 +20,8 @@ AVOIDED = {
 PATTERN = re.compile(r"\b(?:" + "|".join(f"({words})" for words in AVOIDED) + r")\b", re.IGNORECASE)
 # Code spans and quoted names: keys of JSON, phases in profiles.
 CODE = re.compile(r"`[^`\n]*`|\"[\w-]*\"")
+# Names of tests, whose words are checked as those of a sentence.
+TEST_NAME = re.compile(r"\bTEST(?:_F|_P)?\(\s*\w+,\s*(\w+)\)|\bdef (test_\w+)")
 SKIPPED = re.compile(r"\.(?:profile|svg|png|json|jsonl|sql)$|^CHANGELOG\.md$|/corpus/|^ci/tests/test_language\.py$")
 # Technical meanings and fixed names: file, text of the line.
 ALLOWED = {
@@ -29,10 +31,14 @@ ALLOWED = {
 }
 
 
+def words_of_name(match: re.Match) -> str:
+    return re.sub(r"_|(?<=[a-z0-9])(?=[A-Z])", " ", match[1] or match[2])
+
+
 def problems(name: str, text: str) -> list[str]:
     found = []
     for number, line in enumerate(text.splitlines(), 1):
-        for match in PATTERN.finditer(CODE.sub("", line)):
+        for match in PATTERN.finditer(TEST_NAME.sub(words_of_name, CODE.sub("", line))):
             if not (name in ALLOWED and ALLOWED[name] in line):
                 instead = list(AVOIDED.values())[match.lastindex - 1]
                 found.append(f"{name}:{number}: {match[0]!r}; write: {instead}")
@@ -43,6 +49,7 @@ def test_avoided_words_are_found_and_names_in_code_are_not():
     assert problems("a.md", "It is told.\nThe `nights` of trends; set-up") == [
         "a.md:1: 'told'; write: report, print, return", "a.md:2: 'set-up'; write: setup",
     ]
+    assert problems("a_test.cpp", "TEST_F(Case, AnErrorIsTold) {") == ["a_test.cpp:1: 'Told'; write: report, print, return"]
     assert problems("a.cpp", 'json.at("trouble"); "night-01"; // nightly, recommend, telltale') == []
 
 

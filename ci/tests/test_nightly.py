@@ -49,7 +49,7 @@ def nightly(tree, *options):
     return ended, (tree / "called.txt").read_text().splitlines()
 
 
-def test_a_history_that_exists_is_used_and_nothing_is_said(tree):
+def test_a_history_that_exists_is_used_silently(tree):
     ended, called = nightly(tree)
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
@@ -57,7 +57,7 @@ def test_a_history_that_exists_is_used_and_nothing_is_said(tree):
     assert called[1].endswith("--confirm build/history.db")
 
 
-def test_a_history_that_cannot_be_created_is_said(tree):
+def test_a_history_that_cannot_be_created_is_reported(tree):
     (tree / "create_fails").touch()
     ended, called = nightly(tree)
     assert "peakmark: no such folder" in ended.stderr

@@ -7,7 +7,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Optional;
 
-TEST_F(ApiTest, RawOpenClIsMeasuredAsItStands) {
+TEST_F(ApiTest, RawOpenClIsMeasuredUnchanged) {
   const Answer answer = run(
       "backend = \"opencl\"\n[[sweep]]\nvariants = [\"opencl/raw\", \"opencl/own_queue\"]\naxes.n = 2000\n");
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
@@ -55,7 +55,7 @@ TEST_F(ApiTest, KernelsInTheDialectRunOnOpenCl) {
   EXPECT_EQ(observations().at("kernels/errors").outcome, Outcome::ok);
 }
 
-TEST_F(ApiTest, WhatTheCompilerSaysIsInTheMessage) {
+TEST_F(ApiTest, TheCompilersOutputIsInTheMessage) {
   EXPECT_EQ(run("backend = \"opencl\"\n[[sweep]]\nvariants = \"opencl/no_kernel\"\n", {"--memory-only"})
                 .end.exit_code,
             3);

@@ -16,7 +16,7 @@ using testing::Optional;
 
 constexpr const char* kDry = "backend = \"dry\"\n[[sweep]]\nvariants = ";
 
-TEST_F(ApiTest, AWorkerDescribesWhatItsProgramSaid) {
+TEST_F(ApiTest, AWorkerDescribesItsProgram) {
   const Answer answer = worker({"--describe"});
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
   const Description description = description_from_json(answer.output);
@@ -147,7 +147,7 @@ TEST_F(ApiTest, AConstructorThatEndsItsWorkerIsNamedWithHow) {
                                    HasSubstr("it gave no answer for bad/one/dry (")));
 }
 
-TEST_F(ApiTest, AMistakeInASuiteIsToldBeforeAnythingIsMeasured) {
+TEST_F(ApiTest, AnErrorInASuiteIsReportedBeforeAnythingIsMeasured) {
   const Answer answer = run(std::string(kDry) + "\"known/bytes\"\naxes.n = 21\naxes.mode = \"wrap\"\n");
   EXPECT_EQ(answer.end.exit_code, 2);
   EXPECT_THAT(answer.errors, HasSubstr("wrap wants an even n"));
@@ -169,7 +169,7 @@ TEST_F(ApiTest, WhatAStepThrowsIsTheOutcome) {
 }
 
 // Nobody should look for it in the suite.
-TEST_F(ApiTest, AMistakeInTheProgramIsToldToBeThere) {
+TEST_F(ApiTest, AnErrorInTheProgramIsReportedAsTheProgramsError) {
   const std::map<std::string, std::string> messages{
       {"a constructor's axis",
        "what makes its cases (a constructor, or the function given to Worker::add) threw: the variant has no "
@@ -191,12 +191,12 @@ TEST_F(ApiTest, AMistakeInTheProgramIsToldToBeThere) {
   EXPECT_THAT(unverified.errors, HasSubstr("its Steps have no `verify`"));
 }
 
-TEST_F(ApiTest, WordsOfAnAxisDtypeThatNobodyLooksUpAreTheProgramsOwn) {
+TEST_F(ApiTest, AnAxisDtypeThatIsNotUsedMayHaveAnyWords) {
   const Answer answer = run(std::string(kDry) + "\"bad/one\"\n", {}, "a dtype of its own");
   EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
 }
 
-TEST_F(ApiTest, AProgramOfAnotherVersionIsToldWhatToDo) {
+TEST_F(ApiTest, AProgramOfAnotherVersionIsRefusedWithAdvice) {
   for (const char* mistake : {"a later minor", "a later major", "an earlier major"}) {
     const Answer answer = run(std::string(kDry) + "\"known/bytes\"\n", {}, mistake);
     EXPECT_EQ(answer.end.exit_code, 2) << mistake;
@@ -288,7 +288,7 @@ TEST_F(ApiTest, ASuiteMayNameOneOfTheLabels) {
   EXPECT_EQ(observations().count("known/bytes.old"), 0u);
 }
 
-TEST_F(ApiTest, RoundsTimeTheWorkersInTurns) {
+TEST_F(ApiTest, RoundsInterleaveTheWorkers) {
   const Answer answer =
       run(std::string(kDry) + "\"known/lambdas\"\n",
           {"--rounds", "2", "--variants", "known/lambdas.old", "known/lambdas.new"}, "", {kOld, kNew});

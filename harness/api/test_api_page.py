@@ -49,7 +49,7 @@ inline void check(int code) { work(code); }
 """
 
 
-def test_what_is_public_is_told_and_nothing_else():
+def test_only_what_is_public_is_listed():
     header = api_page.Header("box.hpp", HEADER)
     assert header.text == "What it is for."
     box, check = header.entries

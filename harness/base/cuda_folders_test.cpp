@@ -74,7 +74,7 @@ TEST_F(CudaFolders, ALibraryThatTheLoaderFindsIsTaken) {
   EXPECT_EQ(loaded("libc.so.6").filename(), "libc.so.6");
 }
 
-TEST_F(CudaFolders, AToolkitIsSearchedWhereCudaHomeOrCudaPathSays) {
+TEST_F(CudaFolders, AToolkitIsSearchedInCudaHomeAndCudaPath) {
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     for (const char* folder : {"lib64", "lib", "targets/x86_64-linux/lib", "extras/CUPTI/lib64"}) {
       const fs::path library = put(fs::path(variable) / folder);

@@ -47,7 +47,7 @@ TEST(ErrorTest, EachKindHasItsExitCode) {
   for (const KindAndCode& row : kinds_and_codes()) EXPECT_EQ(exit_code_of(*row.error), row.code) << row.kind;
 }
 
-TEST(ErrorTest, AnIoErrorSaysWhereWhatWhyAndWhatToDo) {
+TEST(ErrorTest, AnIoErrorReportsWhereWhatWhyAndWhatToDo) {
   const IoError error = io_error("/out/run.json", "cannot be written", ENOSPC);
   EXPECT_STREQ(error.what(),
                "/out/run.json: cannot be written: No space left on device; free space there, or name another "

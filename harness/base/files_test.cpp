@@ -31,7 +31,7 @@ std::string refusal_of(const std::filesystem::path& path) {
   }
 }
 
-TEST(FileKind, TellsWhatIsNoFile) {
+TEST(FileKind, DistinguishesFilesFromOthers) {
   const TemporaryFolder folder;
   const auto file = folder.path() / "file";
   const auto pipe = folder.path() / "pipe";
@@ -172,7 +172,7 @@ TEST_F(ScratchFolderTest, WhatOnlyHasTheNameStays) {
   EXPECT_TRUE(std::filesystem::exists(target));
 }
 
-TEST_F(ScratchFolderTest, APlaceThatIsNotThereIsSaid) {
+TEST_F(ScratchFolderTest, AMissingFolderIsReported) {
   ::setenv("TMPDIR", "/proc", 1);
   try {
     const ScratchFolder folder;

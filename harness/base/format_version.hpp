@@ -15,7 +15,7 @@ inline constexpr FormatVersion kBaseline{1, 0};
 inline constexpr FormatVersion kTrends{1, 2};
 inline constexpr FormatVersion kVerdicts{1, 3};
 inline constexpr FormatVersion kComparison{1, 3};
-inline constexpr FormatVersion kProfileSummary{1, 3};
+inline constexpr FormatVersion kProfileSummary{1, 4};
 inline constexpr FormatVersion kRepeatedPeaks{1, 0};
 inline constexpr FormatVersion kCases{1, 0};
 inline constexpr FormatVersion kEstimate{1, 0};

@@ -17,7 +17,7 @@ void put_program(const std::filesystem::path& file) {
   std::filesystem::permissions(file, std::filesystem::perms::owner_all);
 }
 
-TEST(EnvironmentList, TellsWhatIsSet) {
+TEST(EnvironmentList, FindsWhatIsSet) {
   const std::vector<std::string> environment{"AB=2", "A=x=y"};
   EXPECT_EQ("x=y", find_variable(environment, "A"));
   EXPECT_EQ(std::nullopt, find_variable(environment, "B"));
@@ -86,7 +86,7 @@ TEST_F(ProgramFailure, ThereIsNoneWithProgramsAndScripts) {
   EXPECT_EQ(of(put("script", "#!/bin/sh\n", fs::perms::owner_all)), "");
 }
 
-TEST_F(ProgramFailure, WhatIsNotThereIsLookedForInTheFoldersOfPath) {
+TEST_F(ProgramFailure, AMissingProgramIsSearchedInTheFoldersOfPath) {
   EXPECT_EQ(of("/no/such/file"), "no such program");
   EXPECT_EQ(of("no-such-file"), "no such program in the folders of PATH");
 }
@@ -109,7 +109,7 @@ TEST_F(ProgramFailure, ASourceIsNoProgramWhoeverMayExecuteIt) {
                 AllOf(StartsWith("is not a program: "), HasSubstr("build it, and name the program")));
 }
 
-TEST_F(ProgramFailure, AScriptThatMayNotBeExecutedIsToldHowItMay) {
+TEST_F(ProgramFailure, AScriptThatIsNotExecutableGetsAdvice) {
   const std::string script = put("script", "#!/bin/sh\n", fs::perms::owner_read);
   EXPECT_EQ(of(script), "is not executable; run: chmod +x " + script);
 }

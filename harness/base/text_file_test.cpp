@@ -69,7 +69,7 @@ TEST_F(TextFile, ALineThatDoesNotFitIsTakenBack) {
   EXPECT_EQ(file.take_whole_lines(), "first\nthird\n");
 }
 
-TEST_F(TextFile, WithoutRoomForAFirstLineThereIsNoFile) {
+TEST_F(TextFile, WithoutSpaceForTheFirstLineThereIsNoFile) {
   const FullDisk full(100);
   try {
     const LineFile file(path_, owner_, "in use");
@@ -80,7 +80,7 @@ TEST_F(TextFile, WithoutRoomForAFirstLineThereIsNoFile) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(TextFile, WhatIsThereStaysWhereThereIsNoRoomForMore) {
+TEST_F(TextFile, OnAFullDiskTheWrittenLinesStay) {
   std::ofstream(path_) << "one\n";
   const FullDisk full(100);
   EXPECT_THROW(LineFile(path_, owner_, "in use"), IoError);

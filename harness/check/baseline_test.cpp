@@ -55,7 +55,7 @@ TEST(Baseline, ComesBackAsItWas) {
   EXPECT_EQ(baseline_text(parse_baseline(baseline_text(baseline))), baseline_text(baseline));
 }
 
-TEST(Baseline, ThePlaceOfAMistakeIsTold) {
+TEST(Baseline, AnErrorNamesItsPlace) {
   const std::string head = "{\"peakmark_baseline\":1}\n";
   const std::string line =
       "{\"case\":\"a\",\"outcome\":\"ok\",\"requested_peak_bytes\":1,\"setup_bytes\":0,\"at_peak\":";
@@ -180,7 +180,7 @@ TEST(BaselineRule, AFailureThatTheBaselineDidNotHaveIsMarkedNew) {
   EXPECT_THAT(console_table(judged.sample.run, verdicts), Not(HasSubstr(mark))) << "it crashed there too";
 }
 
-TEST(BaselineRule, IsToldBesideWhatElseFails) {
+TEST(BaselineRule, IsReportedWithOtherFailures) {
   const Judged judged([](SampleRun& sample) {
     Observation& observation = sample.run.observations[0];
     *observation.requested_peak_bytes += 256;
@@ -238,7 +238,7 @@ TEST(BaselineRule, AnImprovementIsShownAndFailsNothing) {
                     HasSubstr("1024 fewer; removed: output (buffer)")));
 }
 
-TEST(BaselineRule, CasesThatCameOrWentAreSaid) {
+TEST(BaselineRule, CasesThatCameOrWentAreReported) {
   const Judged judged([](SampleRun& sample) { sample.add("op/new/opencl", 20, 2048, 20, 2048); });
   EXPECT_EQ(judged.exit_code(), ExitCode::clean);
   EXPECT_THAT(headline(judged.sample.run, judged.verdicts), HasSubstr("1 warning (1 new)"));
@@ -302,7 +302,7 @@ SampleRun grown() {
   return sample;
 }
 
-TEST(BaselineRule, AllowedGrowthIsCountedAndToldInEveryForm) {
+TEST(BaselineRule, AllowedGrowthIsCountedAndReportedInEveryForm) {
   const SampleRun sample = grown();
   const Baseline baseline = make_baseline(base().run);
   JudgeOptions options{std::nullopt, &baseline};

@@ -152,7 +152,7 @@ TEST(Judge, AnUnknownPeakIsNoZero) {
   EXPECT_EQ(code_of(sample.run), ExitCode::measurement);
 }
 
-TEST(Judge, LeaksFailAndPeaksThatDifferAreTold) {
+TEST(Judge, LeaksFailAndPeaksThatDifferAreReported) {
   SampleRun leak;
   leak.add("case", 20, 2000, 20, 2000).leaked_bytes = 256;
   EXPECT_EQ(verdict_of(leak.run, Rule::leak).figure, 256);

@@ -96,6 +96,20 @@ TEST(Reports, ACaseWithoutATimeWhoseBytesWereJudgedIsAPassedTest) {
   EXPECT_THAT(xml, HasSubstr("<system-out>warning: outcome: no time: 2 of 9 rounds\n</system-out>"));
 }
 
+TEST(Reports, JunitHasTheCausesInTheFailuresOfTheirVariantAndOnceInTheSuite) {
+  const SampleRun sample = mixed();
+  const auto verdicts = judge(sample.run, {});
+  const std::string cause = "missing: 4·n·ny when nx is odd, copy";
+  const auto count = [&](const std::string& variant) {
+    const std::string xml = junit(sample.run, verdicts, {}, {{variant, cause + "\n"}});
+    std::size_t found = 0;
+    for (std::size_t at = xml.find(cause); at != std::string::npos; at = xml.find(cause, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count(sample.run.observations.front().variant), 2U);  // one case fails
+  EXPECT_EQ(count("another/variant"), 1U);
+}
+
 TEST(Reports, ControlCharactersOfAProgramDoNotGoOn) {
   SampleRun sample;
   sample.add_ended("op/a/opencl/n:20", Outcome::crashed, "\x1b[31mred\x07 \xFF");
@@ -112,7 +126,7 @@ TEST(Reports, ControlCharactersOfAProgramDoNotGoOn) {
   }
 }
 
-TEST(Reports, WhatAProgramSaysIsPlainInTheHeadlineToo) {
+TEST(Reports, TextOfAProgramIsPlainInTheHeadlineToo) {
   SampleRun sample;
   sample.add("op/a/opencl/n:20", 20, 2048, 20, 2048).message = "![\x1b[31mred](http://example.org)";
   const auto verdicts = judge(sample.run, {});
@@ -132,7 +146,7 @@ TEST(Reports, TimesThatDisagreeAreCountedAloud) {
   EXPECT_THAT(junit(sample.run, verdicts), HasSubstr("name=\"kernel_time\" value=\"0.500000\""));
 }
 
-TEST(Reports, WhatACaseThatWentWellHasToSayIsCountedAloudAndToldOnce) {
+TEST(Reports, NotesOfCasesThatPassAreCountedAndPrintedOnce) {
   SampleRun sample;
   for (const char* const name : {"op/a/opencl/n:20", "op/a/opencl/n:30"}) {
     sample.add(name, 20, 2048, 20, 2048).message = "measured whole: the program marks 'Call'";
@@ -252,7 +266,7 @@ TEST(Reports, MarkdownHasTheVerdictFirstAndTheWorstCaseOnTop) {
   EXPECT_THAT(text, HasSubstr("no f64 \\| here"));
 }
 
-TEST(Reports, MarkdownTellsWhatTheRunWarnedOf) {
+TEST(Reports, MarkdownHasTheWarningsOfTheRun) {
   SampleRun sample = mixed();
   EXPECT_THAT(markdown(sample.run, {}), Not(HasSubstr("Warnings")));
   sample.run.context.warnings = {"the load average is 3"};
@@ -280,7 +294,7 @@ TEST(Reports, TheEstimateOfACaseThatCannotBeIsNoError) {
   EXPECT_THAT(text, testing::Not(HasSubstr("error")));
 }
 
-TEST(Reports, MarkdownStaysUnderItsLimitAndSaysWhatItLeavesOut) {
+TEST(Reports, MarkdownStaysUnderItsLimitAndReportsWhatItLeavesOut) {
   SampleRun sample;
   for (int i = 0; i < 20'000; ++i) sample.add(fmt::format("op/a/opencl/n:{}", i), 20, 2048, 20, 2048);
   const std::string text = markdown(sample.run, judge(sample.run, {}));

@@ -71,7 +71,7 @@ class CompareCommand : public CommandTest {
   }
 };
 
-TEST_F(CompareCommand, RoundsAreABlockEachAndBothLooksStandInTheFile) {
+TEST_F(CompareCommand, RoundsAreABlockEachAndBothPassesAreInTheFile) {
   two_variants();
   const Answer answer = run_rounds({"--seed", "5"});
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
@@ -266,7 +266,7 @@ TEST_F(CompareCommand, OneSideAloneIsNotCompared) {
 }
 
 /// SIGKILL between the two passes: there is no run file yet, and the measurements are in the partial file.
-TEST_F(CompareCommand, ARunThatWasKilledBetweenItsLooksGoesOn) {
+TEST_F(CompareCommand, ARunThatWasKilledBetweenItsPassesResumes) {
   two_variants();
   ASSERT_EQ(run_rounds({"--seed", "9"}).end.exit_code, 0);
   peakmark::Run screening_pass = read_run(run_file_);

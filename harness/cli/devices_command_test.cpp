@@ -88,7 +88,7 @@ TEST_F(DevicesCommand, WithoutALoaderThereIsDryAlone) {
               Contains(StartsWith("opencl: no OpenCL loader found (")));
 }
 
-TEST_F(DoctorCommand, FindsWhatSpoilsAMeasurementAndHowToMendIt) {
+TEST_F(DoctorCommand, FindsWhatDisturbsMeasurementsAndTheFix) {
   const json answer = json_of("doctor", 0);
   EXPECT_THAT(ids_of(answer), AllOf(Contains("cpu-device"), Not(Contains("no-device"))));
   for (const json& finding : answer.at("findings")) {
@@ -110,7 +110,7 @@ TEST_F(DoctorCommand, PoclWithALimitDoesNotDrift) {
   EXPECT_THAT(ids_of(json_of("doctor", 0)), Contains("pocl-memory-limit"));
 }
 
-TEST_F(DoctorCommand, WithoutADeviceItSaysHowToGetOne) {
+TEST_F(DoctorCommand, WithoutADeviceItReportsHowToGetOne) {
   without_driver();
   EXPECT_EQ(ids_of(json_of("doctor", 4)).front(), "no-device");
   const Answer answer = peakmark({"doctor"});
@@ -119,7 +119,7 @@ TEST_F(DoctorCommand, WithoutADeviceItSaysHowToGetOne) {
               AllOf(HasSubstr("pocl-opencl-icd"), HasSubstr("opencl: no OpenCL device found")));
 }
 
-TEST_F(DoctorCommand, WithoutALoaderItSaysSo) {
+TEST_F(DoctorCommand, AMissingLoaderIsReported) {
   without_loader();
   const Answer answer = peakmark({"doctor"});
   EXPECT_EQ(answer.end.exit_code, 4);

@@ -55,7 +55,7 @@ TEST_F(EarlierOutputs, AreGoneWhenACommandFails) {
   }
 }
 
-TEST_F(EarlierOutputs, AnEarlierPageSaysThatThereIsNone) {
+TEST_F(EarlierOutputs, AnEarlierPageIsReplacedByOneThatReportsTheFailure) {
   std::filesystem::create_directory(path("page"));
   const std::string page = path("page/index.html");
   environment_ = {"PEAKMARK_PYTHON=/no/such/python"};

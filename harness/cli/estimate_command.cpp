@@ -110,6 +110,7 @@ EstimateReply ask_for_reply(const ExternalEstimator& estimator, EstimatorQuestio
   reply.slices = available ? answer.slices : question.slices;
   reply.bytes = answer.bytes;
   reply.dtype = answer.dtype;
+  reply.terms = answer.terms;
   reply.output_dimensions = answer.output_dimensions;
   reply.padding = answer.padding;
   reply.error = answer.error;

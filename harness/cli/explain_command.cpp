@@ -17,6 +17,7 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
+#include "cli/python_reports.hpp"
 #include "explain/emit.hpp"
 #include "explain/reports.hpp"
 #include "runfile/run_file.hpp"
@@ -30,17 +31,19 @@ struct ExplainOptions {
   std::vector<std::string> inputs;  ///< run files, and AXIS=VALUE
   std::string against;
   ExternalEstimator call;  ///< if `against` is python:… or command:…
-  std::vector<std::pair<std::string, Size>> at;
+  AxisLengths at;
   std::string emit;
   EmitOptions emitted;
+  std::string plot;
+  CurveOptions curve;
   SweepOptions sweep;
   std::vector<std::filesystem::path> suites;  ///< that have the estimator of `against`
   bool json = false;
 };
 
 /// Reads `ny=4096,nx=4096`.
-std::vector<std::pair<std::string, Size>> parse_shape(const std::string& text) {
-  std::vector<std::pair<std::string, Size>> shape;
+AxisLengths parse_shape(const std::string& text) {
+  AxisLengths shape;
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
     const auto [axis, value] = parse_axis(part);
@@ -88,6 +91,13 @@ std::string ask_estimator(Run& run, const ExplainOptions& options, const Explain
 
 // ---- the command
 
+void add_curves(FormulaReport& report, const Run& run, const ExplainOptions& options) {
+  report.context = &run.context;
+  report.curves.reserve(report.variants.size());
+  for (const VariantFormulas& variant : report.variants)
+    report.curves.push_back(memory_curve(variant, options.curve));
+}
+
 ExitCode explain_run(const ExplainOptions& options, Run run, const ExplainInputs& inputs) {
   std::optional<std::string> estimator;
   if (!options.against.empty()) estimator = ask_estimator(run, options, inputs);
@@ -97,6 +107,9 @@ ExitCode explain_run(const ExplainOptions& options, Run run, const ExplainInputs
     return ExitCode::clean;
   }
   for (std::size_t i = 0; estimator && i < report.variants.size(); ++i) add_findings(report, i, *estimator);
+  if (options.json || !options.plot.empty()) add_curves(report, run, options);
+  if (!options.plot.empty())
+    become_python_reports({"formulas", "--output=" + options.plot}, "", formulas_json(report));
   print_text(options.json ? formulas_json(report) : formulas_text(report));
   const bool is_clean = std::ranges::all_of(report.variants, &VariantFormulas::is_explained) &&
                         std::ranges::all_of(report.findings, &EstimatorFindings::is_exact);
@@ -111,17 +124,37 @@ ExitCode compare_runs(const Run& base, const Run& next, bool as_json) {
   return std::ranges::any_of(changed, &ChangedVariant::is_in_both) ? ExitCode::verdict : ExitCode::clean;
 }
 
+void check_plot(const ExplainOptions& options, const ExplainInputs& inputs) {
+  if (options.plot.empty()) {
+    if ((options.curve.budget_bytes || !options.curve.axis.empty()) && !options.json)
+      throw UsageError("--budget and --axis are of the plot: add --plot FILE, or --json for its data");
+    return;
+  }
+  if (options.json || !options.emit.empty() || !options.against.empty())
+    throw UsageError("--plot draws the formulas: leave out --json, --emit and --against");
+  const std::string ending = std::filesystem::path(options.plot).extension().string();
+  if (ending != ".png" && ending != ".svg" && ending != ".pdf")
+    throw UsageError(fmt::format("--plot {}: unknown format: write a file that ends with .png, .svg or .pdf",
+                                 options.plot));
+  remove_earlier_outputs({options.plot}, inputs.runs);
+}
+
 ExitCode explain_inputs(ExplainOptions& options) {
   const ExplainInputs inputs = split_inputs(options.inputs);
+  options.curve.at = options.at;
+  check_plot(options, inputs);
   if (!options.emit.empty()) {
     if (options.json || !options.against.empty())
       throw UsageError("--emit prints an estimator: leave out --json and --against");
     options.emitted.form = parse_emit_form(options.emit);
     options.emitted.source = fmt::format("{}", fmt::join(options.inputs, " "));
   }
-  if (inputs.runs.size() < 2) return explain_run(options, read_or_record(inputs, options.sweep), inputs);
-  if (!options.emit.empty() || !options.against.empty())
-    throw UsageError("two run files are compared: leave out --emit and --against");
+  if (inputs.runs.size() < 2)
+    return explain_run(options,
+                       read_or_record(inputs, options.sweep, options.plot.empty() ? nullptr : &options.curve),
+                       inputs);
+  if (!options.emit.empty() || !options.against.empty() || !options.plot.empty())
+    throw UsageError("two run files are compared: leave out --emit, --against and --plot");
   return compare_runs(read_cases(inputs.runs.front(), inputs), read_cases(inputs.runs.back(), inputs),
                       options.json);
 }
@@ -169,6 +202,12 @@ void add_explain_command(CLI::App& app, Result& result) {
       },
       "Add this to the bytes of an emitted estimator, such as 2%")
       ->type_name("PERCENT");
+  add_file_option(*command, "--plot", options->plot,
+                  "Draw memory against shape by formula: a .png, .svg or .pdf file");
+  command->add_option("--axis", options->curve.axis, "Draw against this axis. Default: the first that grows")
+      ->type_name("AXIS");
+  add_size_option(*command, "--budget", options->curve.budget_bytes,
+                  "Draw up to the shape that needs this memory, such as 16GiB, and mark it");
   command->add_option("--slice-axis", options->emitted.slice_axis, "The axis of slices. Default: n")
       ->type_name("AXIS");
   command->add_option("--form", options->call.form, "Call the estimator of --against in this form")

@@ -55,8 +55,22 @@ Parameters words_of_case(const Parameters& parameters) {
   return Parameters(std::move(words));
 }
 
+/// Records shapes on the curves that are drawn: few of those that were chosen are on them.
+void record_curves(ShapeRecorder& recorder, Run& run, const CurveOptions& curve) {
+  std::vector<std::pair<std::string, Parameters>> shapes;
+  for (const RecordedCases& cases : group_cases(run)) {
+    for (Parameters& shape : shapes_on_curve(cases, curve))
+      shapes.emplace_back(cases.variant, std::move(shape));
+  }
+  if (shapes.empty()) return;
+  for (Observation& observation : recorder.record(shapes)) {
+    if (observation.outcome == Outcome::ok && observation.allocation_sequence)
+      run.observations.push_back(std::move(observation));
+  }
+}
+
 /// Records shapes of the variants that the user names, or of all variants and words in suites.
-Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep) {
+Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const CurveOptions* curve) {
   sweep.selection.suites = inputs.suites;
   ShapeRecorder recorder(sweep);
   const Description& description = recorder.vocabulary().description;
@@ -92,6 +106,7 @@ Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep) {
   for (const auto& [variant, why] : refused)
     print_message(stderr, "{}: {} refused or failed, others were recorded; the first: {}\n", variant,
                   quantity(why.first, "shape was", "shapes were"), why.second);
+  if (curve != nullptr && !run.observations.empty()) record_curves(recorder, run, *curve);
   run.context = recorder.context();
   return run;
 }
@@ -216,10 +231,10 @@ Run read_cases(const std::filesystem::path& run_file, const ExplainInputs& input
   return run;
 }
 
-Run read_or_record(const ExplainInputs& inputs, SweepOptions sweep) {
+Run read_or_record(const ExplainInputs& inputs, SweepOptions sweep, const CurveOptions* curve) {
   if (!inputs.profiles.empty()) return read_profiles(inputs);
   if (!inputs.runs.empty()) return read_cases(inputs.runs.front(), inputs);
-  Run run = record_shapes(inputs, std::move(sweep));
+  Run run = record_shapes(inputs, std::move(sweep), curve);
   keep_explained_cases(run, inputs.values);
   return run;
 }

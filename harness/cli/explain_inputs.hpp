@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "explain/memory_curve.hpp"
 #include "explain/run_formulas.hpp"
 #include "supervise/sweep_run.hpp"
 
@@ -32,8 +33,8 @@ std::pair<std::string, std::string> parse_axis(const std::string& text);
 ExplainInputs split_inputs(const std::vector<std::string>& texts);
 
 /// Returns the cases that are explained: of the first run file, of the profiles, or of shapes that are chosen
-/// and recorded with `sweep`.
-Run read_or_record(const ExplainInputs& inputs, SweepOptions sweep);
+/// and recorded with `sweep`; with `curve` also shapes on the curves that are drawn.
+Run read_or_record(const ExplainInputs& inputs, SweepOptions sweep, const CurveOptions* curve);
 /// Returns those of a run file that have the values of the axes.
 Run read_cases(const std::filesystem::path& run_file, const ExplainInputs& inputs);
 

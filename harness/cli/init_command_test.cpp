@@ -37,7 +37,7 @@ class Init : public CommandTest {
   const std::filesystem::path here_ = folder_.path() / "project";
 };
 
-TEST_F(Init, WritesWhatItListsAndSaysWhatToTypeNext) {
+TEST_F(Init, WritesWhatItListsAndReportsWhatToTypeNext) {
   for (const std::string kind : {"opencl", "cuda", "program"}) {
     std::filesystem::remove_all(here_);
     const Answer listed = in_folder("init --list " + kind);
@@ -124,7 +124,7 @@ TEST_F(Init, NamesWhatIsNoFolderOnTheWay) {
   EXPECT_EQ(files(), std::set<std::string>{".github"});
 }
 
-TEST_F(Init, LeavesNothingOfAProjectForWhichThereIsNoRoom) {
+TEST_F(Init, LeavesNothingOfAProjectOnAFullDisk) {
   std::filesystem::create_directories(here_ / ".github");
   // The first files are shorter than that, the schema is not.
   const std::string go =

@@ -177,7 +177,7 @@ TEST_F(InterruptedRun, AFullDiskKeepsWhatIsWritten) {
   EXPECT_EQ(outcomes(), std::vector<std::string>(40, "ok"));
 }
 
-TEST_F(InterruptedRun, AFolderThatCannotBeWrittenIsSaidBeforeAnythingIsMeasured) {
+TEST_F(InterruptedRun, AFolderThatCannotBeWrittenIsReportedBeforeAnythingIsMeasured) {
   suite({"ok"});
   // Nobody may create files in the first two, root included.
   for (const char* path :
@@ -191,7 +191,7 @@ TEST_F(InterruptedRun, AFolderThatCannotBeWrittenIsSaidBeforeAnythingIsMeasured)
   }
 }
 
-TEST_F(InterruptedRun, AFullFolderIsSaidBeforeAnythingIsMeasured) {
+TEST_F(InterruptedRun, AFullFolderIsReportedBeforeAnythingIsMeasured) {
   suite({"ok"});
   std::string line = "ulimit -f 1; exec";
   const WorkerCommand whole = run_command();

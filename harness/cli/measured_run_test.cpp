@@ -103,7 +103,7 @@ TEST_F(MeasuredRun, KnownBytesAreMeasured) {
   EXPECT_FALSE(measured.context.driver.empty());
 }
 
-TEST_F(MeasuredRun, ColdTimesStandBesideHotOnesAndLeaveBytesAsTheyAre) {
+TEST_F(MeasuredRun, ColdTimesAreReportedWithHotOnesAndDoNotChangeBytes) {
   const Answer answer = run(R"("selftest/known_bytes")", {"--cache", "both"});
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
   const peakmark::Run measured = read_run(run_file_);
@@ -211,7 +211,7 @@ TEST_F(MeasuredRun, WithoutARecorderNothingIsMeasured) {
   EXPECT_THAT(answer.errors, HasSubstr("the recorder for opencl is not installed"));
 }
 
-TEST_F(MeasuredRun, ARecorderThatCannotBeLoadedIsSaidOnce) {
+TEST_F(MeasuredRun, ARecorderThatCannotBeLoadedIsReportedOnce) {
   std::ofstream(folder_.path() / "libpeakmark-opencl.so") << "no library";
   WorkerCommand broken = command(R"("selftest/known_bytes")");
   broken.environment.back() = "PEAKMARK_LIBRARY_DIR=" + folder_.path().string();

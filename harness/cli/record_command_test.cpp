@@ -242,7 +242,7 @@ TEST_F(RecordCommand, OneNameIsRecordedIntoOnce) {
   EXPECT_EQ(record("--repeat 2 -- $PROGRAM leak").code, 0);
 }
 
-TEST_F(RecordCommand, AScriptThatDoesNotSayByWhatItRunsIsTold) {
+TEST_F(RecordCommand, AScriptWithoutAnInterpreterLineIsReported) {
   const std::string script = file("script");
   std::ofstream(script) << "echo ran\n";
   std::filesystem::permissions(script, std::filesystem::perms::owner_all);
@@ -257,7 +257,7 @@ TEST_F(RecordCommand, AScriptThatDoesNotSayByWhatItRunsIsTold) {
   EXPECT_THAT(forbidden.err, HasSubstr(script + ": is not a program: "));
 }
 
-TEST_F(RecordCommand, WhatLooksLikeAProgramAndCannotBeStartedIsToldWhy) {
+TEST_F(RecordCommand, AFileThatCannotBeStartedIsReportedWithTheReason) {
   const auto put = [&](const char* name, const char* text) {
     std::ofstream(file(name)) << text;
     std::filesystem::permissions(file(name), std::filesystem::perms::owner_all);
@@ -271,7 +271,7 @@ TEST_F(RecordCommand, WhatLooksLikeAProgramAndCannotBeStartedIsToldWhy) {
   EXPECT_THAT(elsewhere.err, HasSubstr("elsewhere: cannot be started: built for another machine"));
 }
 
-TEST_F(RecordCommand, ANameThatIsTooLongIsTold) {
+TEST_F(RecordCommand, ANameThatIsTooLongIsReported) {
   const std::string line = "PEAKMARK_LONG=$(printf %100000s | tr ' ' p); " PEAKMARK_COMMAND
                            " record -o $PEAKMARK_LONG -- true 2>" +
                            file("err");
@@ -280,7 +280,7 @@ TEST_F(RecordCommand, ANameThatIsTooLongIsTold) {
   EXPECT_LT(text(file("err")).size(), 400U);
 }
 
-TEST_F(RecordCommand, AWorkingFolderThatIsGoneIsTold) {
+TEST_F(RecordCommand, ARemovedWorkingFolderIsReported) {
   const std::string gone = file("gone");
   std::filesystem::create_directory(gone);
   const std::string line =
@@ -321,7 +321,7 @@ TEST_F(RecordCommand, WhatIsNoFileIsNeitherRecordedIntoNorShown) {
   }
 }
 
-TEST_F(RecordCommand, WhatIsNeitherAProfileNorARunIsSaidSo) {
+TEST_F(RecordCommand, WhatIsNeitherAProfileNorARunIsReported) {
   std::ofstream(file("letter")) << "a letter";
   std::ofstream(file("empty")) << "";
   std::ofstream(file("other.json")) << "{}";

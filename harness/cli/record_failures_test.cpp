@@ -84,7 +84,7 @@ TEST_F(RecordFailures, TheFolderCannotBeWritten) {
   EXPECT_THAT(text(file("out")), IsEmpty());
 }
 
-TEST_F(RecordFailures, NoRoomForAProfileThatAloneIsTheCause) {
+TEST_F(RecordFailures, AFullDiskIsReportedAsTheOnlyCause) {
   const Result result = record("-- $PROGRAM leak", "ulimit -f 100;");
   EXPECT_EQ(result.code, 5);
   EXPECT_THAT(result.err, HasSubstr("the limit on file sizes (ulimit -f) is reached"));
@@ -255,7 +255,7 @@ TEST_F(RecordFailures, TheProgramGoesToTheBackground) {
   expect_one_line(result);
 }
 
-TEST_F(RecordFailures, AScriptWithMarksFindsTheModuleOrIsToldHow) {
+TEST_F(RecordFailures, AScriptWithMarksFindsTheModuleOrGetsAdvice) {
   std::ofstream(file("mean.py")) << "import peakmark\nprint(peakmark.__file__)\n";
   const Result found = record("-- python3 " + file("mean.py"));
   EXPECT_THAT(found.out, HasSubstr("/share/peakmark/python/peakmark/"));

@@ -53,7 +53,7 @@ TEST_F(RecordLoaders, APrivateLoaderThatComesLaterIsReachedOnceAQueueIsMade) {
   EXPECT_EQ(recorded(profile()).peak_bytes, 1500);
 }
 
-TEST_F(RecordLoaders, OneThatCameUnseenIsTold) {
+TEST_F(RecordLoaders, AnUnseenLoaderIsReported) {
   const Result result = run(system_loader() + " " + private_loader());
   EXPECT_EQ(result.code, 5);
   EXPECT_THAT(result.err, HasSubstr("allocates through the OpenCL loader " + private_loader()));
@@ -62,7 +62,7 @@ TEST_F(RecordLoaders, OneThatCameUnseenIsTold) {
   EXPECT_EQ(recorded(profile()).peak_bytes, 1000);
 }
 
-TEST_F(RecordLoaders, OneThatKnowsNoLayersIsTold) {
+TEST_F(RecordLoaders, ALoaderWithoutLayersIsReported) {
   const Result result = run("libOpenCL.so.1 " PEAKMARK_UNLAYERED_LOADER " again");
   EXPECT_EQ(result.code, 5);
   EXPECT_THAT(result.err, HasSubstr("allocates through the OpenCL loader " PEAKMARK_UNLAYERED_LOADER));

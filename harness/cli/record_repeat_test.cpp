@@ -31,7 +31,7 @@ TEST_F(RecordRepeat, PeaksThatAgree) {
   EXPECT_FALSE(std::filesystem::exists(profile() + ".run3"));
 }
 
-TEST_F(RecordRepeat, WhatMovedIsTold) {
+TEST_F(RecordRepeat, AllocationsThatMovedAreReported) {
   const Result result = record("--repeat 3 --json -- $PROGRAM grows " + file("runs"));
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, HasSubstr("the peaks differ"));

@@ -73,7 +73,7 @@ TEST_F(Report, TheSummaryMayNameItsFile) {
   EXPECT_THAT(peakmark({"report", "--step-summary", "s.md"}).output, HasSubstr("--step-summary=s.md\n"));
 }
 
-TEST_F(Report, WithoutPythonSaysWhatToDo) {
+TEST_F(Report, WithoutPythonReportsWhatToDo) {
   for (const std::string& name : {std::string("no-such-python"), (folder_.path() / "none").string()}) {
     environment_ = {"PEAKMARK_PYTHON=" + name};
     for (const std::vector<std::string>& words :
@@ -85,7 +85,7 @@ TEST_F(Report, WithoutPythonSaysWhatToDo) {
   }
 }
 
-TEST_F(Report, WithoutLibrariesSaysWhatToInstall) {
+TEST_F(Report, WithoutLibrariesReportsWhatToInstall) {
   const std::filesystem::path modules = folder_.path() / "modules";
   std::filesystem::create_directories(modules);
   // A pandas that is not there.

@@ -32,7 +32,7 @@ TEST_F(RunCommand, JsonIsTheWholeRunOnStandardOutput) {
   EXPECT_EQ(answer.output, read_text_file(run_file_));
 }
 
-TEST_F(RunCommand, FailedMeasurementsAreExitCode3AndTellHowToRepeatThem) {
+TEST_F(RunCommand, FailedMeasurementsAreExitCode3AndPrintHowToRepeatThem) {
   suite({"ok", "abort", "wrong", "hang"});
   const Answer answer = run({"--timeout", "1"});
   EXPECT_EQ(answer.end.exit_code, 3);
@@ -131,7 +131,7 @@ TEST_F(RunCommand, MistakesAreExitCode2) {
             2);
 }
 
-TEST_F(RunCommand, ShardsTakeTurns) {
+TEST_F(RunCommand, ShardsAreInterleaved) {
   suite({"ok", "ok", "ok"});
   EXPECT_EQ(run({"--shard", "2/2"}).end.exit_code, 0);
   const peakmark::Run measured = read_run(run_file_);

@@ -89,7 +89,7 @@ TEST_F(StacksCommand, SitesOfANativeProgram) {
   EXPECT_THAT(table, Not(HasSubstr("clCreateBuffer")));
 }
 
-TEST_F(StacksCommand, WithoutThemShowSaysHowToHaveThem) {
+TEST_F(StacksCommand, WithoutThemShowReportsHowToHaveThem) {
   peakmark("record -o " + file("p") + " -- " PEAKMARK_ALLOCATING_PROGRAM " leak");
   EXPECT_TRUE(sites().is_null());
   EXPECT_THAT(peakmark("show --by site " + file("p")), HasSubstr("record it with --stacks"));

@@ -121,7 +121,7 @@ TEST_F(SuiteCommands, AShardWithoutAMeasurementIsHarmlessAndTheMergedRunIsJudged
   EXPECT_EQ(peakmark({"check", folder_.path() / "all.json"}).end.exit_code, 4);
 }
 
-TEST_F(SuiteCommands, ShowOfARunSaysWhatBecameOfItsCases) {
+TEST_F(SuiteCommands, ShowOfARunReportsWhatBecameOfItsCases) {
   const std::string path = suite({"ok", "exit_3"});
   EXPECT_EQ(with_worker({"run", path, "-o", run_file_.string()}).end.exit_code, 3);
   const Answer shown = peakmark({"show", run_file_.string()});
@@ -140,7 +140,7 @@ TEST_F(SuiteCommands, EstimateNamesItsTerms) {
               AllOf(HasSubstr("\"per_slice_bytes\": 800"), HasSubstr("\"available_bytes\": null")));
 }
 
-TEST_F(SuiteCommands, EstimateSaysWhatIsWrong) {
+TEST_F(SuiteCommands, EstimateReportsWhatIsWrong) {
   const Answer unlucky = with_worker({"estimate", "fake/case", "n=13"});
   EXPECT_EQ(unlucky.end.exit_code, 2);
   EXPECT_THAT(unlucky.errors, HasSubstr("unlucky"));

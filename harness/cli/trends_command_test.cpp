@@ -83,7 +83,7 @@ TEST_F(TrendsCommand, CountsCasesAsCheckDoes) {
               StartsWith("1 case needs attention; " + checked.at("headline").get<std::string>()));
 }
 
-TEST_F(TrendsCommand, WithoutAHistoryItSaysWhatToDo) {
+TEST_F(TrendsCommand, WithoutAHistoryItReportsWhatToDo) {
   const Answer none = trends();
   EXPECT_EQ(none.end.exit_code, 2);
   EXPECT_THAT(none.errors, HasSubstr("history create"));
@@ -120,7 +120,7 @@ TEST_F(TrendsCommand, AHistoryThatDoesNotExistIsAnErrorBeforeAnythingIsMeasured)
   }
 }
 
-TEST_F(TrendsCommand, AnEmptyHistoryIsCreatedForTheFirstNight) {
+TEST_F(TrendsCommand, AnEmptyHistoryIsCreatedForTheFirstRun) {
   for (int number = 1; number <= 2; ++number) {
     const Answer created = on_history("history", {"create"});
     EXPECT_EQ(created.end.exit_code, 0) << created.errors;
@@ -148,7 +148,7 @@ TEST_F(TrendsCommand, ADatabaseThatFailsCostsOnlyTheConfirmation) {
   EXPECT_THAT(read_text_file(markdown), HasSubstr("not confirmed"));
 }
 
-TEST_F(TrendsCommand, ARunWithAFilterIsNoNightOnWhichOtherCasesVanished) {
+TEST_F(TrendsCommand, InARunWithAFilterOtherCasesHaveNotVanished) {
   add_run(1, 0);
   ASSERT_EQ(run({"--filter", "n:2$", "--backend", "dry"}).end.exit_code, 0);
   EXPECT_EQ(read_run(run_file_).context.filter, "n:2$");
@@ -159,7 +159,7 @@ TEST_F(TrendsCommand, ARunWithAFilterIsNoNightOnWhichOtherCasesVanished) {
   EXPECT_EQ(json.at("vanished"), Json::array());
 }
 
-TEST_F(TrendsCommand, ARunOfARenamedDeviceIsHeldAgainstAllOfItsNights) {
+TEST_F(TrendsCommand, ARunOfARenamedDeviceIsComparedWithAllOfItsRuns) {
   suite({"timed"});
   ASSERT_EQ(run().end.exit_code, 0);
   constexpr int kRuns = 26;

@@ -32,7 +32,7 @@ TEST_F(Usage, OutputThatIsLostIsNoSuccess) {
   expect_loss(on_a_full_disk("estimate fake/case n=3 --worker '" PEAKMARK_FAKE_WORKER "'"));
 }
 
-TEST_F(Usage, OutputThatIsLostSaysWhy) {
+TEST_F(Usage, OutputThatIsLostReportsWhy) {
   const Answer closed = in_shell("schema >&-");
   EXPECT_EQ(closed.end.exit_code, 2);
   EXPECT_THAT(closed.errors,

@@ -168,7 +168,7 @@ std::string refused_text(const std::vector<RefusedInBoth>& all) {
                            {"kind"},
                            {"phase"},
                            {"site"}});
-  return "\nrefused by the driver\n" +
+  return "\nrefused by the driver or the budget\n" +
          first_rows(columns, kMaxRows, all, [](TextTable& table, const RefusedInBoth& one) {
            const RefusedAllocation& request = one.request;
            table.add({fmt::format("  {}", request.bytes), format_size(request.bytes),

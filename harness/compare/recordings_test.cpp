@@ -56,7 +56,7 @@ TEST(CompareRecordings, OneByteMoreIsGrown) {
   EXPECT_THAT(comparison_table(shrunk), HasSubstr("the peak shrank by 1 B"));
 }
 
-TEST(CompareRecordings, TheSameIsSaidSo) {
+TEST(CompareRecordings, EqualRecordingsAreReportedAsEqual) {
   const auto same =
       compare_recordings({"a", "p", summary({live("x", 8)}, 8)}, {"b", "p", summary({live("x", 8)}, 8)});
   EXPECT_FALSE(same.peak_grew());

@@ -77,7 +77,7 @@ TEST(ComparisonMarkdown, StaysSmall) {
   EXPECT_THAT(text, HasSubstr("more rows not shown"));
 }
 
-TEST(CompareRuns, AllowedGrowthFailsNothingAndIsToldInEveryForm) {
+TEST(CompareRuns, AllowedGrowthFailsNothingAndIsReportedInEveryForm) {
   MeasuredRun base;
   base.add("pad/old", 20, 1'363'149);
   MeasuredRun next;

@@ -39,7 +39,7 @@ TEST(CompareRuns, EqualBytesAreTheSame) {
   EXPECT_EQ(headline(comparison), "nothing regressed in 1 case: 1 the same");
 }
 
-TEST(CompareRuns, FewerBytesAreToldAndFailNothing) {
+TEST(CompareRuns, FewerBytesAreReportedAndFailNothing) {
   MeasuredRun base;
   base.add("pad/old", 20, 2000);
   MeasuredRun next;
@@ -49,7 +49,7 @@ TEST(CompareRuns, FewerBytesAreToldAndFailNothing) {
   EXPECT_THAT(headline(comparison), HasSubstr("1 improved"));
 }
 
-TEST(CompareRuns, ALeakThatGrewFailsAndSetUpIsTold) {
+TEST(CompareRuns, ALeakThatGrewFailsAndSetupIsReported) {
   MeasuredRun base;
   base.add("pad/old", 1);
   base.add("pad/old", 2);

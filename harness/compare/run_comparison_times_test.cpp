@@ -26,7 +26,7 @@ TEST(CompareRuns, TimesOfTwoJobsEndAtSuspicious) {
               AllOf(HasSubstr("sides not interleaved"), HasSubstr("--build OTHER")));
 }
 
-TEST(CompareRuns, ThroughputStandsBesideTimes) {
+TEST(CompareRuns, ThroughputIsReportedWithTimes) {
   MeasuredRun base;
   time(base.add("pad/old", 1), 1e6);
   EXPECT_THAT(comparison_table(compare_runs(base.get(), base.get(), false)), Not(HasSubstr("GB/s")));
@@ -38,7 +38,7 @@ TEST(CompareRuns, ThroughputStandsBesideTimes) {
   EXPECT_THAT(comparison_json(comparison), HasSubstr("base_throughput"));
 }
 
-TEST(CompareRuns, TwoBuildsInTurnsAreJudgedByTheSecondLook) {
+TEST(CompareRuns, TwoInterleavedBuildsAreJudgedByTheConfirmation) {
   MeasuredRun base;
   MeasuredRun next;
   base.rounds(true, {{"pad/old/opencl/n:1"}});
@@ -69,7 +69,7 @@ TEST(CompareRuns, WithoutTimesThereIsNoVerdictOnThem) {
   EXPECT_THAT(comparison.cases[0].time->advice, HasSubstr("the base has no time"));
 }
 
-TEST(CompareVariants, OnlyTheSecondLookCounts) {
+TEST(CompareVariants, OnlyTheConfirmationCounts) {
   MeasuredRun measured;
   time(measured.add("pad/old", 1), 1e6);
   time(measured.run().observations[0], 1e6, kRounds + 1);
@@ -82,7 +82,7 @@ TEST(CompareVariants, OnlyTheSecondLookCounts) {
   EXPECT_EQ(comparison.cases[0].time->change->base_blocks, 9U);
 }
 
-TEST(CompareVariants, WithoutASecondLookADifferenceIsSuspicious) {
+TEST(CompareVariants, WithoutAConfirmationADifferenceIsSuspicious) {
   MeasuredRun measured;
   time(measured.add("pad/old", 1), 1e6);
   time(measured.add("pad/new", 1), 1.2e6);
@@ -94,7 +94,7 @@ TEST(CompareVariants, WithoutASecondLookADifferenceIsSuspicious) {
       << "stopped between the passes";
 }
 
-TEST(CompareVariants, ASecondLookCutShortDecidesNothing) {
+TEST(CompareVariants, AnIncompleteConfirmationDecidesNothing) {
   MeasuredRun measured;
   time(measured.add("pad/old", 1), 1e6);
   time(measured.add("pad/new", 1), 1.2e6);
@@ -105,7 +105,7 @@ TEST(CompareVariants, ASecondLookCutShortDecidesNothing) {
   EXPECT_THAT(none.cases[0].time->advice, HasSubstr("--resume"));
 }
 
-TEST(CompareVariants, ASecondLookAtOthersSaysNothing) {
+TEST(CompareVariants, AConfirmationOfOtherCasesDecidesNothing) {
   MeasuredRun measured;
   time(measured.add("pad/old", 1), 1e6);
   time(measured.add("pad/new", 1), 1.2e6);

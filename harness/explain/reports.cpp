@@ -31,7 +31,7 @@ std::string named_text(const std::vector<NamedLength>& lengths) {
 }
 
 // The shape at which bytes are shown.
-Shapes shown_shape(const RecordedCases& cases, const std::vector<std::pair<std::string, Size>>& at) {
+Shapes shown_shape(const RecordedCases& cases, const AxisLengths& at) {
   const std::size_t largest = largest_shape(cases);
   Shapes shape;
   for (const Shapes::Axis& axis : cases.shapes.axes) {
@@ -254,8 +254,7 @@ std::string title(const VariantFormulas& variant) {
   return variant.variant + (words.empty() ? "" : "  " + words);
 }
 
-std::string variant_text(const VariantFormulas& variant,
-                         const std::vector<std::pair<std::string, Size>>& at) {
+std::string variant_text(const VariantFormulas& variant, const AxisLengths& at) {
   const Explanation& explanation = variant.explanation;
   if (!explanation.has_enough_shapes())
     return fmt::format("{}  {}\n", title(variant), fmt::join(explanation.notes, "; "));

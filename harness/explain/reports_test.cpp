@@ -153,8 +153,7 @@ TEST(FormulasText, NamesPaddedLengths) {
 
 TEST(FormulasText, ShowsBytesAtTheShapeThatIsAsked) {
   const auto run = padding_run({"constant"});
-  const std::vector<std::pair<std::string, Size>> at{
-      {"n", 1}, {"ny", 4096}, {"nx", 4096}, {"pad_y", 2048}, {"pad_x", 2048}};
+  const AxisLengths at{{"n", 1}, {"ny", 4096}, {"nx", 4096}, {"pad_y", 2048}, {"pad_x", 2048}};
   const std::string text = formulas_text({explain_cases(group_cases(run)), {}, at});
   EXPECT_THAT(text, HasSubstr("at n=1 ny=4096 nx=4096 pad_y=2048 pad_x=2048"));
   EXPECT_THAT(text, ContainsRegex("4·n·ny·nx +64 MiB"));

@@ -38,6 +38,9 @@ struct RecordedCases {
 /// Values of axes as the user writes them: `ny` and `4096`, `mode` and `edge`.
 using AxisTexts = std::vector<std::pair<std::string, std::string>>;
 
+/// Values of integer axes.
+using AxisLengths = std::vector<std::pair<std::string, Size>>;
+
 /// Removes the cases of a run that are not explained: those without an allocation sequence or with another
 /// value of an axis. Throws UsageError if none is left.
 void keep_explained_cases(Run& run, const AxisTexts& values);

@@ -5,7 +5,7 @@
 namespace peakmark {
 namespace {
 
-TEST(NoteOnMarks, NothingIsSaidOfMarksInOrder) {
+TEST(NoteOnMarks, MarksInOrderHaveNoNote) {
   EXPECT_EQ(note_on_marks({}, {}), "");
   EXPECT_EQ(note_on_marks({"call"}, {}), "");
   EXPECT_EQ(note_on_marks({"setup", "inputs", "outputs", "warm-up", "call", "call/fft", "end"}, {}), "");
@@ -14,7 +14,7 @@ TEST(NoteOnMarks, NothingIsSaidOfMarksInOrder) {
       << "names of the program's own";
 }
 
-TEST(NoteOnMarks, WithoutACallItIsSaidWhatWasMarked) {
+TEST(NoteOnMarks, WithoutACallTheNoteListsTheMarks) {
   EXPECT_EQ(
       note_on_marks({"inputs", "Call"}, {}),
       "measured whole: the program marks 'inputs', 'Call', and no 'call'; did you mean 'call' by 'Call'?");

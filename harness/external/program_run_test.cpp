@@ -25,7 +25,7 @@ ProgramEnd shell(const std::string& text) {
   return run_program({"sh", "-c", text}, {"PATH=/usr/bin:/bin"});
 }
 
-TEST(ProgramRun, TellsHowItEnded) {
+TEST(ProgramRun, ReportsHowItEnded) {
   EXPECT_TRUE(shell("exit 0").well());
   EXPECT_EQ(7, shell("exit 7").end.exit_code);
   EXPECT_EQ(SIGTERM, shell("kill -TERM $$").end.signal);
@@ -109,7 +109,7 @@ TEST(ProgramRun, WhatIsLeftInAGuardedGroupEndsWithItsLeader) {
   ::waitpid(leader, nullptr, 0);
 }
 
-TEST(ProgramRun, WhatIsNoProgramIsSaid) {
+TEST(ProgramRun, AFileThatIsNoProgramIsReported) {
   try {
     run_program({"no-such-program"}, {"PATH=/usr/bin:/bin"});
     FAIL();

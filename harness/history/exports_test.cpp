@@ -115,7 +115,7 @@ TEST(Exports, ReportsGetListsAlignedWithAllRuns) {
   EXPECT_TRUE(lines[4].at("series").empty());
 }
 
-TEST(Exports, OtavaIsToldTheColumns) {
+TEST(Exports, OtavasFileNamesTheColumns) {
   EXPECT_EQ(otava_configuration(gpu(), "a \"b\".csv"),
             "tests:\n  peakmark:\n    type: csv\n    file: \"a \\\"b\\\".csv\"\n    time_column: time\n"
             "    attributes: [commit, run]\n    metrics:\n"

@@ -216,7 +216,7 @@ TEST_P(HistoryTest, RunsAreOrderedByDate) {
   EXPECT_THAT(open().add(future.run).notes, ElementsAre(HasSubstr("in the future (now ")));
 }
 
-TEST_P(HistoryTest, ARenamedDeviceIsOneSeriesOnceThatIsSaid) {
+TEST_P(HistoryTest, ARenamedDeviceIsOneSeriesOnceItIsDeclared) {
   open().add(sample_history_run(1, 1, 1000, "GPU").run);
   const Added renamed = open().add(sample_history_run(2, 1, 1000, "GPU 0").run);
   EXPECT_THAT(renamed.notes,

@@ -175,7 +175,7 @@ TEST(RunRecord, WhatSeriesCannotHoldIsRefused) {
   }
 }
 
-TEST(RunRecord, TextsThatAreNoneAreTold) {
+TEST(RunRecord, InvalidTextsAreReported) {
   EXPECT_THROW(to_history_run("{"), UsageError);
   EXPECT_THROW(parse_at_peak("{}"), UsageError);
   RunRecord record = to_record(sample_history_run(1).run);
@@ -235,7 +235,7 @@ TEST(SuspiciousCases, OfADeviceThatTheHistoryDoesNotKnowThereAreNone) {
   EXPECT_THAT(suspicious_cases({}, "a device", sample_history_run(28, 1, 1500).run), IsEmpty());
 }
 
-TEST(SuspiciousCases, AColdTimeIsNotHeldAgainstHotOnes) {
+TEST(SuspiciousCases, AColdTimeIsNotComparedWithHotOnes) {
   trend::DeviceHistory device = device_of(steady_times());
   device.series[0].cache = "hot";
   peakmark::Run run = sample_history_run(28, 1, 1500).run;

@@ -87,7 +87,7 @@ TEST_F(SqliteError, NamesOfFilesMayBeStrange) {
   EXPECT_TRUE(std::filesystem::exists(file_));
 }
 
-TEST_F(SqliteError, FoldersThatAreNotThereOrMayNotBeWrittenAreTold) {
+TEST_F(SqliteError, MissingAndReadOnlyFoldersAreReported) {
   file_ = folder_.path() / "none" / "history.db";
   EXPECT_THAT(message_of_opening(History::Purpose::write), HasSubstr("folder does not exist"));
   file_ = folder_.path();
@@ -110,7 +110,7 @@ TEST_F(SqliteError, AFullDiskLeavesWhatWasThere) {
   EXPECT_EQ(message_of_adding(large.run), "none");
 }
 
-TEST_F(SqliteError, ADamagedFileIsTold) {
+TEST_F(SqliteError, ADamagedFileIsReported) {
   for (int day = 1; day <= 3; ++day) ASSERT_EQ(message_of_adding(sample_history_run(day).run), "none");
   const std::string good = read_text_file(file_);
   const std::function<void()> read_all = [&] {

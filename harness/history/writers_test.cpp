@@ -59,7 +59,7 @@ TEST_P(Writers, TwoRunnersAddAtOnce) {
   }
 }
 
-TEST_P(Writers, ALockThatIsHeldTooLongIsTold) {
+TEST_P(Writers, ALockThatIsHeldTooLongIsReported) {
   open().add(sample_history_run(1).run);
   // Another runner, which never ends.
   std::array<int, 2> holds{};

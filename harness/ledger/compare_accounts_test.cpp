@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing_support::allocation;
 using testing_support::release;
 
-TEST(CompareAccounts, TheSameBytesAgreeWhateverTheKindsThatRecordsCannotTellApart) {
+TEST(CompareAccounts, KindsThatRecordsCannotDistinguishAgree) {
   const std::vector<Event> callbacks{allocation(1, 10, MemoryKind::pitched), release(1),
                                      allocation(2, 20, MemoryKind::host_registered)};
   const std::vector<Event> records{allocation(1, 10, MemoryKind::device), release(1),
@@ -22,7 +22,7 @@ TEST(CompareAccounts, TheSameBytesAgreeWhateverTheKindsThatRecordsCannotTellApar
   EXPECT_THAT(compare_accounts(callbacks, records), IsEmpty());
 }
 
-TEST(CompareAccounts, OneByteOffIsSaid) {
+TEST(CompareAccounts, OneByteOffIsReported) {
   const std::vector<Event> callbacks{allocation(1, 10, MemoryKind::device)};
   const std::vector<Event> records{allocation(1, 11, MemoryKind::device)};
   const auto differences = compare_accounts(callbacks, records);
@@ -30,7 +30,7 @@ TEST(CompareAccounts, OneByteOffIsSaid) {
   EXPECT_THAT(differences, Contains(HasSubstr("only in the records: 11 bytes of device")));
 }
 
-TEST(CompareAccounts, ALostReleaseIsSaid) {
+TEST(CompareAccounts, ALostReleaseIsReported) {
   const std::vector<Event> callbacks{allocation(1, 10, MemoryKind::device), release(1)};
   const std::vector<Event> records{allocation(1, 10, MemoryKind::device)};
   EXPECT_THAT(compare_accounts(callbacks, records),

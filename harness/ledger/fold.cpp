@@ -286,9 +286,10 @@ class Folding {
 
   void refuse(const Event& event) {
     const Event::Amounts& amounts = event.amounts;
-    const auto [place, is_new] = refused_.try_emplace(
-        {amounts.bytes, event.kind, amounts.result, amounts.stack, event.address & ~kRepeatsMask},
-        folded_.size());
+    const auto [place, is_new] =
+        refused_.try_emplace({amounts.bytes, event.kind, amounts.result, amounts.stack,
+                              event.address & ~kRepeatsMask, is_refused_by_budget(event)},
+                             folded_.size());
     if (is_new) {
       folded_.push_back(event);
     } else {
@@ -395,8 +396,9 @@ class Folding {
   std::array<Dropped, kKindSlots> of_kind_;
   std::int64_t unmatched_releases_ = 0;
   std::int64_t refused_releases_ = 0;
-  /// Place in folded_ of the requests refused in this phase: bytes, kind, error, stack, process.
-  std::map<std::tuple<std::int64_t, MemoryKind, std::int32_t, std::uint64_t, std::uint64_t>, std::size_t>
+  /// Place in folded_ of the requests refused in this phase: bytes, kind, error, stack, process, by budget.
+  std::map<std::tuple<std::int64_t, MemoryKind, std::int32_t, std::uint64_t, std::uint64_t, bool>,
+           std::size_t>
       refused_;
 };
 

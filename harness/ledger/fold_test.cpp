@@ -127,7 +127,8 @@ std::string text_of(const LedgerSummary& summary) {
   text += "at peak\n" + text_of(summary.at_peak) + "leaked\n" + text_of(summary.leaked);
   for (const RefusedAllocation& one : summary.refused) {
     text += one.phase + " " + to_string(one.kind) + " " +
-            numbers({one.bytes, one.error, static_cast<std::int64_t>(one.stack), one.count});
+            numbers({one.bytes, one.error, static_cast<std::int64_t>(one.stack), one.count,
+                     one.by_budget ? 1 : 0});
   }
   for (const PhaseSummary& one : summary.phases) {
     text += one.name + ": " +

@@ -24,11 +24,12 @@ class Script {
     event.amounts.bytes = bytes;
     return *this;
   }
-  Script& fail(Size bytes, std::int32_t error = 2) {
+  Script& fail(Size bytes, std::int32_t error = 2, std::int64_t auxiliary = 0) {
     Event& event = add(EventType::failed_allocation, 0);
     event.kind = MemoryKind::buffer;
     event.amounts.bytes = bytes;
     event.amounts.result = error;
+    event.amounts.auxiliary = auxiliary;
     return *this;
   }
   Script& release(std::uint64_t address) {
@@ -93,7 +94,7 @@ TEST(Ledger, PeakIsTheMostThatWasLiveAtOnce) {
   EXPECT_EQ(summary.live_at_end_bytes, 0);
 }
 
-TEST(Ledger, AtEqualPeaksTheFirstIsTold) {
+TEST(Ledger, AtEqualPeaksTheFirstIsReported) {
   const LedgerSummary summary =
       Script().allocate(1, 10).name(1, "first").release(1).allocate(2, 10).name(2, "second").summary();
   EXPECT_THAT(summary.at_peak, ElementsAre(named("first", 10)));
@@ -139,7 +140,7 @@ TEST(Ledger, MemoryWhoseReleaseWasRefusedIsLiveAgainAndNotNew) {
   EXPECT_EQ(summary.phases.back().allocations, 3);
 }
 
-TEST(Ledger, KindsBesideThePeakAreToldButNotCounted) {
+TEST(Ledger, KindsOutsideThePeakAreReportedButNotCounted) {
   const LedgerSummary summary = Script()
                                     .allocate(1, 1000, MemoryKind::host_pointer)
                                     .allocate(2, 10, MemoryKind::image)
@@ -250,6 +251,16 @@ TEST(Ledger, RefusedRequestsAreListedBySizeErrorAndPhase) {
                           RefusedAllocation{Size{1} << 40U, MemoryKind::buffer, -61, "end", 0, 1},
                           RefusedAllocation{100, MemoryKind::buffer, -4, "call", 0, 2},
                           RefusedAllocation{100, MemoryKind::buffer, -61, "call", 0, 1}));
+}
+
+TEST(Ledger, RequestsThatTheBudgetRefusedAreListedApart) {
+  const LedgerSummary summary =
+      Script().fail(100, -4).fail(100, -4, kRefusedByBudget).fail(100, -4, kRefusedByBudget).summary();
+  EXPECT_EQ(summary.failed_allocations, 3);
+  EXPECT_EQ(summary.allocations, 0);
+  EXPECT_THAT(summary.refused,
+              ElementsAre(RefusedAllocation{100, MemoryKind::buffer, -4, "", 0, 1},
+                          RefusedAllocation{100, MemoryKind::buffer, -4, "", 0, 2, {}, true}));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class BenchmarkProgram : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(BenchmarkProgram, ItsJsonTellsWhatItAllocatesToTheByte) {
+TEST_F(BenchmarkProgram, ItsJsonHasWhatItAllocatesToTheByte) {
   const Answer answer = run({"--benchmark_format=json"});
   const auto row = rows(answer.output);
   const json& large = row.at("buffers/4096/iterations:4");
@@ -85,7 +85,7 @@ TEST_F(BenchmarkProgram, ComparePyReadsIt) {
 }
 #endif
 
-TEST_F(BenchmarkProgram, WithoutARecorderItSaysSoAndIsWhatItWas) {
+TEST_F(BenchmarkProgram, AMissingRecorderIsReportedAndChangesNothing) {
   const Answer answer = run({"--benchmark_format=json"}, folder_.path().string());
   EXPECT_THAT(answer.errors, AllOf(HasSubstr("peakmark: device memory is not measured"),
                                    HasSubstr("libpeakmark-opencl.so"), HasSubstr("PEAKMARK_LIBRARY_DIR")));
@@ -94,7 +94,7 @@ TEST_F(BenchmarkProgram, WithoutARecorderItSaysSoAndIsWhatItWas) {
   EXPECT_FALSE(row.at("columns/iterations:10").contains("device_peak"));
 }
 
-TEST_F(BenchmarkProgram, TooLateIsTold) {
+TEST_F(BenchmarkProgram, AttachingTooLateIsReported) {
   const Answer answer = run({"late", "--benchmark_format=json"});
   EXPECT_THAT(answer.errors, AllOf(HasSubstr("OpenCL was called before"), HasSubstr("peakmark record")));
   EXPECT_FALSE(rows(answer.output).at("buffers/64/iterations:4").contains("max_bytes_used"));

@@ -46,6 +46,10 @@ enum class FoldedCount : std::int32_t {
 /// recorder writes 0.
 inline constexpr std::uint64_t kRepeatsMask = (std::uint64_t{1} << 48U) - 1;
 
+/// `auxiliary` of a failed allocation that was refused because of the budget ($PEAKMARK_BUDGET). Otherwise
+/// the driver refused it.
+inline constexpr std::int64_t kRefusedByBudget = 1;
+
 /// The kind of memory. counts_into_peak() returns whether a kind counts in the peak. The numbers are on disk.
 enum class MemoryKind : std::uint8_t {
   none = 0,              ///< of events other than allocations
@@ -111,7 +115,7 @@ struct Event {
   std::uint16_t text_bytes = 0;  ///< of the whole text, over its continuation slots
   struct Amounts {
     std::int64_t bytes;
-    std::int64_t auxiliary;  ///< CUDA: stream or pool handle; otherwise 0
+    std::int64_t auxiliary;  ///< CUDA: stream or pool handle; otherwise 0, or kRefusedByBudget
     /// Of a failed allocation the API's error code. Of an allocation 0, or the code with which the driver
     /// refused the release before it: then it is no new allocation, but memory that is live again.
     std::int32_t result;
@@ -124,6 +128,11 @@ struct Event {
   };
 };
 static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
+
+/// Returns true for a failed allocation that the budget refused, false for one that the driver refused.
+inline bool is_refused_by_budget(const Event& event) {
+  return event.amounts.auxiliary == kRefusedByBudget;
+}
 
 /// The beginning of a note after which the recording cannot be trusted: the recorder lost its source.
 inline constexpr std::string_view kInvalidNote = "invalid:";

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,7 +18,7 @@ namespace peakmark {
 struct ProfileHeader {
   static constexpr char kMagic[8] = {'P', 'E', 'A', 'K', 'M', 'A', 'R', 'K'};
   static constexpr std::uint32_t kVersion = 1;  ///< MAJOR
-  static constexpr std::uint32_t kMinor = 2;
+  static constexpr std::uint32_t kMinor = 3;
   static constexpr std::uint32_t kBytes = 4096;
 
   char magic[8];
@@ -27,13 +28,15 @@ struct ProfileHeader {
   std::int32_t parent_pid;
   std::int64_t start_monotonic_ns;
   std::int64_t start_realtime_ns;
-  std::uint64_t closed;     ///< 1: the recorder closed the file; 0: it runs, or was killed
-  std::uint64_t end;        ///< number of slots when it was closed
-  std::uint64_t lost;       ///< events after the recorder had to stop (`stop_error`)
-  char recorder[56];        ///< `opencl-layer 1`, `cupti 130001`
-  std::uint32_t minor;      ///< 0: without `stop_error`; below 2: without `recording`
+  std::uint64_t closed;  ///< 1: the recorder closed the file; 0: it runs, or was killed
+  std::uint64_t end;     ///< number of slots when it was closed
+  std::uint64_t lost;    ///< events after the recorder had to stop (`stop_error`)
+  char recorder[56];     ///< `opencl-layer 1`, `cupti 130001`
+  std::uint32_t minor;   ///< 0: without `stop_error`; below 2: without `recording`; below 3: without a budget
   std::int32_t stop_error;  ///< errno that stopped the recorder before its program ended; 0: none
-  char command_line[3944];  ///< arguments separated by NUL, cut off if they do not fit
+  char command_line[3936];  ///< arguments separated by NUL, cut off if they do not fit
+  /// The budget of each device in bytes ($PEAKMARK_BUDGET); 0: none. Read it with budget_bytes().
+  std::int64_t budget;
   /// The id of the recording (RecordingName), the same in all its processes; zero: not started by `record`.
   unsigned char recording[16];
   /// When the recorder closed the file; if it could not, when `record` saw its process end. 0: unknown, since
@@ -42,6 +45,14 @@ struct ProfileHeader {
   std::int64_t end_monotonic_ns;
 };
 static_assert(sizeof(ProfileHeader) == ProfileHeader::kBytes);
+
+/// The largest budget of a device. Recorders keep the bytes of an allocation in 48 bits.
+inline constexpr std::int64_t kMaxBudget = (std::int64_t{1} << 48) - 1;
+
+/// Returns the bytes that the program could use of each device; null without a budget.
+inline std::optional<std::int64_t> budget_bytes(const ProfileHeader& header) {
+  return header.minor >= 3 && header.budget > 0 ? std::optional(header.budget) : std::nullopt;
+}
 
 /// Returns why a recorder stopped before its program ended, from the error that stopped it
 /// (ProfileHeader::stop_error). Allocates nothing: recorders call it too.

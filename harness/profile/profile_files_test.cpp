@@ -87,7 +87,7 @@ TEST(RecordingName, IsFreeAgainWhenItsProcessIsKilled) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-TEST(RecordingName, SaysWhyItCannotBeWrittenAndWhatToDo) {
+TEST(RecordingName, ReportsWhyItCannotBeWrittenAndWhatToDo) {
   EXPECT_THAT(refusal_of_name("/proc/p"), AllOf(HasSubstr("/proc/p: cannot be written: "), HasSubstr("-o")));
   const std::string refusal = refusal_of_name("/tmp/" + std::string(100'000, 'p'));
   EXPECT_THAT(refusal, AllOf(HasSubstr("File name too long"), HasSubstr("name a shorter one")));

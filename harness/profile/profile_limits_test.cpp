@@ -79,7 +79,7 @@ TEST_F(Profile, TheMaximumSizeEndsTheRecording) {
                 " stops here: it has its maximum size (--max-size, at most 64 GiB); raise --max-size"));
 }
 
-TEST_F(Profile, NoRoomForTheHeaderMeansNoRecording) {
+TEST_F(Profile, NoSpaceForTheHeaderMeansNoRecording) {
   const std::string at = base();
   EXPECT_EQ(in_child([&] {
               const rlimit limit{4096, 4096};
@@ -166,7 +166,7 @@ TEST_P(FullDisk, EndsTheRecordingNotTheProgram) {
 INSTANTIATE_TEST_SUITE_P(WithFallocate, FullDisk, testing::Values(true));
 INSTANTIATE_TEST_SUITE_P(WithoutFallocate, FullDisk, testing::Values(false));
 
-TEST_F(Profile, UnwritableFolderSaysSo) {
+TEST_F(Profile, AnUnwritableFolderIsReported) {
   const std::string messages = folder_.path() / "messages";
   EXPECT_EQ(in_child([&] {
               dup2(open(messages.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);

@@ -52,7 +52,7 @@ TEST_F(Profile, WhatIsWrittenIsRead) {
   writer_.close();
 }
 
-TEST_F(Profile, HeaderTellsTheProgram) {
+TEST_F(Profile, HeaderNamesTheProgram) {
   ASSERT_TRUE(writer_.open(base().c_str(), "test 1"));
   const ProfileReader reader(own());
   EXPECT_EQ(reader.header().pid, getpid());

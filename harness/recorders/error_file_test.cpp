@@ -36,7 +36,7 @@ TEST_F(ErrorFileTest, EachLineHasAKindOfItsOwn) {
 }
 
 // A profile can have any name: its text must not decide the kind of a line.
-TEST_F(ErrorFileTest, ATextThatLooksLikeAnotherKindIsNone) {
+TEST_F(ErrorFileTest, ATextThatResemblesAnotherKindIsText) {
   report_error("range left out: /data/run 7 stops here: /p.peak is not recorded");
   EXPECT_EQ(told_.first_line(), "range left out: /data/run 7 stops here: /p.peak is not recorded");
   EXPECT_EQ(told_.why_stopped(), "");

@@ -53,14 +53,14 @@ class ProfileWriter {
   /// Calls open() with $PEAKMARK_PROFILE. Prints a message and returns false if it is not set. The profile
   /// begins in the phase that the process has marked before (marks.h). With $PEAKMARK_STACKS=1 every
   /// allocation has the call stack of its caller. The recording stops when the profile reaches
-  /// $PEAKMARK_MAX_BYTES. Records nothing, without a message, if the profile's name now belongs to another
-  /// recording than $PEAKMARK_RECORDING.
+  /// $PEAKMARK_MAX_BYTES. budget() is $PEAKMARK_BUDGET. Records nothing, without a message, if the profile's
+  /// name now belongs to another recording than $PEAKMARK_RECORDING.
   bool open_from_environment(const char* recorder);
 
   /// Trims the file and marks it closed. Later events are dropped.
   void close();
 
-  /// Further facts of an allocation; CUDA sets them. `result`: see Event::Amounts.
+  /// Further facts of an allocation. `auxiliary`, `result`: see Event::Amounts; `device`: set by CUDA.
   struct Details {
     std::int64_t auxiliary = 0;
     std::uint32_t device = 0;
@@ -88,6 +88,9 @@ class ProfileWriter {
   void stack(std::uint64_t id, const char* text, std::size_t bytes) {
     write_text(EventType::stack, id, text, std::min(bytes, kMaxStackBytes));
   }
+
+  /// Returns the bytes that the program may use of each device; 0: no budget. It is in the profile's header.
+  [[nodiscard]] std::int64_t budget() const { return budget_; }
 
   /// Returns the number of slots reserved so far.
   [[nodiscard]] std::uint64_t count() const;
@@ -156,6 +159,7 @@ class ProfileWriter {
   alignas(64) std::atomic<ProfileHeader*> header_{nullptr};
   pthread_mutex_t growing_ = PTHREAD_MUTEX_INITIALIZER;
   State state_ = State::unopened;
+  std::int64_t budget_ = 0;
   CallStacks* stacks_ = nullptr;  // null: no stacks are recorded
   std::uint64_t extents_ = 0;     // allocated so far
   std::uint64_t max_extents_ = kMaxExtents;

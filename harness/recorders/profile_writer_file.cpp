@@ -114,6 +114,23 @@ class Lock {
   sigset_t before_{};
 };
 
+/// Returns $PEAKMARK_BUDGET; 0 if it is not set, or not a number of bytes, which is reported.
+std::int64_t budget_from_environment() {
+  const char* const text = std::getenv("PEAKMARK_BUDGET");
+  if (text == nullptr || *text == '\0') return 0;
+  char* end = nullptr;
+  const long long bytes = std::strtoll(text, &end, 10);  // an overflow is beyond kMaxBudget
+  if (*end == '\0' && bytes > 0 && bytes <= kMaxBudget) return bytes;
+  char message[192];
+  snprintf(message, sizeof(message),
+           "no allocation is refused: PEAKMARK_BUDGET=%.40s is not a number of bytes from 1 to %lld; use "
+           "`peakmark "
+           "record --budget SIZE`",
+           text, static_cast<long long>(kMaxBudget));
+  report_error(message);
+  return 0;
+}
+
 }  // namespace
 
 bool ProfileWriter::open_from_environment(const char* recorder) {
@@ -133,6 +150,7 @@ bool ProfileWriter::open_from_environment(const char* recorder) {
     max_extents_ =
         std::clamp<std::uint64_t>(std::strtoull(bytes, nullptr, 10) / kExtentBytes, 1, kMaxExtents);
   }
+  budget_ = budget_from_environment();
   if (const char* const id = std::getenv("PEAKMARK_RECORDING");
       id != nullptr && std::strlen(id) + 1 == sizeof(recording_)) {
     std::memcpy(recording_, id, sizeof(recording_));
@@ -244,6 +262,7 @@ void ProfileWriter::fill_header() {
   header.parent_pid = getppid();
   header.start_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
   header.start_realtime_ns = clock_ns(CLOCK_REALTIME);
+  header.budget = budget_;
   std::memcpy(header.recorder, recorder_, sizeof(header.recorder));
   for (std::size_t i = 0; i < sizeof(header.recording) && recording_[0] != '\0'; ++i) {
     const char digits[3] = {recording_[2 * i], recording_[2 * i + 1], '\0'};

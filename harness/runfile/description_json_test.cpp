@@ -72,14 +72,14 @@ TEST(DescriptionJson, AWorkerMayBeBuiltOnThePublicApiOrNot) {
   EXPECT_THAT(message(to_json_text(built_on_it)), HasSubstr("10.0"));
 }
 
-TEST(DescriptionJson, SaysWhatIsWrong) {
+TEST(DescriptionJson, ReportsWhatIsWrong) {
   EXPECT_THAT(message("usage: something else"), HasSubstr("no description"));
   EXPECT_THAT(message("{}"), HasSubstr("'protocol' not found"));
   EXPECT_THAT(message(R"({"protocol": 99})"), AllOf(HasSubstr("version 99"), HasSubstr("version 1")));
   EXPECT_THAT(message(R"({"protocol": 1, "worker": 3})"), HasSubstr("/worker"));
 }
 
-TEST(DescriptionJson, SaysWhatAProgramPrintedOfItsOwn) {
+TEST(DescriptionJson, ReportsWhatTheProgramPrinted) {
   const std::string description = to_json_text(example());
   const auto expected =
       AllOf(HasSubstr("it printed 'CUDA 12 \\x1b[1mis here'"),

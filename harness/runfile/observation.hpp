@@ -27,6 +27,13 @@ struct EstimateTerm {
   Size fixed_bytes = 0;
 };
 
+template <EitherConst<EstimateTerm> T, typename Fields>
+void for_each_field(T& term, Fields& fields) {
+  fields("name", term.name);
+  fields("per_slice_bytes", term.per_slice_bytes);
+  fields("fixed_bytes", term.fixed_bytes);
+}
+
 /// What one estimator answered for one case.
 struct EstimateObservation {
   std::string estimator;

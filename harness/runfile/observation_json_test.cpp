@@ -74,7 +74,7 @@ TEST(ObservationLine, WhatIsUnknownIsNull) {
   EXPECT_FALSE(back.estimate);
 }
 
-TEST(ObservationLine, SaysWhichEstimatorWasNotAsked) {
+TEST(ObservationLine, ReportsWhichEstimatorWasNotAsked) {
   Observation observation = example_observation("a");
   observation.estimate->error = "not_asked: the run ended before";
   observation.estimate->is_asked = false;

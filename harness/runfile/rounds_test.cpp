@@ -111,7 +111,7 @@ TEST(LeftInRound, WhatFailedOrHasNoTimeIsThrough) {
   EXPECT_THAT(names_of(left_in_round(run, 2)), ElementsAre("c"));
 }
 
-TEST(LeftInRound, TheSecondLookIsOfItsCandidates) {
+TEST(LeftInRound, TheConfirmationIsOfItsCandidates) {
   peakmark::Run run = run_of_rounds(true);
   run.observations = {timed("a", {1}, 1), timed("b", {1}, 1)};
   EXPECT_THAT(left_in_round(run, 4), IsEmpty()) << "nobody is chosen yet";
@@ -119,7 +119,7 @@ TEST(LeftInRound, TheSecondLookIsOfItsCandidates) {
   EXPECT_THAT(names_of(left_in_round(run, 4)), ElementsAre("b"));
 }
 
-TEST(RoundsAreThrough, WhenEveryLookIs) {
+TEST(RoundsAreThrough, WhenEveryPassIs) {
   peakmark::Run run = run_of_rounds(true);
   for (const char* name : {"a", "b", "c"}) {
     run.observations.push_back(timed(name, {1}, 1));
@@ -134,7 +134,7 @@ TEST(RoundsAreThrough, WhenEveryLookIs) {
   EXPECT_TRUE(has_all_rounds(run));
 }
 
-TEST(BlockMedians, AreOfTheLookAskedFor) {
+TEST(BlockMedians, AreOfTheRequestedPass) {
   Observation observation = timed("a", {1, 2, 30}, 1);
   add_round(observation, timed("a", {4}, 3));
   add_round(observation, timed("a", {50}, 4));

@@ -157,7 +157,7 @@ TEST_F(RunFile, AWrongPlannedCaseIsNamed) {
   EXPECT_THAT(message_of_reading(json.dump()), HasSubstr("/context/peakmark/planned/0: "));
 }
 
-TEST_F(RunFile, ReaderSaysWhatIsWrong) {
+TEST_F(RunFile, ReaderReportsWhatIsWrong) {
   const std::string good = written(example_run()).dump(1);
   EXPECT_THAT(message_of_reading(""), AllOf(StartsWith(path_.string()), HasSubstr("empty")));
   EXPECT_THAT(message_of_reading(good.substr(0, good.size() / 2)), HasSubstr("cut short: it ends at line"));

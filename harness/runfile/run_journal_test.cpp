@@ -229,7 +229,7 @@ TEST_F(RunJournalTest, AnEarlierRunWithoutACaseIsNotKept) {
   EXPECT_EQ(journal.start(context_), std::filesystem::path());
 }
 
-TEST_F(RunJournalTest, WhereTheNewRunHasNoRoomTheEarlierOneStays) {
+TEST_F(RunJournalTest, IfTheNewRunHasNoSpaceTheEarlierOneStays) {
   {
     RunJournal journal(path_);
     journal.start(context_);
@@ -258,7 +258,7 @@ TEST_F(RunJournalTest, OfWhatNeedsNoDeviceAloneNothingIsLeft) {
   EXPECT_FALSE(std::filesystem::exists(partial_));
 }
 
-TEST_F(RunJournalTest, ACutShortRunFileIsNotSaidToBeResumable) {
+TEST_F(RunJournalTest, ACutShortRunFileIsNotReportedAsResumable) {
   write_run(peakmark::Run{context_, {example_observation("a")}}, path_);
   std::string text = read_text_file(path_);
   std::ofstream(path_) << text.substr(0, text.size() / 2);

@@ -109,7 +109,7 @@ TEST(KernelTime, WhatIsUnknownIsNotCompared) {
   EXPECT_EQ(records_over_events(untimed), std::nullopt);
 }
 
-TEST(KernelTime, ARunSaysWhichCasesDisagree) {
+TEST(KernelTime, ARunReportsWhichCasesDisagree) {
   peakmark::Run run;
   for (int n = 0; n < 7; ++n) {
     run.observations.push_back(timed(1e6, {{"pad", 1, 500'000}}));

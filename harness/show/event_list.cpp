@@ -81,6 +81,7 @@ void write_events(const RecordedTree& tree, std::ostream& out) {
         case EventType::failed_allocation:
           out << fmt::format("{:<15} {} error {}{}", to_string(event.kind), event.amounts.bytes,
                              event.amounts.result, stack_of(event));
+          if (is_refused_by_budget(event)) out << " by the budget";
           if (const std::uint64_t repeats = event.address & kRepeatsMask; repeats != 0)
             out << fmt::format(" {} times", repeats + 1);
           out << '\n';

@@ -64,6 +64,7 @@ Json refused_json(const std::vector<RefusedAllocation>& refused) {
                     {"error_name", name.empty() ? Json(nullptr) : Json(name)},
                     {"phase", one.phase},
                     {"frames", one.frames.empty() ? Json(nullptr) : Json(one.frames)},
+                    {"by_budget", one.by_budget},
                     {"count", one.count}});
   }
   return list;
@@ -104,6 +105,7 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
                {"complete", process.complete && invalid_note(summary).empty()},
                {"lost_events", process.lost_events},
                {"compact", process.folded_slots > 0},
+               {"budget_bytes", nullptr},
                {"requested",
                 {{"peak_bytes", summary.peak_bytes},
                  {"live_at_end_bytes", summary.live_at_end_bytes},
@@ -121,6 +123,7 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
                {"phases", std::move(phases)},
                {"phases_by_name", std::move(phases_by_name)},
                {"notes", summary.notes}};
+  if (const auto budget = budget_bytes(process.header)) json["budget_bytes"] = *budget;
   if (summary.phases.size() > options.max_phases) json["phases"] = nullptr;
   if (summary.pool_seen) json["pool_reserved_peak_bytes"] = summary.pool_reserved_peak_bytes;
   return json;

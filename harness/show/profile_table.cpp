@@ -79,7 +79,7 @@ std::string sites_text(const std::vector<Site>& sites) {
 }
 
 /// A line for each size, error, kind and phase, with the call site where stacks were recorded.
-std::string refused_text(const std::vector<RefusedAllocation>& refused) {
+std::string refused_table(const std::vector<RefusedAllocation>& refused) {
   const bool has_sites =
       std::ranges::any_of(refused, [](const RefusedAllocation& one) { return !one.frames.empty(); });
   std::vector<TextTable::Column> columns{{"  bytes each", Align::right},
@@ -101,6 +101,23 @@ std::string refused_text(const std::vector<RefusedAllocation>& refused) {
                         table.add({"", "", "", "", "", "", "  " + one.frames[frame]});
                       }
                     });
+}
+
+/// What the budget refused, then what the driver refused, each with a heading that ends with `where`.
+std::string refused_text(std::vector<RefusedAllocation> refused, const ProfileHeader& header,
+                         const std::string& where = "") {
+  const auto driver = std::ranges::stable_partition(refused, &RefusedAllocation::by_budget);
+  const std::vector<RefusedAllocation> by_driver(driver.begin(), driver.end());
+  refused.erase(driver.begin(), driver.end());
+  std::string text;
+  if (!refused.empty()) {
+    const std::optional<Size> budget = budget_bytes(header);
+    text += fmt::format("\nrefused by the budget{}{}\n", budget ? " of " + format_size(*budget) : "", where) +
+            refused_table(refused);
+  }
+  if (!by_driver.empty())
+    text += fmt::format("\nrefused by the driver{}\n", where) + refused_table(by_driver);
+  return text;
 }
 
 /// The largest peak first; equals in the order in which they first appear. What was outside of phases, to
@@ -151,10 +168,7 @@ std::string contents_text(const RecordedProcess& process, const LedgerSummary& s
   };
   if (!summary.at_peak.empty()) text += "\nat the peak\n" + list(summary.at_peak);
   if (!summary.leaked.empty()) text += "\nnever released\n" + list(summary.leaked);
-  if (!summary.refused.empty()) {
-    text += "\nrefused by the driver\n" + refused_text(refused_by_site(process, summary, options.frames));
-  }
-  return text;
+  return text + refused_text(refused_by_site(process, summary, options.frames), process.header);
 }
 
 std::string process_text(const RecordedProcess& process, const ReportOptions& options) {
@@ -172,6 +186,9 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
     text += "compact: figures are exact, the timeline is thinned, most allocations are only counted\n";
   }
   text += fmt::format("peak            {}\n", both(summary.peak_bytes));
+  if (const auto budget = budget_bytes(process.header)) {
+    text += fmt::format("budget          {} per device\n", both(*budget));
+  }
   text += fmt::format("live at the end {}\n", both(summary.live_at_end_bytes));
   text += fmt::format("allocations     {}, {} in all; {} failed\n", summary.allocations,
                       format_size(summary.total_bytes), summary.failed_allocations);
@@ -210,9 +227,9 @@ std::string profile_table(const RecordedTree& tree, const ReportOptions& options
   for (const ProcessPlace& place : process_order(tree)) {
     const RecordedProcess& process = tree.processes[place.index];
     const LedgerSummary summary = summarise(process.events);
-    if (place.index != 0 && !summary.refused.empty()) {
-      refused += fmt::format("\nrefused by the driver in process {}\n", process.header.pid) +
-                 refused_text(refused_by_site(process, summary, options.frames));
+    if (place.index != 0) {
+      refused += refused_text(refused_by_site(process, summary, options.frames), process.header,
+                              fmt::format(" in process {}", process.header.pid));
     }
     const std::size_t indent = 2 + 2 * static_cast<std::size_t>(place.depth);
     table.add({std::string(indent, ' ') +

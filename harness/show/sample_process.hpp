@@ -45,6 +45,11 @@ class SampleProcess {
     event.amounts.result = -4;
     return *this;
   }
+  /// The budget refused the last request.
+  SampleProcess& by_budget() {
+    events_.back().amounts.auxiliary = kRefusedByBudget;
+    return *this;
+  }
   /// Sets the call stack of the last allocation.
   SampleProcess& from(std::uint64_t stack) {
     events_.back().amounts.stack = stack;

@@ -97,7 +97,7 @@ TEST(Show, JsonCountsReleasesThatReleaseNothing) {
   EXPECT_THAT(profile_table({{process.process()}}), HasSubstr("releases that the driver refused: 1"));
 }
 
-TEST(Show, SaysThatAFileIsCutShort) {
+TEST(Show, ReportsThatAFileIsCutShort) {
   RecordedTree tree = example();
   tree.processes.front().complete = false;
   tree.processes.front().cut_short = true;
@@ -165,10 +165,10 @@ TEST(Show, RefusedAllocationsHaveSizeErrorPhaseAndSite) {
   const auto json = nlohmann::json::parse(profile_json(refused_example()));
   EXPECT_EQ(json.at("refused"), nlohmann::json::parse(R"json([
     {"bytes": 1099511627776, "kind": "image", "error": -4, "error_name": "CL_MEM_OBJECT_ALLOCATION_FAILURE",
-     "phase": "call", "frames": ["inner (lib.so)"], "count": 2
+     "phase": "call", "frames": ["inner (lib.so)"], "by_budget": false, "count": 2
 },
     {"bytes": 4096, "kind": "image", "error": -4, "error_name": "CL_MEM_OBJECT_ALLOCATION_FAILURE",
-     "phase": "call", "frames": ["inner (lib.so)"], "count": 1}])json"));
+     "phase": "call", "frames": ["inner (lib.so)"], "by_budget": false, "count": 1}])json"));
   ReportOptions two_frames;
   two_frames.frames = 2;
   const std::string table = profile_table(refused_example(), two_frames);
@@ -181,6 +181,33 @@ TEST(Show, RefusedAllocationsHaveSizeErrorPhaseAndSite) {
   EXPECT_EQ(plain.at("refused").size(), 1U);
   EXPECT_TRUE(plain.at("refused").at(0).at("frames").is_null());
   EXPECT_THAT(profile_table(example()), HasSubstr("1048576"));
+}
+
+TEST(Show, WhatTheBudgetRefusedIsApartFromWhatTheDriverRefused) {
+  Process process(100);
+  process.say(EventType::stack, 100, 7, "N\tinner\t0\tlib.so\t10\n")
+      .allocate(1000, 16, 700)
+      .fail(2000, 500)
+      .by_budget()
+      .from(7)
+      .fail(2001, 4096)
+      .from(7);
+  RecordedTree tree{{process.process()}};
+  tree.processes[0].header.minor = 3;
+  tree.processes[0].header.budget = 1024;
+  const std::string table = profile_table(tree);
+  EXPECT_THAT(table, HasSubstr("budget          1 KiB (1024 B) per device\n"));
+  EXPECT_THAT(table,
+              testing::ContainsRegex("refused by the budget of 1 KiB\n.*\n +500 .* inner \\(lib.so\\)\n"
+                                     "\nrefused by the driver\n.*\n +4096 "));
+  const auto json = nlohmann::json::parse(profile_json(tree));
+  EXPECT_EQ(json.at("budget_bytes"), 1024);
+  EXPECT_EQ(json.at("requested").at("peak_bytes"), 700);
+  EXPECT_EQ(json.at("requested").at("failed_allocations"), 2);
+  EXPECT_EQ(json.at("refused").at(0).at("by_budget"), false);
+  EXPECT_EQ(json.at("refused").at(1).at("by_budget"), true);
+  tree.processes[0].header.minor = 2;  // then the bytes may be those of a very long command line
+  EXPECT_TRUE(nlohmann::json::parse(profile_json(tree)).at("budget_bytes").is_null());
 }
 
 TEST(Show, OfATreeRefusalsKeepThePhaseOfTheirProcess) {
@@ -224,7 +251,7 @@ TEST(Show, ATreesPeakIsMergedByTime) {
   EXPECT_THAT(profile_table(together), HasSubstr("peak of all together  200 B"));
 }
 
-TEST(Show, OfATreeItIsToldWhatWasLiveAtThePeakOfAll) {
+TEST(Show, OfATreeItListsWhatWasLiveAtThePeakOfAll) {
   const RecordedTree tree{{Process(1).allocate(10, 16, 100).allocate(11, 32, 7).release(12, 32).process(),
                            Process(2).say(EventType::phase, 5, 0, "call").allocate(30, 16, 300).process()}};
   const auto json = nlohmann::json::parse(profile_json(tree));
@@ -242,7 +269,7 @@ TEST(Show, OfATreeItIsToldWhatWasLiveAtThePeakOfAll) {
   EXPECT_EQ(nlohmann::json::parse(profile_json({{Process(1).process()}})).at("tree_at_peak"), nullptr);
 }
 
-TEST(Show, AProcessWithBothRecordersIsOneAndItsPhasesAreToldOnce) {
+TEST(Show, AProcessWithBothRecordersIsOneAndItsPhasesAreListedOnce) {
   const auto of_cuda = [](const Process& process) {
     RecordedProcess recorded = process.process();
     std::strcpy(recorded.header.recorder, "cupti 130001");
@@ -273,7 +300,7 @@ TEST(Show, AProcessWithBothRecordersIsOneAndItsPhasesAreToldOnce) {
   EXPECT_EQ(phases_of({{opencl.process(), other}}).size(), 4U);
 }
 
-TEST(Show, PhasesAndFailedAllocationsTellTheirProcessInATree) {
+TEST(Show, PhasesAndFailedAllocationsNameTheirProcessInATree) {
   const RecordedTree tree{{Process(1).say(EventType::phase, 10, 0, "call").process(),
                            Process(2).say(EventType::phase, 20, 0, "call").fail(30, 100).process()}};
   const std::vector<Event> merged = merge_by_time(tree);
@@ -305,7 +332,7 @@ TEST(Show, AProcessThatHasEndedHoldsNothing) {
   EXPECT_EQ(summarise_together(executed).peak_bytes, 100);
 }
 
-TEST(Show, ProcessesStandBelowTheirParents) {
+TEST(Show, ProcessesAreListedBelowTheirParents) {
   const auto process = [](std::int32_t pid, std::int32_t parent, std::int64_t start) {
     RecordedProcess one = Process(pid).allocate(start + 1, 16, 100).process();
     one.header.parent_pid = parent;

@@ -127,8 +127,9 @@ std::vector<RefusedAllocation> refused_by_site(const RecordedProcess& process, c
   refused_only.stacks = summary.stacks;
   const auto stacks = caller_stacks(process, refused_only);
   std::vector<RefusedAllocation> by_site;
-  std::map<std::tuple<Size, MemoryKind, std::int32_t, std::string, std::uint64_t, std::vector<std::string>>,
-           std::size_t>
+  std::map<
+      std::tuple<Size, MemoryKind, std::int32_t, std::string, std::uint64_t, std::vector<std::string>, bool>,
+      std::size_t>
       places;
   for (RefusedAllocation one : summary.refused) {
     if (const auto stack = stacks.find(one.stack); stack != stacks.end()) {
@@ -136,7 +137,7 @@ std::vector<RefusedAllocation> refused_by_site(const RecordedProcess& process, c
       one.stack = 0;
     }
     const auto [place, is_new] = places.try_emplace(
-        {one.bytes, one.kind, one.error, one.phase, one.stack, one.frames}, by_site.size());
+        {one.bytes, one.kind, one.error, one.phase, one.stack, one.frames, one.by_budget}, by_site.size());
     if (is_new) {
       by_site.push_back(std::move(one));
     } else {

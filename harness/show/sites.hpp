@@ -38,8 +38,8 @@ std::map<std::uint64_t, std::vector<CallFrame>> without_wrappers(
 std::vector<Site> sites_of(const std::vector<Allocation>& allocations,
                            const std::map<std::uint64_t, std::vector<CallFrame>>& stacks, std::size_t frames);
 
-/// Returns what the driver refused in this process, with that many frames of its call site. Requests of one
-/// site are one entry, even if their stacks differ.
+/// Returns what the driver or the budget refused in this process, with that many frames of its call site.
+/// Requests of one site are one entry, even if their stacks differ.
 std::vector<RefusedAllocation> refused_by_site(const RecordedProcess& process, const LedgerSummary& summary,
                                                std::size_t frames);
 

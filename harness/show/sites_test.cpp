@@ -43,7 +43,7 @@ TEST(ParseStack, LinesBecomeFrames) {
   EXPECT_THAT(parse_stack("", nullptr), IsEmpty());
 }
 
-TEST(CallerFrames, RecorderLoaderAndDriverStandAside) {
+TEST(CallerFrames, FramesOfRecorderLoaderAndDriverAreSkipped) {
   const CallFrame own = native("upload");
   const CallFrame main = native("main");
   EXPECT_THAT(caller_frames({native("clCreateBuffer", "/wheel.libs/libOpenCL-6a.so.1.0.0"), own, main}),
@@ -178,7 +178,7 @@ TEST(WithoutWrappers, BeginsWhereSitesDiffer) {
   EXPECT_THAT(without.at(5), ElementsAre(buffer, at(30)));
 }
 
-TEST(WithoutWrappers, KeepsFramesThatTellSitesApart) {
+TEST(WithoutWrappers, KeepsFramesThatDistinguishSites) {
   // Two lines of one function that two places call: four chains, and no frame that more than half of them
   // share.
   const std::map<std::uint64_t, std::vector<CallFrame>> stacks{{1, {python("step", 5), python("main", 10)}},

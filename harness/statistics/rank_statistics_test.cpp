@@ -86,7 +86,7 @@ TEST(RankTest, IsTheSameFromBothSides) {
   }
 }
 
-TEST(RankTest, NineASideCanStandOutAmongAThousandCasesAndSevenCannot) {
+TEST(RankTest, NineASideCanBeSignificantAmongAThousandCasesAndSevenCannot) {
   const double nine = mann_whitney(integers(9, 0), integers(9, 100)).p;
   const double seven = mann_whitney(integers(7, 0), integers(7, 100)).p;
   EXPECT_DOUBLE_EQ(nine, 2.0 / 48620);
@@ -95,7 +95,7 @@ TEST(RankTest, NineASideCanStandOutAmongAThousandCasesAndSevenCannot) {
   EXPECT_GT(seven * 1000, 0.05);
 }
 
-TEST(RankTest, OfEqualValuesSaysNothing) {
+TEST(RankTest, OfEqualValuesIsNotSignificant) {
   EXPECT_EQ(mann_whitney(std::vector<double>(9, 5.0), std::vector<double>(9, 5.0)).p, 1);
   EXPECT_EQ(mann_whitney(std::vector<double>(300, 5.0), std::vector<double>(300, 5.0)).p, 1);
 }
@@ -161,7 +161,7 @@ TEST(Shift, OfEqualValuesIsCertain) {
 }
 
 // The shift of values with ties, covered by the interval in at least 95 % of 600 draws.
-TEST(Shift, CoversWhatItSays) {
+TEST(Shift, HasTheStatedCoverage) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal(0, 3);
   int covered = 0;

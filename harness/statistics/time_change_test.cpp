@@ -91,7 +91,7 @@ TEST(TimeChange, FewerThanNineBlocksASideDecideNothing) {
   EXPECT_EQ(verdict(blocks(1e6, 0.01, 9), blocks(2e6, 0.01, 20)), TimeVerdict::slower);
 }
 
-TEST(TimeChange, OfOtherJobsOrOneLookIsAtMostSuspicious) {
+TEST(TimeChange, OfOtherJobsOrOnePassIsAtMostSuspicious) {
   const auto base = blocks(1e6, 0.01);
   EXPECT_EQ(verdict(base, blocks(1.05e6, 0.01), Evidence::one_pass), TimeVerdict::suspicious);
   EXPECT_EQ(verdict(base, base, Evidence::one_pass), TimeVerdict::same);
@@ -121,7 +121,7 @@ TEST(TimeChange, CandidatesAreMoreThanChanges) {
   EXPECT_FALSE(is_candidate(time_change(blocks(1e6, 0.5), blocks(1.1e6, 0.5)))) << "noise";
 }
 
-TEST(TimeChange, SaysWhatIsNoTime) {
+TEST(TimeChange, ReportsWhatIsNotATime) {
   const std::vector<double> good{1, 2};
   EXPECT_THAT(time_error(good, good), IsEmpty());
   EXPECT_THAT(time_error({}, good), HasSubstr("the base has no time"));

@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
-#include "runfile/json_fields.hpp"
+#include "runfile/observation_json.hpp"
 #include "subprocess/worker_process.hpp"
 #include "supervise/process_environment.hpp"
 #include "sweep/external_estimator.hpp"
@@ -214,6 +214,8 @@ ExternalAnswer read_object(const Json& json, const AnswerRules& rules) {
     if (rules.by_command) check_dtype(*answer.dtype);
     answer.dtype = read_dtype(*answer.dtype);
   }
+  if (json.contains("terms") && !json.at("terms").is_null())
+    json_fields::read(json.at("terms"), answer.terms);
   read_list(json, "output_dimensions", answer.output_dimensions);
   read_padding(json, answer.padding);
   if (rules.asked_slices && !answer.slices)
@@ -374,6 +376,7 @@ std::vector<EstimateObservation> ask_about_cases(const ExternalEstimator& estima
                      });
     all[i].slices_estimated = answer.slices;
     all[i].bytes_estimated = answer.bytes;
+    all[i].terms = std::move(answer.terms);
     all[i].dtype = std::move(answer.dtype);
     all[i].error = std::move(answer.error);
   }

@@ -46,6 +46,7 @@ class NoEstimateError : public ProtocolError {
 struct ExternalAnswer {
   std::optional<Size> slices;        ///< that fit the available bytes
   std::optional<Size> bytes;         ///< that the slices need
+  std::vector<EstimateTerm> terms;   ///< that add up to `bytes`; empty if the estimator names none
   std::optional<std::string> dtype;  ///< of the output; by our name (`f32`) if it has one
   std::vector<Size> output_dimensions;
   std::vector<Size> padding;         ///< slices before and after

@@ -146,7 +146,7 @@ TEST_F(ExternalEstimates, AProcessThatDiesOrNeverAnswersIsAnErrorWithAName) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
-TEST_F(ExternalEstimates, OneThatCannotBeCalledSaysSo) {
+TEST_F(ExternalEstimates, OneThatCannotBeCalledIsReported) {
   ExternalEstimator estimator;
   estimator.call = "command:/no/such/program";
   EXPECT_THAT(ask_external(estimator, {}, 1).error.value_or(""),

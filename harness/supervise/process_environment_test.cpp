@@ -22,7 +22,7 @@ void put_program(const std::filesystem::path& file) {
   std::filesystem::permissions(file, std::filesystem::perms::owner_all);
 }
 
-TEST(PythonEnvironment, StandsWhereEnvironmentsStand) {
+TEST(PythonEnvironment, IsWhereEnvironmentsAre) {
   const TemporaryFolder folder;
   put_program(folder.path() / "nabu" / "bin" / "python");
   ::setenv("PEAKMARK_ENVIRONMENTS", folder.path().c_str(), 1);
@@ -45,7 +45,7 @@ std::string python_mistake(const std::string& name, const std::string& made_by) 
   return "";
 }
 
-TEST(PythonEnvironment, ThatIsMissingSaysWhatMakesIt) {
+TEST(PythonEnvironment, AMissingOneIsReportedWithTheCommandThatMakesIt) {
   ::setenv("PEAKMARK_ENVIRONMENTS", "/no/such/folder", 1);
   EXPECT_EQ("the Python environment /no/such/folder/nabu is missing; create it with: make nabu",
             python_mistake("nabu", "make nabu"));

@@ -31,7 +31,7 @@ TEST(ClockText, ReadsAsAClock) {
   EXPECT_EQ(clock_text(-3s), "0:00");
 }
 
-TEST_F(ProgressTest, SaysWhatIsDoneAndWhatRemains) {
+TEST_F(ProgressTest, ReportsWhatIsDoneAndWhatRemains) {
   Progress progress(file_.get(), false, 12, 2, begin_);
   progress.started("a/case", begin_);
   EXPECT_EQ(progress.text(begin_ + 10s), "2/12 cases, 0:10");
@@ -41,7 +41,7 @@ TEST_F(ProgressTest, SaysWhatIsDoneAndWhatRemains) {
   EXPECT_EQ(progress.text(begin_ + 10s), "4/12 cases, 0:10, 0:40 left, 1 failed");
 }
 
-TEST_F(ProgressTest, SaysWhatIsDoneBeforeTheFirstCase) {
+TEST_F(ProgressTest, ReportsWhatIsDoneBeforeTheFirstCase) {
   Progress progress(file_.get(), false, 12, 0, begin_);
   progress.starting("starting the worker for 12 cases", begin_);
   progress.tick(begin_ + Progress::kPlainInterval);

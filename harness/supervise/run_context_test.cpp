@@ -83,7 +83,7 @@ TEST(RunContext, ClocksAreThoseOfTheGpuMeasuredOn) {
   EXPECT_EQ(elsewhere.clocks, Clocks{});
 }
 
-TEST(RunContext, ReferenceTimesMoreThanFivePercentApartAreSaid) {
+TEST(RunContext, ReferenceTimesMoreThanFivePercentApartAreReported) {
   EXPECT_THAT(reference_warning({1000, 1049, {}, {}}), IsEmpty());
   EXPECT_THAT(reference_warning({1000, 951, {}, {}}), IsEmpty());
   EXPECT_THAT(reference_warning({1000, 1060, {}, {}}),

@@ -121,7 +121,7 @@ TEST_F(RunSelection, WhatIsRequiredIsNamed) {
   EXPECT_NE(error_of<UsageError>(options, gpu_), "no error");
 }
 
-TEST_F(RunSelection, CasesOfAnotherBackendAreTold) {
+TEST_F(RunSelection, CasesOfAnotherBackendAreReported) {
   PlannedCase planned;
   planned.sweep_case.backend = "cuda";
   EXPECT_TRUE(is_of_another_backend(planned, device(Backend::opencl, "pocl", true)));

@@ -107,7 +107,7 @@ TEST_F(Supervisor, AnAbortIsACrashWithItsLastWords) {
   EXPECT_THAT(observation.message, AllOf(HasSubstr("signal SIGABRT"), HasSubstr("giving up")));
 }
 
-TEST_F(Supervisor, AWorkerThatTellsItsStepsIsToldWhereItEnded) {
+TEST_F(Supervisor, TheErrorOfAWorkerThatReportsStepsNamesTheStep) {
   const Observation observation = failing("abort_in_step");
   EXPECT_EQ(observation.outcome, Outcome::crashed);
   EXPECT_EQ(observation.message,
@@ -223,7 +223,7 @@ TEST_F(Supervisor, AHangBeforeTheFirstCaseEndsTheRun) {
   EXPECT_THAT(start_error("hang"), HasSubstr("started no case within 0.2 s"));
 }
 
-TEST_F(Supervisor, AProgramThatIsNotThereIsSaid) {
+TEST_F(Supervisor, AMissingProgramIsReported) {
   options_.worker.program = "/no/such/worker";
   EXPECT_THAT(start_error(""), HasSubstr("/no/such/worker: cannot be started: No such file or directory"));
   EXPECT_EQ(code_, ExitCode::usage);

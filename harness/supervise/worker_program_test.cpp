@@ -92,7 +92,7 @@ TEST(FindWorker, WhatIsNoProgramIsNamedAsItWasTyped) {
   }
 }
 
-TEST(DescribeWorker, WhatCannotBeStartedIsToldWhy) {
+TEST(DescribeWorker, AWorkerThatCannotBeStartedIsReportedWithTheReason) {
   const TemporaryFolder folder;
   const auto put = [&](const char* name, const char* text) {
     std::ofstream(folder.path() / name) << text;

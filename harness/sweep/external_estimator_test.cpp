@@ -52,7 +52,7 @@ TEST(ExternalEstimator, WordsOfACommandMayHoldBlanks) {
   EXPECT_NO_THROW(check_estimator_call("command:'./my run' x"));
 }
 
-TEST(ExternalEstimator, SaysMoreUnderAHeaderOfItsOwn) {
+TEST(ExternalEstimator, MayHaveMoreKeysInATableOfItsOwn) {
   const Suite suite = estimator_suite(
       "[[estimator]]\nname = 'theirs'\ncall = 'command:./estimate --fast'\nform = 'module'\n"
       "other_dimensions = ['pad_y0 + ny', 'nx']\ndtype = 'uint16'\nparameters = ['mode']\nseconds = 5\n" +

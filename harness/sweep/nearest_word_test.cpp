@@ -58,7 +58,7 @@ TEST(VariantPattern, AStarIsAnyText) {
   EXPECT_FALSE(matches_pattern("", "padding/coords1d"));
 }
 
-TEST(VariantPattern, AMisspeltOneIsToldTheNearestThatMatches) {
+TEST(VariantPattern, AMisspeltOneGetsTheNearestThatMatches) {
   const auto suggestion = [](std::string_view pattern) { return suggest_pattern(pattern, kNames); };
   EXPECT_EQ(suggestion("pading/*"),
             "; did you mean 'padding/*'? (known: padding/coords1d, padding/coords2d, padding/computed, "
@@ -69,7 +69,7 @@ TEST(VariantPattern, AMisspeltOneIsToldTheNearestThatMatches) {
   EXPECT_THAT(suggestion("padding/*1e"), StartsWith("; did you mean 'padding/*1d'?"));
 }
 
-TEST(VariantPattern, WhereNoneIsNearTheNamesAreTold) {
+TEST(VariantPattern, IfNoneIsNearAllNamesAreListed) {
   EXPECT_THAT(suggest_pattern("fft/*", kNames), StartsWith("; known: padding/coords1d, "));
   EXPECT_THAT(suggest_pattern("pading/x*y", kNames), StartsWith("; known: "));
   EXPECT_THAT(suggest_pattern("*", {}), testing::IsEmpty());

@@ -158,7 +158,7 @@ TEST(SuiteMistake, OfAFileNamesFileLineAndKey) {
   }
 }
 
-TEST(SuiteMistake, TooManyCasesAreSaidAtOnce) {
+TEST(SuiteMistake, TooManyCasesAreReportedAtOnce) {
   const std::string thousand = "{ from = 1, to = 1000 }";
   EXPECT_EQ(
       message_of(kPadding + "axes.n = " + thousand + "\naxes.ny = " + thousand + "\naxes.nx = " + thousand),

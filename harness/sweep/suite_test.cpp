@@ -72,7 +72,7 @@ zip = [{ pad_x0 = [0, 3], pad_x1 = [5, 0] }]
                                         "padding/coords1d/auto/n:25/pad_y0:284/pad_y1:28/pad_x0:3"));
 }
 
-TEST(Suite, AxesMayStandInATableOfTheirOwn) {
+TEST(Suite, AxesMayHaveATableOfTheirOwn) {
   const char* dotted = "[[sweep]]\nvariants = 'padding/*'\naxes.nx = [2, 3]\naxes.mode = ['edge', 'wrap']\n";
   const char* header =
       "[[sweep]]\nvariants = 'padding/*'\n[sweep.axes]\nnx = [2, 3]\nmode = ['edge', 'wrap']\n";
@@ -83,7 +83,7 @@ TEST(Suite, AxesMayStandInATableOfTheirOwn) {
   EXPECT_EQ(expand(dotted).cases.size(), 12u);
 }
 
-TEST(Suite, ZippedAxesStandWhereTheyAreWritten) {
+TEST(Suite, ZippedAxesStayWhereTheyAreWritten) {
   EXPECT_THAT(names(expand(R"(
 [[sweep]]
 variants = "padding/coords1d"
@@ -202,7 +202,7 @@ TEST(Suite, ASweepMayNameTheFigureThatShowsIt) {
   EXPECT_THROW(expand("[[sweep]]\nvariants = 'padding/coords1d'\nfigure = '../x'\n"), UsageError);
 }
 
-TEST(Suite, FingerprintTellsNamesAndExpectationsApart) {
+TEST(Suite, FingerprintDistinguishesNamesAndExpectations) {
   const auto fingerprint = [](const std::string& line) {
     return expand("[[sweep]]\nvariants = 'padding/coords1d'\n" + line).fingerprint;
   };

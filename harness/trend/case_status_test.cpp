@@ -43,7 +43,7 @@ TEST(Standings, OneRunHasTheHeadlineOfItsCheck) {
   EXPECT_EQ(headline(tally_of(statuses)), peakmark::headline(run, judge(run, {})));
 }
 
-TEST(Standings, WhatFailsInTheNewestRunNeedsALook) {
+TEST(Standings, WhatFailsInTheNewestRunNeedsAttention) {
   DeviceHistory history = nightly_history(2);
   history.outcomes = {{"a/high", {"ok", "ok"}}, {"a/leak", {"ok", "ok"}}};
   const ReadRun good = sample_read_run(history);

@@ -159,7 +159,7 @@ TEST(ChangePointDetector, ASecondStepIsNotMaskedByTheFirst) {
   EXPECT_GT(detector.scan(0.20 + noise(70)).score, 3.18);
 }
 
-TEST(ChangePointDetector, FasterIsToldLater) {
+TEST(ChangePointDetector, FasterIsReportedLater) {
   ChangePointDetector detector = make_detector(60);
   for (int day = 60; day < 64; ++day) detector.add(-0.06 + noise(day));
   EXPECT_LT(detector.scan(-0.06 + noise(64)).score, -4);

@@ -58,7 +58,7 @@ TEST_F(Plan, CasesVanishAndComeNew) {
   EXPECT_THAT(come_new(), ElementsAre("d/new"));
 }
 
-TEST_F(Plan, ARunOfTheVerySuiteThatDidNotPlanACaseSaysNothingOfIt) {
+TEST_F(Plan, ARunThatDidNotPlanACaseSaysNothingOfIt) {
   add("a/always", {kOk, kOk, kOk, kOk});
   add("b/left_out", {kOk, kOk, kOk, kNo});
   add("c/crashed_before", {kOk, kOk, "crashed", kNo});
@@ -72,7 +72,7 @@ TEST_F(Plan, ACaseThatASmallerRunLeftOutIsNotNewLater) {
   EXPECT_THAT(come_new(), IsEmpty());
 }
 
-TEST_F(Plan, AFilterTellsWhichCasesItLeftOutOfASuiteThatChanged) {
+TEST_F(Plan, AFilterListsTheCasesItLeftOutOfASuiteThatChanged) {
   history_.runs[3].fingerprint = "b";
   history_.runs[3].filter = "^a/.*n:20$";
   add("a/always/n:20", {kOk, kOk, kOk, kOk});
@@ -115,7 +115,7 @@ TEST_F(Plan, CasesThatABackendMadeNeitherComeNewNorVanish) {
   EXPECT_THAT(come_new(), IsEmpty());
 }
 
-TEST_F(Plan, NewsIsOfTheLastRunThatCanTell) {
+TEST_F(Plan, NewsIsOfTheLastRunThatHasThem) {
   add("a/grows", {kOk, kOk, kOk, kNo});
   add("b/always", {kOk, kOk, kOk, kOk});
   history_.series = {{"a/grows", "requested_peak_bytes", {1, 1, 2, kNo}, {}},

@@ -43,7 +43,7 @@ class TrendReports : public testing::Test {
   DeviceHistory history_;
 };
 
-TEST_F(TrendReports, JsonIsAsTheFormatSays) {
+TEST_F(TrendReports, JsonMatchesTheFormat) {
   history_.acceptances = {{"other", "", "run9", "ada", "2026-02-09T00:00:00Z", "why not"}};
   const auto json = nlohmann::json::parse(trends_json(trends()));
   EXPECT_EQ(json.at("version"), 1);
@@ -86,7 +86,7 @@ TEST_F(TrendReports, JsonIsAsTheFormatSays) {
   EXPECT_EQ(json.at("environment_changes").at(0).at("after"), "551");
 }
 
-TEST_F(TrendReports, TextSaysTheVerdictFirstAndWhy) {
+TEST_F(TrendReports, TextReportsTheVerdictFirstAndWhy) {
   const std::string text = trends_table(trends());
   EXPECT_THAT(
       text,

@@ -68,7 +68,7 @@ TEST(ResolvedRegressions, AFewRunsAreNotEnough) {
   EXPECT_THAT(SimulatedRuns(62, 0.01, 1, two_weeks_slower).states(), ElementsAre(State::open));
 }
 
-TEST(ResolvedRegressions, RatiosAreHeldAgainstRatios) {
+TEST(ResolvedRegressions, RatiosAreComparedWithRatios) {
   SimulatedRuns days(100, 0.01, 1, [](std::size_t day) { return day < 60 ? 1 : 1.1; });
   for (std::size_t day = 74; day < 100; ++day) *days.history.runs[day].reference_copy_ns *= 1.1;
   EXPECT_THAT(days.states("copy"), ElementsAre(State::recovered)) << "the ratio is back";

@@ -91,7 +91,7 @@ TEST(Trends, AnUnchangedSecondMeasurementClearsTheRun) {
   EXPECT_THAT(find_trends(history).changes, IsEmpty());
 }
 
-TEST(Trends, RecoveryIsToldAsSuch) {
+TEST(Trends, RecoveryIsReportedAsSuch) {
   DeviceHistory history = nightly_history(120);
   add_times(history, [](std::size_t day) { return day < 60 || day >= 80 ? 1000.0 : 1100.0; });
   const Trends trends = find_trends(history);
@@ -323,7 +323,7 @@ TEST(Trends, AnEmptyHistoryHasNone) {
   EXPECT_THAT(find_trends(DeviceHistory{}).changes, IsEmpty());
 }
 
-TEST(Trends, WhatCameAndWentIsToldOnce) {
+TEST(Trends, AChangeThatWasResolvedIsReportedOnce) {
   for (std::size_t offset = 0; offset < 20; ++offset) {
     DeviceHistory history = nightly_history(140);
     add_times(history, [](std::size_t day) { return day >= 90 && day < 104 ? 1100.0 : 1000.0; });
@@ -352,7 +352,7 @@ Trends allowing_50(std::vector<std::optional<double>> values,
   return find_trends(history, options);
 }
 
-TEST(Trends, AllowedGrowthIsNoChangeAndIsTold) {
+TEST(Trends, AllowedGrowthIsNoChangeAndIsReported) {
   const Trends trends = allowing_50({1000, 1030, 1050});
   EXPECT_THAT(trends.changes, IsEmpty());
   ASSERT_THAT(trends.allowed_growth, SizeIs(1));

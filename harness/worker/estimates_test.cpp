@@ -34,7 +34,7 @@ TEST(Estimates, AreAskedWithTheRecordedPeak) {
 }
 
 // Whoever reads it knows what a process ended in.
-TEST(Estimates, EachIsToldBeforeItIsAsked) {
+TEST(Estimates, EachIsReportedBeforeItIsCalled) {
   const Variant variant = variant_with(
       {std::make_shared<FakeEstimator>("own", 0, 1), std::make_shared<FakeEstimator>("other", 0, 1)});
   std::vector<std::string> steps;
@@ -51,7 +51,7 @@ TEST(Estimates, WithoutAPeakOnlyBytesAreAsked) {
   EXPECT_THAT(answers[0].bytes_estimated, Optional(200));
 }
 
-TEST(Estimates, AnEstimatorThatThrowsLeavesTheOthersTheirSay) {
+TEST(Estimates, AnEstimatorThatThrowsDoesNotAffectTheOthers) {
   const Variant variant = variant_with(
       {std::make_shared<FakeEstimator>("broken", 0, 0), std::make_shared<FakeEstimator>("fine", 0, 1)});
   const auto answers = ask_estimators(variant, variant.description.defaults(), 100);
@@ -61,14 +61,14 @@ TEST(Estimates, AnEstimatorThatThrowsLeavesTheOthersTheirSay) {
   EXPECT_THAT(answers[1].slices_estimated, Optional(100));
 }
 
-TEST(LateNote, SaysWhatIsWaitedForWhenItIsLate) {
+TEST(LateNote, ReportsWhatIsLate) {
   std::promise<std::string> said;
   const LateNote note(
       "the estimator", [&](const std::string& text) { said.set_value(text); }, std::chrono::milliseconds(0));
   EXPECT_EQ(said.get_future().get(), "the estimator");
 }
 
-TEST(LateNote, SaysNothingOfWhatComesInTime) {
+TEST(LateNote, ReportsNothingOfWhatComesInTime) {
   bool said = false;
   {
     const LateNote note(

@@ -17,7 +17,7 @@ std::uint64_t allocate(AllocationLog& allocation_log, Size bytes, std::string_vi
   return address;
 }
 
-TEST(PassRecord, TellsSetUpInputsAndOutputsApart) {
+TEST(PassRecord, DistinguishesSetupInputsAndOutputs) {
   AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
   allocation_log.phase("set-up");
   allocate(allocation_log, 5, "plan");

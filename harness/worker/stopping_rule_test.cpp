@@ -17,7 +17,7 @@ std::size_t blocks_until_done(StoppingRule& rule, const std::vector<double>& blo
   return blocks;
 }
 
-TEST(StoppingRule, SteadyBlocksStopAtTheLeastNumber) {
+TEST(StoppingRule, SteadyBlocksStopAtTheMinimum) {
   StoppingRule rule({});
   EXPECT_EQ(blocks_until_done(rule, {100, 101}, 200), 9U);
 }
@@ -56,7 +56,7 @@ TEST(StoppingRule, OneWildBlockDoesNotKeepItGoing) {
   EXPECT_EQ(blocks_until_done(rule, {100, 100}, 100), 8U);
 }
 
-TEST(StoppingRule, StopsAtTheMostBlocks) {
+TEST(StoppingRule, StopsAtTheMaxNumberOfBlocks) {
   StoppingOptions options;
   options.max_blocks = 12;
   options.relative_spread = -1;
@@ -87,7 +87,7 @@ TEST(BlockPlan, CallsTimedAloneAreASampleEach) {
   EXPECT_EQ(plan_blocks(6e6, 0, {}).samples, 2) << "a twentieth of the budget";
 }
 
-TEST(BlockPlan, LongCallsStandAlone) {
+TEST(BlockPlan, LongCallsAreTimedAlone) {
   const BlockPlan plan = plan_blocks(50e6, kMinCpuSampleNs, {});
   EXPECT_EQ(plan.calls, 1);
   EXPECT_EQ(plan.samples, 1);

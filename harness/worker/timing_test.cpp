@@ -254,7 +254,7 @@ TEST_F(ThrottledTiming, ThrottledBlocksAreRepeatedAndCounted) {
   EXPECT_FALSE(timing->always_throttled);
 }
 
-TEST_F(ThrottledTiming, ADeviceThatIsAlwaysHotHasTimesThatSaySo) {
+TEST_F(ThrottledTiming, ADeviceThatIsAlwaysHotHasTimesWithANote) {
   is_hot_after = [](int blocks) { return blocks >= 1; };
   const auto timing = time(2);
   ASSERT_TRUE(timing);

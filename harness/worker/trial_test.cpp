@@ -53,7 +53,7 @@ class TrialTest : public testing::Test {
   bool timed_ = false;
 };
 
-TEST_F(TrialTest, StepsAreToldBeforeTheyBegin) {
+TEST_F(TrialTest, StepsAreReportedBeforeTheyBegin) {
   std::vector<std::string> reported;
   TrialOptions options;
   options.report_step = [&](std::string_view step) { reported.emplace_back(step); };
@@ -167,7 +167,7 @@ TEST_F(TrialTest, EachPassIsMadeAnewAndMarked) {
   EXPECT_EQ(phases, twice);
 }
 
-TEST_F(TrialTest, AFirstCallThatNeedsMoreIsToldBesideThePeak) {
+TEST_F(TrialTest, AFirstCallThatNeedsMoreIsReportedWithThePeak) {
   auto steps = known_bytes();
   steps.call = [](FakeComputation& fake) {
     if (fake.arrays.count("cache") != 0) return;

@@ -69,7 +69,7 @@ TEST_F(TrialTimes, BothAreColdWithHotBesideThem) {
   EXPECT_EQ(observation.throttled_blocks, std::nullopt) << "nothing reports clocks";
 }
 
-TEST_F(TrialTimes, WithoutRoomForTheFlushTimesAreHotAndSaySo) {
+TEST_F(TrialTimes, WithoutMemoryForTheFlushTimesAreHotWithANote) {
   device_.max_bytes = 1 << 20;
   const Observation observation = measure(CacheChoice::both);
   EXPECT_EQ(observation.outcome, Outcome::ok);
@@ -92,14 +92,14 @@ TEST_F(TrialTimes, NoHotRepetitionIsAddedToColdOnes) {
   EXPECT_THAT(trial.observation().cache, Optional(std::string("cold")));
 }
 
-TEST_F(TrialTimes, OfADeviceThatDoesNotReportItsCacheAreHotAndSaySo) {
+TEST_F(TrialTimes, OfADeviceThatDoesNotReportItsCacheAreHotWithANote) {
   device_.set_cache(std::nullopt);
   const Observation observation = measure(CacheChoice::cold);
   EXPECT_THAT(observation.cache, Optional(std::string("hot")));
   EXPECT_THAT(observation.message, HasSubstr("hot times: the device does not report the size of its cache"));
 }
 
-TEST_F(TrialTimes, OfADeviceThatIsAlwaysThrottledSaySo) {
+TEST_F(TrialTimes, OfADeviceThatIsAlwaysThrottledHaveANote) {
   struct Clocks final : ClockSource {
     explicit Clocks(const ClockDevice& device) : device_(device) {}
     // Slowed from the first flush on, which comes after the warm-up.

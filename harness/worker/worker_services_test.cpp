@@ -91,7 +91,7 @@ TEST_F(EstimateService, BytesThatDoNotFitNameAnAxis) {
               HasSubstr("9223372036854775807 + 512 does not fit 64 bits; the largest axis is n = 92"));
 }
 
-TEST_F(EstimateService, WhatAnEstimatorThrowsIsToldToBeItsOwn) {
+TEST_F(EstimateService, AnExceptionOfAnEstimatorNamesTheEstimator) {
   registry_.add(fake_variant("shift/broken", {}, {std::make_shared<FakeEstimator>("own", 0, 0)}));
   EXPECT_THAT(ask(R"({"variant": "shift/broken", "available_bytes": 159})"),
               HasSubstr(R"("error":"the estimator 'own' failed: )"));
@@ -192,7 +192,7 @@ TEST(CaseCheck, WhatADeviceCannotDoIsNone) {
             "{\"case\":\"a/b/dry/n:3\",\"error\":null}\n");
 }
 
-TEST(CaseCheck, AMistakeOfTheWorkerIsToldToBeOne) {
+TEST(CaseCheck, AnErrorOfTheWorkerIsReportedAsSuch) {
   EXPECT_EQ(answers_to("a/b/dry/n:5\n"),
             "{\"case\":\"a/b/dry/n:5\",\"error\":\"variant a/b is wrong\",\"of_worker\":true}\n");
 }

@@ -81,7 +81,7 @@ TEST(ScanPatterns, ARegionOfZeroReachesToTheEnd) {
   EXPECT_EQ(slice_frame(geometry).region, (SliceRegion{2, 0, 14, 3}));
 }
 
-TEST(ScanPatterns, WhatIsWrongIsSaid) {
+TEST(ScanPatterns, ErrorsAreReported) {
   EXPECT_EQ(scan_complaint({}), "none");
   EXPECT_THAT(scan_complaint({{"w", Size{1}}}), HasSubstr("1 columns wide"));
   EXPECT_THAT(scan_complaint({{"rotation_axis", std::string("8.75")}}), HasSubstr("outside the sinogram"));

@@ -37,7 +37,7 @@ TEST(Seeded, BeyondTwoToThe32ItDoesNotRepeat) {
   EXPECT_LT(equal, 3);
 }
 
-TEST(RowComparison, SaysWhereAndByHowMuch) {
+TEST(RowComparison, ReportsWhereAndByHowMuch) {
   RowComparison comparison(Shape{2, 3, 4});
   const std::vector<float> expected{1, 2, 3, 4};
   std::vector<float> actual = expected;

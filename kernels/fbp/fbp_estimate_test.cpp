@@ -223,7 +223,7 @@ TEST_F(FbpEstimate, WholeTakesWhatTheOldWayTook) {
   }
 }
 
-TEST_F(FbpEstimate, TheFunctionsSayWhatTheEstimatorSays) {
+TEST_F(FbpEstimate, TheFunctionsAgreeWithTheEstimator) {
   const FbpShape shape{37, 2880, 2048};
   for (const FbpMethod method : {FbpMethod::whole, FbpMethod::inplace, FbpMethod::kept}) {
     FbpOptions options;

@@ -136,7 +136,7 @@ TEST(JoinedScan, PartedLinesAreTheSameColumns) {
   }
 }
 
-TEST(JoinedScan, MistakesAreTold) {
+TEST(JoinedScan, ErrorsAreReported) {
   using testing::HasSubstr;
   EXPECT_EQ(usage_error(scan(51)), "no error");
   EXPECT_THAT(usage_error(scan(51, 9)), HasSubstr("9 lines are odd"));
@@ -164,7 +164,7 @@ TEST(JoinedScan, MistakesAreTold) {
   EXPECT_THAT(usage_error(geometry), HasSubstr("no half-acquisition"));
 }
 
-TEST(NpyFile, AFolderThatIsNotThereIsTold) {
+TEST(NpyFile, AMissingFolderIsReported) {
   EXPECT_THROW(write_npy("/dev/null/slice.npy", 1, 1, std::vector<float>{1}), IoError);
 }
 

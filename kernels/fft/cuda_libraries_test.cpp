@@ -12,7 +12,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Property;
 
-TEST(CudaLibraries, AMissingOneIsUnsupportedAndTheMessageSaysWhatToDo) {
+TEST(CudaLibraries, AMissingOneIsUnsupportedAndTheMessageReportsWhatToDo) {
   EXPECT_THAT([] { open_cuda_library("libno-such-library.so.13"); },
               testing::Throws<api_1::Unsupported>(Property(
                   &std::exception::what,

@@ -76,7 +76,7 @@ TEST_F(Fft, TheTablesAreThoseThatWereRecorded) {
     EXPECT_EQ(vkfft_table_bytes(length), bytes) << length;
 }
 
-TEST_F(Fft, SaysWhatItCannotDo) {
+TEST_F(Fft, ReportsWhatItCannotDo) {
   const auto message = [&](FftLibrary library, Size length) -> std::string {
     try {
       make_real_fft(*device_, library, {.length = length});

@@ -112,7 +112,7 @@ TEST(FilterProblem, LinesOfAnyWidthHaveALengthThatLibrariesDo) {
   }
 }
 
-TEST(FilterProblem, MistakesAreTold) {
+TEST(FilterProblem, ErrorsAreReported) {
   EXPECT_THAT(usage_error([] { filter_problem(make_case(parameters(1, 10, 1))); }),
               HasSubstr("w is 1; a line of one pixel has no frequency"));
   EXPECT_THAT(usage_error([] { filter_problem(make_case(parameters(0, 10, 8))); }), HasSubstr("n_z is 0"));
@@ -185,7 +185,7 @@ TEST(LineBatch, LiesInLentMemoryWhereThatHoldsNoFewerLines) {
   EXPECT_EQ(batch_within(problem, {.percent = 1, .floor_bytes = 10'000, .min_bytes = 100'000}).lines, 2);
 }
 
-TEST(LineBatch, OneLineAtTheLeast) {
+TEST(LineBatch, HoldsAtLeastOneLine) {
   const FilterProblem problem{.n_a = 100, .w = 16};
   const LineBatch one = batch_of(problem, 1);
   Size needed = 0;

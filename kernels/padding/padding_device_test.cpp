@@ -141,7 +141,7 @@ TEST_P(PaddingOnDevice, MoreSlicesAndRowsThanGroups) {
   expect_right(problem);
 }
 
-TEST(PaddingVerification, FindsOneWrongElementAndSaysWhere) {
+TEST(PaddingVerification, FindsOneWrongElementAndReportsWhere) {
   PaddingProblem problem;
   problem.n = 2;
   problem.y = {3, 1, 2};

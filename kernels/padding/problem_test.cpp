@@ -46,7 +46,7 @@ Parameters parameters(Size n, Size ny, Size nx, Size pad, const std::string& dty
                      {"dtype", dtype}});
 }
 
-TEST(PaddingProblem, AnUnknownModeIsToldWithThoseThereAre) {
+TEST(PaddingProblem, AnUnknownModeIsReportedWithTheKnownOnes) {
   EXPECT_THAT(usage_error([] { parse_padding_mode("mirror"); }),
               HasSubstr("no mode 'mirror'; there are constant, edge, reflect, symmetric, wrap, custom"));
   for (const std::string& name : padding_mode_names()) EXPECT_EQ(to_string(parse_padding_mode(name)), name);
@@ -75,7 +75,7 @@ TEST(PaddingProblem, CustomCoordinatesAreCheckedAgainstTheImage) {
   EXPECT_THAT(usage_error([&] { check(few); }), HasSubstr("5 column coordinates for 6 padded columns"));
 }
 
-TEST(PaddingProblem, SizesThatMakeNoSenseOrDoNotFitAreTold) {
+TEST(PaddingProblem, SizesThatAreInvalidOrDoNotFitAreReported) {
   EXPECT_THAT(usage_error([] { padding_problem(make_case(parameters(0, 4, 4, 1))); }), HasSubstr("n is 0"));
   EXPECT_THAT(usage_error([] { padding_problem(make_case(parameters(1, 0, 4, 1))); }), HasSubstr("ny is 0"));
   EXPECT_THAT(usage_error([] { padding_problem(make_case(parameters(1, 4, 4, -1))); }),

@@ -97,7 +97,7 @@ TEST(ShiftPattern, KeepsItsWord) {
               Each(testing::Truly([](float s) { return std::abs(s) > 64; })));
 }
 
-TEST(ShiftPattern, BothSignsWhereTheWordSaysSo) {
+TEST(ShiftPattern, BothSignsIfTheWordAsksForThem) {
   for (const char* pattern : {"random8", "integer8", "beyond"}) {
     const std::vector<float> shifts = shifts_of_angles(pattern, 100, 64);
     EXPECT_LT(*std::ranges::min_element(shifts), 0) << pattern;

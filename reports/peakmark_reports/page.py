@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -13,6 +14,7 @@ from markupsafe import Markup
 
 from .assessment import STATES, Assessment
 from .common import InputError, metric_name, quantity, value_text
+from .formula_table import FormulaRow
 from .groups import Group, group_findings
 from .page_data import chunks, device_label, environment_marks, page_data
 from .plots import FOLDER, PlotOptions, draw_pictures
@@ -189,7 +191,9 @@ def _device_entries(assessment: Assessment) -> list[dict[str, Any]]:
     return entries
 
 
-def render_page(assessment: Assessment, runs: list[Run], pictures: list, title: str) -> str:
+def render_page(
+    assessment: Assessment, runs: list[Run], pictures: list, title: str, formulas: Sequence[FormulaRow] = ()
+) -> str:
     """Returns the text of index.html. Escapes all text of the history."""
     environment = Environment(
         loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
@@ -217,6 +221,7 @@ def render_page(assessment: Assessment, runs: list[Run], pictures: list, title: 
         states=STATES,
         basis_lines=_basis_lines(assessment),
         estimators=estimator_rows(runs),
+        formulas=formulas,
         pictures=pictures,
         shapes=any(picture.kind != "estimates" for picture in pictures),
         several_devices=several_devices,
@@ -241,11 +246,13 @@ def _prepare_folder(folder: Path) -> None:
                     path.unlink()
 
 
-def write_page(assessment: Assessment, runs: list[Run], folder: Path, title: str = "peakmark report") -> Path:
+def write_page(
+    assessment: Assessment, runs: list[Run], folder: Path, title: str = "peakmark report", formulas: Sequence[FormulaRow] = ()
+) -> Path:
     """Writes the report and returns index.html, which is written last. Raises PageError or OSError."""
     _prepare_folder(folder)
     pictures = draw_pictures(runs, folder / FOLDER, PlotOptions(max_bars=MAX_BARS))
-    text = render_page(assessment, runs, pictures, title)
+    text = render_page(assessment, runs, pictures, title, formulas)
     (folder / DATA).mkdir(exist_ok=True)
     for number, cases in enumerate(chunks(assessment)):
         path = folder / DATA / f"cases-{number}.js"

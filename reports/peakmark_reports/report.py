@@ -9,21 +9,24 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
 from .assessment import Assessment, assess
 from .ci_forms import append_step_summary, bencher, benchmark_action, code_quality, junit, metrics_report
 from .common import InputError
+from .formula_table import FormulaRow, parse_formulas
 from .history_file import History, load_history, parse_history
 from .run_file import Run, RunFileError, parse_run
 from .trend_file import Trends, parse_trends
 
+# The key of a run file that `explain` needs.
+HAS_SEQUENCES = '"allocation_sequence"'
 # A suite counts as current if it ran in this many newest runs of a device.
 CURRENT_RUNS = 30
-# `trends` exits with 1 if it finds a regression.
-SUCCESS_CODES = {"history": (0,), "trends": (0, 1)}
+# `trends` exits with 1 if it finds a regression, `explain` if bytes have no formula.
+SUCCESS_CODES = {"history": (0,), "trends": (0, 1), "explain": (0, 1)}
 
 
 class SourceError(InputError):
@@ -36,11 +39,13 @@ class SourceError(InputError):
 
 @dataclass(frozen=True)
 class Sources:
-    """A history as series, its trends, and the newest run of each suite on each device, by date."""
+    """A history as series, its trends, the newest run of each suite on each device, by date, and the formulas of those runs
+    that have allocation sequences."""
 
     history: History
     trends: Trends
     runs: list[Run]
+    formulas: list[FormulaRow] = field(default_factory=list)
 
 
 def parse_runs(document: str, name: str) -> list[Run]:
@@ -85,6 +90,15 @@ def _lines(peakmark: str, arguments: list[str], history: str | None) -> Iterator
                     raise SourceError(f"peakmark {' '.join(arguments)}: {message}", max(code, 2))
 
 
+def _explain(peakmark: str, document: str, device: str) -> list[FormulaRow]:
+    """Returns the formulas of a run. Raises SourceError, and what parsing raises."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder) / "run.json"
+        run.write_text(document, encoding="utf-8")
+        with _lines(peakmark, ["explain", str(run), "--json"], None) as lines:
+            return parse_formulas(lines.read(), "explain --json", device)
+
+
 def _is_current(run: Run, history: History) -> bool:
     """False for a suite that has not run for long."""
     for device in history.devices:
@@ -104,15 +118,24 @@ def query_peakmark(peakmark: str, history: str | None, allow_growth: str | None 
     with _lines(peakmark, ["trends", "--json", *allowance], history) as lines:
         trends = parse_trends(lines.read(), "trends --json")
     with _lines(peakmark, ["history", "export", "--run", "latest", "--format", "run"], history) as lines:
-        runs = parse_runs(lines.read(), "history export --run latest --format run")
-    return Sources(found, trends, [run for run in runs if _is_current(run, found)])
+        documents = [line for line in lines if line.strip()]
+    runs, formulas = [], []
+    for document in documents:
+        for run in parse_runs(document, "history export --run latest --format run"):
+            if not _is_current(run, found):
+                continue
+            runs.append(run)
+            if HAS_SEQUENCES in document:
+                formulas += _explain(peakmark, document, run.device[0])
+    return Sources(found, trends, runs, formulas)
 
 
-def read_files(series: Path, trends: Path | None, runs: list[Path]) -> Sources:
+def read_files(series: Path, trends: Path | None, runs: list[Path], formulas: list[Path]) -> Sources:
     """Reads saved output of the commands. Raises OSError, and what parsing raises."""
     found = Trends() if trends is None else parse_trends(trends.read_text(encoding="utf-8"), str(trends))
     loaded = [run for path in runs for run in parse_runs(path.read_text(encoding="utf-8"), str(path))]
-    return Sources(load_history(series), found, loaded)
+    rows = [row for path in formulas for row in parse_formulas(path.read_text(encoding="utf-8"), str(path))]
+    return Sources(load_history(series), found, loaded, rows)
 
 
 DEFAULT_FOLDER = Path("report")
@@ -148,6 +171,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--series", type=Path, metavar="FILE", help="read the saved output of history export --format series instead")
     source.add_argument("--trends", type=Path, metavar="FILE", help="with --series: the saved output of trends --json")
     source.add_argument("--run", type=Path, action="append", default=[], metavar="RUN", help="with --series: the newest runs")
+    source.add_argument("--formulas", type=Path, action="append", default=[], metavar="FILE", help="with --series: the saved output of explain --json")
     forms = parser.add_argument_group("reports for CI")
     forms.add_argument(
         "--step-summary", nargs="?", const="", metavar="FILE", help=f"append markdown; default: ${STEP_SUMMARY}"
@@ -165,12 +189,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _sources(options: argparse.Namespace) -> Sources:
     if options.series is None:
-        if options.trends is not None or options.run:
-            raise ReportError("--trends and --run need --series; without it peakmark runs the commands itself")
+        if options.trends is not None or options.run or options.formulas:
+            raise ReportError("--trends, --run and --formulas need --series; without it peakmark runs the commands itself")
         return query_peakmark(options.peakmark, options.history, options.allow_growth)
     if options.history is not None:
         raise ReportError("--series and --history are both given; use only one source")
-    return read_files(options.series, options.trends, options.run)
+    return read_files(options.series, options.trends, options.run, options.formulas)
 
 
 def _form_files(options: argparse.Namespace) -> dict[str, Path]:
@@ -217,5 +241,5 @@ def write_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
         # Imported here, since drawing libraries load slowly and CI reports need none.
         from .page import write_page
 
-        written.append(write_page(assessment, sources.runs, folder, options.title))
+        written.append(write_page(assessment, sources.runs, folder, options.title, sources.formulas))
     return "; ".join(filter(None, (assessment.headline, assessment.tally))), written

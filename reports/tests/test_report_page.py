@@ -2,7 +2,9 @@ import json
 import math
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
+import peakmark_reports
 import pytest
 from peakmark_reports.__main__ import main
 from peakmark_reports.run_file import estimator_rows
@@ -307,6 +309,70 @@ esac
     assert "H" not in asked  # other users can read arguments, and a URL may contain a password
     assert main(["report", "--peakmark", str(program), "--history", "H2", "-o", str(tmp_path / "report")]) == 2
     assert "history export --format series: H2: no such history" in capsys.readouterr().err
+
+
+FORMULAS = {
+    "variants": [
+        {
+            "variant": "padding/old", "words": {"mode": ["edge", "wrap"]}, "peak": "4 * ny * nx + 8 * Hp * Wp", "partial_peak": None,
+            "allocations": [
+                {"name": "image", "where": "pad.py:61", "phase": "inputs", "count": "1", "bytes": "4 * ny * nx"},
+                {"name": "tile", "where": None, "phase": "call 1", "count": "2 * n", "bytes": "8 * Hp * Wp"},
+            ],
+        },
+        {
+            "variant": "fbp/whole", "words": {}, "peak": None, "partial_peak": "4 * n + tables",
+            "allocations": [
+                {"name": "tables", "where": None, "phase": "setup", "count": "1", "bytes": None, "recorded": [{"bytes": 512}]},
+            ],
+        },
+        {"variant": "few/shapes", "words": {}, "peak": None, "partial_peak": None, "allocations": []},
+    ]
+}  # fmt: skip
+
+
+def test_formulas_of_runs_with_sequences_are_on_the_page(tmp_path):
+    """A fake peakmark explains the run that it exported."""
+    observations = [one | {"allocation_sequence": {}} for one in shapes()]
+    write_files(tmp_path, series_text([history_run(0)], [case("padding/a", 1)]), trends_text(), run_text(observations))
+    (tmp_path / "formulas.json").write_text(json.dumps(FORMULAS))
+    program = tmp_path / "peakmark"
+    program.write_text(
+        f"""#!/bin/sh
+case "$*" in
+  *series*) cat {tmp_path}/series.jsonl ;;
+  *trends*) cat {tmp_path}/trends.json ;;
+  explain*--json) cmp "$2" {tmp_path}/run.json || exit 3; cat {tmp_path}/formulas.json; exit 1 ;;
+  *) cat {tmp_path}/run.json ;;
+esac
+"""
+    )
+    program.chmod(0o700)
+    assert main(["report", "--peakmark", str(program), "-o", str(tmp_path / "report")]) == 0
+    page = Parsed((tmp_path / "report" / "index.html").read_text(encoding="utf-8"))
+    for text in (
+        "4·ny·nx + 8·Hp·Wp", "mode=edge,wrap", "image (inputs, pad.py:61): 4·ny·nx", "tile (call 1): 2·n × 8·Hp·Wp",
+        "4·n + tables", "not all bytes have a formula", "tables (setup): no formula, at most 512 B",
+    ):
+        assert text in page.text
+    assert "few/shapes" not in page.text
+
+
+def test_formulas_can_be_read_from_a_file(tmp_path):
+    options = write_files(tmp_path, series_text([history_run(0)], [case("padding/a", 1)]), trends_text(), run_text(shapes()))
+    (tmp_path / "formulas.json").write_text(json.dumps(FORMULAS))
+    assert main(["report", "-o", str(tmp_path / "a"), *options]) == 0
+    assert "Formulas" not in (tmp_path / "a" / "index.html").read_text(encoding="utf-8")
+    assert main(["report", "-o", str(tmp_path / "b"), *options, "--formulas", str(tmp_path / "formulas.json")]) == 0
+    assert "4·ny·nx + 8·Hp·Wp" in (tmp_path / "b" / "index.html").read_text(encoding="utf-8")
+
+
+def test_headings_of_tables_are_words():
+    """A rename of types once changed them."""
+    sources = [path.read_text(encoding="utf-8") for path in (Path(peakmark_reports.__file__).parent / "templates").iterdir()]
+    headings = [text for source in sources for text in re.findall(r'scope: "col"[^"]*"(\w+)"|scope="col"[^>]*>([\w /]+)<', source)]
+    assert len(headings) > 20
+    assert not [text for text in map("".join, headings) if re.search("[a-z][A-Z]", text)]
 
 
 def test_allowed_growth_is_passed_to_trends(tmp_path):

@@ -106,6 +106,7 @@ def test_a_program_that_hangs_is_killed_and_fails_its_check(stubs, stage, progra
     [
         ("recorder", "bundle/bin/peakmark-compare-accounts", "record-callbacks-records"),
         ("recorder", "bundle/bin/peakmark-every-allocation", "record-known-bytes"),
+        ("recorder", "bundle/bin/peakmark-every-allocation", "record-budget"),
         ("sanitizer", "bundle/tests/cuda_device_test", "sanitizer-memcheck"),
         ("profiles", "bundle/record-profiles", "record-profiles"),
         ("examples", "bundle/examples/peakmark-cuda-benchmark", "google-benchmark"),
@@ -251,7 +252,7 @@ def test_a_sanitizer_that_is_missing_or_refuses_the_device_is_skipped(stubs):
     assert stubs.results()["sanitizer-memcheck"]["detail"] == "compute-sanitizer: Device not supported"
 
 
-def test_libraries_of_pip_packages_are_found_and_the_loader_is_told(stubs):
+def test_libraries_of_pip_packages_are_found_and_given_to_the_loader(stubs):
     stubs.program("bundle/tests/cuda_device_test", 'echo "$LD_LIBRARY_PATH"; ' + GTEST)
     stubs.run("tests")
     assert f"find-{LIBRARY}" not in stubs.results()

@@ -8,7 +8,7 @@
 namespace peakmark {
 namespace {
 
-TEST(CudaList, SaysWhyThereIsNoDevice) {
+TEST(CudaList, ReportsWhyThereIsNoDevice) {
   DeviceList list;
   list_cuda(list);
   EXPECT_EQ(list.devices.empty(), !list.reasons.empty());
@@ -43,7 +43,7 @@ TEST(CudaErrors, OnlyAFullMemoryIsOutOfMemory) {
 }
 
 // The codes of facts about CUDA: 700, 702, 710, 714 to 721 and 810 end the context.
-TEST(CudaErrors, ALostContextSaysSo) {
+TEST(CudaErrors, ALostContextIsReported) {
   for (const int code : {700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810}) {
     const auto result = static_cast<cudaError_t>(code);
     EXPECT_TRUE(is_context_lost(result)) << code;

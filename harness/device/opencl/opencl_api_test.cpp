@@ -11,7 +11,7 @@ TEST(OpenClFailure, SuccessThrowsNothing) {
   EXPECT_NO_THROW(check_opencl(0, "clFinish"));
 }
 
-TEST(OpenClFailure, AnAllocationWithoutRoomIsOutOfMemory) {
+TEST(OpenClFailure, AnAllocationThatDoesNotFitIsOutOfMemory) {
   for (const cl_int code : {-4, -5, -6, -61}) {
     EXPECT_THROW(check_opencl(code, "clCreateBuffer"), OutOfMemory) << code;
     EXPECT_THROW(check_opencl(code, "clSVMAlloc"), OutOfMemory) << code;

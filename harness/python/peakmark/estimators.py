@@ -5,7 +5,7 @@ Reads questions from standard input, one JSON object per line, and writes one li
 
     {"function": "package.module:function", "form": "module", "slice_dimension": 0, "other_dimensions": [10, 20],
      "dtype": "float32", "parameters": {"radius": 2}, "available_bytes": 14450, "slices": 4}
-    {"slices": 9, "bytes": 6400, "dtype": null, "output_dimensions": null, "padding": null, "error": null}
+    {"slices": 9, "bytes": 6400, "dtype": null, "terms": null, "output_dimensions": null, "padding": null, "error": null}
 
 Calls functions like httomo, with numpy's dtype:
 
@@ -13,6 +13,11 @@ Calls functions like httomo, with numpy's dtype:
     direct      a number, or f(**parameters) -> multiplier of the bytes of a slice of the input
     module      f(other_dimensions, dtype, **parameters) -> (bytes per slice, fixed bytes)
     iterative   f(dimensions, dtype, **parameters) -> bytes; dimensions includes the slices
+
+The last two may name their terms, like the allocations that they describe. The bytes are then their sum:
+
+    module      {name: (bytes per slice, fixed bytes)} or [(name, bytes per slice, fixed bytes)]
+    iterative   {name: bytes} or [(name, bytes)]
 
 If a function fails, `error` has the name of the error and the reason, and the numbers are null.
 """
@@ -27,9 +32,9 @@ import numbers
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from peakmark.sizes import quantity
 
@@ -109,6 +114,36 @@ class Question:
         return math.prod(self.other_dimensions) * int(self.dtype.itemsize)
 
 
+class Term(NamedTuple):
+    """A named part of an estimate, which describes an allocation."""
+
+    name: str
+    per_slice: int
+    fixed: int
+
+
+def named_terms(answer: Any, numbers: int) -> list[tuple[str, tuple[Any, ...]]] | None:
+    """Returns the names and numbers of an answer with named terms; None for any other answer. A name may occur twice."""
+    if isinstance(answer, Mapping):
+        found = list(answer.items())
+        if numbers > 1:
+            found = [(name, pair(value, "(bytes per slice, fixed bytes) for each name")) for name, value in found]
+        else:
+            found = [(name, (value,)) for name, value in found]
+    elif (
+        isinstance(answer, (tuple, list))
+        and answer
+        and all(isinstance(one, (tuple, list)) and len(one) == 1 + numbers and isinstance(one[0], str) for one in answer)
+    ):
+        found = [(one[0], tuple(one[1:])) for one in answer]
+    else:
+        return None
+    for name, _ in found:
+        if not isinstance(name, str):
+            raise EstimatorError("wrong_type", f"the name of a term is {name!r}; it must be a string")
+    return found
+
+
 class Form:
     """Converts between slices and bytes with an estimator."""
 
@@ -122,6 +157,10 @@ class Form:
 
     def bytes(self, slices: int) -> int:
         raise NotImplementedError
+
+    def named(self, slices: int) -> list[Term] | None:
+        """Returns the named terms of the bytes of some slices; None if the estimator does not name any."""
+        return None
 
 
 class Linear(Form):
@@ -152,17 +191,42 @@ class Direct(Linear):
 
 
 class Module(Linear):
-    def terms(self) -> tuple[int, int]:
+    def ask(self) -> tuple[list[Term] | None, Any]:
+        """Returns the named terms, and the answer."""
         question = self.question
         answer = self.function(question.other_dimensions, question.dtype, **question.parameters)
+        found = named_terms(answer, 2)
+        if found is None:
+            return None, answer
+        return [Term(name, whole(one, f"a slice of {name}"), whole(other, f"the fixed part of {name}")) for name, (one, other) in found], answer
+
+    def terms(self) -> tuple[int, int]:
+        terms, answer = self.ask()
+        if terms is not None:
+            return sum(term.per_slice for term in terms), sum(term.fixed for term in terms)
         per_slice, fixed = pair(answer, "(bytes per slice, fixed bytes)")
         return whole(per_slice, "a slice"), whole(fixed, "the fixed part")
 
+    def named(self, slices: int) -> list[Term] | None:
+        return self.ask()[0]
+
 
 class Iterative(Form):
-    def bytes(self, slices: int) -> int:
+    def ask(self, slices: int) -> tuple[list[Term] | None, Any]:
         question = self.question
         answer = self.function(question.dimensions(slices), question.dtype, **question.parameters)
+        found = named_terms(answer, 1)
+        if found is None:
+            return None, answer
+        return [Term(name, 0, whole(size, f"the need of {name}")) for name, (size,) in found], answer
+
+    def named(self, slices: int) -> list[Term] | None:
+        return self.ask(slices)[0]
+
+    def bytes(self, slices: int) -> int:
+        terms, answer = self.ask(slices)
+        if terms is not None:
+            answer = sum(term.fixed for term in terms)
         needed = whole(answer, f"the need of {quantity(slices, 'slice')}")
         if needed == 0:  # also numpy's integers after an overflow
             raise EstimatorError("zero_per_slice", f"{quantity(slices, 'slice needs', 'slices need')} 0 bytes, so any number of them would fit")
@@ -277,7 +341,7 @@ def printable(text: str) -> str:
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """Answers a question. Reports failures in `error` instead of raising."""
-    result: dict[str, Any] = dict.fromkeys(("slices", "bytes", "dtype", "output_dimensions", "padding", "error"))
+    result: dict[str, Any] = dict.fromkeys(("slices", "bytes", "dtype", "terms", "output_dimensions", "padding", "error"))
     try:
         question = Question(asked)
         form = FORMS[question.form](find(asked["function"]), question)
@@ -285,6 +349,10 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
             result["slices"], result["dtype"] = form.slices(question.available_bytes)
         if question.slices is not None:
             result["bytes"] = form.bytes(question.slices)
+            if (terms := form.named(question.slices)) is not None:
+                result["terms"] = [
+                    {"name": printable(one.name), "per_slice_bytes": one.per_slice, "fixed_bytes": one.fixed} for one in terms
+                ]
         if path := asked.get("output_dimensions"):
             result["output_dimensions"] = whole_list(
                 find(path)(question.other_dimensions, **question.parameters), "the output dimensions"
@@ -301,7 +369,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
             raise
         result["error"] = printable("exception: " + traceback.format_exc().strip())
     if result["error"] is not None:
-        result.update(slices=None, bytes=None, dtype=None)
+        result.update(slices=None, bytes=None, dtype=None, terms=None)
     return result
 
 

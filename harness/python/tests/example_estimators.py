@@ -29,6 +29,29 @@ def iterative(dims, dtype, **kwargs):
     return 2 * np.prod(np.asarray(dims, dtype=np.int64)) * dtype.itemsize
 
 
+def named(other_dims, dtype, **kwargs):
+    image = int(np.prod(other_dims)) * dtype.itemsize
+    return {"input": (image, 0), "output": (image, 0), "tables": (0, 50)}
+
+
+def named_in_a_list(other_dims, dtype, **kwargs):
+    return [(name, *numbers) for name, numbers in named(other_dims, dtype).items()]
+
+
+def named_iterative(dims, dtype, **kwargs):
+    return {"images": iterative(dims, dtype), "tables": 50}
+
+
+def named_with(terms):
+    return lambda other_dims, dtype, **kwargs: terms
+
+
+named_negative = named_with({"input": (-1, 0)})
+named_number = named_with({"input": 800})
+named_by_number = named_with({7: (800, 0)})
+named_nothing = named_with({})
+
+
 def output_dims(other_dims, **kwargs):
     return other_dims[0] * 2, other_dims[1]
 

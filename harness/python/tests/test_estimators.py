@@ -52,6 +52,30 @@ def test_parameters_output_dimensions_and_padding_reach_the_functions():
     assert asked("direct_of", "direct", parameters={"scale": 2})["slices"] == 4
 
 
+TERMS = [
+    {"name": "input", "per_slice_bytes": 800, "fixed_bytes": 0},
+    {"name": "output", "per_slice_bytes": 800, "fixed_bytes": 0},
+    {"name": "tables", "per_slice_bytes": 0, "fixed_bytes": 50},
+]
+
+
+@pytest.mark.parametrize("function", ["named", "named_in_a_list"])
+def test_terms_have_names_and_add_up_to_the_bytes(function):
+    result = asked(function, "module", slices=9)
+    assert (result["slices"], result["bytes"], result["error"]) == (9, 9 * 1600 + 50, None)
+    assert result["terms"] == TERMS
+    assert asked(function, "module")["terms"] is None  # bytes were not asked for
+
+
+def test_terms_of_an_iterative_estimator_are_bytes_of_all_slices():
+    result = asked("named_iterative", "iterative", slices=9, available_bytes=9 * 1600 + 50)
+    assert (result["slices"], result["bytes"]) == (9, 9 * 1600 + 50)
+    assert result["terms"] == [
+        {"name": "images", "per_slice_bytes": 0, "fixed_bytes": 9 * 1600},
+        {"name": "tables", "per_slice_bytes": 0, "fixed_bytes": 50},
+    ]
+
+
 def test_unrequested_values_are_none():
     assert asked("module", "module")["bytes"] is None
     assert asked("module", "module", available_bytes=None, slices=2)["slices"] is None
@@ -73,6 +97,10 @@ def test_unrequested_values_are_none():
         ("a_numpy_truth", "module", "wrong_type: a slice is "),
         ("a_text", "module", "wrong_type: a slice is '800', a str"),
         ("a_truth", "module", "wrong_type: a slice is True, a bool"),
+        ("named_negative", "module", "negative: a slice of input is -1"),
+        ("named_number", "module", "wrong_type: it returned 800; it must return (bytes per slice, fixed bytes) for each name"),
+        ("named_by_number", "module", "wrong_type: the name of a term is 7; it must be a string"),
+        ("named_nothing", "module", "zero_per_slice: "),
         ("one_number", "module", "wrong_type: it returned 800; it must return (bytes per slice, fixed bytes)"),
         ("no_dtype", "documented", "wrong_dtype: None is not a dtype of numpy"),
         ("strange_dtype", "documented", "wrong_dtype: 'float33' is not a dtype of numpy"),

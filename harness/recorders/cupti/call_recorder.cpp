@@ -51,13 +51,18 @@ void CallRecorder::withdraw(std::uint64_t address, Withdrawn& withdrawn) {
 void CallRecorder::begin(const DriverCall& call) {
   if (call.correlation == nullptr) return;
   *call.correlation = 0;
-  if (!releases_memory(call.id)) return;
+  if (!releases_memory(call.id)) return apply_budget(call);
   auto withdrawn = std::make_unique<Withdrawn>();
   if (!withdraw_free(call, *withdrawn) && !withdraw_physical(call, *withdrawn) &&
       !withdraw_context(call, *withdrawn)) {
     return;
   }
   *call.correlation = reinterpret_cast<std::uint64_t>(withdrawn.release());
+}
+
+void CallRecorder::apply_budget(const DriverCall& call) {
+  if (budget_ == nullptr || call.context == nullptr) return;
+  budget_->apply(driver_.device_ordinal(call.context, call.context_id));
 }
 
 bool CallRecorder::withdraw_free(const DriverCall& call, Withdrawn& withdrawn) {
@@ -150,7 +155,9 @@ void CallRecorder::end_allocation(const DriverCall& call, const AllocationReques
   if (call.result != CUDA_SUCCESS) {
     if (const auto pool = pools_.find(allocation.pool)) allocation.kind = pool->kind;
     if (allocation.kind == MemoryKind::none) allocation.kind = request.kind;
-    return sink_.failed_allocation(allocation, static_cast<std::int32_t>(call.result));
+    const bool by_budget = call.result == CUDA_ERROR_OUT_OF_MEMORY && budget_ != nullptr &&
+                           counts_into_peak(allocation.kind) && budget_->limits(allocation.device);
+    return sink_.failed_allocation(allocation, static_cast<std::int32_t>(call.result), by_budget);
   }
   if (allocation.address == 0) return;
   if (request.stream_ordered) {

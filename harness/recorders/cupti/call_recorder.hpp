@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "recorders/cupti/cuda_driver.hpp"
+#include "recorders/cupti/device_budget.hpp"
 #include "recorders/cupti/driver_call.hpp"
 #include "recorders/cupti/event_sink.hpp"
 #include "recorders/cupti/live_objects.hpp"
@@ -27,9 +28,10 @@ namespace peakmark {
 /// decode_allocation() → end_allocation() → EventSink::allocation(), an event in the profile.
 class CallRecorder {
  public:
-  /// `finish_each`: waits for the stream after each enqueue (PEAKMARK_SYNC).
-  CallRecorder(EventSink& sink, CudaDriver& driver, bool finish_each)
-      : sink_(sink), driver_(driver), finish_each_(finish_each) {}
+  /// `finish_each`: waits for the stream after each enqueue (PEAKMARK_SYNC). `budget`: of the devices; null:
+  /// none.
+  CallRecorder(EventSink& sink, CudaDriver& driver, bool finish_each, DeviceBudget* budget = nullptr)
+      : sink_(sink), driver_(driver), budget_(budget), finish_each_(finish_each) {}
 
   void on_call(const DriverCall& call) noexcept;
   /// A module was loaded into a context, or is about to be unloaded (CUPTI's resource callbacks).
@@ -53,6 +55,7 @@ class CallRecorder {
   };
 
   void begin(const DriverCall& call);
+  void apply_budget(const DriverCall& call);
   void end(const DriverCall& call);
   void end_allocation(const DriverCall& call, const AllocationRequest& request);
   void end_physical(const DriverCall& call);
@@ -78,6 +81,7 @@ class CallRecorder {
 
   EventSink& sink_;
   CudaDriver& driver_;
+  DeviceBudget* budget_;
   std::atomic<bool> finish_each_;
   LiveAllocations live_;
   PhysicalMemory physical_;

@@ -23,6 +23,24 @@ std::optional<CudaDriver::PoolUsage> usage(bool known, std::uint64_t reserved, s
   return CudaDriver::PoolUsage{static_cast<std::int64_t>(reserved), static_cast<std::int64_t>(used)};
 }
 
+thread_local bool is_within_own_call = false;
+
+class OwnCall {
+ public:
+  OwnCall() { is_within_own_call = true; }
+  OwnCall(const OwnCall&) = delete;
+  OwnCall& operator=(const OwnCall&) = delete;
+  ~OwnCall() { is_within_own_call = false; }
+};
+
+CUmemAllocationProp physical_memory_of(std::uint32_t device) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = static_cast<int>(device);
+  return properties;
+}
+
 }  // namespace
 
 LoadedDriver::LoadedDriver(const CuptiLibrary& cupti) : cupti_(cupti) {
@@ -37,6 +55,9 @@ LoadedDriver::LoadedDriver(const CuptiLibrary& cupti) : cupti_(cupti) {
   find(primary_state_, cuda, "cuDevicePrimaryCtxGetState");
   find(pool_attribute_, cuda, "cuMemPoolGetAttribute");
   find(graph_attribute_, cuda, "cuDeviceGetGraphMemAttribute");
+  find(memory_info_, cuda, "cuMemGetInfo_v2");
+  find(granularity_, cuda, "cuMemGetAllocationGranularity");
+  find(create_, cuda, "cuMemCreate");
 }
 
 std::uint32_t LoadedDriver::device_ordinal(CUcontext context, std::uint32_t context_id) {
@@ -123,6 +144,41 @@ bool LoadedDriver::synchronise(CUstream stream) {
   }
   if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&mode);
   return in_time;
+}
+
+bool LoadedDriver::is_own_call() {
+  return is_within_own_call;
+}
+
+std::optional<std::int64_t> LoadedDriver::free_bytes() {
+  const OwnCall own;
+  std::size_t free = 0;
+  std::size_t total = 0;
+  if (memory_info_ == nullptr || memory_info_(&free, &total) != CUDA_SUCCESS) return std::nullopt;
+  return static_cast<std::int64_t>(free);
+}
+
+std::optional<std::int64_t> LoadedDriver::physical_granularity(std::uint32_t device) {
+  const OwnCall own;
+  const CUmemAllocationProp properties = physical_memory_of(device);
+  std::size_t bytes = 0;
+  if (granularity_ == nullptr || create_ == nullptr ||
+      granularity_(&bytes, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS) {
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+bool LoadedDriver::occupy(std::uint32_t device, std::int64_t bytes) {
+  const OwnCall own;
+  // The program may capture a stream in global mode, which forbids allocations.
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&mode);
+  const CUmemAllocationProp properties = physical_memory_of(device);
+  CUmemGenericAllocationHandle handle = 0;  // released when the process ends
+  const CUresult result = create_(&handle, static_cast<std::size_t>(bytes), &properties, 0);
+  if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&mode);
+  return result == CUDA_SUCCESS;
 }
 
 bool LoadedDriver::call_without_effect() {

@@ -12,8 +12,8 @@
 namespace peakmark {
 
 /// The queries that the recorder makes of the driver and of CUPTI while it decodes a call. An interface, so
-/// that tests can provide a fake. Called inside callbacks, with no lock held. No query allocates on the
-/// device, and none gets a handle of a destroyed pool or context.
+/// that tests can provide a fake. Called inside callbacks, with no lock held. No query gets a handle of a
+/// destroyed pool or context, and only `occupy` allocates on the device.
 class CudaDriver {
  public:
   struct PoolUsage {
@@ -38,6 +38,12 @@ class CudaDriver {
   /// Waits until the stream is idle. Returns false after a time limit: the stream may wait for work that the
   /// calling thread has yet to enqueue.
   virtual bool synchronise(CUstream stream) = 0;
+  /// Returns what is free on the device of the current context.
+  virtual std::optional<std::int64_t> free_bytes() = 0;
+  /// Returns what the sizes of physical memory must be multiples of; null if the driver has none.
+  virtual std::optional<std::int64_t> physical_granularity(std::uint32_t device) = 0;
+  /// Takes physical memory, until the process ends. Returns false if the driver refuses.
+  virtual bool occupy(std::uint32_t device, std::int64_t bytes) = 0;
 };
 
 /// The driver of this process, through the libcuda that it has loaded. Queries that an old driver lacks
@@ -55,6 +61,11 @@ class LoadedDriver : public CudaDriver {
   std::optional<PoolUsage> pool_usage(CUmemoryPool pool) override;
   std::optional<PoolUsage> graph_usage(std::uint32_t device) override;
   bool synchronise(CUstream stream) override;
+  std::optional<std::int64_t> free_bytes() override;
+  std::optional<std::int64_t> physical_granularity(std::uint32_t device) override;
+  bool occupy(std::uint32_t device, std::int64_t bytes) override;
+  /// True while this thread makes a call that is not the program's.
+  static bool is_own_call();
   /// Makes a call without effect. Returns false if the driver has ended.
   bool call_without_effect();
   /// Waits for all work in the current context.
@@ -72,6 +83,9 @@ class LoadedDriver : public CudaDriver {
   decltype(&cuDevicePrimaryCtxGetState) primary_state_ = nullptr;
   decltype(&cuMemPoolGetAttribute) pool_attribute_ = nullptr;
   decltype(&cuDeviceGetGraphMemAttribute) graph_attribute_ = nullptr;
+  decltype(&cuMemGetInfo) memory_info_ = nullptr;
+  decltype(&cuMemGetAllocationGranularity) granularity_ = nullptr;
+  decltype(&cuMemCreate) create_ = nullptr;
   // Devices of contexts, as (context id << 32 | device) + 1; another context with the same index replaces an
   // entry.
   std::array<std::atomic<std::uint64_t>, 64> devices_{};

@@ -25,7 +25,8 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void allocation(const CudaAllocation& allocation) = 0;
-  virtual void failed_allocation(const CudaAllocation& wanted, std::int32_t result) = 0;
+  /// `by_budget`: it would have fitted, if there were no budget, or may have.
+  virtual void failed_allocation(const CudaAllocation& wanted, std::int32_t result, bool by_budget) = 0;
   virtual void release(std::uint64_t address) = 0;
   /// The driver refused the release of `allocation`, whose release event is already written: the memory is
   /// live again.
@@ -43,8 +44,10 @@ class ProfileSink : public EventSink {
   void allocation(const CudaAllocation& one) override {
     writer_.allocation(one.address, one.bytes, one.kind, details(one));
   }
-  void failed_allocation(const CudaAllocation& one, std::int32_t result) override {
-    writer_.failed_allocation(one.bytes, one.kind, result, details(one));
+  void failed_allocation(const CudaAllocation& one, std::int32_t result, bool by_budget) override {
+    ProfileWriter::Details of_request = details(one);
+    if (by_budget) of_request.auxiliary = kRefusedByBudget;
+    writer_.failed_allocation(one.bytes, one.kind, result, of_request);
   }
   void release(std::uint64_t address) override { writer_.release(address); }
   void refused_release(const CudaAllocation& one, std::int32_t result) override {

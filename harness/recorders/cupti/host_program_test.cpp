@@ -44,7 +44,8 @@ using testing::HasSubstr;
 class SumSink : public EventSink {
  public:
   void allocation(const CudaAllocation& /*allocation*/) override { ++allocations; }
-  void failed_allocation(const CudaAllocation& /*wanted*/, std::int32_t /*result*/) override {}
+  void failed_allocation(const CudaAllocation& /*wanted*/, std::int32_t /*result*/,
+                         bool /*by_budget*/) override {}
   void release(std::uint64_t /*address*/) override { ++releases; }
   void refused_release(const CudaAllocation& /*allocation*/, std::int32_t /*result*/) override {}
   void pool(std::uint64_t /*pool*/, std::int64_t /*reserved*/, std::int64_t /*used*/) override {}

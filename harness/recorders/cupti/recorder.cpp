@@ -90,8 +90,11 @@ Recorder* Recorder::start() {
 
   recorder->sink_ = std::make_unique<ProfileSink>(profile_writer);
   recorder->driver_ = std::make_unique<LoadedDriver>(recorder->cupti_);
-  recorder->calls_ =
-      std::make_unique<CallRecorder>(*recorder->sink_, *recorder->driver_, is_set("PEAKMARK_SYNC"));
+  if (const std::int64_t bytes = profile_writer.budget(); bytes != 0) {
+    recorder->budget_ = std::make_unique<DeviceBudget>(bytes, *recorder->driver_, *recorder->sink_);
+  }
+  recorder->calls_ = std::make_unique<CallRecorder>(*recorder->sink_, *recorder->driver_,
+                                                    is_set("PEAKMARK_SYNC"), recorder->budget_.get());
   recorder->open_activity();
   recorder->is_recording_ = true;
   return recorder;
@@ -151,6 +154,7 @@ bool Recorder::enable_calls(std::string& reason) {
       if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, id) && version_ >= CUPTI_API_VERSION) return false;
     }
   }
+  if (is_set("PEAKMARK_BUDGET")) enable(CUPTI_CB_DOMAIN_DRIVER_API, PEAKMARK_CALL(cuMemGetInfo_v2));
   // A libcupti without these has a driver without them.
   for (const CUpti_CallbackId id : kNewerMemoryCalls) enable(CUPTI_CB_DOMAIN_DRIVER_API, id);
   enable(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
@@ -215,7 +219,7 @@ void Recorder::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_Callba
   auto& recorder = *static_cast<Recorder*>(self);
   // A forked child has none of the parent's memory, and may have inherited a locked mutex.
   if (!recorder.process_.is_here()) return;
-  if (!recorder.is_recording_) return;
+  if (!recorder.is_recording_ || LoadedDriver::is_own_call()) return;
   if (domain == CUPTI_CB_DOMAIN_STATE) {
     recorder.has_lost_cupti_ = true;
     recorder.sink_->invalid("CUPTI has ended after a fatal error: later events are missing");

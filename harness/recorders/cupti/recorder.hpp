@@ -81,6 +81,7 @@ class Recorder {
   ProfileWriter& profile_;
   std::unique_ptr<EventSink> sink_;
   std::unique_ptr<LoadedDriver> driver_;
+  std::unique_ptr<DeviceBudget> budget_;
   std::unique_ptr<CallRecorder> calls_;
   std::atomic<bool> is_recording_{false};  // everything above is initialised
   std::atomic<bool> has_lost_cupti_{false};

@@ -27,38 +27,42 @@ Function original() {
 template <Name name, MemoryKind kind, int platform>
 void* CL_API_CALL alloc(cl_context context, cl_device_id device, const cl_mem_properties_intel* properties,
                         size_t size, cl_uint alignment, cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  void* const memory = original<clDeviceMemAllocINTEL_fn, name, platform>()(context, device, properties, size,
-                                                                            alignment, &result);
-  if (errcode_ret != nullptr) *errcode_ret = result;
-  return record_pointer(memory, result, size, kind);
+  const Request request{context, static_cast<std::int64_t>(size), kind, device};
+  return allocate_pointer(request, errcode_ret, [&](cl_int* result) {
+    return original<clDeviceMemAllocINTEL_fn, name, platform>()(context, device, properties, size, alignment,
+                                                                result);
+  });
 }
 
 /// Host allocations have no device argument.
 template <int platform>
 void* CL_API_CALL host_alloc(cl_context context, const cl_mem_properties_intel* properties, size_t size,
                              cl_uint alignment, cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  void* const memory = original<clHostMemAllocINTEL_fn, Name::host_alloc, platform>()(
-      context, properties, size, alignment, &result);
-  if (errcode_ret != nullptr) *errcode_ret = result;
-  return record_pointer(memory, result, size, MemoryKind::usm_host);
+  const Request request{context, static_cast<std::int64_t>(size), MemoryKind::usm_host};
+  return allocate_pointer(request, errcode_ret, [&](cl_int* result) {
+    return original<clHostMemAllocINTEL_fn, Name::host_alloc, platform>()(context, properties, size,
+                                                                          alignment, result);
+  });
 }
 
 template <Name name, int platform>
 cl_int CL_API_CALL free_memory(cl_context context, void* memory) {
   if (memory != nullptr) layer.writer.release(to_address(memory));
-  return original<clMemFreeINTEL_fn, name, platform>()(context, memory);
+  const Charge charge = withdraw_charge(memory);
+  const cl_int result = original<clMemFreeINTEL_fn, name, platform>()(context, memory);
+  give_budget_back(charge);
+  return result;
 }
 
 template <int platform>
 cl_mem CL_API_CALL create_buffer(cl_context context, const cl_mem_properties_intel* properties,
                                  cl_mem_flags flags, size_t size, void* host_pointer, cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  const cl_mem memory = original<clCreateBufferWithPropertiesINTEL_fn, Name::create_buffer, platform>()(
-      context, properties, flags, size, host_pointer, &result);
-  return record_memory(memory, result, static_cast<std::int64_t>(size),
-                       memory_kind(flags, MemoryKind::buffer), errcode_ret);
+  return create_memory(
+      {context, static_cast<std::int64_t>(size), memory_kind(flags, MemoryKind::buffer)}, errcode_ret,
+      [&](cl_int* result) {
+        return original<clCreateBufferWithPropertiesINTEL_fn, Name::create_buffer, platform>()(
+            context, properties, flags, size, host_pointer, result);
+      });
 }
 
 struct Wrapped {
@@ -118,6 +122,7 @@ void* hooked_in_core(const char* name) {
       {"clSVMAlloc", erase(hooks.clSVMAlloc)},
       {"clSVMFree", erase(hooks.clSVMFree)},
       {"clEnqueueSVMFree", erase(hooks.clEnqueueSVMFree)},
+      {"clGetDeviceInfo", erase(hooks.clGetDeviceInfo)},
   };
   for (const auto& [known, function] : functions) {
     if (std::strcmp(name, known) == 0) return function;

@@ -53,6 +53,7 @@ void hook_all() {
   const char* const sync = std::getenv("PEAKMARK_SYNC");
   if (sync != nullptr && std::strcmp(sync, "1") == 0) hook_enqueues();
   hook_arrivals();
+  if (const std::int64_t bytes = layer.writer.budget(); bytes != 0) hook_budget(bytes);
   hook_user_events();
   hook_queues();
   const char* const work = std::getenv("PEAKMARK_WORK");

@@ -4,14 +4,15 @@
 // allocated and released, and passes every call on. It never holds a lock while it calls the driver, except
 // to retain a queue.
 //
-// Way of an allocation: clCreateBuffer of the program → create_buffer() (memory_objects.cpp) → the driver →
-// record_memory() → ProfileWriter::allocation(), an event in the profile.
+// Way of an allocation: clCreateBuffer of the program → create_buffer() (memory_objects.cpp) → take_budget()
+// → the driver → record_memory() → ProfileWriter::allocation(), an event in the profile.
 #include <CL/cl_icd.h>
 #include <CL/cl_layer.h>
 
 #include <atomic>
 
 #include "recorders/exports.hpp"
+#include "recorders/opencl/budget.hpp"
 
 namespace peakmark::opencl_layer {
 
@@ -70,12 +71,54 @@ void hook_work();      ///< with PEAKMARK_WORK=1
 /// could wait for ever.
 bool has_unset_events();
 
-/// Records SVM or USM memory that the driver has allocated, or refused (`memory` is null). Returns `memory`.
-void* record_pointer(void* memory, cl_int result, std::size_t bytes, MemoryKind kind);
-/// Records a memory object that the driver has created, or refused (`memory` is null): `asked` bytes of
-/// `kind`. Returns `memory`, and sets `errcode_ret`.
-cl_mem record_memory(cl_mem memory, cl_int result, std::int64_t asked, MemoryKind kind, cl_int* errcode_ret);
+/// An allocation that the program asks for, before the driver is called.
+struct Request {
+  cl_context context = nullptr;
+  std::int64_t bytes = 0;  ///< as far as known; of a memory object the driver tells its size
+  MemoryKind kind = MemoryKind::none;
+  cl_device_id device = nullptr;  ///< null: those of the context
+};
+
+/// Records that the budget refuses a request. Returns CL_MEM_OBJECT_ALLOCATION_FAILURE, or
+/// CL_OUT_OF_RESOURCES for calls that do not know that error.
+cl_int refuse(const Request& request);
+/// Records SVM or USM memory that the driver has allocated, or refused (`memory` is null).
+void record_pointer(void* memory, cl_int result, const Request& request, Charge charge);
+/// Records a memory object that the driver has created, or refused (`memory` is null). Returns it, and sets
+/// `errcode_ret`. Returns null if it is larger than the request, and exceeds the budget.
+cl_mem record_memory(cl_mem memory, cl_int result, const Request& request, Charge charge,
+                     cl_int* errcode_ret);
 MemoryKind memory_kind(cl_mem_flags flags, MemoryKind plain);
+
+/// Creates a memory object by `create(&result)` and records it, unless the budget refuses it.
+template <typename Create>
+cl_mem create_memory(const Request& request, cl_int* errcode_ret, Create create) {
+  const auto charge = take_budget(request.context, request.bytes, request.kind);
+  if (!charge) {
+    const cl_int error = refuse(request);
+    if (errcode_ret != nullptr) *errcode_ret = error;
+    return nullptr;
+  }
+  cl_int result = CL_SUCCESS;
+  const cl_mem memory = create(&result);
+  return record_memory(memory, result, request, *charge, errcode_ret);
+}
+
+/// The same for SVM and USM memory.
+template <typename Allocate>
+void* allocate_pointer(const Request& request, cl_int* errcode_ret, Allocate allocate) {
+  const auto charge = take_budget(request.context, request.device, request.bytes, request.kind);
+  cl_int result = CL_SUCCESS;
+  void* memory = nullptr;
+  if (charge) {
+    memory = allocate(&result);
+    record_pointer(memory, result, request, *charge);
+  } else {
+    result = refuse(request);
+  }
+  if (errcode_ret != nullptr) *errcode_ret = result;
+  return memory;
+}
 
 /// Marks the loader that contains `caller` as reached: it has passed its table to the layer.
 void note_reached(const void* caller);

@@ -90,27 +90,24 @@ namespace {
 
 /// The driver calls this when there are no references and no command needs the object, just before the
 /// memory is freed. Counting references would record the release too early.
-void CL_CALLBACK on_destroyed(cl_mem memory, void* /*user_data*/) {
+void CL_CALLBACK on_destroyed(cl_mem memory, void* charge) {
   layer.writer.release(to_address(memory));
+  give_budget_back(Charge(reinterpret_cast<std::uint64_t>(charge)));
 }
 
-void watch_destruction(cl_mem memory) {
+void watch_destruction(cl_mem memory, Charge charge) {
   if (layer.next().clSetMemObjectDestructorCallback != nullptr &&
-      layer.next().clSetMemObjectDestructorCallback(memory, on_destroyed, nullptr) == CL_SUCCESS) {
+      layer.next().clSetMemObjectDestructorCallback(memory, on_destroyed,
+                                                    reinterpret_cast<void*>(charge.packed())) == CL_SUCCESS) {
     return;
   }
+  give_budget_back(charge);  // nobody will know when it is released
   static std::atomic<bool> noted{false};
   if (!noted.exchange(true)) {
     layer.writer.note(
-        "the driver does not support destructor callbacks: releases of memory objects are not recorded");
+        "the driver does not support destructor callbacks: releases of memory objects are not recorded, and "
+        "no budget limits them");
   }
-}
-
-bool is_view(cl_mem memory) {
-  cl_mem parent = nullptr;
-  return layer.next().clGetMemObjectInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(cl_mem), &parent,
-                                         nullptr) == CL_SUCCESS &&
-         parent != nullptr;
 }
 
 std::int64_t object_bytes(cl_mem memory, std::int64_t otherwise) {
@@ -122,124 +119,122 @@ std::int64_t object_bytes(cl_mem memory, std::int64_t otherwise) {
 
 cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void* host_pointer,
                                  cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next().clCreateBuffer(context, flags, size, host_pointer, &result);
-  return record_memory(memory, result, static_cast<std::int64_t>(size),
-                       memory_kind(flags, MemoryKind::buffer), errcode_ret);
+  return create_memory({context, static_cast<std::int64_t>(size), memory_kind(flags, MemoryKind::buffer)},
+                       errcode_ret, [&](cl_int* result) {
+                         return layer.next().clCreateBuffer(context, flags, size, host_pointer, result);
+                       });
 }
 
 cl_mem CL_API_CALL create_buffer_with_properties(cl_context context, const cl_mem_properties* properties,
                                                  cl_mem_flags flags, size_t size, void* host_pointer,
                                                  cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  const cl_mem memory =
-      layer.next().clCreateBufferWithProperties(context, properties, flags, size, host_pointer, &result);
-  return record_memory(memory, result, static_cast<std::int64_t>(size),
-                       memory_kind(flags, MemoryKind::buffer), errcode_ret);
+  return create_memory({context, static_cast<std::int64_t>(size), memory_kind(flags, MemoryKind::buffer)},
+                       errcode_ret, [&](cl_int* result) {
+                         return layer.next().clCreateBufferWithProperties(context, properties, flags, size,
+                                                                          host_pointer, result);
+                       });
 }
 
 cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
                                      const void* info, cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next().clCreateSubBuffer(buffer, flags, type, info, &result);
-  return record_memory(memory, result, 0, MemoryKind::view, errcode_ret);
+  return create_memory({nullptr, 0, MemoryKind::view}, errcode_ret, [&](cl_int* result) {
+    return layer.next().clCreateSubBuffer(buffer, flags, type, info, result);
+  });
 }
 
 /// Images over a buffer or another image are views, whatever their flags.
-cl_mem record_image(cl_mem memory, cl_int result, cl_mem_flags flags, const cl_image_format* format,
-                    const cl_image_desc& shape, cl_int* errcode_ret) {
-  const bool view = memory == nullptr ? shape.mem_object != nullptr : is_view(memory);
-  return record_memory(memory, result, view ? 0 : image_bytes(format, shape),
-                       view ? MemoryKind::view : memory_kind(flags, MemoryKind::image), errcode_ret);
+Request image_request(cl_context context, cl_mem_flags flags, const cl_image_format* format,
+                      const cl_image_desc* shape) {
+  if (shape != nullptr && shape->mem_object != nullptr) return {context, 0, MemoryKind::view};
+  return {context, shape == nullptr ? 0 : image_bytes(format, *shape), memory_kind(flags, MemoryKind::image)};
 }
 
 cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format* format,
                                 const cl_image_desc* shape, void* host_pointer, cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next().clCreateImage(context, flags, format, shape, host_pointer, &result);
-  return record_image(memory, result, flags, format, shape == nullptr ? cl_image_desc{} : *shape,
-                      errcode_ret);
+  return create_memory(image_request(context, flags, format, shape), errcode_ret, [&](cl_int* result) {
+    return layer.next().clCreateImage(context, flags, format, shape, host_pointer, result);
+  });
 }
 
 cl_mem CL_API_CALL create_image_with_properties(cl_context context, const cl_mem_properties* properties,
                                                 cl_mem_flags flags, const cl_image_format* format,
                                                 const cl_image_desc* shape, void* host_pointer,
                                                 cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next().clCreateImageWithProperties(context, properties, flags, format, shape,
-                                                                 host_pointer, &result);
-  return record_image(memory, result, flags, format, shape == nullptr ? cl_image_desc{} : *shape,
-                      errcode_ret);
+  return create_memory(image_request(context, flags, format, shape), errcode_ret, [&](cl_int* result) {
+    return layer.next().clCreateImageWithProperties(context, properties, flags, format, shape, host_pointer,
+                                                    result);
+  });
 }
 
 cl_mem CL_API_CALL create_image_2d(cl_context context, cl_mem_flags flags, const cl_image_format* format,
                                    size_t width, size_t height, size_t row_pitch, void* host_pointer,
                                    cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  const cl_mem memory =
-      layer.next().clCreateImage2D(context, flags, format, width, height, row_pitch, host_pointer, &result);
   cl_image_desc shape{};
   shape.image_type = CL_MEM_OBJECT_IMAGE2D;
   shape.image_width = width;
   shape.image_height = height;
-  return record_image(memory, result, flags, format, shape, errcode_ret);
+  return create_memory(image_request(context, flags, format, &shape), errcode_ret, [&](cl_int* result) {
+    return layer.next().clCreateImage2D(context, flags, format, width, height, row_pitch, host_pointer,
+                                        result);
+  });
 }
 
 cl_mem CL_API_CALL create_image_3d(cl_context context, cl_mem_flags flags, const cl_image_format* format,
                                    size_t width, size_t height, size_t depth, size_t row_pitch,
                                    size_t slice_pitch, void* host_pointer, cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next().clCreateImage3D(context, flags, format, width, height, depth, row_pitch,
-                                                     slice_pitch, host_pointer, &result);
   cl_image_desc shape{};
   shape.image_type = CL_MEM_OBJECT_IMAGE3D;
   shape.image_width = width;
   shape.image_height = height;
   shape.image_depth = depth;
-  return record_image(memory, result, flags, format, shape, errcode_ret);
+  return create_memory(image_request(context, flags, format, &shape), errcode_ret, [&](cl_int* result) {
+    return layer.next().clCreateImage3D(context, flags, format, width, height, depth, row_pitch, slice_pitch,
+                                        host_pointer, result);
+  });
 }
 
 cl_mem CL_API_CALL create_pipe(cl_context context, cl_mem_flags flags, cl_uint packet_bytes, cl_uint packets,
                                const cl_pipe_properties* properties, cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next().clCreatePipe(context, flags, packet_bytes, packets, properties, &result);
-  return record_memory(memory, result, std::int64_t{packet_bytes} * packets, MemoryKind::pipe, errcode_ret);
+  return create_memory(
+      {context, std::int64_t{packet_bytes} * packets, MemoryKind::pipe}, errcode_ret, [&](cl_int* result) {
+        return layer.next().clCreatePipe(context, flags, packet_bytes, packets, properties, result);
+      });
 }
 
-cl_mem record_shared(cl_mem memory, cl_int result, cl_int* errcode_ret) {
-  return record_memory(memory, result, 0, MemoryKind::gl_shared, errcode_ret);
+/// The size of a shared object is known when it is created.
+Request shared_request(cl_context context) {
+  return {context, 0, MemoryKind::gl_shared};
 }
 
 cl_mem CL_API_CALL create_from_gl_buffer(cl_context context, cl_mem_flags flags, cl_GLuint object,
                                          cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next().clCreateFromGLBuffer(context, flags, object, &result);
-  return record_shared(memory, result, errcode_ret);
+  return create_memory(shared_request(context), errcode_ret, [&](cl_int* result) {
+    return layer.next().clCreateFromGLBuffer(context, flags, object, result);
+  });
 }
 
 cl_mem CL_API_CALL create_from_gl_renderbuffer(cl_context context, cl_mem_flags flags, cl_GLuint object,
                                                cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  const cl_mem memory = layer.next().clCreateFromGLRenderbuffer(context, flags, object, &result);
-  return record_shared(memory, result, errcode_ret);
+  return create_memory(shared_request(context), errcode_ret, [&](cl_int* result) {
+    return layer.next().clCreateFromGLRenderbuffer(context, flags, object, result);
+  });
 }
 
 /// clCreateFromGLTexture, …2D and …3D have one signature.
 template <auto Slot>
 cl_mem CL_API_CALL create_from_gl_texture(cl_context context, cl_mem_flags flags, cl_GLenum target,
                                           cl_GLint level, cl_GLuint texture, cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  const cl_mem memory = (layer.next().*Slot)(context, flags, target, level, texture, &result);
-  return record_shared(memory, result, errcode_ret);
+  return create_memory(shared_request(context), errcode_ret, [&](cl_int* result) {
+    return (layer.next().*Slot)(context, flags, target, level, texture, result);
+  });
 }
 
 cl_mem CL_API_CALL create_from_egl_image(cl_context context, CLeglDisplayKHR display, CLeglImageKHR image,
                                          cl_mem_flags flags, const cl_egl_image_properties_khr* properties,
                                          cl_int* errcode_ret) {
-  cl_int result = CL_SUCCESS;
-  const cl_mem memory =
-      layer.next().clCreateFromEGLImageKHR(context, display, image, flags, properties, &result);
-  return record_shared(memory, result, errcode_ret);
+  return create_memory(shared_request(context), errcode_ret, [&](cl_int* result) {
+    return layer.next().clCreateFromEGLImageKHR(context, display, image, flags, properties, result);
+  });
 }
 
 }  // namespace
@@ -250,24 +245,40 @@ MemoryKind memory_kind(cl_mem_flags flags, MemoryKind plain) {
   return plain;
 }
 
-void* record_pointer(void* memory, cl_int result, std::size_t bytes, MemoryKind kind) {
-  if (memory == nullptr) {
-    layer.writer.failed_allocation(static_cast<std::int64_t>(bytes), kind, result);
-  } else {
-    layer.writer.allocation(to_address(memory), static_cast<std::int64_t>(bytes), kind);
-  }
-  return memory;
+cl_int refuse(const Request& request) {
+  const cl_int error =
+      request.kind == MemoryKind::gl_shared ? CL_OUT_OF_RESOURCES : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  layer.writer.failed_allocation(request.bytes, request.kind, error, {.auxiliary = kRefusedByBudget});
+  return error;
 }
 
-cl_mem record_memory(cl_mem memory, cl_int result, std::int64_t asked, MemoryKind kind, cl_int* errcode_ret) {
+void record_pointer(void* memory, cl_int result, const Request& request, Charge charge) {
+  if (memory == nullptr) {
+    give_budget_back(charge);
+    return layer.writer.failed_allocation(request.bytes, request.kind, result);
+  }
+  store_charge(memory, charge);
+  layer.writer.allocation(to_address(memory), request.bytes, request.kind);
+}
+
+cl_mem record_memory(cl_mem memory, cl_int result, const Request& request, Charge charge,
+                     cl_int* errcode_ret) {
   if (errcode_ret != nullptr) *errcode_ret = result;
   if (memory == nullptr) {
-    layer.writer.failed_allocation(asked, kind, result);
+    give_budget_back(charge);
+    layer.writer.failed_allocation(request.bytes, request.kind, result);
     return memory;
   }
-  layer.writer.allocation(to_address(memory), kind == MemoryKind::view ? 0 : object_bytes(memory, asked),
-                          kind);
-  watch_destruction(memory);
+  const std::int64_t bytes = request.kind == MemoryKind::view ? 0 : object_bytes(memory, request.bytes);
+  if (!change_budget(charge, bytes)) {
+    give_budget_back(charge);
+    layer.next().clReleaseMemObject(memory);
+    const cl_int error = refuse({request.context, bytes, request.kind});
+    if (errcode_ret != nullptr) *errcode_ret = error;
+    return nullptr;
+  }
+  layer.writer.allocation(to_address(memory), bytes, request.kind);
+  watch_destruction(memory, charge);
   return memory;
 }
 
@@ -292,14 +303,20 @@ void hook_memory_objects() {
 namespace {
 
 void* CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment) {
-  void* const memory = layer.next().clSVMAlloc(context, flags, size, alignment);
-  // The call returns no error code.
-  return record_pointer(memory, CL_MEM_OBJECT_ALLOCATION_FAILURE, size, MemoryKind::svm);
+  const Request request{context, static_cast<std::int64_t>(size), MemoryKind::svm};
+  return allocate_pointer(request, nullptr, [&](cl_int* result) {
+    void* const memory = layer.next().clSVMAlloc(context, flags, size, alignment);
+    // The call returns no error code.
+    *result = memory == nullptr ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_SUCCESS;
+    return memory;
+  });
 }
 
 void CL_API_CALL svm_free(cl_context context, void* memory) {
   if (memory != nullptr) layer.writer.release(to_address(memory));
+  const Charge charge = withdraw_charge(memory);
   layer.next().clSVMFree(context, memory);
+  give_budget_back(charge);
 }
 
 /// Does what the driver does without a function of the program.

@@ -241,7 +241,7 @@ function valueTable(series, outcomes, runs) {
   const details = element("details", {}, element("summary", {}, "All runs as a table"));
   details.addEventListener("toggle", () => {
     if (!details.open || details.children.length > 1) return;
-    const head = element("tr", {}, element("th", { scope: "col" }, "HistoryRun"), element("th", { scope: "col" }, "Commit"), element("th", { scope: "col" }, "Outcome"),
+    const head = element("tr", {}, element("th", { scope: "col" }, "Run"), element("th", { scope: "col" }, "Commit"), element("th", { scope: "col" }, "Outcome"),
       ...names.map((name) => element("th", { scope: "col", class: "number" }, metric(name).title)));
     const body = element("tbody");
     for (let i = runs.length - 1; i >= 0; --i) {

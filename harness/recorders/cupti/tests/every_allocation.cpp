@@ -1,6 +1,9 @@
 // A CUDA program of known bytes for ci/gpu-check: `peakmark record` of it must show these bytes.
 //   peakmark-every-allocation            every kind of memory at once, a failure, and all of it released;
 //                                        prints the peak that a recorder must find
+//   peakmark-every-allocation fill B     allocates until it is refused, under `record --budget B`; fails if
+//   it gets
+//                                        more than B, or far less; prints what a recorder must find
 //   peakmark-every-allocation loop N     N times cudaMallocAsync and cudaFreeAsync; prints ns per event
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -128,6 +131,28 @@ void every_kind() {
       static_cast<unsigned long long>(peak), 8 + 4 * 200);
 }
 
+void fill(std::size_t budget) {
+  constexpr std::size_t kBlock = std::size_t{8} << 20;
+  constexpr std::size_t kSlack = std::size_t{64} << 20;  // granularity, and what the driver takes meanwhile
+  std::size_t free = 0;
+  std::size_t total = 0;
+  CHECK(cudaMemGetInfo(&free, &total));
+  std::vector<void*> blocks;
+  void* block = nullptr;
+  while (cudaMalloc(&block, kBlock) == cudaSuccess) blocks.push_back(block);
+  cudaGetLastError();
+  const std::size_t got = blocks.size() * kBlock;
+  if (free > budget || got > budget || got + kSlack < budget) {
+    std::fprintf(stderr, "of a budget of %zu bytes %zu were free, and %zu could be allocated\n", budget, free,
+                 got);
+    std::exit(3);
+  }
+  for (void* const one : blocks) CHECK(cudaFree(one));
+  std::printf(
+      "{\"peak_bytes\": %zu, \"live_at_end_bytes\": 0, \"failed_allocations\": 1, \"allocations\": %zu}\n",
+      got, blocks.size());
+}
+
 void loop(int rounds) {
   const auto once = [] {
     void* memory = nullptr;
@@ -151,6 +176,8 @@ int main(int argc, char** argv) {
   CHECK(cudaFree(nullptr));
   if (argc == 3 && std::strcmp(argv[1], "loop") == 0) {
     loop(std::atoi(argv[2]));
+  } else if (argc == 3 && std::strcmp(argv[1], "fill") == 0) {
+    fill(std::strtoull(argv[2], nullptr, 10));
   } else {
     every_kind();
   }

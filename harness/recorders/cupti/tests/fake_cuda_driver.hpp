@@ -42,6 +42,15 @@ class FakeDriver : public CudaDriver {
     synchronised.push_back(stream);
     return !busy.contains(stream);
   }
+  std::optional<std::int64_t> free_bytes() override { return free; }
+  std::optional<std::int64_t> physical_granularity(std::uint32_t /*device*/) override { return granularity; }
+  bool occupy(std::uint32_t on, std::int64_t bytes) override {
+    EXPECT_EQ(bytes % *granularity, 0);
+    occupied.emplace_back(on, bytes);
+    if (bytes > max_piece || bytes > *free) return false;
+    *free -= bytes;
+    return true;
+  }
 
   std::optional<std::uint32_t> device;  ///< of every context; null: ten times the context's id
   std::set<CUstream> capturing;
@@ -54,6 +63,10 @@ class FakeDriver : public CudaDriver {
   std::function<void()> while_asked;  ///< called during the next query of a pool
   std::optional<PoolUsage> graphs;
   std::vector<CUstream> synchronised;
+  std::optional<std::int64_t> free;
+  std::optional<std::int64_t> granularity = 100;
+  std::int64_t max_piece = INT64_MAX;                            ///< of free memory
+  std::vector<std::pair<std::uint32_t, std::int64_t>> occupied;  ///< what was asked for, refused or not
 };
 
 class EventList : public EventSink {
@@ -71,8 +84,9 @@ class EventList : public EventSink {
   void allocation(const CudaAllocation& one) override {
     add({EventType::allocation, one.address, one.bytes, one.kind, one.device});
   }
-  void failed_allocation(const CudaAllocation& one, std::int32_t result) override {
+  void failed_allocation(const CudaAllocation& one, std::int32_t result, bool by_budget) override {
     add({EventType::failed_allocation, one.address, one.bytes, one.kind, result});
+    if (by_budget) ++refused_by_budget;
   }
   void release(std::uint64_t address) override { add({EventType::release, address}); }
   void refused_release(const CudaAllocation& one, std::int32_t result) override {
@@ -111,6 +125,7 @@ class EventList : public EventSink {
 
   std::vector<Line> lines;
   std::vector<std::string> notes;
+  int refused_by_budget = 0;
 
  private:
   void add(const Line& line) {

@@ -39,9 +39,10 @@ void AllocationLog::released(MemoryKind kind, std::int64_t bytes) {
   (kind == MemoryKind::host_pointer ? host_live : live) -= bytes;
 }
 
-void AllocationLog::refused() {
+void AllocationLog::refused(bool by_budget) {
   ++events;
   ++failed;
+  if (by_budget) ++failed_by_budget;
 }
 
 Device::Device() {
@@ -68,8 +69,9 @@ Device::Device() {
   alignment = bits / 8;
 }
 
-RandomProgram::RandomProgram(Device& device, EventSource& recorder, unsigned seed)
-    : device_(device), recorder_(recorder), random_(seed), first_event_(recorder.count()) {}
+RandomProgram::RandomProgram(Device& device, EventSource& recorder, unsigned seed,
+                             std::optional<std::int64_t> budget)
+    : device_(device), recorder_(recorder), budget_(budget), random_(seed), first_event_(recorder.count()) {}
 
 std::size_t RandomProgram::number(std::size_t lo, std::size_t hi) {
   return lo + random_() % (hi - lo + 1);  // the same on every C++ library
@@ -137,10 +139,10 @@ void RandomProgram::create_buffer() {
     if (sort == 1) object->kind = MemoryKind::host_pointer;
   }
   cl_int result = CL_SUCCESS;
-  object->handle =
-      clCreateBuffer(device_.context, flags, object->extent, host, chance(50) ? &result : nullptr);
-  must(object->handle == nullptr ? CL_OUT_OF_RESOURCES : result, "clCreateBuffer");
-  keep(std::move(object));
+  const bool asks_why = chance(50);
+  object->handle = clCreateBuffer(device_.context, flags, object->extent, host, asks_why ? &result : nullptr);
+  if (!asks_why && object->handle == nullptr) result = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  if (made(object->handle, result, object->kind, object->bytes, "clCreateBuffer")) keep(std::move(object));
 }
 
 void RandomProgram::create_image() {
@@ -161,8 +163,7 @@ void RandomProgram::create_image() {
   }
   cl_int result = CL_SUCCESS;
   object->handle = clCreateImage(device_.context, flags, &format, &shape, nullptr, &result);
-  must(result, "clCreateImage");
-  keep(std::move(object));
+  if (made(object->handle, result, object->kind, object->bytes, "clCreateImage")) keep(std::move(object));
 }
 
 /// A sub-buffer. Sub-buffers have none of their own.
@@ -219,7 +220,8 @@ void RandomProgram::svm() {
   if (svm_.empty() || chance(50)) {
     const std::size_t bytes = number(1, 50'000);
     void* const memory = clSVMAlloc(device_.context, CL_MEM_READ_WRITE, bytes, 0);
-    must(memory == nullptr ? CL_OUT_OF_RESOURCES : CL_SUCCESS, "clSVMAlloc");
+    const cl_int result = memory == nullptr ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_SUCCESS;
+    if (!made(memory, result, MemoryKind::svm, static_cast<std::int64_t>(bytes), "clSVMAlloc")) return;
     svm_[memory] = static_cast<std::int64_t>(bytes);
     allocation_log_.allocated(MemoryKind::svm, static_cast<std::int64_t>(bytes));
     return;
@@ -251,8 +253,10 @@ void RandomProgram::svm() {
 void RandomProgram::be_refused() {
   cl_int result = CL_SUCCESS;
   const void* made = nullptr;
+  std::int64_t bytes = static_cast<std::int64_t>(2 * device_.max_buffer);
   switch (number(0, 3)) {
     case 0:
+      bytes = 0;
       made = clCreateBuffer(device_.context, CL_MEM_READ_WRITE, 0, nullptr, &result);
       break;
     case 1:
@@ -263,6 +267,7 @@ void RandomProgram::be_refused() {
       cl_image_desc shape{};
       shape.image_type = CL_MEM_OBJECT_IMAGE2D;
       shape.image_width = 1 << 30;
+      bytes = std::int64_t{16} << 30;
       shape.image_height = 1;
       made = clCreateImage(device_.context, CL_MEM_READ_WRITE, &format, &shape, nullptr, &result);
       break;
@@ -271,7 +276,7 @@ void RandomProgram::be_refused() {
       made = clSVMAlloc(device_.context, CL_MEM_READ_WRITE, 2 * device_.max_buffer, 0);
   }
   if (made != nullptr) throw std::runtime_error("what cannot be was made");
-  allocation_log_.refused();
+  allocation_log_.refused(exceeds_budget(MemoryKind::buffer, bytes));
 }
 
 void RandomProgram::launch() {
@@ -304,6 +309,48 @@ void RandomProgram::settle() {
   for (const auto& [memory, bytes] : svm_pending_) allocation_log_.released(MemoryKind::svm, bytes);
   svm_pending_.clear();
   wait_for_recorder();
+  wait_for_budget();
+}
+
+bool RandomProgram::exceeds_budget(MemoryKind kind, std::int64_t bytes) const {
+  return budget_ && kind != MemoryKind::host_pointer && bytes > *budget_ - allocation_log_.live;
+}
+
+bool RandomProgram::made(const void* object, cl_int result, MemoryKind kind, std::int64_t bytes,
+                         const char* call) {
+  if (!exceeds_budget(kind, bytes)) {
+    must(object == nullptr ? CL_OUT_OF_RESOURCES : result, call);
+    return true;
+  }
+  if (object != nullptr) throw std::runtime_error(std::string(call) + ": more than the budget was made");
+  if (result != CL_MEM_OBJECT_ALLOCATION_FAILURE) must(result, call);
+  allocation_log_.refused(true);
+  return false;
+}
+
+/// A driver's thread writes a release before it gives the bytes back. Waits until exactly as many bytes are
+/// left as must be: they can be allocated, and one more cannot.
+void RandomProgram::wait_for_budget() {
+  if (!budget_) return;
+  const auto create = [&](std::int64_t bytes) {
+    return clCreateBuffer(device_.context, CL_MEM_READ_WRITE, static_cast<std::size_t>(bytes), nullptr,
+                          nullptr);
+  };
+  const std::int64_t left = *budget_ - allocation_log_.live;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (left > 0) {
+    if (const cl_mem all = create(left)) {
+      allocation_log_.allocated(MemoryKind::buffer, left);
+      must(clReleaseMemObject(all), "clReleaseMemObject");
+      allocation_log_.released(MemoryKind::buffer, left);
+      break;
+    }
+    allocation_log_.refused(true);
+    if (std::chrono::steady_clock::now() > until) throw std::runtime_error("bytes were not given back");
+    sched_yield();
+  }
+  if (create(left + 1) != nullptr) throw std::runtime_error("one byte more than the budget was made");
+  allocation_log_.refused(true);
 }
 
 /// All threads allocate, and only then all release: so the peak is the same whatever their order.
@@ -329,14 +376,23 @@ void RandomProgram::threads() {
   });
   for (const auto& mine : memory) {
     for (const auto& [handle, bytes] : mine) {
-      must(handle == nullptr ? CL_OUT_OF_RESOURCES : CL_SUCCESS, "clCreateBuffer in a thread");
-      allocation_log_.allocated(MemoryKind::buffer, static_cast<std::int64_t>(bytes));
+      if (handle != nullptr) allocation_log_.allocated(MemoryKind::buffer, static_cast<std::int64_t>(bytes));
     }
   }
-  on_each([&](auto& one) { clReleaseMemObject(one.first); });
+  // Which ones are refused depends on the order of the threads. Each of them does not fit at the end either.
   for (const auto& mine : memory) {
     for (const auto& [handle, bytes] : mine) {
-      allocation_log_.released(MemoryKind::buffer, static_cast<std::int64_t>(bytes));
+      if (handle == nullptr)
+        made(handle, CL_MEM_OBJECT_ALLOCATION_FAILURE, MemoryKind::buffer, static_cast<std::int64_t>(bytes),
+             "clCreateBuffer in a thread");
+    }
+  }
+  on_each([&](auto& one) {
+    if (one.first != nullptr) clReleaseMemObject(one.first);
+  });
+  for (const auto& mine : memory) {
+    for (const auto& [handle, bytes] : mine) {
+      if (handle != nullptr) allocation_log_.released(MemoryKind::buffer, static_cast<std::int64_t>(bytes));
     }
   }
   wait_for_recorder();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -21,11 +22,12 @@ struct AllocationLog {
   std::int64_t host_peak = 0;
   std::int64_t allocations = 0;
   std::int64_t failed = 0;
+  std::int64_t failed_by_budget = 0;
   std::uint64_t events = 0;
 
   void allocated(MemoryKind kind, std::int64_t bytes);
   void released(MemoryKind kind, std::int64_t bytes);
-  void refused();
+  void refused(bool by_budget = false);
 };
 
 /// A context with a queue and a kernel, shared by all programs.
@@ -41,10 +43,12 @@ struct Device {
 
 /// A program generated from a seed. It creates, shares, retains and releases memory of every kind, lets
 /// kernels use memory that it has released, makes calls that are refused, and allocates from several threads.
-/// With each call it counts what the OpenCL specification says about the memory.
+/// With each call it counts what the OpenCL specification says about the memory. With a budget it knows which
+/// requests must be refused, and throws if another one is, or one of them is not.
 class RandomProgram {
  public:
-  RandomProgram(Device& device, EventSource& recorder, unsigned seed);
+  RandomProgram(Device& device, EventSource& recorder, unsigned seed,
+                std::optional<std::int64_t> budget = std::nullopt);
 
   /// Runs the program. At the end all commands are complete, and some memory is left.
   void run();
@@ -84,6 +88,11 @@ class RandomProgram {
   void settle();  ///< lets the kernels go
   void threads();
 
+  [[nodiscard]] bool exceeds_budget(MemoryKind kind, std::int64_t bytes) const;
+  /// Checks a creation, and counts it if it was refused. Returns whether there is an object.
+  bool made(const void* object, cl_int result, MemoryKind kind, std::int64_t bytes, const char* call);
+  void wait_for_budget();
+
   void keep(Handle object);
   void drop(const Handle& dropped);
   void destroy_if_unused(const Handle& object);
@@ -91,6 +100,7 @@ class RandomProgram {
 
   Device& device_;
   EventSource& recorder_;
+  std::optional<std::int64_t> budget_;
   std::mt19937 random_;
   AllocationLog allocation_log_;
   std::uint64_t first_event_;

@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
+#include "cli/options.hpp"
+#include "fit/fit_axis.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+struct FitOptions {
+  std::vector<std::string> inputs;
+  FitRequest request;
+  bool all_intervals = false;
+  bool json = false;
+};
+
+/// Reads `32..4096`; nothing if it is no range.
+std::optional<std::pair<Size, Size>> parse_range(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  if (dots == std::string::npos) return std::nullopt;
+  std::pair<Size, Size> range;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, range.first);
+  const auto last = std::from_chars(text.data() + dots + 2, end, range.second);
+  if (first.ptr != text.data() + dots || last.ec != std::errc() || last.ptr != end || range.first < 1 ||
+      range.second < range.first)
+    throw UsageError(fmt::format("'{}' is not a range: write MIN..MAX, such as 32..4096", text));
+  return range;
+}
+
+/// Sets what the words ask for. The first axis without a value is fitted, at values of the second.
+void set_request(FitOptions& options) {
+  FitRequest& request = options.request;
+  std::vector<FreeAxis> free;
+  for (const std::string& text : options.inputs) {
+    const std::size_t equals = text.find('=');
+    if (std::filesystem::path(text).extension() == ".toml") {
+      request.sweep.selection.suites.emplace_back(text);
+    } else if (equals != std::string::npos && equals > 0) {
+      if (const auto range = parse_range(text.substr(equals + 1)))
+        free.push_back({text.substr(0, equals), range});
+      else
+        request.values.push_back(text);
+    } else if (is_variant_name(text)) {
+      if (!request.variant.empty())
+        throw UsageError(fmt::format("two variants, {} and {}: fit one", request.variant, text));
+      request.variant = text;
+    } else {
+      free.push_back({text, std::nullopt});
+    }
+  }
+  if (free.empty()) throw UsageError("no axis to fit: write its name, or AXIS=MIN..MAX");
+  if (free.size() > 2)
+    throw UsageError(fmt::format("three axes without a value, '{}', '{}' and '{}': write {}=VALUE",
+                                 free[0].name, free[1].name, free[2].name, free[2].name));
+  request.axis = free[0];
+  if (free.size() == 2) request.other = free[1];
+}
+
+ExitCode fit(FitOptions& options, const std::vector<std::string>& words) {
+  set_request(options);
+  FitRequest& request = options.request;
+  const ScratchFolder folder;
+  if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) {
+    if (!request.variant.empty() || !request.sweep.selection.suites.empty())
+      throw UsageError("a program behind -- is fitted alone: leave out the variant and the suite");
+    if (dashes + 1 == words.end()) throw UsageError("no program behind --");
+    use_program(request, std::vector<std::string>(dashes + 1, words.end()), folder);
+  }
+  const std::vector<FitReport> reports = AxisFitter(request).fit();
+  if (request.other) {
+    print_text(options.json ? fit_json(reports, request.other->name)
+                            : fit_text(reports, request.other->name));
+  } else {
+    print_text(options.json ? fit_json(reports.front()) : fit_text(reports.front(), options.all_intervals));
+  }
+  if (std::ranges::any_of(reports, &FitReport::is_stopped)) return ExitCode::measurement;
+  const bool fits =
+      std::ranges::any_of(reports, [](const FitReport& report) { return report.value.has_value(); });
+  return fits ? ExitCode::clean : ExitCode::verdict;
+}
+
+}  // namespace
+
+void add_fit_command(CLI::App& app, Result& result) {
+  const auto options = std::make_shared<FitOptions>();
+  FitRequest& request = options->request;
+  SelectionOptions& selection = request.sweep.selection;
+  CLI::App* const command = app.add_subcommand("fit", "Find the largest value of an axis that fits a budget");
+  command
+      ->add_option(
+          "INPUT", options->inputs,
+          "A variant, or a suite and its program; the axis, or AXIS=MIN..MAX; AXIS=VALUE or "
+          "AXIS=FORMULA for others. A second axis without a value: fit the first at several of its values")
+      ->required();
+  command->add_option("--budget", request.budget, "Device memory to stay within, such as 16GiB or 90%")
+      ->type_name(value_name::kSize)
+      ->required();
+  command->add_option("--multiple-of", request.step, "Try only multiples of this value")
+      ->type_name("INT")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--slices", request.slices, "Plan chunks for a stack of this many slices")
+      ->type_name("INT")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--from-peaks", request.from_peaks,
+                    "Extrapolate recorded peaks instead of finding a formula in small shapes");
+  command->add_flag("--prove", request.needs_proof, "Run the value above the answer too");
+  command->add_flag("--all", options->all_intervals,
+                    "List all intervals that fit, if memory is not monotonic");
+  command->add_option("--backend", selection.backend, "Run on this backend")->type_name(value_name::kBackend);
+  command->add_option("--device", selection.device, "Run on this device: its index or a part of its name")
+      ->type_name(value_name::kDevice);
+  command
+      ->add_option("--worker", request.sweep.worker,
+                   "Use the variants of this worker. Default: peakmark-bench")
+      ->type_name(value_name::kProgram);
+  add_timeout_option(*command, request.sweep.case_limit);
+  command->add_flag("--json", options->json, "Print the answer as JSON");
+  set_help(*command,
+           {.notes = {"`peakmark fit AXIS=MIN..MAX --budget SIZE -- PROGRAM … {AXIS} …` fits an axis of "
+                      "any program."},
+            .exit_codes = {{"0", "the printed value ran within the budget"},
+                           {"1", "nothing fits"},
+                           {"2", "wrong usage, or the axis does not change the memory"},
+                           {"3", "a trial crashed, hung or was wrong"}}});
+  command->callback([options, &result] { result.code = fit(*options, result.words); });
+}
+
+}  // namespace peakmark::cli

@@ -1,0 +1,107 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/command_testing.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// The fake worker needs 1000 · n bytes.
+class FitCommand : public CommandTest {
+ protected:
+  Answer fit(std::vector<std::string> words) const {
+    words.insert(words.begin(), "fit");
+    const auto dashes = std::ranges::find(words, "--");
+    words.insert(dashes, {"--worker", PEAKMARK_FAKE_WORKER, "--backend", "dry"});
+    return peakmark(std::move(words));
+  }
+  nlohmann::json fit_json(std::vector<std::string> words) const {
+    words.emplace_back("--json");
+    const Answer answer = fit(std::move(words));
+    EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+    return nlohmann::json::parse(answer.output);
+  }
+};
+
+TEST_F(FitCommand, FindsTheLargestValueByTheFormulaAndRunsIt) {
+  const Answer answer = fit({"fake/case", "n", "--budget", "123456"});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.output,
+              AllOf(HasSubstr("peak = 1000·n"), HasSubstr("largest n: 123, which ran with 120.1 KiB")));
+
+  const auto json = fit_json({"fake/case", "n", "--budget", "123456"});
+  EXPECT_EQ(json["axis"], "n");
+  EXPECT_EQ(json["value"], 123);
+  EXPECT_EQ(json["budget_bytes"], 123456);
+  EXPECT_EQ(json["predicted_bytes"], 123000);
+  EXPECT_EQ(json["recorded_bytes"], 123000);
+  EXPECT_EQ(json["trials"].size(), 1U);
+  EXPECT_EQ(json["out_of_memory"], 0);
+  EXPECT_EQ(json["confirmed"], true);
+  EXPECT_EQ(json["intervals"], nlohmann::json::parse(R"([{"first": 1, "last": 123}])"));
+}
+
+TEST_F(FitCommand, ExtrapolatesPeaksInAtMostFourTrials) {
+  const auto json = fit_json({"fake/case", "n", "--budget", "5 MB", "--from-peaks"});
+  EXPECT_EQ(json["value"], 5000);
+  EXPECT_LE(json["trials"].size(), 4U);
+  EXPECT_EQ(json["out_of_memory"], 0);
+  EXPECT_TRUE(json["formula"].is_null());
+}
+
+TEST_F(FitCommand, TriesMultiplesInTheRangeOnly) {
+  EXPECT_EQ(fit_json({"fake/case", "n", "--budget", "123456", "--multiple-of", "16"})["value"], 112);
+  EXPECT_EQ(fit_json({"fake/case", "n=10..50", "--budget", "123456"})["value"], 50);
+  EXPECT_EQ(fit_json({"fake/case", "n=10..50", "--budget", "123456", "--multiple-of", "16"})["value"], 48);
+}
+
+TEST_F(FitCommand, ProvesThatTheNextValueExceedsTheBudget) {
+  const auto json = fit_json({"fake/case", "n", "--budget", "123456", "--prove"});
+  EXPECT_EQ(json["value"], 123);
+  EXPECT_EQ(json["proven"], true);
+  EXPECT_EQ(json["trials"].back()["value"], 124);
+  EXPECT_EQ(json["trials"].back()["recorded_bytes"], 124000);
+}
+
+TEST_F(FitCommand, PlansChunks) {
+  const auto json = fit_json({"fake/case", "n", "--budget", "123456", "--slices", "1000"});
+  EXPECT_EQ(
+      json["chunks"],
+      nlohmann::json::parse(
+          R"({"slices": 1000, "chunk_slices": 123, "chunks": 9, "last_slices": 16, "last_bytes": 16000})"));
+}
+
+TEST_F(FitCommand, SaysThatNothingFits) {
+  const Answer answer = fit({"fake/case", "n", "--budget", "999"});
+  EXPECT_EQ(answer.end.exit_code, 1);
+  EXPECT_THAT(answer.output, HasSubstr("nothing fits: by the formula, n = 1 needs more than 999 B"));
+  const Answer run = fit({"fake/case", "n", "--budget", "999", "--from-peaks"});
+  EXPECT_EQ(run.end.exit_code, 1);
+  EXPECT_THAT(run.output, HasSubstr("nothing fits: n = 1 does not run within 999 B"));
+}
+
+TEST_F(FitCommand, RefusesWrongInput) {
+  const auto expect_usage = [&](const std::vector<std::string>& words, const std::string& text) {
+    const Answer answer = fit(words);
+    EXPECT_EQ(answer.end.exit_code, 2);
+    EXPECT_THAT(answer.errors, HasSubstr(text));
+  };
+  expect_usage({"fake/case", "n"}, "--budget");
+  expect_usage({"fake/case", "--budget", "1 GB"}, "no axis to fit");
+  expect_usage({"fake/case", "n", "does", "m", "--budget", "1 GB"}, "three axes without a value");
+  expect_usage({"fake/case", "n", "does", "--budget", "1 GB"}, "has words, not integers");
+  expect_usage({"fake/case", "does", "--budget", "1 GB"}, "has words, not integers");
+  expect_usage({"fake/case", "m", "--budget", "1 GB"}, "has no axis 'm'");
+  expect_usage({"fake/caze", "n", "--budget", "1 GB"}, "did you mean 'fake/case'");
+  expect_usage({"fake/case", "n=9..3", "--budget", "1 GB"}, "'9..3' is not a range");
+  expect_usage({"fake/case", "n=9..11", "--multiple-of", "16", "--budget", "1 GB"},
+               "no multiple of 16 in 9..11");
+  expect_usage({"fake/case", "n", "--budget", "90%"}, "is unknown: write bytes");
+  expect_usage({"n=1..8", "--budget", "1 GB", "--", "./train", "--batch", "8"},
+               "write {n} where its value belongs");
+}
+
+}  // namespace
+}  // namespace peakmark

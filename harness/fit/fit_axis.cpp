@@ -1,0 +1,315 @@
+#include "fit/fit_axis.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+
+#include "base/text.hpp"
+#include "explain/run_formulas.hpp"
+#include "fit/program_suite.hpp"
+#include "supervise/estimate_question.hpp"
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark {
+namespace {
+
+/// No answer is larger: 2⁴⁰ elements along one axis are more than any device holds.
+constexpr Size kMaxValue = Size{1} << 40;
+/// Values are predicted up to this many doublings beyond the first that does not fit: memory may decrease
+/// again.
+constexpr int kDoublingsBeyond = 4;
+
+std::optional<Size> parse_integer(std::string_view text) {
+  Size value = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  return read.ec == std::errc() && read.ptr == end ? std::optional(value) : std::nullopt;
+}
+
+std::pair<std::string, std::string> split_value(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Size parse_budget(const std::string& text, const DeviceInfo& device) {
+  if (!text.ends_with('%')) return parse_size(text);
+  const auto percent = parse_integer(std::string_view(text).substr(0, text.size() - 1));
+  if (!percent || *percent < 1 || *percent > 100)
+    throw UsageError(fmt::format("--budget: '{}' is not a percentage from 1% to 100%", text));
+  if (!device.memory_bytes)
+    throw UsageError(
+        fmt::format("--budget: the memory of {} is unknown: write bytes, such as 16GiB", device.name));
+  return *device.memory_bytes / 100 * *percent + *device.memory_bytes % 100 * *percent / 100;
+}
+
+const VariantDescription& find_variant(const ShapeRecorder& recorder, const std::string& name) {
+  const Description& description = recorder.vocabulary().description;
+  if (name.empty())
+    throw UsageError("no variant to fit: name one, such as padding/coords1d, or write a program behind --");
+  if (const VariantDescription* const variant = description.variant(name)) return *variant;
+  throw UsageError(fmt::format("no variant '{}'{}", name, suggest_word(name, description.variant_names())));
+}
+
+}  // namespace
+
+void use_program(FitRequest& request, const std::vector<std::string>& command, const ScratchFolder& folder) {
+  const std::string placeholder = "{" + request.axis.name + "}";
+  if (std::ranges::none_of(
+          command, [&](const std::string& word) { return word.find(placeholder) != std::string::npos; }))
+    throw UsageError(fmt::format("the program does not read the axis '{}': write {} where its value belongs",
+                                 request.axis.name, placeholder));
+  std::vector<std::pair<std::string, std::string>> axes;
+  const auto add_free = [&](const FreeAxis& axis) {
+    axes.emplace_back(axis.name, std::to_string(axis.range ? axis.range->first : 1));
+  };
+  add_free(request.axis);
+  if (request.other) add_free(*request.other);
+  for (const std::string& text : request.values) {
+    const auto [axis, value] = split_value(text);
+    // A formula of the fitted axis is evaluated here; the program gets an integer.
+    const bool is_formula = !parse_integer(value) && value.find(request.axis.name) != std::string::npos;
+    axes.emplace_back(axis, is_formula ? "1" : value);
+  }
+  const std::filesystem::path suite = folder.path() / "fit.toml";
+  request.variant = write_program_suite(command, axes, suite);
+  request.sweep.selection.suites = {suite};
+  request.from_peaks = true;
+}
+
+AxisFitter::AxisFitter(FitRequest request)
+    : request_(std::move(request)),
+      recorder_(request_.sweep),
+      variant_(find_variant(recorder_, request_.variant)),
+      values_(variant_.defaults()),
+      budget_bytes_(parse_budget(request_.budget, recorder_.device())) {
+  set_values();
+}
+
+const AxisDescription& AxisFitter::integer_axis(const std::string& name) const {
+  const AxisDescription* const axis = variant_.axis(name);
+  if (axis == nullptr)
+    throw UsageError(
+        fmt::format("{} has no axis '{}'{}", variant_.name, name, suggest_word(name, variant_.axis_names())));
+  if (!std::holds_alternative<Size>(axis->default_value))
+    throw UsageError(fmt::format("axis '{}' of {} has words, not integers", name, variant_.name));
+  return *axis;
+}
+
+void AxisFitter::set_values() {
+  integer_axis(request_.axis.name);
+  if (request_.other) integer_axis(request_.other->name);
+  std::vector<std::string> plain;
+  for (const std::string& text : request_.values) {
+    const auto [name, value] = split_value(text);
+    const AxisDescription* const axis = variant_.axis(name);
+    const bool is_integer = axis != nullptr && std::holds_alternative<Size>(axis->default_value);
+    if (!is_integer || parse_integer(value)) {
+      plain.push_back(text);
+      continue;
+    }
+    derived_.push_back({name, Formula(value)});
+  }
+  for (const DerivedAxis& one : derived_) {
+    for (const std::string& other : one.formula.axes()) {
+      integer_axis(other);
+      if (std::ranges::find(derived_, other, &DerivedAxis::name) != derived_.end())
+        throw UsageError(fmt::format("{}={}: '{}' has a formula itself: use '{}' and axes with values",
+                                     one.name, one.formula.text(), other, request_.axis.name));
+    }
+  }
+  for (const std::string& text : request_.values) {
+    const std::string name = split_value(text).first;
+    if (name == request_.axis.name || (request_.other && name == request_.other->name))
+      throw UsageError(fmt::format("axis '{}' is fitted and has a value: leave out {}", name, text));
+  }
+  values_ = parse_parameters(variant_, plain);
+}
+
+Size AxisFitter::value_of(const std::string& axis, Size fitted) const {
+  if (axis == request_.axis.name) return fitted;
+  for (const DerivedAxis& one : derived_) {
+    if (one.name == axis)
+      return one.formula.evaluate([&](const std::string& other) {
+        return other == request_.axis.name ? fitted : values_.integer(other);
+      });
+  }
+  // The name of an allocation without a formula stands for its bytes.
+  return values_.find(axis) == nullptr ? Size{0} : values_.integer(axis);
+}
+
+/// Returns the peak by the formula; nothing where it does not hold.
+std::optional<Size> AxisFitter::predict(Size fitted) const {
+  try {
+    return peak_->evaluate([&](const std::string& axis) { return value_of(axis, fitted); });
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
+/// Explains the variant with its words as they are fixed.
+void AxisFitter::find_formula() {
+  if (request_.from_peaks) return;
+  std::vector<std::pair<std::string, AxisValue>> words;
+  std::map<std::string, AxisBounds> bounds;
+  for (const auto& [axis, value] : values_.values()) {
+    if (std::holds_alternative<std::string>(value)) words.emplace_back(axis, value);
+    // 0 often means something else than a small number: no chunks, no region.
+    const bool is_free =
+        axis == request_.axis.name ||
+        std::ranges::any_of(derived_, [&](const DerivedAxis& one) { return one.name == axis; });
+    if (!is_free && value == AxisValue(Size{0})) bounds[axis] = {0, 0};
+  }
+  Run run;
+  for (RecordedShapes& shapes :
+       recorder_.record_chosen({{variant_.name, Parameters(std::move(words)), bounds}}))
+    std::ranges::move(shapes.observations, std::back_inserter(run.observations));
+  const std::string shapes = quantity(run.observations.size(), "small shape");
+  std::vector<std::string> unknown;
+  if (!run.observations.empty()) {
+    const auto formulas = explain_cases(group_cases(run));
+    const Explanation& explanation = formulas.front().explanation;
+    peak_ = explanation.peak();
+    if (!peak_) {
+      Explanation partial;
+      partial.moments = explanation.partial_moments;
+      peak_ = partial.peak();
+      for (const std::string& name : peak_ ? peak_->axes() : std::vector<std::string>()) {
+        if (values_.find(name) == nullptr) unknown.push_back(name);
+      }
+    }
+  }
+  if (!peak_) {
+    formula_notes_.push_back(
+        fmt::format("no formula of the peak was found in {}: peaks were extrapolated; `peakmark explain {}` "
+                    "shows why",
+                    shapes, variant_.name));
+  } else if (unknown.empty()) {
+    formula_notes_.push_back(fmt::format("the formula is exact on {}", shapes));
+  } else {
+    formula_notes_.push_back(fmt::format(
+        "no formula of {}: predictions take its bytes from the nearest trial", fmt::join(unknown, ", ")));
+  }
+}
+
+void AxisFitter::set_range(FitReport& report) const {
+  SearchRange& range = report.range;
+  range.step = request_.step;
+  const auto& given = request_.axis.range;
+  const Size least = std::max<Size>(integer_axis(request_.axis.name).least, 1);
+  range.min = divide_up(given ? given->first : least, range.step) * range.step;
+  report.is_range_given = given.has_value();
+  if (given) {
+    range.max = given->second;
+    if (range.max < range.min)
+      throw UsageError(fmt::format("no multiple of {} in {}..{}", range.step, given->first, given->second));
+    return;
+  }
+  range.max = kMaxValue;
+  int beyond = 0;
+  for (Size value = range.min; peak_ && value <= kMaxValue / 2 && beyond < kDoublingsBeyond; value *= 2) {
+    const std::optional<Size> bytes = predict(value);
+    beyond = bytes && *bytes <= report.budget_bytes ? 0 : beyond + 1;
+    if (beyond == kDoublingsBeyond) range.max = value;
+  }
+}
+
+void AxisFitter::check_changes_memory(const FitReport& report, const LargestValueSearch& search) const {
+  if (report.is_range_given) return;
+  const auto& trials = search.trials();
+  const bool is_same = trials.size() >= 2 && std::ranges::all_of(trials, [&](const Trial& trial) {
+                         return trial.peak_bytes && trial.peak_bytes == trials.front().peak_bytes;
+                       });
+  const std::optional<Size> at_min = peak_ ? predict(report.range.min) : std::nullopt;
+  if (is_same || (at_min && at_min == predict(report.range.max)))
+    throw UsageError(fmt::format(
+        "axis '{}' does not change the memory of {}: every value fits, or none; write {}=MIN..MAX to "
+        "run the largest",
+        report.axis, report.variant, report.axis));
+}
+
+Trial AxisFitter::record(Size value, std::optional<Size> predicted) {
+  Parameters shape = values_;
+  shape.set(request_.axis.name, value);
+  for (const DerivedAxis& one : derived_) shape.set(one.name, value_of(one.name, value));
+  const Observation observation = recorder_.record(variant_.name, {shape}).front();
+  Trial trial{value, std::nullopt, predicted, std::string(to_string(observation.outcome)),
+              observation.message};
+  if (observation.outcome != Outcome::ok) return trial;
+  trial.peak_bytes = observation.requested_peak_bytes;
+  if (!trial.peak_bytes)
+    throw MeasurementError(fmt::format("{}={}: no memory was recorded", request_.axis.name, value));
+  return trial;
+}
+
+void AxisFitter::try_values(LargestValueSearch& search, FitReport& report) {
+  while (const std::optional<Size> value = search.next()) {
+    check_changes_memory(report, search);
+    search.add(record(*value, search.predict(*value)));
+    const Trial& trial = search.trials().back();
+    if (trial.outcome == "ok" || trial.outcome == "out_of_memory") continue;
+    report.notes.push_back(fmt::format("{}={}: {}: {}", report.axis, *value, trial.outcome, trial.message));
+    if (trial.outcome == "unsupported") continue;
+    report.is_stopped = true;
+    break;
+  }
+}
+
+FitReport AxisFitter::fit_once() {
+  FitReport report;
+  report.variant = variant_.name;
+  report.backend = to_string(recorder_.device().backend);
+  report.device = recorder_.device().name;
+  report.axis = request_.axis.name;
+  for (const auto& [name, value] : values_.values()) {
+    if (name == request_.axis.name) continue;
+    const auto derived = std::ranges::find(derived_, name, &DerivedAxis::name);
+    report.fixed.emplace_back(name, derived == derived_.end() ? to_text(value) : derived->formula.text());
+  }
+  report.budget_bytes = budget_bytes_;
+  report.notes = formula_notes_;
+  set_range(report);
+  PredictedBytes formula;
+  if (peak_) {
+    report.formula = to_text(*peak_, ExpressionStyle::display);
+    formula = [this](Size value) { return predict(value); };
+    report.intervals = fitting_intervals(report.range, report.budget_bytes, formula);
+  }
+  LargestValueSearch search(report.range, report.budget_bytes, formula);
+  if (request_.needs_proof) search.require_proof();
+  try_values(search, report);
+  report.trials = search.trials();
+  report.value = search.largest();
+  if (search.is_decreasing_somewhere())
+    report.notes.emplace_back("the peak decreases where the axis grows: larger values may fit as well");
+  if (report.value && request_.slices) {
+    report.chunks = plan_chunks(*request_.slices, *report.value);
+    if (peak_) report.last_chunk_bytes = predict(report.chunks->last_slices);
+  }
+  return report;
+}
+
+std::vector<FitReport> AxisFitter::fit() {
+  if (!request_.other) {
+    find_formula();
+    return {fit_once()};
+  }
+  const FreeAxis& other = *request_.other;
+  const Size first = other.range ? other.range->first : std::max<Size>(integer_axis(other.name).least, 1);
+  values_.set(other.name, first);
+  find_formula();
+  std::vector<FitReport> reports;
+  for (Size value = first; value <= (other.range ? other.range->second : kMaxValue); value *= 2) {
+    values_.set(other.name, value);
+    FitReport report = fit_once();
+    const bool is_end = report.is_stopped || (!report.value && !other.range);
+    reports.push_back(std::move(report));
+    if (is_end) break;
+  }
+  return reports;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.hpp"
+#include "explain/expression.hpp"
+#include "fit/report.hpp"
+#include "supervise/record_shapes.hpp"
+#include "sweep/formula.hpp"
+
+namespace peakmark {
+
+/// An axis to fit, or one along which others are fitted, and the values that may be tried.
+struct FreeAxis {
+  std::string name;
+  std::optional<std::pair<Size, Size>>
+      range;  ///< both included; null: from the smallest value of the axis on
+};
+
+/// What is searched.
+struct FitRequest {
+  std::string variant;
+  FreeAxis axis;
+  /// The axis is fitted at several values of this one: its smallest value times powers of two, up to the end
+  /// of its range or the first at which nothing fits.
+  std::optional<FreeAxis> other;
+  /// AXIS=VALUE, and AXIS=FORMULA for an axis that follows others: `ny=2*nx`.
+  std::vector<std::string> values;
+  std::string budget;  ///< `16GiB`, or `90%` of the device's memory
+  Size step = 1;       ///< only multiples of it are tried
+  std::optional<Size> slices;
+  bool from_peaks = false;  ///< no formula is searched
+  bool needs_proof = false;
+  SweepOptions sweep;  ///< the suites (none: the variants of the worker), backend, device and time limits
+};
+
+/// Makes `request` one for a program: writes a suite into `folder` in which the command is the only program,
+/// with the axes of the request. Throws UsageError if the command does not read the fitted axis.
+void use_program(FitRequest& request, const std::vector<std::string>& command, const ScratchFolder& folder);
+
+/// Searches the largest value of an axis whose peak stays within a budget. Every trial is a process of its
+/// own.
+class AxisFitter {
+ public:
+  /// Finds worker and device. Throws UsageError for an unknown variant or axis, a wrong value or budget.
+  explicit AxisFitter(FitRequest request);
+
+  /// Searches. Returns one report, or one for each value of the other axis. Throws UsageError if the axis
+  /// does not change the memory and has no range.
+  std::vector<FitReport> fit();
+
+ private:
+  struct DerivedAxis {
+    std::string name;
+    Formula formula;
+  };
+
+  void set_values();
+  FitReport fit_once();
+  void find_formula();
+  void set_range(FitReport& report) const;
+  void check_changes_memory(const FitReport& report, const LargestValueSearch& search) const;
+  Trial record(Size value, std::optional<Size> predicted);
+  void try_values(LargestValueSearch& search, FitReport& report);
+  const AxisDescription& integer_axis(const std::string& name) const;
+  [[nodiscard]] Size value_of(const std::string& axis, Size fitted) const;
+  [[nodiscard]] std::optional<Size> predict(Size fitted) const;
+
+  FitRequest request_;
+  ShapeRecorder recorder_;
+  const VariantDescription& variant_;
+  Parameters values_;  ///< of all axes; those that are fitted or derived are not read
+  std::vector<DerivedAxis> derived_;
+  Size budget_bytes_ = 0;
+  std::optional<Expression> peak_;
+  std::vector<std::string> formula_notes_;
+};
+
+}  // namespace peakmark

@@ -1,0 +1,220 @@
+#include "fit/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "base/text_table.hpp"
+#include "runfile/json_fields.hpp"
+
+namespace peakmark {
+namespace {
+
+using json_fields::Json;
+using json_fields::or_null;
+
+std::string bytes_cell(const std::optional<Size>& bytes) {
+  return bytes ? format_size(*bytes) : "–";
+}
+
+std::string share_cell(const FitReport& report, Size peak) {
+  if (report.budget_bytes == 0) return "–";
+  return fmt::format("{:.2f} %",
+                     100.0 * static_cast<double>(peak) / static_cast<double>(report.budget_bytes));
+}
+
+bool is_out_of_memory(const FitReport& report, const Trial& trial) {
+  return trial.outcome == "out_of_memory" || (trial.peak_bytes && *trial.peak_bytes > report.budget_bytes);
+}
+
+std::string outcome_cell(const FitReport& report, const Trial& trial) {
+  if (trial.outcome != "ok") return trial.outcome;
+  return is_out_of_memory(report, trial) ? "exceeds the budget" : "fits";
+}
+
+std::string interval_text(const FittingInterval& interval) {
+  return interval.first == interval.last ? std::to_string(interval.first)
+                                         : fmt::format("{} to {}", interval.first, interval.last);
+}
+
+std::string title(const FitReport& report, const std::string& without_axis) {
+  std::string text = fmt::format("{} on {} ({})", report.variant, report.backend, report.device);
+  std::string axes;
+  for (const auto& [axis, value] : report.fixed) {
+    if (axis != without_axis) axes += fmt::format(" {}={}", axis, value);
+  }
+  return text + (axes.empty() ? "" : "\n " + axes) + "\n";
+}
+
+std::string trials_table(const FitReport& report) {
+  using enum TextTable::Align;
+  TextTable table(
+      {{report.axis, right}, {"predicted", right}, {"recorded", right}, {"", right}, {"outcome"}});
+  for (const Trial& one : report.trials) {
+    table.add({std::to_string(one.value), bytes_cell(one.predicted_bytes), bytes_cell(one.peak_bytes),
+               one.peak_bytes ? fmt::format("{} B", *one.peak_bytes) : "", outcome_cell(report, one)});
+  }
+  return table.text();
+}
+
+std::string answer_text(const FitReport& report) {
+  if (!report.value && report.trials.empty()) {
+    return fmt::format("nothing fits: by the formula, {} = {} needs more than {} ({})\n", report.axis,
+                       report.range.min, format_size(report.budget_bytes),
+                       quantity(report.budget_bytes, "byte"));
+  }
+  if (!report.value) {
+    return fmt::format("nothing fits: {} = {} does not run within {} ({})\n", report.axis, report.range.min,
+                       format_size(report.budget_bytes), quantity(report.budget_bytes, "byte"));
+  }
+  const Size peak = *report.answer().peak_bytes;
+  std::string text =
+      fmt::format("largest {}: {}, which ran with {} of {} ({})\n", report.axis, *report.value,
+                  format_size(peak), format_size(report.budget_bytes), share_cell(report, peak));
+  if (*report.value + report.range.step > report.range.max && report.is_range_given) {
+    text += fmt::format("  the end of the range {}..{}\n", report.range.min, report.range.max);
+  } else if (report.is_proven()) {
+    text += fmt::format("  {} was run, and exceeds the budget\n", *report.value + report.range.step);
+  }
+  return text;
+}
+
+std::string intervals_text(const FitReport& report, bool all_intervals) {
+  if (report.intervals.size() < 2) return "";
+  if (!all_intervals) {
+    return fmt::format(
+        "  memory is not monotonic: the answer holds from {} on; --all lists {} intervals that fit\n",
+        report.intervals.back().first, report.intervals.size());
+  }
+  std::string text = "  values that fit, by the formula:\n";
+  constexpr std::size_t kMaxShown = 40;
+  // The last are those that matter.
+  const std::size_t left_out = report.intervals.size() - std::min(report.intervals.size(), kMaxShown);
+  if (left_out > 0) text += fmt::format("    {} more below\n", left_out);
+  for (std::size_t i = left_out; i < report.intervals.size(); ++i)
+    text += fmt::format("    {}\n", interval_text(report.intervals[i]));
+  return text;
+}
+
+std::string chunks_text(const FitReport& report) {
+  if (!report.chunks) return "";
+  const ChunkPlan& plan = *report.chunks;
+  std::string text = fmt::format("  {}: {} of {}", quantity(plan.slices, "slice"),
+                                 quantity(plan.chunks, "chunk"), plan.chunk_slices);
+  if (plan.last_slices != plan.chunk_slices) text += fmt::format(", the last of {}", plan.last_slices);
+  if (report.last_chunk_bytes)
+    text += fmt::format(" ({} in the last)", format_size(*report.last_chunk_bytes));
+  return text + "\n";
+}
+
+Json to_json(const FitReport& report) {
+  Json trials = Json::array();
+  std::size_t out_of_memory = 0;
+  for (const Trial& one : report.trials) {
+    out_of_memory += is_out_of_memory(report, one) ? 1 : 0;
+    trials.push_back({{"value", one.value},
+                      {"predicted_bytes", or_null(one.predicted_bytes)},
+                      {"recorded_bytes", or_null(one.peak_bytes)},
+                      {"outcome", one.outcome},
+                      {"message", one.message.empty() ? Json() : Json(one.message)}});
+  }
+  Json intervals = Json::array();
+  for (const FittingInterval& one : report.intervals)
+    intervals.push_back({{"first", one.first}, {"last", one.last}});
+  Json fixed = Json::object();
+  for (const auto& [axis, value] : report.fixed) fixed[axis] = value;
+  Json json{{"variant", report.variant},
+            {"backend", report.backend},
+            {"device", report.device},
+            {"axis", report.axis},
+            {"axes", fixed},
+            {"value", or_null(report.value)},
+            {"budget_bytes", report.budget_bytes},
+            {"predicted_bytes", report.value ? or_null(report.answer().predicted_bytes) : Json()},
+            {"recorded_bytes", report.value ? or_null(report.answer().peak_bytes) : Json()},
+            {"formula", report.formula.empty() ? Json() : Json(report.formula)},
+            {"trials", trials},
+            {"out_of_memory", out_of_memory},
+            {"confirmed", report.value.has_value()},
+            {"proven", report.is_proven()},
+            {"intervals", report.formula.empty() ? Json() : intervals},
+            {"chunks", Json()},
+            {"notes", report.notes}};
+  if (report.chunks) {
+    json["chunks"] = {{"slices", report.chunks->slices},
+                      {"chunk_slices", report.chunks->chunk_slices},
+                      {"chunks", report.chunks->chunks},
+                      {"last_slices", report.chunks->last_slices},
+                      {"last_bytes", or_null(report.last_chunk_bytes)}};
+  }
+  return json;
+}
+
+/// Returns the value of another axis at which a report was made.
+const std::string& value_at(const FitReport& report, const std::string& axis) {
+  return std::ranges::find(report.fixed, axis, &std::pair<std::string, std::string>::first)->second;
+}
+
+}  // namespace
+
+const Trial& FitReport::answer() const {
+  return *std::ranges::find_if(trials, [this](const Trial& trial) { return trial.value == value; });
+}
+
+bool FitReport::is_proven() const {
+  if (!value) return false;
+  const Size above = *value + range.step;
+  return above > range.max || std::ranges::find(trials, above, &Trial::value) != trials.end();
+}
+
+std::string fit_text(const FitReport& report, bool all_intervals) {
+  std::string text = title(report, "");
+  if (!report.formula.empty()) text += fmt::format("  peak = {}\n", report.formula);
+  if (!report.trials.empty()) text += trials_table(report);
+  text += answer_text(report) + intervals_text(report, all_intervals) + chunks_text(report);
+  for (const std::string& note : report.notes) text += fmt::format("  {}\n", note);
+  return plain_text(text);
+}
+
+std::string fit_json(const FitReport& report) {
+  return to_json(report).dump(2) + "\n";
+}
+
+std::string fit_text(const std::vector<FitReport>& reports, const std::string& other_axis) {
+  using enum TextTable::Align;
+  const FitReport& first = reports.front();
+  TextTable table({{other_axis, right},
+                   {"largest " + first.axis, right},
+                   {"recorded", right},
+                   {"", right},
+                   {"of the budget", right},
+                   {"trials", right}});
+  std::string notes;
+  for (const FitReport& report : reports) {
+    const std::string at = value_at(report, other_axis);
+    const std::string trials = std::to_string(report.trials.size());
+    if (report.value) {
+      const Size peak = *report.answer().peak_bytes;
+      table.add({at, std::to_string(*report.value), format_size(peak), fmt::format("{} B", peak),
+                 share_cell(report, peak), trials});
+    } else {
+      table.add({at, "nothing fits", "–", "", "", trials});
+    }
+    for (const std::string& note : report.notes) {
+      const std::string line = fmt::format("  {}\n", note);
+      if (notes.find(line) == std::string::npos) notes += line;
+    }
+  }
+  std::string text = title(first, other_axis);
+  if (!first.formula.empty()) text += fmt::format("  peak = {}\n", first.formula);
+  return plain_text(text + table.text() + notes);
+}
+
+std::string fit_json(const std::vector<FitReport>& reports, const std::string& other_axis) {
+  Json rows = Json::array();
+  for (const FitReport& report : reports) rows.push_back(to_json(report));
+  return Json{{"axis", reports.front().axis}, {"other_axis", other_axis}, {"fits", rows}}.dump(2) + "\n";
+}
+
+}  // namespace peakmark

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fit/search.hpp"
+
+namespace peakmark {
+
+/// The answer of `peakmark fit`.
+struct FitReport {
+  std::string variant;
+  std::string backend;
+  std::string device;
+  std::string axis;
+  std::vector<std::pair<std::string, std::string>> fixed;  ///< the other axes
+  SearchRange range;
+  bool is_range_given = false;
+  Size budget_bytes = 0;
+  /// The formula of the peak, for display; empty if peaks were extrapolated.
+  std::string formula;
+  std::vector<Trial> trials;
+  std::vector<FittingInterval> intervals;  ///< by the formula; empty without one
+  std::optional<Size> value;               ///< the answer; nothing fits if null
+  bool is_stopped = false;                 ///< a trial crashed, hung or was wrong: its note says so
+  std::optional<ChunkPlan> chunks;
+  std::optional<Size> last_chunk_bytes;  ///< by the formula
+  std::vector<std::string> notes;
+
+  /// Returns the trial of the answer. `value` is set.
+  [[nodiscard]] const Trial& answer() const;
+  /// Returns whether the value above the answer was run and exceeds the budget, or is beyond the range.
+  [[nodiscard]] bool is_proven() const;
+};
+
+/// Returns the tables for the console. `all_intervals`: of several intervals, each.
+std::string fit_text(const FitReport& report, bool all_intervals);
+
+/// Returns the output of `fit --json` (docs/fit.md).
+std::string fit_json(const FitReport& report);
+
+/// The same for reports that differ in the value of one more axis.
+std::string fit_text(const std::vector<FitReport>& reports, const std::string& other_axis);
+std::string fit_json(const std::vector<FitReport>& reports, const std::string& other_axis);
+
+}  // namespace peakmark

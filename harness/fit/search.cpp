@@ -1,0 +1,302 @@
+#include "fit/search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+/// Bytes grow at most so fast with the axis, but for a fixed part: the length of a cube is the usual extreme.
+constexpr int kMaxExponent = 3;
+/// A formula through two peaks is confirmed by a third that differs by this share of their difference at
+/// most.
+constexpr long double kMaxResidual = 1e-3L;
+/// How much of the budget an extrapolation may be wrong by, if the error of a confirmed formula grows as the
+/// square of the axis.
+constexpr long double kMaxError = 0.02L;
+
+long double power(Size value, int exponent) {
+  return std::pow(static_cast<long double>(value), static_cast<long double>(exponent));
+}
+
+/// Returns the largest value of the range between `low` and range.max for which `fits` holds, if it holds up
+/// to some value and then no more; nothing if it does not hold at the first.
+template <typename Fits>
+std::optional<Size> bisect(const SearchRange& range, Size low, const Fits& fits) {
+  if (low > range.max || !fits(low)) return std::nullopt;
+  Size steps_fit = 0;
+  Size steps_beyond = (range.max - low) / range.step + 1;
+  while (steps_beyond - steps_fit > 1) {
+    const Size middle = steps_fit + (steps_beyond - steps_fit) / 2;
+    (fits(low + middle * range.step) ? steps_fit : steps_beyond) = middle;
+  }
+  return low + steps_fit * range.step;
+}
+
+}  // namespace
+
+std::optional<Size> SearchRange::at_most(Size value) const {
+  if (value < min) return std::nullopt;
+  return min + (std::min(value, max) - min) / step * step;
+}
+
+/// Bytes as a + b·v^exponent + c·v².
+struct LargestValueSearch::Model {
+  long double a = 0;
+  long double b = 0;
+  long double c = 0;
+  int exponent = 1;
+  /// How far the third peak is off; nothing if no third peak confirms the model.
+  std::optional<long double> residual;
+
+  [[nodiscard]] long double operator()(Size value) const {
+    return a + b * power(value, exponent) + c * power(value, 2);
+  }
+
+  /// Through two peaks.
+  static Model through(const Point& low, const Point& high, int exponent) {
+    const long double slope = static_cast<long double>(high.bytes - low.bytes) /
+                              (power(high.value, exponent) - power(low.value, exponent));
+    return {static_cast<long double>(low.bytes) - slope * power(low.value, exponent), slope, 0, exponent,
+            std::nullopt};
+  }
+
+  /// Through three peaks. It is confirmed if its coefficients are integers, which a chance would hardly make
+  /// them.
+  static Model parabola(const Point& low, const Point& middle, const Point& high) {
+    const auto slope = [](const Point& first, const Point& second) {
+      return static_cast<long double>(second.bytes - first.bytes) /
+             static_cast<long double>(second.value - first.value);
+    };
+    Model model;
+    model.c = (slope(middle, high) - slope(low, middle)) / static_cast<long double>(high.value - low.value);
+    model.b = slope(low, middle) - model.c * static_cast<long double>(low.value + middle.value);
+    model.a = static_cast<long double>(low.bytes) - model.b * static_cast<long double>(low.value) -
+              model.c * power(low.value, 2);
+    const bool are_integers = std::nearbyint(model.c) == model.c && std::nearbyint(model.b) == model.b;
+    if (are_integers && model.c >= 0 && high.value - low.value >= 8) model.residual = 0;
+    return model;
+  }
+};
+
+LargestValueSearch::LargestValueSearch(SearchRange range, Size budget_bytes, PredictedBytes formula)
+    : range_(range), budget_(budget_bytes), formula_(std::move(formula)) {
+  if (range.min <= 0 || range.step <= 0 || range.max < range.min)
+    throw UsageError(
+        fmt::format("no value to try: from {} to {} in steps of {}", range.min, range.max, range.step));
+  if (budget_bytes < 0) throw UsageError(fmt::format("negative budget: {}", budget_bytes));
+}
+
+bool LargestValueSearch::fits(const Trial& trial) const {
+  return trial.peak_bytes && *trial.peak_bytes <= budget_;
+}
+
+bool LargestValueSearch::is_tried(Size value) const {
+  return std::ranges::any_of(trials_, [&](const Trial& trial) { return trial.value == value; });
+}
+
+std::optional<Size> LargestValueSearch::largest() const {
+  std::optional<Size> found;
+  for (const Trial& trial : trials_) {
+    if (fits(trial)) found = std::max(found.value_or(0), trial.value);
+  }
+  return found;
+}
+
+bool LargestValueSearch::is_decreasing_somewhere() const {
+  return !std::ranges::is_sorted(points_, {}, &Point::bytes);
+}
+
+bool LargestValueSearch::is_formula_confirmed() const {
+  return formula_ && !trials_.empty() && std::ranges::all_of(trials_, [&](const Trial& trial) {
+           return trial.peak_bytes && trial.peak_bytes == formula_(trial.value);
+         });
+}
+
+void LargestValueSearch::add(const Trial& trial) {
+  trials_.push_back(trial);
+  if (!trial.peak_bytes) return;
+  points_.push_back({trial.value, *trial.peak_bytes});
+  std::ranges::sort(points_, {}, &Point::value);
+}
+
+std::optional<Size> LargestValueSearch::predict(Size value) const {
+  if (formula_) {
+    const std::optional<Size> bytes = formula_(value);
+    if (!bytes || points_.empty()) return bytes;
+    // What the formula misses at the recorded value that is nearest.
+    const Point& nearest = *std::ranges::min_element(points_, {}, [&](const Point& point) {
+      return point.value > value ? point.value - value : value - point.value;
+    });
+    const std::optional<Size> there = formula_(nearest.value);
+    return there ? std::optional(checked_add(*bytes, nearest.bytes - *there)) : std::nullopt;
+  }
+  if (points_.empty()) return std::nullopt;
+  const Model formula = model();
+  if (!formula.residual) return std::nullopt;
+  const long double bytes = std::ceil(formula(value));
+  if (bytes >= static_cast<long double>(std::numeric_limits<Size>::max())) return std::nullopt;
+  return std::max(Size{0}, static_cast<Size>(bytes));
+}
+
+std::optional<Size> LargestValueSearch::next() const {
+  const std::optional<Size> target = formula_ ? next_by_formula() : next_by_peaks();
+  if (target || !is_proof_required_) return target;
+  const std::optional<Size> best = largest();
+  if (!best || *best > range_.max - range_.step || is_tried(*best + range_.step)) return std::nullopt;
+  return *best + range_.step;
+}
+
+/// Returns the smallest value above the largest that fits at which the budget did not suffice.
+std::optional<Size> LargestValueSearch::smallest_refused() const {
+  const Size best = largest().value_or(0);
+  std::optional<Size> found;
+  for (const Trial& trial : trials_) {
+    if (!fits(trial) && trial.value > best && (!found || trial.value < *found)) found = trial.value;
+  }
+  return found;
+}
+
+std::optional<Size> LargestValueSearch::next_by_formula() const {
+  const std::optional<Size> best = largest();
+  const std::optional<Size> refused = smallest_refused();
+  SearchRange range = range_;
+  Size budget = budget_;
+  if (refused) {
+    // The formula allows too much. Below it, a recorded peak shows how much it forgets; until there is one,
+    // half of the budget is left for that.
+    const std::optional<Size> below = range.at_most(*refused - 1);
+    if (!below) return std::nullopt;
+    range.max = *below;
+    if (!best) budget >>= std::min<std::size_t>(trials_.size(), 62);
+  }
+  const auto intervals = fitting_intervals(range, budget, [this](Size value) { return predict(value); });
+  if (intervals.empty()) {
+    // A formula that no trial contradicts is believed; else the smallest value is run.
+    return trials_.empty() || is_tried(range.min) ? std::nullopt : std::optional(range.min);
+  }
+  Size target = intervals.back().last;
+  if (best && target <= *best) return std::nullopt;
+  // The corrected formula still allows what was refused: halve what is left.
+  if (refused && best && trials_.size() > 3) target = *range.at_most(*best + (*refused - *best) / 2);
+  return is_tried(target) ? std::nullopt : std::optional(target);
+}
+
+LargestValueSearch::Model LargestValueSearch::model() const {
+  const std::size_t count = points_.size();
+  if (count == 1)
+    return {0, static_cast<long double>(points_[0].bytes) / power(points_[0].value, kMaxExponent), 0,
+            kMaxExponent, std::nullopt};
+  const Point& last = points_[count - 1];
+  if (count == 2) return Model::through(points_[0], last, kMaxExponent);
+  const Point& low = points_[count - 3];
+  const Point& middle = points_[count - 2];
+  const Model parabola = Model::parabola(low, middle, last);
+  if (parabola.residual) return parabola;
+  std::optional<Model> best;
+  for (int exponent = 1; exponent <= kMaxExponent; ++exponent) {
+    Model model = Model::through(low, last, exponent);
+    const long double residual = std::abs(model(middle.value) - static_cast<long double>(middle.bytes));
+    if (residual > kMaxResidual * static_cast<long double>(std::abs(last.bytes - low.bytes))) continue;
+    model.residual = residual;
+    if (!best || residual < *best->residual) best = model;
+  }
+  return best ? *best : parabola;
+}
+
+std::optional<Size> LargestValueSearch::next_by_peaks() const {
+  if (points_.empty()) return trials_.empty() ? std::optional(range_.min) : std::nullopt;
+  const std::optional<Size> best = largest();
+  if (!best) return std::nullopt;  // the smallest value does not fit
+  SearchRange range = range_;
+  const std::optional<Size> refused = smallest_refused();
+  if (refused) range.max = *range.at_most(*refused - 1);
+  const Size above = *best + range.step;
+  if (above > range.max) return std::nullopt;
+
+  const long double budget = static_cast<long double>(budget_);
+  const auto largest_by = [&](const auto& bytes) {
+    return bisect(range, above, [&](Size value) { return bytes(value) <= budget; });
+  };
+  const Model formula = model();
+  const Point& last = points_.back();
+  std::optional<Size> target;
+  if (formula.residual) {
+    const long double error = *formula.residual;
+    target = largest_by(formula);
+    if (error > 0 && target) {
+      // Not farther than where the error may count.
+      const auto trusted = largest_by([&](Size value) {
+        return error * power(value, 2) / power(last.value, 2) <= kMaxError * budget ? formula(value)
+                                                                                    : budget + 1;
+      });
+      target = trusted ? trusted : target;
+    }
+  } else {
+    target = largest_by(formula);
+    if (points_.size() >= 3) {
+      const auto cautious = largest_by(Model::through(points_[points_.size() - 2], last, kMaxExponent));
+      if (target && cautious) target = std::min(*target, *cautious);
+    } else if (!target && points_.size() == 2) {
+      // Growth as a cube leaves nothing; a line may.
+      target = largest_by(Model::through(points_.front(), last, 1));
+    } else if (!target) {
+      target = above;
+    }
+  }
+  // A refused value although its bytes were predicted to fit: halve what is left.
+  if (refused && target && *target == range.max) target = range.at_most(*best + (*refused - *best) / 2);
+  if (!target || *target <= *best || is_tried(*target)) return std::nullopt;
+  return target;
+}
+
+std::vector<FittingInterval> fitting_intervals(const SearchRange& range, Size budget_bytes,
+                                               const PredictedBytes& formula) {
+  const auto fits = [&](Size step) {
+    const std::optional<Size> bytes = formula(range.min + step * range.step);
+    return bytes && *bytes <= budget_bytes;
+  };
+  const Size count = (range.max - range.min) / range.step + 1;
+  const Size stride = divide_up(count, kMaxEvaluated);
+  std::vector<FittingInterval> intervals;
+  // Finds the step between `inside` and `outside`, of which one fits and one does not, at which that changes.
+  const auto edge = [&](Size fitting, Size other) {
+    while (std::abs(fitting - other) > 1) {
+      const Size middle = fitting + (other - fitting) / 2;
+      (fits(middle) ? fitting : other) = middle;
+    }
+    return fitting;
+  };
+  const auto value = [&](Size step) { return range.min + step * range.step; };
+  bool was_fitting = false;
+  Size previous = 0;
+  for (Size step = 0;; step = std::min(step + stride, count - 1)) {
+    const bool is_fitting = fits(step);
+    if (is_fitting && !was_fitting) {
+      const Size first = step == 0 ? 0 : edge(step, previous);
+      intervals.push_back({value(first), value(step)});
+    }
+    if (!is_fitting && was_fitting) intervals.back().last = value(edge(previous, step));
+    was_fitting = is_fitting;
+    previous = step;
+    if (step == count - 1) break;
+  }
+  if (was_fitting) intervals.back().last = value(count - 1);
+  return intervals;
+}
+
+ChunkPlan plan_chunks(Size slices, Size chunk_slices) {
+  if (slices <= 0 || chunk_slices <= 0)
+    throw UsageError(fmt::format("no chunks of {} slices for {} slices", chunk_slices, slices));
+  ChunkPlan plan{slices, std::min(slices, chunk_slices), divide_up(slices, chunk_slices), 0};
+  plan.last_slices = slices - (plan.chunks - 1) * plan.chunk_slices;
+  return plan;
+}
+
+}  // namespace peakmark

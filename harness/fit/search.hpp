@@ -1,0 +1,114 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/size.hpp"
+
+namespace peakmark {
+
+/// The values of an axis that a search may try: min, min + step, … up to max. 0 < min ≤ max, step > 0.
+struct SearchRange {
+  Size min = 1;
+  Size max = 1;
+  Size step = 1;
+
+  /// Returns the largest value of the range that is at most `value`; nothing if `value` < min.
+  [[nodiscard]] std::optional<Size> at_most(Size value) const;
+};
+
+/// What a run at one value of the axis gave.
+struct Trial {
+  Size value = 0;
+  /// The recorded peak; nothing if an allocation was refused.
+  std::optional<Size> peak_bytes;
+  std::optional<Size> predicted_bytes;
+  std::string outcome = {};  ///< as in run files: `ok`, `out_of_memory`, …; not read by the search
+  std::string message = {};
+};
+
+/// Bytes at a value of the axis; nothing if they are not known there.
+using PredictedBytes = std::function<std::optional<Size>(Size value)>;
+
+/// Searches for the largest value of an axis whose peak is within a budget, with few runs and without running
+/// out of memory.
+///
+/// With a formula, the first value tried is its answer. Without one, or where a recorded peak differs from
+/// it, the bytes are extrapolated from the recorded peaks: as a + b·v^k with k = 1, 2 or 3 if a third peak
+/// confirms it, else by a parabola and not far. Ask next() for a value, run it, add() the trial, until next()
+/// returns nothing.
+class LargestValueSearch {
+ public:
+  /// Throws UsageError for an empty range or a negative budget.
+  LargestValueSearch(SearchRange range, Size budget_bytes, PredictedBytes formula = {});
+
+  /// Lets the search end only when the value above the largest was tried too, or is beyond the range.
+  void require_proof() { is_proof_required_ = true; }
+
+  /// Returns the next value to run, never one twice; nothing if the search has ended.
+  [[nodiscard]] std::optional<Size> next() const;
+  /// Returns the bytes that are predicted at a value; nothing where neither a formula nor an extrapolation
+  /// that a third peak confirms has them.
+  [[nodiscard]] std::optional<Size> predict(Size value) const;
+  void add(const Trial& trial);
+
+  [[nodiscard]] const std::vector<Trial>& trials() const { return trials_; }
+  /// Returns the largest value that ran within the budget; nothing if none did.
+  [[nodiscard]] std::optional<Size> largest() const;
+  /// Returns whether a peak was recorded that is smaller than that of a smaller value.
+  [[nodiscard]] bool is_decreasing_somewhere() const;
+  /// Returns whether all recorded peaks are those of the formula; false without a formula.
+  [[nodiscard]] bool is_formula_confirmed() const;
+
+ private:
+  struct Point {
+    Size value = 0;
+    Size bytes = 0;
+  };
+  struct Model;
+
+  [[nodiscard]] bool fits(const Trial& trial) const;
+  [[nodiscard]] bool is_tried(Size value) const;
+  [[nodiscard]] std::optional<Size> smallest_refused() const;
+  [[nodiscard]] std::optional<Size> next_by_formula() const;
+  [[nodiscard]] std::optional<Size> next_by_peaks() const;
+  [[nodiscard]] Model model() const;
+
+  SearchRange range_;
+  Size budget_ = 0;
+  PredictedBytes formula_;
+  bool is_proof_required_ = false;
+  std::vector<Trial> trials_;
+  std::vector<Point> points_;  ///< recorded peaks, by value
+};
+
+/// Values between `first` and `last`, both included, all of which fit.
+struct FittingInterval {
+  Size first = 0;
+  Size last = 0;
+
+  bool operator==(const FittingInterval& other) const { return first == other.first && last == other.last; }
+};
+
+/// Returns the intervals of the range in which a formula stays within the budget, in ascending order.
+/// Evaluates the formula at each value if these are at most `kMaxEvaluated`; else at as many, evenly spread,
+/// and finds the ends of the intervals between them by bisection. A value without bytes does not fit.
+std::vector<FittingInterval> fitting_intervals(const SearchRange& range, Size budget_bytes,
+                                               const PredictedBytes& formula);
+inline constexpr Size kMaxEvaluated = Size{1} << 20;
+
+/// How a stack of slices is processed in chunks.
+struct ChunkPlan {
+  Size slices = 0;
+  Size chunk_slices = 0;
+  Size chunks = 0;
+  Size last_slices = 0;  ///< of the last chunk
+};
+
+/// Returns the plan of `slices` slices in chunks of at most `chunk_slices`. Both > 0.
+ChunkPlan plan_chunks(Size slices, Size chunk_slices);
+
+}  // namespace peakmark

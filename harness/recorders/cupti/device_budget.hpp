@@ -1,0 +1,49 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "recorders/cupti/cuda_driver.hpp"
+#include "recorders/cupti/event_sink.hpp"
+
+namespace peakmark {
+
+/// Makes devices as small as the budget ($PEAKMARK_BUDGET). CUPTI shows calls and cannot refuse one, so
+/// memory is really occupied until only the budget is free: physical memory (cuMemCreate) without an address,
+/// which is not part of the profile and is released when the process ends. Then the driver itself refuses
+/// what exceeds the budget, and reports no more memory as free.
+///
+/// A device is made smaller once, before the first call of the program that allocates or asks for free
+/// memory, and after its context has taken what it needs. Rounded up to the driver's granularity (2 MiB), so
+/// that the program never has more than the budget. Thread-safe; a thread waits while another one occupies
+/// memory of the same device.
+class DeviceBudget {
+ public:
+  DeviceBudget(std::int64_t bytes, CudaDriver& driver, EventSink& sink)
+      : bytes_(bytes), driver_(driver), sink_(sink) {}
+
+  /// Call it at the start of such a call, with a context of the device current.
+  void apply(std::uint32_t device);
+  /// True if memory is occupied: then a lack of memory is due to the budget.
+  [[nodiscard]] bool limits(std::uint32_t device) const {
+    return device < kMaxDevices && devices_[device].occupied.load(std::memory_order_relaxed) > 0;
+  }
+
+ private:
+  static constexpr std::size_t kMaxDevices = 64;
+  struct Device {
+    std::once_flag once;
+    std::atomic<bool> is_done{false};
+    std::atomic<std::int64_t> occupied{0};
+  };
+  void occupy(std::uint32_t device);
+
+  std::int64_t bytes_;
+  CudaDriver& driver_;
+  EventSink& sink_;
+  std::array<Device, kMaxDevices> devices_;
+};
+
+}  // namespace peakmark

@@ -1,0 +1,358 @@
+#include "recorders/opencl/budget.hpp"
+
+#include <CL/cl_ext.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "ledger/address_map.hpp"
+#include "recorders/opencl/layer.hpp"
+
+namespace peakmark::opencl_layer {
+namespace {
+
+// More than seen in practice.
+constexpr std::size_t kMaxDevices = 64;
+constexpr std::size_t kMaxDeviceSets = 255;
+
+std::int64_t budget = 0;  // per device; 0: none. Set while the layer is initialised
+
+/// The live bytes of a device, on a cache line of their own.
+struct alignas(64) Account {
+  std::atomic<std::int64_t> live{0};
+
+  /// A sum that exceeded the budget for a moment would refuse the allocation of another thread.
+  bool take(std::int64_t bytes) {
+    std::int64_t before = live.load(std::memory_order_relaxed);
+    do {
+      if (bytes > budget - before) return false;
+    } while (!live.compare_exchange_weak(before, before + bytes, std::memory_order_acq_rel));
+    return true;
+  }
+  void give_back(std::int64_t bytes) { live.fetch_sub(bytes, std::memory_order_acq_rel); }
+};
+
+std::array<Account, kMaxDevices> accounts{};
+// Sets of devices, each with the bits of its accounts. Number 0 is no set.
+std::array<std::atomic<std::uint64_t>, kMaxDeviceSets + 1> device_sets{};
+// Of this process, in a charge: 1 or more, and another one in each forked child.
+std::atomic<std::uint8_t> process_number{1};
+
+pthread_mutex_t guarding_devices = PTHREAD_MUTEX_INITIALIZER;  // of additions to the tables of devices
+std::array<cl_device_id, kMaxDevices> devices{};
+std::size_t device_count = 0;
+
+/// The charge of the memory at an address. A lock would cost more than the rest of a budget, so an address
+/// has a slot near its place (kNearSlots), which only the threads that allocate and release this memory use.
+struct ChargeSlot {
+  std::atomic<std::uint64_t> address{0};  ///< 0: free
+  std::atomic<std::uint64_t> charge{0};
+};
+constexpr unsigned kPlaceBits = 12;
+constexpr std::size_t kNearSlots = 8;
+std::array<ChargeSlot, (std::size_t{1} << kPlaceBits) + kNearSlots> charge_slots{};
+// Those that find no free slot. Never destroyed, because memory may be released until the process has ended.
+pthread_mutex_t guarding_charges = PTHREAD_MUTEX_INITIALIZER;
+AddressMap* crowded_charges = nullptr;
+std::atomic<bool> has_crowded_charges{false};
+
+/// Returns a place in a table of 2^bits entries. Addresses differ in their middle bits: a multiplication by
+/// 2^64 / golden ratio moves those to the top.
+std::size_t place_of(std::uint64_t address, unsigned bits) {
+  return static_cast<std::size_t>((address * 0x9E3779B97F4A7C15U) >> (64 - bits));
+}
+
+class MutexLock {
+ public:
+  explicit MutexLock(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  MutexLock(const MutexLock&) = delete;
+  MutexLock& operator=(const MutexLock&) = delete;
+  ~MutexLock() { pthread_mutex_unlock(&mutex_); }
+
+ private:
+  pthread_mutex_t& mutex_;
+};
+
+void note_unlimited(const char* what) {
+  static std::atomic<bool> noted{false};
+  if (!noted.exchange(true)) layer.writer.note(what);
+}
+
+/// Calls `use(account)` for each device of the set, until it returns false. Returns the bits of those for
+/// which it returned true.
+template <typename Use>
+std::uint64_t for_each_account(std::uint64_t set, Use use) {
+  std::uint64_t done = 0;
+  for (std::uint64_t left = set; left != 0; left &= left - 1) {
+    if (!use(accounts[std::countr_zero(left)])) break;
+    done |= left & (~left + 1);
+  }
+  return done;
+}
+
+void give_back_to(std::uint64_t set, std::int64_t bytes) {
+  for_each_account(set, [&](Account& account) {
+    account.give_back(bytes);
+    return true;
+  });
+}
+
+bool take_from(std::uint64_t set, std::int64_t bytes) {
+  const std::uint64_t taken = for_each_account(set, [&](Account& account) { return account.take(bytes); });
+  if (taken == set) return true;
+  give_back_to(taken, bytes);
+  return false;
+}
+
+/// The memory of a sub-device is that of its device.
+cl_device_id whole_device(cl_device_id device) {
+  cl_device_id parent = nullptr;
+  while (layer.next().clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, nullptr) ==
+             CL_SUCCESS &&
+         parent != nullptr) {
+    device = std::exchange(parent, nullptr);
+  }
+  return device;
+}
+
+/// Called with `guarding_devices` held. Returns kMaxDevices if there are too many.
+std::size_t index_of(cl_device_id device) {
+  std::size_t index = 0;
+  while (index < device_count && devices[index] != device) ++index;
+  if (index == device_count && index < kMaxDevices) devices[device_count++] = device;
+  return index;
+}
+
+/// Returns the number of this set of devices; 0 if there are too many devices or sets.
+std::uint8_t number_of_set(const cl_device_id* first, std::size_t count) {
+  std::array<cl_device_id, kMaxDevices> whole{};
+  std::transform(first, first + count, whole.begin(), whole_device);  // calls the driver: not under the lock
+  const MutexLock lock(guarding_devices);
+  std::uint64_t set = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t index = index_of(whole[i]);
+    if (index == kMaxDevices) return 0;
+    set |= std::uint64_t{1} << index;
+  }
+  for (std::size_t number = 1; number <= kMaxDeviceSets; ++number) {
+    if (device_sets[number] == 0) device_sets[number] = set;
+    if (device_sets[number] == set) return static_cast<std::uint8_t>(number);
+  }
+  return 0;
+}
+
+/// Returns 0 for what is no context: the driver refuses it.
+std::uint8_t devices_of(cl_context context) {
+  std::array<cl_device_id, kMaxDevices> found{};
+  std::size_t bytes = 0;
+  if (layer.next().clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, nullptr, &bytes) != CL_SUCCESS) return 0;
+  std::uint8_t number = 0;
+  if (bytes <= sizeof(found) && layer.next().clGetContextInfo(context, CL_CONTEXT_DEVICES, bytes,
+                                                              found.data(), nullptr) == CL_SUCCESS) {
+    number = number_of_set(found.data(), bytes / sizeof(cl_device_id));
+  }
+  if (number == 0) note_unlimited("the budget does not limit a context: the program uses too many devices");
+  return number;
+}
+
+/// The set of devices of contexts: a context, shifted, and the number of its set. A context that gets the
+/// entry of another one replaces it.
+constexpr unsigned kContextBits = 6;
+std::array<std::atomic<std::uint64_t>, std::size_t{1} << kContextBits> sets_of_contexts{};
+
+std::atomic<std::uint64_t>& entry_of(cl_context context) {
+  return sets_of_contexts[place_of(to_address(context), kContextBits)];
+}
+
+std::uint8_t set_of(cl_context context) {
+  std::atomic<std::uint64_t>& entry = entry_of(context);
+  const std::uint64_t known = entry.load(std::memory_order_acquire);
+  if (known != 0 && known >> 8 == to_address(context)) return static_cast<std::uint8_t>(known);
+  const std::uint8_t number = context == nullptr ? 0 : devices_of(context);
+  if (number != 0 && to_address(context) >> 56 == 0)
+    entry.store(to_address(context) << 8 | number, std::memory_order_release);
+  return number;
+}
+
+/// A new context may have the handle of one that has ended.
+cl_context forget_older(cl_context context) {
+  if (context != nullptr) entry_of(context).store(0, std::memory_order_release);
+  return context;
+}
+
+std::optional<Charge> take_for(std::uint8_t number, std::int64_t bytes) {
+  if (number == 0) return Charge();
+  // A request of 2^63 bytes or more is negative.
+  if (bytes < 0 || !take_from(device_sets[number].load(std::memory_order_relaxed), bytes))
+    return std::nullopt;
+  return Charge(number, process_number.load(std::memory_order_relaxed), bytes);
+}
+
+bool is_limited(MemoryKind kind) {
+  return budget != 0 && kind != MemoryKind::view && counts_into_peak(kind);
+}
+
+bool is_of_this_process(Charge charge) {
+  return !charge.is_empty() && charge.process() == process_number.load(std::memory_order_relaxed);
+}
+
+/// A forked child has none of its parent's memory. What it releases of it must not be given back.
+void forget_parent() {
+  std::uint8_t number = process_number.load() + 1;
+  if (number == 0) number = 1;
+  process_number.store(number);
+  for (Account& account : accounts) account.live.store(0);
+  for (ChargeSlot& slot : charge_slots) slot.address.store(0);
+  if (crowded_charges != nullptr) *crowded_charges = AddressMap();
+  pthread_mutex_unlock(&guarding_charges);
+  pthread_mutex_unlock(&guarding_devices);
+}
+
+void follow_forks_of_budget() {
+  pthread_atfork(
+      [] {
+        pthread_mutex_lock(&guarding_devices);
+        pthread_mutex_lock(&guarding_charges);
+      },
+      [] {
+        pthread_mutex_unlock(&guarding_charges);
+        pthread_mutex_unlock(&guarding_devices);
+      },
+      forget_parent);
+}
+
+std::span<ChargeSlot> slots_near(std::uint64_t address) {
+  return std::span(charge_slots).subspan(place_of(address, kPlaceBits), kNearSlots);
+}
+
+template <auto Slot, typename Function>
+struct ForgettingOlder;
+
+template <auto Slot, typename... Arguments>
+struct ForgettingOlder<Slot, cl_context(CL_API_CALL*)(Arguments...)> {
+  static cl_context CL_API_CALL call(Arguments... arguments) { return forget_older(forward(arguments...)); }
+  static inline cl_context(CL_API_CALL* forward)(Arguments...) = nullptr;
+};
+
+template <auto Slot>
+void forget_older_at() {
+  using Function = std::remove_cvref_t<decltype(layer.next().*Slot)>;
+  using Forget = ForgettingOlder<Slot, Function>;
+  put_before<Function>(Slot, Forget::call, Forget::forward);
+}
+
+/// Replaces the number at `value` by the smaller one.
+template <typename Number>
+void limit(void* value, Number most) {
+  Number number = 0;
+  std::memcpy(&number, value, sizeof(number));
+  number = std::min(number, most);
+  std::memcpy(value, &number, sizeof(number));
+}
+
+std::int64_t bytes_left(cl_device_id device) {
+  const std::uint8_t number = number_of_set(&device, 1);
+  if (number == 0) return budget;
+  const auto account = std::countr_zero(device_sets[number].load());
+  return budget - accounts[account].live.load();
+}
+
+cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info what, size_t size, void* value,
+                                   size_t* size_ret) {
+  const cl_int result = layer.next().clGetDeviceInfo(device, what, size, value, size_ret);
+  if (result != CL_SUCCESS || value == nullptr) return result;
+  if (what == CL_DEVICE_GLOBAL_MEM_SIZE || what == CL_DEVICE_MAX_MEM_ALLOC_SIZE) {
+    limit(value, static_cast<cl_ulong>(budget));
+  } else if (what == CL_DEVICE_GLOBAL_FREE_MEMORY_AMD) {
+    // KiB that are free, and, if the program has space for it, those of the largest free block.
+    const auto left = static_cast<std::size_t>(bytes_left(device)) / 1024;
+    for (std::size_t i = 0; i < std::min<std::size_t>(2, size / sizeof(left)); ++i)
+      limit(static_cast<std::size_t*>(value) + i, left);
+  }
+  return result;
+}
+
+}  // namespace
+
+void hook_budget(std::int64_t bytes) {
+  if (budget == 0) {
+    budget = bytes;
+    follow_forks_of_budget();
+  }
+  hook(&cl_icd_dispatch::clGetDeviceInfo, get_device_info);
+  forget_older_at<&cl_icd_dispatch::clCreateContext>();
+  forget_older_at<&cl_icd_dispatch::clCreateContextFromType>();
+}
+
+std::optional<Charge> take_budget(cl_context context, std::int64_t bytes, MemoryKind kind) {
+  return is_limited(kind) ? take_for(set_of(context), bytes) : Charge();
+}
+
+std::optional<Charge> take_budget(cl_context context, cl_device_id device, std::int64_t bytes,
+                                  MemoryKind kind) {
+  if (device == nullptr || !is_limited(kind)) return take_budget(context, bytes, kind);
+  return take_for(number_of_set(&device, 1), bytes);
+}
+
+bool change_budget(Charge& charge, std::int64_t bytes) {
+  const std::int64_t more = bytes - charge.bytes();
+  if (!is_of_this_process(charge) || more == 0) return true;
+  const std::uint64_t set = device_sets[charge.devices()].load(std::memory_order_relaxed);
+  if (more < 0) {
+    give_back_to(set, -more);
+  } else if (!take_from(set, more)) {
+    return false;
+  }
+  charge = Charge(charge.devices(), charge.process(), bytes);
+  return true;
+}
+
+void give_budget_back(Charge charge) {
+  if (!is_of_this_process(charge)) return;
+  give_back_to(device_sets[charge.devices()].load(std::memory_order_relaxed), charge.bytes());
+}
+
+void store_charge(const void* memory, Charge charge) {
+  if (charge.is_empty()) return;
+  const std::uint64_t address = to_address(memory);
+  for (ChargeSlot& slot : slots_near(address)) {
+    std::uint64_t expected = 0;
+    if (!slot.address.compare_exchange_strong(expected, address, std::memory_order_acq_rel)) continue;
+    return slot.charge.store(charge.packed(), std::memory_order_release);
+  }
+  try {
+    const MutexLock lock(guarding_charges);
+    if (crowded_charges == nullptr) crowded_charges = new AddressMap;
+    crowded_charges->insert({address, charge.packed()});
+    has_crowded_charges.store(true, std::memory_order_release);
+  } catch (...) {  // no memory of the host: then nobody could give it back
+    give_budget_back(charge);
+  }
+}
+
+Charge withdraw_charge(const void* memory) {
+  if (budget == 0 || memory == nullptr) return {};
+  const std::uint64_t address = to_address(memory);
+  for (ChargeSlot& slot : slots_near(address)) {
+    if (slot.address.load(std::memory_order_acquire) != address) continue;
+    const Charge charge(slot.charge.load(std::memory_order_acquire));
+    slot.address.store(0, std::memory_order_release);
+    return charge;
+  }
+  if (!has_crowded_charges.load(std::memory_order_acquire)) return {};
+  const MutexLock lock(guarding_charges);
+  const LiveEntry* const entry = crowded_charges->find(address);
+  if (entry == nullptr) return {};
+  const Charge charge(entry->index);
+  crowded_charges->erase(address);
+  return charge;
+}
+
+}  // namespace peakmark::opencl_layer

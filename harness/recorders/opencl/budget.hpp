@@ -1,0 +1,68 @@
+#pragma once
+
+// A device of the size that the user asks for ($PEAKMARK_BUDGET, `record --budget`): an allocation that would
+// make the live bytes of its device exceed the budget is refused before the driver is called.
+//
+// Each device of this process has an account of its live bytes. An allocation takes its bytes first, and
+// gives them back if the driver refuses: so the live bytes of a device never exceed the budget, in any order
+// of the threads. A release gives bytes back after its event is written: so those of the profile do not
+// exceed it either. Memory of a context with several devices counts on each of them. A forked child begins
+// with nothing live.
+#include <CL/cl_icd.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "profile/event.hpp"
+
+namespace peakmark::opencl_layer {
+
+/// What an allocation has taken of the accounts of its devices: 64 bits, so that it fits the user data of a
+/// driver's callback. Zero: nothing, since there is no budget, or it does not limit this memory.
+class Charge {
+ public:
+  static constexpr unsigned kByteBits = 48;
+
+  constexpr Charge() = default;
+  constexpr explicit Charge(std::uint64_t packed) : packed_(packed) {}
+  /// `devices`: number of the set of devices, from 1; `process`: see forget_parent().
+  constexpr Charge(std::uint8_t devices, std::uint8_t process, std::int64_t bytes)
+      : packed_(std::uint64_t{devices} << 56 | std::uint64_t{process} << kByteBits |
+                static_cast<std::uint64_t>(bytes)) {}
+
+  [[nodiscard]] constexpr std::uint64_t packed() const { return packed_; }
+  [[nodiscard]] constexpr bool is_empty() const { return packed_ == 0; }
+  [[nodiscard]] constexpr std::uint8_t devices() const { return static_cast<std::uint8_t>(packed_ >> 56); }
+  [[nodiscard]] constexpr std::uint8_t process() const {
+    return static_cast<std::uint8_t>(packed_ >> kByteBits);
+  }
+  [[nodiscard]] constexpr std::int64_t bytes() const {
+    return static_cast<std::int64_t>(packed_ & ((std::uint64_t{1} << kByteBits) - 1));
+  }
+
+ private:
+  std::uint64_t packed_ = 0;
+};
+
+/// Refuses from now on what exceeds `bytes` per device. Hooks the calls that tell the program the size of a
+/// device, and those that create contexts. Call it while the layer is initialised; later calls hook further
+/// loaders.
+void hook_budget(std::int64_t bytes);
+
+/// Takes `bytes` of the budget of each device of the context. Returns null, and takes nothing, if one of them
+/// has not as many left.
+std::optional<Charge> take_budget(cl_context context, std::int64_t bytes, MemoryKind kind);
+/// The same for memory of one device. Null device: those of the context.
+std::optional<Charge> take_budget(cl_context context, cl_device_id device, std::int64_t bytes,
+                                  MemoryKind kind);
+/// Changes what was taken to `bytes`. Returns false, and changes nothing, if not as many are left.
+bool change_budget(Charge& charge, std::int64_t bytes);
+void give_budget_back(Charge charge);
+
+/// Stores the charge of memory that is released by its address (SVM, USM), until withdraw_charge().
+void store_charge(const void* memory, Charge charge);
+/// Removes and returns the charge. Call it before the driver frees the memory: another thread may get the
+/// address at once.
+Charge withdraw_charge(const void* memory);
+
+}  // namespace peakmark::opencl_layer
