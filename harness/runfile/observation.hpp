@@ -44,7 +44,7 @@ struct EstimateObservation {
   std::optional<std::string> dtype;      ///< of the output, according to the estimator
   std::optional<std::string> error;
   bool is_asked = true;  ///< false: the run stopped before; --resume asks the estimator
-  /// That add up to `bytes_estimated`. Empty if the estimator names none. Not in run files.
+  /// That add up to `bytes_estimated`. Empty if the estimator names none.
   std::vector<EstimateTerm> terms = {};
 };
 
@@ -58,6 +58,7 @@ void for_each_field(T& estimate, Fields& fields) {
   fields("dtype", estimate.dtype);
   fields("error", estimate.error);
   fields.written_if("asked", estimate.is_asked, estimate.error.has_value());
+  fields.written_if("terms", estimate.terms, !estimate.terms.empty());
 }
 
 /// One allocation that is live at the peak. Allocations of one name and kind are separate entries.
