@@ -44,8 +44,8 @@ class Charge {
   std::uint64_t packed_ = 0;
 };
 
-/// Refuses from now on what exceeds `bytes` per device. Hooks the calls that tell the program the size of a
-/// device, and those that create contexts. Call it while the layer is initialised; later calls hook further
+/// Refuses from now on what exceeds `bytes` per device. Hooks the calls that return the size of a device, and
+/// those that create contexts. Call it while the layer is initialised; later calls hook further
 /// loaders.
 void hook_budget(std::int64_t bytes);
 
