@@ -72,7 +72,8 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
                  "Last-level cache when a timed call begins: cold (flushed), hot, both; auto: cold on a GPU, "
                  "hot on a CPU")
       ->check(CLI::IsMember({"auto", "cold", "hot", "both"}));
-  app.add_option("--dry-budget", budget, "Memory of the dry device: `4096`, `16GiB`; without it, no end");
+  app.add_option("--dry-budget", budget, "Memory of the dry device: `4096`, `16GiB`; without it, no end")
+      ->envname("PEAKMARK_BUDGET");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
