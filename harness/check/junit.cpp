@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <pugixml.hpp>
 #include <sstream>
 #include <string>
@@ -42,8 +43,18 @@ void add_options(pugi::xml_node& suite, const JudgeOptions& options) {
   add_property(properties, "window_tolerance_bytes", std::to_string(options.window_tolerance));
 }
 
+/// Returns why the estimates of a case are wrong; empty if none failed.
+std::string cause_text(const JudgedCase& judged, const std::vector<EstimateCauses>& causes) {
+  const bool is_failed = std::ranges::any_of(judged.verdicts, [](const Verdict* verdict) {
+    const bool is_window = verdict->rule == Rule::window_bytes || verdict->rule == Rule::window_slices;
+    return is_window && verdict->judgement == Judgement::fail;
+  });
+  const auto of_variant = std::ranges::find(causes, judged.variant(), &EstimateCauses::variant);
+  return is_failed && of_variant != causes.end() ? of_variant->text : std::string();
+}
+
 /// Adds one child: JUnit readers expect at most one for each test, so it has the texts of all verdicts.
-void add_result(pugi::xml_node& test, const JudgedCase& judged) {
+void add_result(pugi::xml_node& test, const JudgedCase& judged, const std::vector<EstimateCauses>& causes) {
   const Verdict* worst = judged.worst();
   if (worst == nullptr) return;
   if (worst->judgement == Judgement::skipped) {
@@ -68,6 +79,7 @@ void add_result(pugi::xml_node& test, const JudgedCase& judged) {
     if (verdict->judgement >= Judgement::fail)
       text += fmt::format("{}: {}\n", to_string(verdict->rule), verdict->advice);
   }
+  text += cause_text(judged, causes);
   result.append_child(pugi::node_pcdata).set_value(text.c_str());
 }
 
@@ -91,7 +103,8 @@ std::string class_name(const JudgedCase& judged) {
 
 }  // namespace
 
-std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const JudgeOptions& options) {
+std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const JudgeOptions& options,
+                  const std::vector<EstimateCauses>& causes) {
   pugi::xml_document document;
   pugi::xml_node suites = document.append_child("testsuites");
   pugi::xml_node suite = suites.append_child("testsuite");
@@ -113,11 +126,15 @@ std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const Ju
       }
       add_properties(test, judged);
     }
-    add_result(test, judged);
+    add_result(test, judged, causes);
     failures += judged.judgement() == Judgement::fail;
     errors += judged.judgement() == Judgement::failed_measurement;
     skipped += !test.child("skipped").empty();
   }
+  std::string all_causes;
+  for (const EstimateCauses& one : causes) all_causes += one.text;
+  if (!all_causes.empty())
+    suite.append_child("system-out").append_child(pugi::node_pcdata).set_value(all_causes.c_str());
   suite.append_attribute("name") = run.context.suite.c_str();
   suite.append_attribute("timestamp") = run.context.date.c_str();
   suite.append_attribute("hostname") = run.context.host_name.c_str();

@@ -26,10 +26,17 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts,
 /// bytes.
 std::string markdown(const Run& run, const std::vector<Verdict>& verdicts, const JudgeOptions& options = {});
 
+/// Why the failed estimates of a variant are wrong, as explain() finds it: lines of text.
+struct EstimateCauses {
+  std::string variant;
+  std::string text;
+};
+
 /// Returns JUnit XML: a test for each case, with peak and ratios as properties. `fail` is a failure,
 /// `failed_measurement` an error, `skipped` is skipped with its reason. Every other case passes; warnings are
-/// in `system-out`.
-std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const JudgeOptions& options = {});
+/// in `system-out`. Causes are in the failures of their variant, and all once in `system-out` of the suite.
+std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const JudgeOptions& options = {},
+                  const std::vector<EstimateCauses>& causes = {});
 
 /// Returns `{"verdicts": [{case, rule, judgement, estimator, figure, bound, advice, reason}], "times":
 /// [{case, gpu_time_ns, cache, gpu_time_hot_ns, throttled_blocks, throughput}], "exit_code": N, "headline":

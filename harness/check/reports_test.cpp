@@ -96,6 +96,20 @@ TEST(Reports, ACaseWithoutATimeWhoseBytesWereJudgedIsAPassedTest) {
   EXPECT_THAT(xml, HasSubstr("<system-out>warning: outcome: no time: 2 of 9 rounds\n</system-out>"));
 }
 
+TEST(Reports, JunitHasTheCausesInTheFailuresOfTheirVariantAndOnceInTheSuite) {
+  const SampleRun sample = mixed();
+  const auto verdicts = judge(sample.run, {});
+  const std::string cause = "missing: 4·n·ny when nx is odd, copy";
+  const auto count = [&](const std::string& variant) {
+    const std::string xml = junit(sample.run, verdicts, {}, {{variant, cause + "\n"}});
+    std::size_t found = 0;
+    for (std::size_t at = xml.find(cause); at != std::string::npos; at = xml.find(cause, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count(sample.run.observations.front().variant), 2U);  // one case fails
+  EXPECT_EQ(count("another/variant"), 1U);
+}
+
 TEST(Reports, ControlCharactersOfAProgramDoNotGoOn) {
   SampleRun sample;
   sample.add_ended("op/a/opencl/n:20", Outcome::crashed, "\x1b[31mred\x07 \xFF");

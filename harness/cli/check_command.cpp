@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -123,9 +124,15 @@ void remove_earlier_reports(const CheckOptions& options) {
   remove_earlier_outputs(outputs, inputs);
 }
 
+/// Why the estimators of a variant are wrong.
+struct ExplainedEstimators {
+  std::string variant;
+  FormulaReport report;
+};
+
 /// Explains the estimators outside their window, if the run has allocation sequences.
-FormulaReport explain_failed_estimates(const JudgedRun& judged) {
-  std::vector<VariantEstimator> wrong;
+std::vector<ExplainedEstimators> explain_failed_estimates(const JudgedRun& judged) {
+  std::map<std::string, std::vector<VariantEstimator>> wrong;  // by variant
   const auto observations = by_name(judged.run);
   for (const Verdict& verdict : judged.verdicts) {
     if (verdict.judgement != Judgement::fail ||
@@ -134,18 +141,25 @@ FormulaReport explain_failed_estimates(const JudgedRun& judged) {
     const auto observation = observations.find(verdict.case_name);
     if (observation == observations.end()) continue;
     const std::string& variant = observation->second->variant;
-    const auto is_known = [&](const VariantEstimator& one) {
-      return one.variant == variant && one.estimator == verdict.estimator;
-    };
-    if (std::ranges::none_of(wrong, is_known)) wrong.push_back({variant, verdict.estimator});
+    auto& of_variant = wrong[variant];
+    if (std::ranges::find(of_variant, verdict.estimator, &VariantEstimator::estimator) == of_variant.end())
+      of_variant.push_back({variant, verdict.estimator});
   }
-  return wrong.empty() ? FormulaReport{} : explain_estimators(judged.run, wrong);
+  std::vector<ExplainedEstimators> explained;
+  explained.reserve(wrong.size());
+  for (const auto& [variant, estimators] : wrong)
+    explained.push_back({variant, explain_estimators(judged.run, estimators)});
+  return explained;
 }
 
 /// Adds the causes of wrong estimates to the output of verdicts_json().
-std::string with_causes(const std::string& verdicts, const FormulaReport& causes) {
-  json_fields::Json json = json_fields::Json::parse(verdicts);
-  json["causes"] = json_fields::Json::parse(causes_json(causes));
+std::string with_causes(const std::string& verdicts, const std::vector<ExplainedEstimators>& explained) {
+  using json_fields::Json;
+  Json json = Json::parse(verdicts);
+  json["causes"] = Json::array();
+  for (const ExplainedEstimators& one : explained) {
+    for (Json& cause : Json::parse(causes_json(one.report))) json["causes"].push_back(std::move(cause));
+  }
   return json.dump(2) + "\n";
 }
 
@@ -154,8 +168,14 @@ void write_reports(const CheckOptions& options, std::size_t index, const JudgedR
   const std::optional<JudgedRun> full =
       options.full_names ? std::optional(with_full_names(judged)) : std::nullopt;
   const JudgedRun& shown = full ? *full : judged;
-  const FormulaReport explained = explain_failed_estimates(judged);
-  const std::string causes = causes_text(explained);
+  const std::vector<ExplainedEstimators> explained = explain_failed_estimates(judged);
+  std::string causes;
+  std::vector<EstimateCauses> causes_of_variants;
+  causes_of_variants.reserve(explained.size());
+  for (const ExplainedEstimators& one : explained) {
+    causes_of_variants.push_back({one.variant, causes_text(one.report)});
+    causes += causes_of_variants.back().text;
+  }
   if (options.json) {
     const std::string json = verdicts_json(judged.run, judged.verdicts, judge_options);
     print_text(causes.empty() ? json : with_causes(json, explained));
@@ -164,7 +184,8 @@ void write_reports(const CheckOptions& options, std::size_t index, const JudgedR
     if (!causes.empty()) print_text("\nwhy estimates are wrong:\n" + causes);
   }
   if (options.junit) {
-    write_output_file(numbered(*options.junit, index), junit(judged.run, judged.verdicts, judge_options));
+    write_output_file(numbered(*options.junit, index),
+                      junit(judged.run, judged.verdicts, judge_options, causes_of_variants));
   }
   if (options.markdown) {
     std::string text = markdown(shown.run, shown.verdicts, judge_options);

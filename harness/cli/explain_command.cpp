@@ -14,6 +14,7 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
+#include "cli/python_reports.hpp"
 #include "explain/emit.hpp"
 #include "explain/reports.hpp"
 #include "runfile/run_file.hpp"
@@ -33,6 +34,8 @@ struct ExplainOptions {
   std::string at;
   std::string emit;
   EmitOptions emitted;
+  std::string plot;
+  CurveOptions curve;
   SweepOptions sweep;
   bool json = false;
 };
@@ -124,6 +127,20 @@ Parameters words_of_case(const Parameters& parameters) {
   return Parameters(std::move(words));
 }
 
+/// Records shapes on the curves that are drawn: few of those that were chosen are on them.
+void record_curves(ShapeRecorder& recorder, Run& run, const CurveOptions& curve) {
+  std::vector<std::pair<std::string, Parameters>> shapes;
+  for (const RecordedCases& cases : group_cases(run)) {
+    for (Parameters& shape : shapes_on_curve(cases, curve))
+      shapes.emplace_back(cases.variant, std::move(shape));
+  }
+  if (shapes.empty()) return;
+  for (Observation& observation : recorder.record(shapes)) {
+    if (observation.outcome == Outcome::ok && observation.allocation_sequence)
+      run.observations.push_back(std::move(observation));
+  }
+}
+
 /// Records shapes of the variants that the user names, or of all variants and words in suites.
 Run record_shapes(const Inputs& inputs, const ExplainOptions& options) {
   SweepOptions sweep = options.sweep;
@@ -162,6 +179,7 @@ Run record_shapes(const Inputs& inputs, const ExplainOptions& options) {
   for (const auto& [variant, why] : refused)
     print_message(stderr, "{}: {} refused or failed, others were recorded; the first: {}\n", variant,
                   quantity(why.first, "shape was", "shapes were"), why.second);
+  if (!options.plot.empty() && !run.observations.empty()) record_curves(recorder, run, options.curve);
   run.context = recorder.context();
   return run;
 }
@@ -263,6 +281,13 @@ Run read_explained_run(const std::filesystem::path& path) {
   return read_run(path);
 }
 
+void add_curves(FormulaReport& report, const Run& run, const ExplainOptions& options) {
+  report.context = &run.context;
+  report.curves.reserve(report.variants.size());
+  for (const VariantFormulas& variant : report.variants)
+    report.curves.push_back(memory_curve(variant, options.curve));
+}
+
 ExitCode explain_run(const ExplainOptions& options, const Run& run, const Inputs& inputs) {
   FormulaReport report{explain_cases(group_cases(run, inputs.fixed)), {}, parse_axes(options.at)};
   if (!options.emit.empty()) {
@@ -279,12 +304,32 @@ ExitCode explain_run(const ExplainOptions& options, const Run& run, const Inputs
   for (const VariantFormulas& variant : report.variants) {
     if (!variant.is_explained()) code = ExitCode::verdict;
   }
+  if (options.json || !options.plot.empty()) add_curves(report, run, options);
+  if (!options.plot.empty())
+    become_python_reports({"formulas", "--output=" + options.plot}, "", formulas_json(report));
   print_text(options.json ? formulas_json(report) : formulas_text(report));
   return code;
 }
 
+void check_plot(const ExplainOptions& options, const Inputs& inputs) {
+  if (options.plot.empty()) {
+    if ((options.curve.budget_bytes || !options.curve.axis.empty()) && !options.json)
+      throw UsageError("--budget and --axis are of the plot: add --plot FILE, or --json for its data");
+    return;
+  }
+  if (options.json || !options.emit.empty() || !options.against.empty())
+    throw UsageError("--plot draws the formulas: leave out --json, --emit and --against");
+  const std::string ending = std::filesystem::path(options.plot).extension().string();
+  if (ending != ".png" && ending != ".svg" && ending != ".pdf")
+    throw UsageError(fmt::format("--plot {}: unknown format: write a file that ends with .png, .svg or .pdf",
+                                 options.plot));
+  remove_earlier_outputs({options.plot}, inputs.runs);
+}
+
 ExitCode explain_inputs(ExplainOptions& options) {
   const Inputs inputs = split_inputs(options.inputs);
+  options.curve.at = parse_axes(options.at);
+  check_plot(options, inputs);
   if (!options.emit.empty()) {
     if (options.json || !options.against.empty())
       throw UsageError("--emit prints an estimator: leave out --json and --against");
@@ -295,8 +340,8 @@ ExitCode explain_inputs(ExplainOptions& options) {
   const Run run = read_explained_run(inputs.runs.front());
   if (inputs.runs.size() == 1) return explain_run(options, run, inputs);
 
-  if (options.json || !options.emit.empty() || !options.against.empty())
-    throw UsageError("two run files are compared as text: leave out --json, --emit and --against");
+  if (options.json || !options.emit.empty() || !options.against.empty() || !options.plot.empty())
+    throw UsageError("two run files are compared as text: leave out --json, --emit, --against and --plot");
   const Run next = read_explained_run(inputs.runs.back());
   const auto old_formulas = explain_cases(group_cases(run, inputs.fixed));
   const auto new_formulas = explain_cases(group_cases(next, inputs.fixed));
@@ -345,6 +390,12 @@ void add_explain_command(CLI::App& app, Result& result) {
       },
       "Add this to the bytes of an emitted estimator, such as 2%")
       ->type_name("PERCENT");
+  add_file_option(*command, "--plot", options->plot,
+                  "Draw memory against shape by formula: a .png, .svg or .pdf file");
+  command->add_option("--axis", options->curve.axis, "Draw against this axis. Default: the first that grows")
+      ->type_name("AXIS");
+  add_size_option(*command, "--budget", options->curve.budget_bytes,
+                  "Draw up to the shape that needs this memory, such as 16GiB, and mark it");
   command->add_option("--slice-axis", options->emitted.slice_axis, "The axis of slices. Default: n")
       ->type_name("AXIS");
   command->add_option("--form", options->call.form, "Call the estimator of --against in this form")

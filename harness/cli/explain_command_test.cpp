@@ -68,11 +68,32 @@ TEST_F(ExplainCommand, CheckSaysWhyEstimatesAreWrong) {
   EXPECT_EQ(answer.end.exit_code, 1) << answer.errors;
   EXPECT_THAT(answer.output, HasSubstr("missing: 4·n·ny·(nx + 1) when nx is odd, even copy, tomolib.py:40"));
   EXPECT_THAT(answer.output, testing::Not(HasSubstr("own: ")));
-  const Answer json = peakmark({"check", run_file_.string(), "--window", "1:1", "--json"});
+  const std::string junit = (folder_.path() / "junit.xml").string();
+  const Answer json = peakmark({"check", run_file_.string(), "--window", "1:1", "--json", "--junit", junit});
+  EXPECT_THAT(read_text_file(junit),
+              HasSubstr("missing: 4·n·ny·(nx + 1) when nx is odd, even copy, tomolib.py:40"));
   EXPECT_EQ(nlohmann::json::parse(json.output).at("causes").at(0).at("allocation"), "even copy");
   const Answer plain = peakmark({"check", plain_.string(), "--window", "1:1"});
   EXPECT_EQ(plain.end.exit_code, 1) << plain.errors;
   EXPECT_THAT(plain.output, testing::Not(HasSubstr("why estimates are wrong")));
+}
+
+TEST_F(ExplainCommand, PlotPassesCurvesToPython) {
+  const std::filesystem::path python = folder_.path() / "python";
+  std::ofstream(python) << "#!/bin/sh\nshift 2\necho \"$@\"\ncat\n";
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  environment_.push_back("PEAKMARK_PYTHON=" + python.string());
+  const std::string picture = (folder_.path() / "p.svg").string();
+  const Answer answer = explain({run_file_.string(), "--plot", picture, "--axis", "n", "--budget", "16GiB"});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const std::size_t end = answer.output.find('\n');
+  EXPECT_EQ(answer.output.substr(0, end), "formulas --output=" + picture);
+  const auto json = nlohmann::json::parse(answer.output.substr(end));
+  EXPECT_EQ(json.at("run").at("device"), "pocl");
+  const auto& curve = json.at("variants").at(0).at("curve");
+  EXPECT_EQ(curve.at("axis"), "n");
+  EXPECT_EQ(curve.at("budget_bytes"), Size{16} << 30);
+  EXPECT_GT(curve.at("within_budget").at("axes").at("n"), 100000);
 }
 
 TEST_F(ExplainCommand, EmitsAnEstimator) {
@@ -99,6 +120,10 @@ TEST_F(ExplainCommand, RefusesWrongInput) {
   expect_usage({run_file_.string(), "--emit", "python", "--margin", "lots"}, "is no margin");
   expect_usage({run_file_.string(), "--at", "ny"}, "write AXIS=VALUE");
   expect_usage({run_file_.string(), "filter/stripes"}, "a run file is explained alone");
+  expect_usage({run_file_.string(), "--plot", "p.gif"}, "ends with .png, .svg or .pdf");
+  expect_usage({run_file_.string(), "--plot", "p.png", "--json"}, "leave out --json");
+  expect_usage({run_file_.string(), "--budget", "16GiB"}, "add --plot FILE");
+  expect_usage({run_file_.string(), "--plot", "p.png", "--axis", "nyy"}, "no integer axis 'nyy'");
 }
 
 }  // namespace

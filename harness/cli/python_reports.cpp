@@ -32,9 +32,19 @@ fs::path python(const std::vector<std::string>& environment) {
                   name));
 }
 
+/// Makes `text` the standard input of this process. A pipe could not hold it before there is a reader.
+void set_standard_input(const std::string& text) {
+  std::FILE* const file = std::tmpfile();  // without a name
+  if (file == nullptr) throw io_error("a temporary file", "cannot be created", errno);
+  if (std::fwrite(text.data(), 1, text.size(), file) != text.size() || std::fflush(file) != 0 ||
+      ::lseek(::fileno(file), 0, SEEK_SET) != 0 || ::dup2(::fileno(file), STDIN_FILENO) < 0)
+    throw io_error("a temporary file", "cannot be written", errno);
+}
+
 }  // namespace
 
-void become_python_reports(const std::vector<std::string>& words, const std::string& history) {
+void become_python_reports(const std::vector<std::string>& words, const std::string& history,
+                           const std::string& input) {
   std::vector<std::string> environment = current_environment();
   const fs::path interpreter = python(environment);
   const std::string others = without_empty_folders(find_variable(environment, "PYTHONPATH").value_or(""));
@@ -53,6 +63,7 @@ void become_python_reports(const std::vector<std::string>& words, const std::str
       "sys.exit(main(sys.argv[1:], 'peakmark'))";
   std::vector<std::string> arguments{interpreter.string(), "-c", script};
   arguments.insert(arguments.end(), words.begin(), words.end());
+  if (!input.empty()) set_standard_input(input);
   std::fflush(nullptr);
   ::execve(interpreter.c_str(), exec_pointers(arguments).data(), exec_pointers(environment).data());
   throw io_error(interpreter, "cannot be started", errno, "set PEAKMARK_PYTHON to Python 3.11 or later");

@@ -11,9 +11,9 @@ inline constexpr const char* kPythonNote =
 
 /// Replaces this process with the Python of `share/peakmark/reports`, which runs `words`: a command of
 /// peakmark_reports and its options. Its output, exit code and signals are those of the command. Python reads
-/// `history` from $PEAKMARK_HISTORY if it is not empty. Throws EnvironmentError if there is no Python or no
-/// such folder, IoError if Python cannot be started.
+/// `history` from $PEAKMARK_HISTORY, and `input` from standard input, if they are not empty. Throws
+/// EnvironmentError if there is no Python or no such folder, IoError if Python cannot be started.
 [[noreturn]] void become_python_reports(const std::vector<std::string>& words,
-                                        const std::string& history = "");
+                                        const std::string& history = "", const std::string& input = "");
 
 }  // namespace peakmark::cli

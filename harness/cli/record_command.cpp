@@ -257,7 +257,8 @@ void add_record_command(CLI::App& app, Result& result) {
 }
 
 std::vector<std::string> separate_program(const CLI::App& app, std::vector<std::string> words) {
-  if (!words.empty() && words.front() == "fit") words.erase(std::ranges::find(words, "--"), words.end());
+  const bool reads_program = !words.empty() && (words.front() == "fit" || words.front() == "oom");
+  if (reads_program) words.erase(std::ranges::find(words, "--"), words.end());
   if (words.empty() || words.front() != "record") return words;
   const std::size_t end = end_of_own_words(*app.get_subcommand("record"), words);
   if (end < words.size() && words[end] != "--" && !is_option(words[end]))

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "explain/against.hpp"
+#include "explain/memory_curve.hpp"
 #include "explain/run_formulas.hpp"
 
 namespace peakmark {
@@ -15,6 +16,9 @@ struct FormulaReport {
   std::vector<EstimatorFindings> findings;
   /// Values of axes at which bytes are shown; others are those of the largest recorded shape.
   FixedAxes at;
+  /// For JSON, one for each entry of `variants`: null where the peak has no formula.
+  std::vector<std::optional<MemoryCurve>> curves = {};
+  const RunContext* context = nullptr;  ///< of the run, for JSON; null: unknown
 };
 
 /// Returns the tables for the console.

@@ -96,12 +96,48 @@ Json causes(const FormulaReport& report) {
   return all;
 }
 
+Json shapes_json(const Shapes& shapes) {
+  Json values = Json::object();
+  for (const Shapes::Axis& axis : shapes.axes) values[axis.name] = axis.values;
+  return values;
+}
+
+Json curve_json(const std::optional<MemoryCurve>& curve) {
+  if (!curve) return {};
+  Json layers = Json::array();
+  for (const CurveLayer& layer : curve->layers)
+    layers.push_back({{"name", text_or_null(layer.name)},
+                      {"where", text_or_null(layer.where)},
+                      {"phase", layer.phase},
+                      {"bytes", layer.bytes}});
+  Json within;
+  if (const auto& shape = curve->within_budget)
+    within = {{"axes", axes(curve->shapes, *shape)}, {"bytes", curve->peak[*shape]}};
+  return {{"axis", curve->axis},
+          {"axes", shapes_json(curve->shapes)},
+          {"peak", curve->peak},
+          {"layers", std::move(layers)},
+          {"unexplained", curve->unexplained},
+          {"recorded", {{"axes", shapes_json(curve->recorded)}, {"peak", curve->recorded_peak}}},
+          {"budget_bytes", json_fields::or_null(curve->budget_bytes)},
+          {"within_budget", std::move(within)}};
+}
+
+Json run_json(const RunContext& context) {
+  return {{"id", context.id},         {"date", context.date},       {"commit", context.commit},
+          {"device", context.device}, {"backend", context.backend}, {"driver", context.driver}};
+}
+
 }  // namespace
 
 std::string formulas_json(const FormulaReport& report) {
   Json variants = Json::array();
-  for (const VariantFormulas& variant : report.variants) variants.push_back(variant_json(variant));
+  for (std::size_t i = 0; i < report.variants.size(); ++i) {
+    variants.push_back(variant_json(report.variants[i]));
+    if (i < report.curves.size()) variants.back()["curve"] = curve_json(report.curves[i]);
+  }
   Json json{{"variants", std::move(variants)}};
+  if (report.context != nullptr) json["run"] = run_json(*report.context);
   if (!report.findings.empty()) {
     Json errors = Json::array();
     for (std::size_t i = 0; i < report.findings.size(); ++i) {

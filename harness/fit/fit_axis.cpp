@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "explain/run_formulas.hpp"
+#include "fit/program_suite.hpp"
 #include "supervise/estimate_question.hpp"
 #include "sweep/nearest_word.hpp"
 
@@ -47,22 +46,6 @@ Size parse_budget(const std::string& text, const DeviceInfo& device) {
   return *device.memory_bytes / 100 * *percent + *device.memory_bytes % 100 * *percent / 100;
 }
 
-/// Returns the name of a program for people: of `python -u train.py` the script.
-std::string program_name(const std::vector<std::string>& command) {
-  const auto file_name = [](const std::string& word) {
-    return std::filesystem::path(word).filename().string();
-  };
-  std::string name = file_name(command.front());
-  if (name.starts_with("python")) {
-    const auto script = std::ranges::find_if(command.begin() + 1, command.end(),
-                                             [](const std::string& word) { return !word.starts_with('-'); });
-    if (script != command.end()) name = file_name(*script);
-  }
-  std::ranges::replace_if(
-      name, [](char c) { return !is_axis_name(std::string(1, c)); }, '_');
-  return name;
-}
-
 const VariantDescription& find_variant(const ShapeRecorder& recorder, const std::string& name) {
   const Description& description = recorder.vocabulary().description;
   if (name.empty())
@@ -79,28 +62,20 @@ void use_program(FitRequest& request, const std::vector<std::string>& command, c
           command, [&](const std::string& word) { return word.find(placeholder) != std::string::npos; }))
     throw UsageError(fmt::format("the program does not read the axis '{}': write {} where its value belongs",
                                  request.axis.name, placeholder));
-  request.variant = "program/" + program_name(command);
-  // Strings and lists of JSON are those of TOML.
-  const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
-  const std::filesystem::path suite = folder.path() / "fit.toml";
-  std::ofstream file(suite);
-  file << "name = \"fit\"\n[[program]]\nvariant = " << quoted(request.variant)
-       << "\nsync = true\ncommand = " << nlohmann::json(command).dump() << "\naxes."
-       << quoted(request.axis.name)
-       << " = { default = " << (request.axis.range ? request.axis.range->first : 1) << ", least = 1 }\n";
+  std::vector<std::pair<std::string, std::string>> axes;
+  const auto add_free = [&](const FreeAxis& axis) {
+    axes.emplace_back(axis.name, std::to_string(axis.range ? axis.range->first : 1));
+  };
+  add_free(request.axis);
+  if (request.other) add_free(*request.other);
   for (const std::string& text : request.values) {
     const auto [axis, value] = split_value(text);
-    // A formula is evaluated here; the program sees an integer.
-    const bool is_formula = value.find(request.axis.name) != std::string::npos;
-    file << "axes." << quoted(axis) << " = "
-         << (parse_integer(value) ? value
-             : is_formula         ? std::string("1")
-                                  : quoted(value))
-         << "\n";
+    // A formula of the fitted axis is evaluated here; the program gets an integer.
+    const bool is_formula = !parse_integer(value) && value.find(request.axis.name) != std::string::npos;
+    axes.emplace_back(axis, is_formula ? "1" : value);
   }
-  if (request.other) file << "axes." << quoted(request.other->name) << " = { default = 1, least = 1 }\n";
-  file << "[[sweep]]\nvariants = " << quoted(request.variant) << "\n";
-  if (!file.flush()) throw IoError(suite.string() + ": cannot be written");
+  const std::filesystem::path suite = folder.path() / "fit.toml";
+  request.variant = write_program_suite(command, axes, suite);
   request.sweep.selection.suites = {suite};
   request.from_peaks = true;
 }

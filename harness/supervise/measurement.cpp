@@ -146,6 +146,8 @@ bool is_program_of(const Selection& selection, const PlannedCase& planned) {
 
 Measurement::Measurement(const SweepOptions& options)
     : options_(options), environment_(current_environment()) {
+  if (options.refused_allocation > 0)
+    set_variable(environment_, "PEAKMARK_REFUSE", std::to_string(options.refused_allocation));
   if (options.deadline) deadline_ = Clock::now() + *options.deadline;
 }
 

@@ -45,6 +45,10 @@ class ShapeRecorder {
   /// The run of the last record(): device, driver, worker and versions.
   [[nodiscard]] const RunContext& context() const { return context_; }
 
+  /// In what is recorded from now on, the first allocation of this number of each process is refused, as a
+  /// full device refuses it; 0: none.
+  void set_refused_allocation(Size index) { options_.refused_allocation = index; }
+
   /// Records cases of shapes; axes that a shape leaves out are at their default. Returns an observation for
   /// each, in order: of a shape that the worker refuses the outcome `unsupported`, with the reason. Throws
   /// Interrupted, and UsageError for an unknown variant or axis.

@@ -72,6 +72,9 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
                  "Last-level cache when a timed call begins: cold (flushed), hot, both; auto: cold on a GPU, "
                  "hot on a CPU")
       ->check(CLI::IsMember({"auto", "cold", "hot", "both"}));
+  app.add_option("--dry-refuse", options.dry_refused_allocation,
+                 "The dry device refuses this allocation, from 1")
+      ->envname("PEAKMARK_REFUSE");
   app.add_option("--dry-budget", budget, "Memory of the dry device: `4096`, `16GiB`; without it, no end")
       ->envname("PEAKMARK_BUDGET");
   try {

@@ -1,4 +1,4 @@
-"""`peakmark plot` and `peakmark report`, and `python -m peakmark_reports slice SLICE.npy` of ci/nightly."""
+"""`peakmark plot`, `peakmark explain --plot` and `peakmark report`, and `python -m peakmark_reports slice SLICE.npy` of ci/nightly."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     one.add_argument("--title", metavar="TEXT", help="default: the file's name")
     for command in (plot, one):
         command.add_argument("-o", "--output", type=Path, default=Path("plots"), metavar="FOLDER", help="default: plots")
+    formulas = commands.add_parser("formulas", help="memory against shape by formula, from the JSON of explain on standard input")
+    formulas.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a .png, .svg or .pdf file")
     add_options(
         commands.add_parser(
             "report",
@@ -60,6 +62,12 @@ def _slice(options: argparse.Namespace) -> list[Path]:
     return save(draw_slice(loaded, options.title), options.output, loaded.name)
 
 
+def _formulas(options: argparse.Namespace) -> list[Path]:
+    from .formula_plot import write_curves
+
+    return write_curves(sys.stdin.read(), options.output)
+
+
 def _report(options: argparse.Namespace) -> list[Path]:
     from .report import write_report
 
@@ -70,7 +78,7 @@ def _report(options: argparse.Namespace) -> list[Path]:
 
 def _run(arguments: list[str] | None, prog: str) -> int:
     options = _parser(prog).parse_args(arguments)
-    commands = {"plot": _plot, "slice": _slice, "report": _report}
+    commands = {"plot": _plot, "slice": _slice, "formulas": _formulas, "report": _report}
     try:
         written = commands[options.command](options)
     except InputError as error:

@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
+#include "cli/options.hpp"
+#include "fit/oom_run.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+struct OomOptions {
+  std::vector<std::string> inputs;
+  OomRequest request;
+  std::string junit;
+  bool json = false;
+};
+
+void set_request(OomOptions& options, const std::vector<std::string>& words) {
+  OomRequest& request = options.request;
+  for (const std::string& text : options.inputs) {
+    if (std::filesystem::path(text).extension() == ".toml") {
+      request.sweep.selection.suites.emplace_back(text);
+    } else if (text.find('=') != std::string::npos) {
+      request.values.push_back(text);
+    } else if (request.variant.empty()) {
+      request.variant = text;
+    } else {
+      throw UsageError(fmt::format("two variants, {} and {}: write one", request.variant, text));
+    }
+  }
+  if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) {
+    if (!options.inputs.empty())
+      throw UsageError("a program behind -- is run alone: leave out the variant and its axes");
+    request.command.assign(dashes + 1, words.end());
+  }
+  if (request.command.empty() && request.variant.empty())
+    throw UsageError("nothing to run: write a variant, or a program behind --");
+}
+
+ExitCode oom(OomOptions& options, const std::vector<std::string>& words) {
+  if (!options.junit.empty()) remove_earlier_outputs({options.junit});
+  set_request(options, words);
+  const OomReport report = refuse_allocations(options.request, [](std::size_t done, std::size_t all) {
+    if (done < all) print_message(stderr, "refusing allocation {} of {}\n", done + 1, all);
+  });
+  if (!options.junit.empty()) write_output_file(options.junit, oom_junit(report));
+  print_text(options.json ? oom_json(report) : oom_text(report));
+  const bool fails =
+      std::ranges::any_of(report.refusals, [](const Refusal& one) { return is_failure(one.outcome); });
+  return fails ? ExitCode::verdict : ExitCode::clean;
+}
+
+}  // namespace
+
+void add_oom_command(CLI::App& app, Result& result) {
+  const auto options = std::make_shared<OomOptions>();
+  OomRequest& request = options->request;
+  CLI::App* const command =
+      app.add_subcommand("oom", "Refuse one allocation after the other, and report how a program takes each");
+  command->add_option("INPUT", options->inputs,
+                      "A variant, or a suite and its program; AXIS=VALUE. Without: the program behind --");
+  command->add_flag("--sample", request.choice.sample,
+                    "Refuse only the first, the last, the largest, and one of each call site");
+  command
+      ->add_option("--only", request.choice.only,
+                   "Refuse only allocations whose call stack or name has this text")
+      ->type_name("TEXT");
+  command->add_option("--max", request.choice.count, "Refuse at most this many, drawn at random")
+      ->type_name("INT")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", request.choice.seed, "Draw them by this seed")
+      ->type_name("INT")
+      ->capture_default_str();
+  command
+      ->add_option("--compare-output", request.compared_output,
+                   "Compare this file, which the program writes, with that of a run without a refusal")
+      ->type_name(value_name::kFile)
+      ->check(kFileName);
+  add_timeout_option(*command, request.sweep.case_limit);
+  command->add_option("--backend", request.sweep.selection.backend, "Run on this backend")
+      ->type_name(value_name::kBackend);
+  command
+      ->add_option("--device", request.sweep.selection.device,
+                   "Run on this device: its index or a part of its name")
+      ->type_name(value_name::kDevice);
+  command
+      ->add_option("--worker", request.sweep.worker,
+                   "Use the variants of this worker. Default: peakmark-bench")
+      ->type_name(value_name::kProgram);
+  add_file_option(*command, "--junit", options->junit, "Write a JUnit file with a test for each refusal");
+  command->add_flag("--json", options->json, "Print the refusals as JSON");
+  set_help(*command, {.notes = {"`peakmark oom -- PROGRAM …` runs any program with OpenCL."},
+                      .exit_codes = {{"0", "every refusal was handled, retried, or leaked memory"},
+                                     {"1", "a refusal crashed or hung the program, or changed its result"},
+                                     {"2", "wrong usage, or the program fails without a refusal"}}});
+  command->callback([options, &result] { result.code = oom(*options, result.words); });
+}
+
+}  // namespace peakmark::cli

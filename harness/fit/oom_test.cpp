@@ -1,0 +1,138 @@
+#include "fit/oom.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+SequencedAllocation allocation(const std::string& where, Size bytes, std::optional<Size> released_at = 9) {
+  return {"", "", where, bytes, 0, released_at, true};
+}
+
+Observation observation(Outcome outcome, const std::string& message = "") {
+  Observation observation;
+  observation.outcome = outcome;
+  observation.message = message;
+  if (outcome == Outcome::ok) observation.allocation_sequence = {allocation("a.py:1", 100)};
+  return observation;
+}
+
+RefusalOutcome judged(const Observation& refused, std::optional<bool> is_same_result = std::nullopt) {
+  return judge_refusal(observation(Outcome::ok), refused, is_same_result).outcome;
+}
+
+constexpr const char* kEnded =
+    "the program ended with exit code 1 after 1 allocation was refused; its last message: ";
+
+TEST(JudgeRefusal, AnEndWithAMessageThatNamesMemoryIsHandled) {
+  for (const char* const message :
+       {"pyopencl._cl.MemoryError: create_buffer failed: MEM_OBJECT_ALLOCATION_FAILURE", "std::bad_alloc",
+        "cannot ALLOCATE the sinogram", "error: CL_OUT_OF_RESOURCES"}) {
+    const Refusal refusal = judge_refusal(
+        observation(Outcome::ok), observation(Outcome::out_of_memory, std::string(kEnded) + message), {});
+    EXPECT_EQ(refusal.outcome, RefusalOutcome::handled) << message;
+    EXPECT_EQ(refusal.exit_code, 1);
+  }
+  EXPECT_EQ(judged(observation(Outcome::unsupported, "too large for this device")), RefusalOutcome::handled);
+}
+
+TEST(JudgeRefusal, AnEndThatDoesNotNameMemoryIsACrash) {
+  const Observation silent = observation(Outcome::out_of_memory,
+                                         "the program ended with exit code 3 after 1 allocation was refused");
+  EXPECT_EQ(judged(silent), RefusalOutcome::crashed) << "only peakmark's own words name an allocation";
+  EXPECT_EQ(judged(observation(Outcome::crashed, std::string(kEnded) + "KeyError: 'image'")),
+            RefusalOutcome::crashed);
+  const Refusal refusal =
+      judge_refusal(observation(Outcome::ok),
+                    observation(Outcome::out_of_memory,
+                                "the program ended with signal SIGSEGV (Segmentation fault) after 1 "
+                                "allocation was refused; its last message: out of memory"),
+                    {});
+  EXPECT_EQ(refusal.outcome, RefusalOutcome::crashed) << "a signal, whatever was written before";
+  EXPECT_EQ(refusal.exit_code, std::nullopt);
+}
+
+TEST(JudgeRefusal, AProgramThatGoesOnIsJudgedByItsResultAndItsMemory) {
+  EXPECT_EQ(judged(observation(Outcome::timeout)), RefusalOutcome::hung);
+  EXPECT_EQ(judged(observation(Outcome::wrong_answer)), RefusalOutcome::wrong_result);
+  EXPECT_EQ(judged(observation(Outcome::ok), false), RefusalOutcome::wrong_result);
+  EXPECT_EQ(judged(observation(Outcome::ok), true), RefusalOutcome::retried);
+  EXPECT_EQ(judged(observation(Outcome::ok)), RefusalOutcome::retried);
+  Observation leaking = observation(Outcome::ok);
+  leaking.allocation_sequence->push_back(allocation("a.py:7", 64, std::nullopt));
+  const Refusal refusal = judge_refusal(observation(Outcome::ok), leaking, true);
+  EXPECT_EQ(refusal.outcome, RefusalOutcome::leaked);
+  EXPECT_EQ(refusal.message, "64 bytes more live at the end");
+  EXPECT_EQ(judge_refusal(leaking, leaking, true).outcome, RefusalOutcome::retried) << "it always keeps them";
+}
+
+TEST(ChooseRefusals, TakesAllASampleOrOneSite) {
+  const AllocationSequence sequence{allocation("a.py:1", 10), allocation("a.py:1", 20),
+                                    allocation("b.py:2", 5),  allocation("a.py:1", 90),
+                                    allocation("b.py:2", 5),  allocation("a.py:1", 10)};
+  EXPECT_THAT(choose_refusals(sequence, {}), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(choose_refusals(sequence, {.sample = true}), ElementsAre(1, 3, 4, 6));
+  EXPECT_THAT(choose_refusals(sequence, {.only = "b.py"}), ElementsAre(3, 5));
+  EXPECT_THROW(choose_refusals(sequence, {.only = "c.py"}), UsageError);
+  const auto drawn = choose_refusals(sequence, {.count = 3, .seed = 5});
+  EXPECT_EQ(drawn.size(), 3U);
+  EXPECT_TRUE(std::ranges::is_sorted(drawn));
+  EXPECT_EQ(drawn, choose_refusals(sequence, {.count = 3, .seed = 5}));
+  EXPECT_TRUE(choose_refusals({}, {.sample = true}).empty());
+}
+
+OomReport sample_oom_report() {
+  OomReport report;
+  report.program = "./solve";
+  report.device = "pocl";
+  report.allocations = 3;
+  report.refusals = {{1, 1024, "", "solve.c:10", RefusalOutcome::handled, 1, "out of memory"},
+                     {2, 4096, "", "solve.c:20", RefusalOutcome::crashed, std::nullopt, "signal SIGSEGV"},
+                     {3, 2048, "", "solve.c:20", RefusalOutcome::crashed, std::nullopt, "signal SIGSEGV"}};
+  return report;
+}
+
+TEST(OomReport, TheWorstSiteIsFirst) {
+  const std::string text = oom_text(sample_oom_report());
+  EXPECT_LT(text.find("solve.c:20"), text.find("solve.c:10"));
+  EXPECT_THAT(text, HasSubstr("./solve on pocl: 3 allocations, 3 refused"));
+  EXPECT_THAT(text, HasSubstr("3 refusals: 2 failures"));
+  EXPECT_THAT(text, HasSubstr("--compare-output"));
+  OomReport good = sample_oom_report();
+  good.refusals.resize(1);
+  good.is_result_compared = true;
+  EXPECT_THAT(oom_text(good), HasSubstr("1 refusal: none crashed, hung or changed the result"));
+  EXPECT_THAT(oom_text(good), Not(HasSubstr("--compare-output")));
+}
+
+TEST(OomReport, JsonHasEveryRefusal) {
+  const auto json = nlohmann::json::parse(oom_json(sample_oom_report()));
+  EXPECT_EQ(json["refusals"].size(), 3U);
+  EXPECT_EQ(json["refusals"][0]["allocation"], 1);
+  EXPECT_EQ(json["refusals"][0]["outcome"], "handled");
+  EXPECT_EQ(json["refusals"][0]["exit_code"], 1);
+  EXPECT_EQ(json["refusals"][1]["exit_code"], nullptr);
+  EXPECT_EQ(json["refusals"][1]["where"], "solve.c:20");
+}
+
+TEST(OomReport, JunitHasAFailureForEachThatFails) {
+  pugi::xml_document document;
+  ASSERT_TRUE(document.load_string(oom_junit(sample_oom_report()).c_str()));
+  const pugi::xml_node suite = document.child("testsuites").child("testsuite");
+  EXPECT_EQ(suite.attribute("tests").as_int(), 3);
+  EXPECT_EQ(suite.attribute("failures").as_int(), 2);
+  EXPECT_STREQ(suite.last_child().child("failure").attribute("type").value(), "crashed");
+}
+
+}  // namespace
+}  // namespace peakmark

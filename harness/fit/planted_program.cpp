@@ -1,0 +1,97 @@
+// planted_program BEHAVIOUR FILE: makes three OpenCL buffers of 64, 128 and 32 KiB, and writes a result to
+// FILE. Takes a refused buffer as BEHAVIOUR says, for the tests of `peakmark oom`.
+#include <CL/cl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t kSizes[] = {64 << 10, 128 << 10, 32 << 10};
+
+struct Program {
+  std::string behaviour;
+  std::string file;
+  cl_context context = nullptr;
+  std::vector<cl_mem> buffers;
+  cl_int error = CL_SUCCESS;
+
+  cl_mem create(std::size_t bytes) {
+    return clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, nullptr, &error);
+  }
+  void release() {
+    for (cl_mem buffer : buffers) clReleaseMemObject(buffer);
+    buffers.clear();
+  }
+  [[noreturn]] void end(int code, const char* message) {
+    std::fprintf(stderr, "%s\n", message);
+    release();
+    std::exit(code);
+  }
+  void write(const std::string& result) const { std::ofstream(file) << result << "\n"; }
+};
+
+/// Writes to address 0, because raise(SIGSEGV) returns under the handlers that PoCL installs.
+__attribute__((no_sanitize("undefined"))) void crash() {
+  volatile int* volatile nowhere = nullptr;
+  *nowhere = 1;  // NOLINT(clang-analyzer-core.NullDereference)
+}
+
+void refused(Program& program, std::size_t index) {
+  const std::string& behaviour = program.behaviour;
+  const std::size_t bytes = kSizes[index];
+  if (behaviour == "handled") program.end(1, "error: out of device memory");
+  if (behaviour == "handled_code") program.end(2, "clCreateBuffer failed: CL_MEM_OBJECT_ALLOCATION_FAILURE");
+  if (behaviour == "silent_exit") program.end(3, "");
+  if (behaviour == "misleading") program.end(1, "error: invalid image format");
+  if (behaviour == "abort") std::abort();
+  if (behaviour == "crash") crash();
+  if (behaviour == "hang") {
+    for (;;) ::pause();
+  }
+  if (behaviour == "retry") program.buffers.push_back(program.create(bytes));
+  if (behaviour == "smaller") {
+    program.buffers.push_back(program.create(bytes / 2));
+  }
+  if (behaviour == "leak") {
+    // The buffers so far are forgotten.
+    program.buffers.clear();
+    program.buffers.push_back(program.create(bytes));
+  }
+  if (behaviour == "wrong") {
+    program.write("0");
+    program.release();
+    std::exit(0);
+  }
+  if (behaviour == "no_result") program.end(0, "skipped");
+  if (behaviour == "without" || behaviour == "host") return;  // works without the buffer
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 64;
+  Program program{argv[1], argv[2], nullptr, {}, CL_SUCCESS};
+  ::unlink(argv[2]);
+  cl_platform_id platform = nullptr;
+  cl_device_id device = nullptr;
+  if (clGetPlatformIDs(1, &platform, nullptr) != CL_SUCCESS) return 65;
+  if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr) != CL_SUCCESS) return 66;
+  program.context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &program.error);
+  if (program.context == nullptr) return 67;
+  for (std::size_t index = 0; index < 3; ++index) {
+    cl_mem const buffer = program.create(kSizes[index]);
+    if (buffer != nullptr)
+      program.buffers.push_back(buffer);
+    else
+      refused(program, index);
+  }
+  program.write("42");
+  program.release();
+  clReleaseContext(program.context);
+  return 0;
+}
