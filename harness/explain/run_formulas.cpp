@@ -68,16 +68,16 @@ void add_shape(RecordedCases& cases, const std::vector<std::pair<std::string, Si
     for (std::size_t axis = 0; axis < integers.size(); ++axis)
       is_same = is_same && cases.shapes.axes[axis].values[shape] == integers[axis].second;
     if (!is_same) continue;
-    if (peak_bytes(cases.sequences[shape]) != peak_bytes(*observation.allocation_sequence))
+    if (const Size peak = peak_bytes(*observation.allocation_sequence); peak != cases.peaks[shape])
       cases.notes.push_back(
           fmt::format("{}: recorded twice with different peaks, {} and {} bytes; the first is used",
-                      observation.case_name, peak_bytes(cases.sequences[shape]),
-                      peak_bytes(*observation.allocation_sequence)));
+                      observation.case_name, cases.peaks[shape], peak));
     return;
   }
   for (std::size_t axis = 0; axis < integers.size(); ++axis)
     cases.shapes.axes[axis].values.push_back(integers[axis].second);
   cases.sequences.push_back(*observation.allocation_sequence);
+  cases.peaks.push_back(peak_bytes(cases.sequences.back()));
   cases.observations.push_back(&observation);
 }
 
@@ -88,10 +88,9 @@ void add_notes(RecordedCases& cases) {
     const AllocationSequence& sequence = cases.sequences[shape];
     if (std::ranges::any_of(sequence, [](const auto& one) { return !one.is_repeated; })) ++not_repeated;
     const auto recorded = cases.observations[shape]->requested_peak_bytes;
-    if (recorded && *recorded != peak_bytes(sequence))
+    if (recorded && *recorded != cases.peaks[shape])
       cases.notes.push_back(fmt::format("{}: the allocation sequence has a peak of {} bytes, the run file {}",
-                                        cases.observations[shape]->case_name, peak_bytes(sequence),
-                                        *recorded));
+                                        cases.observations[shape]->case_name, cases.peaks[shape], *recorded));
   }
   if (not_repeated > 0)
     cases.notes.push_back(fmt::format(
@@ -188,11 +187,18 @@ std::vector<RecordedCases> group_cases(const Run& run, const FixedAxes& fixed) {
       return one.variant == observation->variant && one.backend == observation->backend && one.words == words;
     });
     if (group == groups.end())
-      group = groups.insert(groups.end(),
-                            {observation->variant, observation->backend, std::move(words), {}, {}, {}, {}});
+      group = groups.insert(
+          groups.end(),
+          {observation->variant, observation->backend, std::move(words), {}, {}, {}, {}, {}, {}});
     add_shape(*group, integers, *observation);
   }
-  for (RecordedCases& group : groups) add_notes(group);
+  for (RecordedCases& group : groups) {
+    add_notes(group);
+    const auto same = std::ranges::find_if(groups, [&](const RecordedCases& one) {
+      return one.fitters && one.fitters->shapes() == group.shapes;
+    });
+    group.fitters = same == groups.end() ? std::make_shared<Fitters>(group.shapes) : same->fitters;
+  }
   return groups;
 }
 
@@ -202,7 +208,7 @@ std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups) {
     VariantFormulas one{group.variant,
                         group.backend,
                         {},
-                        explain(group.shapes, group.sequences),
+                        explain(*group.fitters, group.sequences),
                         {},
                         short_call_sites(group.sequences)};
     for (const auto& [axis, word] : group.words) one.words.push_back({axis, {word}});
@@ -216,11 +222,7 @@ std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups) {
 }
 
 std::size_t largest_shape(const RecordedCases& cases) {
-  std::size_t largest = 0;
-  for (std::size_t shape = 1; shape < cases.sequences.size(); ++shape) {
-    if (peak_bytes(cases.sequences[shape]) > peak_bytes(cases.sequences[largest])) largest = shape;
-  }
-  return largest;
+  return static_cast<std::size_t>(std::ranges::max_element(cases.peaks) - cases.peaks.begin());
 }
 
 }  // namespace peakmark

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +19,10 @@ struct RecordedCases {
   std::vector<std::pair<std::string, std::string>> words;  ///< axis and word, in the order of the axes
   Shapes shapes;
   std::vector<AllocationSequence> sequences;     ///< one a shape
+  std::vector<Size> peaks;                       ///< peak_bytes() of each
   std::vector<const Observation*> observations;  ///< one a shape; of the run
   std::vector<std::string> notes;
+  std::shared_ptr<Fitters> fitters;  ///< of the shapes; shared by all cases with the same shapes
 };
 
 /// Values of axes that cases must have to be explained.
