@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "api/user_variant_adapter.hpp"
 #include "base/error.hpp"
 #include "device/dry/dry_device.hpp"
 #include "kernels/common/variants.hpp"
 #include "recorders/recorder_libraries.hpp"
 #include "selftest/selftest_variants.hpp"
 #include "worker/trial.hpp"
+#include "worker/variant.hpp"
 
 // Measures the overhead of the harness per case: a memory-only trial against the same steps of the
 // computation without it. Runs on `dry`, and on OpenCL if OPENCL_LAYERS, PEAKMARK_RECORDER_LIBRARY and
@@ -21,20 +21,20 @@ namespace {
 
 using namespace peakmark;
 
-void bare_steps(Device& device, const Variant& variant, const Parameters& parameters) {
+void bare_steps(Device& device, const RegisteredVariant& variant, const Parameters& parameters) {
   for (const bool verify : {!device.is_dry(), false}) {  // two passes, as a trial makes
-    const auto computation = variant.make(device, parameters);
-    computation->set_up();
-    computation->create_inputs();
-    computation->create_outputs();
-    computation->call();
-    computation->call();
+    const auto instance = variant.make(device, parameters);
+    instance->set_up();
+    instance->create_inputs();
+    instance->create_outputs();
+    instance->call();
+    instance->call();
     device.finish();
-    if (verify) benchmark::DoNotOptimize(computation->verify());
+    if (verify) benchmark::DoNotOptimize(instance->verify());
   }
 }
 
-void add(const std::string& backend, Device& device, EventSource& events, const Variant& variant) {
+void add(const std::string& backend, Device& device, EventSource& events, const RegisteredVariant& variant) {
   const Parameters parameters = variant.description.defaults();
   benchmark::RegisterBenchmark(("bare/" + backend).c_str(), [=, &device, &variant](benchmark::State& state) {
     for (auto _ : state) bare_steps(device, variant, parameters);
@@ -59,8 +59,8 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   Registry registry;
-  add_own_variants(registry, variants_of(selftest::add_known_bytes));
-  const Variant& variant = registry.variants().front();
+  registry.add_own(variants_of(selftest::add_known_bytes));
+  const RegisteredVariant& variant = registry.variants().front();
   const std::unique_ptr<DryDevice> dry = open_dry();
   add("dry", *dry, dry->allocation_log(), variant);
 

@@ -4,12 +4,12 @@
 #include <iostream>
 #include <memory>
 
-#include "api/abi_device.hpp"
-#include "api/user_variant_adapter.hpp"
 #include "base/error.hpp"
 #include "base/quantile.hpp"
 #include "copy_source.hpp"
 #include "kernels/common/variants.hpp"
+#include "worker/abi.hpp"
+#include "worker/variant.hpp"
 
 namespace peakmark {
 namespace {
@@ -105,22 +105,22 @@ CopyBaseline& copy_baseline(Size bytes) {
 
 Registry make_registry(void (*add)(Worker&)) {
   Registry registry;
-  add_own_variants(registry, variants_of(add));
+  registry.add_own(variants_of(add));
   return registry;
 }
 
 /// Makes a case, calls it once and verifies it. Returns null, and marks the benchmark as failed, if the
 /// answer is wrong.
-std::unique_ptr<Computation> verified_case(benchmark::State& state, const Variant& variant,
-                                           const Parameters& parameters) {
-  std::unique_ptr<Computation> computation = variant.make(device(), parameters);
-  computation->set_up();
-  computation->create_inputs();
-  computation->create_outputs();
-  computation->call();
-  const Verification verification = computation->verify();
-  if (verification.ok) return computation;
-  state.SkipWithError((variant.description.name + ": " + verification.message).c_str());
+std::unique_ptr<CaseInstance> verified_case(benchmark::State& state, const RegisteredVariant& variant,
+                                            const Parameters& parameters) {
+  std::unique_ptr<CaseInstance> instance = variant.make(device(), parameters);
+  instance->set_up();
+  instance->create_inputs();
+  instance->create_outputs();
+  instance->call();
+  const std::optional<std::string> error = instance->verify();
+  if (!error) return instance;
+  state.SkipWithError((variant.description.name + ": " + *error).c_str());
   return nullptr;
 }
 
@@ -197,29 +197,29 @@ double BlockTimes::over_first(std::size_t variant, double q) const {
 void time_variant_over_copies(benchmark::State& state, void (*add)(Worker&), const std::string& name,
                               const Parameters& parameters, Size copied_bytes) {
   const Registry registry = make_registry(add);
-  const std::unique_ptr<Computation> computation = verified_case(state, *registry.find(name), parameters);
-  if (!computation) return;
+  const std::unique_ptr<CaseInstance> instance = verified_case(state, *registry.find(name), parameters);
+  if (!instance) return;
   time_over_copies(
-      state, copied_bytes, [&] { computation->restore_inputs(); }, [&] { computation->call(); });
+      state, copied_bytes, [&] { instance->restore_inputs(); }, [&] { instance->call(); });
 }
 
 std::optional<BlockTimes> time_interleaved(benchmark::State& state, void (*add)(Worker&),
                                            const std::vector<std::string>& variants,
                                            const std::function<void(Parameters&)>& set) {
   const Registry registry = make_registry(add);
-  std::vector<std::unique_ptr<Computation>> computations;
+  std::vector<std::unique_ptr<CaseInstance>> instances;
   for (const std::string& name : variants) {
-    const Variant& variant = *registry.find(name);
+    const RegisteredVariant& variant = *registry.find(name);
     Parameters parameters = variant.description.defaults();
     set(parameters);
-    computations.push_back(verified_case(state, variant, parameters));
-    if (!computations.back()) return std::nullopt;
+    instances.push_back(verified_case(state, variant, parameters));
+    if (!instances.back()) return std::nullopt;
   }
   BlockTimes times(variants.size());
   for (auto _ : state) {
     for (std::size_t variant = 0; variant < variants.size(); ++variant) {
-      computations[variant]->restore_inputs();
-      const auto ns = static_cast<double>(device_time_ns(device(), [&] { computations[variant]->call(); }));
+      instances[variant]->restore_inputs();
+      const auto ns = static_cast<double>(device_time_ns(device(), [&] { instances[variant]->call(); }));
       times.add(variant, ns);
       if (variant == 1) state.SetIterationTime(ns * 1e-9);
     }

@@ -47,12 +47,12 @@ std::set<std::string> variants_of(const Suite& suite) {
 
 std::set<std::string> all_variants() {
   std::set<std::string> names;
-  for (const Variant& variant : operations().variants()) names.insert(variant.description.name);
+  for (const RegisteredVariant& variant : operations().variants()) names.insert(variant.description.name);
   return names;
 }
 
 Size slices_of(const PlannedCase& planned) {
-  const Variant* variant = operations().find(planned.sweep_case.variant);
+  const RegisteredVariant* variant = operations().find(planned.sweep_case.variant);
   return planned.sweep_case.parameters.integer(variant->description.slice_axis);
 }
 
@@ -108,7 +108,7 @@ TEST(ShippedSuites, TheSequenceOfEachCaseHasItsPeak) {
 
 TEST(ShippedSuites, ShapesCanBeChosenForEveryVariant) {
   const std::unique_ptr<DryDevice> dry = open_dry();
-  for (const Variant& variant : operations().variants()) {
+  for (const RegisteredVariant& variant : operations().variants()) {
     const VariantDescription& description = variant.description;
     std::vector<Parameters> sets = word_sets(description);
     sets.resize(std::min<std::size_t>(sets.size(), 4));
@@ -176,7 +176,7 @@ TEST(ShippedSuites, NightlyHasEveryWordOfEveryAxis) {
       }
     }
   }
-  for (const Variant& variant : operations().variants()) {
+  for (const RegisteredVariant& variant : operations().variants()) {
     for (const char* axis : {"mode", "shift"}) {
       const AxisDescription* described = variant.description.axis(axis);
       if (described == nullptr) continue;
@@ -201,7 +201,7 @@ TEST(ShippedSuites, NightlyHasTwentySlicesOrOne) {
 
 TEST(ShippedSuites, CasesOfLargeNeedMoreThan32Bits) {
   for (const PlannedCase& planned : load("large").cases) {
-    const Variant* variant = operations().find(planned.sweep_case.variant);
+    const RegisteredVariant* variant = operations().find(planned.sweep_case.variant);
     const EstimateRequest request = variant->request(planned.sweep_case.parameters);
     EXPECT_GT(variant->estimators.front()->bytes(request, slices_of(planned)), Size{1} << 32) << planned.name;
     EXPECT_LT(variant->estimators.front()->bytes(request, slices_of(planned)), 140'000'000'000)
@@ -218,7 +218,7 @@ TEST(ShippedSuites, OneImageNeeds52Or20BytesAPixel) {
   const Suite suite = load("one-image", {"dry", "dry"});
   EXPECT_EQ(suite.cases.size(), 24U);
   for (const PlannedCase& planned : suite.cases) {
-    const Variant& variant = *operations().find(planned.sweep_case.variant);
+    const RegisteredVariant& variant = *operations().find(planned.sweep_case.variant);
     Trial trial(*device, &device->allocation_log(), variant, planned.sweep_case, planned.name, {});
     trial.measure_memory();
     const Size ny = planned.sweep_case.parameters.integer("ny");
@@ -238,7 +238,7 @@ TEST_P(ShippedSuiteOnDry, IsEstimatedExactly) {
   const std::unique_ptr<DryDevice> device = open_dry({.is_cpu = is_cpu});
   device->set_event_source(&device->allocation_log());
   for (const PlannedCase& planned : load(name, {"dry", "dry"}).cases) {
-    const Variant& variant = *operations().find(planned.sweep_case.variant);
+    const RegisteredVariant& variant = *operations().find(planned.sweep_case.variant);
     Trial trial(*device, &device->allocation_log(), variant, planned.sweep_case, planned.name, {});
     trial.measure_memory();
     const Observation& observation = trial.observation();
@@ -268,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedSuiteOnDry,
 /// `peakmark list` reports sizes that overflow 64 bits, before a trial does.
 TEST(ShippedOperations, EverySizeThatDoesNotFitIsAMistakeOfItsCase) {
   const std::unique_ptr<DryDevice> dry = open_dry();
-  for (const Variant& variant : operations().variants()) {
+  for (const RegisteredVariant& variant : operations().variants()) {
     for (const AxisDescription& axis : variant.description.axes) {
       if (!std::holds_alternative<Size>(axis.default_value)) continue;
       if (axis.name == "chunk") continue;  // a max number of slices; more slices than exist are allowed

@@ -17,11 +17,11 @@
 #include <string>
 #include <vector>
 
-#include "api/opened_device.hpp"
 #include "base/error.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/arrays.hpp"
 #include "kernels/fbp/reconstructor.hpp"
+#include "worker/opened_device.hpp"
 
 namespace {
 

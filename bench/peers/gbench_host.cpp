@@ -40,15 +40,15 @@ int run(int argc, char** argv) {
     }
   })->UseRealTime();
 
-  const std::unique_ptr<Computation> computation =
+  const std::unique_ptr<CaseInstance> instance =
       registry.find(sweep_case.variant)->make(*device, sweep_case.parameters);
-  computation->set_up();
-  computation->create_inputs();
-  computation->create_outputs();
+  instance->set_up();
+  instance->create_inputs();
+  instance->create_outputs();
   device->finish();
   benchmark::RegisterBenchmark(name.c_str(), [&](benchmark::State& state) {
     for (auto _ : state) {
-      computation->call();
+      instance->call();
       device->finish();
     }
   })->UseRealTime();

@@ -1,12 +1,12 @@
-#include "api/user_variant_adapter.hpp"
 #include "kernels/common/variants.hpp"
 #include "selftest_variants.hpp"
+#include "worker/variant.hpp"
 #include "worker/worker_main.hpp"
 
 // A worker whose variants behave in known ways, good and bad: tests of run and check are made with it.
 int main(int argc, char** argv) {
   using namespace peakmark;
   Registry registry;
-  add_own_variants(registry, variants_of(selftest::add_selftest));
+  registry.add_own(variants_of(selftest::add_selftest));
   return peakmark_worker_main(argc, argv, registry);
 }

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <span>
 
-#include "api/user_variant_adapter.hpp"
 #include "base/error.hpp"
 #include "peakmark/worker_abi.h"
+#include "worker/variant.hpp"
 #include "worker/worker_main.hpp"
 
 static_assert(PEAKMARK_API_MAJOR == peakmark::Description::kApiMajor);
@@ -42,7 +42,7 @@ int peakmark_worker_run(const peakmark_worker* worker, int argc, char** argv) {
     check_version(*worker);
     Registry registry;
     for (const peakmark_variant* variant : std::span(worker->variants, worker->variant_count)) {
-      registry.add(adapt_variant(*variant));
+      registry.add(RegisteredVariant(*variant));
     }
     if (registry.variants().empty()) throw UsageError("it has no variants: add() one to its Worker");
     return peakmark_worker_main(argc, argv, registry, program_of(*worker, file_name));

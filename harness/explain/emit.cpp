@@ -222,7 +222,16 @@ std::string cpp(const std::vector<VariantFormulas>& variants, const RunContext& 
 // peaks: a suite reads it with another parser than this module.
 std::string suite_formula(const VariantFormulas& variant, const EmitOptions& options) {
   const Expression peak = *variant.explanation.peak();
-  const Formula written(to_text(peak));
+  const Formula written = [&] {
+    try {
+      return Formula(to_text(peak));
+    } catch (const UsageError& error) {
+      throw UsageError(
+          fmt::format("{}: a suite cannot have its formula, so no estimator is written; write --emit "
+                      "python ({})",
+                      variant.variant, error.what()));
+    }
+  }();
   for (const RecordedCases& cases : variant.cases) {
     for (std::size_t shape = 0; shape < cases.shapes.count(); ++shape) {
       const Size bytes = written.evaluate(

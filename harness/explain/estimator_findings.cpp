@@ -66,7 +66,7 @@ EstimatorFindings compare_estimator(const VariantFormulas& variant, const std::s
     for (std::size_t shape = 0; shape < cases.shapes.count(); ++shape) {
       if (!estimated.at(i).bytes[shape]) continue;
       ++findings.compared;
-      if (*estimated[i].bytes[shape] != peak_bytes(cases.sequence(shape))) ++findings.wrong;
+      if (*estimated[i].bytes[shape] != cases.peaks[shape]) ++findings.wrong;
     }
     errors.insert(errors.end(), estimated[i].errors.begin(), estimated[i].errors.end());
     for (EstimateCause& cause : find_causes(variant.explanation, cases, estimated[i])) {

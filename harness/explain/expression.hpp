@@ -31,6 +31,7 @@ class Expression {
     next_smooth,  ///< least integer ≥ a without a prime factor above b
     min,
     max,
+    if_zero,  ///< b where a is 0, else c: an axis whose 0 means "all"
   };
 
   /// The integer 0.
@@ -41,7 +42,7 @@ class Expression {
   /// like terms of a sum collected: `4 * a + 8 * a` is `12 * a`.
   static Expression add(std::vector<Expression> operands);
   static Expression multiply(std::vector<Expression> operands);
-  /// All others. `next_pow2` has one operand, the rest two.
+  /// All others. `next_pow2` has one operand, `if_zero` three, the rest two.
   static Expression apply(Operation operation, std::vector<Expression> operands);
 
   [[nodiscard]] Operation operation() const { return node_->operation; }
@@ -75,6 +76,10 @@ class Expression {
   explicit Expression(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
   std::shared_ptr<const Node> node_;
 };
+
+/// Returns the value of an operation of one or two numbers; `add` and `multiply` have two here. Throws as
+/// Expression::evaluate().
+Size compute(Expression::Operation operation, Size a, Size b = 0);
 
 /// A term of a sum: 4 * ny * nx is 4 and {ny, nx}.
 struct ExpressionTerm {

@@ -114,7 +114,7 @@ std::optional<Line> line_of_most(const RecordedCases& cases, const CurveOptions&
   for (std::size_t i = 0; i < searched; ++i) {
     const std::size_t shape = i * shapes.count() / searched;
     all.push_back(shape_lengths(shapes, shape));
-    peaks.push_back(peak_bytes(cases.sequence(shape)));
+    peaks.push_back(cases.peaks[shape]);
   }
   std::optional<Line> best;
   std::pair<std::size_t, Size> best_score;
@@ -225,7 +225,7 @@ void add_recorded(MemoryCurve& curve, const VariantFormulas& variant, const Line
   for (const RecordedCases& cases : variant.cases) {
     for (std::size_t shape = 0; shape < cases.shapes.count(); ++shape) {
       const Lengths values = shape_lengths(cases.shapes, shape);
-      if (line.has(values)) peaks.emplace(values[line.axis], peak_bytes(cases.sequence(shape)));
+      if (line.has(values)) peaks.emplace(values[line.axis], cases.peaks[shape]);
     }
   }
   for (const auto& [length, bytes] : peaks) {

@@ -147,9 +147,8 @@ std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLen
   } else {
     const RecordedCases& cases = variant.cases.front();
     const std::size_t largest = largest_shape(cases);
-    const std::string recorded =
-        fmt::format("at most {} bytes were recorded, at {}", peak_bytes(cases.sequence(largest)),
-                    shape_text(cases.shapes, largest));
+    const std::string recorded = fmt::format("at most {} bytes were recorded, at {}", cases.peaks[largest],
+                                             shape_text(cases.shapes, largest));
     if (explanation.partial_moments.empty())
       return fmt::format("  peak: not explained; {}{}\n", recorded, end);
     moments = &explanation.partial_moments;

@@ -74,15 +74,15 @@ void add_shape(RecordedCases& cases, const std::vector<std::pair<std::string, Si
     for (std::size_t axis = 0; axis < integers.size(); ++axis)
       is_same = is_same && cases.shapes.axes[axis].values[shape] == integers[axis].second;
     if (!is_same) continue;
-    if (peak_bytes(cases.sequence(shape)) != peak_bytes(*observation.allocation_sequence))
+    if (const Size peak = peak_bytes(*observation.allocation_sequence); peak != cases.peaks[shape])
       cases.notes.push_back(
           fmt::format("{}: recorded twice with different peaks, {} and {} bytes; the first is used",
-                      observation.case_name, peak_bytes(cases.sequence(shape)),
-                      peak_bytes(*observation.allocation_sequence)));
+                      observation.case_name, cases.peaks[shape], peak));
     return;
   }
   for (std::size_t axis = 0; axis < integers.size(); ++axis)
     cases.shapes.axes[axis].values.push_back(integers[axis].second);
+  cases.peaks.push_back(peak_bytes(*observation.allocation_sequence));
   cases.observations.push_back(&observation);
 }
 
@@ -110,14 +110,14 @@ void add_notes(RecordedCases& cases) {
     }
     if (!is_repeated) ++not_repeated;
     const auto recorded = cases.observations[shape]->requested_peak_bytes;
-    if (recorded && *recorded != peak_bytes(cases.sequence(shape))) off.push_back(shape);
+    if (recorded && *recorded != cases.peaks[shape]) off.push_back(shape);
   }
   if (!off.empty()) {
     const Observation& first = *cases.observations[off.front()];
     cases.notes.push_back(fmt::format(
         "the allocation sequence of {} has another peak than the run file; the first: {}: {} bytes, the run "
         "file {}",
-        quantity(off.size(), "case"), first.case_name, peak_bytes(cases.sequence(off.front())),
+        quantity(off.size(), "case"), first.case_name, cases.peaks[off.front()],
         *first.requested_peak_bytes));
   }
   if (not_repeated > 0)
@@ -161,20 +161,21 @@ void hold_out_whole_shapes(RecordedCases& cases) {
     const bool is_held_out = next_fitted == fitted.end() || (i % 4 == 3 && next_held_out != held_out.end());
     const std::size_t from = is_held_out ? *next_held_out++ : *next_fitted++;
     sorted.observations[i] = cases.observations[from];
+    sorted.peaks[i] = cases.peaks[from];
     for (std::size_t axis = 0; axis < cases.shapes.axes.size(); ++axis)
       sorted.shapes.axes[axis].values[i] = cases.shapes.axes[axis].values[from];
   }
   cases = std::move(sorted);
 }
 
-Explanation explain_shapes(const Shapes& shapes, const AllocationSequences& sequences) {
+Explanation explain_group(const RecordedCases& cases, const AllocationSequences& sequences) {
   Explanation explanation;
-  if (shapes.axes.empty()) {
+  if (!cases.fitters) {
     explanation.fitted = sequences.size();
     explanation.notes.emplace_back("no axis is an integer: formulas are made of integer axes such as ny");
     return explanation;
   }
-  explanation = explain(shapes, sequences);
+  explanation = explain(*cases.fitters, sequences);
   if (!explanation.has_enough_shapes())
     explanation.notes.emplace_back(
         "add shapes to the suite, or explain the suite or the variant itself, which chooses them");
@@ -301,8 +302,8 @@ std::vector<RecordedCases> group_cases(const Run& run) {
              one.words == words && has_axes(one.shapes, integers);
     });
     if (group == groups.end())
-      group = groups.insert(groups.end(),
-                            {observation->variant, observation->backend, std::move(words), {}, {}, {}});
+      group = groups.insert(
+          groups.end(), {observation->variant, observation->backend, std::move(words), {}, {}, {}, {}, {}});
     add_shape(*group, integers, *observation);
   }
   for (RecordedCases& group : groups) {
@@ -312,6 +313,11 @@ std::vector<RecordedCases> group_cases(const Run& run) {
       return one.variant == group.variant && is_too_long(one);
     });
     if (too_long > 0) group.notes.push_back(too_long_text(static_cast<std::size_t>(too_long)));
+    if (group.shapes.axes.empty()) continue;
+    const auto same = std::ranges::find_if(groups, [&](const RecordedCases& one) {
+      return one.fitters && one.fitters->shapes() == group.shapes;
+    });
+    group.fitters = same == groups.end() ? std::make_shared<Fitters>(group.shapes) : same->fitters;
   }
   return groups;
 }
@@ -327,7 +333,7 @@ std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups) {
     VariantFormulas one{group.variant,
                         group.backend,
                         group.words,
-                        explain_shapes(group.shapes, sequences),
+                        explain_group(group, sequences),
                         {},
                         short_call_sites(sequences)};
     one.explanation.notes.insert(one.explanation.notes.end(), group.notes.begin(), group.notes.end());
@@ -343,11 +349,7 @@ std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups) {
 }
 
 std::size_t largest_shape(const RecordedCases& cases) {
-  std::size_t largest = 0;
-  for (std::size_t shape = 1; shape < cases.observations.size(); ++shape) {
-    if (peak_bytes(cases.sequence(shape)) > peak_bytes(cases.sequence(largest))) largest = shape;
-  }
-  return largest;
+  return static_cast<std::size_t>(std::ranges::max_element(cases.peaks) - cases.peaks.begin());
 }
 
 }  // namespace peakmark

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,9 +27,10 @@ struct RecordedCases {
   std::string backend;
   std::vector<WordSet> words;  ///< one word each, in the order of the axes
   Shapes shapes;
-  std::vector<const Observation*>
-      observations;  ///< one a shape; of the run, each with an allocation sequence
+  std::vector<Size> peaks;                       ///< peak_bytes() of each shape's sequence
+  std::vector<const Observation*> observations;  ///< one a shape; of the run, each with a sequence
   std::vector<std::string> notes;
+  std::shared_ptr<Fitters> fitters;  ///< of the shapes; shared by all cases with the same shapes
 
   [[nodiscard]] const AllocationSequence& sequence(std::size_t shape) const {
     return *observations[shape]->allocation_sequence;

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "ledger/ledger.hpp"
+#include "ledger/sequence_steps.hpp"
 #include "profile/event_testing.hpp"
 
 namespace peakmark {
@@ -15,6 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 using testing_support::allocation;
@@ -120,6 +122,16 @@ TEST(PeakBytes, IsTheHighestSumOfWhatIsLive) {
                                     {"c", "call 2", "", 12, 4, std::nullopt},
                                     {"d", "call 2", "", 4, 5, std::nullopt}};
   EXPECT_EQ(peak_bytes(sequence), 16);
+  EXPECT_THAT(live_at_peak(sequence), ElementsAre(2, 3));
+}
+
+TEST(LiveAtPeak, IsThatOfTheFirstMomentWithThePeak) {
+  EXPECT_THAT(live_at_peak({}), IsEmpty());
+  EXPECT_THAT(live_at_peak({{"nothing", "inputs", "", 0, 0, std::nullopt}}), IsEmpty());
+  const AllocationSequence sequence{{"kept", "inputs", "", 1, 0, std::nullopt},
+                                    {"first", "call 1", "", 5, 1, 2},
+                                    {"second", "call 1", "", 5, 3, 4}};
+  EXPECT_THAT(live_at_peak(sequence), ElementsAre(0, 1));
 }
 
 TEST(ComparePasses, MarksWhatDoesNotRepeat) {

@@ -6,7 +6,6 @@
 #include <array>
 #include <charconv>
 #include <limits>
-#include <map>
 #include <mutex>
 
 #include "base/error.hpp"
@@ -222,16 +221,15 @@ bool takes_one(Operation operation) {
   return operation == Operation::negate || operation == Operation::pow2 || operation == Operation::next_pow2;
 }
 
-// All integers up to 2^62 without a prime factor above `largest_prime`, ascending.
-std::vector<Size> smooth_integers(Size largest_prime) {
+// All integers up to `max` without a prime factor above `largest_prime`, ascending.
+std::vector<Size> smooth_integers(Size largest_prime, Size max) {
   constexpr std::array<Size, 6> kPrimes{2, 3, 5, 7, 11, 13};
-  constexpr Size kMax = Size{1} << 62;
   std::vector<Size> numbers{1};
   for (const Size prime : kPrimes) {
     if (prime > largest_prime) break;
     // Elements that are added are visited as well, so that every power of the prime is reached.
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (numbers[i] <= kMax / prime) numbers.push_back(numbers[i] * prime);
+      if (numbers[i] <= max / prime) numbers.push_back(numbers[i] * prime);
     }
   }
   std::ranges::sort(numbers);
@@ -259,16 +257,23 @@ Size next_power_of_two(Size x) {
 }
 
 Size next_smooth(Size length, Size largest_prime) {
-  if (largest_prime < 2 || largest_prime > 13)
-    throw UsageError(fmt::format("next_smooth(…, {}): the largest prime is 2 to 13", largest_prime));
-  static std::mutex mutex;
-  static std::map<Size, std::vector<Size>> lists;
-  const std::scoped_lock lock(mutex);
-  auto& list = lists[largest_prime];
-  if (list.empty()) list = smooth_integers(largest_prime);
-  const auto found = std::ranges::lower_bound(list, length);
-  if (found == list.end()) throw OverflowError(fmt::format("next_smooth({}) does not fit 64 bits", length));
-  return *found;
+  // There are 600,000 such integers up to 2^62; few programs need more than the thousands up to 2^32.
+  constexpr std::array<Size, 2> kMaxima{Size{1} << 32, Size{1} << 62};
+  constexpr Size kMaxPrime = 13;
+  if (largest_prime < 2 || largest_prime > kMaxPrime)
+    throw UsageError(
+        fmt::format("next_smooth(…, {}): the largest prime is 2 to {}", largest_prime, kMaxPrime));
+  if (length > kMaxima.back())
+    throw OverflowError(fmt::format("next_smooth({}) does not fit 64 bits", length));
+  struct List {
+    std::once_flag is_made;
+    std::vector<Size> integers;
+  };
+  static std::array<std::array<List, kMaxima.size()>, kMaxPrime + 1> lists;
+  const std::size_t size = length <= kMaxima.front() ? 0 : 1;
+  List& list = lists.at(static_cast<std::size_t>(largest_prime)).at(size);
+  std::call_once(list.is_made, [&] { list.integers = smooth_integers(largest_prime, kMaxima.at(size)); });
+  return *std::ranges::lower_bound(list.integers, length);
 }
 
 Formula::Formula(std::string text) : text_(std::move(text)) {

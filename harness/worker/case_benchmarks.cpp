@@ -63,13 +63,13 @@ void run_untimed_loop(benchmark::State& state) {
 
 class CaseBenchmarks::Entry {
  public:
-  Entry(NamedCase named, const Variant& variant_of_case, Backend backend_of_case)
+  Entry(NamedCase named, const RegisteredVariant& variant_of_case, Backend backend_of_case)
       : named_case(std::move(named)), variant(variant_of_case), backend(backend_of_case) {}
 
   [[nodiscard]] const Observation& observation() const { return trial ? trial->observation() : untried; }
 
   NamedCase named_case;
-  const Variant& variant;
+  const RegisteredVariant& variant;
   Backend backend;
   std::unique_ptr<Trial> trial;
   Observation untried;  ///< where there is no device to try it on
@@ -113,7 +113,7 @@ void CaseBenchmarks::add(const std::vector<NamedCase>& cases) {
     if (entry_of_case_.contains(named.name)) {
       throw UsageError(fmt::format("case '{}' is given twice", named.name));
     }
-    const Variant& variant = *registry_.find(named.sweep_case.variant);
+    const RegisteredVariant& variant = *registry_.find(named.sweep_case.variant);
     if (const auto mistake = mistake_in(variant, named.sweep_case.parameters, *checking)) {
       throw UsageError(fmt::format("case '{}': {}", named.name, mistake->text));
     }
@@ -168,6 +168,7 @@ void CaseBenchmarks::begin(Entry& entry) {
   TrialOptions trial = trial_options(options_);
   trial.clocks = use.clocks.get();
   trial.sequences = options_.sequences;
+  trial.verify = !options_.no_verify;
   trial.call_chains = use.call_chains.get();
   if (options_.report_steps) trial.report_step = [this](std::string_view step) { writer_.step(step); };
   entry.trial = std::make_unique<Trial>(*use.device, use.events, entry.variant, entry.named_case.sweep_case,
@@ -212,11 +213,11 @@ void CaseBenchmarks::time_by_own_rule(benchmark::State& state, Entry& entry) {
 }
 
 void CaseBenchmarks::time_by_the_library(benchmark::State& state, Entry& entry) {
-  const std::unique_ptr<Computation> computation = entry.trial->instance_to_time();
+  const std::unique_ptr<CaseInstance> instance = entry.trial->instance_to_time();
   std::vector<double> samples;
   while (state.KeepRunning()) {
     const std::optional<double> ns =
-        computation ? entry.trial->time_one_call(*computation) : std::optional<double>();
+        instance ? entry.trial->time_one_call(*instance) : std::optional<double>();
     if (!ns) {
       state.SkipWithError("the device has no clock");
       return;

@@ -23,7 +23,8 @@ void guard(std::optional<std::string>& error, const std::function<void()>& quest
 
 }  // namespace
 
-std::vector<EstimateObservation> ask_estimators(const Variant& variant, const Parameters& parameters,
+std::vector<EstimateObservation> ask_estimators(const RegisteredVariant& variant,
+                                                const Parameters& parameters,
                                                 std::optional<Size> available_bytes,
                                                 const std::function<void(std::string_view)>& report_step) {
   std::vector<EstimateObservation> answers;

@@ -20,7 +20,7 @@ namespace peakmark {
 /// null), and how many bytes the case's slices need. An exception of an estimator becomes its error. Calls
 /// `report_step` before each estimator; without it, slow estimators are reported on standard error.
 std::vector<EstimateObservation> ask_estimators(
-    const Variant& variant, const Parameters& parameters, std::optional<Size> available_bytes,
+    const RegisteredVariant& variant, const Parameters& parameters, std::optional<Size> available_bytes,
     const std::function<void(std::string_view)>& report_step = nullptr);
 
 /// While it lives, the process waits for something. If that takes long, it calls `say` once, so that the

@@ -16,12 +16,12 @@ using testing::Optional;
 using testing_support::fake_variant;
 using testing_support::FakeEstimator;
 
-Variant variant_with(std::vector<std::shared_ptr<const Estimator>> estimators) {
+RegisteredVariant variant_with(std::vector<FakeEstimator> estimators) {
   return fake_variant("a/b", {}, std::move(estimators));
 }
 
 TEST(Estimates, AreAskedWithTheRecordedPeak) {
-  const Variant variant = variant_with({std::make_shared<FakeEstimator>("own", 2000, 2000)});
+  const RegisteredVariant variant = variant_with({FakeEstimator{"own", 2000, 2000}});
   const auto answers = ask_estimators(variant, variant.description.defaults(), 42000);
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_EQ(answers[0].estimator, "own");
@@ -35,8 +35,7 @@ TEST(Estimates, AreAskedWithTheRecordedPeak) {
 
 // Whoever reads it knows what a process ended in.
 TEST(Estimates, EachIsReportedBeforeItIsCalled) {
-  const Variant variant = variant_with(
-      {std::make_shared<FakeEstimator>("own", 0, 1), std::make_shared<FakeEstimator>("other", 0, 1)});
+  const RegisteredVariant variant = variant_with({FakeEstimator{"own", 0, 1}, FakeEstimator{"other", 0, 1}});
   std::vector<std::string> steps;
   ask_estimators(variant, variant.description.defaults(), 100,
                  [&](std::string_view step) { steps.emplace_back(step); });
@@ -44,7 +43,7 @@ TEST(Estimates, EachIsReportedBeforeItIsCalled) {
 }
 
 TEST(Estimates, WithoutAPeakOnlyBytesAreAsked) {
-  const Variant variant = variant_with({std::make_shared<FakeEstimator>("own", 0, 10)});
+  const RegisteredVariant variant = variant_with({FakeEstimator{"own", 0, 10}});
   const auto answers = ask_estimators(variant, variant.description.defaults(), std::nullopt);
   EXPECT_EQ(answers[0].slices_estimated, std::nullopt);
   EXPECT_EQ(answers[0].dtype, std::nullopt);
@@ -52,11 +51,11 @@ TEST(Estimates, WithoutAPeakOnlyBytesAreAsked) {
 }
 
 TEST(Estimates, AnEstimatorThatThrowsDoesNotAffectTheOthers) {
-  const Variant variant = variant_with(
-      {std::make_shared<FakeEstimator>("broken", 0, 0), std::make_shared<FakeEstimator>("fine", 0, 1)});
+  const RegisteredVariant variant =
+      variant_with({FakeEstimator{"broken", 0, 0}, FakeEstimator{"fine", 0, 1}});
   const auto answers = ask_estimators(variant, variant.description.defaults(), 100);
   ASSERT_EQ(answers.size(), 2U);
-  EXPECT_THAT(answers[0].error, Optional(HasSubstr("no bytes a slice")));
+  EXPECT_THAT(answers[0].error, Optional(HasSubstr("0 bytes a slice")));
   EXPECT_EQ(answers[0].slices_estimated, std::nullopt);
   EXPECT_THAT(answers[1].slices_estimated, Optional(100));
 }

@@ -1,40 +1,26 @@
 #pragma once
 
+#include <array>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
+#include "worker/abi.hpp"
 #include "worker/variant.hpp"
 
 namespace peakmark::testing_support {
 
-/// What a fake does at each step; a step left out does nothing.
-class FakeComputation;
-using Step = std::function<void(FakeComputation&)>;
-struct Steps {
-  Step set_up = nullptr;
-  Step inputs = nullptr;
-  Step outputs = nullptr;
-  Step call = nullptr;
-  Step restore = nullptr;
-};
-
-/// A computation of known bytes: arrays are held by name until a step drops them.
-class FakeComputation final : public Computation {
+/// The arrays of a fake case, held by name until a step drops them.
+class FakeCase {
  public:
-  FakeComputation(Device& device, Steps steps) : device_(device), steps_(std::move(steps)) {}
-
-  void set_up() override { do_step(steps_.set_up); }
-  void create_inputs() override { do_step(steps_.inputs); }
-  void create_outputs() override { do_step(steps_.outputs); }
-  void call() override { do_step(steps_.call); }
-  void restore_inputs() override { do_step(steps_.restore); }
-  Verification verify() override { return {true, {}}; }
-  [[nodiscard]] std::optional<Size> bytes_moved() const override { return 12; }
-  [[nodiscard]] DType output_dtype() const override { return DType::f32; }
+  explicit FakeCase(Device& device) : device_(device) {}
 
   void hold(const std::string& name, Size bytes) {
     arrays[name] = device_.create_uninitialised(name, {bytes}, DType::u8);
@@ -44,57 +30,156 @@ class FakeComputation final : public Computation {
   std::map<std::string, Array> arrays;
 
  private:
-  void do_step(const Step& step) {
-    if (step) step(*this);
-  }
-
   Device& device_;
-  Steps steps_;
 };
 
-/// Estimates bytes(n) = fixed + n · per_slice.
-class FakeEstimator final : public Estimator {
- public:
-  FakeEstimator(std::string name, Size fixed, Size per_slice)
-      : name_(std::move(name)), fixed_(fixed), per_slice_(per_slice) {}
+/// What a fake does at each step; a step left out does nothing. Steps may throw errors of the harness.
+using Step = std::function<void(FakeCase&)>;
+struct Steps {
+  Step set_up = nullptr;
+  Step inputs = nullptr;
+  Step outputs = nullptr;
+  Step call = nullptr;
+  Step restore = nullptr;
+};
 
-  [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] std::string_view form() const override { return "module"; }
-  [[nodiscard]] EstimateAnswer max_slices(const EstimateRequest& request) const override {
-    if (per_slice_ <= 0) throw UsageError("no bytes a slice");
-    return {(request.available_bytes - fixed_) / per_slice_, request.dtype};
+/// Estimates fixed + n · per_slice bytes as named parts; with `bytes`, what that returns.
+struct FakeEstimator {
+  std::string name;
+  Size fixed = 0;
+  Size per_slice = 0;
+  std::function<Size(Size n)> bytes = nullptr;
+  std::function<std::vector<Term>(Size n)> parts = nullptr;  ///< null: one part, `everything`
+};
+
+/// Functions of the axis n that throw what is wrong with a case; null accepts every case.
+struct FakeErrors {
+  std::function<void(Size n)> check = nullptr;
+  std::function<void(Size n)> make = nullptr;
+};
+
+/// A variant as a program has it: structs of the C ABI and the functions in them. It has the axes n (20) and
+/// dtype (f32), and runs on all backends.
+class FakeVariant {
+ public:
+  FakeVariant(std::string name, Steps steps, std::vector<FakeEstimator> estimators, FakeErrors errors)
+      : name_(std::move(name)),
+        steps_(std::move(steps)),
+        estimators_(std::move(estimators)),
+        errors_(std::move(errors)) {
+    for (FakeEstimator& estimator : estimators_) {
+      abi_estimators_.push_back({estimator.name.c_str(), &estimator,
+                                 estimator.bytes ? estimate_bytes : nullptr,
+                                 !estimator.bytes || estimator.parts ? estimate_parts : nullptr, nullptr});
+    }
+    abi_.name = name_.c_str();
+    abi_.backends = kBackends.data();
+    abi_.backend_count = kBackends.size();
+    abi_.axes = kAxes.data();
+    abi_.axis_count = kAxes.size();
+    abi_.slice_axis = "n";
+    abi_.estimators = abi_estimators_.data();
+    abi_.estimator_count = abi_estimators_.size();
+    abi_.self = this;
+    abi_.check = check;
+    abi_.make = make;
   }
-  [[nodiscard]] Size bytes(const EstimateRequest&, Size slices) const override {
-    return fixed_ + slices * per_slice_;
-  }
-  [[nodiscard]] std::vector<Term> terms(const EstimateRequest&) const override {
-    return {{"everything", per_slice_, fixed_}};
-  }
+  FakeVariant(const FakeVariant&) = delete;
+  FakeVariant& operator=(const FakeVariant&) = delete;
+
+  [[nodiscard]] const peakmark_variant& abi() const { return abi_; }
 
  private:
+  struct Instance {
+    const Steps& steps;
+    FakeCase fake;
+  };
+
+  static constexpr std::array<const char*, 3> kBackends{"opencl", "cuda", "dry"};
+  static constexpr std::array<const char*, 2> kDtypes{"f32", "f64"};
+  static constexpr std::array<peakmark_axis, 2> kAxes{
+      {{"n", nullptr, 20, 0, nullptr, 0, "slices"},
+       {"dtype", "f32", 0, 0, kDtypes.data(), kDtypes.size(), nullptr}}};
+
+  static Size n_of(const peakmark_case& asked) {
+    for (const peakmark_value& value : std::span(asked.values, asked.count))
+      if (value.axis == std::string_view("n")) return value.number;
+    throw std::logic_error("a case of a fake has no axis n");
+  }
+  /// Reports what `function` throws, as the headers of programs do.
+  template <typename Function>
+  static void guard(peakmark_failure* failure, const Function& function) noexcept {
+    try {
+      function();
+    } catch (const OverflowError&) {
+      note_failure(failure);
+      failure->kind = PEAKMARK_OVERFLOW;
+    } catch (...) {
+      note_failure(failure);
+    }
+  }
+
+  static void check(void* self, const peakmark_case* asked, peakmark_failure* failure) {
+    const auto& errors = static_cast<FakeVariant*>(self)->errors_;
+    guard(failure, [&] {
+      if (errors.check) errors.check(n_of(*asked));
+    });
+  }
+  static void make(void* self, const peakmark_device* device, const peakmark_case* asked,
+                   peakmark_computation* made, peakmark_failure* failure) {
+    const auto& fake = *static_cast<FakeVariant*>(self);
+    guard(failure, [&] {
+      if (fake.errors_.make) fake.errors_.make(n_of(*asked));
+      auto instance = std::make_unique<Instance>(fake.steps_, FakeCase(*static_cast<Device*>(device->self)));
+      *made = {instance.release(), step, bytes_moved, destroy, nullptr};
+    });
+  }
+  static void step(void* self, std::int32_t which, peakmark_failure* failure) {
+    auto& [steps, fake] = *static_cast<Instance*>(self);
+    const std::array<const Step*, 5> all{&steps.set_up, &steps.inputs, &steps.outputs, &steps.call,
+                                         &steps.restore};
+    if (which == PEAKMARK_VERIFY) return;
+    const Step& chosen = *all.at(static_cast<std::size_t>(which));
+    guard(failure, [&chosen, &fake = fake] {
+      if (chosen) chosen(fake);
+    });
+  }
+  static std::int64_t bytes_moved(void*, peakmark_failure*) { return 12; }
+  static void destroy(void* self) { delete static_cast<Instance*>(self); }
+
+  static std::int64_t estimate_bytes(void* self, const peakmark_case* asked, peakmark_failure* failure) {
+    Size bytes = -1;
+    guard(failure, [&] { bytes = static_cast<FakeEstimator*>(self)->bytes(n_of(*asked)); });
+    return bytes;
+  }
+  static void estimate_parts(void* self, const peakmark_case* asked,
+                             void (*part)(void* sink, const char* name, std::int64_t bytes_a_slice,
+                                          std::int64_t fixed_bytes),
+                             void* sink, peakmark_failure* failure) {
+    const auto& estimator = *static_cast<FakeEstimator*>(self);
+    guard(failure, [&] {
+      if (!estimator.parts) return part(sink, "everything", estimator.per_slice, estimator.fixed);
+      for (const Term& term : estimator.parts(n_of(*asked)))
+        part(sink, term.name.c_str(), term.per_slice_bytes, term.fixed_bytes);
+    });
+  }
+
   std::string name_;
-  Size fixed_;
-  Size per_slice_;
+  Steps steps_;
+  std::vector<FakeEstimator> estimators_;
+  FakeErrors errors_;
+  std::vector<peakmark_estimator> abi_estimators_;
+  peakmark_variant abi_{};
 };
 
-/// A variant with the axes n (20) and dtype (f32) whose every case does `steps`.
-inline Variant fake_variant(std::string name, const Steps& steps,
-                            std::vector<std::shared_ptr<const Estimator>> estimators = {}) {
-  Variant variant;
-  variant.description.name = std::move(name);
-  variant.description.slice_axis = "n";
-  variant.description.axes = {{"n", Size{20}, {}, 0, "slices"},
-                              {"dtype", std::string("f32"), {"f32", "f64"}, 0, ""}};
-  variant.estimators = std::move(estimators);
-  variant.request = [](const Parameters& parameters) {
-    EstimateRequest request;
-    request.dtype = parse_dtype(parameters.word("dtype"));
-    request.parameters = parameters;
-    return request;
-  };
-  variant.make = [steps](Device& device, const Parameters&) {
-    return std::make_unique<FakeComputation>(device, steps);
-  };
+/// Returns a variant whose every case does `steps`, as one of peakmark's own. It is kept until the program
+/// ends, as a program's variants are.
+inline RegisteredVariant fake_variant(std::string name, const Steps& steps,
+                                      std::vector<FakeEstimator> estimators = {}, FakeErrors errors = {}) {
+  static std::deque<FakeVariant> kept;
+  RegisteredVariant variant(
+      kept.emplace_back(std::move(name), steps, std::move(estimators), std::move(errors)).abi());
+  variant.is_own_operation = true;
   return variant;
 }
 

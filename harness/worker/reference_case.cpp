@@ -1,5 +1,8 @@
 #include "worker/reference_case.hpp"
 
+#include <functional>
+#include <utility>
+
 #include "arithmetic_source.hpp"
 #include "base/error.hpp"
 #include "worker/timing.hpp"
@@ -16,67 +19,28 @@ struct Amount {
 constexpr Amount kForCpu{Size{1} << 14, 256};
 constexpr Amount kForGpu{Size{1} << 20, 1024};
 
-class ReferenceCopy final : public Computation {
+/// An array that the destructor releases at once, so that it does not count for the next case.
+class ReferenceArray {
  public:
-  explicit ReferenceCopy(Device& device) : device_(device), bytes_(reference_copy_bytes(device.info())) {}
-  ~ReferenceCopy() override {
-    // Now, so that these arrays do not count for the next case.
-    if (from_) device_.release(from_);
-    if (to_) device_.release(to_);
-  }
+  ReferenceArray(Device& device, std::string_view name, Size elements, DType dtype)
+      : device_(device), array_(device.create(name, {elements}, dtype)) {}
+  ReferenceArray(const ReferenceArray&) = delete;
+  ReferenceArray& operator=(const ReferenceArray&) = delete;
+  ~ReferenceArray() { device_.release(array_); }
 
-  void create_inputs() override { from_ = device_.create("reference source", {bytes_}, DType::u8); }
-  void create_outputs() override { to_ = device_.create("reference copy", {bytes_}, DType::u8); }
-  void call() override { device_.copy(from_, 0, to_, 0, bytes_); }
-  Verification verify() override { return {true, {}}; }
-  [[nodiscard]] std::optional<Size> bytes_moved() const override { return 2 * bytes_; }
-  [[nodiscard]] DType output_dtype() const override { return DType::u8; }
+  Array& operator*() { return array_; }
 
  private:
   Device& device_;
-  Size bytes_;
-  Array from_;
-  Array to_;
+  Array array_;
 };
 
-class ReferenceArithmetic final : public Computation {
- public:
-  explicit ReferenceArithmetic(Device& device)
-      : device_(device), amount_(device.info().is_cpu ? kForCpu : kForGpu) {}
-  ~ReferenceArithmetic() override {
-    if (to_) device_.release(to_);
-  }
-
-  void create_inputs() override {}
-  void create_outputs() override {
-    kernel_ = device_.kernel(arithmetic_source(), "fixed_arithmetic", DType::f32);
-    to_ = device_.create("reference arithmetic", {amount_.items}, DType::f32);
-  }
-  void call() override {
-    device_.launch(kernel_, {.x = amount_.items}, {&to_, amount_.items, amount_.rounds});
-  }
-  Verification verify() override { return {true, {}}; }
-  [[nodiscard]] std::optional<Size> bytes_moved() const override {
-    return amount_.items * size_of(DType::f32);
-  }
-  [[nodiscard]] DType output_dtype() const override { return DType::f32; }
-
- private:
-  Device& device_;
-  Amount amount_;
-  Kernel kernel_;
-  Array to_;
-};
-
-std::optional<double> median_of(Device& device, Computation& work, const StoppingOptions& options,
-                                ClockSource* clocks) {
+/// Returns the median of what `measure` times, nullopt if the device cannot do it: a full device has cases to
+/// measure all the same.
+std::optional<double> median_ns(const std::function<std::optional<Timing>()>& measure) {
   try {
-    work.create_inputs();
-    work.create_outputs();
-    const std::optional<Timing> timing =
-        time_calls(device, work, false, options, std::nullopt, nullptr, {nullptr, clocks});
-    if (timing) return timing->gpu_time.median_ns;
-  } catch (const OutOfMemory&) {  // a full device has cases to measure all the same
+    if (const std::optional<Timing> timing = measure()) return timing->gpu_time.median_ns;
+  } catch (const OutOfMemory&) {
   } catch (const Unsupported&) {
   }
   return std::nullopt;
@@ -90,14 +54,25 @@ Size reference_copy_bytes(const DeviceInfo& device) {
 
 ReferenceTime time_reference_case(Device& device, const StoppingOptions& options, ClockSource* clocks) {
   if (device.is_dry()) return {};
+  const auto time_work = [&](std::function<void()> call) {
+    return time_calls(device, {std::move(call)}, options, std::nullopt, nullptr, {nullptr, clocks});
+  };
   ReferenceTime time;
-  {
-    ReferenceCopy copy(device);
-    time.copy_ns = median_of(device, copy, options, clocks);
-    if (time.copy_ns) time.copy_bytes = copy.bytes_moved();
-  }
-  ReferenceArithmetic arithmetic(device);
-  time.arithmetic_ns = median_of(device, arithmetic, options, clocks);
+  const Size bytes = reference_copy_bytes(device.info());
+  time.copy_ns = median_ns([&] {
+    ReferenceArray from(device, "reference source", bytes, DType::u8);
+    ReferenceArray to(device, "reference copy", bytes, DType::u8);
+    return time_work([&] { device.copy(*from, 0, *to, 0, bytes); });
+  });
+  if (time.copy_ns) time.copy_bytes = 2 * bytes;
+  const Amount amount = device.info().is_cpu ? kForCpu : kForGpu;
+  time.arithmetic_ns = median_ns([&] {
+    const Kernel kernel = device.kernel(arithmetic_source(), "fixed_arithmetic", DType::f32);
+    ReferenceArray to(device, "reference arithmetic", amount.items, DType::f32);
+    return time_work([&] {
+      device.launch(kernel, {.x = amount.items}, {&*to, amount.items, amount.rounds});
+    });
+  });
   return time;
 }
 

@@ -49,47 +49,45 @@ void check_slice_axis(const VariantDescription& variant) {
 
 }  // namespace
 
-void Registry::add(Variant variant) {
+void Registry::add(RegisteredVariant variant) {
   const std::string& name = variant.description.name;
   if (find(name) != nullptr) {
     throw UsageError(fmt::format("variant {} is registered twice; give one of them another name", name));
   }
-  if (!variant.make) throw UsageError(fmt::format("variant {} has no `make`: it cannot be run", name));
-  if (!variant.estimators.empty()) {
-    if (!variant.request) {
-      throw UsageError(fmt::format("variant {} has estimators but no `request` to ask them with", name));
-    }
-    if (variant.description.slice_axis.empty()) {
-      throw UsageError(fmt::format(
-          "variant {} has an estimator and no slice_axis: say along which axis of numbers it counts slices",
-          name));
-    }
+  if (!variant.estimators.empty() && variant.description.slice_axis.empty()) {
+    throw UsageError(fmt::format(
+        "variant {} has an estimator and no slice_axis: say along which axis of numbers it counts slices",
+        name));
   }
   check_slice_axis(variant.description);
   variant.description.backends = usable_backends(variant.description);
-  variant.description.estimators.clear();
-  for (const auto& estimator : variant.estimators) {
-    variant.description.estimators.push_back(
-        {std::string(estimator->name()), std::string(estimator->form())});
-  }
   variants_.push_back(std::move(variant));
 }
 
-const Variant* Registry::find(std::string_view name) const {
-  const auto found = std::find_if(variants_.begin(), variants_.end(),
-                                  [&](const Variant& variant) { return variant.description.name == name; });
+void Registry::add_own(std::span<const peakmark_variant* const> variants) {
+  for (const peakmark_variant* abi : variants) {
+    RegisteredVariant variant(*abi);
+    variant.is_own_operation = true;
+    add(std::move(variant));
+  }
+}
+
+const RegisteredVariant* Registry::find(std::string_view name) const {
+  const auto found = std::find_if(variants_.begin(), variants_.end(), [&](const RegisteredVariant& variant) {
+    return variant.description.name == name;
+  });
   return found == variants_.end() ? nullptr : &*found;
 }
 
 Registry Registry::labelled(const std::string& label) const {
   Registry registry = *this;
-  for (Variant& variant : registry.variants_) variant.description.name += "." + label;
+  for (RegisteredVariant& variant : registry.variants_) variant.description.name += "." + label;
   return registry;
 }
 
 Description Registry::describe() const {
   Description description;
-  for (const Variant& variant : variants_) description.variants.push_back(variant.description);
+  for (const RegisteredVariant& variant : variants_) description.variants.push_back(variant.description);
   return description;
 }
 

@@ -29,19 +29,18 @@ TEST(Registry, RefusesASecondVariantOfOneName) {
 
 TEST(Registry, RefusesAVariantThatCannotBeAsked) {
   Registry registry;
-  Variant without_request = fake_variant("a/b", {}, {std::make_shared<FakeEstimator>("own", 0, 1)});
-  without_request.request = nullptr;
-  EXPECT_THROW(registry.add(without_request), UsageError);
-  Variant without_axis = fake_variant("a/b", {}, {std::make_shared<FakeEstimator>("own", 0, 1)});
-  without_axis.description.slice_axis = "dtype";
-  EXPECT_THROW(registry.add(without_axis), UsageError);
+  RegisteredVariant variant = fake_variant("a/b", {}, {FakeEstimator{"own", 0, 1}});
+  variant.description.slice_axis = "";
+  EXPECT_THROW(registry.add(variant), UsageError);
+  variant.description.slice_axis = "dtype";
+  EXPECT_THROW(registry.add(variant), UsageError);
+  variant.description.slice_axis = "n";
+  EXPECT_NO_THROW(registry.add(variant));
 }
 
 TEST(Registry, DescribesEstimatorsInOrder) {
   Registry registry;
-  registry.add(fake_variant(
-      "a/b", {},
-      {std::make_shared<FakeEstimator>("own", 0, 1), std::make_shared<FakeEstimator>("other", 0, 2)}));
+  registry.add(fake_variant("a/b", {}, {FakeEstimator{"own", 0, 1}, FakeEstimator{"other", 0, 2}}));
   const Description description = registry.describe();
   ASSERT_EQ(description.variants.size(), 1U);
   ASSERT_EQ(description.variants[0].estimators.size(), 2U);
@@ -52,7 +51,7 @@ TEST(Registry, DescribesEstimatorsInOrder) {
 TEST(Registry, ADryBackendIsAlwaysThereUnlessAVariantRulesItOut) {
   Registry registry;
   registry.add(fake_variant("any/where", {}));
-  Variant raw = fake_variant("raw/allocation", {});
+  RegisteredVariant raw = fake_variant("raw/allocation", {});
   raw.description.backends = {"opencl", "cuda"};
   registry.add(raw);
   EXPECT_THAT(registry.find("any/where")->description.backends, Contains("dry"));

@@ -22,9 +22,9 @@ constexpr std::size_t kMinRepeatedBlocks = 3;
 // Each round empties the buffers of the records, which takes a millisecond or more.
 constexpr std::int64_t kMaxTracedRounds = 5;
 
-std::optional<double> one_interval(Device& device, const std::function<void()>& work) {
+std::optional<double> one_interval(Device& device, const std::function<void()>& timed) {
   const auto begin = device.time_point();
-  work();
+  timed();
   const auto end = device.time_point();
   const std::optional<std::int64_t> ns = device.elapsed_ns(*begin, *end);
   if (!ns) return std::nullopt;
@@ -49,14 +49,13 @@ bool clocks_are_steady(ClockSource* clocks, SteadyClocks& steady, double host_ns
 }
 
 /// Calls until the device is warm and its clocks are steady; ns a call at the end.
-std::optional<double> warm_up(Device& device, Computation& computation, bool destroys_input,
-                              ClockSource* clocks) {
+std::optional<double> warm_up(Device& device, const TimedWork& work, ClockSource* clocks) {
   const auto start = std::chrono::steady_clock::now();
   SteadyClocks steady;
   std::int64_t made = 0;
   double spent_ns = 0;
   for (std::int64_t calls = 1;;) {
-    const std::optional<double> ns = elapsed_of_calls(device, computation, destroys_input, calls);
+    const std::optional<double> ns = elapsed_of_calls(device, work, calls);
     if (!ns) return std::nullopt;
     made += calls;
     spent_ns += *ns;
@@ -68,10 +67,10 @@ std::optional<double> warm_up(Device& device, Computation& computation, bool des
 }
 
 /// What one call costs on the host's clock, with what is done before it.
-double host_ns_of_a_call(Device& device, Computation& computation, bool destroys_input, CacheFlush* flush) {
+double host_ns_of_a_call(Device& device, const TimedWork& work, CacheFlush* flush) {
   device.finish();
   const auto start = std::chrono::steady_clock::now();
-  elapsed_of_calls(device, computation, destroys_input, 1, flush);
+  elapsed_of_calls(device, work, 1, flush);
   return host_ns_since(start);
 }
 
@@ -123,18 +122,18 @@ void add_records(std::vector<KernelTime>& sum, const std::vector<KernelTime>& ro
 }
 
 /// Records the kernels of calls, without those that restore inputs or flush the cache.
-std::vector<KernelTime> trace_kernels(Device& device, Computation& computation, bool destroys_input,
-                                      std::int64_t calls, KernelTracer& tracer, CacheFlush* flush) {
-  const bool alone = destroys_input || flush != nullptr;
+std::vector<KernelTime> trace_kernels(Device& device, const TimedWork& work, std::int64_t calls,
+                                      KernelTracer& tracer, CacheFlush* flush) {
+  const bool alone = work.restore != nullptr || flush != nullptr;
   const std::int64_t rounds = alone ? std::min(calls, kMaxTracedRounds) : 1;
   const std::int64_t calls_a_round = alone ? 1 : calls;
   std::vector<KernelTime> kernels;
   for (std::int64_t round = 0; round < rounds; ++round) {
-    if (destroys_input) computation.restore_inputs();
+    if (work.restore) work.restore();
     if (flush != nullptr) flush->enqueue();
     device.finish();
     tracer.start();
-    for (std::int64_t i = 0; i < calls_a_round; ++i) computation.call();
+    for (std::int64_t i = 0; i < calls_a_round; ++i) work.call();
     device.finish();
     const std::vector<KernelTime> records = tracer.stop();
     if (records.empty()) return {};  // a sum without this round would be too low
@@ -149,29 +148,29 @@ std::vector<KernelTime> trace_kernels(Device& device, Computation& computation, 
 
 }  // namespace
 
-std::optional<double> elapsed_of_calls(Device& device, Computation& computation, bool destroys_input,
-                                       std::int64_t calls, CacheFlush* flush) {
-  if (!destroys_input && flush == nullptr) {
+std::optional<double> elapsed_of_calls(Device& device, const TimedWork& work, std::int64_t calls,
+                                       CacheFlush* flush) {
+  if (!work.restore && flush == nullptr) {
     return one_interval(device, [&] {
-      for (std::int64_t i = 0; i < calls; ++i) computation.call();
+      for (std::int64_t i = 0; i < calls; ++i) work.call();
     });
   }
   double sum = 0;
   for (std::int64_t i = 0; i < calls; ++i) {
-    if (destroys_input) computation.restore_inputs();
+    if (work.restore) work.restore();
     if (flush != nullptr) flush->enqueue();
-    const std::optional<double> ns = one_interval(device, [&] { computation.call(); });
+    const std::optional<double> ns = one_interval(device, work.call);
     if (!ns) return std::nullopt;
     sum += *ns;
   }
   return sum;
 }
 
-std::optional<Timing> time_calls(Device& device, Computation& computation, bool destroys_input,
-                                 const StoppingOptions& options, const std::optional<TimingPlan>& plan,
-                                 KernelTracer* tracer, const TimingConditions& conditions) {
+std::optional<Timing> time_calls(Device& device, const TimedWork& work, const StoppingOptions& options,
+                                 const std::optional<TimingPlan>& plan, KernelTracer* tracer,
+                                 const TimingConditions& conditions) {
   CacheFlush* const flush = conditions.flush;
-  const std::optional<double> call_ns = warm_up(device, computation, destroys_input, conditions.clocks);
+  const std::optional<double> call_ns = warm_up(device, work, conditions.clocks);
   if (!call_ns) return std::nullopt;
 
   Timing timing;
@@ -180,8 +179,7 @@ std::optional<Timing> time_calls(Device& device, Computation& computation, bool 
   } else if (flush == nullptr) {
     timing.plan.block = plan_blocks(*call_ns, min_sample_ns(device), options);
   } else {
-    timing.plan.block =
-        plan_blocks(host_ns_of_a_call(device, computation, destroys_input, flush), 0, options);
+    timing.plan.block = plan_blocks(host_ns_of_a_call(device, work, flush), 0, options);
   }
   StoppingRule rule(options);
   BlockClocks clocks(conditions.clocks, std::max(kMinRepeatedBlocks, options.min_blocks));
@@ -191,8 +189,7 @@ std::optional<Timing> time_calls(Device& device, Computation& computation, bool 
     std::vector<double> samples;
     double block_ns = 0;
     for (std::int64_t i = 0; i < timing.plan.block.samples; ++i) {
-      const std::optional<double> ns =
-          elapsed_of_calls(device, computation, destroys_input, timing.plan.block.calls, flush);
+      const std::optional<double> ns = elapsed_of_calls(device, work, timing.plan.block.calls, flush);
       if (!ns) return std::nullopt;
       samples.push_back(*ns / static_cast<double>(timing.plan.block.calls));
       block_ns += *ns;
@@ -209,7 +206,7 @@ std::optional<Timing> time_calls(Device& device, Computation& computation, bool 
 
   if (tracer != nullptr) {
     const std::int64_t calls = timing.plan.block.samples * timing.plan.block.calls;
-    timing.kernels = trace_kernels(device, computation, destroys_input, calls, *tracer, flush);
+    timing.kernels = trace_kernels(device, work, calls, *tracer, flush);
   }
   return timing;
 }

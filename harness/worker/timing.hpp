@@ -10,7 +10,6 @@
 #include "runfile/observation.hpp"
 #include "worker/cache_flush.hpp"
 #include "worker/stopping_rule.hpp"
-#include "worker/variant.hpp"
 
 namespace peakmark {
 
@@ -27,6 +26,13 @@ class KernelTracer {
   /// Kernels by name (what is none, in brackets), in the order first seen, summed since `start`. The device
   /// has been finished before.
   virtual std::vector<KernelTime> stop() = 0;
+};
+
+/// The work that is timed.
+struct TimedWork {
+  std::function<void()> call = nullptr;
+  /// Restores inputs that `call` destroys. Called before each call, and not timed. Null: it destroys none.
+  std::function<void()> restore = nullptr;
 };
 
 /// How many calls a timing made, so that it can be made again alike.
@@ -54,17 +60,17 @@ struct Timing {
   }
 };
 
-/// Times calls of a computation after its setup with the device's clock: warms up until the clocks are
-/// steady, then runs blocks until the stopping rule is met, or those of `plan`. Repeats a limited number of
-/// throttled blocks. Returns nullopt if the device has no clock.
-std::optional<Timing> time_calls(Device& device, Computation& computation, bool destroys_input,
-                                 const StoppingOptions& options, const std::optional<TimingPlan>& plan,
-                                 KernelTracer* tracer, const TimingConditions& conditions = {});
+/// Times calls with the device's clock: warms up until the clocks are steady, then runs blocks until the
+/// stopping rule is met, or those of `plan`. Repeats a limited number of throttled blocks. Returns nullopt if
+/// the device has no clock.
+std::optional<Timing> time_calls(Device& device, const TimedWork& work, const StoppingOptions& options,
+                                 const std::optional<TimingPlan>& plan, KernelTracer* tracer,
+                                 const TimingConditions& conditions = {});
 
 /// ns of `calls` calls between two points of the device's queue. Inputs that a call destroys are restored,
 /// and the cache is flushed, outside the timer, so that each call is then timed alone and the times are
 /// added. Null where the device keeps none.
-std::optional<double> elapsed_of_calls(Device& device, Computation& computation, bool destroys_input,
-                                       std::int64_t calls, CacheFlush* flush = nullptr);
+std::optional<double> elapsed_of_calls(Device& device, const TimedWork& work, std::int64_t calls,
+                                       CacheFlush* flush = nullptr);
 
 }  // namespace peakmark

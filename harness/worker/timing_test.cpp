@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "worker/fake_clock_device.hpp"
-#include "worker/fake_variants.hpp"
 
 namespace peakmark {
 namespace {
@@ -13,16 +12,15 @@ namespace {
 using testing::Each;
 using testing::SizeIs;
 using testing_support::ClockDevice;
-using testing_support::FakeComputation;
 
 TEST(Timing, AKernelOfKnownTimeIsTimedAsThat) {
   ClockDevice device;
   int calls = 0;
-  FakeComputation computation(device, {.call = [&](FakeComputation&) {
-                                device.work(42000);
-                                ++calls;
-                              }});
-  const auto timing = time_calls(device, computation, false, {}, std::nullopt, nullptr);
+  const TimedWork work{.call = [&] {
+    device.work(42000);
+    ++calls;
+  }};
+  const auto timing = time_calls(device, work, {}, std::nullopt, nullptr);
   ASSERT_TRUE(timing);
   EXPECT_EQ(timing->gpu_time.median_ns, 42000);
   EXPECT_EQ(timing->gpu_time.min_ns, 42000);
@@ -36,9 +34,8 @@ TEST(Timing, AKernelOfKnownTimeIsTimedAsThat) {
 TEST(Timing, TheFirstCallsWarmUpOnly) {
   ClockDevice device;
   int calls = 0;
-  FakeComputation computation(
-      device, {.call = [&](FakeComputation&) { device.work(++calls == 1 ? 9000000 : 200000); }});
-  const auto timing = time_calls(device, computation, false, {}, std::nullopt, nullptr);
+  const TimedWork work{.call = [&] { device.work(++calls == 1 ? 9000000 : 200000); }};
+  const auto timing = time_calls(device, work, {}, std::nullopt, nullptr);
   ASSERT_TRUE(timing);
   EXPECT_EQ(timing->gpu_time.max_ns, 200000);
 }
@@ -46,9 +43,8 @@ TEST(Timing, TheFirstCallsWarmUpOnly) {
 TEST(Timing, OutliersAreKept) {
   ClockDevice device;
   int calls = 0;
-  FakeComputation computation(
-      device, {.call = [&](FakeComputation&) { device.work(++calls == 40 ? 900000 : 200000); }});
-  const auto timing = time_calls(device, computation, false, {}, std::nullopt, nullptr);
+  const TimedWork work{.call = [&] { device.work(++calls == 40 ? 900000 : 200000); }};
+  const auto timing = time_calls(device, work, {}, std::nullopt, nullptr);
   ASSERT_TRUE(timing);
   EXPECT_EQ(timing->gpu_time.median_ns, 200000);
   EXPECT_EQ(timing->gpu_time.max_ns, 900000);
@@ -58,17 +54,17 @@ TEST(Timing, RestoringInputsIsNotTimed) {
   ClockDevice device;
   int calls = 0;
   int restored = 0;
-  FakeComputation computation(device, {.call =
-                                           [&](FakeComputation&) {
-                                             device.work(1000);
-                                             ++calls;
-                                           },
-                                       .restore =
-                                           [&](FakeComputation&) {
-                                             device.work(77777);
-                                             ++restored;
-                                           }});
-  const auto timing = time_calls(device, computation, true, {}, std::nullopt, nullptr);
+  const TimedWork work{.call =
+                           [&] {
+                             device.work(1000);
+                             ++calls;
+                           },
+                       .restore =
+                           [&] {
+                             device.work(77777);
+                             ++restored;
+                           }};
+  const auto timing = time_calls(device, work, {}, std::nullopt, nullptr);
   ASSERT_TRUE(timing);
   EXPECT_EQ(timing->gpu_time.max_ns, 1000);
   EXPECT_EQ(restored, calls) << "every call sees fresh inputs";
@@ -77,9 +73,9 @@ TEST(Timing, RestoringInputsIsNotTimed) {
 
 TEST(Timing, APlanIsRepeatedExactly) {
   ClockDevice device;
-  FakeComputation computation(device, {.call = [&](FakeComputation&) { device.work(500000); }});
+  const TimedWork work{.call = [&] { device.work(500000); }};
   const TimingPlan plan{{4, 2}, 3};
-  const auto timing = time_calls(device, computation, false, {}, plan, nullptr);
+  const auto timing = time_calls(device, work, {}, plan, nullptr);
   ASSERT_TRUE(timing);
   EXPECT_THAT(timing->gpu_time.blocks, SizeIs(3));
   EXPECT_THAT(timing->gpu_time.blocks, Each(SizeIs(2)));
@@ -88,17 +84,17 @@ TEST(Timing, APlanIsRepeatedExactly) {
 
 TEST(Timing, ADeviceWithoutAClockGivesNoTimes) {
   ClockDevice device(false);
-  FakeComputation computation(device, {});
-  EXPECT_FALSE(time_calls(device, computation, false, {}, std::nullopt, nullptr));
+  const TimedWork work{.call = [] {}};
+  EXPECT_FALSE(time_calls(device, work, {}, std::nullopt, nullptr));
 }
 
 TEST(Timing, KernelsAreTracedOutsideTheTimedBlocks) {
   ClockDevice device;
   int calls = 0;
-  FakeComputation computation(device, {.call = [&](FakeComputation&) {
-                                device.work(200000);
-                                ++calls;
-                              }});
+  const TimedWork work{.call = [&] {
+    device.work(200000);
+    ++calls;
+  }};
   struct Tracer final : KernelTracer {
     explicit Tracer(const int& calls) : calls_(calls) {}
     void start() override { first = calls_; }
@@ -109,7 +105,7 @@ TEST(Timing, KernelsAreTracedOutsideTheTimedBlocks) {
     const int& calls_;
     int first = -1;
   } tracer(calls);
-  const auto timing = time_calls(device, computation, false, {}, std::nullopt, &tracer);
+  const auto timing = time_calls(device, work, {}, std::nullopt, &tracer);
   ASSERT_TRUE(timing);
   ASSERT_THAT(timing->kernels, SizeIs(2));
   EXPECT_EQ(timing->kernels[0].count, 2) << "of one call";
@@ -123,22 +119,22 @@ TEST(Timing, KernelsAreTracedOutsideTheTimedBlocks) {
 TEST(Timing, RestoringInputsIsNotAmongTheRecords) {
   ClockDevice device;
   std::vector<KernelTime> running;
-  FakeComputation computation(device, {.call =
-                                           [&](FakeComputation&) {
-                                             device.work(300000);
-                                             running.push_back({"shift", 1, 290000});
-                                           },
-                                       .restore =
-                                           [&](FakeComputation&) {
-                                             running.push_back({"[memcpy host to device]", 1, 800000});
-                                           }});
+  const TimedWork work{.call =
+                           [&] {
+                             device.work(300000);
+                             running.push_back({"shift", 1, 290000});
+                           },
+                       .restore =
+                           [&] {
+                             running.push_back({"[memcpy host to device]", 1, 800000});
+                           }};
   struct Tracer final : KernelTracer {
     explicit Tracer(std::vector<KernelTime>& running) : running_(running) {}
     void start() override { running_.clear(); }
     std::vector<KernelTime> stop() override { return running_; }
     std::vector<KernelTime>& running_;
   } tracer(running);
-  const auto timing = time_calls(device, computation, true, {}, std::nullopt, &tracer);
+  const auto timing = time_calls(device, work, {}, std::nullopt, &tracer);
   ASSERT_TRUE(timing);
   ASSERT_THAT(timing->kernels, SizeIs(1));
   EXPECT_EQ(timing->kernels[0].name, "shift");
@@ -152,16 +148,16 @@ TEST(ColdTiming, TheCacheIsFlushedBeforeEachCallAndOutsideTheTime) {
   int calls = 0;
   int unflushed = 0;
   int flushes_at_last_call = 0;
-  FakeComputation computation(device, {.call = [&](FakeComputation&) {
-                                device.work(42000);
-                                ++calls;
-                                if (device.flushes == flushes_at_last_call) ++unflushed;
-                                flushes_at_last_call = device.flushes;
-                              }});
+  const TimedWork work{.call = [&] {
+    device.work(42000);
+    ++calls;
+    if (device.flushes == flushes_at_last_call) ++unflushed;
+    flushes_at_last_call = device.flushes;
+  }};
   {
     CacheFlush flush(device);
     EXPECT_EQ(device.live_bytes, 1 << 20);
-    const auto timing = time_calls(device, computation, false, {}, std::nullopt, nullptr, {&flush});
+    const auto timing = time_calls(device, work, {}, std::nullopt, nullptr, {&flush});
     ASSERT_TRUE(timing);
     EXPECT_EQ(timing->gpu_time.max_ns, 42000);
     EXPECT_EQ(timing->plan.block.calls, 1) << "each call is a sample";
@@ -189,7 +185,7 @@ TEST(ColdTiming, ADeviceThatDoesNotReportItsCacheHasNoColdTimes) {
 TEST(ColdTiming, RecordsOfKernelsAreColdToo) {
   ClockDevice device;
   device.set_cache(1 << 20);
-  FakeComputation computation(device, {.call = [&](FakeComputation&) { device.work(300000); }});
+  const TimedWork work{.call = [&] { device.work(300000); }};
   struct Tracer final : KernelTracer {
     explicit Tracer(const ClockDevice& device) : device_(device) {}
     void start() override { at_start = device_.flushes; }
@@ -202,7 +198,7 @@ TEST(ColdTiming, RecordsOfKernelsAreColdToo) {
     int flushed_while_tracing = 0;
   } tracer(device);
   CacheFlush flush(device);
-  const auto timing = time_calls(device, computation, false, {}, std::nullopt, &tracer, {&flush});
+  const auto timing = time_calls(device, work, {}, std::nullopt, &tracer, {&flush});
   ASSERT_TRUE(timing);
   ASSERT_THAT(timing->kernels, SizeIs(1));
   EXPECT_EQ(timing->kernels[0].count, 1);
@@ -223,10 +219,9 @@ class ThrottledTiming : public testing::Test {
   };
 
   std::optional<Timing> time(std::size_t blocks) {
-    FakeComputation computation(device_, {.call = [this](FakeComputation&) { call(); }});
+    const TimedWork work{.call = [this] { call(); }};
     Clocks clocks(*this);
-    return time_calls(device_, computation, false, {}, TimingPlan{{kCalls, 1}, blocks}, nullptr,
-                      {nullptr, &clocks});
+    return time_calls(device_, work, {}, TimingPlan{{kCalls, 1}, blocks}, nullptr, {nullptr, &clocks});
   }
 
   std::function<bool(int)> is_hot_after;  ///< so many blocks
@@ -272,8 +267,8 @@ TEST_F(ThrottledTiming, ASteadyDeviceRepeatsNothing) {
 
 TEST_F(ThrottledTiming, WithoutClocksNothingIsKnown) {
   ClockDevice device;
-  FakeComputation computation(device, {.call = [&](FakeComputation&) { device.work(200000); }});
-  const auto timing = time_calls(device, computation, false, {}, std::nullopt, nullptr);
+  const TimedWork work{.call = [&] { device.work(200000); }};
+  const auto timing = time_calls(device, work, {}, std::nullopt, nullptr);
   ASSERT_TRUE(timing);
   EXPECT_EQ(timing->throttled_blocks, std::nullopt);
   EXPECT_FALSE(timing->always_throttled);

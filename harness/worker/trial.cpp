@@ -33,7 +33,7 @@ CacheChoice parse_cache_choice(std::string_view name) {
   throw UsageError(fmt::format("unknown cache '{}'; choose auto, cold, hot or both", name));
 }
 
-Trial::Trial(Device& device, EventSource* events, const Variant& variant, const Case& sweep_case,
+Trial::Trial(Device& device, EventSource* events, const RegisteredVariant& variant, const Case& sweep_case,
              std::string name, const TrialOptions& options)
     : device_(device), events_(events), variant_(variant), options_(options) {
   observation_.case_name = std::move(name);
@@ -77,43 +77,43 @@ void Trial::report(std::string_view step) const {
   if (options_.report_step) options_.report_step(step);
 }
 
-void Trial::run_steps(Computation& computation, bool verify) {
+void Trial::run_steps(CaseInstance& instance, bool verify) {
   // Each phase is finished on the device before the next is marked: what it enqueued belongs to it.
   report("`set_up`");
   mark(phase::set_up);
-  computation.set_up();
+  instance.set_up();
   device_.finish();
   report("`create_inputs`");
   mark(phase::inputs);
-  computation.create_inputs();
+  instance.create_inputs();
   device_.finish();
   report("`create_outputs`");
   mark(phase::outputs);
-  computation.create_outputs();
+  instance.create_outputs();
   device_.finish();
   report("the first `call`");
   mark(phase::call_1);
-  computation.call();
+  instance.call();
   device_.finish();
   if (observation_.destroys_input) {
     report("`restore_inputs`");
     mark(phase::restore);
-    computation.restore_inputs();
+    instance.restore_inputs();
     device_.finish();
   }
   report("the second `call`");
   mark(phase::call_2);
-  computation.call();
+  instance.call();
   device_.finish();
   report("`bytes_moved`");
   mark(phase::verify);
-  observation_.bytes_moved = computation.bytes_moved();
-  observation_.flops = computation.flops();
-  observation_.output_dtype = std::string(to_string(computation.output_dtype()));
+  observation_.bytes_moved = instance.bytes_moved();
+  observation_.flops = instance.flops();
+  observation_.output_dtype = std::string(to_string(instance.output_dtype()));
   if (!verify || device_.is_dry()) return;
   report("`verify`");
-  const Verification verification = computation.verify();
-  if (!verification.ok) fail(Outcome::wrong_answer, verification.message);
+  const std::optional<std::string> error = instance.verify();
+  if (error) fail(Outcome::wrong_answer, *error);
 }
 
 void Trial::settle_leak(std::uint64_t first_event) {
@@ -133,8 +133,8 @@ std::optional<MemoryPass> Trial::memory_pass(bool verify) {
   const std::uint64_t first_event = events_ != nullptr ? events_->count() : 0;
   const bool passed = attempt([&] {
     report(kMaking);
-    const std::unique_ptr<Computation> computation = variant_.make(device_, observation_.axes);
-    run_steps(*computation, verify);
+    const std::unique_ptr<CaseInstance> instance = variant_.make(device_, observation_.axes);
+    run_steps(*instance, verify);
     report("the destructor of the case");
     mark(phase::end);
   });
@@ -152,7 +152,7 @@ std::optional<MemoryPass> Trial::memory_pass(bool verify) {
 
 void Trial::measure_memory() {
   device_.set_event_source(events_);
-  const std::optional<MemoryPass> first = memory_pass(true);
+  const std::optional<MemoryPass> first = memory_pass(options_.verify);
   // The second pass only repeats the count: without a recorder, or after a failure, there is nothing to
   // repeat.
   if (first) {
@@ -175,30 +175,37 @@ bool Trial::can_be_timed() const {
   return observation_.outcome == Outcome::ok && !device_.is_dry();
 }
 
-std::unique_ptr<Computation> Trial::instance_to_time() {
-  std::unique_ptr<Computation> computation;
-  if (!can_be_timed()) return computation;
+std::unique_ptr<CaseInstance> Trial::instance_to_time() {
+  std::unique_ptr<CaseInstance> instance;
+  if (!can_be_timed()) return instance;
   const bool ready = attempt([&] {
     report(kMaking);
-    computation = variant_.make(device_, observation_.axes);
+    instance = variant_.make(device_, observation_.axes);
     report("`set_up`");
-    computation->set_up();
+    instance->set_up();
     report("`create_inputs`");
-    computation->create_inputs();
+    instance->create_inputs();
     report("`create_outputs`");
-    computation->create_outputs();
+    instance->create_outputs();
     device_.finish();
     report("the calls that are timed");
   });
-  if (!ready) computation.reset();
-  return computation;
+  if (!ready) instance.reset();
+  return instance;
 }
 
-std::optional<double> Trial::time_one_call(Computation& computation) {
+TimedWork Trial::timed_work(CaseInstance& instance) const {
+  TimedWork work;
+  work.call = [&instance] { instance.call(); };
+  if (observation_.destroys_input) work.restore = [&instance] { instance.restore_inputs(); };
+  return work;
+}
+
+std::optional<double> Trial::time_one_call(CaseInstance& instance) {
   std::optional<double> ns;
   attempt([&] {
     if (!flush_) open_flush();
-    ns = elapsed_of_calls(device_, computation, observation_.destroys_input, 1, flush_.get());
+    ns = elapsed_of_calls(device_, timed_work(instance), 1, flush_.get());
   });
   if (!ns) flush_.reset();
   return ns;
@@ -236,13 +243,13 @@ void Trial::add_block(std::vector<double> samples_ns) {
 }
 
 std::optional<Timing> Trial::measure_time(KernelTracer* tracer) {
-  const std::unique_ptr<Computation> computation = instance_to_time();
-  if (!computation) return std::nullopt;
+  const std::unique_ptr<CaseInstance> instance = instance_to_time();
+  if (!instance) return std::nullopt;
   std::optional<Timing> timing;
   std::optional<Timing> hot;
   const bool timed = attempt([&] {
     const auto time = [&](const std::optional<TimingPlan>& plan, KernelTracer* traced) {
-      return time_calls(device_, *computation, observation_.destroys_input, options_.stopping, plan, traced,
+      return time_calls(device_, timed_work(*instance), options_.stopping, plan, traced,
                         {flush_.get(), options_.clocks});
     };
     open_flush();

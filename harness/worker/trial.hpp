@@ -34,6 +34,7 @@ struct TrialOptions {
   /// How long late destructors may keep memory before it counts as leaked. Only late cases wait.
   std::chrono::milliseconds late_release{100};
   bool sequences = false;             ///< keep the allocations of the memory pass
+  bool verify = true;                 ///< the result of the first memory pass
   CallChains* call_chains = nullptr;  ///< of the event source; null: it records no call stacks
   /// Called before each step, so that a crash can be attributed to a step. May be empty.
   std::function<void(std::string_view)> report_step = nullptr;
@@ -44,8 +45,8 @@ struct TrialOptions {
 class Trial {
  public:
   /// `events`: what records this device's allocations; null leaves the memory figures unknown.
-  Trial(Device& device, EventSource* events, const Variant& variant, const Case& sweep_case, std::string name,
-        const TrialOptions& options);
+  Trial(Device& device, EventSource* events, const RegisteredVariant& variant, const Case& sweep_case,
+        std::string name, const TrialOptions& options);
 
   /// The memory pass and what belongs to it. Made once, before any timing.
   void measure_memory();
@@ -56,8 +57,8 @@ class Trial {
 
   /// The other road, for a loop that decides for itself how long it runs: an instance ready to be called
   /// (null where there is nothing to be timed), ns of one call of it (null: it failed), and what came of it.
-  std::unique_ptr<Computation> instance_to_time();
-  std::optional<double> time_one_call(Computation& computation);
+  std::unique_ptr<CaseInstance> instance_to_time();
+  std::optional<double> time_one_call(CaseInstance& instance);
   void add_block(std::vector<double> samples_ns);
 
   [[nodiscard]] const Observation& observation() const { return observation_; }
@@ -71,12 +72,13 @@ class Trial {
  private:
   bool attempt(const std::function<void()>& step);
   std::optional<MemoryPass> memory_pass(bool verify);
-  void run_steps(Computation& computation, bool verify);
+  void run_steps(CaseInstance& instance, bool verify);
   void mark(std::string_view phase);
   void report(std::string_view step) const;
   void settle_leak(std::uint64_t first_event);
   void fail(Outcome outcome, const std::string& message);
   [[nodiscard]] bool can_be_timed() const;
+  [[nodiscard]] TimedWork timed_work(CaseInstance& instance) const;
   [[nodiscard]] bool wants_cold() const;
   void open_flush();
   void note(const std::string& text);
@@ -84,7 +86,7 @@ class Trial {
 
   Device& device_;
   EventSource* events_;
-  const Variant& variant_;
+  const RegisteredVariant& variant_;
   TrialOptions options_;
   Observation observation_;
   std::optional<TimingPlan> plan_;

@@ -16,17 +16,17 @@ using testing::IsEmpty;
 using testing::Optional;
 using testing::SizeIs;
 using testing_support::fake_variant;
-using testing_support::FakeComputation;
+using testing_support::FakeCase;
 using testing_support::FakeEstimator;
 using testing_support::Steps;
 
 /// 42,000 bytes at the peak: a plan of 2,000, an input of 10,000, an output of 20,000, a temporary of 10,000.
 Steps known_bytes() {
-  return {.set_up = [](FakeComputation& fake) { fake.hold("plan", 2000); },
-          .inputs = [](FakeComputation& fake) { fake.hold("input", 10000); },
-          .outputs = [](FakeComputation& fake) { fake.hold("output", 20000); },
+  return {.set_up = [](FakeCase& fake) { fake.hold("plan", 2000); },
+          .inputs = [](FakeCase& fake) { fake.hold("input", 10000); },
+          .outputs = [](FakeCase& fake) { fake.hold("output", 20000); },
           .call =
-              [](FakeComputation& fake) {
+              [](FakeCase& fake) {
                 fake.hold("temporary", 10000);
                 fake.drop("temporary");
               }};
@@ -34,7 +34,7 @@ Steps known_bytes() {
 
 class TrialTest : public testing::Test {
  protected:
-  Observation measure(const Variant& variant, TrialOptions options = {}) {
+  Observation measure(const RegisteredVariant& variant, TrialOptions options = {}) {
     // No test waits for the clock: what is late here comes when the events are asked for.
     const Case sweep_case{variant.description.name, "dry", variant.description.defaults()};
     Trial trial(*device_, events_ != nullptr ? events_ : &device_->allocation_log(), variant, sweep_case,
@@ -58,8 +58,8 @@ TEST_F(TrialTest, StepsAreReportedBeforeTheyBegin) {
   TrialOptions options;
   options.report_step = [&](std::string_view step) { reported.emplace_back(step); };
   Steps steps = known_bytes();
-  steps.call = [&](FakeComputation&) { EXPECT_THAT(reported.back(), HasSubstr("`call`")); };
-  measure(fake_variant("a/b", steps, {std::make_shared<FakeEstimator>("own", 0, 1)}), options);
+  steps.call = [&](FakeCase&) { EXPECT_THAT(reported.back(), HasSubstr("`call`")); };
+  measure(fake_variant("a/b", steps, {FakeEstimator{"own", 0, 1}}), options);
   const std::vector<std::string> pass{"what makes the case, its constructor",
                                       "`set_up`",
                                       "`create_inputs`",
@@ -75,9 +75,8 @@ TEST_F(TrialTest, StepsAreReportedBeforeTheyBegin) {
 }
 
 TEST_F(TrialTest, AFakeOf42000BytesIsObservedAsThat) {
-  const Observation observation = measure(fake_variant(
-      "a/b", known_bytes(),
-      {std::make_shared<FakeEstimator>("own", 2000, 2000), std::make_shared<FakeEstimator>("other", 0, 1)}));
+  const Observation observation = measure(
+      fake_variant("a/b", known_bytes(), {FakeEstimator{"own", 2000, 2000}, FakeEstimator{"other", 0, 1}}));
   EXPECT_EQ(observation.outcome, Outcome::ok);
   EXPECT_EQ(observation.case_name, "the/case");
   EXPECT_EQ(observation.backend, "dry");
@@ -123,7 +122,7 @@ TEST_F(TrialTest, ASequenceThatDiffersBetweenThePassesIsReported) {
   options.sequences = true;
   Steps steps = known_bytes();
   int made = 0;
-  steps.set_up = [&](FakeComputation& fake) { fake.hold("plan", 2000 + made++); };
+  steps.set_up = [&](FakeCase& fake) { fake.hold("plan", 2000 + made++); };
   const Observation observation = measure(fake_variant("a/b", steps), options);
   ASSERT_TRUE(observation.allocation_sequence);
   EXPECT_THAT(
@@ -137,7 +136,7 @@ TEST_F(TrialTest, ASequenceThatIsTooLongIsLeftOutWithANote) {
   TrialOptions options;
   options.sequences = true;
   Steps steps = known_bytes();
-  steps.call = [](FakeComputation& fake) {
+  steps.call = [](FakeCase& fake) {
     for (std::size_t i = 0; i <= kMaxSequencedAllocations / 2; ++i) {
       fake.hold("temporary", 8);
       fake.drop("temporary");
@@ -169,7 +168,7 @@ TEST_F(TrialTest, EachPassIsMadeAnewAndMarked) {
 
 TEST_F(TrialTest, AFirstCallThatNeedsMoreIsReportedWithThePeak) {
   auto steps = known_bytes();
-  steps.call = [](FakeComputation& fake) {
+  steps.call = [](FakeCase& fake) {
     if (fake.arrays.count("cache") != 0) return;
     fake.hold("autotuning", 5000);
     fake.drop("autotuning");
@@ -182,11 +181,11 @@ TEST_F(TrialTest, AFirstCallThatNeedsMoreIsReportedWithThePeak) {
 
 TEST_F(TrialTest, RestoringDestroyedInputsIsOutsideThePeak) {
   auto steps = known_bytes();
-  steps.restore = [](FakeComputation& fake) {
+  steps.restore = [](FakeCase& fake) {
     fake.hold("staging", 1000000);
     fake.drop("staging");
   };
-  Variant variant = fake_variant("a/b", steps);
+  RegisteredVariant variant = fake_variant("a/b", steps);
   variant.description.destroys_input = true;
   const Observation observation = measure(variant);
   EXPECT_THAT(observation.requested_peak_bytes, Optional(42000));
@@ -197,7 +196,7 @@ TEST_F(TrialTest, RestoringDestroyedInputsIsOutsideThePeak) {
 TEST_F(TrialTest, PassesThatDifferAreReportedWithWhatMoved) {
   auto steps = known_bytes();
   int instances = 0;
-  steps.set_up = [&instances](FakeComputation& fake) { fake.hold("plan", ++instances == 1 ? 2000 : 3000); };
+  steps.set_up = [&instances](FakeCase& fake) { fake.hold("plan", ++instances == 1 ? 2000 : 3000); };
   const Observation observation = measure(fake_variant("a/b", steps));
   EXPECT_THAT(observation.requested_peak_bytes, Optional(42000));
   EXPECT_THAT(observation.second_pass_peak_bytes, Optional(43000));
@@ -209,7 +208,7 @@ TEST_F(TrialTest, PassesThatDifferAreReportedWithWhatMoved) {
 TEST_F(TrialTest, ASecondPassThatDoesNotEndHasNoPeak) {
   auto steps = known_bytes();
   int instances = 0;
-  steps.set_up = [&instances](FakeComputation& /*fake*/) {
+  steps.set_up = [&instances](FakeCase& /*fake*/) {
     if (++instances == 2) throw OutOfMemory("no memory the second time");
   };
   const Observation observation = measure(fake_variant("a/b", steps));
@@ -221,9 +220,7 @@ TEST_F(TrialTest, ASecondPassThatDoesNotEndHasNoPeak) {
 TEST_F(TrialTest, WhatOutlivesTheComputationIsALeak) {
   std::vector<Array> leaks;
   auto steps = known_bytes();
-  steps.call = [&](FakeComputation&) {
-    leaks.push_back(device_->create_uninitialised("leak", {50}, DType::u8));
-  };
+  steps.call = [&](FakeCase&) { leaks.push_back(device_->create_uninitialised("leak", {50}, DType::u8)); };
   TrialOptions impatient;
   impatient.late_release = std::chrono::milliseconds(0);
   const Observation observation = measure(fake_variant("a/b", steps), impatient);
@@ -258,7 +255,7 @@ TEST_F(TrialTest, MemoryFreedLateIsNoLeak) {
   std::vector<Array> kept;
   int instances = 0;
   auto steps = known_bytes();
-  steps.set_up = [&](FakeComputation&) {
+  steps.set_up = [&](FakeCase&) {
     if (++instances == 1) kept.push_back(device_->create_uninitialised("late", {50}, DType::u8));
   };
   LateAllocationLog late(device_->allocation_log(), kept, 4);
@@ -273,7 +270,7 @@ TEST_F(TrialTest, MemoryFreedLateIsNoLeak) {
 TEST_F(TrialTest, RunningOutOfMemoryIsAnOutcome) {
   device_->set_budget(41999);
   const Observation observation =
-      measure(fake_variant("a/b", known_bytes(), {std::make_shared<FakeEstimator>("own", 2000, 2000)}));
+      measure(fake_variant("a/b", known_bytes(), {FakeEstimator{"own", 2000, 2000}}));
   EXPECT_EQ(observation.outcome, Outcome::out_of_memory);
   EXPECT_THAT(observation.message, Not(IsEmpty()));
   EXPECT_EQ(observation.requested_peak_bytes, std::nullopt) << "the peak was never reached";
@@ -288,7 +285,7 @@ TEST_F(TrialTest, RunningOutOfMemoryIsAnOutcome) {
 
 TEST_F(TrialTest, UnsupportedIsAnOutcome) {
   auto steps = known_bytes();
-  steps.set_up = [](FakeComputation&) { throw Unsupported("no plan for this length"); };
+  steps.set_up = [](FakeCase&) { throw Unsupported("no plan for this length"); };
   const Observation observation = measure(fake_variant("a/b", steps));
   EXPECT_EQ(observation.outcome, Outcome::unsupported);
   EXPECT_EQ(observation.message, "no plan for this length");
@@ -297,7 +294,7 @@ TEST_F(TrialTest, UnsupportedIsAnOutcome) {
 
 TEST_F(TrialTest, AnErrorOfTheDeviceIsACrashAndSpoilsIt) {
   auto steps = known_bytes();
-  steps.call = [](FakeComputation&) { throw MeasurementError("illegal address"); };
+  steps.call = [](FakeCase&) { throw MeasurementError("illegal address"); };
   const Observation observation = measure(fake_variant("a/b", steps));
   EXPECT_EQ(observation.outcome, Outcome::crashed);
   EXPECT_THAT(observation.message, HasSubstr("illegal address"));
@@ -307,7 +304,7 @@ TEST_F(TrialTest, AnErrorOfTheDeviceIsACrashAndSpoilsIt) {
 
 TEST_F(TrialTest, ParametersThatAVariantRefusesDoNotSpoilTheDevice) {
   auto steps = known_bytes();
-  steps.inputs = [](FakeComputation&) { throw UsageError("region is empty"); };
+  steps.inputs = [](FakeCase&) { throw UsageError("region is empty"); };
   const Observation observation = measure(fake_variant("a/b", steps));
   EXPECT_EQ(observation.outcome, Outcome::crashed);
   EXPECT_EQ(observation.message, "region is empty");
@@ -315,8 +312,7 @@ TEST_F(TrialTest, ParametersThatAVariantRefusesDoNotSpoilTheDevice) {
 }
 
 TEST_F(TrialTest, WithoutARecorderMemoryIsUnknownNotZero) {
-  const Variant variant =
-      fake_variant("a/b", known_bytes(), {std::make_shared<FakeEstimator>("own", 2000, 2000)});
+  const RegisteredVariant variant = fake_variant("a/b", known_bytes(), {FakeEstimator{"own", 2000, 2000}});
   Trial trial(*device_, nullptr, variant, {"a/b", "dry", variant.description.defaults()}, "the/case", {});
   trial.measure_memory();
   const Observation& observation = trial.observation();

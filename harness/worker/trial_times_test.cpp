@@ -12,7 +12,7 @@ using testing::IsEmpty;
 using testing::Optional;
 using testing_support::ClockDevice;
 using testing_support::fake_variant;
-using testing_support::FakeComputation;
+using testing_support::FakeCase;
 
 constexpr std::int64_t kColdNs = 3'000'000;
 constexpr std::int64_t kHotNs = 2'000'000;
@@ -23,12 +23,12 @@ class TrialTimes : public testing::Test {
 
   Observation measure(CacheChoice cache, bool is_cpu = false, ClockSource* clocks = nullptr) {
     device_.set_cpu(is_cpu);
-    const auto call = [this](FakeComputation&) {
+    const auto call = [this](FakeCase&) {
       device_.work(device_.flushes == flushes_ ? kHotNs : kColdNs);
       flushes_ = device_.flushes;
       max_live_bytes_ = std::max(max_live_bytes_, device_.live_bytes);
     };
-    const Variant variant = fake_variant("a/b", {.call = call});
+    const RegisteredVariant variant = fake_variant("a/b", {.call = call});
     TrialOptions options;
     options.cache = cache;
     options.clocks = clocks;
@@ -80,7 +80,8 @@ TEST_F(TrialTimes, WithoutMemoryForTheFlushTimesAreHotWithANote) {
 }
 
 TEST_F(TrialTimes, NoHotRepetitionIsAddedToColdOnes) {
-  const Variant variant = fake_variant("a/b", {.call = [this](FakeComputation&) { device_.work(kColdNs); }});
+  const RegisteredVariant variant =
+      fake_variant("a/b", {.call = [this](FakeCase&) { device_.work(kColdNs); }});
   TrialOptions options;
   options.cache = CacheChoice::cold;
   Trial trial(device_, nullptr, variant, {"a/b", "opencl", variant.description.defaults()}, "a/b", options);

@@ -1,14 +1,16 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
 #include "device/device.hpp"
 #include "estimate/estimator.hpp"
+#include "peakmark/worker_abi.h"
 #include "sweep/description.hpp"
 
 namespace peakmark {
@@ -19,69 +21,82 @@ class WorkerMistake : public UsageError {
   using UsageError::UsageError;
 };
 
-/// The result of a comparison with the reference.
-struct Verification {
-  bool ok = false;
-  std::string message;  ///< where and by how much the result is wrong; empty if it is right
-};
-
-/// One case of a variant on one device, in the order in which a trial calls it:
-/// set_up, create_inputs, create_outputs, then call (and restore_inputs before each further call), verify.
-/// The object owns all device memory that its steps allocate.
-class Computation {
+/// One case of a variant on one device, which the program makes. Its steps run in this order: set_up,
+/// create_inputs, create_outputs, call, and restore_inputs before each further call. They throw what the
+/// program reports (abi.hpp). The destructor releases what they allocated.
+class CaseInstance {
  public:
-  Computation() = default;
-  Computation(const Computation&) = delete;
-  Computation& operator=(const Computation&) = delete;
-  virtual ~Computation() = default;
+  CaseInstance(const peakmark_variant& variant, Device& device, const Parameters& parameters);
+  CaseInstance(const CaseInstance&) = delete;
+  CaseInstance& operator=(const CaseInstance&) = delete;
+  ~CaseInstance() { made_.destroy(made_.self); }
 
-  /// Allocates memory that stays between calls: plans, coordinates, templates.
-  virtual void set_up() {}
-  virtual void create_inputs() = 0;
-  virtual void create_outputs() {}
-  /// Enqueues the work. Does not wait for it, unless the method requires that.
-  virtual void call() = 0;
-  /// Enqueues the restoration of inputs that `call` destroyed. Not timed and not counted in the peak.
-  virtual void restore_inputs() {}
-  /// Compares the result of one call with new inputs with the reference. Not counted in the peak.
-  virtual Verification verify() = 0;
+  void set_up() { step(PEAKMARK_SET_UP); }
+  void create_inputs() { step(PEAKMARK_CREATE_INPUTS); }
+  void create_outputs() { step(PEAKMARK_CREATE_OUTPUTS); }
+  void call() { step(PEAKMARK_CALL); }
+  void restore_inputs() { step(PEAKMARK_RESTORE_INPUTS); }
+  /// Returns what is wrong with the result of one call with new inputs; nullopt if it is right.
+  std::optional<std::string> verify();
   /// Returns the min bytes that one call must read and write; nullopt if unknown.
-  [[nodiscard]] virtual std::optional<Size> bytes_moved() const = 0;
-  /// Returns the floating-point operations of one call; a multiply-add counts as two. nullopt if unknown.
-  [[nodiscard]] virtual std::optional<double> flops() const { return std::nullopt; }
+  [[nodiscard]] std::optional<Size> bytes_moved() const;
+  /// Returns the floating-point operations of one call; nullopt if unknown.
+  [[nodiscard]] std::optional<double> flops() const;
   /// Returns the dtype of the output, which estimators must predict.
-  [[nodiscard]] virtual DType output_dtype() const = 0;
+  [[nodiscard]] DType output_dtype() const { return output_dtype_; }
+
+ private:
+  void step(std::int32_t which);
+
+  DType output_dtype_;
+  peakmark_device device_;
+  peakmark_computation made_{};
 };
 
-/// One implementation of an operation: its description, its estimators, and a function that makes a case.
-struct Variant {
-  /// The registry sets `estimators`, and limits `backends` to those that the worker was built with.
+/// A variant of the program, `peakmark_variant` of the C ABI, as the worker uses it.
+class RegisteredVariant {
+ public:
+  /// `abi` must outlive this object and its estimators. Throws UsageError, with the name of the variant, if
+  /// it cannot be measured: no backend, two estimators of one name, no function that makes a case.
+  explicit RegisteredVariant(const peakmark_variant& abi);
+
+  /// Throws UsageError or OverflowError for parameters that are wrong on any device, WorkerMistake if the
+  /// program fails to check them.
+  void check(const Parameters& parameters) const;
+  /// Returns httomo's question for a case: other dimensions, dtype, parameters. Throws as `check`.
+  [[nodiscard]] EstimateRequest request(const Parameters& parameters) const;
+  /// Makes a case, which allocates nothing yet. Throws as `check`, WorkerMistake if the program refuses a
+  /// case that it has not reported as a mistake.
+  [[nodiscard]] std::unique_ptr<CaseInstance> make(Device& device, const Parameters& parameters) const;
+  [[nodiscard]] bool runs_on(Backend backend) const;
+
   VariantDescription description;
   std::vector<std::shared_ptr<const Estimator>> estimators;  ///< the first is the variant's own
-  /// httomo's request for a case: other dimensions, dtype, parameters.
-  std::function<EstimateRequest(const Parameters&)> request;
-  /// Checks the parameters (UsageError; WorkerMistake where not they are wrong but the variant is) and makes
-  /// the case. Allocates nothing yet.
-  std::function<std::unique_ptr<Computation>(Device&, const Parameters&)> make;
-  /// Its code is that of a program on the public API. An estimator of it may crash, or never come back, and
-  /// is asked within its case only.
-  bool is_of_a_program = false;
+  /// An estimator of a user's program may crash or not return, and is evaluated within its case only. Those
+  /// of peakmark's operations return, and are evaluated while a suite is checked.
+  bool is_own_operation = false;
+
+ private:
+  const peakmark_variant* abi_;
 };
 
-/// The variants of one worker program. Wiring is explicit: main() asks each operation for its variants.
+/// The variants of one worker program. Wiring is explicit: main() adds the variants of each operation.
 class Registry {
  public:
-  /// Throws UsageError for a second variant of one name, and for one that cannot be run or asked.
-  void add(Variant variant);
-  [[nodiscard]] const std::vector<Variant>& variants() const { return variants_; }
-  [[nodiscard]] const Variant* find(std::string_view name) const;
-  /// The same variants under names that end with a label, `padding/coords1d.old`.
+  /// Limits the backends of the variant to those that the worker was built with. Throws UsageError for a
+  /// second variant of one name, and for one whose estimators have no slice axis.
+  void add(RegisteredVariant variant);
+  /// Adds variants of peakmark's own operations.
+  void add_own(std::span<const peakmark_variant* const> variants);
+  [[nodiscard]] const std::vector<RegisteredVariant>& variants() const { return variants_; }
+  [[nodiscard]] const RegisteredVariant* find(std::string_view name) const;
+  /// Returns the same variants under names that end with a label, `padding/coords1d.old`.
   [[nodiscard]] Registry labelled(const std::string& label) const;
-  /// The variants' side of `--describe`; program, build and commit are the program's to say.
+  /// Returns the variants' part of `--describe`, without program, build and commit.
   [[nodiscard]] Description describe() const;
 
  private:
-  std::vector<Variant> variants_;
+  std::vector<RegisteredVariant> variants_;
 };
 
 }  // namespace peakmark

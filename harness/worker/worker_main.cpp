@@ -55,7 +55,7 @@ std::vector<NamedCase> read_cases(std::istream& lines, const Description& descri
 /// Each variant with every axis at its default, where the device can run it.
 std::vector<NamedCase> small_set(const Registry& registry, const std::string& backend) {
   std::vector<NamedCase> cases;
-  for (const Variant& variant : registry.variants()) {
+  for (const RegisteredVariant& variant : registry.variants()) {
     const VariantDescription& description = variant.description;
     Case sweep_case{description.name, backend, description.defaults()};
     cases.push_back({case_name(sweep_case, description), std::move(sweep_case)});

@@ -20,7 +20,7 @@ namespace {
 using json_fields::Json;
 
 struct Question {
-  const Variant* variant = nullptr;
+  const RegisteredVariant* variant = nullptr;
   const Estimator* estimator = nullptr;
   Parameters parameters;
   std::optional<Size> available_bytes;
@@ -43,7 +43,7 @@ Parameters with_defaults(const VariantDescription& variant, const Json& given) {
   return parameters;
 }
 
-const Estimator& choose_estimator(const Variant& variant, const std::optional<std::string>& name) {
+const Estimator& choose_estimator(const RegisteredVariant& variant, const std::optional<std::string>& name) {
   if (variant.estimators.empty()) {
     throw UsageError(fmt::format("{} has no estimator", variant.description.name));
   }
@@ -146,8 +146,8 @@ void serve_estimates(const Registry& registry, std::istream& questions, std::ost
   }
 }
 
-std::optional<Size> estimated_bytes(const Variant& variant, const Parameters& parameters) {
-  if (variant.estimators.empty() || variant.is_of_a_program) return std::nullopt;
+std::optional<Size> estimated_bytes(const RegisteredVariant& variant, const Parameters& parameters) {
+  if (variant.estimators.empty() || !variant.is_own_operation) return std::nullopt;
   try {
     return variant.estimators.front()->bytes(variant.request(parameters),
                                              parameters.integer(variant.description.slice_axis));
@@ -158,10 +158,15 @@ std::optional<Size> estimated_bytes(const Variant& variant, const Parameters& pa
   }
 }
 
-std::optional<CaseMistake> mistake_in(const Variant& variant, const Parameters& parameters, Device& dry) {
+std::optional<CaseMistake> mistake_in(const RegisteredVariant& variant, const Parameters& parameters,
+                                      Device& dry) {
   try {
-    variant.make(dry, parameters);
     // `make` allocates nothing, and so sees what is in the parameters only; the formula has every term.
+    if (variant.runs_on(Backend::dry)) {
+      static_cast<void>(variant.make(dry, parameters));
+    } else {
+      variant.check(parameters);
+    }
     static_cast<void>(estimated_bytes(variant, parameters));
   } catch (const OverflowError& error) {
     return CaseMistake{error.what() + largest_axis_note(parameters)};

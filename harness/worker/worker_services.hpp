@@ -28,12 +28,13 @@ struct CaseMistake {
 /// What is wrong with a case whatever the device: sizes that do not fit 64 bits, a region outside its image.
 /// Null where nothing is; what one device cannot do or hold is for a trial to find out. `dry`: a dry device,
 /// on which the case is made.
-std::optional<CaseMistake> mistake_in(const Variant& variant, const Parameters& parameters, Device& dry);
+std::optional<CaseMistake> mistake_in(const RegisteredVariant& variant, const Parameters& parameters,
+                                      Device& dry);
 
 /// What a case of a variant of peakmark's own needs, by its first estimator. Null where that does not answer,
 /// and of a program's variants, whose estimators may never come back. Throws OverflowError where the bytes do
 /// not fit 64 bits.
-std::optional<Size> estimated_bytes(const Variant& variant, const Parameters& parameters);
+std::optional<Size> estimated_bytes(const RegisteredVariant& variant, const Parameters& parameters);
 
 /// `WORKER --check`: to each case name on a line of `names` a line {"case", "error"}, null where it is right,
 /// with "of_worker": true where the worker itself is wrong. Each line is flushed: where a case ends the

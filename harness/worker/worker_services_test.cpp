@@ -7,7 +7,6 @@
 #include <new>
 #include <sstream>
 
-#include "estimate/estimator.hpp"
 #include "worker/fake_variants.hpp"
 
 namespace peakmark {
@@ -16,14 +15,14 @@ namespace {
 
 using testing::HasSubstr;
 using testing_support::fake_variant;
+using testing_support::FakeErrors;
 using testing_support::FakeEstimator;
 
 class EstimateService : public testing::Test {
  protected:
   EstimateService() {
-    registry_.add(fake_variant(
-        "shift/new", {},
-        {std::make_shared<FakeEstimator>("own", 100, 10), std::make_shared<FakeEstimator>("other", 0, 7)}));
+    registry_.add(
+        fake_variant("shift/new", {}, {FakeEstimator{"own", 100, 10}, FakeEstimator{"other", 0, 7}}));
   }
   std::string ask(std::string_view question) { return answer_estimate(registry_, question); }
 
@@ -49,16 +48,12 @@ TEST_F(EstimateService, BytesForTheCaseItself) {
 
 // Terms are for the same number of slices as the bytes.
 TEST_F(EstimateService, TermsAreThoseOfTheSlicesAnswered) {
-  const auto terms = [](const EstimateRequest& request) {
-    const Size together = std::min<Size>(5, request.parameters.integer("n"));
-    return std::vector<Term>{{"work", 0, 10 * together}, {"input", 1, 0}};
+  FakeEstimator estimator{"chunked"};
+  estimator.bytes = [](Size n) { return n + 10 * std::min<Size>(5, n); };
+  estimator.parts = [](Size n) {
+    return std::vector<Term>{{"work", 0, 10 * std::min<Size>(5, n)}, {"input", 1, 0}};
   };
-  registry_.add(fake_variant(
-      "shift/chunked", {},
-      {make_iterative_estimator(
-          {"chunked", 0, {}},
-          [](const EstimateRequest&, Size slices) { return slices + 10 * std::min<Size>(5, slices); },
-          terms)}));
+  registry_.add(fake_variant("shift/chunked", {}, {estimator}));
   EXPECT_EQ(ask(R"({"variant": "shift/chunked", "available_bytes": 33})"),
             R"({"slices":3,"bytes":33,"dtype":"f32","terms":[{"name":"work","per_slice_bytes":0,)"
             R"("fixed_bytes":30},{"name":"input","per_slice_bytes":1,"fixed_bytes":0}],"error":null})");
@@ -81,18 +76,15 @@ TEST_F(EstimateService, MistakesAreAnsweredWithTheirReason) {
 }
 
 TEST_F(EstimateService, BytesThatDoNotFitNameAnAxis) {
-  Variant variant = fake_variant("shift/wide", {}, {std::make_shared<FakeEstimator>("own", 0, 1)});
-  variant.request = [](const Parameters& parameters) {
-    checked_add(parameters.integer("n"), 512);
-    return EstimateRequest{};
-  };
-  registry_.add(std::move(variant));
+  FakeErrors errors;
+  errors.check = [](Size n) { checked_add(n, 512); };
+  registry_.add(fake_variant("shift/wide", {}, {FakeEstimator{"own", 0, 1}}, errors));
   EXPECT_THAT(ask(R"({"variant": "shift/wide", "parameters": {"n": 9223372036854775807}})"),
               HasSubstr("9223372036854775807 + 512 does not fit 64 bits; the largest axis is n = 92"));
 }
 
 TEST_F(EstimateService, AnExceptionOfAnEstimatorNamesTheEstimator) {
-  registry_.add(fake_variant("shift/broken", {}, {std::make_shared<FakeEstimator>("own", 0, 0)}));
+  registry_.add(fake_variant("shift/broken", {}, {FakeEstimator{"own", 0, 0}}));
   EXPECT_THAT(ask(R"({"variant": "shift/broken", "available_bytes": 159})"),
               HasSubstr(R"("error":"the estimator 'own' failed: )"));
 }
@@ -110,17 +102,15 @@ TEST_F(EstimateService, AnswersLineByLine) {
 
 std::string answers_to(const std::string& names) {
   Registry registry;
-  Variant variant = testing_support::fake_variant("a/b", {});
-  variant.make = [](Device&, const Parameters& parameters) -> std::unique_ptr<Computation> {
-    const Size n = parameters.integer("n");
+  FakeErrors errors;
+  errors.make = [](Size n) {
     if (n == 1) throw OutOfMemory("not here");
     if (n == 2) throw Unsupported("not so");
     if (n == 3) throw std::bad_alloc();
-    if (n == 5) throw WorkerMistake("variant a/b is wrong");
+    if (n == 5) throw UsageError("five is wrong");
     checked_multiply(n, 4);
-    return nullptr;
   };
-  registry.add(std::move(variant));
+  registry.add(fake_variant("a/b", {}, {}, errors));
   std::istringstream in(names);
   std::ostringstream out;
   serve_checks(registry, in, out);
@@ -135,22 +125,18 @@ TEST(CaseCheck, ASizeThatDoesNotFitIsAMistake) {
             "the largest axis is n = 4611686018427387904\"}\n");
 }
 
-class OneOverflows final : public Estimator {
- public:
-  [[nodiscard]] std::string_view name() const override { return "a/b"; }
-  [[nodiscard]] std::string_view form() const override { return "direct"; }
-  [[nodiscard]] EstimateAnswer max_slices(const EstimateRequest& request) const override {
-    return {0, request.dtype};
-  }
-  [[nodiscard]] Size bytes(const EstimateRequest&, Size slices) const override {
-    if (slices == 5) throw UsageError("five are not estimated");
-    return checked_multiply(slices, Size{1} << 62);
-  }
-};
+FakeEstimator two_overflow() {
+  FakeEstimator estimator{"a/b"};
+  estimator.bytes = [](Size n) {
+    if (n == 5) throw UsageError("five are not estimated");
+    return checked_multiply(n, Size{1} << 62);
+  };
+  return estimator;
+}
 
 TEST(CaseCheck, SoIsATotalThatDoesNotFitThoughEachArrayDoes) {
   Registry registry;
-  registry.add(testing_support::fake_variant("a/b", {}, {std::make_shared<OneOverflows>()}));
+  registry.add(fake_variant("a/b", {}, {two_overflow()}));
   std::istringstream in("a/b/dry/n:1\na/b/dry/n:2\na/b/dry/n:5\n");
   std::ostringstream out;
   serve_checks(registry, in, out);
@@ -163,8 +149,8 @@ TEST(CaseCheck, SoIsATotalThatDoesNotFitThoughEachArrayDoes) {
 
 // It might end this process, or never answer; then it is its case that shall end.
 TEST(CaseCheck, AnEstimatorOfAProgramIsNotAsked) {
-  Variant variant = testing_support::fake_variant("a/b", {}, {std::make_shared<OneOverflows>()});
-  variant.is_of_a_program = true;
+  RegisteredVariant variant = fake_variant("a/b", {}, {two_overflow()});
+  variant.is_own_operation = false;
   Registry registry;
   registry.add(std::move(variant));
   std::istringstream in("a/b/dry/n:2\n");
@@ -174,14 +160,14 @@ TEST(CaseCheck, AnEstimatorOfAProgramIsNotAsked) {
 }
 
 TEST(CaseCheck, BytesAreEstimatedWhereTheEstimatorIsOurOwnAndAnswers) {
-  Variant variant = testing_support::fake_variant("a/b", {}, {std::make_shared<OneOverflows>()});
+  RegisteredVariant variant = fake_variant("a/b", {}, {two_overflow()});
   const auto estimated = [&](Size n) {
     return estimated_bytes(variant, Parameters({{"n", n}, {"dtype", std::string("f32")}}));
   };
   EXPECT_EQ(estimated(1), Size{1} << 62);
   EXPECT_EQ(estimated(5), std::nullopt);
   EXPECT_THROW(estimated(2), OverflowError);
-  variant.is_of_a_program = true;
+  variant.is_own_operation = false;
   EXPECT_EQ(estimated(1), std::nullopt);
 }
 
@@ -194,7 +180,10 @@ TEST(CaseCheck, WhatADeviceCannotDoIsNone) {
 
 TEST(CaseCheck, AnErrorOfTheWorkerIsReportedAsSuch) {
   EXPECT_EQ(answers_to("a/b/dry/n:5\n"),
-            "{\"case\":\"a/b/dry/n:5\",\"error\":\"variant a/b is wrong\",\"of_worker\":true}\n");
+            "{\"case\":\"a/b/dry/n:5\",\"error\":\"variant a/b: what makes its cases (a constructor, or the "
+            "function "
+            "given to Worker::add) threw: five is wrong (report invalid cases in the variant's `mistake`)\","
+            "\"of_worker\":true}\n");
 }
 
 TEST(CaseCheck, ANameThatIsNoCaseIsAMistake) {

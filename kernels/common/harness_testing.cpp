@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "api/abi_device.hpp"
-#include "api/user_variant_adapter.hpp"
 #include "device/dry/dry_device.hpp"
 #include "kernels/common/variants.hpp"
+#include "worker/abi.hpp"
+#include "worker/variant.hpp"
 
 namespace peakmark::testing_variants {
 namespace {
@@ -77,31 +77,27 @@ DryDevice& dry_device(const HarnessDevice& device) {
   return dynamic_cast<DryDevice&>(harness_device(device));
 }
 
-const Variant& harness_variant(const std::shared_ptr<const void>& variant) {
-  return *static_cast<const Variant*>(variant.get());
-}
-
 class HarnessCase final : public TestCase {
  public:
-  explicit HarnessCase(std::unique_ptr<Computation> computation) : computation_(std::move(computation)) {}
-  void set_up() override { computation_->set_up(); }
-  void create_inputs() override { computation_->create_inputs(); }
-  void create_outputs() override { computation_->create_outputs(); }
-  void call() override { computation_->call(); }
-  void restore_inputs() override { computation_->restore_inputs(); }
+  explicit HarnessCase(std::unique_ptr<CaseInstance> instance) : instance_(std::move(instance)) {}
+  void set_up() override { instance_->set_up(); }
+  void create_inputs() override { instance_->create_inputs(); }
+  void create_outputs() override { instance_->create_outputs(); }
+  void call() override { instance_->call(); }
+  void restore_inputs() override { instance_->restore_inputs(); }
   [[nodiscard]] std::string verify() override {
     try {
-      const Verification verification = computation_->verify();
-      EXPECT_EQ(verification.ok, verification.message.empty());
-      return verification.message;
+      const std::optional<std::string> error = instance_->verify();
+      EXPECT_NE(error, "");
+      return error.value_or("");
     } catch (const Unsupported& error) {
       throw UnsupportedCase(error.what());
     }
   }
-  [[nodiscard]] std::optional<Size> bytes_moved() const override { return computation_->bytes_moved(); }
+  [[nodiscard]] std::optional<Size> bytes_moved() const override { return instance_->bytes_moved(); }
 
  private:
-  std::unique_ptr<Computation> computation_;
+  std::unique_ptr<CaseInstance> instance_;
 };
 
 }  // namespace
@@ -134,19 +130,19 @@ HarnessDevice open_harness_host_memory() {
 }
 
 const std::string& TestVariant::name() const {
-  return harness_variant(variant_).description.name;
+  return variant_->description.name;
 }
 
 const std::vector<std::string>& TestVariant::backends() const {
-  return harness_variant(variant_).description.backends;
+  return variant_->description.backends;
 }
 
 bool TestVariant::destroys_input() const {
-  return harness_variant(variant_).description.destroys_input;
+  return variant_->description.destroys_input;
 }
 
 Parameters TestVariant::parameters(Overrides overrides) const {
-  const VariantDescription& description = harness_variant(variant_).description;
+  const VariantDescription& description = variant_->description;
   Parameters parameters = description.defaults();
   for (const auto& [name, value] : overrides) {
     if (description.axis(name) == nullptr) throw UsageError(description.name + " has no axis " + name);
@@ -157,27 +153,27 @@ Parameters TestVariant::parameters(Overrides overrides) const {
 
 std::unique_ptr<TestCase> TestVariant::make(const HarnessDevice& device, const Parameters& parameters) const {
   try {
-    return std::make_unique<HarnessCase>(harness_variant(variant_).make(harness_device(device), parameters));
+    return std::make_unique<HarnessCase>(variant_->make(harness_device(device), parameters));
   } catch (const Unsupported& error) {
     throw UnsupportedCase(error.what());
   }
 }
 
 std::size_t TestVariant::estimators() const {
-  return harness_variant(variant_).estimators.size();
+  return variant_->estimators.size();
 }
 
 std::string TestVariant::estimator_name(std::size_t estimator) const {
-  return std::string(harness_variant(variant_).estimators.at(estimator)->name());
+  return std::string(variant_->estimators.at(estimator)->name());
 }
 
 Size TestVariant::bytes(const Parameters& parameters, Size slices, std::size_t estimator) const {
-  const Variant& variant = harness_variant(variant_);
+  const RegisteredVariant& variant = *variant_;
   return variant.estimators.at(estimator)->bytes(variant.request(parameters), slices);
 }
 
 std::vector<EstimatedPart> TestVariant::parts(const Parameters& parameters, std::size_t estimator) const {
-  const Variant& variant = harness_variant(variant_);
+  const RegisteredVariant& variant = *variant_;
   std::vector<EstimatedPart> parts;
   for (const Term& term : variant.estimators.at(estimator)->terms(variant.request(parameters)))
     parts.push_back({term.name, term.per_slice_bytes, term.fixed_bytes});
@@ -186,7 +182,7 @@ std::vector<EstimatedPart> TestVariant::parts(const Parameters& parameters, std:
 
 SlicesAnswer TestVariant::max_slices(const Parameters& parameters, Size available_bytes,
                                      std::size_t estimator) const {
-  const Variant& variant = harness_variant(variant_);
+  const RegisteredVariant& variant = *variant_;
   EstimateRequest request = variant.request(parameters);
   request.available_bytes = available_bytes;
   const EstimateAnswer answer = variant.estimators.at(estimator)->max_slices(request);
@@ -194,11 +190,11 @@ SlicesAnswer TestVariant::max_slices(const Parameters& parameters, Size availabl
 }
 
 Size TestVariant::slices(const Parameters& parameters) const {
-  return parameters.integer(harness_variant(variant_).description.slice_axis);
+  return parameters.integer(variant_->description.slice_axis);
 }
 
 void TestVariant::expect_no_other_slice_dimension() const {
-  const Variant& variant = harness_variant(variant_);
+  const RegisteredVariant& variant = *variant_;
   EstimateRequest request = variant.request(parameters());
   request.slice_dimension = 1 - request.slice_dimension;
   for (const auto& estimator : variant.estimators)
@@ -225,9 +221,9 @@ LedgerSummary TestVariant::dry_summary(const Parameters& parameters, Grain grain
 
 TestVariants::TestVariants(void (*add)(Worker&)) {
   Registry registry;
-  add_own_variants(registry, variants_of(add));
-  for (const Variant& variant : registry.variants())
-    variants_.emplace_back(std::make_shared<const Variant>(variant));
+  registry.add_own(variants_of(add));
+  for (const RegisteredVariant& variant : registry.variants())
+    variants_.emplace_back(std::make_shared<const RegisteredVariant>(variant));
 }
 
 const TestVariant& TestVariants::find(const std::string& name) const {

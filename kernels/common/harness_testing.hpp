@@ -20,6 +20,7 @@
 #include "sweep/parameters.hpp"
 
 namespace peakmark {
+class RegisteredVariant;
 inline namespace api_1 {
 class Worker;
 }
@@ -88,11 +89,10 @@ struct EstimatedPart {
   Size fixed_bytes = 0;
 };
 
-/// A variant as the harness has it after it came over the C ABI.
+/// A variant as the worker has it, after it came across the C ABI.
 class TestVariant {
  public:
-  /// `variant`: a Variant of the harness.
-  explicit TestVariant(std::shared_ptr<const void> variant) : variant_(std::move(variant)) {}
+  explicit TestVariant(std::shared_ptr<const RegisteredVariant> variant) : variant_(std::move(variant)) {}
 
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] const std::vector<std::string>& backends() const;
@@ -121,7 +121,7 @@ class TestVariant {
   [[nodiscard]] LedgerSummary dry_summary(const Parameters& parameters, Grain grain) const;
 
  private:
-  std::shared_ptr<const void> variant_;
+  std::shared_ptr<const RegisteredVariant> variant_;
 };
 
 /// The variants of an operation.

@@ -4,13 +4,13 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "api/opened_device.hpp"
 #include "base/error.hpp"
 #include "kernels/backprojection/scan_patterns.hpp"
 #include "kernels/common/arrays.hpp"
 #include "kernels/fbp/npy_file.hpp"
 #include "kernels/fbp/phantom.hpp"
 #include "kernels/fbp/reconstructor.hpp"
+#include "worker/opened_device.hpp"
 
 namespace {
 

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <cstring>
 
-#include "api/opened_device.hpp"
 #include "base/error.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/fft_bytes.hpp"
+#include "worker/opened_device.hpp"
 
 int main(int argc, char** argv) {
   using namespace peakmark;

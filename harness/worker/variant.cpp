@@ -1,4 +1,4 @@
-#include "api/user_variant_adapter.hpp"
+#include "worker/variant.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <span>
 
-#include "api/abi_device.hpp"
-#include "api/abi_failure.hpp"
-#include "base/error.hpp"
-#include "estimate/estimator.hpp"
+#include "worker/abi.hpp"
 
 namespace peakmark {
 namespace {
@@ -39,7 +36,7 @@ std::string text(const char* text) {
   return text == nullptr ? std::string() : std::string(text);
 }
 
-AxisDescription axis_of(const peakmark_axis& abi) {
+AxisDescription read_axis(const peakmark_axis& abi) {
   AxisDescription axis;
   axis.name = abi.name;
   axis.help = text(abi.help);
@@ -54,90 +51,13 @@ AxisDescription axis_of(const peakmark_axis& abi) {
 }
 
 /// Returns the element type of the axis dtype, or f32 without one: that of the inputs, as httomo asks.
-DType dtype_of_case(const Parameters& parameters) {
+DType case_dtype(const Parameters& parameters) {
   const AxisValue* value = parameters.find("dtype");
   const auto* word = value == nullptr ? nullptr : std::get_if<std::string>(value);
   return word == nullptr ? DType::f32 : parse_dtype(*word);
 }
 
-class UserComputation final : public Computation {
- public:
-  UserComputation(const peakmark_variant& variant, Device& device, const Parameters& parameters)
-      : output_dtype_(variant.output_dtype == nullptr ? dtype_of_case(parameters)
-                                                      : parse_dtype(variant.output_dtype)),
-        device_(abi_device(device)) {
-    const AbiCase asked(parameters);
-    peakmark_failure failure{};
-    variant.make(variant.self, &device_, asked.abi(), &made_, &failure);
-    if (failure.kind == PEAKMARK_USAGE) {
-      throw WorkerMistake(fmt::format(
-          "variant {}: what makes its cases (a constructor, or the function given to Worker::add) "
-          "threw: {} (report invalid cases in the variant's `mistake`)",
-          variant.name, failure.message));
-    }
-    raise_failure(failure);
-  }
-  ~UserComputation() override { made_.destroy(made_.self); }
-
-  void set_up() override { step(PEAKMARK_SET_UP); }
-  void create_inputs() override { step(PEAKMARK_CREATE_INPUTS); }
-  void create_outputs() override { step(PEAKMARK_CREATE_OUTPUTS); }
-  void call() override { step(PEAKMARK_CALL); }
-  void restore_inputs() override { step(PEAKMARK_RESTORE_INPUTS); }
-  Verification verify() override {
-    peakmark_failure failure{};
-    made_.step(made_.self, PEAKMARK_VERIFY, &failure);
-    if (failure.kind == PEAKMARK_WRONG_ANSWER) return {false, failure.message};
-    raise_failure(failure);
-    return {true, {}};
-  }
-  [[nodiscard]] std::optional<Size> bytes_moved() const override {
-    const Size bytes =
-        call_program([&](peakmark_failure* failure) { return made_.bytes_moved(made_.self, failure); });
-    return bytes < 0 ? std::nullopt : std::optional<Size>(bytes);
-  }
-  [[nodiscard]] std::optional<double> flops() const override {
-    if (made_.flops == nullptr) return std::nullopt;
-    const double count =
-        call_program([&](peakmark_failure* failure) { return made_.flops(made_.self, failure); });
-    return count < 0 ? std::nullopt : std::optional<double>(count);
-  }
-  [[nodiscard]] DType output_dtype() const override { return output_dtype_; }
-
- private:
-  void step(std::int32_t which) {
-    call_program([&](peakmark_failure* failure) { made_.step(made_.self, which, failure); });
-  }
-
-  DType output_dtype_;
-  peakmark_device device_;
-  peakmark_computation made_{};
-};
-
-/// A case of a variant without the backend `dry`: it can be checked, but not run.
-class NotOnDry final : public Computation {
- public:
-  void create_inputs() override { refuse(); }
-  void call() override { refuse(); }
-  Verification verify() override { refuse(); }
-  [[nodiscard]] std::optional<Size> bytes_moved() const override { refuse(); }
-  [[nodiscard]] DType output_dtype() const override { refuse(); }
-
- private:
-  [[noreturn]] static void refuse() { throw Unsupported("the variant does not run on dry"); }
-};
-
-/// Throws UsageError or OverflowError if the `mistake` of the program reports one.
-void check_case(const peakmark_variant& variant, const Parameters& parameters) {
-  const AbiCase asked(parameters);
-  peakmark_failure failure{};
-  variant.check(variant.self, asked.abi(), &failure);
-  if (failure.kind == PEAKMARK_BROKEN)
-    throw WorkerMistake(fmt::format("variant {}: its `mistake` threw: {}", variant.name, failure.message));
-  raise_failure(failure);
-}
-
-TermsFormula terms_of(const peakmark_estimator& abi) {
+TermsFormula terms_formula(const peakmark_estimator& abi) {
   return [&abi](const EstimateRequest& request) {
     const AbiCase asked(request.parameters);
     std::vector<Term> terms;
@@ -149,7 +69,7 @@ TermsFormula terms_of(const peakmark_estimator& abi) {
   };
 }
 
-BytesFormula bytes_of(const peakmark_estimator& abi, const std::string& slice_axis) {
+BytesFormula bytes_formula(const peakmark_estimator& abi, const std::string& slice_axis) {
   return [&abi, slice_axis](const EstimateRequest& request, Size slices) -> Size {
     Parameters parameters = request.parameters;
     parameters.set(slice_axis, slices);
@@ -158,7 +78,7 @@ BytesFormula bytes_of(const peakmark_estimator& abi, const std::string& slice_ax
   };
 }
 
-SlicesFormula slices_of(const peakmark_estimator& abi, const std::function<DType(DType)>& output_dtype) {
+SlicesFormula slices_formula(const peakmark_estimator& abi, const std::function<DType(DType)>& output_dtype) {
   return [&abi, output_dtype](const EstimateRequest& request) -> EstimateAnswer {
     const AbiCase asked(request.parameters);
     const Size slices = call_program([&](peakmark_failure* failure) {
@@ -174,19 +94,19 @@ SlicesFormula slices_of(const peakmark_estimator& abi, const std::function<DType
   };
 }
 
-std::shared_ptr<const Estimator> estimator_of(const peakmark_estimator& abi,
-                                              const peakmark_variant& variant) {
+std::shared_ptr<const Estimator> make_estimator(const peakmark_estimator& abi,
+                                                const peakmark_variant& variant) {
   EstimatorTraits traits{text(abi.name), variant.slice_dimension, {}};
   if (variant.output_dtype != nullptr) {
     traits.output_dtype = [dtype = parse_dtype(variant.output_dtype)](DType) { return dtype; };
   }
-  const TermsFormula terms = abi.parts == nullptr ? TermsFormula() : terms_of(abi);
+  const TermsFormula terms = abi.parts == nullptr ? TermsFormula() : terms_formula(abi);
   if (abi.bytes != nullptr)
-    return make_iterative_estimator(std::move(traits), bytes_of(abi, text(variant.slice_axis)), terms);
+    return make_iterative_estimator(std::move(traits), bytes_formula(abi, text(variant.slice_axis)), terms);
   if (terms) return make_module_estimator(std::move(traits), terms);
   if (abi.slices != nullptr) {
     return make_documented_estimator(traits.name, traits.slice_dimension,
-                                     slices_of(abi, traits.output_dtype));
+                                     slices_formula(abi, traits.output_dtype));
   }
   throw UsageError(fmt::format("variant {}: its estimator '{}' has no formula", variant.name, traits.name));
 }
@@ -224,12 +144,12 @@ void check_estimators(const VariantDescription& variant, std::span<const peakmar
   }
 }
 
-VariantDescription description_of(const peakmark_variant& abi) {
+VariantDescription read_description(const peakmark_variant& abi) {
   VariantDescription description;
   description.name = text(abi.name);
   description.help = text(abi.help);
   for (const peakmark_axis& axis : std::span(abi.axes, abi.axis_count))
-    description.axes.push_back(axis_of(axis));
+    description.axes.push_back(read_axis(axis));
   check_variant(description);
   check_dtypes(description, abi);
   for (const char* backend : std::span(abi.backends, abi.backend_count)) {
@@ -265,38 +185,83 @@ VariantDescription description_of(const peakmark_variant& abi) {
 
 }  // namespace
 
-Variant adapt_variant(const peakmark_variant& abi) {
-  Variant variant;
-  variant.description = description_of(abi);
-  variant.is_of_a_program = true;
-  for (const peakmark_estimator& estimator : std::span(abi.estimators, abi.estimator_count)) {
-    variant.estimators.push_back(estimator_of(estimator, abi));
+CaseInstance::CaseInstance(const peakmark_variant& variant, Device& device, const Parameters& parameters)
+    : output_dtype_(variant.output_dtype == nullptr ? case_dtype(parameters)
+                                                    : parse_dtype(variant.output_dtype)),
+      device_(abi_device(device)) {
+  const AbiCase asked(parameters);
+  peakmark_failure failure{};
+  variant.make(variant.self, &device_, asked.abi(), &made_, &failure);
+  if (failure.kind == PEAKMARK_USAGE) {
+    throw WorkerMistake(
+        fmt::format("variant {}: what makes its cases (a constructor, or the function given to Worker::add) "
+                    "threw: {} (report invalid cases in the variant's `mistake`)",
+                    variant.name, failure.message));
   }
-  variant.request = [&abi](const Parameters& parameters) {
-    if (abi.check != nullptr) check_case(abi, parameters);  // what cannot be run has no estimate
-    EstimateRequest request;
-    request.slice_dimension = abi.slice_dimension;
-    request.dtype = dtype_of_case(parameters);
-    request.parameters = parameters;
-    return request;
-  };
-  const auto& backends = variant.description.backends;
-  const bool is_for_dry = std::ranges::find(backends, to_string(Backend::dry)) != backends.end();
-  variant.make = [&abi, is_for_dry](Device& device,
-                                    const Parameters& parameters) -> std::unique_ptr<Computation> {
-    if (abi.check != nullptr) check_case(abi, parameters);
-    if (device.is_dry() && !is_for_dry) return std::make_unique<NotOnDry>();
-    return std::make_unique<UserComputation>(abi, device, parameters);
-  };
-  return variant;
+  raise_failure(failure);
 }
 
-void add_own_variants(Registry& registry, std::span<const peakmark_variant* const> variants) {
-  for (const peakmark_variant* abi : variants) {
-    Variant variant = adapt_variant(*abi);
-    variant.is_of_a_program = false;
-    registry.add(std::move(variant));
+void CaseInstance::step(std::int32_t which) {
+  call_program([&](peakmark_failure* failure) { made_.step(made_.self, which, failure); });
+}
+
+std::optional<std::string> CaseInstance::verify() {
+  peakmark_failure failure{};
+  made_.step(made_.self, PEAKMARK_VERIFY, &failure);
+  if (failure.kind == PEAKMARK_WRONG_ANSWER) return failure.message;
+  raise_failure(failure);
+  return std::nullopt;
+}
+
+std::optional<Size> CaseInstance::bytes_moved() const {
+  const Size bytes =
+      call_program([&](peakmark_failure* failure) { return made_.bytes_moved(made_.self, failure); });
+  return bytes < 0 ? std::nullopt : std::optional<Size>(bytes);
+}
+
+std::optional<double> CaseInstance::flops() const {
+  if (made_.flops == nullptr) return std::nullopt;
+  const double count =
+      call_program([&](peakmark_failure* failure) { return made_.flops(made_.self, failure); });
+  return count < 0 ? std::nullopt : std::optional<double>(count);
+}
+
+RegisteredVariant::RegisteredVariant(const peakmark_variant& abi)
+    : description(read_description(abi)), abi_(&abi) {
+  estimators.reserve(abi.estimator_count);
+  for (const peakmark_estimator& estimator : std::span(abi.estimators, abi.estimator_count)) {
+    estimators.push_back(make_estimator(estimator, abi));
+    description.estimators.push_back(
+        {std::string(estimators.back()->name()), std::string(estimators.back()->form())});
   }
+}
+
+void RegisteredVariant::check(const Parameters& parameters) const {
+  if (abi_->check == nullptr) return;
+  const AbiCase asked(parameters);
+  peakmark_failure failure{};
+  abi_->check(abi_->self, asked.abi(), &failure);
+  if (failure.kind == PEAKMARK_BROKEN)
+    throw WorkerMistake(fmt::format("variant {}: its `mistake` threw: {}", abi_->name, failure.message));
+  raise_failure(failure);
+}
+
+EstimateRequest RegisteredVariant::request(const Parameters& parameters) const {
+  check(parameters);  // a case that cannot run has no estimate
+  EstimateRequest request;
+  request.slice_dimension = abi_->slice_dimension;
+  request.dtype = case_dtype(parameters);
+  request.parameters = parameters;
+  return request;
+}
+
+std::unique_ptr<CaseInstance> RegisteredVariant::make(Device& device, const Parameters& parameters) const {
+  check(parameters);
+  return std::make_unique<CaseInstance>(*abi_, device, parameters);
+}
+
+bool RegisteredVariant::runs_on(Backend backend) const {
+  return std::ranges::find(description.backends, to_string(backend)) != description.backends.end();
 }
 
 }  // namespace peakmark

@@ -1,16 +1,26 @@
-#include "api/abi_device.hpp"
+#include "worker/abi.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
+#include <new>
 #include <span>
+#include <string_view>
 
-#include "api/abi_failure.hpp"
-#include "api/opened_device.hpp"
 #include "base/error.hpp"
+#include "worker/opened_device.hpp"
 
 namespace peakmark {
 namespace {
+
+void note(peakmark_failure* failure, int kind, std::string_view message) {
+  failure->kind = kind;
+  const std::size_t length = std::min(message.size(), sizeof(failure->message) - 1);
+  std::memcpy(failure->message, message.data(), length);
+  failure->message[length] = '\0';
+}
 
 Device& as_device(void* self) {
   return *static_cast<Device*>(self);
@@ -33,7 +43,7 @@ auto guard(peakmark_failure* failure, Function function) noexcept -> decltype(fu
 
 /// Calls `use` with a value of the element type.
 template <typename Use>
-void with_element(DType dtype, Use use) {
+void with_element_type(DType dtype, Use use) {
   switch (dtype) {
     case DType::u8:
       return use(std::uint8_t{});
@@ -113,7 +123,7 @@ void write(void* self, void* array, const void* from, std::int64_t bytes, peakma
   guard(failure, [&] {
     Array& to = as_array(array);
     check_bytes(to, bytes);
-    with_element(to.dtype(), [&](auto zero) {
+    with_element_type(to.dtype(), [&](auto zero) {
       using T = decltype(zero);
       as_device(self).write<T>(
           to, std::span(static_cast<const T*>(from), static_cast<std::size_t>(bytes) / sizeof(T)));
@@ -127,7 +137,7 @@ void read(void* self, void* array, void* to, std::int64_t bytes, peakmark_failur
     check_bytes(from, bytes);
     if (as_device(self).is_dry())
       throw Unsupported("the dry backend computes nothing: there is no data to read");
-    with_element(from.dtype(), [&](auto zero) {
+    with_element_type(from.dtype(), [&](auto zero) {
       using T = decltype(zero);
       as_device(self).pull_part<T>(
           from, 0, std::span(static_cast<T*>(to), static_cast<std::size_t>(bytes) / sizeof(T)));
@@ -139,7 +149,7 @@ void read_part(void* self, void* array, std::int64_t first, void* to, std::int64
                peakmark_failure* failure) {
   guard(failure, [&] {
     const Array& from = as_array(array);
-    with_element(from.dtype(), [&](auto zero) {
+    with_element_type(from.dtype(), [&](auto zero) {
       using T = decltype(zero);
       as_device(self).pull_part<T>(
           from, first, std::span(static_cast<T*>(to), static_cast<std::size_t>(bytes) / sizeof(T)));
@@ -153,7 +163,7 @@ void write_generated(void* self, void* array,
                      void* context, peakmark_failure* failure) {
   guard(failure, [&] {
     Array& to = as_array(array);
-    with_element(to.dtype(), [&](auto zero) {
+    with_element_type(to.dtype(), [&](auto zero) {
       using T = decltype(zero);
       as_device(self).write<T>(to, Generator<T>([&](std::span<T> piece, Size first) {
                                  call_program([&](peakmark_failure* wrong) {
@@ -243,6 +253,43 @@ void* cached(void* self, const char* key, void* (*make)(void* context, peakmark_
 }
 
 }  // namespace
+
+void raise_failure(const peakmark_failure& failure) {
+  switch (failure.kind) {
+    case PEAKMARK_FINE:
+      return;
+    case PEAKMARK_OUT_OF_MEMORY:
+      throw OutOfMemory(failure.message);
+    case PEAKMARK_UNSUPPORTED:
+      throw Unsupported(failure.message);
+    case PEAKMARK_USAGE:
+      throw UsageError(failure.message);
+    case PEAKMARK_OVERFLOW:
+      throw OverflowError(failure.message);
+    case PEAKMARK_HOST_OUT_OF_MEMORY:
+      throw std::bad_alloc();
+    default:
+      throw std::runtime_error(failure.message);
+  }
+}
+
+void note_failure(peakmark_failure* failure) noexcept {
+  try {
+    throw;
+  } catch (const OutOfMemory& error) {
+    note(failure, PEAKMARK_OUT_OF_MEMORY, error.what());
+  } catch (const Unsupported& error) {
+    note(failure, PEAKMARK_UNSUPPORTED, error.what());
+  } catch (const UsageError& error) {
+    note(failure, PEAKMARK_USAGE, error.what());
+  } catch (const std::bad_alloc&) {
+    note(failure, PEAKMARK_HOST_OUT_OF_MEMORY, "the host has too little memory for this case");
+  } catch (const std::exception& error) {
+    note(failure, PEAKMARK_BROKEN, error.what());
+  } catch (...) {
+    note(failure, PEAKMARK_BROKEN, "an error that is not a std::exception");
+  }
+}
 
 peakmark_device abi_device(Device& device) {
   const DeviceInfo& info = device.info();

@@ -1,7 +1,10 @@
 #pragma once
 
+// The worker's side of the C ABI between it and a program (peakmark/worker_abi.h).
+
 #include <type_traits>
 
+#include "device/device.hpp"
 #include "peakmark/worker_abi.h"
 
 namespace peakmark {
@@ -27,5 +30,8 @@ auto call_program(Function&& function) {
     return result;
   }
 }
+
+/// Returns the device as a struct of the C ABI. It points to `device`, which must outlive it.
+peakmark_device abi_device(Device& device);
 
 }  // namespace peakmark
