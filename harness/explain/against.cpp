@@ -88,7 +88,7 @@ class CauseSearch {
     // Several allocations of one name and place are one cause, even in different phases.
     std::map<std::pair<std::string, std::string>, std::size_t> index;
     for (std::size_t row = 0; row < shapes_.size(); ++row) {
-      const AllocationSequence& sequence = cases_.sequences[shapes_[row]];
+      const AllocationSequence& sequence = cases_.sequence(shapes_[row]);
       for (const std::size_t i : live_at_peak(sequence)) {
         const SequencedAllocation* const one = &sequence[i];
         const auto [found, is_new] = index.try_emplace({one->name, one->where}, live_.size());

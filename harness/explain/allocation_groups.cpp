@@ -34,13 +34,14 @@ void add_by_order(std::vector<AllocationGroup>& groups, const AllocationGroup& a
 
 }  // namespace
 
-std::vector<AllocationGroup> group_allocations(const std::vector<AllocationSequence>& sequences) {
+std::vector<AllocationGroup> group_allocations(const AllocationSequences& sequences) {
   using Key = std::tuple<std::string, std::string, std::string>;
   std::map<Key, std::size_t> index;
   std::vector<AllocationGroup> by_key;
   for (std::size_t shape = 0; shape < sequences.size(); ++shape) {
-    for (std::size_t i = 0; i < sequences[shape].size(); ++i) {
-      const SequencedAllocation& one = sequences[shape][i];
+    const AllocationSequence& sequence = sequences[shape];
+    for (std::size_t i = 0; i < sequence.size(); ++i) {
+      const SequencedAllocation& one = sequence[i];
       const auto [found, is_new] = index.try_emplace({one.phase, one.name, one.where}, by_key.size());
       if (is_new) {
         by_key.push_back({one.phase, one.name, one.where, {}});
@@ -56,9 +57,10 @@ std::vector<AllocationGroup> group_allocations(const std::vector<AllocationSeque
     bool is_uniform = true;
     for (std::size_t shape = 0; shape < sequences.size(); ++shape) {
       const auto& members = all.members[shape];
+      const AllocationSequence& sequence = sequences[shape];
       is_fixed = is_fixed && members.size() == count;
       is_uniform = is_uniform && std::ranges::all_of(members, [&](std::size_t i) {
-                     return sequences[shape][i].bytes == sequences[shape][members.front()].bytes;
+                     return sequence[i].bytes == sequence[members.front()].bytes;
                    });
     }
     if (is_uniform) {

@@ -19,7 +19,7 @@ struct AllocationGroup {
 /// Groups the allocations of sequences, one a shape. Allocations of one key that come equally often at every
 /// shape but differ in size get a group each, by their order; if they do not come equally often, the last is
 /// a group of its own: the rest of a chunked axis.
-std::vector<AllocationGroup> group_allocations(const std::vector<AllocationSequence>& sequences);
+std::vector<AllocationGroup> group_allocations(const AllocationSequences& sequences);
 
 /// What is live at a moment: how many allocations of each group, and all their bytes.
 struct LiveMoment {

@@ -24,7 +24,7 @@ Expression at_most_one(const Expression& count) {
 
 class Explainer {
  public:
-  Explainer(Fitters& fitters, const std::vector<AllocationSequence>& sequences)
+  Explainer(Fitters& fitters, const AllocationSequences& sequences)
       : shapes_(fitters.shapes()),
         sequences_(sequences),
         fitters_(fitters),
@@ -45,6 +45,10 @@ class Explainer {
   }
 
  private:
+  [[nodiscard]] const SequencedAllocation& allocation(std::size_t shape, std::size_t index) const {
+    return sequences_[shape].get()[index];
+  }
+
   // Returns the formula of an allocation's bytes; where there is none, its name as an axis with the recorded
   // bytes as values. Null if the name is empty or that of another axis.
   std::optional<Expression> bytes_or_name(const AllocationGroup& one, const ExplainedAllocation& explained) {
@@ -53,7 +57,7 @@ class Explainer {
     Shapes::Axis axis{explained.name, {}};
     for (std::size_t shape = 0; shape < one.members.size(); ++shape) {
       const auto& members = one.members[shape];
-      axis.values.push_back(members.empty() ? 0 : sequences_[shape][members.front()].bytes);
+      axis.values.push_back(members.empty() ? 0 : allocation(shape, members.front()).bytes);
     }
     with_names_.axes.push_back(std::move(axis));
     return Expression::axis(explained.name);
@@ -67,7 +71,7 @@ class Explainer {
       counts.push_back(static_cast<Size>(one.members[shape].size()));
       if (one.members[shape].empty()) continue;
       at.push_back(shape);
-      bytes.push_back(sequences_[shape][one.members[shape].front()].bytes);
+      bytes.push_back(allocation(shape, one.members[shape].front()).bytes);
     }
     Figure count = fitters_.fit(all(), counts);
     // Too few shapes for a formula are enough to see that there is one of each.
@@ -88,7 +92,7 @@ class Explainer {
       for (std::size_t g = 0; g < groups_.size(); ++g) {
         if (result.allocations[g].bytes.formula && result.allocations[g].count.formula) continue;
         for (const std::size_t i : groups_[g].members[shape])
-          sum = checked_add(sum, sequences_[shape][i].bytes);
+          sum = checked_add(sum, allocation(shape, i).bytes);
       }
       most = std::max(most, sum);
     }
@@ -209,7 +213,7 @@ class Explainer {
   }
 
   const Shapes& shapes_;
-  const std::vector<AllocationSequence>& sequences_;
+  const AllocationSequences& sequences_;
   Fitters& fitters_;
   std::vector<AllocationGroup> groups_;
   Shapes with_names_;                             // and the allocations that have no formula as axes
@@ -230,7 +234,7 @@ std::optional<Expression> Explanation::peak() const {
   return formula;
 }
 
-Explanation explain(Fitters& fitters, const std::vector<AllocationSequence>& sequences) {
+Explanation explain(Fitters& fitters, const AllocationSequences& sequences) {
   if (fitters.shapes().count() != sequences.size())
     throw UsageError(fmt::format("{} sequences for {} shapes: give one sequence a shape", sequences.size(),
                                  fitters.shapes().count()));
@@ -238,7 +242,7 @@ Explanation explain(Fitters& fitters, const std::vector<AllocationSequence>& seq
   return Explainer(fitters, sequences).explain();
 }
 
-Explanation explain(const Shapes& shapes, const std::vector<AllocationSequence>& sequences) {
+Explanation explain(const Shapes& shapes, const AllocationSequences& sequences) {
   Fitters fitters(shapes);
   return explain(fitters, sequences);
 }

@@ -53,7 +53,7 @@ struct Explanation {
 /// Explains the allocations of cases of one variant that differ in their axes only: `sequences[i]` was
 /// recorded at shape i. Every fourth shape is held out. Throws UsageError where the numbers of shapes and
 /// sequences differ. `fitters`: of the shapes; explanations of the same shapes are faster if they share it.
-Explanation explain(Fitters& fitters, const std::vector<AllocationSequence>& sequences);
-Explanation explain(const Shapes& shapes, const std::vector<AllocationSequence>& sequences);
+Explanation explain(Fitters& fitters, const AllocationSequences& sequences);
+Explanation explain(const Shapes& shapes, const AllocationSequences& sequences);
 
 }  // namespace peakmark

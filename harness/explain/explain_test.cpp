@@ -109,7 +109,7 @@ Explanation explained(const std::vector<Shape>& shapes) {
   std::vector<AllocationSequence> sequences;
   sequences.reserve(shapes.size());
   for (const Shape& shape : shapes) sequences.push_back(record(shape).sequence);
-  return explain(as_axes(shapes), sequences);
+  return explain(as_axes(shapes), {sequences.begin(), sequences.end()});
 }
 
 Size at(const Expression& formula, const Shape& shape) {
@@ -236,7 +236,7 @@ TEST(Explain, ThePeakOfProgramsDrawnAtRandomIsExactAtUnseenShapes) {
     std::vector<AllocationSequence> sequences;
     sequences.reserve(shapes.size());
     for (const Shape& shape : shapes) sequences.push_back(program.run(shape).sequence);
-    const auto peak = explain(fitters, sequences).peak();
+    const auto peak = explain(fitters, {sequences.begin(), sequences.end()}).peak();
     ASSERT_TRUE(peak);
     const auto values = evaluate(*peak, unseen_axes);
     ASSERT_TRUE(values);
@@ -259,7 +259,7 @@ TEST(Explain, WhatHasNoFormulaStaysANumber) {
     largest = std::max(largest, bytes);
     sequences.back().push_back({"workspace", "set-up", "", bytes, -1, std::nullopt});  // before all others
   }
-  const Explanation explanation = explain(as_axes(shapes), sequences);
+  const Explanation explanation = explain(as_axes(shapes), {sequences.begin(), sequences.end()});
   EXPECT_THAT(bytes_of(explanation, "workspace"), ElementsAre("?"));
   EXPECT_EQ(explanation.unexplained_bytes, largest);
 
@@ -291,7 +291,7 @@ TEST(Explain, FindsBytesThatStopGrowing) {
     bytes = std::min(bytes, bound);
     sequences.push_back({{"partial sums", "call 1", "", bytes, 0, std::nullopt}});
   }
-  EXPECT_THAT(bytes_of(explain(as_axes(shapes), sequences), "partial sums"),
+  EXPECT_THAT(bytes_of(explain(as_axes(shapes), {sequences.begin(), sequences.end()}), "partial sums"),
               ElementsAre("min(4 * n * ny * nx, " + std::to_string(bound) + ")"));
 }
 
@@ -309,7 +309,8 @@ TEST(Explain, TooFewShapesGiveNumbersOnly) {
 }
 
 TEST(Explain, RefusesSequencesOfOtherShapes) {
-  EXPECT_THROW(explain({{{"n", {1, 2}}}}, {AllocationSequence{}}), UsageError);
+  const AllocationSequence one;
+  EXPECT_THROW(explain({{{"n", {1, 2}}}}, {one}), UsageError);
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <mutex>
 #include <stdexcept>
 
 #include "base/error.hpp"
@@ -16,50 +14,10 @@ using Operation = Expression::Operation;
 
 Size floor_quotient(Size a, Size b) {
   if (b <= 0) throw UsageError(fmt::format("division of {} by {}: the divisor must be positive", a, b));
-  const Size quotient = a / b;
-  return a % b < 0 ? quotient - 1 : quotient;
-}
-
-Size next_power(Size least) {
-  Size power = 1;
-  while (power < least) power = checked_multiply(power, 2);
-  return power;
-}
-
-// All integers up to `max` without a prime factor above `largest_prime`, ascending.
-std::vector<Size> smooth_integers(Size largest_prime, Size max) {
-  constexpr std::array<Size, 6> kPrimes{2, 3, 5, 7, 11, 13};
-  std::vector<Size> numbers{1};
-  for (const Size prime : kPrimes) {
-    if (prime > largest_prime) break;
-    // Elements that are added are visited as well, so that every power of the prime is reached.
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (numbers[i] <= max / prime) numbers.push_back(numbers[i] * prime);
-    }
-  }
-  std::ranges::sort(numbers);
-  return numbers;
+  return floor_divide(a, b);
 }
 
 }  // namespace
-
-Size next_smooth(Size length, Size largest_prime) {
-  // There are 600,000 such integers up to 2^62; few programs need more than the thousands up to 2^32.
-  constexpr std::array<Size, 2> kMaxima{Size{1} << 32, Size{1} << 62};
-  constexpr Size kMaxPrime = 13;
-  struct List {
-    std::once_flag is_made;
-    std::vector<Size> integers;
-  };
-  static std::array<std::array<List, kMaxima.size()>, kMaxPrime + 1> lists;
-  if (length > kMaxima.back())
-    throw OverflowError(fmt::format("next_smooth({}) does not fit 64 bits", length));
-  const Size prime = std::clamp<Size>(largest_prime, 2, kMaxPrime);
-  const std::size_t size = length <= kMaxima.front() ? 0 : 1;
-  List& list = lists.at(static_cast<std::size_t>(prime)).at(size);
-  std::call_once(list.is_made, [&] { list.integers = smooth_integers(prime, kMaxima.at(size)); });
-  return *std::ranges::lower_bound(list.integers, length);
-}
 
 Expression::Expression(Size integer)
     : node_(std::make_shared<Node>(Node{Operation::integer, integer, {}, {}})) {}
@@ -182,7 +140,7 @@ Size compute(Operation operation, Size a, Size b) {
     case Operation::remainder:
       return a - floor_quotient(a, b) * b;
     case Operation::next_pow2:
-      return next_power(a);
+      return next_power_of_two(a);
     case Operation::next_smooth:
       return next_smooth(a, b);
     case Operation::min:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/size.hpp"
+#include "sweep/formula.hpp"
 
 namespace peakmark {
 
@@ -92,10 +93,6 @@ struct ExpressionTerm {
 
 /// Returns the terms of a sum; one for any other expression.
 std::vector<ExpressionTerm> terms(const Expression& expression);
-
-/// Least integer ≥ `length` without a prime factor above `largest_prime` (2 to 13); 1 where `length` ≤ 1.
-/// Throws OverflowError where it does not fit 64 bits.
-Size next_smooth(Size length, Size largest_prime);
 
 /// How an expression is written: `plain` as in suites, `python` and `cpp` as code, `latex`, and `display` for
 /// tables: `4·ny·⌈nx/2⌉`.

@@ -89,11 +89,10 @@ std::optional<Line> line_to(const RecordedCases& cases, const CurveOptions& opti
   std::vector<bool> grows(shapes.axes.size(), false);
   for (const auto& [name, value] : options.at) {
     const auto axis = find_axis(shapes, name);
-    const Size* const length = std::get_if<Size>(&value);
-    if (!axis || length == nullptr) continue;
-    line.to[*axis] = *length;
-    is_given[*axis] = *length > 0;
-    grows[*axis] = *length > std::ranges::max(shapes.axes[*axis].values);
+    if (!axis) continue;
+    line.to[*axis] = value;
+    is_given[*axis] = value > 0;
+    grows[*axis] = value > std::ranges::max(shapes.axes[*axis].values);
   }
   if (std::ranges::find(grows, true) == grows.end()) grows = is_given;
   const auto axis = horizontal_axis(shapes, grows, options.axis);
@@ -160,9 +159,7 @@ class PeakAtShape {
     std::map<std::pair<std::string, std::string>, std::size_t> places;
     for (const ExplainedAllocation& one : explanation.allocations) {
       const auto [place, is_new] = places.try_emplace({one.name, one.where}, layers_.size());
-      if (is_new)
-        layers_.push_back(
-            {one.name, variant.site(one.where), one.phase == "set-up" ? "setup" : one.phase, {}});
+      if (is_new) layers_.push_back({one.name, variant.site(one.where), phase_name(one.phase), {}});
       layer_of_.push_back(place->second);
     }
   }

@@ -91,6 +91,10 @@ std::optional<AllocationSequence> allocation_sequence(std::span<const Event> eve
   return Sequencer(events, call_chain).run();
 }
 
+std::string phase_name(std::string_view phase) {
+  return std::string(phase == kSetUpPhase ? "setup" : phase);
+}
+
 std::vector<SequenceStep> sequence_steps(const AllocationSequence& sequence) {
   std::vector<SequenceStep> steps;
   steps.reserve(2 * sequence.size());
@@ -171,7 +175,7 @@ std::string compare_passes(AllocationSequence& first, const AllocationSequence& 
   return text;
 }
 
-std::map<std::string, std::string> short_call_sites(const std::vector<AllocationSequence>& sequences) {
+std::map<std::string, std::string> short_call_sites(const AllocationSequences& sequences) {
   std::map<std::string, std::vector<std::string>> chains;
   for (const AllocationSequence& sequence : sequences) {
     for (const SequencedAllocation& one : sequence) {

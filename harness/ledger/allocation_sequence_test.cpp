@@ -160,13 +160,16 @@ TEST(ComparePasses, MarksWhatDoesNotRepeat) {
 
 TEST(ShortCallSites, SkipFramesThatMostChainsShare) {
   const auto from = [](const char* where) { return SequencedAllocation{"", "", where, 1, 0, {}}; };
-  EXPECT_THAT(short_call_sites({{from("array.py:9 < pad.py:61 < main.py:3")},
-                                {from("array.py:9 < pad.py:64 < main.py:3"), from("fft.py:7 < pad.py:70")},
-                                {from("")}}),
+  const std::vector<AllocationSequence> several{
+      {from("array.py:9 < pad.py:61 < main.py:3")},
+      {from("array.py:9 < pad.py:64 < main.py:3"), from("fft.py:7 < pad.py:70")},
+      {from("")}};
+  EXPECT_THAT(short_call_sites({several.begin(), several.end()}),
               UnorderedElementsAre(Pair("", ""), Pair("array.py:9 < pad.py:61 < main.py:3", "pad.py:61"),
                                    Pair("array.py:9 < pad.py:64 < main.py:3", "pad.py:64"),
                                    Pair("fft.py:7 < pad.py:70", "fft.py:7")));
-  EXPECT_THAT(short_call_sites({{from("only.py:1")}}), UnorderedElementsAre(Pair("only.py:1", "only.py:1")));
+  const AllocationSequence one{from("only.py:1")};
+  EXPECT_THAT(short_call_sites({one}), UnorderedElementsAre(Pair("only.py:1", "only.py:1")));
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ void Measurement::run(const Sides& sides, const Conclude& conclude) {
       device, lock_options(options_),
       [](const std::string& holder) { say("  waiting for the device: " + holder); },
       [this] { check_time(); });
-  const RecordingEnvironment recording(device, environment_, options_.sequences);
+  const RecordingEnvironment recording(device, environment_, options_.sequences, options_.budget);
   recording_ = &recording;
   const auto begin = Clock::now();
   try {

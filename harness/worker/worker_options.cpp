@@ -77,7 +77,8 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
   app.add_option("--dry-refuse", options.dry_refused_allocation,
                  "The dry device refuses this allocation, from 1")
       ->envname("PEAKMARK_REFUSE");
-  app.add_option("--dry-budget", budget, "Memory of the dry device: `4096`, `16GiB`; without it, no end");
+  app.add_option("--dry-budget", budget, "Memory of the dry device: `4096`, `16GiB`; without it, no end")
+      ->envname("PEAKMARK_BUDGET");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {

@@ -117,8 +117,8 @@ bool take_from(std::uint64_t set, std::int64_t bytes) {
 /// The memory of a sub-device is that of its device.
 cl_device_id whole_device(cl_device_id device) {
   cl_device_id parent = nullptr;
-  while (layer.next().clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, nullptr) ==
-             CL_SUCCESS &&
+  while (layer.next().clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id), &parent,
+                                      nullptr) == CL_SUCCESS &&
          parent != nullptr) {
     device = std::exchange(parent, nullptr);
   }

@@ -44,9 +44,9 @@ class Charge {
   std::uint64_t packed_ = 0;
 };
 
-/// Refuses from now on what exceeds `bytes` per device. Hooks the calls that tell the program the size of a
-/// device, and those that create contexts. Call it while the layer is initialised; later calls hook further
-/// loaders.
+/// Refuses from now on what exceeds `bytes` per device. Hooks the calls that report the size of a device to
+/// the program, and those that create contexts. Call it while the layer is initialised; later calls hook
+/// further loaders.
 void hook_budget(std::int64_t bytes);
 
 /// Refuses one allocation of this process, as if the budget ended there: that of this number, from 1, among

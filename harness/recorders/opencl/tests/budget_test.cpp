@@ -65,14 +65,14 @@ cl_icd_dispatch table_with_devices() {
                               size_t* size_ret) -> cl_int {
     if (context == nullptr || what != CL_CONTEXT_DEVICES) return CL_INVALID_CONTEXT;
     const auto& devices = reinterpret_cast<FakeContext*>(context)->devices;
-    return answer(devices.data(), devices.size() * sizeof(FakeDevice*), size, value, size_ret);
+    return answer(devices.data(), devices.size() * sizeof(cl_device_id), size, value, size_ret);
   };
   table.clGetDeviceInfo = [](cl_device_id device, cl_device_info what, size_t size, void* value,
                              size_t* size_ret) -> cl_int {
     const FakeDevice& one = *reinterpret_cast<FakeDevice*>(device);
     switch (what) {
       case CL_DEVICE_PARENT_DEVICE:
-        return answer(&one.parent, sizeof(one.parent), size, value, size_ret);
+        return answer(&one.parent, sizeof(cl_device_id), size, value, size_ret);
       case CL_DEVICE_GLOBAL_MEM_SIZE:
         return answer(&one.memory, sizeof(one.memory), size, value, size_ret);
       case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
@@ -445,8 +445,7 @@ TEST_F(OpenclBudget, AForkedChildBeginsWithNothingLive) {
 
 TEST_F(OpenclBudget, ADriverWithoutDestructorCallbacksIsNotLimited) {
   fake.callbacks = false;
-  std::vector<cl_mem> all;
-  for (int i = 0; i < 3; ++i) all.push_back(buffer(6000));
+  const std::vector<cl_mem> all{buffer(6000), buffer(6000), buffer(6000)};
   EXPECT_THAT(all, testing::Each(testing::NotNull()));
   for (const cl_mem memory : all) destroy(memory);
   fake.callbacks = true;
@@ -486,7 +485,8 @@ TEST_F(OpenclBudget, ThreadsNeverExceedItTogether) {
           if (!own.empty() && random() % 2 == 0) {
             destroy(own.back());
             own.pop_back();
-          } else if (const cl_mem memory = buffer(1 + random() % 3000); memory != nullptr) {
+          } else if (const cl_mem memory = buffer(1 + static_cast<std::int64_t>(random() % 3000));
+                     memory != nullptr) {
             own.push_back(memory);
           }
         }
