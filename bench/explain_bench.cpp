@@ -76,7 +76,7 @@ void fit_allocations(benchmark::State& state) {
   }
   Size unexplained = 0;
   for (auto _ : state) {
-    const Explanation explanation = explain(shapes, sequences);
+    const Explanation explanation = explain(shapes, {sequences.begin(), sequences.end()});
     unexplained = explanation.unexplained_bytes;
   }
   state.counters["unexplained_bytes"] = static_cast<double>(unexplained);

@@ -4,21 +4,29 @@
 //
 // `layer` creates and releases a buffer (two events) on the first OpenCL device. It interleaves calls through
 // the loader and the recorder with direct calls of the driver's dispatch table. `ns_per_event` is half the
-// difference of the medians. `write` only writes events into a growing file. The bound is 200 ns per event.
-// For the cost of call stacks, compare with
+// difference of the medians. The bound is 200 ns per event. `budget` and `budget_svm` allocate and release in
+// two processes, one of which has a budget (PEAKMARK_BUDGET) that refuses nothing, in interleaved blocks:
+// `ns_per_allocation` is the median of the differences, for an allocation with its release. The bound is 20
+// ns. `write` only writes events into a growing file. For the cost of call stacks, compare with
 //
 //     PEAKMARK_STACKS=1 build/release/bench/record_bench --benchmark_filter=layer
 #include <CL/cl.h>
 #include <CL/cl_icd.h>
 #include <benchmark/benchmark.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files_testing.hpp"
@@ -86,6 +94,119 @@ void layer(benchmark::State& state) {
 }
 BENCHMARK(layer)->Iterations(400)->Unit(benchmark::kMillisecond);
 
+cl_context first_context() {
+  cl_platform_id platform = nullptr;
+  cl_device_id device = nullptr;
+  if (clGetPlatformIDs(1, &platform, nullptr) != CL_SUCCESS ||
+      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr) != CL_SUCCESS) {
+    return nullptr;
+  }
+  return clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+}
+
+/// A process that times blocks when it is asked to. It has not called OpenCL before, so that it loads a
+/// recorder of its own.
+class TimingProcess {
+ public:
+  /// `kind`: `buffer` or `svm`.
+  TimingProcess(const std::string& kind, const std::vector<std::string>& variables) {
+    std::array<int, 2> requests{};
+    std::array<int, 2> answers{};
+    if (pipe2(requests.data(), O_CLOEXEC) != 0 || pipe2(answers.data(), O_CLOEXEC) != 0) return;
+    child_ = fork();
+    if (child_ == 0) {
+      dup2(requests[0], STDIN_FILENO);
+      dup2(answers[1], STDOUT_FILENO);
+      for (const std::string& variable : variables) putenv(const_cast<char*>(variable.c_str()));
+      execl("/proc/self/exe", "record_bench", "--time-blocks", kind.c_str(), nullptr);
+      _exit(127);
+    }
+    close(requests[0]);
+    close(answers[1]);
+    request_ = requests[1];
+    answer_ = answers[0];
+  }
+  TimingProcess(const TimingProcess&) = delete;
+  TimingProcess& operator=(const TimingProcess&) = delete;
+  ~TimingProcess() {
+    close(request_);
+    close(answer_);
+    waitpid(child_, nullptr, 0);
+  }
+
+  /// Returns the ns of an allocation with its release; null if the process has failed.
+  std::optional<double> time_block() const {
+    double ns = 0;
+    if (::write(request_, "b", 1) != 1 || read(answer_, &ns, sizeof(ns)) != sizeof(ns)) return std::nullopt;
+    return ns;
+  }
+
+ private:
+  pid_t child_ = -1;
+  int request_ = -1;
+  int answer_ = -1;
+};
+
+/// The main function of a TimingProcess.
+int time_blocks(const std::string& kind) {
+  const cl_context context = first_context();
+  if (context == nullptr) return 1;
+  char request = 0;
+  while (read(STDIN_FILENO, &request, 1) == 1) {
+    const double ns = kind == "svm"
+                          ? ns_a_pair([&] { return clSVMAlloc(context, CL_MEM_READ_WRITE, kBytes, 0); },
+                                      [&](void* memory) { clSVMFree(context, memory); })
+                          : ns_a_pair([&] { return clCreateBuffer(context, 0, kBytes, nullptr, nullptr); },
+                                      [](cl_mem memory) { clReleaseMemObject(memory); });
+    if (::write(STDOUT_FILENO, &ns, sizeof(ns)) != sizeof(ns)) return 1;
+  }
+  return 0;
+}
+
+void budget_of(benchmark::State& state, const std::string& kind) {
+  const auto libraries = peakmark::find_recorder_libraries();
+  if (!libraries.opencl) {
+    state.SkipWithError("libpeakmark-opencl.so is not built");
+    return;
+  }
+  const peakmark::TemporaryFolder folder;
+  const auto variables = [&](const std::string& name) {
+    return std::vector<std::string>{"OPENCL_LAYERS=" + libraries.opencl->string(),
+                                    "PEAKMARK_PROFILE=" + (folder.path() / name).string()};
+  };
+  std::vector<std::string> with_budget = variables("with");
+  with_budget.push_back("PEAKMARK_BUDGET=1073741824");
+  const TimingProcess without(kind, variables("without"));
+  const TimingProcess with(kind, with_budget);
+  std::vector<double> plain;
+  std::vector<double> differences;
+  for ([[maybe_unused]] auto step : state) {
+    const bool is_first = plain.size() % 2 == 0;
+    std::optional<double> one = (is_first ? without : with).time_block();
+    std::optional<double> other = (is_first ? with : without).time_block();
+    if (!is_first) std::swap(one, other);
+    if (!one || !other) {
+      state.SkipWithError("a process has failed: is there an OpenCL device?");
+      return;
+    }
+    plain.push_back(*one);
+    differences.push_back(*other - *one);
+  }
+  std::ranges::sort(differences);
+  state.counters["without_ns"] = median(plain);
+  state.counters["ns_per_allocation"] = differences[differences.size() / 2];
+  state.counters["quartile_1"] = differences[differences.size() / 4];
+  state.counters["quartile_3"] = differences[differences.size() * 3 / 4];
+}
+void budget(benchmark::State& state) {
+  budget_of(state, "buffer");
+}
+void budget_svm(benchmark::State& state) {
+  budget_of(state, "svm");
+}
+BENCHMARK(budget)->Iterations(1000)->Unit(benchmark::kMillisecond);
+BENCHMARK(budget_svm)->Iterations(1000)->Unit(benchmark::kMillisecond);
+
 void write(benchmark::State& state) {
   const peakmark::TemporaryFolder folder;
   const std::string profile = folder.path() / "p";
@@ -104,4 +225,10 @@ BENCHMARK(write)->Iterations(1'000'000);
 
 }  // namespace
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string(argv[1]) == "--time-blocks") return time_blocks(argv[2]);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

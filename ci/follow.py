@@ -4,7 +4,9 @@
     follow.py workflow WORKFLOW FOLDER [STEP…]   named steps of a GitHub workflow
 
 Page: if the line before a block ends with a file name in backticks and a colon, the block becomes that file. Blocks marked
-`sh` run in one shell, which ends at the first command that fails. Other blocks are ignored.
+`sh` or `console` run in one shell. In a block marked `sh` the first command that fails ends the shell. A block marked `console`
+has commands after `$ `, and below each what it prints, word for word: `…` stands for any text, and alone on a line for any
+lines. A command may fail only if the next one is `echo $?`. Other blocks are ignored.
 
 Workflow: the file must be a valid workflow: jobs of steps, each with either `run` or `uses`, and unique names. A step gets the
 `env` of its job; `env` elsewhere is an error.
@@ -16,6 +18,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,15 +41,50 @@ def blocks(page: str) -> Iterator[tuple[str, str, str]]:
             last = line.strip()
 
 
+def commands(block: str) -> list[tuple[str, str]]:
+    """Returns the commands of a console block, and what each prints."""
+    found: list[tuple[str, str]] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], ""))
+        elif found:
+            found[-1] = (found[-1][0], found[-1][1] + line.rstrip() + "\n")
+    return found
+
+
+def is_as_printed(shown: str, printed: str) -> bool:
+    pattern = "".join(
+        r"(?:.*\n)*?" if line == "…" else ".*".join(re.escape(part) for part in line.split("…")) + r"\n"
+        for line in shown.splitlines()
+    )
+    return re.fullmatch(pattern, "".join(line.rstrip() + "\n" for line in printed.splitlines())) is not None
+
+
 def follow_page(page: Path, folder: Path) -> int:
-    script = "set -eux\n"
-    for language, before, text in blocks(page.read_text(encoding="utf-8")):
-        name = FILE_NAME.search(before)
-        if language == "sh":
-            script += text
-        elif name:
-            (folder / name.group(1)).write_text(text, encoding="utf-8")
-    return subprocess.run(["bash", "-c", script], cwd=folder, check=False).returncode
+    script = "exec 9>&2\nBASH_XTRACEFD=9\nset -ux\n"  # the trace is no output of a command
+    shown: list[tuple[str, str]] = []
+    with tempfile.TemporaryDirectory() as outputs:
+        for language, before, text in blocks(page.read_text(encoding="utf-8")):
+            name = FILE_NAME.search(before)
+            if language == "sh":
+                script += f"set -e\n{text}set +e\n"
+            elif language == "console":
+                block = commands(text)
+                for index, (command, expected) in enumerate(block):
+                    script += f"{{ {command}\n}} >{outputs}/{len(shown)} 2>&1\n"
+                    if index + 1 == len(block) or block[index + 1][0] != "echo $?":
+                        script += f"code=$?; [ $code = 0 ] || {{ cat {outputs}/{len(shown)}; exit $code; }}\n"
+                    shown.append((command, expected))
+            elif name:
+                (folder / name.group(1)).write_text(text, encoding="utf-8")
+        if code := subprocess.run(["bash", "-c", script], cwd=folder, check=False).returncode:
+            return code
+        for index, (command, expected) in enumerate(shown):
+            printed = (Path(outputs) / str(index)).read_text(encoding="utf-8")
+            if not is_as_printed(expected, printed):
+                print(f"{page}: $ {command}\nthe page shows:\n{expected}\nit prints:\n{printed}", file=sys.stderr)
+                return 1
+    return 0
 
 
 def workflow_steps(workflow: Path) -> dict[str, tuple[str, dict[str, str]]]:

@@ -86,7 +86,13 @@ def explained(peakmark: Path, run: Path):
     (variant,) = json.loads(output)["variants"]
     left_out = [one["name"] for one in variant["allocations"] if one["bytes"] is None]
     formula = (variant["peak"] or variant["partial_peak"]).replace("/", "//")
-    names = {"next_smooth": next_smooth, "ceil_div": lambda a, b: -(-a // b), "min": min, "max": max}
+    names = {
+        "next_smooth": next_smooth,
+        "ceil_div": lambda a, b: -(-a // b),
+        "if_zero": lambda a, b, c: b if a == 0 else c,
+        "min": min,
+        "max": max,
+    }
     return lambda axes: eval(formula, names | dict.fromkeys(left_out, 0) | axes), left_out
 
 

@@ -201,6 +201,14 @@ TEST_F(WorkerOnOpenCl, AnAnswerIsVerifiedBeforeItIsTimed) {
   EXPECT_EQ(ran.observations[0].gpu_time, std::nullopt);
 }
 
+TEST_F(WorkerOnOpenCl, AnAnswerIsNotVerifiedWhereOnlyMemoryIsAskedFor) {
+  const Ran ran = run_recorded({"selftest/wrong_answer/opencl"}, "--memory-only --no-verify");
+  EXPECT_EQ(ran.exit_code, 0) << ran.output;
+  ASSERT_THAT(ran.observations, SizeIs(1));
+  EXPECT_EQ(ran.observations[0].outcome, Outcome::ok);
+  EXPECT_TRUE(ran.observations[0].requested_peak_bytes);
+}
+
 TEST_F(WorkerOnOpenCl, TimesAreGivenBlockByBlockInEachRepetition) {
   const Ran once = run_recorded({"selftest/known_bytes/opencl"}, "--seconds 0.001");
   ASSERT_THAT(once.observations, SizeIs(1)) << once.output;

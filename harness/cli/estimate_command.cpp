@@ -110,6 +110,7 @@ EstimateReply ask_for_reply(const ExternalEstimator& estimator, EstimatorQuestio
   reply.slices = available ? answer.slices : question.slices;
   reply.bytes = answer.bytes;
   reply.dtype = answer.dtype;
+  reply.terms = answer.terms;
   reply.output_dimensions = answer.output_dimensions;
   reply.padding = answer.padding;
   reply.error = answer.error;
@@ -184,7 +185,7 @@ std::string recorded_table(const std::vector<const Observation*>& asked) {
 
 /// `estimate --run RUN [VARIANT|CALL]`. Returns usage if an estimator does not answer.
 ExitCode estimate_recorded(const EstimateOptions& options) {
-  RecordedQuestion question{{}, options.call, options.suites, options.worker, {}};
+  RecordedQuestion question{{}, options.call, options.suites, options.worker, {}, {}};
   if (is_estimator_call(options.variant)) {
     question.estimator = options.variant;
   } else {

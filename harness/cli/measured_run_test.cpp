@@ -1,6 +1,7 @@
 // Runs on OpenCL under the recorder, with a worker of known behaviour.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -39,7 +40,8 @@ class MeasuredRun : public testing::Test {
     return ask(command(variants, more), std::chrono::seconds(250));
   }
   /// Runs allocating_program as a program of a suite, for its allocation sequence.
-  Answer run_program(const std::string& what, const std::string& more = "") const {
+  Answer run_program(const std::string& what, const std::string& more = "",
+                     const std::vector<std::string>& options = {"--sequences"}) const {
     const std::filesystem::path suite = folder_.path() / "programs.toml";
     std::ofstream(suite)
         << "[[program]]\nvariant = 'program/allocating'\ncommand = ['" PEAKMARK_ALLOCATING_PROGRAM "', '"
@@ -48,10 +50,11 @@ class MeasuredRun : public testing::Test {
            "[[sweep]]\nvariants = 'program/allocating'\n";
     WorkerCommand command{PEAKMARK_PROGRAM,
                           {"run", suite.string(), "-o", run_file_.string(), "--worker",
-                           PEAKMARK_SELFTEST_WORKER, "--backend", "opencl", "--sequences"},
+                           PEAKMARK_SELFTEST_WORKER, "--backend", "opencl"},
                           current_environment(),
                           ""};
     command.environment.push_back("PEAKMARK_LIBRARY_DIR=" PEAKMARK_RECORDER_FOLDER);
+    command.arguments.insert(command.arguments.end(), options.begin(), options.end());
     return ask(command, std::chrono::seconds(250));
   }
   std::map<std::string, std::string> outcomes() const {
@@ -186,6 +189,35 @@ TEST_F(MeasuredRun, ACaseMayDieTheRunMayNot) {
   EXPECT_EQ(measured.observations.at(7).requested_peak_bytes, 42000);
   EXPECT_EQ(measured.observations.at(4).leaked_bytes, 64);
   EXPECT_THAT(answer.errors, HasSubstr("signal SIGSEGV"));
+}
+
+/// known_bytes needs 42000 bytes at its peak.
+TEST_F(MeasuredRun, ACaseThatExceedsTheBudgetIsOutOfMemory) {
+  ASSERT_EQ(run(R"("selftest/known_bytes")", {"--memory-only", "--budget", "42000"}).end.exit_code, 0);
+  peakmark::Run measured = read_run(run_file_);
+  EXPECT_EQ(measured.context.budget_bytes, 42000);
+  EXPECT_EQ(measured.observations.at(0).requested_peak_bytes, 42000);
+  const Answer answer =
+      run(R"("selftest/known_bytes", "selftest/unsupported")", {"--memory-only", "--budget", "41999"});
+  EXPECT_THAT(outcomes(), ElementsAre(Pair("selftest/known_bytes", "out_of_memory"),
+                                      Pair("selftest/unsupported", "unsupported")))
+      << answer.errors;
+  EXPECT_THAT(read_run(run_file_).observations.at(0).message, HasSubstr("-4"));
+}
+
+TEST_F(MeasuredRun, AProgramThatExceedsTheBudgetIsOutOfMemory) {
+  EXPECT_EQ(run_program("leak", "", {"--memory-only", "--budget", "1000"}).end.exit_code, 0);
+  EXPECT_THAT(outcomes(), ElementsAre(Pair("program/allocating", "ok")));
+  run_program("leak", "", {"--memory-only", "--budget", "999"});
+  EXPECT_THAT(outcomes(), ElementsAre(Pair("program/allocating", "out_of_memory")));
+  EXPECT_THAT(read_run(run_file_).observations.at(0).message, HasSubstr("1 allocation was refused"));
+}
+
+TEST_F(MeasuredRun, TheDryDeviceHasTheBudgetToo) {
+  WorkerCommand dry = command(R"("selftest/known_bytes")", {"--budget", "41999"});
+  std::ranges::replace(dry.arguments, std::string("opencl"), std::string("dry"));
+  ask(dry, std::chrono::seconds(250));
+  EXPECT_THAT(outcomes(), ElementsAre(Pair("selftest/known_bytes", "out_of_memory")));
 }
 
 /// One estimator 30 % too high, one 5 % too low, and a right one between them.

@@ -54,8 +54,9 @@ ExitCode oom(OomOptions& options, const std::vector<std::string>& words) {
   });
   if (!options.junit.empty()) write_output_file(options.junit, oom_junit(report));
   print_text(options.json ? oom_json(report) : oom_text(report));
-  return std::ranges::any_of(report.refusals, is_failure, &Refusal::outcome) ? ExitCode::verdict
-                                                                             : ExitCode::clean;
+  const bool fails =
+      std::ranges::any_of(report.refusals, [](const Refusal& one) { return is_failure(one.outcome); });
+  return fails ? ExitCode::verdict : ExitCode::clean;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "profile/profile.hpp"
 
 namespace peakmark::cli {
 
@@ -93,6 +94,18 @@ CLI::Option* add_size_option(CLI::App& command, const std::string& names, std::o
   return add_parsed_option(
              command, names, [&bytes](const std::string& text) { bytes = parse_size(text); }, description)
       ->type_name(value_name::kSize);
+}
+
+CLI::Option* add_budget_option(CLI::App& command, std::optional<Size>& bytes,
+                               const std::string& description) {
+  const auto parse = [&bytes](const std::string& text) {
+    const Size size = parse_size(text);
+    if (size < 1 || size > kMaxBudget) throw UsageError("must be from 1 byte to " + format_size(kMaxBudget));
+    bytes = size;
+  };
+  return add_parsed_option(command, "--budget", parse, description)
+      ->type_name(value_name::kSize)
+      ->envname("PEAKMARK_BUDGET");
 }
 
 CLI::Option* add_seconds_option(CLI::App& command, const std::string& names,

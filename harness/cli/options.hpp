@@ -101,6 +101,9 @@ CLI::Option* add_parsed_option(CLI::App& command, const std::string& names, Pars
 CLI::Option* add_size_option(CLI::App& command, const std::string& names, std::optional<Size>& bytes,
                              const std::string& description);
 
+/// Adds --budget, the memory of a device, or $PEAKMARK_BUDGET. From 1 byte to kMaxBudget.
+CLI::Option* add_budget_option(CLI::App& command, std::optional<Size>& bytes, const std::string& description);
+
 /// Adds an option for seconds, from 0.001 to ten years.
 CLI::Option* add_seconds_option(CLI::App& command, const std::string& names,
                                 std::optional<std::chrono::milliseconds>& time,

@@ -37,6 +37,7 @@ struct RecordOptions {
   bool stacks = false;
   int repeat = 0;  ///< 0: record once, without a comparison
   std::optional<Size> max_size;
+  std::optional<Size> budget;
   bool compact = false;
   bool json = false;
 };
@@ -190,6 +191,7 @@ void record(const RecordOptions& options, std::vector<std::string> arguments, Re
                         .sync = options.sync,
                         .stacks = options.stacks,
                         .max_bytes = max_bytes(options),
+                        .budget_bytes = options.budget,
                         .output_to_stderr = options.json};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
   warn_of_replaced_injection();
@@ -217,6 +219,10 @@ void add_record_command(CLI::App& app, Result& result) {
       "Finish the queue after each enqueue, so that the peak of an asynchronous program repeats");
   command->add_flag("--stacks", options->stacks,
                     "Record the call stack of each allocation, native and Python, for show --by site");
+  add_budget_option(
+      *command, options->budget,
+      "Let the program use only this much memory of each device, such as 16 GiB: what exceeds it is "
+      "refused, and `show` lists it");
   command
       ->add_option("--repeat", options->repeat,
                    "Run the program N times, into PROFILE.run1, PROFILE.run2, …, and compare the peaks")
@@ -251,7 +257,8 @@ void add_record_command(CLI::App& app, Result& result) {
 }
 
 std::vector<std::string> separate_program(const CLI::App& app, std::vector<std::string> words) {
-  if (!words.empty() && words.front() == "fit") words.erase(std::ranges::find(words, "--"), words.end());
+  const bool reads_program = !words.empty() && (words.front() == "fit" || words.front() == "oom");
+  if (reads_program) words.erase(std::ranges::find(words, "--"), words.end());
   if (words.empty() || words.front() != "record") return words;
   const std::size_t end = end_of_own_words(*app.get_subcommand("record"), words);
   if (end < words.size() && words[end] != "--" && !is_option(words[end]))

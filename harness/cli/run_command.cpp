@@ -125,6 +125,10 @@ void add_run_command(CLI::App& app, Result& result) {
       ->type_name(value_name::kVariant)
       ->expected(2)
       ->needs(rounds);
+  add_budget_option(
+      *command, sweep.budget,
+      "Let each case use only this much memory of the device, such as 16 GiB: one that needs more is "
+      "out_of_memory");
   add_timeout_option(*command, sweep.case_limit);
   add_seconds_option(*command, "--deadline", sweep.deadline, "End the whole run after this time");
   command->add_flag("--no-wait", sweep.no_wait, "Exit with 4 if another run uses the device");

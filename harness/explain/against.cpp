@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "explain/conditions.hpp"
 #include "explain/formula_algebra.hpp"
+#include "ledger/sequence_steps.hpp"
 
 namespace peakmark {
 namespace {
@@ -62,7 +63,7 @@ class CauseSearch {
     if (shapes_.empty()) return {};
     Vector difference;
     for (const std::size_t shape : shapes_)
-      difference.push_back(checked_subtract(peak_bytes(cases_.sequences[shape]), *estimated_.bytes[shape]));
+      difference.push_back(checked_subtract(cases_.peaks[shape], *estimated_.bytes[shape]));
     if (!estimated_.terms.empty()) compare_terms(difference);
     if (!is_zero(difference)) explain_difference(difference);
     return std::move(causes_);
@@ -87,7 +88,9 @@ class CauseSearch {
     // Several allocations of one name and place are one cause, even in different phases.
     std::map<std::pair<std::string, std::string>, std::size_t> index;
     for (std::size_t row = 0; row < shapes_.size(); ++row) {
-      for (const SequencedAllocation* const one : live_at_peak(cases_.sequences[shapes_[row]])) {
+      const AllocationSequence& sequence = cases_.sequence(shapes_[row]);
+      for (const std::size_t i : live_at_peak(sequence)) {
+        const SequencedAllocation* const one = &sequence[i];
         const auto [found, is_new] = index.try_emplace({one->name, one->where}, live_.size());
         if (is_new) {
           const auto explained = std::ranges::find_if(explanation_.allocations, [&](const auto& other) {
@@ -102,46 +105,16 @@ class CauseSearch {
     for (Live& one : live_) one.formula = formula_where_live(one.bytes);
   }
 
-  static std::vector<const SequencedAllocation*> live_at_peak(const AllocationSequence& sequence) {
-    std::map<Size, Size> changes;
-    for (const SequencedAllocation& one : sequence) {
-      changes[one.allocated_at] = one.bytes;
-      if (one.released_at) changes[*one.released_at] = -one.bytes;
-    }
-    Size live = 0;
-    Size peak = 0;
-    Size when = -1;
-    for (const auto& [step, change] : changes) {
-      live = checked_add(live, change);
-      if (live <= peak) continue;
-      peak = live;
-      when = step;
-    }
-    std::vector<const SequencedAllocation*> found;
-    for (const SequencedAllocation& one : sequence) {
-      if (one.allocated_at <= when && (!one.released_at || *one.released_at > when)) found.push_back(&one);
-    }
-    return found;
-  }
-
   // The formula of bytes at the shapes where they are not 0.
   std::optional<Expression> formula_where_live(const Vector& bytes) const {
-    if (is_zero(bytes)) return std::nullopt;
-    Shapes part;
+    std::vector<std::size_t> live;
     Vector values;
-    for (const Shapes::Axis& axis : axes_.axes) part.axes.push_back({axis.name, {}});
     for (std::size_t row = 0; row < bytes.size(); ++row) {
       if (bytes[row] == 0) continue;
+      live.push_back(shapes_[row]);
       values.push_back(bytes[row]);
-      for (std::size_t axis = 0; axis < axes_.axes.size(); ++axis)
-        part.axes[axis].values.push_back(axes_.axes[axis].values[row]);
     }
-    constexpr std::size_t kMinShapes = 4;
-    if (values.size() < kMinShapes) return std::nullopt;
-    std::vector<std::size_t> held_out;
-    for (std::size_t shape = 3; shape < values.size(); shape += 4) held_out.push_back(shape);
-    const auto fit = Fitter(std::move(part), std::move(held_out)).fit(values);
-    return fit ? std::optional(fit->formula) : std::nullopt;
+    return cases_.fitters->fit(live, values).formula;
   }
 
   // The value of a formula at each shape where `bytes` is not 0, else 0.

@@ -15,6 +15,7 @@ struct EstimatedCases {
   std::vector<std::optional<Size>> bytes;  ///< one a shape; null: no answer
   /// Bytes of each named term, one a shape; empty where the estimator does not name its terms.
   std::map<std::string, std::vector<Size>> terms;
+  std::vector<std::string> errors;  ///< of the shapes that it failed on
 };
 
 /// Why an estimator is wrong.
@@ -52,10 +53,13 @@ EstimatedCases recorded_estimates(const RecordedCases& cases, const std::string&
 /// What is reported of an estimator, for formulas of one variant.
 struct EstimatorFindings {
   std::string estimator;
-  std::string error;         ///< why it was not compared; else empty
+  std::size_t variant = 0;   ///< index into FormulaReport::variants
+  std::string error;         ///< why it was not compared, or failed on some shapes; else empty
   std::size_t compared = 0;  ///< shapes that it answered
   std::size_t wrong = 0;     ///< of these: bytes that differ from the peak
   std::vector<EstimateCause> causes;
+
+  [[nodiscard]] bool is_exact() const { return wrong == 0 && error.empty(); }
 };
 
 /// Compares an estimator with the formulas of a variant. `estimated`: one for each of `variant.cases`. Causes

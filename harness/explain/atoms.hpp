@@ -1,8 +1,9 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
-#include "explain/fit.hpp"
+#include "explain/shapes.hpp"
 
 namespace peakmark {
 
@@ -16,8 +17,12 @@ struct Atom {
 };
 
 /// Returns the lengths that are tried as factors, each with other values than all before it, the simplest
-/// first: sums of up to three axes, these rounded, minimum and maximum of two axes. Axes that never vary are
-/// left out.
+/// first: sums of up to three axes, these rounded, minimum and maximum of two axes, and choices by an axis
+/// whose 0 means "all". Axes that never vary are left out.
 std::vector<Atom> candidate_atoms(const Shapes& shapes);
+
+/// The same for the shapes `at` of these, from their atoms: faster. `shapes`: the subset.
+std::vector<Atom> candidate_atoms(const Shapes& shapes, const std::vector<Atom>& atoms_of_all,
+                                  std::span<const std::size_t> at);
 
 }  // namespace peakmark

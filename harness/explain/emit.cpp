@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "explain/emit_inside.hpp"
+#include "sweep/formula.hpp"
 
 namespace peakmark {
 namespace emitting {
@@ -34,12 +35,20 @@ std::vector<std::string> used_axes(const VariantFormulas& variant) {
 std::vector<std::string> origin(const std::vector<VariantFormulas>& variants, const RunContext& context,
                                 const EmitOptions& options) {
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("Written by `peakmark explain{}` from run {} of {}.",
-                              options.source.empty() ? "" : " " + options.source, context.id, context.date));
-  lines.push_back(fmt::format("Suite {}; device {} ({}{}); worker {}{}.", context.suite, context.device,
-                              context.backend, context.driver.empty() ? "" : " " + context.driver,
-                              context.worker,
-                              context.commit.empty() ? "" : ", commit " + short_commit(context.commit)));
+  lines.push_back(fmt::format("Written by `peakmark explain{}` from {} of {}.",
+                              options.source.empty() ? "" : " " + options.source,
+                              context.id.empty() ? "profiles" : "run " + context.id, context.date));
+  std::vector<std::string> facts;
+  const auto add = [&](const char* what, const std::string& fact) {
+    if (!fact.empty()) facts.push_back(fmt::format("{} {}", what, fact));
+  };
+  add("suite", context.suite);
+  if (!context.device.empty())
+    add("device", fmt::format("{} ({}{})", context.device, context.backend,
+                              context.driver.empty() ? "" : " " + context.driver));
+  add(context.id.empty() ? "recorder" : "worker", context.worker);
+  add("commit", short_commit(context.commit));
+  lines.push_back(fmt::format("Recorded with: {}.", fmt::join(facts, "; ")));
   for (const VariantFormulas& variant : variants) {
     std::vector<std::string> ranges;
     for (const Shapes::Axis& axis : variant.shapes().axes) {
@@ -56,6 +65,15 @@ std::vector<std::string> origin(const std::vector<VariantFormulas>& variants, co
   if (options.margin_percent > 0)
     lines.push_back(fmt::format("A margin of {} % is added to each peak.", options.margin_percent));
   return lines;
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"";
 }
 
 namespace {
@@ -198,6 +216,55 @@ std::string cpp(const std::vector<VariantFormulas>& variants, const RunContext& 
   return text + "\n}  // namespace explained\n";
 }
 
+// ---- suites
+
+// The formula of an estimator in a suite. Throws UsageError if what was written does not give the recorded
+// peaks: a suite reads it with another parser than this module.
+std::string suite_formula(const VariantFormulas& variant, const EmitOptions& options) {
+  const Expression peak = *variant.explanation.peak();
+  const Formula written = [&] {
+    try {
+      return Formula(to_text(peak));
+    } catch (const UsageError& error) {
+      throw UsageError(
+          fmt::format("{}: a suite cannot have its formula, so no estimator is written; write --emit "
+                      "python ({})",
+                      variant.variant, error.what()));
+    }
+  }();
+  for (const RecordedCases& cases : variant.cases) {
+    for (std::size_t shape = 0; shape < cases.shapes.count(); ++shape) {
+      const Size bytes = written.evaluate(
+          [&](const std::string& axis) { return evaluate(Expression::axis(axis), cases.shapes, shape); });
+      if (bytes != evaluate(peak, cases.shapes, shape))
+        throw UsageError(fmt::format("{}: a suite reads {} as {} bytes; no estimator is written",
+                                     cases.observations[shape]->case_name, written.text(), bytes));
+    }
+  }
+  if (options.margin_percent == 0) return written.text();
+  return fmt::format("ceil_div(({}) * {}, 100)", written.text(), 100 + options.margin_percent);
+}
+
+std::string toml(const std::vector<VariantFormulas>& variants, const RunContext& context,
+                 const EmitOptions& options) {
+  std::string text;
+  for (const std::string& line : origin(variants, context, options)) text += "# " + one_line(line) + "\n";
+  text += "\n[[estimator]]\nname = \"explained\"\n";
+  for (const VariantFormulas& variant : variants) {
+    std::string when = "variant = " + quoted(variant.variant);
+    for (const WordSet& set : variant.words) {
+      std::vector<std::string> words;
+      words.reserve(set.words.size());
+      for (const std::string& word : set.words) words.push_back(quoted(word));
+      const std::string list = fmt::format("{}", fmt::join(words, ", "));
+      when += fmt::format(", {} = {}", set.axis, words.size() == 1 ? list : "[" + list + "]");
+    }
+    text += fmt::format("\n[[estimator.formula]]\nwhen = {{ {} }}\nbytes = {}\n", when,
+                        quoted(suite_formula(variant, options)));
+  }
+  return text;
+}
+
 // ---- pages
 
 std::string title(const VariantFormulas& variant) {
@@ -212,7 +279,7 @@ std::string markdown(const std::vector<VariantFormulas>& variants, const RunCont
     text += "### " + markdown_cell(title(variant)) + "\n\n";
     MarkdownTable table({{"allocation"}, {"where"}, {"phase"}, {"count"}, {"bytes"}}, kMarkdownLimit);
     for (const ExplainedAllocation& one : variant.explanation.allocations) {
-      table.add({one.name, variant.site(one.where), one.phase == "set-up" ? "setup" : one.phase,
+      table.add({one.name, variant.site(one.where), phase_name(one.phase),
                  to_text(*one.count.formula, ExpressionStyle::display),
                  to_text(*one.bytes.formula, ExpressionStyle::display)});
     }
@@ -241,8 +308,7 @@ std::string latex(const std::vector<VariantFormulas>& variants, const RunContext
     text += fmt::format("\\paragraph{{{}}}\n\\begin{{tabular}}{{lll}}\n", latex_text(title(variant)));
     for (const ExplainedAllocation& one : variant.explanation.allocations) {
       text += fmt::format(
-          "{} & {} & ${}$ \\\\\n", latex_text(one.name),
-          latex_text(one.phase == "set-up" ? "setup" : one.phase),
+          "{} & {} & ${}$ \\\\\n", latex_text(one.name), latex_text(phase_name(one.phase)),
           to_text(Expression::multiply({*one.count.formula, *one.bytes.formula}), ExpressionStyle::latex));
     }
     text += fmt::format("\\end{{tabular}}\n\\[ \\mathrm{{peak}} = {} \\]\n",
@@ -257,9 +323,10 @@ std::string latex(const std::vector<VariantFormulas>& variants, const RunContext
 EmitForm parse_emit_form(const std::string& name) {
   if (name == "python") return EmitForm::python;
   if (name == "cpp") return EmitForm::cpp;
+  if (name == "toml") return EmitForm::toml;
   if (name == "latex") return EmitForm::latex;
   if (name == "markdown") return EmitForm::markdown;
-  throw UsageError(fmt::format("--emit {}: unknown form; write python, cpp, latex or markdown", name));
+  throw UsageError(fmt::format("--emit {}: unknown form; write python, cpp, toml, latex or markdown", name));
 }
 
 std::string emit(const std::vector<VariantFormulas>& variants, const RunContext& context,
@@ -271,6 +338,8 @@ std::string emit(const std::vector<VariantFormulas>& variants, const RunContext&
       return python_module(variants, context, options);
     case EmitForm::cpp:
       return cpp(variants, context, options);
+    case EmitForm::toml:
+      return toml(variants, context, options);
     case EmitForm::latex:
     case EmitForm::markdown:
       for (const VariantFormulas& variant : variants) {

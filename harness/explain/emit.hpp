@@ -10,7 +10,7 @@
 namespace peakmark {
 
 /// Forms in which formulas are written.
-enum class EmitForm : std::uint8_t { python, cpp, latex, markdown };
+enum class EmitForm : std::uint8_t { python, cpp, toml, latex, markdown };
 
 /// Throws UsageError that lists the forms.
 EmitForm parse_emit_form(const std::string& name);

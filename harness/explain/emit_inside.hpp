@@ -19,6 +19,10 @@ std::string slice_axis(const VariantFormulas& variant, const EmitOptions& option
 /// Returns the axes that the peak of a variant reads, in the order of its axes.
 std::vector<std::string> used_axes(const VariantFormulas& variant);
 
+/// Returns the text in double quotes, as Python and TOML write it. Words and names hold no control
+/// characters.
+std::string quoted(const std::string& text);
+
 std::string python_module(const std::vector<VariantFormulas>& variants, const RunContext& context,
                           const EmitOptions& options);
 

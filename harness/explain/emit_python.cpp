@@ -11,16 +11,6 @@
 namespace peakmark::emitting {
 namespace {
 
-// A text in double quotes. Words and names hold no control characters.
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + "\"";
-}
-
 std::string in_docstring(std::string text) {
   std::erase(text, '\\');
   std::ranges::replace(text, '"', '\'');

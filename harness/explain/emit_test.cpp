@@ -10,6 +10,7 @@
 #include "base/files_testing.hpp"
 #include "base/text_file.hpp"
 #include "explain/sample_explained_run.hpp"
+#include "sweep/suite_document.hpp"
 
 namespace peakmark {
 namespace {
@@ -122,8 +123,8 @@ TEST(EmitPython, SaysWhereItComesFrom) {
   options.source = "run.json";
   const std::string module = emit(formulas(run), run.context, options);
   for (const char* const text :
-       {"peakmark explain run.json", "20260131T020000Z", "Suite nightly; device pocl (opencl 3.1)",
-        "peakmark-bench 0.1.0", "27 shapes fitted, 9 held out, 0 bytes off", "ny 31 to 55"})
+       {"peakmark explain run.json", "20260131T020000Z", "suite nightly; device pocl (opencl 3.1)",
+        "worker peakmark-bench 0.1.0", "27 shapes fitted, 9 held out, 0 bytes off", "ny 31 to 55"})
     EXPECT_THAT(module, HasSubstr(text));
 }
 
@@ -133,6 +134,43 @@ TEST(Emit, WritesNothingThatMissesARecordedPeak) {
   const auto variants = formulas(run);
   EXPECT_THAT([&] { emit(variants, run.context, {}); },
               ThrowsMessage<UsageError>(HasSubstr("no estimator is written")));
+}
+
+// A suite reads what is written, and gives the bytes of cases that were never recorded.
+TEST(EmitToml, IsExactAtShapesThatWereNotRecorded) {
+  auto run = padding_run({"edge", "constant", "wrap"}, {4, 8});
+  for (Observation& observation : filter_run().observations)
+    run.observations.push_back(std::move(observation));
+  EmitOptions options;
+  options.form = EmitForm::toml;
+  const auto emitted = [&] {
+    const std::string text = emit(formulas(run), run.context, options);
+    const auto suite =
+        parse_suite_document(text + "\n[[sweep]]\nvariants = \"padding/nabu\"\n", "explained.toml");
+    return *suite.estimators.at(0);
+  };
+  const auto bytes = [](const ExternalEstimator& estimator, const Observation& unseen) {
+    EstimatorQuestion question;
+    question.variant = unseen.variant;
+    question.axes = unseen.axes;
+    question.slice_axis = "n";
+    return formula_bytes(estimator, question, unseen.axes.integer("n"));
+  };
+  const ExternalEstimator estimator = emitted();
+  EXPECT_EQ(estimator.name, "explained");
+  for (const SampleAxes& shape : unseen_shapes()) {
+    EXPECT_EQ(bytes(estimator, filter_observation(shape)), filter_observation(shape).requested_peak_bytes);
+    for (const char* const mode : {"edge", "constant", "wrap"}) {
+      for (const Size item_size : {4, 8}) {
+        const Observation unseen = padding_observation(shape, mode, item_size);
+        EXPECT_EQ(bytes(estimator, unseen), unseen.requested_peak_bytes) << unseen.case_name;
+      }
+    }
+  }
+  options.margin_percent = 2;
+  const Observation unseen = filter_observation(unseen_shapes()[1]);
+  const Size peak = *unseen.requested_peak_bytes;
+  EXPECT_EQ(bytes(emitted(), unseen), peak + (2 * peak + 99) / 100);
 }
 
 TEST(EmitPages, HoldTheFormulas) {

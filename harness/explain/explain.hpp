@@ -1,26 +1,13 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "explain/fit.hpp"
+#include "explain/fitters.hpp"
 #include "ledger/allocation_sequence.hpp"
 
 namespace peakmark {
-
-/// A bytes figure as a formula, or as the recorded numbers where none was found.
-struct Figure {
-  std::optional<Expression> formula;
-  std::vector<Size> recorded;       ///< one a shape that has it
-  std::vector<std::size_t> shapes;  ///< of each recorded value
-  Size max_recorded = 0;
-  /// Another formula that is exact as well, and a shape that decides between the two (Fit).
-  std::optional<Expression> rival;
-  std::vector<std::pair<std::string, Size>> deciding_shape;
-};
 
 /// Allocations of one name, phase and call site that play the same part at every shape.
 struct ExplainedAllocation {
@@ -64,8 +51,9 @@ struct Explanation {
 };
 
 /// Explains the allocations of cases of one variant that differ in their axes only: `sequences[i]` was
-/// recorded at shape i. Every fourth shape is held out. Pure; throws UsageError where the numbers of shapes
-/// and sequences differ.
-Explanation explain(const Shapes& shapes, const std::vector<AllocationSequence>& sequences);
+/// recorded at shape i. Every fourth shape is held out. Throws UsageError where the numbers of shapes and
+/// sequences differ. `fitters`: of the shapes; explanations of the same shapes are faster if they share it.
+Explanation explain(Fitters& fitters, const AllocationSequences& sequences);
+Explanation explain(const Shapes& shapes, const AllocationSequences& sequences);
 
 }  // namespace peakmark

@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <limits>
-#include <map>
-#include <mutex>
+#include <stdexcept>
 
 #include "base/error.hpp"
 
@@ -17,44 +14,10 @@ using Operation = Expression::Operation;
 
 Size floor_quotient(Size a, Size b) {
   if (b <= 0) throw UsageError(fmt::format("division of {} by {}: the divisor must be positive", a, b));
-  const Size quotient = a / b;
-  return a % b < 0 ? quotient - 1 : quotient;
-}
-
-Size next_power(Size least) {
-  Size power = 1;
-  while (power < least) power = checked_multiply(power, 2);
-  return power;
-}
-
-// All integers up to 2^62 without a prime factor above `largest_prime`, ascending.
-std::vector<Size> smooth_integers(Size largest_prime) {
-  constexpr std::array<Size, 6> kPrimes{2, 3, 5, 7, 11, 13};
-  constexpr Size kMax = Size{1} << 62;
-  std::vector<Size> numbers{1};
-  for (const Size prime : kPrimes) {
-    if (prime > largest_prime) break;
-    // Elements that are added are visited as well, so that every power of the prime is reached.
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      if (numbers[i] <= kMax / prime) numbers.push_back(numbers[i] * prime);
-    }
-  }
-  std::ranges::sort(numbers);
-  return numbers;
+  return floor_divide(a, b);
 }
 
 }  // namespace
-
-Size next_smooth(Size length, Size largest_prime) {
-  static std::mutex mutex;
-  static std::map<Size, std::vector<Size>> lists;
-  const std::scoped_lock lock(mutex);
-  auto& list = lists[largest_prime];
-  if (list.empty()) list = smooth_integers(largest_prime);
-  const auto found = std::ranges::lower_bound(list, length);
-  if (found == list.end()) throw OverflowError(fmt::format("next_smooth({}) does not fit 64 bits", length));
-  return *found;
-}
 
 Expression::Expression(Size integer)
     : node_(std::make_shared<Node>(Node{Operation::integer, integer, {}, {}})) {}
@@ -164,39 +127,50 @@ Expression Expression::apply(Operation operation, std::vector<Expression> operan
   return Expression(std::make_shared<Node>(Node{operation, 0, {}, std::move(operands)}));
 }
 
+Size compute(Operation operation, Size a, Size b) {
+  switch (operation) {
+    case Operation::add:
+      return checked_add(a, b);
+    case Operation::multiply:
+      return checked_multiply(a, b);
+    case Operation::divide_down:
+      return floor_quotient(a, b);
+    case Operation::divide_up:
+      return -floor_quotient(-a, b);
+    case Operation::remainder:
+      return a - floor_quotient(a, b) * b;
+    case Operation::next_pow2:
+      return next_power_of_two(a);
+    case Operation::next_smooth:
+      return next_smooth(a, b);
+    case Operation::min:
+      return std::min(a, b);
+    case Operation::max:
+      return std::max(a, b);
+    case Operation::integer:
+    case Operation::axis:
+    case Operation::if_zero:
+      break;
+  }
+  throw std::logic_error("an operation of one or two numbers is computed");
+}
+
 Size Expression::evaluate(const std::function<Size(const std::string& axis)>& value_of) const {
-  const auto operand = [&](std::size_t index) { return operands().at(index).evaluate(value_of); };
   switch (operation()) {
     case Operation::integer:
       return integer();
     case Operation::axis:
       return value_of(name());
-    case Operation::add: {
-      Size sum = 0;
-      for (std::size_t i = 0; i < operands().size(); ++i) sum = checked_add(sum, operand(i));
-      return sum;
-    }
-    case Operation::multiply: {
-      Size product = 1;
-      for (std::size_t i = 0; i < operands().size(); ++i) product = checked_multiply(product, operand(i));
-      return product;
-    }
-    case Operation::divide_down:
-      return floor_quotient(operand(0), operand(1));
-    case Operation::divide_up:
-      return -floor_quotient(-operand(0), operand(1));
-    case Operation::remainder:
-      return operand(0) - floor_quotient(operand(0), operand(1)) * operand(1);
-    case Operation::next_pow2:
-      return next_power(operand(0));
-    case Operation::next_smooth:
-      return peakmark::next_smooth(operand(0), operand(1));
-    case Operation::min:
-      return std::min(operand(0), operand(1));
-    case Operation::max:
-      return std::max(operand(0), operand(1));
+    case Operation::if_zero:
+      return operands()[operands()[0].evaluate(value_of) == 0 ? 1 : 2].evaluate(value_of);
+    default:
+      break;
   }
-  return 0;
+  Size value = operands().front().evaluate(value_of);
+  if (operands().size() == 1) return compute(operation(), value);
+  for (std::size_t i = 1; i < operands().size(); ++i)
+    value = compute(operation(), value, operands()[i].evaluate(value_of));
+  return value;
 }
 
 std::vector<std::string> Expression::axes() const {
@@ -264,6 +238,8 @@ class Writer {
         return call(style_ == ExpressionStyle::cpp ? "std::min<Size>" : "min", both(expression));
       case Operation::max:
         return call(style_ == ExpressionStyle::cpp ? "std::max<Size>" : "max", both(expression));
+      case Operation::if_zero:
+        return choice(expression);
     }
     return {};
   }
@@ -339,6 +315,25 @@ class Writer {
         return parentheses(
             fmt::format("{} / {}", write(above, Binding::single), write(below, Binding::single)),
             place != Binding::sum);
+    }
+    return {};
+  }
+  [[nodiscard]] std::string choice(const Expression& expression) const {
+    const std::string axis = write(expression.operands()[0], Binding::single);
+    const std::string zero = write(expression.operands()[1], Binding::sum);
+    const std::string other = write(expression.operands()[2], Binding::sum);
+    switch (style_) {
+      case ExpressionStyle::plain:
+        return call("if_zero", {axis, zero, other});
+      case ExpressionStyle::python:
+        return fmt::format("({} if {} == 0 else {})", zero, axis, other);
+      case ExpressionStyle::cpp:
+        return fmt::format("({} == 0 ? {} : {})", axis, zero, other);
+      case ExpressionStyle::latex:
+        return fmt::format("\\begin{{cases}} {} & {} = 0 \\\\ {} & \\text{{else}} \\end{{cases}}", zero, axis,
+                           other);
+      case ExpressionStyle::display:
+        return fmt::format("({} = 0: {}, else {})", axis, zero, other);
     }
     return {};
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/size.hpp"
+#include "sweep/formula.hpp"
 
 namespace peakmark {
 
@@ -30,6 +31,7 @@ class Expression {
     next_smooth,  ///< least integer ≥ a without a prime factor above b
     min,
     max,
+    if_zero,  ///< b where a is 0, else c: an axis whose 0 means "all"
   };
 
   /// The integer 0.
@@ -40,7 +42,7 @@ class Expression {
   /// like terms of a sum collected: `4 * a + 8 * a` is `12 * a`.
   static Expression add(std::vector<Expression> operands);
   static Expression multiply(std::vector<Expression> operands);
-  /// All others. `next_pow2` has one operand, the rest two.
+  /// All others. `next_pow2` has one operand, `if_zero` three, the rest two.
   static Expression apply(Operation operation, std::vector<Expression> operands);
 
   [[nodiscard]] Operation operation() const { return node_->operation; }
@@ -75,6 +77,10 @@ class Expression {
   std::shared_ptr<const Node> node_;
 };
 
+/// Returns the value of an operation of one or two numbers; `add` and `multiply` have two here. Throws as
+/// Expression::evaluate().
+Size compute(Expression::Operation operation, Size a, Size b = 0);
+
 /// A term of a sum: 4 * ny * nx is 4 and {ny, nx}.
 struct ExpressionTerm {
   Size coefficient = 1;
@@ -87,10 +93,6 @@ struct ExpressionTerm {
 
 /// Returns the terms of a sum; one for any other expression.
 std::vector<ExpressionTerm> terms(const Expression& expression);
-
-/// Least integer ≥ `length` without a prime factor above `largest_prime` (2 to 13); 1 where `length` ≤ 1.
-/// Throws OverflowError where it does not fit 64 bits.
-Size next_smooth(Size length, Size largest_prime);
 
 /// How an expression is written: `plain` as in suites, `python` and `cpp` as code, `latex`, and `display` for
 /// tables: `4·ny·⌈nx/2⌉`.

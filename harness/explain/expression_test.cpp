@@ -44,6 +44,17 @@ TEST(Expression, RoundsAsPythonDoes) {
   EXPECT_EQ(at(up, 8), 2);
 }
 
+TEST(Expression, AChoiceComputesOnlyWhatItChooses) {
+  const auto choice = Expression::apply(
+      Operation::if_zero, {kNy, integer(5), Expression::apply(Operation::divide_up, {integer(100), kNy})});
+  EXPECT_EQ(at(choice, 0), 5);
+  EXPECT_EQ(at(choice, 30), 4);
+  EXPECT_EQ(to_text(choice), "if_zero(ny, 5, ceil_div(100, ny))");
+  EXPECT_EQ(to_text(choice, ExpressionStyle::python), "(5 if ny == 0 else -(-100 // ny))");
+  EXPECT_EQ(to_text(choice, ExpressionStyle::cpp), "(ny == 0 ? 5 : ceil_div(100, ny))");
+  EXPECT_EQ(to_text(choice, ExpressionStyle::display), "(ny = 0: 5, else ⌈100/ny⌉)");
+}
+
 TEST(Expression, ErrorsHaveTheirKind) {
   EXPECT_THROW(at(Expression::apply(Operation::divide_up, {integer(1), kNy}), 0), UsageError);
   EXPECT_THROW(at(Expression::multiply({kNy, kNy}), Size{1} << 40), OverflowError);

@@ -5,10 +5,12 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <random>
 
 #include "base/error.hpp"
+#include "explain/fitters.hpp"
 
 namespace peakmark {
 namespace {
@@ -65,10 +67,17 @@ std::vector<std::size_t> held_out() {
   return indices;
 }
 
-Size value_at(const Expression& formula, const AxisValues& shape) {
-  return formula.evaluate([&](const std::string& name) {
-    return shape[static_cast<std::size_t>(std::ranges::find(kAxisNames, name) - kAxisNames.begin())];
-  });
+// Shapes that are not fitted (10,000 without a sanitizer), up to those of a full detector.
+const std::vector<AxisValues>& shapes_of_full_size() {
+  static const std::vector<AxisValues> shapes = [] {
+    std::mt19937_64 random(11);
+    std::vector<AxisValues> drawn(PEAKMARK_UNSEEN_SHAPES);
+    for (AxisValues& shape : drawn) {
+      for (Size& value : shape) value = 1 + static_cast<Size>(random() % 5000);
+    }
+    return drawn;
+  }();
+  return shapes;
 }
 
 class FitterTest : public testing::Test {
@@ -81,17 +90,16 @@ class FitterTest : public testing::Test {
     return fitter_.fit(sizes);
   }
 
-  // The formula is that of `bytes` at shapes that were not fitted (10,000 without a sanitizer), up to those
-  // of a full detector.
+  // The formula is that of `bytes` at shapes that were not fitted.
   void expect_found(const Bytes& bytes) {
     const auto found = fit(bytes);
     ASSERT_TRUE(found);
-    std::mt19937_64 random(11);
-    for (int i = 0; i < PEAKMARK_UNSEEN_SHAPES; ++i) {
-      AxisValues shape{};
-      for (Size& value : shape) value = 1 + static_cast<Size>(random() % 5000);
-      ASSERT_EQ(value_at(found->formula, shape), bytes(shape))
-          << to_text(found->formula) << " at " << testing::PrintToString(shape);
+    static const Shapes unseen_axes = fitted_axes(shapes_of_full_size());
+    const auto values = evaluate(found->formula, unseen_axes);
+    ASSERT_TRUE(values);
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      ASSERT_EQ((*values)[i], bytes(shapes_of_full_size()[i]))
+          << to_text(found->formula) << " at " << testing::PrintToString(shapes_of_full_size()[i]);
     }
   }
 
@@ -105,14 +113,26 @@ Size power_from(Size least) {
   while (power < least) power *= 2;
   return power;
 }
-Size smooth_from(Size length, Size largest_prime) {
-  for (;; ++length) {
+// By length; each length is tested by division once.
+const std::vector<Size>& smooth_lengths(Size largest_prime) {
+  constexpr Size kMaxLength = 1 << 15;
+  static std::map<Size, std::vector<Size>> tables;
+  std::vector<Size>& table = tables[largest_prime];
+  if (!table.empty()) return table;
+  table.resize(kMaxLength + 1);
+  Size next = 0;
+  for (Size length = kMaxLength; length > 0; --length) {
     Size rest = length;
     for (Size prime = 2; prime <= largest_prime; ++prime) {
       while (rest % prime == 0) rest /= prime;
     }
-    if (rest == 1) return length;
+    if (rest == 1) next = length;
+    table[static_cast<std::size_t>(length)] = next;
   }
+  return table;
+}
+Size smooth_from(Size length, Size largest_prime) {
+  return smooth_lengths(largest_prime).at(static_cast<std::size_t>(length));
 }
 Size blocks(Size a, Size b) {
   return a / b + (a % b == 0 ? 0 : 1);
@@ -246,6 +266,65 @@ TEST(Fitter, FindsLengthsWithAxesThatNeverVary) {
   const auto found = Fitter(shapes, {3, 7, 11}).fit(sizes);
   ASSERT_TRUE(found);
   EXPECT_EQ(to_text(found->formula), "4 * (nx + 128) * (ny + pad_y0 + 64)");
+}
+
+// A region of slices: `h` 0 is all rows from y0 on, `chunk` 0 all slices, and `half` 1 makes slices wider.
+class ZeroMeansAll : public testing::Test {
+ protected:
+  struct Shape {
+    Size n, w, y0, h, chunk, half;
+  };
+  ZeroMeansAll() {
+    for (const char* const name : {"n", "w", "y0", "h", "chunk", "half"}) axes_.axes.push_back({name, {}});
+    const Shape base{11, 41, 5, 7, 3, 0};
+    std::vector<Shape> shapes;
+    for (const Size longer : {0, 12, 4, 29, 7, 18}) {
+      for (const auto axis : {&Shape::n, &Shape::w, &Shape::y0, &Shape::h}) {
+        shapes.push_back(base);
+        shapes.back().*axis += longer;
+      }
+      for (const auto zero : {&Shape::h, &Shape::chunk}) {
+        shapes.push_back({base.n + longer, base.w + 2 * longer, base.y0 + longer % 5, 7, 3, longer % 2});
+        shapes.back().*zero = 0;
+      }
+      shapes.push_back({base.n + longer, base.w + longer, base.y0, base.h, 3 + 2 * longer, 1});
+    }
+    for (const Shape& s : shapes) {
+      std::size_t axis = 0;
+      for (const Size value : {s.n, s.w, s.y0, s.h, s.chunk, s.half})
+        axes_.axes[axis++].values.push_back(value);
+      slices_.push_back(4 * s.n * (s.h == 0 ? s.w + s.half - s.y0 : s.h));
+      chunks_.push_back(8 * s.w * (s.chunk == 0 ? s.n : std::min(s.chunk, s.n)));
+      rounds_.push_back(s.chunk == 0 ? 1 : blocks(s.n, s.chunk));
+      partly_known_.push_back(s.chunk == 0 ? 1 + (7919 * s.w + s.n * s.n) % 1000 : 16 * s.chunk);
+    }
+    for (std::size_t i = 0; i < shapes.size(); ++i) all_.push_back(i);
+  }
+  Shapes axes_;
+  std::vector<std::size_t> all_;
+  std::vector<Size> slices_, chunks_, rounds_, partly_known_;
+};
+
+TEST_F(ZeroMeansAll, IsALength) {
+  Fitter fitter(axes_, {3, 7, 11, 15, 19, 23, 27});
+  const auto slices = fitter.fit(slices_);
+  ASSERT_TRUE(slices);
+  EXPECT_EQ(to_text(slices->formula), "4 * n * if_zero(h, w + half - y0, h)");
+  const auto chunks = fitter.fit(chunks_);
+  ASSERT_TRUE(chunks);
+  EXPECT_EQ(to_text(chunks->formula), "8 * w * if_zero(chunk, n, min(chunk, n))");
+}
+
+TEST_F(ZeroMeansAll, HasAFormulaOfEachCase) {
+  Fitters fitters(axes_);
+  const Figure& rounds = fitters.fit(all_, rounds_);
+  ASSERT_TRUE(rounds.formula);
+  EXPECT_EQ(evaluate(*rounds.formula, axes_), rounds_);
+  const Figure& partly_known = fitters.fit(all_, partly_known_);
+  EXPECT_FALSE(partly_known.formula);
+  ASSERT_TRUE(partly_known.part);
+  EXPECT_EQ(to_text(partly_known.part->formula), "16 * chunk");
+  EXPECT_EQ(partly_known.part->condition, "chunk is not 0");
 }
 
 TEST(Fitter, RefusesAxesOfDifferentLength) {

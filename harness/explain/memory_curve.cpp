@@ -89,11 +89,10 @@ std::optional<Line> line_to(const RecordedCases& cases, const CurveOptions& opti
   std::vector<bool> grows(shapes.axes.size(), false);
   for (const auto& [name, value] : options.at) {
     const auto axis = find_axis(shapes, name);
-    const Size* const length = std::get_if<Size>(&value);
-    if (!axis || length == nullptr) continue;
-    line.to[*axis] = *length;
-    is_given[*axis] = *length > 0;
-    grows[*axis] = *length > std::ranges::max(shapes.axes[*axis].values);
+    if (!axis) continue;
+    line.to[*axis] = value;
+    is_given[*axis] = value > 0;
+    grows[*axis] = value > std::ranges::max(shapes.axes[*axis].values);
   }
   if (std::ranges::find(grows, true) == grows.end()) grows = is_given;
   const auto axis = horizontal_axis(shapes, grows, options.axis);
@@ -115,7 +114,7 @@ std::optional<Line> line_of_most(const RecordedCases& cases, const CurveOptions&
   for (std::size_t i = 0; i < searched; ++i) {
     const std::size_t shape = i * shapes.count() / searched;
     all.push_back(shape_lengths(shapes, shape));
-    peaks.push_back(peak_bytes(cases.sequences[shape]));
+    peaks.push_back(cases.peaks[shape]);
   }
   std::optional<Line> best;
   std::pair<std::size_t, Size> best_score;
@@ -160,9 +159,7 @@ class PeakAtShape {
     std::map<std::pair<std::string, std::string>, std::size_t> places;
     for (const ExplainedAllocation& one : explanation.allocations) {
       const auto [place, is_new] = places.try_emplace({one.name, one.where}, layers_.size());
-      if (is_new)
-        layers_.push_back(
-            {one.name, variant.site(one.where), one.phase == "set-up" ? "setup" : one.phase, {}});
+      if (is_new) layers_.push_back({one.name, variant.site(one.where), phase_name(one.phase), {}});
       layer_of_.push_back(place->second);
     }
   }
@@ -228,7 +225,7 @@ void add_recorded(MemoryCurve& curve, const VariantFormulas& variant, const Line
   for (const RecordedCases& cases : variant.cases) {
     for (std::size_t shape = 0; shape < cases.shapes.count(); ++shape) {
       const Lengths values = shape_lengths(cases.shapes, shape);
-      if (line.has(values)) peaks.emplace(values[line.axis], peak_bytes(cases.sequences[shape]));
+      if (line.has(values)) peaks.emplace(values[line.axis], cases.peaks[shape]);
     }
   }
   for (const auto& [length, bytes] : peaks) {

@@ -11,7 +11,7 @@ namespace peakmark {
 /// Along which shapes the memory of a variant is evaluated.
 struct CurveOptions {
   /// The shape at which a curve ends. Axes that it takes beyond every recorded shape grow in proportion.
-  FixedAxes at;
+  AxisLengths at;
   std::string axis;  ///< of the horizontal axis; empty: the first that grows
   /// The curve goes on until the peak needs more.
   std::optional<Size> budget_bytes;

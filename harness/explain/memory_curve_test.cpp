@@ -17,8 +17,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 // 4096 x 4096, padded by half its width on all sides.
-const FixedAxes kLargeImage{
-    {"n", Size{1}}, {"ny", Size{4096}}, {"nx", Size{4096}}, {"pad_y", Size{2048}}, {"pad_x", Size{2048}}};
+const AxisLengths kLargeImage{{"n", 1}, {"ny", 4096}, {"nx", 4096}, {"pad_y", 2048}, {"pad_x", 2048}};
 
 std::vector<Size> curve_lengths(const MemoryCurve& curve, const std::string& axis) {
   return std::ranges::find(curve.shapes.axes, axis, &Shapes::Axis::name)->values;

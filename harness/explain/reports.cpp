@@ -31,15 +31,13 @@ std::string named_text(const std::vector<NamedLength>& lengths) {
 }
 
 // The shape at which bytes are shown.
-Shapes shown_shape(const RecordedCases& cases, const FixedAxes& at) {
+Shapes shown_shape(const RecordedCases& cases, const AxisLengths& at) {
   const std::size_t largest = largest_shape(cases);
   Shapes shape;
   for (const Shapes::Axis& axis : cases.shapes.axes) {
     Size value = axis.values[largest];
     for (const auto& [name, wanted] : at) {
-      if (name == axis.name) {
-        if (const Size* const integer = std::get_if<Size>(&wanted)) value = *integer;
-      }
+      if (name == axis.name) value = wanted;
     }
     shape.axes.push_back({axis.name, {value}});
   }
@@ -91,9 +89,8 @@ std::vector<Row> rows(const VariantFormulas& variant, const std::vector<NamedLen
                       const Shapes& shape) {
   std::vector<Row> all;
   for (const ExplainedAllocation& one : variant.explanation.allocations) {
-    const std::string phase = one.phase == "set-up" ? "setup" : one.phase;
-    Row row{one.name.empty() ? "–" : one.name, variant.site(one.where), phase, bytes_text(one, lengths),
-            bytes_at(product(one), shape)};
+    Row row{one.name.empty() ? "–" : one.name, variant.site(one.where), phase_name(one.phase),
+            bytes_text(one, lengths), bytes_at(product(one), shape)};
     const auto same = std::ranges::find_if(all, [&](const Row& other) {
       return other.name == row.name && other.where == row.where && other.bytes == row.bytes &&
              other.phases.starts_with("call") && row.phases.starts_with("call") && other.phases != row.phases;
@@ -150,9 +147,8 @@ std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLen
   } else {
     const RecordedCases& cases = variant.cases.front();
     const std::size_t largest = largest_shape(cases);
-    const std::string recorded =
-        fmt::format("at most {} bytes were recorded, at {}", peak_bytes(cases.sequences[largest]),
-                    shape_text(cases.shapes, largest));
+    const std::string recorded = fmt::format("at most {} bytes were recorded, at {}", cases.peaks[largest],
+                                             shape_text(cases.shapes, largest));
     if (explanation.partial_moments.empty())
       return fmt::format("  peak: not explained; {}{}\n", recorded, end);
     moments = &explanation.partial_moments;
@@ -190,6 +186,8 @@ std::string unexplained_text(const VariantFormulas& variant) {
     }
     const std::string more = more_than(kMaxSizesShown, one.bytes.recorded.size());
     if (!more.empty()) text += "  " + more;
+    text +=
+        "    record one of these shapes again: if its bytes differ, they do not depend on the axes alone\n";
   }
   return text;
 }
@@ -214,13 +212,27 @@ std::string cause_text(const VariantFormulas& variant, const EstimateCause& caus
   return text + "\n";
 }
 
+// Of a traceback the reason and its last line: `exception: … TypeError: f() takes 2 arguments`.
+std::string shortened_error(const std::string& error) {
+  const std::size_t first = error.find('\n');
+  const std::size_t last = error.rfind('\n', error.find_last_not_of('\n'));
+  if (first == std::string::npos || last == std::string::npos) return one_line(error);
+  const std::string begin = error.substr(0, first);
+  return begin.substr(0, begin.find("Traceback")) + "… " + one_line(error.substr(last + 1));
+}
+
 std::string findings_text(const VariantFormulas& variant, const EstimatorFindings& findings) {
+  if (findings.compared == 0)
+    return fmt::format("  {}: not compared: {}\n", findings.estimator, shortened_error(findings.error));
+  std::string text;
   if (!findings.error.empty())
-    return fmt::format("  {}: not compared: {}\n", findings.estimator, findings.error);
+    text += fmt::format("  {}: {}\n", findings.estimator, shortened_error(findings.error));
   if (findings.wrong == 0)
-    return fmt::format("  {}: exact at all {}\n", findings.estimator, quantity(findings.compared, "shape"));
-  std::string text = fmt::format("  {}: wrong at {} of {}\n", findings.estimator, findings.wrong,
-                                 quantity(findings.compared, "shape"));
+    return text + fmt::format("  {}: exact at {} {}\n", findings.estimator,
+                              findings.error.empty() ? "all" : "the other",
+                              quantity(findings.compared, "shape"));
+  text += fmt::format("  {}: wrong at {} of {}\n", findings.estimator, findings.wrong,
+                      quantity(findings.compared, "shape"));
   for (const EstimateCause& cause : findings.causes) text += "  " + cause_text(variant, cause);
   return text;
 }
@@ -241,7 +253,7 @@ std::string title(const VariantFormulas& variant) {
   return variant.variant + (words.empty() ? "" : "  " + words);
 }
 
-std::string variant_text(const VariantFormulas& variant, const FixedAxes& at) {
+std::string variant_text(const VariantFormulas& variant, const AxisLengths& at) {
   const Explanation& explanation = variant.explanation;
   if (!explanation.has_enough_shapes())
     return fmt::format("{}  {}\n", title(variant), fmt::join(explanation.notes, "; "));
@@ -271,7 +283,9 @@ std::string formulas_text(const FormulaReport& report) {
   for (std::size_t i = 0; i < report.variants.size(); ++i) {
     if (i > 0) text += "\n";
     text += variant_text(report.variants[i], report.at);
-    if (i < report.findings.size()) text += findings_text(report.variants[i], report.findings[i]);
+    for (const EstimatorFindings& one : report.findings) {
+      if (one.variant == i) text += findings_text(report.variants[i], one);
+    }
   }
   return text;
 }
@@ -284,84 +298,32 @@ FormulaReport explain_estimators(const Run& run, const std::vector<VariantEstima
   std::erase_if(groups, [&](const RecordedCases& group) {
     return std::ranges::find(wrong, group.variant, &VariantEstimator::variant) == wrong.end();
   });
-  for (const VariantFormulas& variant : explain_cases(std::move(groups))) {
-    if (!variant.explanation.has_enough_shapes()) continue;
-    for (const auto& [name, estimator] : wrong) {
-      if (name != variant.variant) continue;
-      std::vector<EstimatedCases> estimated;
-      estimated.reserve(variant.cases.size());
-      for (const RecordedCases& cases : variant.cases)
-        estimated.push_back(recorded_estimates(cases, estimator));
-      report.findings.push_back(compare_estimator(variant, estimator, estimated));
-      report.variants.push_back(variant);
+  report.variants = explain_cases(std::move(groups));
+  std::erase_if(report.variants,
+                [](const VariantFormulas& one) { return !one.explanation.has_enough_shapes(); });
+  for (std::size_t i = 0; i < report.variants.size(); ++i) {
+    for (const auto& [variant, estimator] : wrong) {
+      if (variant == report.variants[i].variant) add_findings(report, i, estimator);
     }
   }
   return report;
 }
 
-std::string causes_text(const FormulaReport& report) {
-  std::string text;
-  for (std::size_t i = 0; i < report.findings.size(); ++i) {
-    if (report.findings[i].causes.empty()) continue;
-    text += title(report.variants[i]) + "\n" + findings_text(report.variants[i], report.findings[i]);
-  }
-  return text;
+void add_findings(FormulaReport& report, std::size_t index, const std::string& estimator) {
+  const VariantFormulas& variant = report.variants.at(index);
+  std::vector<EstimatedCases> estimated;
+  estimated.reserve(variant.cases.size());
+  for (const RecordedCases& cases : variant.cases) estimated.push_back(recorded_estimates(cases, estimator));
+  report.findings.push_back(compare_estimator(variant, estimator.empty() ? "own" : estimator, estimated));
+  report.findings.back().variant = index;
 }
 
-std::string changed_formulas_text(const std::vector<VariantFormulas>& base,
-                                  const std::vector<VariantFormulas>& next, bool& is_changed) {
-  // One entry for each combination of words: merges may differ between the runs.
-  using Key = std::tuple<std::string, std::string, std::vector<std::pair<std::string, std::string>>>;
-  std::map<Key, const VariantFormulas*> before;
-  for (const VariantFormulas& variant : base) {
-    for (const RecordedCases& cases : variant.cases)
-      before[{variant.variant, variant.backend, cases.words}] = &variant;
-  }
-  const auto peak = [](const VariantFormulas& variant) {
-    const auto formula = variant.explanation.peak();
-    return formula ? display(*formula) : std::string("not explained");
-  };
-  // By phase, name and place. Allocations of one key are in order.
-  const auto lines = [](const VariantFormulas& variant) {
-    std::map<std::tuple<std::string, std::string>, std::vector<std::string>> found;
-    for (const ExplainedAllocation& one : variant.explanation.allocations)
-      found[{one.phase, one.name}].push_back(bytes_text(one, {}));
-    return found;
-  };
+std::string causes_text(const FormulaReport& report) {
   std::string text;
-  is_changed = false;
-  for (const VariantFormulas& variant : next) {
-    const auto same = before.find({variant.variant, variant.backend, variant.cases.front().words});
-    if (same == before.end()) {
-      text += fmt::format("{}  only in the new run\n", title(variant));
-      continue;
-    }
-    const auto old_lines = lines(*same->second);
-    const auto new_lines = lines(variant);
-    TextTable table({{"  allocation"}, {"phase"}, {"base"}, {"new"}});
-    bool differs = false;
-    const auto add = [&](const std::tuple<std::string, std::string>& key, const std::string& one,
-                         const std::string& other) {
-      if (one == other) return;
-      differs = true;
-      const auto& [phase, name] = key;
-      table.add({"  " + (name.empty() ? std::string("–") : name), phase == "set-up" ? "setup" : phase,
-                 one.empty() ? "–" : one, other.empty() ? "–" : other});
-    };
-    const auto joined = [](const auto& all, const auto& key) {
-      const auto found = all.find(key);
-      return found == all.end() ? std::string() : fmt::format("{}", fmt::join(found->second, " + "));
-    };
-    for (const auto& [key, unused] : old_lines) add(key, joined(old_lines, key), joined(new_lines, key));
-    for (const auto& [key, unused] : new_lines) {
-      if (!old_lines.contains(key)) add(key, "", joined(new_lines, key));
-    }
-    add({"", "peak"}, peak(*same->second), peak(variant));
-    if (!differs) continue;
-    is_changed = true;
-    text += title(variant) + "\n" + table.text();
+  for (const EstimatorFindings& one : report.findings) {
+    const VariantFormulas& variant = report.variants[one.variant];
+    if (!one.causes.empty()) text += title(variant) + "\n" + findings_text(variant, one);
   }
-  if (text.empty()) text = "no formula changed\n";
   return text;
 }
 

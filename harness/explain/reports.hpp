@@ -12,10 +12,10 @@ namespace peakmark {
 
 struct FormulaReport {
   std::vector<VariantFormulas> variants;
-  /// One for each entry of `variants`; empty without `--against`.
+  /// Of the estimators of these variants; empty without `--against`.
   std::vector<EstimatorFindings> findings;
   /// Values of axes at which bytes are shown; others are those of the largest recorded shape.
-  FixedAxes at;
+  AxisLengths at;
   /// For JSON, one for each entry of `variants`: null where the peak has no formula.
   std::vector<std::optional<MemoryCurve>> curves = {};
   const RunContext* context = nullptr;  ///< of the run, for JSON; null: unknown
@@ -33,6 +33,10 @@ struct VariantEstimator {
   std::string estimator;
 };
 
+/// Adds what is wrong with the recorded answers of an estimator about a variant of the report; `estimator`
+/// empty: the variant's own.
+void add_findings(FormulaReport& report, std::size_t variant, const std::string& estimator);
+
 /// Explains why estimators of a run are wrong: with `findings` for each of these variants whose cases have
 /// allocation sequences and formulas. Empty if the run has no sequences.
 FormulaReport explain_estimators(const Run& run, const std::vector<VariantEstimator>& wrong);
@@ -44,9 +48,33 @@ std::string causes_text(const FormulaReport& report);
 /// Returns the list `causes` of `explain --json`.
 std::string causes_json(const FormulaReport& report);
 
-/// Returns the formulas that differ between two runs, side by side; a line that says so if none does. Sets
-/// `is_changed` to whether there is one.
-std::string changed_formulas_text(const std::vector<VariantFormulas>& base,
-                                  const std::vector<VariantFormulas>& next, bool& is_changed);
+/// What became of the formulas of a variant between two runs.
+struct ChangedVariant {
+  const VariantFormulas* base = nullptr;  ///< null: only the new run has it
+  const VariantFormulas* next = nullptr;  ///< null: only the base run has it
+  std::vector<WordSet> words;             ///< with which both have these formulas
+  /// Allocations of one name and phase, of which some formulas differ. Empty if a run does not have any.
+  struct Allocations {
+    std::string name;
+    std::string phase;
+    std::vector<const ExplainedAllocation*> base;
+    std::vector<const ExplainedAllocation*> next;
+  };
+  std::vector<Allocations> allocations;
+  bool is_peak_changed = false;
+
+  [[nodiscard]] bool is_in_both() const { return base != nullptr && next != nullptr; }
+};
+
+/// Returns the variants whose formulas differ between two runs, or that only one run has. The result refers
+/// to both.
+std::vector<ChangedVariant> changed_formulas(const std::vector<VariantFormulas>& base,
+                                             const std::vector<VariantFormulas>& next);
+
+/// Returns them side by side for the console; a line that says so if nothing differs.
+std::string changed_formulas_text(const std::vector<ChangedVariant>& changed);
+
+/// Returns the output of `explain OLD NEW --json` (docs/explain.md).
+std::string changed_formulas_json(const std::vector<ChangedVariant>& changed);
 
 }  // namespace peakmark

@@ -14,10 +14,6 @@ Json text_or_null(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }
 
-std::string phase_name(const std::string& phase) {
-  return phase == "set-up" ? "setup" : phase;
-}
-
 Json axes(const Shapes& shapes, std::size_t shape) {
   Json values = Json::object();
   for (const Shapes::Axis& axis : shapes.axes) values[axis.name] = axis.values[shape];
@@ -89,9 +85,9 @@ Json cause_json(const VariantFormulas& variant, const EstimatorFindings& finding
 
 Json causes(const FormulaReport& report) {
   Json all = Json::array();
-  for (std::size_t i = 0; i < report.findings.size(); ++i) {
-    for (const EstimateCause& cause : report.findings[i].causes)
-      all.push_back(cause_json(report.variants[i], report.findings[i], cause));
+  for (const EstimatorFindings& findings : report.findings) {
+    for (const EstimateCause& cause : findings.causes)
+      all.push_back(cause_json(report.variants[findings.variant], findings, cause));
   }
   return all;
 }
@@ -140,11 +136,11 @@ std::string formulas_json(const FormulaReport& report) {
   if (report.context != nullptr) json["run"] = run_json(*report.context);
   if (!report.findings.empty()) {
     Json errors = Json::array();
-    for (std::size_t i = 0; i < report.findings.size(); ++i) {
-      const EstimatorFindings& findings = report.findings[i];
+    for (const EstimatorFindings& findings : report.findings) {
+      const VariantFormulas& variant = report.variants[findings.variant];
       if (!findings.error.empty())
-        errors.push_back({{"variant", report.variants[i].variant},
-                          {"words", words_json(report.variants[i].words)},
+        errors.push_back({{"variant", variant.variant},
+                          {"words", words_json(variant.words)},
                           {"estimator", findings.estimator},
                           {"error", findings.error}});
     }

@@ -35,16 +35,37 @@ TEST(RunFormulas, SeveralDTypesAreTheFactorItemsize) {
   EXPECT_EQ(to_text(*variants[0].explanation.allocations[0].bytes.formula), "n * ny * nx * itemsize");
 }
 
+// A shape that is fitted with one dtype would be no test of another.
+TEST(RunFormulas, ShapesAreHeldOutWithAllTheirDTypes) {
+  const auto run = padding_run({"edge"}, {4, 8});
+  const auto group = group_cases(run).at(0);
+  ASSERT_EQ(group.observations.size(), 2 * sample_shapes().size());
+  const auto shape = [&](std::size_t i) {
+    std::vector<Size> values;
+    for (const Shapes::Axis& axis : group.shapes.axes) {
+      if (axis.name != "itemsize") values.push_back(axis.values[i]);
+    }
+    return values;
+  };
+  for (std::size_t held_out = 3; held_out < group.observations.size(); held_out += 4) {
+    for (std::size_t i = 0; i < group.observations.size(); ++i)
+      EXPECT_FALSE(i % 4 != 3 && shape(i) == shape(held_out)) << held_out << " and " << i;
+    EXPECT_EQ(group.shapes.axes[0].values[held_out], group.observations[held_out]->axes.integer("n"));
+  }
+}
+
 TEST(RunFormulas, FixedValuesChooseCases) {
-  const auto run = padding_run({"edge", "constant"});
-  EXPECT_THAT(group_cases(run, {{"mode", std::string("edge")}}), SizeIs(1));
-  EXPECT_THROW(group_cases(run, {{"mode", std::string("wrap")}}), UsageError);
+  auto run = padding_run({"edge", "constant"});
+  keep_explained_cases(run, {{"mode", "edge"}});
+  EXPECT_THAT(group_cases(run), SizeIs(1));
+  EXPECT_THROW(keep_explained_cases(run, {{"mode", "wrap"}}), UsageError);
 }
 
 TEST(RunFormulas, ARunWithoutSequencesSaysHowToRecordThem) {
   auto run = padding_run({"edge"});
   for (Observation& observation : run.observations) observation.allocation_sequence.reset();
-  EXPECT_THAT([&] { group_cases(run); }, testing::ThrowsMessage<UsageError>(HasSubstr("--sequences")));
+  EXPECT_THAT([&] { keep_explained_cases(run, {}); },
+              testing::ThrowsMessage<UsageError>(HasSubstr("--sequences")));
 }
 
 TEST(RunFormulas, APeakThatIsNotThatOfTheSequenceIsANote) {
@@ -52,6 +73,72 @@ TEST(RunFormulas, APeakThatIsNotThatOfTheSequenceIsANote) {
   run.observations[3].requested_peak_bytes = 1;
   const auto variants = explain_cases(group_cases(run));
   EXPECT_THAT(variants[0].explanation.notes, ElementsAre(HasSubstr("the run file 1")));
+  EXPECT_THAT(variants[0].explanation.notes[0],
+              HasSubstr("the allocation sequence of 1 case has another peak"));
+}
+
+std::vector<std::string> notes_of(const peakmark::Run& run) {
+  return explain_cases(group_cases(run)).at(0).explanation.notes;
+}
+
+TEST(RunFormulas, TooFewShapesSayWhatWouldHelp) {
+  auto run = padding_run({"edge"});
+  run.observations.resize(5);
+  EXPECT_THAT(
+      formulas_text({explain_cases(group_cases(run)), {}, {}}),
+      HasSubstr("mode=edge dtype=f32  5 shapes recorded: at least 6 are needed for formulas; add shapes to "
+                "the suite, or explain the suite"));
+}
+
+TEST(RunFormulas, AnAxisThatDoesNotMatterIsANote) {
+  EXPECT_THAT(notes_of(filter_run()),
+              ElementsAre("no formula reads pad_y, pad_x: bytes do not depend on them"));
+  EXPECT_THAT(notes_of(padding_run({"edge"})), testing::IsEmpty());
+}
+
+TEST(RunFormulas, OtherAllocationsInTheSecondPassAreANoteWithTheirNames) {
+  auto run = padding_run({"edge"});
+  for (const std::size_t shape : {1, 4}) {
+    for (const std::size_t one : {2, 3})
+      run.observations[shape].allocation_sequence->at(one).is_repeated = false;
+  }
+  EXPECT_THAT(notes_of(run),
+              ElementsAre(HasSubstr("2 cases made other allocations in the second pass (column "
+                                    "coordinates, row coordinates): formulas describe the first")));
+}
+
+TEST(RunFormulas, TooManyAllocationsForASequenceAreSaid) {
+  auto run = padding_run({"edge"});
+  for (std::size_t shape = 30; shape < run.observations.size(); ++shape) {
+    run.observations[shape].allocation_sequence.reset();
+    run.observations[shape].allocations = 100'001;
+  }
+  EXPECT_THAT(notes_of(run), ElementsAre(HasSubstr("6 cases made more than 100000 allocations, too many")));
+  for (Observation& observation : run.observations) {
+    observation.allocation_sequence.reset();
+    observation.allocations = 100'001;
+  }
+  EXPECT_THAT([&] { keep_explained_cases(run, {}); },
+              testing::ThrowsMessage<UsageError>(HasSubstr("36 cases made more than 100000 allocations")));
+}
+
+TEST(RunFormulas, NeedAnIntegerAxis) {
+  auto run = padding_run({"edge"});
+  for (Observation& observation : run.observations)
+    observation.axes = Parameters({{"mode", std::string("edge")}});
+  EXPECT_THAT(notes_of(run),
+              testing::Contains("no axis is an integer: formulas are made of integer axes such as "
+                                "ny"));
+}
+
+// A merged run may have cases of an earlier version of the variant, with fewer axes.
+TEST(RunFormulas, CasesWithOtherAxesAreExplainedAlone) {
+  auto run = padding_run({"edge"});
+  Observation& other = run.observations[7];
+  other.axes = Parameters({{"n", Size{5}}, {"mode", std::string("edge")}, {"dtype", std::string("f32")}});
+  const auto groups = group_cases(run);
+  ASSERT_THAT(groups, SizeIs(2));
+  EXPECT_THAT(groups[1].observations, SizeIs(1));
 }
 
 TEST(FormulasText, NamesPaddedLengths) {
@@ -66,8 +153,7 @@ TEST(FormulasText, NamesPaddedLengths) {
 
 TEST(FormulasText, ShowsBytesAtTheShapeThatIsAsked) {
   const auto run = padding_run({"constant"});
-  const FixedAxes at{
-      {"n", Size{1}}, {"ny", Size{4096}}, {"nx", Size{4096}}, {"pad_y", Size{2048}}, {"pad_x", Size{2048}}};
+  const AxisLengths at{{"n", 1}, {"ny", 4096}, {"nx", 4096}, {"pad_y", 2048}, {"pad_x", 2048}};
   const std::string text = formulas_text({explain_cases(group_cases(run)), {}, at});
   EXPECT_THAT(text, HasSubstr("at n=1 ny=4096 nx=4096 pad_y=2048 pad_x=2048"));
   EXPECT_THAT(text, ContainsRegex("4·n·ny·nx +64 MiB"));
@@ -130,15 +216,58 @@ TEST(ChangedFormulas, ShowsOnlyWhatChanged) {
     const Size rows = observation.axes.integer("ny") + 2 * observation.axes.integer("pad_y");
     (*observation.allocation_sequence)[2].bytes = 4 * rows;
   }
-  bool is_changed = false;
-  const std::string text =
-      changed_formulas_text(explain_cases(group_cases(base)), explain_cases(group_cases(next)), is_changed);
-  EXPECT_TRUE(is_changed);
+  const auto old_formulas = explain_cases(group_cases(base));
+  const auto new_formulas = explain_cases(group_cases(next));
+  const auto changed = changed_formulas(old_formulas, new_formulas);
+  ASSERT_THAT(changed, SizeIs(1));
+  const std::string text = changed_formulas_text(changed);
   EXPECT_THAT(text, HasSubstr("row coordinates  setup  4·(ny + 2·pad_y)·(nx + 2·pad_x)"));
   EXPECT_THAT(text, HasSubstr("4·(ny + 2·pad_y)\n"));
   EXPECT_THAT(text, Not(HasSubstr("column coordinates")));
-  changed_formulas_text(explain_cases(group_cases(base)), explain_cases(group_cases(base)), is_changed);
-  EXPECT_FALSE(is_changed);
+  EXPECT_EQ(changed_formulas_text(changed_formulas(old_formulas, old_formulas)), "no formula changed\n");
+
+  const auto json = nlohmann::json::parse(changed_formulas_json(changed));
+  EXPECT_TRUE(json["unmatched"].empty());
+  ASSERT_THAT(json["changes"], SizeIs(2));
+  const auto& change = json["changes"][0];
+  EXPECT_EQ(change["variant"], "padding/nabu");
+  EXPECT_EQ(change["words"]["mode"][0], "edge");
+  EXPECT_EQ(change["allocation"], "row coordinates");
+  EXPECT_EQ(change["phase"], "setup");
+  EXPECT_EQ(change["kind"], "changed");
+  EXPECT_EQ(change["base"], "4 * (ny + 2 * pad_y) * (nx + 2 * pad_x)");
+  EXPECT_EQ(change["new"], "4 * (ny + 2 * pad_y)");
+  EXPECT_EQ(json["changes"][1]["allocation"], "peak");
+}
+
+TEST(ChangedFormulas, FollowWordsThatOnlyOneRunMerges) {
+  const auto base = padding_run({"edge", "wrap"});
+  auto next = base;
+  for (Observation& observation : next.observations) {
+    if (observation.axes.word("mode") == "wrap") (*observation.allocation_sequence)[3].bytes = 4;
+  }
+  const auto old_formulas = explain_cases(group_cases(base));
+  const auto new_formulas = explain_cases(group_cases(next));
+  ASSERT_THAT(old_formulas, SizeIs(1));
+  ASSERT_THAT(new_formulas, SizeIs(2));
+  for (const auto& changed :
+       {changed_formulas(old_formulas, new_formulas), changed_formulas(new_formulas, old_formulas)}) {
+    ASSERT_THAT(changed, SizeIs(1));
+    EXPECT_EQ(words_text(changed[0].words), "mode=wrap dtype=f32");
+  }
+}
+
+TEST(ChangedFormulas, NameVariantsThatOnlyOneRunHas) {
+  const auto base = padding_run({"edge"});
+  const auto next = filter_run();
+  const auto old_formulas = explain_cases(group_cases(base));
+  const auto new_formulas = explain_cases(group_cases(next));
+  EXPECT_EQ(changed_formulas_text(changed_formulas(old_formulas, new_formulas)),
+            "filter/stripes  only in the new run\npadding/nabu  mode=edge dtype=f32  only in the base run\n");
+  const auto json =
+      nlohmann::json::parse(changed_formulas_json(changed_formulas(old_formulas, new_formulas)));
+  EXPECT_EQ(json["unmatched"][0]["run"], "new");
+  EXPECT_EQ(json["unmatched"][1]["variant"], "padding/nabu");
 }
 
 }  // namespace

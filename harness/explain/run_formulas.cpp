@@ -9,17 +9,17 @@
 #include "base/dtype.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "sweep/external_estimator.hpp"
 
 namespace peakmark {
 namespace {
 
 constexpr const char* kDTypeAxis = "dtype";
-constexpr const char* kItemSizeAxis = "itemsize";
 
-bool has_values(const Observation& observation, const FixedAxes& fixed) {
-  return std::ranges::all_of(fixed, [&](const auto& one) {
+bool has_values(const Observation& observation, const AxisTexts& values) {
+  return std::ranges::all_of(values, [&](const auto& one) {
     const AxisValue* const value = observation.axes.find(one.first);
-    return value != nullptr && *value == one.second;
+    return value != nullptr && to_text(*value) == one.second;
   });
 }
 
@@ -39,7 +39,7 @@ std::set<std::string> variants_with_several_dtypes(const std::vector<const Obser
 }
 
 struct SplitAxes {
-  std::vector<std::pair<std::string, std::string>> words;
+  std::vector<WordSet> words;
   std::vector<std::pair<std::string, Size>> integers;
 };
 
@@ -51,10 +51,16 @@ SplitAxes split_axes(const Parameters& axes, bool dtype_is_factor) {
     } else if (axis == kDTypeAxis && dtype_is_factor) {
       split.integers.emplace_back(kItemSizeAxis, size_of(parse_dtype(std::get<std::string>(value))));
     } else {
-      split.words.emplace_back(axis, std::get<std::string>(value));
+      split.words.push_back({axis, {std::get<std::string>(value)}});
     }
   }
   return split;
+}
+
+// Runs of several versions of a variant may be merged: the later one has more axes.
+bool has_axes(const Shapes& shapes, const std::vector<std::pair<std::string, Size>>& integers) {
+  return std::ranges::equal(shapes.axes, integers, {}, &Shapes::Axis::name,
+                            [](const auto& one) { return one.first; });
 }
 
 void add_shape(RecordedCases& cases, const std::vector<std::pair<std::string, Size>>& integers,
@@ -68,43 +74,136 @@ void add_shape(RecordedCases& cases, const std::vector<std::pair<std::string, Si
     for (std::size_t axis = 0; axis < integers.size(); ++axis)
       is_same = is_same && cases.shapes.axes[axis].values[shape] == integers[axis].second;
     if (!is_same) continue;
-    if (peak_bytes(cases.sequences[shape]) != peak_bytes(*observation.allocation_sequence))
+    if (const Size peak = peak_bytes(*observation.allocation_sequence); peak != cases.peaks[shape])
       cases.notes.push_back(
           fmt::format("{}: recorded twice with different peaks, {} and {} bytes; the first is used",
-                      observation.case_name, peak_bytes(cases.sequences[shape]),
-                      peak_bytes(*observation.allocation_sequence)));
+                      observation.case_name, cases.peaks[shape], peak));
     return;
   }
   for (std::size_t axis = 0; axis < integers.size(); ++axis)
     cases.shapes.axes[axis].values.push_back(integers[axis].second);
-  cases.sequences.push_back(*observation.allocation_sequence);
+  cases.peaks.push_back(peak_bytes(*observation.allocation_sequence));
   cases.observations.push_back(&observation);
+}
+
+// Names of allocations for a message, at most three.
+std::string some_names(const std::set<std::string>& names) {
+  constexpr std::size_t kMaxNames = 3;
+  std::vector<std::string> shown;
+  for (const std::string& name : names) {
+    if (shown.size() < kMaxNames) shown.push_back(name.empty() ? "unnamed ones" : name);
+  }
+  return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > kMaxNames ? ", …" : "");
 }
 
 // What may make formulas differ from the recorded peaks.
 void add_notes(RecordedCases& cases) {
   std::size_t not_repeated = 0;
-  for (std::size_t shape = 0; shape < cases.sequences.size(); ++shape) {
-    const AllocationSequence& sequence = cases.sequences[shape];
-    if (std::ranges::any_of(sequence, [](const auto& one) { return !one.is_repeated; })) ++not_repeated;
+  std::set<std::string> names;
+  std::vector<std::size_t> off;
+  for (std::size_t shape = 0; shape < cases.observations.size(); ++shape) {
+    bool is_repeated = true;
+    for (const SequencedAllocation& one : cases.sequence(shape)) {
+      if (one.is_repeated) continue;
+      is_repeated = false;
+      names.insert(one.name);
+    }
+    if (!is_repeated) ++not_repeated;
     const auto recorded = cases.observations[shape]->requested_peak_bytes;
-    if (recorded && *recorded != peak_bytes(sequence))
-      cases.notes.push_back(fmt::format("{}: the allocation sequence has a peak of {} bytes, the run file {}",
-                                        cases.observations[shape]->case_name, peak_bytes(sequence),
-                                        *recorded));
+    if (recorded && *recorded != cases.peaks[shape]) off.push_back(shape);
+  }
+  if (!off.empty()) {
+    const Observation& first = *cases.observations[off.front()];
+    cases.notes.push_back(fmt::format(
+        "the allocation sequence of {} has another peak than the run file; the first: {}: {} bytes, the run "
+        "file {}",
+        quantity(off.size(), "case"), first.case_name, cases.peaks[off.front()],
+        *first.requested_peak_bytes));
   }
   if (not_repeated > 0)
-    cases.notes.push_back(fmt::format(
-        "{} made other allocations in the second pass: formulas describe the first; record programs with "
-        "`sync = true`",
-        quantity(not_repeated, "case")));
+    cases.notes.push_back(
+        fmt::format("{} made other allocations in the second pass ({}): formulas describe the first; record "
+                    "programs with "
+                    "`sync = true`",
+                    quantity(not_repeated, "case"), some_names(names)));
 }
 
-using Formulas = std::vector<std::string>;
+bool is_too_long(const Observation& observation) {
+  return !observation.allocation_sequence &&
+         observation.allocations.value_or(0) > static_cast<std::int64_t>(kMaxSequencedAllocations);
+}
+
+std::string too_long_text(std::size_t cases) {
+  return fmt::format(
+      "{} made more than {} allocations, too many for formulas: record smaller shapes, or fewer "
+      "calls",
+      quantity(cases, "case"), kMaxSequencedAllocations);
+}
+
+// Sorts the cases so that every fourth, which explain() holds out, is of a shape that no other dtype has
+// among those for fitting.
+void hold_out_whole_shapes(RecordedCases& cases) {
+  std::map<std::vector<Size>, std::size_t> ordinals;  // of each shape without its item size
+  std::vector<std::size_t> fitted;
+  std::vector<std::size_t> held_out;
+  for (std::size_t i = 0; i < cases.observations.size(); ++i) {
+    std::vector<Size> shape;
+    for (const Shapes::Axis& axis : cases.shapes.axes) {
+      if (axis.name != kItemSizeAxis) shape.push_back(axis.values[i]);
+    }
+    const std::size_t ordinal = ordinals.try_emplace(std::move(shape), ordinals.size()).first->second;
+    (ordinal % 4 == 3 ? held_out : fitted).push_back(i);
+  }
+  RecordedCases sorted = cases;
+  auto next_fitted = fitted.begin();
+  auto next_held_out = held_out.begin();
+  for (std::size_t i = 0; i < cases.observations.size(); ++i) {
+    const bool is_held_out = next_fitted == fitted.end() || (i % 4 == 3 && next_held_out != held_out.end());
+    const std::size_t from = is_held_out ? *next_held_out++ : *next_fitted++;
+    sorted.observations[i] = cases.observations[from];
+    sorted.peaks[i] = cases.peaks[from];
+    for (std::size_t axis = 0; axis < cases.shapes.axes.size(); ++axis)
+      sorted.shapes.axes[axis].values[i] = cases.shapes.axes[axis].values[from];
+  }
+  cases = std::move(sorted);
+}
+
+Explanation explain_group(const RecordedCases& cases, const AllocationSequences& sequences) {
+  Explanation explanation;
+  if (!cases.fitters) {
+    explanation.fitted = sequences.size();
+    explanation.notes.emplace_back("no axis is an integer: formulas are made of integer axes such as ny");
+    return explanation;
+  }
+  explanation = explain(*cases.fitters, sequences);
+  if (!explanation.has_enough_shapes())
+    explanation.notes.emplace_back(
+        "add shapes to the suite, or explain the suite or the variant itself, which chooses them");
+  return explanation;
+}
+
+// Axes that vary, and are in no formula.
+std::vector<std::string> unread_axes(const VariantFormulas& variant) {
+  std::set<std::string> read;
+  const auto add = [&](const std::optional<Expression>& formula) {
+    if (!formula) return;
+    for (std::string& axis : formula->axes()) read.insert(std::move(axis));
+  };
+  for (const ExplainedAllocation& one : variant.explanation.allocations) {
+    add(one.count.formula);
+    add(one.bytes.formula);
+  }
+  std::vector<std::string> unread;
+  for (const Shapes::Axis& axis : variant.shapes().axes) {
+    const bool varies = std::ranges::adjacent_find(axis.values, std::not_equal_to{}) != axis.values.end();
+    if (varies && !read.contains(axis.name)) unread.push_back(axis.name);
+  }
+  return unread;
+}
 
 // Everything that two explanations must have in common to be merged; empty where something is not explained.
-Formulas formulas(const Explanation& explanation) {
-  Formulas texts;
+std::vector<std::string> formulas(const Explanation& explanation) {
+  std::vector<std::string> texts;
   if (explanation.unexplained_bytes != 0 || !explanation.peak()) return texts;
   for (const ExplainedAllocation& one : explanation.allocations) {
     texts.insert(texts.end(),
@@ -114,21 +213,23 @@ Formulas formulas(const Explanation& explanation) {
   return texts;
 }
 
-// Merges `other` into `one` if they differ in the words of one axis only.
-bool merge(VariantFormulas& one, VariantFormulas& other) {
+// Returns the index of the only axis whose words differ; nothing if there are several, or other axes.
+std::optional<std::size_t> different_axis(const VariantFormulas& one, const VariantFormulas& other) {
   if (one.variant != other.variant || one.backend != other.backend || one.words.size() != other.words.size())
-    return false;
-  const Formulas own = formulas(one.explanation);
-  if (own.empty() || own != formulas(other.explanation)) return false;
-  WordSet* different = nullptr;
+    return std::nullopt;
+  std::optional<std::size_t> different;
   for (std::size_t i = 0; i < one.words.size(); ++i) {
-    if (one.words[i].axis != other.words[i].axis) return false;
+    if (one.words[i].axis != other.words[i].axis) return std::nullopt;
     if (one.words[i].words == other.words[i].words) continue;
-    if (different != nullptr) return false;
-    different = &one.words[i];
-    different->words.insert(different->words.end(), other.words[i].words.begin(), other.words[i].words.end());
+    if (different) return std::nullopt;
+    different = i;
   }
-  if (different == nullptr) return false;
+  return different;
+}
+
+// `axis`: different_axis().
+void merge(VariantFormulas& one, VariantFormulas other, std::size_t axis) {
+  std::ranges::move(other.words[axis].words, std::back_inserter(one.words[axis].words));
   one.explanation.fitted += other.explanation.fitted;
   one.explanation.held_out += other.explanation.held_out;
   for (std::string& note : other.explanation.notes) {
@@ -137,21 +238,27 @@ bool merge(VariantFormulas& one, VariantFormulas& other) {
   }
   std::ranges::move(other.cases, std::back_inserter(one.cases));
   one.sites.merge(other.sites);
-  return true;
 }
 
-bool merge_any(std::vector<VariantFormulas>& all) {
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    for (std::size_t j = i + 1; j < all.size(); ++j) {
-      // A copy, since a merge that is refused late leaves words behind.
-      VariantFormulas merged = all[i];
-      if (!merge(merged, all[j])) continue;
-      all[i] = std::move(merged);
+// Merges variants with the same formulas until no two of them differ in the words of one axis only.
+void merge_all(std::vector<VariantFormulas>& all) {
+  std::vector<std::vector<std::string>> texts;
+  texts.reserve(all.size());
+  for (const VariantFormulas& one : all) texts.push_back(formulas(one.explanation));
+  for (std::size_t i = 0; i < all.size();) {
+    bool is_merged = false;
+    for (std::size_t j = i + 1; j < all.size() && !texts[i].empty(); ++j) {
+      if (texts[i] != texts[j]) continue;
+      const auto axis = different_axis(all[i], all[j]);
+      if (!axis) continue;
+      merge(all[i], std::move(all[j]), *axis);
       all.erase(all.begin() + static_cast<std::ptrdiff_t>(j));
-      return true;
+      texts.erase(texts.begin() + static_cast<std::ptrdiff_t>(j));
+      is_merged = true;
+      break;
     }
+    i = is_merged ? 0 : i + 1;  // what was merged may now fit an earlier one
   }
-  return false;
 }
 
 }  // namespace
@@ -161,66 +268,88 @@ std::string VariantFormulas::site(const std::string& where) const {
   return found == sites.end() ? where : found->second;
 }
 
-std::string VariantFormulas::words_text() const {
+std::string words_text(const std::vector<WordSet>& words) {
   std::vector<std::string> texts;
+  texts.reserve(words.size());
   for (const WordSet& set : words) texts.push_back(fmt::format("{}={}", set.axis, fmt::join(set.words, ",")));
   return fmt::format("{}", fmt::join(texts, " "));
 }
 
-std::vector<RecordedCases> group_cases(const Run& run, const FixedAxes& fixed) {
-  std::vector<const Observation*> observations;
-  bool has_sequences = false;
-  for (const Observation& observation : run.observations) {
-    if (!observation.allocation_sequence) continue;
-    has_sequences = true;
-    if (has_values(observation, fixed)) observations.push_back(&observation);
+void keep_explained_cases(Run& run, const AxisTexts& values) {
+  const auto has_sequence = [](const Observation& one) { return one.allocation_sequence.has_value(); };
+  if (std::ranges::none_of(run.observations, has_sequence)) {
+    const auto too_long = std::ranges::count_if(run.observations, is_too_long);
+    throw UsageError(too_long > 0 ? too_long_text(static_cast<std::size_t>(too_long))
+                                  : "no case of this run has its allocations: record them with `peakmark run "
+                                    "SUITE --sequences`");
   }
-  if (!has_sequences)
-    throw UsageError(
-        "no case of this run has its allocations: record them with `peakmark run SUITE --sequences`");
-  if (observations.empty()) throw UsageError("no case of this run has all these values: correct AXIS=VALUE");
+  std::erase_if(run.observations, [&](const Observation& one) { return !has_values(one, values); });
+  if (std::ranges::none_of(run.observations, has_sequence))
+    throw UsageError("no case of this run has all these values: correct AXIS=VALUE");
+}
 
+std::vector<RecordedCases> group_cases(const Run& run) {
+  std::vector<const Observation*> observations;
+  for (const Observation& observation : run.observations) {
+    if (observation.allocation_sequence) observations.push_back(&observation);
+  }
   const std::set<std::string> with_item_size = variants_with_several_dtypes(observations);
   std::vector<RecordedCases> groups;
   for (const Observation* const observation : observations) {
     auto [words, integers] = split_axes(observation->axes, with_item_size.contains(observation->variant));
-    auto group = std::ranges::find_if(groups, [&, &words = words](const RecordedCases& one) {
-      return one.variant == observation->variant && one.backend == observation->backend && one.words == words;
+    auto group = std::ranges::find_if(groups, [&, &words = words, &integers = integers](const auto& one) {
+      return one.variant == observation->variant && one.backend == observation->backend &&
+             one.words == words && has_axes(one.shapes, integers);
     });
     if (group == groups.end())
-      group = groups.insert(groups.end(),
-                            {observation->variant, observation->backend, std::move(words), {}, {}, {}, {}});
+      group = groups.insert(
+          groups.end(), {observation->variant, observation->backend, std::move(words), {}, {}, {}, {}, {}});
     add_shape(*group, integers, *observation);
   }
-  for (RecordedCases& group : groups) add_notes(group);
+  for (RecordedCases& group : groups) {
+    if (with_item_size.contains(group.variant)) hold_out_whole_shapes(group);
+    add_notes(group);
+    const auto too_long = std::ranges::count_if(run.observations, [&](const Observation& one) {
+      return one.variant == group.variant && is_too_long(one);
+    });
+    if (too_long > 0) group.notes.push_back(too_long_text(static_cast<std::size_t>(too_long)));
+    if (group.shapes.axes.empty()) continue;
+    const auto same = std::ranges::find_if(groups, [&](const RecordedCases& one) {
+      return one.fitters && one.fitters->shapes() == group.shapes;
+    });
+    group.fitters = same == groups.end() ? std::make_shared<Fitters>(group.shapes) : same->fitters;
+  }
   return groups;
 }
 
 std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups) {
   std::vector<VariantFormulas> all;
+  all.reserve(groups.size());
   for (RecordedCases& group : groups) {
+    AllocationSequences sequences;
+    sequences.reserve(group.observations.size());
+    for (std::size_t shape = 0; shape < group.observations.size(); ++shape)
+      sequences.emplace_back(group.sequence(shape));
     VariantFormulas one{group.variant,
                         group.backend,
+                        group.words,
+                        explain_group(group, sequences),
                         {},
-                        explain(group.shapes, group.sequences),
-                        {},
-                        short_call_sites(group.sequences)};
-    for (const auto& [axis, word] : group.words) one.words.push_back({axis, {word}});
+                        short_call_sites(sequences)};
     one.explanation.notes.insert(one.explanation.notes.end(), group.notes.begin(), group.notes.end());
     one.cases.push_back(std::move(group));
+    if (const std::vector<std::string> unread = unread_axes(one); one.is_explained() && !unread.empty())
+      one.explanation.notes.push_back(fmt::format("no formula reads {}: bytes do not depend on {}",
+                                                  fmt::join(unread, ", "),
+                                                  unread.size() == 1 ? "it" : "them"));
     all.push_back(std::move(one));
   }
-  while (merge_any(all)) {
-  }
+  merge_all(all);
   return all;
 }
 
 std::size_t largest_shape(const RecordedCases& cases) {
-  std::size_t largest = 0;
-  for (std::size_t shape = 1; shape < cases.sequences.size(); ++shape) {
-    if (peak_bytes(cases.sequences[shape]) > peak_bytes(cases.sequences[largest])) largest = shape;
-  }
-  return largest;
+  return static_cast<std::size_t>(std::ranges::max_element(cases.peaks) - cases.peaks.begin());
 }
 
 }  // namespace peakmark

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,30 +11,44 @@
 
 namespace peakmark {
 
+/// A word axis, and the words with which the formulas are the same.
+struct WordSet {
+  std::string axis;
+  std::vector<std::string> words;
+  bool operator==(const WordSet&) const = default;
+};
+/// Returns `mode=edge,reflect dtype=f32`; empty without word axes.
+std::string words_text(const std::vector<WordSet>& words);
+
 /// Cases of a run that may have the same formulas: of one variant, backend and combination of words. They
 /// differ in integer axes, and in `dtype`, which becomes the axis `itemsize` where a run has several.
 struct RecordedCases {
   std::string variant;
   std::string backend;
-  std::vector<std::pair<std::string, std::string>> words;  ///< axis and word, in the order of the axes
+  std::vector<WordSet> words;  ///< one word each, in the order of the axes
   Shapes shapes;
-  std::vector<AllocationSequence> sequences;     ///< one a shape
-  std::vector<const Observation*> observations;  ///< one a shape; of the run
+  std::vector<Size> peaks;                       ///< peak_bytes() of each shape's sequence
+  std::vector<const Observation*> observations;  ///< one a shape; of the run, each with a sequence
   std::vector<std::string> notes;
+  std::shared_ptr<Fitters> fitters;  ///< of the shapes; shared by all cases with the same shapes
+
+  [[nodiscard]] const AllocationSequence& sequence(std::size_t shape) const {
+    return *observations[shape]->allocation_sequence;
+  }
 };
 
-/// Values of axes that cases must have to be explained.
-using FixedAxes = std::vector<std::pair<std::string, AxisValue>>;
+/// Values of axes as the user writes them: `ny` and `4096`, `mode` and `edge`.
+using AxisTexts = std::vector<std::pair<std::string, std::string>>;
 
-/// Groups the cases of a run that have an allocation sequence. The result refers to `run`. Throws UsageError
-/// if no case has one, or none has the fixed values.
-std::vector<RecordedCases> group_cases(const Run& run, const FixedAxes& fixed = {});
+/// Values of integer axes.
+using AxisLengths = std::vector<std::pair<std::string, Size>>;
 
-/// A word axis, and the words with which the formulas are the same.
-struct WordSet {
-  std::string axis;
-  std::vector<std::string> words;
-};
+/// Removes the cases of a run that are not explained: those without an allocation sequence or with another
+/// value of an axis. Throws UsageError if none is left.
+void keep_explained_cases(Run& run, const AxisTexts& values);
+
+/// Groups the cases of a run that have an allocation sequence. The result refers to `run`.
+std::vector<RecordedCases> group_cases(const Run& run);
 
 /// The formulas of a variant for some combinations of words.
 struct VariantFormulas {
@@ -51,8 +66,7 @@ struct VariantFormulas {
   }
   /// Returns the call site of an allocation without wrappers: `padding.py:88`.
   [[nodiscard]] std::string site(const std::string& where) const;
-  /// Returns `mode=edge,reflect dtype=f32`; empty without word axes.
-  [[nodiscard]] std::string words_text() const;
+  [[nodiscard]] std::string words_text() const { return peakmark::words_text(words); }
 };
 
 /// Explains each group of cases, and merges those that differ in words only and have the same formulas.

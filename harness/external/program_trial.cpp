@@ -55,6 +55,18 @@ std::string why_nothing(const std::vector<std::string>& command, const std::vect
   return why_no_recorder(evidence);
 }
 
+/// Returns the first `count` events without the releases at their end that the system made when the last
+/// process ended: what the program itself did not release is live at the end.
+std::span<const Event> own_events(std::span<const Event> events, std::size_t count,
+                                  const RecordedTree& tree) {
+  std::optional<std::int64_t> end;
+  for (const RecordedProcess& process : tree.processes) end = std::max(end, end_of(process, tree));
+  while (end && count > 0 && events[count - 1].type == EventType::release &&
+         events[count - 1].time_ns >= *end)
+    --count;
+  return events.first(count);
+}
+
 std::string with_last_words(const std::string& what, const ProgramEnd& end) {
   return end.last_words.empty() ? what : what + "; its last message: " + end.last_words;
 }
@@ -136,7 +148,7 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
   if (is_sequence) {
     CallChains chains(tree.processes.back().header.start_realtime_ns);
     chains.add(events);
-    add_sequence(pass.memory, std::span(events).first(pass.record->counted_events),
+    add_sequence(pass.memory, own_events(events, pass.record->counted_events, tree),
                  [&](std::uint64_t stack) { return chains.chain(stack); });
   }
   pass.no_device_time = why_work_is_lost(tree);

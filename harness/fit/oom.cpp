@@ -58,6 +58,14 @@ Size live_at_end(const Observation& observation) {
   return live;
 }
 
+/// Returns the last line of a program's last words, or the whole message if it has none.
+std::string short_message(const Refusal& refusal) {
+  const std::string words = last_words(refusal.message);
+  if (words.empty()) return one_line(refusal.message);
+  const std::size_t line = words.rfind(" / ");
+  return one_line(line == std::string::npos ? words : words.substr(line + 3));
+}
+
 /// Refusals of one call site with the same outcome.
 struct SiteRow {
   RefusalOutcome outcome;
@@ -66,8 +74,9 @@ struct SiteRow {
 };
 
 std::string place(const Refusal& refusal) {
-  if (!refusal.where.empty()) return refusal.where;
-  return refusal.name.empty() ? fmt::format("allocation {}", refusal.index) : refusal.name;
+  if (refusal.name.empty() && refusal.where.empty()) return fmt::format("allocation {}", refusal.index);
+  if (refusal.name.empty() || refusal.where.empty()) return refusal.name + refusal.where;
+  return refusal.name + ", " + refusal.where;
 }
 
 std::vector<SiteRow> site_rows(const OomReport& report) {
@@ -125,6 +134,12 @@ Refusal judge_refusal(const Observation& reference, const Observation& refused,
     refusal.outcome = outcome;
     return refusal;
   };
+  // Of a variant; a program has it only if it marks its end.
+  if (refused.leaked_bytes.value_or(0) > reference.leaked_bytes.value_or(0)) {
+    refusal.message =
+        fmt::format("{} not released; {}", quantity(*refused.leaked_bytes, "byte"), refused.message);
+    return ended(RefusalOutcome::leaked);
+  }
   switch (refused.outcome) {
     case Outcome::timeout:
       return ended(RefusalOutcome::hung);
@@ -137,6 +152,9 @@ Refusal judge_refusal(const Observation& reference, const Observation& refused,
     case Outcome::unsupported:
       refusal.exit_code = exit_code(refused.message);
       if (refused.outcome == Outcome::unsupported) return ended(RefusalOutcome::handled);
+      // A variant, which threw OutOfMemory.
+      if (refused.outcome == Outcome::out_of_memory && !refused.message.starts_with("the program ended"))
+        return ended(RefusalOutcome::handled);
       if (refusal.exit_code && names_memory(last_words(refused.message)))
         return ended(RefusalOutcome::handled);
       if (refusal.exit_code) refusal.message += "; the message does not name memory";
@@ -149,6 +167,15 @@ Refusal judge_refusal(const Observation& reference, const Observation& refused,
     return ended(RefusalOutcome::leaked);
   }
   return ended(RefusalOutcome::retried);
+}
+
+void add_next_case(Refusal& refusal, const Observation& reference, const Observation& next) {
+  if (next.outcome == reference.outcome && next.requested_peak_bytes == reference.requested_peak_bytes)
+    return;
+  refusal.outcome = RefusalOutcome::crashed;
+  refusal.message = next.outcome == reference.outcome
+                        ? std::string("the next case has another peak")
+                        : fmt::format("the next case: {}: {}", to_string(next.outcome), next.message);
 }
 
 std::vector<Size> choose_refusals(const AllocationSequence& allocations, const RefusalChoice& choice) {
@@ -199,7 +226,7 @@ std::string oom_text(const OomReport& report) {
     const Refusal& largest = **std::ranges::max_element(row.refusals, {}, &Refusal::bytes);
     table.add({std::string(to_string(row.outcome)), row.where, std::to_string(row.refusals.size()),
                format_size(largest.bytes), indices_cell(row),
-               first.exit_code ? std::to_string(*first.exit_code) : "–", one_line(first.message)});
+               first.exit_code ? std::to_string(*first.exit_code) : "–", short_message(first)});
     if (is_failure(row.outcome)) failures += static_cast<Size>(row.refusals.size());
   }
   std::string text = fmt::format("{} on {}: {}, {} refused\n", report.program, report.device,
@@ -208,7 +235,7 @@ std::string oom_text(const OomReport& report) {
   text +=
       fmt::format("\n{}: {}\n", quantity(report.refusals.size(), "refusal"),
                   failures == 0 ? "none crashed, hung or changed the result" : quantity(failures, "failure"));
-  if (!report.is_result_compared)
+  if (report.is_program && !report.is_result_compared)
     text += "results were not compared: --compare-output FILE compares a file that the program writes\n";
   for (const std::string& note : report.notes) text += note + "\n";
   return plain_text(text);

@@ -40,6 +40,10 @@ struct Refusal {
 Refusal judge_refusal(const Observation& reference, const Observation& refused,
                       std::optional<bool> is_same_result);
 
+/// Changes the outcome if the case that the same process measured next is not as without a refusal: it has
+/// crashed.
+void add_next_case(Refusal& refusal, const Observation& reference, const Observation& next);
+
 /// Which allocations are refused.
 struct RefusalChoice {
   bool sample = false;    ///< only the first, the last, the largest and the first of each call site
@@ -56,7 +60,8 @@ std::vector<Size> choose_refusals(const AllocationSequence& allocations, const R
 struct OomReport {
   std::string program;
   std::string device;
-  Size allocations = 0;  ///< of the run without a refusal
+  Size allocations = 0;    ///< of the run without a refusal
+  bool is_program = true;  ///< false: a variant, which verifies its results
   bool is_result_compared = false;
   std::vector<Refusal> refusals;  ///< in the order of the allocations
   std::vector<std::string> notes;

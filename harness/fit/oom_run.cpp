@@ -49,6 +49,18 @@ class ComparedOutput {
   std::string reference_;
 };
 
+/// Returns the shapes that one run measures: the case and, of a variant, another one in the same process
+/// after it. A device that is unusable after a refusal shows there.
+std::vector<Parameters> measured_shapes(const ShapeRecorder& recorder, const VariantDescription& variant,
+                                        const Parameters& shape) {
+  std::vector<Parameters> shapes{shape};
+  if (recorder.vocabulary().program(variant.name) == nullptr && !variant.slice_axis.empty()) {
+    shapes.push_back(shape);
+    shapes.back().set(variant.slice_axis, shape.integer(variant.slice_axis) + 1);
+  }
+  return shapes;
+}
+
 void check_reference(const Observation& reference) {
   if (reference.outcome != Outcome::ok)
     throw UsageError(fmt::format("without a refusal, the case ends with {}: {}", to_string(reference.outcome),
@@ -71,47 +83,48 @@ OomReport refuse_allocations(OomRequest request,
     request.sweep.selection.suites = {suite};
   }
   ShapeRecorder recorder(request.sweep);
-  if (recorder.device().backend != Backend::opencl)
+  if (recorder.device().backend == Backend::cuda)
     throw UsageError(
-        fmt::format("{} cannot refuse an allocation: only the OpenCL recorder can; write --backend opencl",
-                    to_string(recorder.device().backend)));
+        "allocations are refused on OpenCL and `dry` only: CUPTI cannot refuse a call; write --backend "
+        "opencl");
   const Description& description = recorder.vocabulary().description;
   const VariantDescription* const variant = description.variant(request.variant);
   if (variant == nullptr)
     throw UsageError(fmt::format("no variant '{}'{}", request.variant,
                                  suggest_word(request.variant, description.variant_names())));
-  const Parameters shape = parse_parameters(*variant, request.values);
+  const auto shapes = measured_shapes(recorder, *variant, parse_parameters(*variant, request.values));
+  const auto record = [&](Size refused) {
+    recorder.set_refused_allocation(refused);
+    return recorder.record(variant->name, shapes);
+  };
 
+  const std::vector<Observation> reference = record(0);
+  for (const Observation& one : reference) check_reference(one);
+  ComparedOutput output(request.compared_output);
+  output.take_reference();
+  const AllocationSequence& allocations = *reference.front().allocation_sequence;
+  const auto sites = short_call_sites({allocations});
   OomReport report;
   report.program =
       request.command.empty() ? request.variant : fmt::format("{}", fmt::join(request.command, " "));
   report.device = recorder.device().name;
-  report.is_result_compared = request.compared_output.has_value();
-  ComparedOutput output(request.compared_output);
-  const auto record = [&](Size refused) {
-    recorder.set_refused_allocation(refused);
-    return recorder.record(variant->name, {shape}).front();
-  };
-  const Observation reference = record(0);
-  check_reference(reference);
-  output.take_reference();
-  const AllocationSequence& allocations = *reference.allocation_sequence;
   report.allocations = static_cast<Size>(allocations.size());
-  const auto sites = short_call_sites({allocations});
+  report.is_program = recorder.vocabulary().program(variant->name) != nullptr;
+  report.is_result_compared = request.compared_output.has_value();
   const std::vector<Size> chosen = choose_refusals(allocations, request.choice);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     progress(i, chosen.size());
     output.forget();
-    Refusal refusal = judge_refusal(reference, record(chosen[i]), output.is_same());
+    const std::vector<Observation> refused = record(chosen[i]);
+    Refusal refusal = judge_refusal(reference.front(), refused.front(), output.is_same());
+    if (refused.size() > 1) add_next_case(refusal, reference.back(), refused.back());
     const SequencedAllocation& allocation = allocations[static_cast<std::size_t>(chosen[i]) - 1];
     refusal.index = chosen[i];
     refusal.bytes = allocation.bytes;
     refusal.name = allocation.name;
-    const auto site = sites.find(allocation.where);
-    refusal.where = site == sites.end() ? allocation.where : site->second;
+    refusal.where = sites.at(allocation.where);
     report.refusals.push_back(std::move(refusal));
   }
-  progress(chosen.size(), chosen.size());
   return report;
 }
 

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "runfile/json_fields.hpp"
 #include "sweep/description.hpp"
 
 namespace peakmark {
@@ -41,10 +41,10 @@ std::string write_program_suite(const std::vector<std::string>& command,
                                 const std::filesystem::path& suite) {
   const std::string variant = "program/" + program_name(command);
   // Strings and lists of JSON are those of TOML.
-  const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
+  const auto quoted = [](const std::string& text) { return json_fields::Json(text).dump(); };
   std::ofstream file(suite);
   file << "name = \"program\"\n[[program]]\nvariant = " << quoted(variant)
-       << "\nsync = true\ncommand = " << nlohmann::json(command).dump() << "\n";
+       << "\nsync = true\ncommand = " << json_fields::Json(command).dump() << "\n";
   for (const auto& [axis, value] : axes)
     file << "axes." << quoted(axis) << " = " << (is_integer(value) ? value : quoted(value)) << "\n";
   file << "[[sweep]]\nvariants = " << quoted(variant) << "\n";

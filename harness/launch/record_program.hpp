@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/size.hpp"
 #include "recorders/recorder_libraries.hpp"
 
 namespace peakmark {
@@ -18,6 +19,8 @@ struct RecordRequest {
   bool sync = false;                 ///< finish the queue after each enqueue, so that the peak repeats
   bool stacks = false;               ///< record the call stack of each allocation
   std::uint64_t max_bytes = 0;       ///< limit of each profile; 0: 64 GiB
+  /// Memory of each device, for each process of the program; null: all that the device has.
+  std::optional<Size> budget_bytes = std::nullopt;
   /// Folds the events of the profiles while the program runs (ProfileFolding). The program has
   /// PEAKMARK_COMPACT=1 in its environment then.
   bool compact = false;

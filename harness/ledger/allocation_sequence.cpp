@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "ledger/sequence_steps.hpp"
 #include "profile/call_frames.hpp"
 
 namespace peakmark {
@@ -90,18 +91,53 @@ std::optional<AllocationSequence> allocation_sequence(std::span<const Event> eve
   return Sequencer(events, call_chain).run();
 }
 
-Size peak_bytes(const AllocationSequence& sequence) {
-  std::vector<std::pair<Size, Size>> changes;  // step, bytes
-  changes.reserve(2 * sequence.size());
-  for (const SequencedAllocation& allocation : sequence) {
-    changes.emplace_back(allocation.allocated_at, allocation.bytes);
-    if (allocation.released_at) changes.emplace_back(*allocation.released_at, -allocation.bytes);
+std::string phase_name(std::string_view phase) {
+  return std::string(phase == kSetUpPhase ? "setup" : phase);
+}
+
+std::vector<SequenceStep> sequence_steps(const AllocationSequence& sequence) {
+  std::vector<SequenceStep> steps;
+  steps.reserve(2 * sequence.size());
+  for (std::size_t i = 0; i < sequence.size(); ++i) {
+    steps.push_back({sequence[i].allocated_at, i, false});
+    if (sequence[i].released_at) steps.push_back({*sequence[i].released_at, i, true});
   }
-  std::ranges::sort(changes);
+  std::ranges::sort(steps, {}, &SequenceStep::step);
+  return steps;
+}
+
+namespace {
+
+struct Peak {
+  Size bytes = 0;
+  std::optional<Size> step;  // at which it is first reached; null: nothing is allocated
+};
+
+Peak find_peak(const AllocationSequence& sequence) {
+  Peak peak;
   Size live = 0;
-  Size peak = 0;
-  for (const auto& [step, change] : changes) peak = std::max(peak, live = checked_add(live, change));
+  for (const auto& [step, allocation, is_release] : sequence_steps(sequence)) {
+    const Size bytes = sequence[allocation].bytes;
+    live = checked_add(live, is_release ? -bytes : bytes);
+    if (live > peak.bytes) peak = {live, step};
+  }
   return peak;
+}
+
+}  // namespace
+
+Size peak_bytes(const AllocationSequence& sequence) {
+  return find_peak(sequence).bytes;
+}
+
+std::vector<std::size_t> live_at_peak(const AllocationSequence& sequence) {
+  const std::optional<Size> peak = find_peak(sequence).step;
+  std::vector<std::size_t> live;
+  for (std::size_t i = 0; i < sequence.size() && peak; ++i) {
+    const SequencedAllocation& one = sequence[i];
+    if (one.allocated_at <= *peak && (!one.released_at || *one.released_at > *peak)) live.push_back(i);
+  }
+  return live;
 }
 
 std::string compare_passes(AllocationSequence& first, const AllocationSequence& second) {
@@ -139,7 +175,7 @@ std::string compare_passes(AllocationSequence& first, const AllocationSequence& 
   return text;
 }
 
-std::map<std::string, std::string> short_call_sites(const std::vector<AllocationSequence>& sequences) {
+std::map<std::string, std::string> short_call_sites(const AllocationSequences& sequences) {
   std::map<std::string, std::vector<std::string>> chains;
   for (const AllocationSequence& sequence : sequences) {
     for (const SequencedAllocation& one : sequence) {

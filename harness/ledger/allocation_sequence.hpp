@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/size.hpp"
@@ -28,6 +29,13 @@ struct SequencedAllocation {
 };
 /// The allocations of a case in the order in which they were made.
 using AllocationSequence = std::vector<SequencedAllocation>;
+/// Sequences that others own, such as the observations of a run.
+using AllocationSequences = std::vector<std::reference_wrapper<const AllocationSequence>>;
+
+/// The phase of setup, as profiles and run files call it.
+inline constexpr std::string_view kSetUpPhase = "set-up";
+/// Returns the name of a phase for people and for JSON of results: `setup` for kSetUpPhase.
+std::string phase_name(std::string_view phase);
 
 /// Longer sequences are left out, with a note: they would fill run files.
 inline constexpr std::size_t kMaxSequencedAllocations = 100'000;
@@ -51,6 +59,6 @@ std::string compare_passes(AllocationSequence& first, const AllocationSequence& 
 /// Returns for each `where` of the sequences its call site without wrappers, so that sites differ:
 /// `padding.py:88`. A wrapper is an innermost frame that more than half of the call chains share, such as
 /// `Array.__init__` of pyopencl. Depends on all sequences: pass those of all shapes together.
-std::map<std::string, std::string> short_call_sites(const std::vector<AllocationSequence>& sequences);
+std::map<std::string, std::string> short_call_sites(const AllocationSequences& sequences);
 
 }  // namespace peakmark

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "ledger/ledger.hpp"
+#include "ledger/sequence_steps.hpp"
 #include "profile/event_testing.hpp"
 
 namespace peakmark {
@@ -14,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 using testing_support::allocation;
@@ -111,6 +113,16 @@ TEST(PeakBytes, IsTheHighestSumOfWhatIsLive) {
                                     {"c", "call 2", "", 12, 4, std::nullopt},
                                     {"d", "call 2", "", 4, 5, std::nullopt}};
   EXPECT_EQ(peak_bytes(sequence), 16);
+  EXPECT_THAT(live_at_peak(sequence), ElementsAre(2, 3));
+}
+
+TEST(LiveAtPeak, IsThatOfTheFirstMomentWithThePeak) {
+  EXPECT_THAT(live_at_peak({}), IsEmpty());
+  EXPECT_THAT(live_at_peak({{"nothing", "inputs", "", 0, 0, std::nullopt}}), IsEmpty());
+  const AllocationSequence sequence{{"kept", "inputs", "", 1, 0, std::nullopt},
+                                    {"first", "call 1", "", 5, 1, 2},
+                                    {"second", "call 1", "", 5, 3, 4}};
+  EXPECT_THAT(live_at_peak(sequence), ElementsAre(0, 1));
 }
 
 TEST(ComparePasses, MarksWhatDoesNotRepeat) {
@@ -139,13 +151,16 @@ TEST(ComparePasses, MarksWhatDoesNotRepeat) {
 
 TEST(ShortCallSites, SkipFramesThatMostChainsShare) {
   const auto from = [](const char* where) { return SequencedAllocation{"", "", where, 1, 0, {}}; };
-  EXPECT_THAT(short_call_sites({{from("array.py:9 < pad.py:61 < main.py:3")},
-                                {from("array.py:9 < pad.py:64 < main.py:3"), from("fft.py:7 < pad.py:70")},
-                                {from("")}}),
+  const std::vector<AllocationSequence> several{
+      {from("array.py:9 < pad.py:61 < main.py:3")},
+      {from("array.py:9 < pad.py:64 < main.py:3"), from("fft.py:7 < pad.py:70")},
+      {from("")}};
+  EXPECT_THAT(short_call_sites({several.begin(), several.end()}),
               UnorderedElementsAre(Pair("", ""), Pair("array.py:9 < pad.py:61 < main.py:3", "pad.py:61"),
                                    Pair("array.py:9 < pad.py:64 < main.py:3", "pad.py:64"),
                                    Pair("fft.py:7 < pad.py:70", "fft.py:7")));
-  EXPECT_THAT(short_call_sites({{from("only.py:1")}}), UnorderedElementsAre(Pair("only.py:1", "only.py:1")));
+  const AllocationSequence one{from("only.py:1")};
+  EXPECT_THAT(short_call_sites({one}), UnorderedElementsAre(Pair("only.py:1", "only.py:1")));
 }
 
 }  // namespace

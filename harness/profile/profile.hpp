@@ -31,12 +31,11 @@ struct ProfileHeader {
   std::uint64_t closed;  ///< 1: the recorder closed the file; 0: it runs, or was killed
   std::uint64_t end;     ///< number of slots when it was closed
   std::uint64_t lost;    ///< events after the recorder had to stop (`stop_error`)
-  char recorder[56];     ///< `opencl-layer 1`, `cupti 130001`
-  std::uint32_t minor;   ///< 0: without `stop_error`; below 2: without `recording`; below 3: without a budget
+  char recorder[48];     ///< `opencl-layer 1`, `cupti 130001`
+  std::int64_t budget;   ///< of each device, in bytes ($PEAKMARK_BUDGET); 0: none
+  std::uint32_t minor;   ///< 0: without `stop_error`; below 2: without `recording`; below 3: without `budget`
   std::int32_t stop_error;  ///< errno that stopped the recorder before its program ended; 0: none
-  char command_line[3936];  ///< arguments separated by NUL, cut off if they do not fit
-  /// The budget of each device in bytes ($PEAKMARK_BUDGET); 0: none. Read it with budget_bytes().
-  std::int64_t budget;
+  char command_line[3944];  ///< arguments separated by NUL, cut off if they do not fit
   /// The id of the recording (RecordingName), the same in all its processes; zero: not started by `record`.
   unsigned char recording[16];
   /// When the recorder closed the file; if it could not, when `record` saw its process end. 0: unknown, since
@@ -51,7 +50,7 @@ inline constexpr std::int64_t kMaxBudget = (std::int64_t{1} << 48) - 1;
 
 /// Returns the bytes that the program could use of each device; null without a budget.
 inline std::optional<std::int64_t> budget_bytes(const ProfileHeader& header) {
-  return header.minor >= 3 && header.budget > 0 ? std::optional(header.budget) : std::nullopt;
+  return header.budget > 0 ? std::optional(header.budget) : std::nullopt;
 }
 
 /// Returns why a recorder stopped before its program ended, from the error that stopped it

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/size.hpp"
 #include "profile/event_source.hpp"
 
 namespace peakmark {
@@ -33,6 +34,9 @@ RecorderLibraries find_recorder_libraries(const std::vector<std::filesystem::pat
 /// allocation. Other variables do not change.
 void add_recorders(std::vector<std::string>& environment, const RecorderLibraries& libraries,
                    const std::filesystem::path& profile, bool sync, bool stacks = false);
+
+/// Sets the variable that gives each device so many bytes, or removes it.
+void set_budget(std::vector<std::string>& environment, std::optional<Size> bytes);
 
 /// Returns the library of another tool in the user's CUDA_INJECTION64_PATH, which add_recorders() replaces
 /// because CUDA loads only one; empty if there is none.

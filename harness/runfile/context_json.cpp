@@ -74,6 +74,7 @@ void for_each_field(T& context, Fields& fields) {
   fields.younger("largest_allocation_bytes", context.largest_allocation_bytes);
   fields.younger("clocks", context.clocks, "largest_allocation_bytes");
   fields("memory_only", context.memory_only);
+  fields.younger("budget_bytes", context.budget_bytes);
   fields("environment", context.environment);
   fields("warnings", context.warnings);
   fields("reference", context.reference);

@@ -116,6 +116,10 @@ std::string passes_of(const RunContext& context) {
   return context.memory_only ? "memory only" : "memory and time";
 }
 
+std::string budget_of(const RunContext& context) {
+  return context.budget_bytes ? format_size(*context.budget_bytes) : "none";
+}
+
 /// Seed and job are left out: a resumed run keeps its own.
 std::string rounds_of(const RunContext& context) {
   if (!context.rounds) return "none";
@@ -185,6 +189,7 @@ std::optional<RunDifference> first_difference(const RunContext& one, const RunCo
       {"commit", one.commit, other.commit},
       {"--cache", one.asked_cache.value_or("default"), other.asked_cache.value_or("default")},
       {"set of passes", passes_of(one), passes_of(other)},
+      {"--budget", budget_of(one), budget_of(other)},
       {"number of rounds", rounds_of(one), rounds_of(other)},
   };
   for (const RunDifference& candidate : candidates) {

@@ -20,6 +20,20 @@ std::string_view to_string(Outcome outcome);
 /// Throws UsageError that lists the outcomes.
 Outcome parse_outcome(std::string_view name);
 
+/// One named part of an estimate.
+struct EstimateTerm {
+  std::string name;
+  Size per_slice_bytes = 0;
+  Size fixed_bytes = 0;
+};
+
+template <EitherConst<EstimateTerm> T, typename Fields>
+void for_each_field(T& term, Fields& fields) {
+  fields("name", term.name);
+  fields("per_slice_bytes", term.per_slice_bytes);
+  fields("fixed_bytes", term.fixed_bytes);
+}
+
 /// What one estimator answered for one case.
 struct EstimateObservation {
   std::string estimator;
@@ -30,6 +44,8 @@ struct EstimateObservation {
   std::optional<std::string> dtype;      ///< of the output, according to the estimator
   std::optional<std::string> error;
   bool is_asked = true;  ///< false: the run stopped before; --resume asks the estimator
+  /// That add up to `bytes_estimated`. Empty if the estimator names none.
+  std::vector<EstimateTerm> terms = {};
 };
 
 template <EitherConst<EstimateObservation> T, typename Fields>
@@ -42,6 +58,7 @@ void for_each_field(T& estimate, Fields& fields) {
   fields("dtype", estimate.dtype);
   fields("error", estimate.error);
   fields.written_if("asked", estimate.is_asked, estimate.error.has_value());
+  fields.written_if("terms", estimate.terms, !estimate.terms.empty());
 }
 
 /// One allocation that is live at the peak. Allocations of one name and kind are separate entries.

@@ -1,6 +1,5 @@
 #include "runfile/observation_json.hpp"
 
-#include <compare>
 #include <map>
 #include <tuple>
 

@@ -56,6 +56,8 @@ struct RunContext {
   std::string platform;
   bool device_is_cpu = false;
   bool memory_only = false;
+  /// What the cases could use of the device (`run --budget`); null: all of it.
+  std::optional<Size> budget_bytes = std::nullopt;
   std::optional<Size> device_memory_bytes;
   std::optional<Size> largest_allocation_bytes;  ///< of the device; OpenCL reports it, CUDA does not
   Clocks clocks;

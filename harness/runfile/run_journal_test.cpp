@@ -179,6 +179,8 @@ TEST_F(RunJournalTest, RefusesToGoOnWithAnotherRun) {
   EXPECT_THAT(changed([](RunContext& context) { context.suite = "smoke"; }), HasSubstr("another suite"));
   EXPECT_THAT(changed([](RunContext& context) { context.fingerprint = "x"; }), HasSubstr("fingerprint"));
   EXPECT_THAT(changed([](RunContext& context) { context.memory_only = false; }), HasSubstr("memory only"));
+  EXPECT_THAT(changed([](RunContext& context) { context.budget_bytes = 1024; }),
+              HasSubstr("another --budget ('none', now '1 KiB')"));
   EXPECT_THAT(changed([](RunContext& context) { context.planned.pop_back(); }),
               AllOf(HasSubstr("--filter"), HasSubstr("3 cases, now 2")));
   // None of these attempts has harmed the run.

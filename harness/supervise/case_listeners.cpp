@@ -128,6 +128,7 @@ std::string reproduce_command(const SweepOptions& options, const DeviceInfo& dev
   for (const std::string& worker : typed_workers(options)) command += " --worker " + shell_word(worker);
   if (options.cache) command += " --cache " + *options.cache;
   if (options.memory_only) command += " --memory-only";
+  if (options.budget) command += fmt::format(" --budget {}", *options.budget);
   if (options.case_limit != CaseLimit{}) {
     command += fmt::format(" --timeout {:g}", static_cast<double>(options.case_limit.base.count()) / 1000);
   }

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
-#include "runfile/json_fields.hpp"
+#include "runfile/observation_json.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {
@@ -50,13 +50,7 @@ EstimateReply parse_estimate_reply(const std::string& line) {
     json_fields::field(json, "dtype", reply.dtype);
     json_fields::field(json, "error", reply.error);
     const Json& terms = json.at("terms");
-    if (!terms.is_null() && !terms.is_array()) json_fields::wrong_type(terms, "a list");
-    for (const Json& term : terms) {
-      EstimateTerm& one = reply.terms.emplace_back();
-      json_fields::field(term, "name", one.name);
-      json_fields::field(term, "per_slice_bytes", one.per_slice_bytes);
-      json_fields::field(term, "fixed_bytes", one.fixed_bytes);
-    }
+    if (!terms.is_null()) json_fields::read(terms, reply.terms);
   } catch (const Json::exception& error) {
     throw ProtocolError(
         "the worker's answer is not an estimate (it must print nothing else to standard output): " +
@@ -84,11 +78,6 @@ std::string to_arguments(const Parameters& parameters) {
 
 std::string estimate_json(const std::string& variant, const std::string& parameters,
                           std::optional<Size> available_bytes, const EstimateReply& reply) {
-  Json terms(nullptr);
-  for (const EstimateTerm& term : reply.terms) {
-    terms.push_back(Json{
-        {"name", term.name}, {"per_slice_bytes", term.per_slice_bytes}, {"fixed_bytes", term.fixed_bytes}});
-  }
   Json json = json_fields::begin(format::kEstimate);
   json.update(Json{
       {"variant", variant},
@@ -97,7 +86,7 @@ std::string estimate_json(const std::string& variant, const std::string& paramet
       {"slices", json_fields::or_null(reply.slices)},
       {"bytes", json_fields::or_null(reply.bytes)},
       {"dtype", json_fields::or_null(reply.dtype)},
-      {"terms", terms},
+      {"terms", reply.terms.empty() ? Json(nullptr) : json_fields::to_json(reply.terms)},
       {"output_dimensions", reply.output_dimensions.empty() ? Json(nullptr) : Json(reply.output_dimensions)},
       {"padding", reply.padding.empty() ? Json(nullptr) : Json(reply.padding)}});
   return json_fields::pretty(json, 1);

@@ -7,17 +7,11 @@
 #include <vector>
 
 #include "base/size.hpp"
+#include "runfile/observation.hpp"
 #include "supervise/worker_program.hpp"
 #include "sweep/description.hpp"
 
 namespace peakmark {
-
-/// One named part of an estimate.
-struct EstimateTerm {
-  std::string name;
-  Size per_slice_bytes = 0;
-  Size fixed_bytes = 0;
-};
 
 /// The answer to one question. Unknown values are null.
 struct EstimateReply {

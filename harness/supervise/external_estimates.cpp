@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
-#include "runfile/json_fields.hpp"
+#include "runfile/observation_json.hpp"
 #include "subprocess/worker_process.hpp"
 #include "supervise/process_environment.hpp"
 #include "sweep/external_estimator.hpp"
@@ -95,15 +95,14 @@ ExternalAnswer failed(std::string error) {
   return answer;
 }
 
-/// Returns the line that the process answers. Throws NoEstimateError, with its last message, if it does not
-/// answer.
-std::string answer_of(const WorkerCommand& command, double seconds, const AskLimits& limits) {
+/// Returns the next line that the process answers. Throws NoEstimateError, with its last message, if it does
+/// not answer.
+std::string next_answer(WorkerProcess& process, double seconds, const AskLimits& limits) {
   using Clock = WorkerProcess::Clock;
   const auto check_deadline = [&limits] {
     if (limits.deadline && Clock::now() >= *limits.deadline) throw DeadlineError("the deadline came");
   };
   check_deadline();
-  WorkerProcess process(command);
   auto until = Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
   if (limits.deadline) until = std::min(until, *limits.deadline);
   std::string last_message;
@@ -215,6 +214,8 @@ ExternalAnswer read_object(const Json& json, const AnswerRules& rules) {
     if (rules.by_command) check_dtype(*answer.dtype);
     answer.dtype = read_dtype(*answer.dtype);
   }
+  if (json.contains("terms") && !json.at("terms").is_null())
+    json_fields::read(json.at("terms"), answer.terms);
   read_list(json, "output_dimensions", answer.output_dimensions);
   read_padding(json, answer.padding);
   if (rules.asked_slices && !answer.slices)
@@ -226,16 +227,52 @@ ExternalAnswer read_object(const Json& json, const AnswerRules& rules) {
   return answer;
 }
 
+/// Returns the most slices whose bytes fit. Bytes grow with the slices. Throws NoEstimateError if they do not
+/// depend on them.
+Size most_slices(const ExternalEstimator& estimator, const EstimatorQuestion& question, Size available) {
+  const auto fits = [&](Size slices) {
+    try {
+      return formula_bytes(estimator, question, slices) <= available;
+    } catch (const OverflowError&) {
+      return false;
+    }
+  };
+  constexpr Size kMaxSlices = Size{1} << 62;
+  Size low = 0;  // fits
+  Size high = 1;
+  while (fits(high)) {
+    if (high == kMaxSlices)
+      throw NoEstimateError(NoEstimate::zero_per_slice, "its formula does not depend on the slices");
+    low = high;
+    high *= 2;
+  }
+  while (high - low > 1) {
+    const Size middle = low + (high - low) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+ExternalAnswer answer_by_formula(const ExternalEstimator& estimator, const EstimatorQuestion& question,
+                                 std::optional<Size> available_bytes) {
+  ExternalAnswer answer;
+  answer.bytes = formula_bytes(estimator, question, question.slices);
+  if (*answer.bytes < 0)
+    throw NoEstimateError(NoEstimate::negative, fmt::format("bytes is {}", *answer.bytes));
+  if (available_bytes) answer.slices = most_slices(estimator, question, *available_bytes);
+  return answer;
+}
+
 }  // namespace
 
-ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,
-                            std::optional<Size> available_bytes, const std::string& parameters,
-                            const AskLimits& limits) {
+namespace {
+
+/// Returns what `answer` returns; its failure as an answer.
+template <typename Answer>
+ExternalAnswer answer_or_failure(const EstimatorQuestion& question, std::optional<Size> available_bytes,
+                                 Answer answer) {
   try {
-    const std::string request = request_line(estimator, question, available_bytes, parameters);
-    const std::string line = answer_of(command_for(estimator, request), estimator.seconds, limits);
-    return read_external_answer(
-        line, {!estimator.call.starts_with("python:"), available_bytes.has_value(), question.slices});
+    return answer();
   } catch (const NoEstimateError& error) {
     if (error.reason() != NoEstimate::negative_slices) return failed(error.what());
     return failed(
@@ -250,23 +287,100 @@ ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQ
   }
 }
 
+/// A process that answers several questions, one after the other. If it ends, or is late, a new one answers
+/// those that are left.
+class EstimatorProcess {
+ public:
+  EstimatorProcess(const ExternalEstimator& estimator, std::vector<std::string> requests)
+      : estimator_(estimator), requests_(std::move(requests)) {}
+
+  /// Returns the answer to the next request. Throws NoEstimateError if there is none; the next call is about
+  /// the request after it.
+  std::string next(const AskLimits& limits) {
+    const std::size_t request = next_++;
+    if (process_) {
+      try {
+        return next_answer(*process_, estimator_.seconds, limits);
+      } catch (const NoEstimateError& error) {
+        process_.reset();
+        if (error.reason() != NoEstimate::died) throw;
+        // Earlier questions may be the reason: it is asked again, alone.
+      }
+    }
+    std::string input;
+    for (std::size_t i = request; i < requests_.size(); ++i) input += requests_[i];
+    process_.emplace(command_for(estimator_, input));
+    try {
+      return next_answer(*process_, estimator_.seconds, limits);
+    } catch (const NoEstimateError&) {
+      process_.reset();
+      throw;
+    }
+  }
+
+ private:
+  const ExternalEstimator& estimator_;
+  std::vector<std::string> requests_;
+  std::size_t next_ = 0;
+  std::optional<WorkerProcess> process_;
+};
+
+}  // namespace
+
+ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,
+                            std::optional<Size> available_bytes, const std::string& parameters,
+                            const AskLimits& limits) {
+  return answer_or_failure(question, available_bytes, [&] {
+    if (!estimator.formulas.empty()) return answer_by_formula(estimator, question, available_bytes);
+    EstimatorProcess process(estimator, {request_line(estimator, question, available_bytes, parameters)});
+    return read_external_answer(process.next(limits), {!estimator.call.starts_with("python:"),
+                                                       available_bytes.has_value(), question.slices});
+  });
+}
+
 EstimateObservation ask_about_case(const ExternalEstimator& estimator, const VariantDescription& variant,
                                    const Observation& observation, const AskLimits& limits) {
-  EstimateObservation observed;
-  observed.estimator = estimator.name;
-  observed.form = estimator.form;
-  try {
-    const EstimatorQuestion question = make_question(estimator, variant, observation.axes);
-    observed.slices_used = question.slices;
-    ExternalAnswer answer = ask_external(estimator, question, observation.requested_peak_bytes, "", limits);
-    observed.slices_estimated = answer.slices;
-    observed.bytes_estimated = answer.bytes;
-    observed.dtype = std::move(answer.dtype);
-    observed.error = std::move(answer.error);
-  } catch (const UsageError& error) {
-    observed.error = error.what();
+  return ask_about_cases(estimator, variant, {&observation}, limits).front();
+}
+
+std::vector<EstimateObservation> ask_about_cases(const ExternalEstimator& estimator,
+                                                 const VariantDescription& variant,
+                                                 const std::vector<const Observation*>& cases,
+                                                 const AskLimits& limits) {
+  const bool is_python = estimator.call.starts_with("python:");
+  std::vector<EstimateObservation> all(cases.size());
+  std::vector<EstimatorQuestion> questions(cases.size());
+  std::vector<std::string> requests;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    all[i].estimator = estimator.name;
+    all[i].form = estimator.form;
+    try {
+      questions[i] = make_question(estimator, variant, cases[i]->axes);
+      all[i].slices_used = questions[i].slices;
+      if (is_python)
+        requests.push_back(request_line(estimator, questions[i], cases[i]->requested_peak_bytes, ""));
+    } catch (const UsageError& error) {
+      all[i].error = error.what();
+    }
   }
-  return observed;
+  EstimatorProcess process(estimator, std::move(requests));
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (all[i].error) continue;
+    const std::optional<Size>& available = cases[i]->requested_peak_bytes;
+    // Other programs may answer one question only, or print more than their answers.
+    ExternalAnswer answer =
+        !is_python ? ask_external(estimator, questions[i], available, "", limits)
+                   : answer_or_failure(questions[i], available, [&] {
+                       return read_external_answer(process.next(limits),
+                                                   {false, available.has_value(), questions[i].slices});
+                     });
+    all[i].slices_estimated = answer.slices;
+    all[i].bytes_estimated = answer.bytes;
+    all[i].terms = std::move(answer.terms);
+    all[i].dtype = std::move(answer.dtype);
+    all[i].error = std::move(answer.error);
+  }
+  return all;
 }
 
 void note_external_estimates(const PlannedCase& planned, const Vocabulary& vocabulary,

@@ -46,6 +46,7 @@ class NoEstimateError : public ProtocolError {
 struct ExternalAnswer {
   std::optional<Size> slices;        ///< that fit the available bytes
   std::optional<Size> bytes;         ///< that the slices need
+  std::vector<EstimateTerm> terms;   ///< that add up to `bytes`; empty if the estimator names none
   std::optional<std::string> dtype;  ///< of the output; by our name (`f32`) if it has one
   std::vector<Size> output_dimensions;
   std::vector<Size> padding;         ///< slices before and after
@@ -78,6 +79,13 @@ ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQ
 /// Asks an estimator about a measured case, with its recorded peak as available memory.
 EstimateObservation ask_about_case(const ExternalEstimator& estimator, const VariantDescription& variant,
                                    const Observation& observation, const AskLimits& limits);
+
+/// The same for several cases of a variant. One process of a Python function answers all; if it ends or is
+/// late, a new one answers those that are left.
+std::vector<EstimateObservation> ask_about_cases(const ExternalEstimator& estimator,
+                                                 const VariantDescription& variant,
+                                                 const std::vector<const Observation*>& cases,
+                                                 const AskLimits& limits);
 
 /// Adds the external estimators that must be asked about a measured case to its observation: the program's
 /// own and those that the suite names, each with `is_asked` false. Does nothing for a case that failed, which

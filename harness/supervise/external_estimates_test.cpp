@@ -44,6 +44,31 @@ class ExternalEstimates : public testing::Test {
   TemporaryFolder folder_;
 };
 
+ExternalAnswer asked_formula(const std::string& bytes, Size slices, std::optional<Size> available) {
+  ExternalEstimator estimator;
+  estimator.name = "explained";
+  estimator.formulas.push_back({{}, {}, Formula(bytes)});
+  EstimatorQuestion question;
+  question.slices = slices;
+  question.variant = "a/b";
+  question.axes = Parameters({{"n", slices}, {"nx", Size{100}}});
+  question.slice_axis = "n";
+  return ask_external(estimator, question, available);
+}
+
+TEST(FormulaEstimates, FindTheMostSlicesThatFit) {
+  const ExternalAnswer answer = asked_formula("4 * n * nx + 8 * nx", 5, 4000);
+  EXPECT_EQ(answer.bytes, 2800);
+  EXPECT_EQ(answer.slices, 8);
+  EXPECT_EQ(asked_formula("4 * n * nx + 8 * nx", 5, 1199).slices, 0);
+  EXPECT_EQ(asked_formula("4 * n * nx", 5, std::nullopt).slices, std::nullopt);
+  EXPECT_EQ(asked_formula("n * n * n", 5, Size{1} << 60).slices, Size{1} << 20);
+  EXPECT_THAT(asked_formula("8 * nx", 5, 4000).error.value_or(""),
+              StartsWith("zero_per_slice: its formula does not depend on the slices"));
+  EXPECT_THAT(asked_formula("n - 6", 5, 4000).error.value_or(""), StartsWith("negative: bytes is -1"));
+  EXPECT_THAT(asked_formula("nx / (n - 5)", 5, 4000).error.value_or(""), HasSubstr("100 / 0 has no value"));
+}
+
 TEST_F(ExternalEstimates, ACommandIsAskedOnALineAndAnswersOnOne) {
   const ExternalAnswer answer = asked(
       "read line; echo \"$line $*\" > \"$(dirname \"$0\")/asked\"; echo spoken >&2\n"

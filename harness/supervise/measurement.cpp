@@ -146,6 +146,8 @@ bool is_program_of(const Selection& selection, const PlannedCase& planned) {
 
 Measurement::Measurement(const SweepOptions& options)
     : options_(options), environment_(current_environment()) {
+  if (options.refused_allocation > 0)
+    set_variable(environment_, "PEAKMARK_REFUSE", std::to_string(options.refused_allocation));
   if (options.deadline) deadline_ = Clock::now() + *options.deadline;
 }
 
@@ -157,7 +159,7 @@ void Measurement::run(const Sides& sides, const Conclude& conclude) {
       device, lock_options(options_),
       [](const std::string& holder) { say("  waiting for the device: " + holder); },
       [this] { check_time(); });
-  const RecordingEnvironment recording(device, environment_, options_.sequences);
+  const RecordingEnvironment recording(device, environment_, options_.sequences, options_.budget);
   recording_ = &recording;
   const auto begin = Clock::now();
   try {

@@ -16,8 +16,10 @@ namespace peakmark {
 class RecordingEnvironment {
  public:
   /// Throws RecorderError if there is no recorder for this device. `dry` has its own allocation log.
-  /// `stacks`: the recorder keeps the call stack of every allocation.
-  RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment, bool stacks = false);
+  /// `stacks`: the recorder keeps the call stack of every allocation. `budget`: bytes that each process may
+  /// use of the device; null: all of it.
+  RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment, bool stacks = false,
+                       std::optional<Size> budget = std::nullopt);
 
   /// Returns the variables, each NAME=value.
   [[nodiscard]] const std::vector<std::string>& variables() const { return variables_; }

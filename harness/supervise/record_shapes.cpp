@@ -181,6 +181,8 @@ void ShapeRecorder::measure(std::vector<PlannedCase> cases, std::map<std::string
   journal.start(make_run_context(selection_, description, true));
   selection_.planned.clear();
   MeasuredSide side{"", options_, journal, selection_, workers_->calls(), {}, description.takes_blocks};
+  // Only the memory counts; a verification takes longer than the passes.
+  for (WorkerCall& worker : side.workers) worker.arguments.emplace_back("--no-verify");
   side.worker_of = [this](const PlannedCase& planned) { return workers_->index_of(planned); };
   measurement.run({side}, [&](Stop stop, std::chrono::seconds /*spent*/) {
     context_ = journal.run().context;
@@ -204,13 +206,16 @@ std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<Shape
     Choosing& choosing = all.emplace_back(request, *variant, is_program);
     if (is_program) continue;  // only a run shows what it accepts
     // Sets of words of one variant mostly accept the same shapes.
+    const ShapeChooser::Accepts is_accepted = [&](const std::vector<Parameters>& shapes) {
+      return accepts(*variant, shapes);
+    };
     if (const auto known = bases.find(request.variant); known != bases.end()) {
       choosing.chooser.prefer_base(known->second);
-      continue;
+    } else {
+      choosing.chooser.find_base(is_accepted);
+      bases.emplace(request.variant, choosing.chooser.bases().front());
     }
-    choosing.chooser.find_base(
-        [&](const std::vector<Parameters>& shapes) { return accepts(*variant, shapes); });
-    bases.emplace(request.variant, choosing.chooser.bases().front());
+    choosing.chooser.fit_base_to_flags(is_accepted);
   }
   for (std::vector<NextShape> next = next_shapes(all); !next.empty(); next = next_shapes(all)) {
     std::vector<std::pair<std::string, Parameters>> shapes;
@@ -227,7 +232,7 @@ std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<Shape
       one.held_out.push_back(std::move(one.fitted.back()));
       one.fitted.pop_back();
     }
-    one.recorded.observations = every_fourth_held_out(one.fitted, one.held_out);
+    one.recorded.observations = with_held_out(one.fitted, one.held_out);
     recorded.push_back(std::move(one.recorded));
   }
   return recorded;

@@ -49,11 +49,21 @@ std::vector<std::string> possible_slice_axes(const std::vector<const Observation
 }
 
 /// Returns a variant as its recorded cases show it. httomo's slice dimension is not recorded, and is 0.
-VariantDescription recorded_variant(const std::string& name, const std::vector<const Observation*>& cases) {
+VariantDescription recorded_variant(const std::string& name, const std::vector<const Observation*>& cases,
+                                    const std::string& slice_axis) {
   VariantDescription variant;
   variant.name = name;
   for (const auto& [axis, value] : cases.front()->axes.values())
     variant.axes.push_back({axis, value, {}, 0, ""});
+  if (!slice_axis.empty()) {
+    const AxisDescription* const axis = variant.axis(slice_axis);
+    if (axis == nullptr || !std::holds_alternative<Size>(axis->default_value)) {
+      throw UsageError(fmt::format("{} has no integer axis '{}' of slices{}; write --slice-axis AXIS", name,
+                                   slice_axis, suggest_word(slice_axis, variant.axis_names())));
+    }
+    variant.slice_axis = slice_axis;
+    return variant;
+  }
   const std::vector<std::string> slice_axes = possible_slice_axes(cases);
   if (slice_axes.size() != 1) {
     throw UsageError(fmt::format(
@@ -89,14 +99,35 @@ class RecordedAsker {
     const auto external = vocabulary_.estimator(named, variant_name);
     if (external) {
       check_estimator_fits(*external, variant);
-      for (Observation* const one : cases) {
-        one->estimate = ask_about_case(*external, variant, *one, limits_);
-        end_orphans();
-      }
+      std::vector<EstimateObservation> answers =
+          ask_about_cases(*external, variant, {cases.begin(), cases.end()}, limits_);
+      for (std::size_t i = 0; i < cases.size(); ++i) cases[i]->estimate = std::move(answers[i]);
+      end_orphans();
     } else if (named.empty()) {
       for (Observation* const one : cases) one->estimate.reset();
     } else {
-      ask_worker(variant, named, cases);
+      std::vector<EstimateObservation> answers = ask_worker(variant, named, cases);
+      for (std::size_t i = 0; i < cases.size(); ++i) cases[i]->estimate = std::move(answers[i]);
+    }
+  }
+
+  /// Adds the terms of a worker's estimator to recorded estimates of the same bytes.
+  void add_terms(const std::string& variant_name, const std::vector<Observation*>& cases) const {
+    const VariantDescription* const variant = vocabulary_.description.variant(variant_name);
+    if (variant == nullptr || vocabulary_.program(variant_name) != nullptr ||
+        !has_axes(*variant, cases.front()->axes) || variant->estimators.empty())
+      return;
+    const std::string& named =
+        question_.estimator.empty() ? variant->estimators.front().name : question_.estimator;
+    if (find_described(*variant, named) == nullptr) return;
+    const std::vector<EstimateObservation> answers = ask_worker(*variant, named, cases);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const auto add = [&](EstimateObservation& recorded) {
+        if (recorded.estimator == named && recorded.bytes_estimated == answers[i].bytes_estimated)
+          recorded.terms = answers[i].terms;
+      };
+      if (cases[i]->estimate) add(*cases[i]->estimate);
+      for (EstimateObservation& other : cases[i]->other_estimates) add(other);
     }
   }
 
@@ -136,7 +167,8 @@ class RecordedAsker {
     const VariantDescription* const known = vocabulary_.description.variant(name);
     const bool is_named = !question_.suites.empty() || question_.worker;
     if (known != nullptr && (is_named || has_axes(*known, cases.front()->axes))) return *known;
-    if (is_call() && !is_named) return recorded_variant(name, {cases.begin(), cases.end()});
+    if (is_call() && !is_named)
+      return recorded_variant(name, {cases.begin(), cases.end()}, question_.slice_axis);
     throw UsageError(
         fmt::format("no variant '{}' of the run in {}{}; name its suite with --suite, or its "
                     "worker with --worker",
@@ -144,11 +176,18 @@ class RecordedAsker {
                     suggest_word(name, vocabulary_.description.variant_names())));
   }
 
-  void ask_worker(const VariantDescription& variant, const std::string& named,
-                  const std::vector<Observation*>& cases) const {
+  static const VariantDescription::EstimatorDescription* find_described(const VariantDescription& variant,
+                                                                        const std::string& named) {
     const auto described =
         std::ranges::find(variant.estimators, named, &VariantDescription::EstimatorDescription::name);
-    if (described == variant.estimators.end()) {
+    return described == variant.estimators.end() ? nullptr : &*described;
+  }
+
+  [[nodiscard]] std::vector<EstimateObservation> ask_worker(const VariantDescription& variant,
+                                                            const std::string& named,
+                                                            const std::vector<Observation*>& cases) const {
+    const auto* const described = find_described(variant, named);
+    if (described == nullptr) {
       std::vector<std::string> names;
       for (const auto& one : variant.estimators) names.push_back(one.name);
       for (const auto& one : vocabulary_.estimators) names.push_back(one->name);
@@ -161,11 +200,12 @@ class RecordedAsker {
         lines.push_back(estimate_question(variant, one->axes, available, named));
       }
     }
-    const std::vector<EstimateReply> replies = ask_estimators(worker_, lines);
+    std::vector<EstimateReply> replies = ask_estimators(worker_, lines);
+    std::vector<EstimateObservation> estimates(cases.size());
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const EstimateReply& slices = replies[2 * i];
-      const EstimateReply& bytes = replies[2 * i + 1];
-      EstimateObservation& estimate = cases[i]->estimate.emplace();
+      EstimateReply& bytes = replies[2 * i + 1];
+      EstimateObservation& estimate = estimates[i];
       estimate.estimator = described->name;
       estimate.form = described->form;
       estimate.slices_used = cases[i]->axes.integer(variant.slice_axis);
@@ -173,7 +213,9 @@ class RecordedAsker {
       estimate.bytes_estimated = bytes.bytes;
       estimate.dtype = bytes.dtype;
       estimate.error = slices.error ? slices.error : bytes.error;
+      estimate.terms = std::move(bytes.terms);
     }
+    return estimates;
   }
 
   const RecordedQuestion& question_;
@@ -210,6 +252,23 @@ std::size_t ask_about_run(Run& run, const RecordedQuestion& question) {
     if (variants.contains(planned.sweep_case.variant)) planned.judged_estimators.clear();
   }
   return asked;
+}
+
+void add_recorded_terms(Run& run, const RecordedQuestion& question) {
+  std::map<std::string, std::vector<Observation*>> variants;
+  for (Observation& observation : run.observations) {
+    if (is_measured(observation)) variants[observation.variant].push_back(&observation);
+  }
+  const OrphanGuard guard;
+  const SignalWatch signals;
+  try {
+    const RecordedAsker asker(question, {signals.descriptor(), std::nullopt});
+    for (const auto& [variant, cases] : variants) asker.add_terms(variant, cases);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const Error&) {
+    if (question.worker) throw;
+  }
 }
 
 std::string recorded_estimates_json(const std::vector<const Observation*>& cases) {

@@ -20,6 +20,9 @@ struct RecordedQuestion {
   std::vector<std::filesystem::path> suites;  ///< whose programs and estimators may be named
   std::optional<std::string> worker;          ///< null: the suites' worker, or the default one
   std::string variant;                        ///< only its cases; empty: all
+  /// The slice axis of variants that only the run describes. Empty: the axis whose values are the recorded
+  /// numbers of slices.
+  std::string slice_axis;
 };
 
 /// Asks estimators about the measured cases of a run, without measuring them again: with the recorded peak as
@@ -27,10 +30,14 @@ struct RecordedQuestion {
 /// and expects no other estimator of them. An estimator's failure is the `error` of its estimate. Returns
 /// the number of cases asked about.
 ///
-/// A call needs neither suite nor worker: the slice axis is then the one whose values are the recorded
-/// numbers of slices. Throws UsageError if it is not known, or the run has no such variant or estimator;
-/// Interrupted after a signal.
+/// A call needs neither suite nor worker. Throws UsageError if the slice axis is not known, or the run has no
+/// such variant or estimator; Interrupted after a signal.
 std::size_t ask_about_run(Run& run, const RecordedQuestion& question);
+
+/// Adds the named terms of recorded estimates of a worker's variants (EstimateObservation::terms), where the
+/// worker, as it is built now, answers the recorded bytes. Estimates stay as they are where no worker can be
+/// asked; throws only if the question names one.
+void add_recorded_terms(Run& run, const RecordedQuestion& question);
 
 /// Returns the output of `estimate --run --json`: an entry for each of these cases.
 std::string recorded_estimates_json(const std::vector<const Observation*>& cases);

@@ -49,6 +49,7 @@ class SweepRun {
     RunContext context = make_run_context(selection, description, options_.memory_only, options_.host_name);
     std::vector<PlannedCase>().swap(selection.planned);  // the run's context has them from here on
     context.asked_cache = options_.cache;
+    context.budget_bytes = options_.budget;
     note_findings(facts, selection.device, context);
     if (const std::string warning = workers.warning(); !warning.empty() && !context.memory_only) {
       say("  " + warning);

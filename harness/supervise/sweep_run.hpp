@@ -35,8 +35,11 @@ struct SweepOptions {
   bool resume = false;
   bool memory_only = false;
   bool sequences = false;  ///< record every allocation in order; needs `memory_only`: call stacks take time
-  bool no_wait = false;    ///< fail if another run uses the device
-  bool host_name = false;  ///< the run file names this machine
+  /// Memory that the cases may use of the device; null: all of it.
+  std::optional<Size> budget = std::nullopt;
+  Size refused_allocation = 0;  ///< the allocation that each process is refused, from 1; 0: none
+  bool no_wait = false;         ///< fail if another run uses the device
+  bool host_name = false;       ///< the run file names this machine
   std::optional<int> repetitions;
   /// Of times: `cold`, `hot` or `both`; null: cold on a GPU, hot on a CPU.
   std::optional<std::string> cache = std::nullopt;

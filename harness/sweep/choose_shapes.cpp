@@ -16,6 +16,7 @@ constexpr std::array<Size, 24> kSteps{1, 60, 4,  257, -3, 11, 29, 131,  3,  700,
 constexpr std::size_t kStepsBeforePairs = 3;
 constexpr std::size_t kMaxPairs = 12;
 constexpr std::array<Size, 2> kPairSteps{13, 22};
+constexpr Size kZeroRounds = 4;
 // Where many shapes are refused: further steps, odd and even.
 constexpr Size kFurtherSteps = 40;
 constexpr Size kFurtherStep = 19;
@@ -79,10 +80,22 @@ std::vector<Parameters> word_sets(const VariantDescription& variant) {
 }
 
 ShapeCounts shape_counts(const VariantDescription& variant, bool is_program) {
-  const std::size_t wanted = 12 + 6 * integer_axes(variant);
-  const std::size_t blocks =
-      is_program ? std::min<std::size_t>(wanted / 4 + 1, 7) : std::clamp<std::size_t>(wanted / 4 + 1, 6, 12);
+  const std::size_t axes = integer_axes(variant);
+  const auto with_zero = static_cast<std::size_t>(std::ranges::count_if(
+      variant.axes, [](const AxisDescription& axis) { return axis.default_value == AxisValue(Size{0}); }));
+  const std::size_t wanted = 12 + 6 * axes + 4 * with_zero;
+  const std::size_t blocks = is_program ? std::min<std::size_t>(wanted / 4 + 1, 7)
+                                        : std::clamp<std::size_t>(wanted / 4 + 1, 6, 12 + 2 * with_zero);
   return {3 * blocks, blocks};
+}
+
+std::vector<std::size_t> held_out_places(std::size_t count) {
+  std::vector<std::size_t> places;
+  for (std::size_t place = 0; place < count; ++place) {
+    if (is_held_out(place)) places.push_back(place);
+  }
+  if (places.size() * 4 < count && count > 1) places.push_back(count - 1);
+  return places;
 }
 
 ShapeChooser::ShapeChooser(const VariantDescription& variant, const Parameters& words,
@@ -185,6 +198,36 @@ void ShapeChooser::find_base(const Accepts& accepts) {
   prefer_base(shape(base));
 }
 
+void ShapeChooser::fit_base_to_flags(const Accepts& accepts) {
+  const Lengths base = lengths(bases_.front());
+  std::vector<Lengths> bases{base};
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    if (means_none(a)) continue;
+    bases.push_back(base);
+    bases.back()[a] = within(axes_[a], base[a] + 1);
+  }
+  std::vector<Parameters> shapes;  // of each flag, one of each base
+  for (std::size_t flag = 0; flag < axes_.size(); ++flag) {
+    if (!means_none(flag) || base[flag] != 0) continue;
+    for (Lengths one : bases) {
+      one[flag] = within(axes_[flag], 1);
+      shapes.push_back(shape(one));
+    }
+  }
+  if (shapes.empty()) return;
+  const std::vector<bool> is_accepted = accepts(shapes);
+  for (std::size_t first = 0; first < shapes.size(); first += bases.size()) {
+    if (is_accepted[first]) continue;
+    for (std::size_t i = 1; i < bases.size(); ++i) {
+      if (is_accepted[first + i]) return prefer_base(shape(bases[i]));
+    }
+  }
+}
+
+bool ShapeChooser::means_none(std::size_t axis) const {
+  return axes_[axis].default_value == 0 && axes_[axis].min == 0;
+}
+
 void ShapeChooser::prefer_base(const Parameters& base) {
   Parameters preferred = shape(lengths(base));
   std::erase(bases_, preferred);
@@ -211,29 +254,63 @@ void ShapeChooser::set_base(const Parameters& base) {
 }
 
 void ShapeChooser::add_candidates() {
-  const auto add_pairs = [this] {
-    std::size_t pairs = 0;
-    for (std::size_t a = 0; a < axes_.size(); ++a) {
-      for (std::size_t b = a + 1; b < axes_.size() && pairs < kMaxPairs; ++b, ++pairs) {
-        Lengths lengths = base_;
-        lengths[a] = within(axes_[a], lengths[a] + kPairSteps[0]);
-        lengths[b] = within(axes_[b], lengths[b] + kPairSteps[1]);
-        candidates_.push_back(std::move(lengths));
-      }
+  for (std::size_t step = 0; step < kSteps.size(); ++step) {
+    if (step == kStepsBeforePairs) {
+      add_pairs();
+      add_zeros();
     }
-  };
-  const auto add_step = [this](Size step) {
     for (std::size_t a = 0; a < axes_.size(); ++a) {
+      // A flag takes few values.
+      if (base_[a] != 0 || !means_none(a) || step < kStepsBeforePairs) add_longer({{a, kSteps[step]}});
+    }
+  }
+  for (Size step = 1; step <= kFurtherSteps; ++step) {
+    for (std::size_t a = 0; a < axes_.size(); ++a) add_longer({{a, kFurtherStep * step}});
+  }
+}
+
+void ShapeChooser::add_longer(const std::vector<std::pair<std::size_t, Size>>& steps) {
+  Lengths lengths = base_;
+  for (const auto& [axis, step] : steps) lengths[axis] = within(axes_[axis], lengths[axis] + step);
+  candidates_.push_back(std::move(lengths));
+}
+
+// Neighbours first, so that each axis is in a pair early.
+void ShapeChooser::add_pairs() {
+  std::size_t pairs = 0;
+  for (std::size_t apart = 1; apart < axes_.size(); ++apart) {
+    for (std::size_t a = 0; a + apart < axes_.size() && pairs < std::max(kMaxPairs, axes_.size());
+         ++a, ++pairs) {
+      const std::size_t b = a + apart;
+      const auto step = [&](std::size_t axis, Size longer) { return base_[axis] == 0 ? Size{1} : longer; };
+      add_longer({{a, step(a, kPairSteps[0])}, {b, step(b, kPairSteps[1])}});
+    }
+  }
+}
+
+// Shapes in which axes are 0 that are above it in the base, one by one and all together: alone, and with
+// other lengths.
+void ShapeChooser::add_zeros() {
+  std::vector<std::vector<std::size_t>> sets;
+  std::vector<std::size_t> all;
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    if (!means_none(a) || base_[a] == 0) continue;
+    sets.push_back({a});
+    all.push_back(a);
+  }
+  if (all.size() > 1) sets.push_back(all);
+  for (Size round = 0; round < kZeroRounds; ++round) {
+    for (const std::vector<std::size_t>& zeros : sets) {
       Lengths lengths = base_;
-      lengths[a] = within(axes_[a], lengths[a] + step);
+      for (std::size_t a = 0; a < axes_.size(); ++a) {
+        // Even steps: a base with an even length may need one.
+        if (!means_none(a))
+          lengths[a] = within(axes_[a], lengths[a] + round * (8 + 2 * static_cast<Size>(a)));
+      }
+      for (const std::size_t a : zeros) lengths[a] = 0;
       candidates_.push_back(std::move(lengths));
     }
-  };
-  for (std::size_t step = 0; step < kSteps.size(); ++step) {
-    if (step == kStepsBeforePairs) add_pairs();
-    add_step(kSteps[step]);
   }
-  for (Size step = 1; step <= kFurtherSteps; ++step) add_step(kFurtherStep * step);
 }
 
 std::optional<Parameters> ShapeChooser::take(const Lengths& lengths) {
@@ -267,7 +344,9 @@ std::optional<Parameters> ShapeChooser::next_held_out() {
     Lengths lengths;
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       const auto known = accepted_.find(a);
-      if (base_[a] != 0) {
+      if (base_[a] != 0 && means_none(a) && draw(4) == 0) {
+        lengths.push_back(0);
+      } else if (base_[a] != 0) {
         // Where few lengths were accepted, it may have to be a multiple of something, as the base is.
         const bool is_free =
             accepted_.empty() || (known != accepted_.end() && known->second.size() >= kMinFreeLengths);

@@ -29,12 +29,13 @@ struct ShapeCounts {
   std::size_t fitted = 0;
   std::size_t held_out = 0;
 };
-/// Returns the counts for a variant of a worker, 24 to 50 shapes, or of a program, at most 28: a quarter or
-/// more is held out. The more integer axes, the more shapes.
+/// Returns the counts for a variant of a worker, 24 to 48 shapes and 8 for each axis whose default is 0, or
+/// of a program, at most 28: a quarter or more is held out. The more integer axes, the more shapes.
 ShapeCounts shape_counts(const VariantDescription& variant, bool is_program);
 
 /// Chooses shapes from which formulas are found: small ones, so that they are quick, with odd and coprime
-/// lengths. Shapes for fitting vary one axis at a time from a base, then two; those held out vary all axes.
+/// lengths. Shapes for fitting vary one axis at a time from a base, then two, then axes are 0 whose default
+/// is 0: it may mean "all". Those held out vary all axes.
 ///
 /// A variant may refuse a shape (a pad that is larger than the image). Record a shape of bases() that it
 /// accepts, and ask for another shape in place of each that it refuses. Ask for shapes to be held out when
@@ -51,6 +52,10 @@ class ShapeChooser {
   /// Puts a base in front in which as many as possible of the axes whose default is 0 are above it: a region
   /// of an image, not the whole. Does nothing if no such base is found. `accepts` is called a few times.
   void find_base(const Accepts& accepts);
+
+  /// Makes an axis of the first base one longer if only then an axis that is 0 there may be 1:
+  /// half-acquisition may need an even number of angles. `accepts` is called at most once.
+  void fit_base_to_flags(const Accepts& accepts);
 
   /// Puts the lengths of this shape in front of bases().
   void prefer_base(const Parameters& base);
@@ -81,8 +86,13 @@ class ShapeChooser {
   std::optional<Parameters> take(const Lengths& lengths);
   [[nodiscard]] Lengths lengths(const Parameters& shape) const;
   [[nodiscard]] Lengths primes(Size first) const;
+  /// Returns whether 0 is the default of an axis: it may mean "none" or "all".
+  [[nodiscard]] bool means_none(std::size_t axis) const;
   void add_bases();
   void add_candidates();
+  void add_longer(const std::vector<std::pair<std::size_t, Size>>& steps);
+  void add_pairs();
+  void add_zeros();
 
   Parameters defaults_;
   std::vector<Axis> axes_;
@@ -97,18 +107,32 @@ class ShapeChooser {
   std::set<Lengths> taken_;
 };
 
-/// Returns the shapes in one list in which every fourth is held out, as explain() takes them. Both lists keep
-/// their order; what one has too many of is left out.
+/// Fewer shapes than this say too little: a line through two points is no proof.
+inline constexpr std::size_t kMinExplainedShapes = 6;
+
+/// Returns whether formulas are tested with the shape at this place of a list, never fitted: every fourth is
+/// held out.
+constexpr bool is_held_out(std::size_t place) {
+  return place % 4 == 3;
+}
+/// Returns the places of the shapes that are held out of `count`; and the last, if these are less than a
+/// quarter.
+std::vector<std::size_t> held_out_places(std::size_t count);
+
+/// Returns the shapes in one list in which those to be held out are at their places. Both lists keep their
+/// order; what one has too many of is left out.
 template <typename Shape>
-std::vector<Shape> every_fourth_held_out(const std::vector<Shape>& fitted,
-                                         const std::vector<Shape>& held_out) {
+std::vector<Shape> with_held_out(const std::vector<Shape>& fitted, const std::vector<Shape>& held_out) {
   std::vector<Shape> all;
-  for (std::size_t i = 0; i < fitted.size(); ++i) {
-    all.push_back(fitted[i]);
-    if (i % 3 == 2 && i / 3 < held_out.size()) all.push_back(held_out[i / 3]);
-    if (i % 3 == 2 && i / 3 >= held_out.size()) break;
+  std::size_t next_fitted = 0;
+  std::size_t next_held_out = 0;
+  while (true) {
+    const bool is_tested = is_held_out(all.size());
+    std::size_t& next = is_tested ? next_held_out : next_fitted;
+    const std::vector<Shape>& from = is_tested ? held_out : fitted;
+    if (next == from.size()) return all;
+    all.push_back(from[next++]);
   }
-  return all;
 }
 
 }  // namespace peakmark

@@ -179,10 +179,9 @@ TEST(ShapeCounts, AQuarterOrMoreIsHeldOut) {
   }
 }
 
-TEST(EveryFourthHeldOut, IsTheOrderOfExplain) {
-  EXPECT_THAT(every_fourth_held_out<int>({1, 2, 3, 4, 5, 6}, {10, 20}),
-              ElementsAre(1, 2, 3, 10, 4, 5, 6, 20));
-  EXPECT_THAT(every_fourth_held_out<int>({1, 2, 3, 4, 5, 6, 7}, {10}), ElementsAre(1, 2, 3, 10, 4, 5, 6));
+TEST(WithHeldOut, IsTheOrderOfExplain) {
+  EXPECT_THAT(with_held_out<int>({1, 2, 3, 4, 5, 6}, {10, 20}), ElementsAre(1, 2, 3, 10, 4, 5, 6, 20));
+  EXPECT_THAT(with_held_out<int>({1, 2, 3, 4, 5, 6, 7}, {10}), ElementsAre(1, 2, 3, 10, 4, 5, 6));
 }
 
 }  // namespace

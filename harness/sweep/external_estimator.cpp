@@ -63,6 +63,44 @@ void check_axis(const VariantDescription& variant, const std::string& name, bool
   }
 }
 
+bool is_for_variant(const EstimatorFormula& formula, std::string_view variant) {
+  return std::ranges::all_of(formula.when, [&](const CaseCondition& condition) {
+    return condition.key != "variant" || std::ranges::any_of(condition.values, [&](const auto& pattern) {
+             return matches_pattern(to_text(pattern.value), variant);
+           });
+  });
+}
+
+bool is_for_case(const EstimatorFormula& formula, const EstimatorQuestion& question) {
+  return is_for_variant(formula, question.variant) &&
+         std::ranges::all_of(formula.when, [&](const CaseCondition& condition) {
+           if (condition.key == "variant") return true;
+           const AxisValue* const value = question.axes.find(condition.key);
+           return value != nullptr &&
+                  std::ranges::any_of(condition.values, [&](const auto& one) { return one.value == *value; });
+         });
+}
+
+void check_formulas_fit(const ExternalEstimator& estimator, const VariantDescription& variant) {
+  bool has_one = false;
+  for (const EstimatorFormula& formula : estimator.formulas) {
+    if (!is_for_variant(formula, variant.plain_name())) continue;
+    has_one = true;
+    for (const CaseCondition& condition : formula.when) {
+      if (condition.key != "variant") check_axis(variant, condition.key, false);
+    }
+    for (const std::string& axis : formula.bytes.axes()) {
+      if (axis == kItemSizeAxis && variant.axis(axis) == nullptr) {
+        check_axis(variant, "dtype", false);
+      } else {
+        check_axis(variant, axis, true);
+      }
+    }
+  }
+  if (!has_one)
+    throw UsageError(fmt::format("estimator '{}' has no formula for {}", estimator.name, variant.name));
+}
+
 std::string numpy_dtype(const std::string& name) {
   try {
     return std::string(numpy_name(parse_dtype(name)));
@@ -142,10 +180,31 @@ void check_function_beside(const std::string& function) {
   }
 }
 
+Size formula_bytes(const ExternalEstimator& estimator, const EstimatorQuestion& question, Size slices) {
+  const auto formula = std::ranges::find_if(
+      estimator.formulas, [&](const EstimatorFormula& one) { return is_for_case(one, question); });
+  if (formula == estimator.formulas.end()) {
+    std::string axes;
+    for (const auto& [axis, value] : question.axes.values())
+      axes += fmt::format("{}{}={}", axes.empty() ? "" : " ", axis, to_text(value));
+    throw UsageError(fmt::format("no formula is for {} {}", question.variant, axes));
+  }
+  return formula->bytes.evaluate([&](const std::string& axis) {
+    if (axis == question.slice_axis) return slices;
+    if (axis == kItemSizeAxis && question.axes.find(axis) == nullptr)
+      return size_of(parse_dtype(question.axes.word("dtype")));
+    return question.axes.integer(axis);
+  });
+}
+
 void check_estimator_fits(const ExternalEstimator& estimator, const VariantDescription& variant) {
   if (variant.slice_axis.empty()) {
     throw UsageError(
         fmt::format("{} has no slice axis, which estimators need: add slice_axis = \"n\"", variant.name));
+  }
+  if (!estimator.formulas.empty()) {
+    check_formulas_fit(estimator, variant);
+    return;
   }
   const std::vector<Formula> dimensions = find_dimensions(estimator, variant);
   for (const Formula& dimension : dimensions) {
@@ -163,6 +222,10 @@ EstimatorQuestion make_question(const ExternalEstimator& estimator, const Varian
   EstimatorQuestion question;
   question.slice_dimension = variant.slice_dimension;
   question.slices = parameters.integer(variant.slice_axis);
+  question.variant = variant.plain_name();
+  question.axes = parameters;
+  question.slice_axis = variant.slice_axis;
+  if (!estimator.formulas.empty()) return question;
   const std::vector<Formula> dimensions = find_dimensions(estimator, variant);
   for (const Formula& dimension : dimensions) {
     question.other_dimensions.push_back(dimension.evaluate(value_of));

@@ -12,12 +12,28 @@
 
 namespace peakmark {
 
-/// An estimator outside the worker: a Python function or a command (docs/estimators.md).
+/// A condition on cases: `mode = ["edge", "wrap"]`.
+struct CaseCondition {
+  std::string key;  ///< `variant`, `backend` or an axis
+  SourceLocation place;
+  std::vector<Located<AxisValue>> values;  ///< any of them
+};
+
+/// The bytes of some cases as a formula of their axes. `itemsize` is the bytes of an element of the axis
+/// `dtype`.
+struct EstimatorFormula {
+  SourceLocation place;
+  std::vector<CaseCondition> when;  ///< on axes and `variant`; all must hold
+  Formula bytes;
+};
+
+/// An estimator outside the worker: formulas, a Python function or a command (docs/estimators.md).
 struct ExternalEstimator {
   SourceLocation place;
-  std::string name;                 ///< in suites and run files
-  std::string call;                 ///< `python:package.module:function`, `command:PROGRAM ARGUMENTS`
-  std::string form = "documented";  ///< `documented`, `direct`, `module`, `iterative`
+  std::string name;  ///< in suites and run files
+  std::string call;  ///< `python:package.module:function`, `command:PROGRAM ARGUMENTS`; empty: formulas
+  std::vector<EstimatorFormula> formulas;  ///< in place of a call; the first that is for a case holds
+  std::string form = "documented";  ///< `documented`, `direct`, `module`, `iterative`; of formulas `formula`
   /// Dimensions of the input besides the slice dimension, as formulas of axes. Empty: the first two integer
   /// axes that are not the slice axis.
   std::vector<Formula> other_dimensions;
@@ -54,7 +70,17 @@ struct EstimatorQuestion {
   std::vector<Size> other_dimensions;
   std::string dtype;  ///< numpy's name
   Parameters parameters;
+  std::string variant;     ///< of the case, for formulas, as what follows
+  Parameters axes;         ///< all of them
+  std::string slice_axis;  ///< in `axes`
 };
+
+/// The axis that formulas of estimators have beside the integer axes of a variant.
+inline constexpr const char* kItemSizeAxis = "itemsize";
+
+/// Returns the bytes of a case with `slices` slices by the formulas of an estimator. Throws UsageError if
+/// none is for the case, OverflowError if they do not fit 64 bits.
+Size formula_bytes(const ExternalEstimator& estimator, const EstimatorQuestion& question, Size slices);
 
 /// Throws UsageError if the estimator needs an axis that the variant lacks, or the variant has no slice axis.
 void check_estimator_fits(const ExternalEstimator& estimator, const VariantDescription& variant);

@@ -93,6 +93,33 @@ TEST(ExternalEstimator, IsAskedInItsProgramsPython) {
   EXPECT_EQ("", suite.vocabulary.estimator("any", "padding/coords1d")->python);
 }
 
+const std::string kFormulas =
+    "[[estimator]]\nname = 'explained'\n"
+    "[[estimator.formula]]\nwhen = { variant = 'padding/*', mode = ['edge', 'wrap'] }\n"
+    "bytes = 'itemsize * n * (ny + pad_y0) * (nx + pad_x0)'\n"
+    "[[estimator.formula]]\nwhen = { variant = 'padding/*', nx = 512 }\nbytes = '4 * n * ny * nx'\n"
+    "[[estimator.formula]]\nwhen = { variant = 'vertical_shift/*' }\nbytes = '4 * n_a'\n";
+
+TEST(ExternalEstimator, TakesTheFirstFormulaWhoseConditionsHold) {
+  const auto bytes = [](const std::string& axes, Size slices) {
+    const Suite suite = estimator_suite(kFormulas + "[[sweep]]\nvariants = 'padding/coords1d'\n" + axes +
+                                        "\nestimators = 'explained'\n");
+    const ExternalEstimator& estimator = *suite.vocabulary.estimator("explained");
+    EXPECT_EQ(estimator.form, "formula");
+    return formula_bytes(estimator, question_about(suite, "explained"), slices);
+  };
+  EXPECT_EQ(bytes("axes.mode = 'wrap'\naxes.pad_x0 = 3", 20), 4 * 20 * 512 * 515);
+  EXPECT_EQ(bytes("axes.mode = 'edge'\naxes.dtype = 'f64'", 7), 8 * 7 * 512 * 512);
+  EXPECT_EQ(bytes("axes.mode = 'constant'\naxes.pad_x0 = 3", 1), 4 * 512 * 512);
+  try {
+    bytes("axes.mode = 'constant'\naxes.nx = 7", 1);
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("no formula is for padding/coords1d mode=constant n=20 ny=512 nx=7 pad_y0=0"));
+  }
+}
+
 std::string estimator_mistake(const std::string& text) {
   try {
     (void)estimator_suite(text);
@@ -127,6 +154,17 @@ TEST(ExternalEstimator, MistakesNameFileLineAndKey) {
       {call + "output_dimensions = 'nonsense'\n",
        "/suites/s.toml:3: output_dimensions: malformed function 'nonsense': write package.module:function"},
       {call + "padding = 'm:'\n", "/suites/s.toml:3: padding: malformed function 'm:'"},
+      {"[[estimator]]\nname = 'x'\nbytes = '4 *'\n", "/suites/s.toml:3: bytes: formula '4 *', column 4"},
+      {"[[estimator]]\nbytes = '4'\n", "/suites/s.toml:1: estimator: no name: add name"},
+      {call + "bytes = '4'\n", "/suites/s.toml:1: estimator: has a formula, and keys of a call"},
+      {"[[estimator]]\nname = 'x'\nbytes = '4'\nform = 'module'\n",
+       "/suites/s.toml:1: estimator: has a formula, and keys of a call"},
+      {"[[estimator]]\nname = 'x'\n[[estimator.formula]]\nwhen = { mode = 'edge' }\n",
+       "/suites/s.toml:3: estimator.formula: no formula: add bytes"},
+      {"[[estimator]]\nname = 'x'\n[[estimator.formula]]\nbyte = '4'\n",
+       "/suites/s.toml:4: estimator.formula.byte: unknown key; did you mean 'bytes'?"},
+      {"[[estimator]]\nname = 'x'\n[[estimator.formula]]\nbytes = '4'\nwhen = { backend = 'dry' }\n",
+       "/suites/s.toml:5: estimator.formula.when.backend: formulas are for axes and variants"},
       {call + "seconds = 0\n", "/suites/s.toml:3: seconds: must be at least 1, not 0"},
       {call + "pading = 'm:g'\n", "/suites/s.toml:3: pading: unknown key; did you mean 'padding'?"},
       {call + call,
@@ -138,6 +176,17 @@ TEST(ExternalEstimator, MistakesNameFileLineAndKey) {
   EXPECT_THAT(estimator_mistake(call + "other_dimensions = ['ny', 'mx']\n" + kEstimatedSweep +
                                 "estimators = 'python:m:f'\n"),
               HasSubstr("s.toml:8: estimators: padding/coords1d has no axis 'mx'; did you mean"));
+  const std::string formula = "[[estimator]]\nname = 'x'\nbytes = ";
+  EXPECT_THAT(estimator_mistake(formula + "'4 * mx'\n" + kEstimatedSweep + "estimators = 'x'\n"),
+              HasSubstr("s.toml:8: estimators: padding/coords1d has no axis 'mx'; did you mean"));
+  EXPECT_THAT(estimator_mistake(formula + "'4 * mode'\n" + kEstimatedSweep + "estimators = 'x'\n"),
+              HasSubstr("axis 'mode' of padding/coords1d is a word: formulas need integers"));
+  EXPECT_THAT(estimator_mistake(kFormulas + "[[sweep]]\nvariants = 'vertical_shift/*'\nestimators = 'x'\n"),
+              HasSubstr("has no estimator 'x'"));
+  EXPECT_THAT(estimator_mistake("[[estimator]]\nname = 'x'\n[[estimator.formula]]\nwhen = { variant = 'a/*' "
+                                "}\nbytes = '4'\n" +
+                                kEstimatedSweep + "estimators = 'x'\n"),
+              HasSubstr("estimator 'x' has no formula for padding/coords1d"));
   EXPECT_THAT(estimator_mistake(call + kEstimatedSweep + "estimators = 'python:m:g x'\n"),
               testing::IsEmpty());
   EXPECT_THAT(estimator_mistake(call + kEstimatedSweep + "estimators = 'paddin'\n"),

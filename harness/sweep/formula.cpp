@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <mutex>
 
 #include "base/error.hpp"
 #include "sweep/nearest_word.hpp"
@@ -111,31 +112,37 @@ class Parser {
   }
 
   void function(const std::string& word, std::size_t begin) {
-    static constexpr std::array<std::pair<std::string_view, Operation>, 4> kFunctions{
-        {{"min", Operation::min},
-         {"max", Operation::max},
-         {"pow2", Operation::pow2},
-         {"next_pow2", Operation::next_pow2}}};
-    const auto found =
-        std::ranges::find(kFunctions, word, [](const auto& entry) { return std::string(entry.first); });
+    struct Function {
+      std::string_view name;
+      Operation operation;
+      int values;  // 0: any number
+    };
+    static constexpr std::array<Function, 6> kFunctions{{{"min", Operation::min, 0},
+                                                         {"max", Operation::max, 0},
+                                                         {"ceil_div", Operation::ceil_divide, 2},
+                                                         {"pow2", Operation::pow2, 1},
+                                                         {"next_pow2", Operation::next_pow2, 1},
+                                                         {"next_smooth", Operation::next_smooth, 2}}};
+    const auto* const found = std::ranges::find(kFunctions, word, &Function::name);
     if (found == kFunctions.end()) {
+      std::vector<std::string> names;
+      names.reserve(kFunctions.size());
+      for (const Function& one : kFunctions) names.emplace_back(one.name);
       position_ = begin;
-      fail(fmt::format("unknown function '{}'{}", word,
-                       suggest_word(word, {"max", "min", "next_pow2", "pow2"})));
+      fail(fmt::format("unknown function '{}'{}", word, suggest_word(word, names)));
     }
-    const Operation operation = found->second;
     take();
     sum();
-    if (operation == Operation::min || operation == Operation::max) {
-      while (next() == ',') {
-        take();
-        sum();
-        steps_.push_back({operation, begin + 1});
-      }
-    } else {
-      if (next() == ',') fail(fmt::format("{} takes one value", word));
-      steps_.push_back({operation, begin + 1});
+    int values = 1;
+    for (; next() == ','; ++values) {
+      if (found->values == 1) fail(fmt::format("{} takes one value", word));
+      if (values == found->values) fail(fmt::format("{} takes two values", word));
+      take();
+      sum();
+      steps_.push_back({found->operation, begin + 1});
     }
+    if (found->values == 2 && values == 1) fail(fmt::format("{} takes two values", word));
+    if (found->values == 1) steps_.push_back({found->operation, begin + 1});
     close();
   }
 
@@ -163,13 +170,6 @@ class Parser {
 
 constexpr Size kMinSize = std::numeric_limits<Size>::min();
 
-Size floor_divide(Size a, Size b) {
-  if (b == 0) throw UsageError(fmt::format("{} / 0 has no value", a));
-  if (a == kMinSize && b == -1) throw OverflowError(fmt::format("{} / -1 does not fit 64 bits", a));
-  const Size quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
 Size floor_remainder(Size a, Size b) {
   if (b == 0) throw UsageError(fmt::format("{} % 0 has no value", a));
   if (b == -1) return 0;
@@ -181,12 +181,6 @@ Size power_of_two(Size exponent) {
   if (exponent < 0) throw UsageError(fmt::format("pow2({}) is not an integer", exponent));
   if (exponent > 62) throw OverflowError(fmt::format("pow2({}) does not fit 64 bits", exponent));
   return Size{1} << exponent;
-}
-
-Size next_power_of_two(Size least) {
-  Size power = 1;
-  while (power < least) power = checked_multiply(power, 2);
-  return power;
 }
 
 Size apply(Operation operation, Size a, Size b) {
@@ -203,6 +197,10 @@ Size apply(Operation operation, Size a, Size b) {
       return floor_remainder(a, b);
     case Operation::min:
       return std::min(a, b);
+    case Operation::ceil_divide:
+      return ceil_divide(a, b);
+    case Operation::next_smooth:
+      return next_smooth(a, b);
     default:
       return std::max(a, b);
   }
@@ -223,7 +221,60 @@ bool takes_one(Operation operation) {
   return operation == Operation::negate || operation == Operation::pow2 || operation == Operation::next_pow2;
 }
 
+// All integers up to `max` without a prime factor above `largest_prime`, ascending.
+std::vector<Size> smooth_integers(Size largest_prime, Size max) {
+  constexpr std::array<Size, 6> kPrimes{2, 3, 5, 7, 11, 13};
+  std::vector<Size> numbers{1};
+  for (const Size prime : kPrimes) {
+    if (prime > largest_prime) break;
+    // Elements that are added are visited as well, so that every power of the prime is reached.
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] <= max / prime) numbers.push_back(numbers[i] * prime);
+    }
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
 }  // namespace
+
+Size floor_divide(Size a, Size b) {
+  if (b == 0) throw UsageError(fmt::format("{} / 0 has no value", a));
+  if (a == kMinSize && b == -1) throw OverflowError(fmt::format("{} / -1 does not fit 64 bits", a));
+  const Size quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+Size ceil_divide(Size a, Size b) {
+  const Size quotient = floor_divide(a, b);
+  return a % b == 0 ? quotient : quotient + 1;
+}
+
+Size next_power_of_two(Size x) {
+  Size power = 1;
+  while (power < x) power = checked_multiply(power, 2);
+  return power;
+}
+
+Size next_smooth(Size length, Size largest_prime) {
+  // There are 600,000 such integers up to 2^62; few programs need more than the thousands up to 2^32.
+  constexpr std::array<Size, 2> kMaxima{Size{1} << 32, Size{1} << 62};
+  constexpr Size kMaxPrime = 13;
+  if (largest_prime < 2 || largest_prime > kMaxPrime)
+    throw UsageError(
+        fmt::format("next_smooth(…, {}): the largest prime is 2 to {}", largest_prime, kMaxPrime));
+  if (length > kMaxima.back())
+    throw OverflowError(fmt::format("next_smooth({}) does not fit 64 bits", length));
+  struct List {
+    std::once_flag is_made;
+    std::vector<Size> integers;
+  };
+  static std::array<std::array<List, kMaxima.size()>, kMaxPrime + 1> lists;
+  const std::size_t size = length <= kMaxima.front() ? 0 : 1;
+  List& list = lists.at(static_cast<std::size_t>(largest_prime)).at(size);
+  std::call_once(list.is_made, [&] { list.integers = smooth_integers(largest_prime, kMaxima.at(size)); });
+  return *std::ranges::lower_bound(list.integers, length);
+}
 
 Formula::Formula(std::string text) : text_(std::move(text)) {
   Parser(text_, axes_, steps_).parse();

@@ -57,6 +57,10 @@ TEST(Formula, RoundsDownAndReadsNamesAndSpaces) {
   EXPECT_EQ(value("next_pow2(2 * nx)"), 4096);
   EXPECT_EQ(value("next_pow2(pad)"), 1);
   EXPECT_EQ(value("max(n)"), 20);
+  EXPECT_EQ(value("ceil_div(nx, n)"), 67);
+  EXPECT_EQ(value("ceil_div(-7, 2)"), -3);
+  EXPECT_EQ(value("next_smooth(nx, 7)"), 1344);
+  EXPECT_EQ(value("next_smooth(pad, 2)"), 1);
   EXPECT_EQ(value("9223372036854775807"), 9'223'372'036'854'775'807);
   EXPECT_THAT(Formula("nx + ny * nx + min(n, ny)").axes(), ElementsAre("nx", "ny", "n"));
 }
@@ -75,6 +79,13 @@ TEST(Formula, MistakesHaveTextAndColumn) {
   EXPECT_THAT(making("maxx(ny, 2)"),
               ThrowsMessage<UsageError>(HasSubstr("column 1: unknown function 'maxx'; did you mean 'max'?")));
   EXPECT_THAT(making("pow2(1, 2)"), ThrowsMessage<UsageError>(HasSubstr("pow2 takes one value")));
+  EXPECT_THAT(making("ceil_div(nx)"), ThrowsMessage<UsageError>(HasSubstr("ceil_div takes two values")));
+  EXPECT_THAT(making("next_smooth(nx, 7, 2)"),
+              ThrowsMessage<UsageError>(HasSubstr("next_smooth takes two values")));
+  EXPECT_THAT(
+      making("next_smooth(nx, 17)"),
+      ThrowsMessage<UsageError>(HasSubstr("column 1: next_smooth(…, 17): the largest prime is 2 to 13")));
+  EXPECT_THAT(making("ceil_div(ny, n - 20)"), ThrowsMessage<UsageError>(HasSubstr("512 / 0 has no value")));
   EXPECT_THAT(making("min()"),
               ThrowsMessage<UsageError>(HasSubstr("column 5: expected a number or an axis")));
   EXPECT_THAT(making(std::string(100'000, '(')), ThrowsMessage<UsageError>(HasSubstr("nested too deeply")));

@@ -234,8 +234,11 @@ class EstimatorReader : private TomlReader {
   ExternalEstimator read(const toml::table& table) {
     estimator_.place = at(table, "estimator");
     for (const TomlEntry& entry : in_file_order(table)) read_key(entry, at(entry, ""));
-    if (estimator_.call.empty()) {
-      fail(estimator_.place, "no call: add call = \"python:package.module:function\"");
+    if (!estimator_.formulas.empty()) {
+      check_formulas();
+    } else if (estimator_.call.empty()) {
+      fail(estimator_.place,
+           "no call: add call = \"python:package.module:function\", or bytes = \"FORMULA\"");
     }
     if (estimator_.name.empty()) estimator_.name = estimator_.call;
     return std::move(estimator_);
@@ -251,7 +254,14 @@ class EstimatorReader : private TomlReader {
     } else if (entry.key == "call") {
       estimator_.call = word(node, place);
       check_here(place, [&] { check_estimator_call(estimator_.call); });
+    } else if (entry.key == "bytes") {
+      estimator_.formulas.push_back({place, {}, read_bytes(node, place)});
+      has_bytes_ = true;
+    } else if (entry.key == "formula") {
+      for (const toml::table* const one : tables(node, place, "[[estimator.formula]]"))
+        estimator_.formulas.push_back(read_formula(*one));
     } else if (entry.key == "form") {
+      has_form_ = true;
       estimator_.form = word(node, place);
       check_here(place, [&] { check_estimator_form(estimator_.form); });
     } else if (entry.key == "other_dimensions") {
@@ -278,6 +288,47 @@ class EstimatorReader : private TomlReader {
     }
   }
 
+  static Formula read_bytes(const toml::node& node, const SourceLocation& place) {
+    const std::string text = word(node, place);
+    try {
+      return Formula(text);
+    } catch (const UsageError& error) {
+      fail(place, error.what());
+    }
+  }
+
+  EstimatorFormula read_formula(const toml::table& table) {
+    EstimatorFormula formula{at(table, "estimator.formula"), {}, Formula("0")};
+    bool has_bytes = false;
+    for (const TomlEntry& entry : in_file_order(table)) {
+      const SourceLocation place = at(entry, "estimator.formula.");
+      only_known(place, entry.key, suite_keys::estimator_formula());
+      if (entry.key == "bytes") {
+        formula.bytes = read_bytes(*entry.node, place);
+        has_bytes = true;
+      } else {
+        formula.when = conditions(*entry.node, place);
+        for (const CaseCondition& condition : formula.when) {
+          if (condition.key == "backend") fail(condition.place, "formulas are for axes and variants");
+        }
+      }
+    }
+    if (!has_bytes) fail(formula.place, "no formula: add bytes = \"4 * n * ny * nx\"");
+    return formula;
+  }
+
+  void check_formulas() {
+    if (has_bytes_ && estimator_.formulas.size() > 1)
+      fail(estimator_.place, "has `bytes` and [[estimator.formula]]: keep one");
+    const bool is_called = !estimator_.call.empty() || has_form_ || !estimator_.other_dimensions.empty() ||
+                           estimator_.parameters || !estimator_.dtype.empty() ||
+                           !estimator_.output_dimensions.empty() || !estimator_.padding.empty() ||
+                           !estimator_.python.empty();
+    if (is_called) fail(estimator_.place, "has a formula, and keys of a call: leave these out");
+    if (estimator_.name.empty()) fail(estimator_.place, "no name: add name = \"explained\"");
+    estimator_.form = "formula";
+  }
+
   void read_dimensions(const toml::node& node, const SourceLocation& place) {
     for (const Located<AxisValue>& one : list(node, place)) {
       check_here(one.place, [&] { estimator_.other_dimensions.emplace_back(to_text(one.value)); });
@@ -295,6 +346,8 @@ class EstimatorReader : private TomlReader {
   }
 
   ExternalEstimator estimator_;
+  bool has_bytes_ = false;
+  bool has_form_ = false;
 };
 
 }  // namespace

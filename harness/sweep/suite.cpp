@@ -40,6 +40,13 @@ void add(const ExternalEstimator& estimator, Fingerprint& fingerprint) {
     fingerprint.add(text);
   }
   for (const Formula& dimension : estimator.other_dimensions) fingerprint.add(dimension.text());
+  for (const EstimatorFormula& formula : estimator.formulas) {
+    fingerprint.add(formula.bytes.text());
+    for (const CaseCondition& condition : formula.when) {
+      fingerprint.add(condition.key);
+      for (const Located<AxisValue>& value : condition.values) fingerprint.add(to_text(value.value));
+    }
+  }
   for (const std::string& axis : estimator.parameters.value_or(std::vector<std::string>{})) {
     fingerprint.add(axis);
   }

@@ -45,13 +45,8 @@ struct DerivedAxis {
 
 /// Changes the expectations of some cases of a sweep, or skips them.
 struct CaseRule {
-  struct Condition {
-    std::string key;  ///< `variant`, `backend` or an axis
-    SourceLocation place;
-    std::vector<Located<AxisValue>> values;  ///< any of them
-  };
   SourceLocation place;
-  std::vector<Condition> when;  ///< all conditions must hold
+  std::vector<CaseCondition> when;  ///< all conditions must hold
   Expectation expectation;
   bool skip = false;
 };

@@ -80,6 +80,10 @@ const Keys& estimator() {
   static const Keys keys = properties(definition("estimator"));
   return keys;
 }
+const Keys& estimator_formula() {
+  static const Keys keys = properties(definition("estimator_formula"));
+  return keys;
+}
 const Keys& outcomes() {
   static const Keys keys = words("expect");
   return keys;

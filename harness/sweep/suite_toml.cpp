@@ -223,12 +223,9 @@ class Reader : private TomlReader {
       const SourceLocation place = at(entry, "rule.");
       only_known(place, entry.key, suite_keys::rule());
       if (entry.key == "when") {
-        const toml::table* when = entry.node->as_table();
-        if (when == nullptr) fail(place, "must be a table: when = { mode = \"edge\" }");
-        for (const TomlEntry& condition : in_file_order(*when)) {
-          const SourceLocation condition_place = at(condition, "rule.when.");
-          rule.when.push_back({condition.key, condition_place, list(*condition.node, condition_place)});
-          if (condition.key == "backend") check_rule_backends(rule.when.back().values);
+        rule.when = conditions(*entry.node, place);
+        for (const CaseCondition& condition : rule.when) {
+          if (condition.key == "backend") check_rule_backends(condition.values);
         }
       } else if (entry.key == "skip") {
         rule.skip = truth(*entry.node, place);

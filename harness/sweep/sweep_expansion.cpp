@@ -74,8 +74,7 @@ Size evaluate(const DerivedAxis& derived, const Parameters& parameters) {
   }
 }
 
-bool holds(const CaseRule::Condition& condition, const PlannedCase& planned,
-           const VariantDescription& variant) {
+bool holds(const CaseCondition& condition, const PlannedCase& planned, const VariantDescription& variant) {
   return std::ranges::any_of(condition.values, [&](const Located<AxisValue>& value) {
     if (condition.key == "variant") return names(to_text(value.value), variant);
     if (condition.key == "backend") return to_text(value.value) == planned.sweep_case.backend;
@@ -151,7 +150,7 @@ void SweepExpansion::check_estimators(const Expectation& expectation,
 void SweepExpansion::check_rules() const {
   for (const CaseRule& rule : sweep_.rules) {
     std::vector<const VariantDescription*> variants = variants_;
-    for (const CaseRule::Condition& condition : rule.when) {
+    for (const CaseCondition& condition : rule.when) {
       if (condition.key != "variant") continue;
       variants.clear();
       for (const Located<AxisValue>& value : condition.values) {
@@ -160,7 +159,7 @@ void SweepExpansion::check_rules() const {
       std::erase_if(variants,
                     [&](const auto* v) { return std::ranges::find(variants_, v) == variants_.end(); });
     }
-    for (const CaseRule::Condition& condition : rule.when) {
+    for (const CaseCondition& condition : rule.when) {
       if (condition.key == "variant" || condition.key == "backend") continue;
       for (const Located<AxisValue>& value : condition.values) {
         for (const VariantDescription* variant : variants_) {

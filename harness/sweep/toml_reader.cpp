@@ -139,6 +139,17 @@ std::vector<Located<AxisValue>> TomlReader::list(const toml::node& node, const S
   return values;
 }
 
+std::vector<CaseCondition> TomlReader::conditions(const toml::node& node, const SourceLocation& place) const {
+  const toml::table* const when = node.as_table();
+  if (when == nullptr) fail(place, "must be a table: when = { mode = \"edge\" }");
+  std::vector<CaseCondition> all;
+  for (const TomlEntry& condition : in_file_order(*when)) {
+    const SourceLocation condition_place = at(condition, place.key + ".");
+    all.push_back({condition.key, condition_place, list(*condition.node, condition_place)});
+  }
+  return all;
+}
+
 std::vector<const toml::table*> TomlReader::tables(const toml::node& node, const SourceLocation& place,
                                                    std::string_view form) {
   const toml::array* array = node.as_array();

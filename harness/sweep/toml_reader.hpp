@@ -64,6 +64,9 @@ class TomlReader {
   static Located<AxisValue> scalar(const toml::node& node, const SourceLocation& place);
   /// Reads a value or a list that is not empty.
   static std::vector<Located<AxisValue>> list(const toml::node& node, const SourceLocation& place);
+  /// Reads conditions on cases: `{ mode = ["edge", "wrap"], n = 1 }`.
+  [[nodiscard]] std::vector<CaseCondition> conditions(const toml::node& node,
+                                                      const SourceLocation& place) const;
   /// Reads an array of tables. `form`: its syntax, for messages.
   static std::vector<const toml::table*> tables(const toml::node& node, const SourceLocation& place,
                                                 std::string_view form);

@@ -5,13 +5,14 @@
 
 #include "base/size.hpp"
 #include "compare/memory_pass.hpp"
+#include "ledger/allocation_sequence.hpp"
 #include "profile/event.hpp"
 
 namespace peakmark {
 
 /// The phases of a memory pass, by their names in profiles.
 namespace phase {
-inline constexpr std::string_view set_up = "set-up";
+inline constexpr std::string_view set_up = kSetUpPhase;
 inline constexpr std::string_view inputs = "inputs";
 inline constexpr std::string_view outputs = "outputs";
 inline constexpr std::string_view call_1 = "call 1";

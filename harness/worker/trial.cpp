@@ -152,7 +152,7 @@ std::optional<MemoryPass> Trial::memory_pass(bool verify) {
 
 void Trial::measure_memory() {
   device_.set_event_source(events_);
-  const std::optional<MemoryPass> first = memory_pass(true);
+  const std::optional<MemoryPass> first = memory_pass(options_.verify);
   // The second pass only repeats the count: without a recorder, or after a failure, there is nothing to
   // repeat.
   if (first) {

@@ -34,6 +34,7 @@ struct TrialOptions {
   /// How long late destructors may keep memory before it counts as leaked. Only late cases wait.
   std::chrono::milliseconds late_release{100};
   bool sequences = false;             ///< keep the allocations of the memory pass
+  bool verify = true;                 ///< the result of the first memory pass
   CallChains* call_chains = nullptr;  ///< of the event source; null: it records no call stacks
   /// Called before each step, so that a crash can be attributed to a step. May be empty.
   std::function<void(std::string_view)> report_step = nullptr;

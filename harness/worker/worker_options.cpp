@@ -59,6 +59,8 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
       ->excludes(memory_only);
   app.add_flag("--sequences", options.sequences,
                "Observations have every allocation of the memory pass in order");
+  app.add_flag("--no-verify", options.no_verify, "Do not verify results: only memory is asked for")
+      ->needs(memory_only);
   app.add_flag("--require-recorder", options.require_recorder, "Exit 5 when memory cannot be recorded");
   app.add_option("--repetitions", options.repetitions, "Timings of each case")->check(CLI::Range(1, 1000));
   app.add_option("--blocks", options.blocks, "Exactly so many blocks a timing, not until they agree")
@@ -72,7 +74,11 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
                  "Last-level cache when a timed call begins: cold (flushed), hot, both; auto: cold on a GPU, "
                  "hot on a CPU")
       ->check(CLI::IsMember({"auto", "cold", "hot", "both"}));
-  app.add_option("--dry-budget", budget, "Memory of the dry device: `4096`, `16GiB`; without it, no end");
+  app.add_option("--dry-refuse", options.dry_refused_allocation,
+                 "The dry device refuses this allocation, from 1")
+      ->envname("PEAKMARK_REFUSE");
+  app.add_option("--dry-budget", budget, "Memory of the dry device: `4096`, `16GiB`; without it, no end")
+      ->envname("PEAKMARK_BUDGET");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {

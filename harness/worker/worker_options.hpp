@@ -23,6 +23,7 @@ struct WorkerOptions {
   bool memory_only = false;
   bool no_memory = false;
   bool sequences = false;  ///< observations have the sequence of the case's allocations
+  bool no_verify = false;
   bool require_recorder = false;
   bool report_steps = false;  ///< write each step of a case before it begins, among the observations
   int repetitions = 1;
@@ -31,6 +32,7 @@ struct WorkerOptions {
   double seconds_per_case = 0.3;
   std::string cache = "auto";  ///< as parse_cache_choice() reads it
   std::optional<Size> dry_budget_bytes;
+  Size dry_refused_allocation = 0;               ///< that the dry device refuses, from 1; 0: none
   std::vector<std::string> benchmark_arguments;  ///< Google Benchmark's own
 
   [[nodiscard]] bool supervised() const { return observations_fd >= 0; }

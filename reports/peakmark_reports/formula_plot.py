@@ -18,7 +18,6 @@ from .figure_style import (
     COLOURS,
     INCHES_PER_CHARACTER,
     INCHES_PER_LINE,
-    MAX_LINE,
     Scale,
     add_label,
     caption_text,
@@ -39,6 +38,8 @@ ENOUGH_RECORDED = 0.2
 MAX_DENOMINATOR = 16
 MAX_FIXED = 4
 TITLE_CHARACTERS = 96
+# Characters of the name of a layer.
+MAX_LABEL = 22
 OTHERS_COLOUR = "#888888"
 BUDGET_COLOUR = "#B3261E"
 # Tints of the area: recorded, and by formula only.
@@ -164,7 +165,7 @@ def axis_text(curve: Curve) -> str:
             continue
         if np.all(values == values[0]):
             if values[0] != 0:
-                fixed.append(f"{name} {values[0]:g}")
+                fixed.append(f"{name}\u00a0{values[0]:g}")
             continue
         share = _ratio_text(values, curve.x, curve.axis) or f"{values[0]:g} to {values[-1]:g}"
         groups.setdefault(share, []).append(name)
@@ -200,13 +201,26 @@ def _draw_area(axes, curve: Curve, colours: dict[str, str], high: float) -> None
     )  # fmt: skip
 
 
+def _layer_text(label: str, size: float) -> str:
+    return f"{label} {size_text(size)}".replace(" ", "\u00a0")
+
+
+def _ends(curves: Sequence[Curve]) -> list[tuple[str, float]]:
+    """Returns the labels of all layers and their bytes at the end."""
+    return [
+        (short_names([one.label for one in curve.layers], MAX_LABEL)[layer.label], float(layer.bytes[-1]))
+        for curve in curves
+        for layer in curve.layers
+    ]
+
+
 def _label_layers(axes, curve: Curve, colours: dict[str, str]) -> list:
     labels = []
     bottom = 0.0
-    names = short_names([layer.label for layer in curve.layers], MAX_LINE - 4)
+    names = short_names([layer.label for layer in curve.layers], MAX_LABEL)
     for layer in curve.layers:
         size = float(layer.bytes[-1])
-        text = f"{names[layer.label]} {size_text(size)}".replace(" ", "\u00a0")
+        text = _layer_text(names[layer.label], size)
         labels.append(add_label(axes, text, (float(curve.x[-1]), bottom + size / 2), colours[layer.label]))
         bottom += size
     total = "known part" if curve.unexplained else "peak"
@@ -276,7 +290,7 @@ def draw_curves(curves: Sequence[Curve], context: dict) -> pyplot.Figure:
     use_style()
     colours = _colours(curves)
     columns = 2 if any(curve.has_beyond() for curve in curves) else 1
-    labels_inches = INCHES_PER_CHARACTER * (MAX_LINE + 2)
+    labels_inches = INCHES_PER_CHARACTER * (3 + max(len(_layer_text(layer, size)) for layer, size in _ends(curves)))
     widths = [RECORDED_INCHES, BEYOND_INCHES] if columns == 2 else [ONLY_INCHES]
     heights = [max(ROW_INCHES, 0.7 + INCHES_PER_LINE * (len(curve.layers) + 1)) for curve in curves]
     drawing, grid = pyplot.subplots(

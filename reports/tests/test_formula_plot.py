@@ -64,7 +64,7 @@ def labels_of(axes):
 
 def test_the_axis_names_what_grows_with_it_and_what_stays():
     (curve,), _ = parse_curves(document(padding("edge")))
-    assert axis_text(curve) == "ny  (nx = ny; pad = ny/2; n 1)"
+    assert axis_text(curve) == "ny  (nx = ny; pad = ny/2; n\u00a01)"
 
 
 def test_layers_are_stacked_and_labelled_with_their_bytes_at_the_end():

@@ -41,7 +41,8 @@ class DryBackend final : public DryDevice {
  public:
   explicit DryBackend(const DryOptions& options)
       : info_(dry_device_info(options.is_cpu)),
-        allocation_log_(std::make_shared<AllocationLog>(options.kind, options.budget_bytes)) {}
+        allocation_log_(std::make_shared<AllocationLog>(options.kind, options.budget_bytes,
+                                                        options.refused_allocation)) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] DeviceMemory memory() const override {
@@ -109,13 +110,16 @@ void AllocationLog::append_text(EventType type, std::uint64_t address, std::stri
 
 std::uint64_t AllocationLog::allocate(Size bytes) {
   const Size live = checked_add(live_, bytes);
-  if (budget_ && live > *budget_) {
+  const auto refuse = [&](const std::string& why) {
     Event& event = append(EventType::failed_allocation, kind_, 0);
     event.amounts.bytes = bytes;
     event.amounts.result = kRefused;
-    throw OutOfMemory(
-        fmt::format("out of memory: {} bytes in addition to {} live bytes exceed the dry budget of {}", bytes,
-                    live_, *budget_));
+    throw OutOfMemory("out of memory: " + why);
+  };
+  if (until_refused_-- == 1) refuse(fmt::format("{} bytes were refused on request", bytes));
+  if (budget_ && live > *budget_) {
+    refuse(fmt::format("{} bytes in addition to {} live bytes exceed the dry budget of {}", bytes, live_,
+                       *budget_));
   }
   const std::uint64_t address = next_address_++;
   append(EventType::allocation, kind_, address).amounts.bytes = bytes;

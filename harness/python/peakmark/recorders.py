@@ -16,13 +16,17 @@ from peakmark.memory_library import (
     request_recorders,
     require_recorders,
 )
+from peakmark.sizes import SizeError, parse_size
 
 __all__ = [
     "CUDA_RECORDER", "OPENCL_RECORDER", "NoRecorder", "RecorderError", "RecorderTooLate", "environment_without_recorders",
-    "find_library", "is_requested_here", "library_folders", "load", "require_recorders",
+    "find_library", "is_requested_here", "library_folders", "load", "parse_budget", "require_recorders",
 ]  # fmt: skip
 
-_VARIABLES = ("PEAKMARK_PROFILE", "OPENCL_LAYERS", "CUDA_INJECTION64_PATH", "PEAKMARK_SYNC", "PEAKMARK_STACKS")
+_VARIABLES = (
+    "PEAKMARK_PROFILE", "OPENCL_LAYERS", "CUDA_INJECTION64_PATH", "PEAKMARK_SYNC", "PEAKMARK_STACKS", "PEAKMARK_BUDGET",
+)  # fmt: skip
+_MAX_BUDGET = 2**48 - 1
 _is_requested_here = False
 
 
@@ -31,18 +35,30 @@ def is_requested_here() -> bool:
     return _is_requested_here
 
 
-def load(*, sync: bool = False, stacks: bool = False) -> None:
+def load(*, sync: bool = False, stacks: bool = False, budget: int | str | None = None) -> None:
     """Makes the loaders of this process load the recorders. Call it before the first call into OpenCL or CUDA.
 
     Does nothing in a process that is recorded already, by `peakmark record` or an earlier call. `sync` finishes a queue
-    after each command, so that peaks repeat; `stacks` records call stacks. The profile goes into a temporary folder,
-    and is removed with the process. Raises NoRecorder if no recorder is installed.
+    after each command, so that peaks repeat; `stacks` records call stacks; `budget`, such as "16 GiB", is the memory that
+    the process may use of each device. The profile goes into a temporary folder, and is removed with the process. Raises
+    NoRecorder if no recorder is installed, and SizeError if the budget is not a size from 1 byte to 256 TiB.
     """
     global _is_requested_here
+    budget_bytes = None if budget is None else parse_budget(budget)
     if _is_recorded() or loaded_recorders():
         return
+    if budget_bytes is not None:
+        os.environ["PEAKMARK_BUDGET"] = str(budget_bytes)
     request_recorders(sync=sync, stacks=stacks)
     _is_requested_here = True
+
+
+def parse_budget(budget: int | str) -> int:
+    """Returns a budget in bytes. Raises SizeError if it is not a size from 1 byte to 256 TiB."""
+    size_in_bytes = parse_size(budget)
+    if not 1 <= size_in_bytes <= _MAX_BUDGET:
+        raise SizeError(f"{budget} is not a budget: it must be from 1 byte to 256 TiB")
+    return size_in_bytes
 
 
 def _is_recorded() -> bool:

@@ -66,6 +66,27 @@ def test_other_estimators_are_judged_if_the_suite_names_them_and_errors_have_nam
     assert "ValueError: not so" in check.stdout
 
 
+def test_one_process_answers_about_all_cases_and_a_crash_costs_one_answer(folder):
+    with_estimator(folder, sweep("axes.n = [6, 8, 20]"))
+    run(folder, "--memory-only")
+    (folder / "theirs.py").write_text(
+        "import os\n"
+        "def memory(dims, dtype, **axes):\n"
+        "    open('pids', 'a').write(f'{os.getpid()}\\n')\n"
+        "    if dims[0] == 8: os._exit(7)\n"
+        "    return 1110, 64\n"
+    )
+    ask = ["--form", "module", "--other-dimensions", "n,1", "--python", sys.prefix, "--json"]
+    asked = peakmark("estimate", "python:theirs:memory", "--run", "run.json", *ask, cwd=folder)
+    answers = [case["estimate"] for case in json.loads(asked.stdout)["cases"]]
+    assert [one["bytes_estimated"] for one in answers] == [64 + 6 * 1110, None, 64 + 20 * 1110]
+    assert answers[1]["error"] == "died: its process ended with exit code 7"
+    # The question at which it died is asked once more, alone: earlier ones may have been the reason.
+    first, second, again, last = (folder / "pids").read_text().split()
+    assert first == second
+    assert len({first, again, last}) == 3
+
+
 def test_a_recorded_run_is_judged_by_another_estimator_without_measuring_again(folder):
     with_estimator(folder, sweep("axes.n = [6, 20]"))
     run(folder, "--memory-only")

@@ -39,6 +39,23 @@ def test_a_limit_one_byte_too_low_fails_with_the_live_allocations(project):
     assert "::test_two_buffers - Failed: 1 KiB (1024 " in said
 
 
+BUDGET = """
+def test_budget(queue):
+    assert queue.device.global_mem_size == 1024
+    first = filled(queue, 1000)
+    with pytest.raises(cl.MemoryError):
+        cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 25)
+"""
+
+
+def test_a_budget_makes_the_device_smaller(project):
+    project.write(test_budget=BUDGET).pytest("--device-memory-budget", "1 KiB", "--device-memory-json", "memory.json", code=0)
+    assert [one["bytes"] for one in project.results()["test_budget"]["memory"]["refused"]] == [25]
+    said = project.pytest("--device-memory-budget", "300TiB", code=4)
+    assert "--device-memory-budget: 300TiB is not a budget: it must be from 1 byte to 256 TiB" in said
+    assert "--device-memory-budget: 'much' is not a size" in project.pytest("--device-memory-budget", "much", code=4)
+
+
 def test_a_session_may_undo_gc_freeze(project):
     # The plugin calls gc.freeze() to make collections shorter; docs/python.md.
     test = """

@@ -93,3 +93,14 @@ def test_an_environment_without_the_recorders():
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "'OPENCL_LAYERS', 'PEAKMARK_PROFILE'" in run.stdout
+
+
+def test_a_budget_that_is_no_size_is_an_error():
+    from peakmark.recorders import parse_budget
+    from peakmark.sizes import SizeError
+
+    assert parse_budget("16 GiB") == 16 * 2**30
+    assert parse_budget(1) == 1
+    for wrong in ("0 B", "much", 0, 2**48):
+        with pytest.raises(SizeError):
+            parse_budget(wrong)

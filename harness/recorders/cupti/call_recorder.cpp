@@ -7,6 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "recorders/cupti/allocation_size.hpp"
+
 namespace peakmark {
 namespace {
 

@@ -24,6 +24,9 @@ constexpr std::size_t kMaxDeviceSets = 255;
 
 std::int64_t budget = 0;  // per device; 0: none. Set while the layer is initialised
 
+// Allocations up to the one that is refused, which included; 0 or less: none is.
+std::atomic<std::int64_t> until_refused{0};
+
 /// The live bytes of a device, on a cache line of their own.
 struct alignas(64) Account {
   std::atomic<std::int64_t> live{0};
@@ -114,8 +117,8 @@ bool take_from(std::uint64_t set, std::int64_t bytes) {
 /// The memory of a sub-device is that of its device.
 cl_device_id whole_device(cl_device_id device) {
   cl_device_id parent = nullptr;
-  while (layer.next().clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(parent), &parent, nullptr) ==
-             CL_SUCCESS &&
+  while (layer.next().clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id), &parent,
+                                      nullptr) == CL_SUCCESS &&
          parent != nullptr) {
     device = std::exchange(parent, nullptr);
   }
@@ -197,6 +200,12 @@ std::optional<Charge> take_for(std::uint8_t number, std::int64_t bytes) {
 
 bool is_limited(MemoryKind kind) {
   return budget != 0 && kind != MemoryKind::view && counts_into_peak(kind);
+}
+
+bool is_refused_one(MemoryKind kind) {
+  if (until_refused.load(std::memory_order_relaxed) <= 0) return false;
+  if (kind == MemoryKind::view || !counts_into_peak(kind)) return false;
+  return until_refused.fetch_sub(1, std::memory_order_relaxed) == 1;
 }
 
 bool is_of_this_process(Charge charge) {
@@ -291,13 +300,20 @@ void hook_budget(std::int64_t bytes) {
   forget_older_at<&cl_icd_dispatch::clCreateContextFromType>();
 }
 
+void refuse_one(std::int64_t number) {
+  static std::atomic<bool> is_planned{false};
+  if (!is_planned.exchange(true)) until_refused.store(number);
+}
+
 std::optional<Charge> take_budget(cl_context context, std::int64_t bytes, MemoryKind kind) {
+  if (is_refused_one(kind)) return std::nullopt;
   return is_limited(kind) ? take_for(set_of(context), bytes) : Charge();
 }
 
 std::optional<Charge> take_budget(cl_context context, cl_device_id device, std::int64_t bytes,
                                   MemoryKind kind) {
   if (device == nullptr || !is_limited(kind)) return take_budget(context, bytes, kind);
+  if (is_refused_one(kind)) return std::nullopt;
   return take_for(number_of_set(&device, 1), bytes);
 }
 

@@ -44,10 +44,15 @@ class Charge {
   std::uint64_t packed_ = 0;
 };
 
-/// Refuses from now on what exceeds `bytes` per device. Hooks the calls that tell the program the size of a
-/// device, and those that create contexts. Call it while the layer is initialised; later calls hook further
-/// loaders.
+/// Refuses from now on what exceeds `bytes` per device. Hooks the calls that report the size of a device to
+/// the program, and those that create contexts. Call it while the layer is initialised; later calls hook
+/// further loaders.
 void hook_budget(std::int64_t bytes);
+
+/// Refuses one allocation of this process, as if the budget ended there: that of this number, from 1, among
+/// those that count into the peak ($PEAKMARK_REFUSE, `peakmark oom`). Call it while the layer is initialised;
+/// later calls do nothing.
+void refuse_one(std::int64_t number);
 
 /// Takes `bytes` of the budget of each device of the context. Returns null, and takes nothing, if one of them
 /// has not as many left.

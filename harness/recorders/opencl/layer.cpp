@@ -54,6 +54,8 @@ void hook_all() {
   if (sync != nullptr && std::strcmp(sync, "1") == 0) hook_enqueues();
   hook_arrivals();
   if (const std::int64_t bytes = layer.writer.budget(); bytes != 0) hook_budget(bytes);
+  if (const char* const number = std::getenv("PEAKMARK_REFUSE"); number != nullptr)
+    refuse_one(std::strtoll(number, nullptr, 10));
   hook_user_events();
   hook_queues();
   const char* const work = std::getenv("PEAKMARK_WORK");

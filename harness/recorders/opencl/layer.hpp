@@ -74,7 +74,7 @@ bool has_unset_events();
 /// An allocation that the program asks for, before the driver is called.
 struct Request {
   cl_context context = nullptr;
-  std::int64_t bytes = 0;  ///< as far as known; of a memory object the driver tells its size
+  std::int64_t bytes = 0;  ///< as far as known; the driver knows the size of a memory object
   MemoryKind kind = MemoryKind::none;
   cl_device_id device = nullptr;  ///< null: those of the context
 };

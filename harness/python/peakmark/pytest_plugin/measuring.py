@@ -27,12 +27,13 @@ class Settings:
     required: bool
     sync: bool
     stacks: bool
+    budget: int | None  # bytes of each device that the tests may use
     reported: int  # tests in the report; 0: all
     json_file: str
 
     @property
     def measures_all(self) -> bool:
-        return self.report or self.fail_on_increase or bool(self.json_file)
+        return self.report or self.fail_on_increase or bool(self.json_file) or self.budget is not None
 
 
 def is_ci() -> bool:
@@ -138,7 +139,7 @@ class Measuring:
     def load_recorders(settings: Settings) -> None:
         """Loads the recorders. Does not fail without them; each test that needs one is skipped or fails."""
         with contextlib.suppress(NoRecorder):
-            recorders.load(sync=settings.sync, stacks=settings.stacks)
+            recorders.load(sync=settings.sync, stacks=settings.stacks, budget=settings.budget)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if any(self._needs_recorder(item) for item in session.items):
@@ -179,7 +180,7 @@ class Measuring:
             return
         item, self._in_setup = self._in_setup, None
         with contextlib.suppress(RecorderError):  # pytest_runtest_call reports it
-            recorders.load(sync=self._settings.sync, stacks=self._settings.stacks)
+            recorders.load(sync=self._settings.sync, stacks=self._settings.stacks, budget=self._settings.budget)
             item.stash[_SETUP] = Window("setup").__enter__()
 
     @pytest.hookimpl(trylast=True)
@@ -213,7 +214,7 @@ class Measuring:
 
     def require(self, item: pytest.Item) -> None:
         try:
-            recorders.load(sync=self._settings.sync, stacks=self._settings.stacks)
+            recorders.load(sync=self._settings.sync, stacks=self._settings.stacks, budget=self._settings.budget)
             recorders.require_recorders()
         except RecorderError as error:
             self.refuse(error)
@@ -247,7 +248,7 @@ class Measuring:
         item.stash[_RESULT] = result
         window = Window("test", since=item.stash.get(_SETUP, None))
         try:
-            recorders.load(sync=self._settings.sync, stacks=self._settings.stacks)
+            recorders.load(sync=self._settings.sync, stacks=self._settings.stacks, budget=self._settings.budget)
             window.__enter__()
         except RecorderError as error:
             result["not_measured"] = str(error)

@@ -160,6 +160,41 @@ TEST_F(ProcessFailures, NoneOfWhatSyncWaitsFor) {
   EXPECT_EQ(result.out, "3 waits\ngoes on\n");
 }
 
+/// Memory of 4 GiB devices is occupied, until the budget is free: 64 MiB are 67,108,864 bytes.
+TEST_F(ProcessFailures, ABudgetMakesDevicesSmaller) {
+  const Result result = record(std::string("--budget 64MiB -- ") + kProgram + "fill",
+                               "export LD_LIBRARY_PATH=" PEAKMARK_FAKES "/cupti13:" PEAKMARK_FAKES ";");
+  EXPECT_EQ(result.code, 0) << result.err;
+  constexpr const char* kLine = "67108864 of 4294967296 free, got 67000000\n";
+  EXPECT_EQ(result.out, std::string(kLine) + kLine);
+  const auto events = ProfileReader(profile()).events();
+  const LedgerSummary summary = summarise(events);
+  EXPECT_EQ(summary.peak_bytes, 2 * 67 * kMega);  // of both devices; what is occupied is not the program's
+  EXPECT_EQ(summary.allocations, 2 * 67);
+  ASSERT_EQ(summary.refused.size(), 1U);
+  EXPECT_EQ(summary.refused[0].bytes, kMega);
+  EXPECT_EQ(summary.refused[0].count, 2);
+  EXPECT_TRUE(summary.refused[0].by_budget);
+  EXPECT_THAT(summary.notes,
+              testing::ElementsAre("4227858432 bytes of device 0 are occupied, because of the budget",
+                                   "4227858432 bytes of device 1 are occupied, because of the budget"));
+}
+
+TEST_F(ProcessFailures, ABudgetIsRoundedDownToWhatTheDriverCanOccupy) {
+  const Result result = record(std::string("--budget 5000000 -- ") + kProgram + "fill",
+                               "export LD_LIBRARY_PATH=" PEAKMARK_FAKES "/cupti13:" PEAKMARK_FAKES ";");
+  EXPECT_EQ(result.code, 0) << result.err;
+  constexpr const char* kLine = "4194304 of 4294967296 free, got 4000000\n";  // a multiple of 2 MiB
+  EXPECT_EQ(result.out, std::string(kLine) + kLine);
+}
+
+TEST_F(ProcessFailures, ABudgetLargerThanTheDeviceChangesNothing) {
+  const Result result = record(std::string("--budget 5GiB -- ") + kProgram + "clean",
+                               "export LD_LIBRARY_PATH=" PEAKMARK_FAKES "/cupti13:" PEAKMARK_FAKES ";");
+  EXPECT_EQ(result.code, 0) << result.err;
+  expect_recorded(15 * kMega, 0, true);
+}
+
 TEST_F(ProcessFailures, AnotherToolOfTheUserIsNamed) {
   const Result result = end("clean", "CUDA_INJECTION64_PATH=/opt/tool.so");
   EXPECT_EQ(result.code, 0);

@@ -86,12 +86,33 @@ void launch(int kernels) {
     CHECK(cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr));
 }
 
+/// Allocates on each of the two devices until it is refused. Prints what it got, and what was reported free
+/// before.
+void fill_devices() {
+  for (int device = 0; device < 2; ++device) {
+    CUcontext context = nullptr;
+    CHECK(cuDevicePrimaryCtxRetain(&context, device));
+    CHECK(cuCtxSetCurrent(context));
+    std::size_t free = 0;
+    std::size_t total = 0;
+    CHECK(cuMemGetInfo(&free, &total));
+    std::size_t got = 0;
+    CUdeviceptr address = 0;
+    while (cuMemAlloc(&address, kMega) == CUDA_SUCCESS) got += kMega;
+    std::printf("%zu of %zu free, got %zu\n", free, total, got);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string end = argc > 1 ? argv[1] : "";
   if (end == "cupti12" && dlopen("libcupti.so.12", RTLD_NOW | RTLD_LOCAL) == nullptr) return 3;
   start();
+  if (end == "fill") {
+    fill_devices();
+    return 0;
+  }
   const CUdeviceptr memory = allocate(10 * kMega);
   if (end == "_exit") _exit(4);
   if (end == "kill") raise(SIGKILL);

@@ -1,0 +1,242 @@
+#include "cli/explain_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <optional>
+
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/input_output.hpp"
+#include "ledger/ledger.hpp"
+#include "runfile/run_file.hpp"
+#include "show/process_tree.hpp"
+#include "show/recorded_sequence.hpp"
+#include "supervise/record_shapes.hpp"
+#include "sweep/nearest_word.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+// ---- shapes that are chosen
+
+bool has_words(const Parameters& words, const AxisTexts& values) {
+  return std::ranges::all_of(values, [&](const auto& one) {
+    const AxisValue* const value = words.find(one.first);
+    return value == nullptr || to_text(*value) == one.second;
+  });
+}
+
+/// Returns a request for each set of words that is wanted of a variant.
+void add_requests(std::vector<ShapeRequest>& requests, const VariantDescription& variant,
+                  const std::vector<Parameters>& words, const AxisTexts& values) {
+  std::map<std::string, AxisBounds> bounds;
+  for (const auto& [axis, text] : values) {
+    if (variant.axis(axis) == nullptr)
+      throw UsageError(
+          fmt::format("{} has no axis '{}'{}", variant.name, axis, suggest_word(axis, variant.axis_names())));
+    const AxisValue value = parse_axis_value(*variant.axis(axis), text);
+    if (const Size* const integer = std::get_if<Size>(&value)) bounds[axis] = {*integer, *integer};
+  }
+  for (const Parameters& set : words) {
+    if (has_words(set, values)) requests.push_back({variant.name, set, bounds});
+  }
+}
+
+/// Returns the words of a case without its integers.
+Parameters words_of_case(const Parameters& parameters) {
+  std::vector<std::pair<std::string, AxisValue>> words;
+  for (const auto& [axis, value] : parameters.values()) {
+    if (std::holds_alternative<std::string>(value)) words.emplace_back(axis, value);
+  }
+  return Parameters(std::move(words));
+}
+
+/// Records shapes on the curves that are drawn: few of those that were chosen are on them.
+void record_curves(ShapeRecorder& recorder, Run& run, const CurveOptions& curve) {
+  std::vector<std::pair<std::string, Parameters>> shapes;
+  for (const RecordedCases& cases : group_cases(run)) {
+    for (Parameters& shape : shapes_on_curve(cases, curve))
+      shapes.emplace_back(cases.variant, std::move(shape));
+  }
+  if (shapes.empty()) return;
+  for (Observation& observation : recorder.record(shapes)) {
+    if (observation.outcome == Outcome::ok && observation.allocation_sequence)
+      run.observations.push_back(std::move(observation));
+  }
+}
+
+/// Records shapes of the variants that the user names, or of all variants and words in suites.
+Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const CurveOptions* curve) {
+  sweep.selection.suites = inputs.suites;
+  ShapeRecorder recorder(sweep);
+  const Description& description = recorder.vocabulary().description;
+  std::vector<ShapeRequest> requests;
+  for (const std::string& name : inputs.variants) {
+    const VariantDescription* const variant = description.variant(name);
+    if (variant == nullptr)
+      throw UsageError(
+          fmt::format("no variant '{}'{}", name, suggest_word(name, description.variant_names())));
+    add_requests(requests, *variant, word_sets(*variant), inputs.values);
+  }
+  if (inputs.variants.empty()) {
+    std::map<std::string, std::vector<Parameters>> planned;
+    for (const PlannedCase& one : recorder.planned()) {
+      auto& sets = planned[one.sweep_case.variant];
+      Parameters words = words_of_case(one.sweep_case.parameters);
+      if (std::ranges::find(sets, words) == sets.end()) sets.push_back(std::move(words));
+    }
+    for (const auto& [name, sets] : planned)
+      add_requests(requests, *description.variant(name), sets, inputs.values);
+  }
+  if (requests.empty()) throw UsageError("no case has all these values: correct AXIS=VALUE");
+  Run run;
+  std::map<std::string, std::pair<std::size_t, std::string>> refused;  // of each variant: how many, and why
+  for (RecordedShapes& shapes : recorder.record_chosen(requests)) {
+    if (!shapes.refused.empty()) {
+      auto& [count, reason] = refused[shapes.variant];
+      count += shapes.refused.size();
+      if (reason.empty()) reason = shapes.refused.front().message;
+    }
+    std::ranges::move(shapes.observations, std::back_inserter(run.observations));
+  }
+  for (const auto& [variant, why] : refused)
+    print_message(stderr, "{}: {} refused or failed, others were recorded; the first: {}\n", variant,
+                  quantity(why.first, "shape was", "shapes were"), why.second);
+  if (curve != nullptr && !run.observations.empty()) record_curves(recorder, run, *curve);
+  run.context = recorder.context();
+  return run;
+}
+
+// ---- profiles
+
+bool is_profile_input(const std::filesystem::path& path) {
+  if (path.extension() == ".json" && !std::filesystem::exists(path)) return false;
+  return contents(path) == FileContents::profile;
+}
+
+AxisValue read_value(const std::string& text) {
+  Size integer = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
+  const bool is_integer = error == std::errc() && end == text.data() + text.size();
+  return is_integer ? AxisValue(integer) : AxisValue(text);
+}
+
+/// Returns the name of a recorded program: of the script for Python.
+std::string program_name(const std::vector<std::string>& command_line) {
+  if (command_line.empty()) return "unknown";
+  const auto name = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
+  const std::string program = name(command_line.front());
+  const bool is_script =
+      program.starts_with("python") && command_line.size() > 1 && !command_line[1].starts_with("-");
+  return is_script ? name(command_line[1]) : program;
+}
+
+Observation read_profile(const ExplainInputs::Profile& profile, RunContext& context) {
+  const RecordedTree tree = read_tree(profile.path);
+  const ProfileHeader& header = tree.processes.front().header;
+  Observation observation;
+  observation.case_name = profile.path.string();
+  observation.variant = "program/" + program_name(tree.processes.front().command_line);
+  observation.backend = std::string_view(header.recorder).starts_with("cupti") ? "cuda" : "opencl";
+  std::vector<std::pair<std::string, AxisValue>> axes;
+  for (const auto& [axis, text] : profile.axes) axes.emplace_back(axis, read_value(text));
+  observation.axes = Parameters(std::move(axes));
+  observation.allocation_sequence = recorded_sequence(tree);
+  observation.requested_peak_bytes = summarise_together(tree).peak_bytes;
+  if (context.date.empty()) {
+    const std::chrono::nanoseconds started(header.start_realtime_ns);
+    context.date = utc_date(std::chrono::system_clock::time_point(
+        std::chrono::duration_cast<std::chrono::system_clock::duration>(started)));
+    context.worker = header.recorder;
+    context.backend = observation.backend;
+  }
+  return observation;
+}
+
+/// Sorts the axes of a profile as those of the first. Throws UsageError if they are others, or given twice.
+AxisTexts ordered_axes(const ExplainInputs::Profile& profile, const ExplainInputs::Profile& first) {
+  AxisTexts ordered;
+  for (const auto& [axis, unused] : first.axes) {
+    const auto same = std::ranges::find(profile.axes, axis, &AxisTexts::value_type::first);
+    if (same != profile.axes.end()) ordered.push_back(*same);
+  }
+  if (ordered.size() != profile.axes.size() || ordered.size() != first.axes.size())
+    throw UsageError(
+        fmt::format("{}: other axes than {}: write a value of the same axes, once, after each profile",
+                    profile.path.string(), first.path.string()));
+  return ordered;
+}
+
+Run read_profiles(const ExplainInputs& inputs) {
+  Run run;
+  run.observations.reserve(inputs.profiles.size());
+  for (ExplainInputs::Profile profile : inputs.profiles) {
+    if (profile.axes.empty())
+      throw UsageError(
+          fmt::format("{}: its shape is missing: write the values of axes after it, such as {} nx=512",
+                      profile.path.string(), profile.path.string()));
+    profile.axes = ordered_axes(profile, inputs.profiles.front());
+    profile.axes.insert(profile.axes.end(), inputs.values.begin(), inputs.values.end());
+    run.observations.push_back(read_profile(profile, run.context));
+  }
+  return run;
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> parse_axis(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw UsageError(fmt::format("'{}' is no value of an axis: write AXIS=VALUE, such as ny=4096", text));
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+ExplainInputs split_inputs(const std::vector<std::string>& texts) {
+  ExplainInputs inputs;
+  for (const std::string& text : texts) {
+    const std::filesystem::path path(text);
+    if (text.find('=') != std::string::npos && !std::filesystem::exists(path)) {
+      (inputs.profiles.empty() ? inputs.values : inputs.profiles.back().axes).push_back(parse_axis(text));
+    } else if (path.extension() == ".toml") {
+      inputs.suites.push_back(path);
+    } else if (is_variant_name(text) && !std::filesystem::exists(path) && path.extension() != ".json" &&
+               path.extension() != ".profile") {
+      inputs.variants.push_back(text);
+    } else if (is_profile_input(path)) {
+      inputs.profiles.push_back({path, {}});
+    } else {
+      inputs.runs.push_back(path);
+    }
+  }
+  const bool is_recorded = !inputs.suites.empty() || !inputs.variants.empty();
+  if (inputs.runs.empty() && inputs.profiles.empty() && !is_recorded)
+    throw UsageError("nothing to explain: write a run file, profiles and their axes, a suite or a variant");
+  if (!inputs.runs.empty() && is_recorded)
+    throw UsageError("a run file is explained alone: leave out the suite or the variant");
+  if (!inputs.profiles.empty() && (!inputs.runs.empty() || is_recorded))
+    throw UsageError("profiles are explained alone: leave out run files, suites and variants");
+  if (inputs.runs.size() > 2) throw UsageError("too many run files: write one, or two to see what changed");
+  return inputs;
+}
+
+Run read_cases(const std::filesystem::path& run_file, const ExplainInputs& inputs) {
+  if (const std::string warning = later_run_warning(run_file); !warning.empty())
+    print_message(stderr, "warning: {}\n", warning);
+  Run run = read_run(run_file);
+  keep_explained_cases(run, inputs.values);
+  return run;
+}
+
+Run read_or_record(const ExplainInputs& inputs, SweepOptions sweep, const CurveOptions* curve) {
+  if (!inputs.profiles.empty()) return read_profiles(inputs);
+  if (!inputs.runs.empty()) return read_cases(inputs.runs.front(), inputs);
+  Run run = record_shapes(inputs, std::move(sweep), curve);
+  keep_explained_cases(run, inputs.values);
+  return run;
+}
+
+}  // namespace peakmark::cli

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "explain/memory_curve.hpp"
+#include "explain/run_formulas.hpp"
+#include "supervise/sweep_run.hpp"
+
+namespace peakmark::cli {
+
+/// What `explain` is given: run files; profiles and their axes; or suites and variants, whose shapes are
+/// recorded first.
+struct ExplainInputs {
+  struct Profile {
+    std::filesystem::path path;
+    AxisTexts axes;
+  };
+  std::vector<std::filesystem::path> runs;
+  std::vector<Profile> profiles;
+  std::vector<std::filesystem::path> suites;
+  std::vector<std::string> variants;
+  AxisTexts values;  ///< of axes that cases must have; all profiles have them
+};
+
+/// Reads `ny=4096` or `mode=edge`. Throws UsageError.
+std::pair<std::string, std::string> parse_axis(const std::string& text);
+
+/// Sorts the words of the command line. AXIS=VALUE after a profile is of this profile. Throws UsageError if
+/// there is nothing to explain, or kinds are mixed.
+ExplainInputs split_inputs(const std::vector<std::string>& texts);
+
+/// Returns the cases that are explained: of the first run file, of the profiles, or of shapes that are chosen
+/// and recorded with `sweep`; with `curve` also shapes on the curves that are drawn.
+Run read_or_record(const ExplainInputs& inputs, SweepOptions sweep, const CurveOptions* curve);
+/// Returns those of a run file that have the values of the axes.
+Run read_cases(const std::filesystem::path& run_file, const ExplainInputs& inputs);
+
+}  // namespace peakmark::cli

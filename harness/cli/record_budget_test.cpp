@@ -1,0 +1,72 @@
+// `peakmark record --budget` as a user calls it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/record_command_testing.hpp"
+#include "profile/profile_files.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using RecordBudget = RecordCommand;
+
+TEST_F(RecordBudget, WhatFitsIsNotRefused) {
+  const Result result = record("--budget 1000 -- $PROGRAM leak");
+  EXPECT_EQ(result.code, 0) << result.err;
+  const LedgerSummary summary = recorded(profile());
+  EXPECT_EQ(summary.peak_bytes, 1000);
+  EXPECT_EQ(summary.failed_allocations, 0);
+  EXPECT_EQ(budget_bytes(ProfileReader(profile()).header()), 1000);
+}
+
+TEST_F(RecordBudget, WhatExceedsItIsRefusedAndListedWithItsCallStack) {
+  const Result result = record("--budget 999 --stacks -- $PROGRAM leak");
+  EXPECT_EQ(result.code, 99) << result.err;  // the program's own
+  const LedgerSummary summary = recorded(profile());
+  EXPECT_EQ(summary.peak_bytes, 0);
+  ASSERT_EQ(summary.refused.size(), 1U);
+  EXPECT_EQ(summary.refused[0].bytes, 1000);
+  EXPECT_TRUE(summary.refused[0].by_budget);
+  EXPECT_THAT(summary.stacks.at(summary.refused[0].stack), HasSubstr("allocating_program"));
+}
+
+TEST_F(RecordBudget, EachProcessHasItsOwn) {
+  // 300 bytes, in a child 400, in a child of that 1000 and then 500: 1700 at a time.
+  EXPECT_EQ(record("--budget 1000B -- $PROGRAM tree").code, 0);
+  EXPECT_EQ(recorded(profile()).peak_bytes, 300);
+  for (const auto& further : profiles_beside(profile())) {
+    EXPECT_EQ(budget_bytes(ProfileReader(further).header()), 1000);
+    EXPECT_EQ(recorded(further).failed_allocations, 0);
+  }
+  EXPECT_EQ(profiles_beside(profile()).size(), 2U);
+}
+
+TEST_F(RecordBudget, IsSetByAVariableToo) {
+  EXPECT_EQ(record("-- $PROGRAM leak", "export PEAKMARK_BUDGET=1KiB;").code, 0);
+  EXPECT_EQ(budget_bytes(ProfileReader(profile()).header()), 1024);
+  EXPECT_EQ(record("-- $PROGRAM leak").code, 0);
+  EXPECT_EQ(budget_bytes(ProfileReader(profile()).header()), std::nullopt);
+}
+
+TEST_F(RecordBudget, WhatIsNoSizeIsRejectedBeforeTheProgramStarts) {
+  for (const char* const wrong : {"0", "-1", "much", "300TiB"}) {
+    const Result result = record(std::string("--budget=") + wrong + " -- $PROGRAM leak");
+    EXPECT_EQ(result.code, 2) << wrong;
+    EXPECT_EQ(result.out, "") << wrong;
+    EXPECT_THAT(result.err, HasSubstr("--budget: ")) << wrong;
+  }
+  EXPECT_THAT(record("--budget 300TiB -- $PROGRAM leak").err, HasSubstr("from 1 byte to 256 TiB"));
+}
+
+TEST_F(RecordBudget, ARecorderThatCannotReadItSaysSo) {
+  const Result result = record("-- env PEAKMARK_BUDGET=1GiB $PROGRAM leak");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err,
+              HasSubstr("no allocation is refused: PEAKMARK_BUDGET=1GiB is not a number of bytes"));
+}
+
+}  // namespace
+}  // namespace peakmark

@@ -1,0 +1,103 @@
+#include "explain/allocation_groups.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "ledger/sequence_steps.hpp"
+
+namespace peakmark {
+namespace {
+
+// Splits off the last allocation of each shape: a loop whose last round is smaller.
+void add_rounds(std::vector<AllocationGroup>& groups, const AllocationGroup& all) {
+  AllocationGroup rounds{all.phase, all.name, all.where, {}};
+  AllocationGroup last = rounds;
+  for (const auto& members : all.members) {
+    const auto end = members.empty() ? members.end() : members.end() - 1;
+    rounds.members.emplace_back(members.begin(), end);
+    last.members.emplace_back(end, members.end());
+  }
+  groups.push_back(std::move(rounds));
+  groups.push_back(std::move(last));
+}
+
+void add_by_order(std::vector<AllocationGroup>& groups, const AllocationGroup& all) {
+  for (std::size_t ordinal = 0; ordinal < all.members.front().size(); ++ordinal) {
+    AllocationGroup one{all.phase, all.name, all.where, {}};
+    one.members.reserve(all.members.size());
+    for (const auto& members : all.members) one.members.push_back({members[ordinal]});
+    groups.push_back(std::move(one));
+  }
+}
+
+}  // namespace
+
+std::vector<AllocationGroup> group_allocations(const AllocationSequences& sequences) {
+  using Key = std::tuple<std::string, std::string, std::string>;
+  std::map<Key, std::size_t> index;
+  std::vector<AllocationGroup> by_key;
+  for (std::size_t shape = 0; shape < sequences.size(); ++shape) {
+    const AllocationSequence& sequence = sequences[shape];
+    for (std::size_t i = 0; i < sequence.size(); ++i) {
+      const SequencedAllocation& one = sequence[i];
+      const auto [found, is_new] = index.try_emplace({one.phase, one.name, one.where}, by_key.size());
+      if (is_new) {
+        by_key.push_back({one.phase, one.name, one.where, {}});
+        by_key.back().members.resize(sequences.size());
+      }
+      by_key[found->second].members[shape].push_back(i);
+    }
+  }
+  std::vector<AllocationGroup> groups;
+  for (AllocationGroup& all : by_key) {
+    const std::size_t count = all.members.front().size();
+    bool is_fixed = true;
+    bool is_uniform = true;
+    for (std::size_t shape = 0; shape < sequences.size(); ++shape) {
+      const auto& members = all.members[shape];
+      const AllocationSequence& sequence = sequences[shape];
+      is_fixed = is_fixed && members.size() == count;
+      is_uniform = is_uniform && std::ranges::all_of(members, [&](std::size_t i) {
+                     return sequence[i].bytes == sequence[members.front()].bytes;
+                   });
+    }
+    if (is_uniform) {
+      groups.push_back(std::move(all));
+    } else if (is_fixed) {
+      add_by_order(groups, all);
+    } else {
+      add_rounds(groups, all);
+    }
+  }
+  return groups;
+}
+
+std::vector<bool> LiveMoment::pattern() const {
+  std::vector<bool> result;
+  result.reserve(live.size());
+  for (const Size count : live) result.push_back(count > 0);
+  return result;
+}
+
+std::vector<LiveMoment> high_points(const AllocationSequence& sequence,
+                                    const std::vector<AllocationGroup>& groups, std::size_t shape) {
+  std::vector<std::size_t> group_of(sequence.size());
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    for (const std::size_t i : groups[group].members[shape]) group_of[i] = group;
+  }
+  std::vector<LiveMoment> found;
+  LiveMoment now{std::vector<Size>(groups.size(), 0), 0};
+  bool is_rising = false;
+  for (const auto& [step, i, is_release] : sequence_steps(sequence)) {
+    if (is_release && is_rising) found.push_back(now);
+    is_rising = !is_release;
+    now.live[group_of[i]] += is_release ? -1 : 1;
+    now.bytes = checked_add(now.bytes, is_release ? -sequence[i].bytes : sequence[i].bytes);
+  }
+  if (is_rising) found.push_back(now);
+  return found;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ledger/allocation_sequence.hpp"
+
+// Allocations of the same variant at different shapes, matched by phase, name, call site and order.
+namespace peakmark {
+
+/// Allocations that play one part.
+struct AllocationGroup {
+  std::string phase;
+  std::string name;
+  std::string where;
+  std::vector<std::vector<std::size_t>> members;  ///< of each shape the indices into its sequence, in order
+};
+
+/// Groups the allocations of sequences, one a shape. Allocations of one key that come equally often at every
+/// shape but differ in size get a group each, by their order; if they do not come equally often, the last is
+/// a group of its own: the rest of a chunked axis.
+std::vector<AllocationGroup> group_allocations(const AllocationSequences& sequences);
+
+/// What is live at a moment: how many allocations of each group, and all their bytes.
+struct LiveMoment {
+  std::vector<Size> live;
+  Size bytes = 0;
+  /// Returns which groups are live, whatever their number.
+  [[nodiscard]] std::vector<bool> pattern() const;
+};
+
+/// Returns the moments of a shape that no later moment without a release between exceeds: just before each
+/// run of releases, and the end.
+std::vector<LiveMoment> high_points(const AllocationSequence& sequence,
+                                    const std::vector<AllocationGroup>& groups, std::size_t shape);
+
+}  // namespace peakmark

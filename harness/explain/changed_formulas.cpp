@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/text_table.hpp"
+#include "explain/reports.hpp"
+#include "runfile/json_fields.hpp"
+
+namespace peakmark {
+namespace {
+
+using json_fields::Json;
+using Allocations = ChangedVariant::Allocations;
+
+// All bytes of some allocations, in a style; nothing if one has no formula.
+std::optional<std::string> sum_text(const std::vector<const ExplainedAllocation*>& allocations,
+                                    ExpressionStyle style) {
+  std::vector<std::string> texts;
+  for (const ExplainedAllocation* const one : allocations) {
+    if (!one->bytes.formula || !one->count.formula) return std::nullopt;
+    texts.push_back(to_text(Expression::multiply({*one->count.formula, *one->bytes.formula}), style));
+  }
+  return fmt::format("{}", fmt::join(texts, " + "));
+}
+
+std::vector<Allocations> changed_allocations(const VariantFormulas& base, const VariantFormulas& next) {
+  std::vector<Allocations> all;
+  const auto find = [&](const ExplainedAllocation& one) -> Allocations& {
+    const auto known = std::ranges::find_if(
+        all, [&](const Allocations& other) { return other.name == one.name && other.phase == one.phase; });
+    return known != all.end() ? *known : all.emplace_back(Allocations{one.name, one.phase, {}, {}});
+  };
+  for (const ExplainedAllocation& one : base.explanation.allocations) find(one).base.push_back(&one);
+  for (const ExplainedAllocation& one : next.explanation.allocations) find(one).next.push_back(&one);
+  std::erase_if(all, [](const Allocations& one) {
+    return one.base.size() == one.next.size() &&
+           sum_text(one.base, ExpressionStyle::plain) == sum_text(one.next, ExpressionStyle::plain);
+  });
+  return all;
+}
+
+std::optional<std::string> peak_formula(const VariantFormulas& variant, ExpressionStyle style) {
+  const auto peak = variant.explanation.peak();
+  return peak ? std::optional(to_text(*peak, style)) : std::nullopt;
+}
+
+ChangedVariant compare(const VariantFormulas& base, const VariantFormulas& next) {
+  ChangedVariant changed{&base, &next, {}, changed_allocations(base, next), false};
+  changed.is_peak_changed =
+      peak_formula(base, ExpressionStyle::plain) != peak_formula(next, ExpressionStyle::plain);
+  return changed;
+}
+
+using Key = std::tuple<std::string, std::string, std::string>;
+Key key(const RecordedCases& cases) {
+  return {cases.variant, cases.backend, words_text(cases.words)};
+}
+
+std::map<Key, const VariantFormulas*> by_case(const std::vector<VariantFormulas>& variants) {
+  std::map<Key, const VariantFormulas*> found;
+  for (const VariantFormulas& variant : variants) {
+    for (const RecordedCases& cases : variant.cases) found[key(cases)] = &variant;
+  }
+  return found;
+}
+
+std::string title(const ChangedVariant& changed) {
+  const std::string words = words_text(changed.words);
+  return (changed.next != nullptr ? changed.next : changed.base)->variant +
+         (words.empty() ? "" : "  " + words);
+}
+
+Json words_json(const ChangedVariant& changed) {
+  Json words = Json::object();
+  for (const WordSet& set : changed.words) words[set.axis] = set.words;
+  return words;
+}
+
+Json text_or_null(const std::optional<std::string>& text) {
+  return text && !text->empty() ? Json(*text) : Json();
+}
+
+}  // namespace
+
+std::vector<ChangedVariant> changed_formulas(const std::vector<VariantFormulas>& base,
+                                             const std::vector<VariantFormulas>& next) {
+  const auto before = by_case(base);
+  const auto after = by_case(next);
+  std::vector<ChangedVariant> all;
+  for (const VariantFormulas& variant : next) {
+    // Words that are merged in one run may not be in the other.
+    std::map<const VariantFormulas*, std::size_t> partners;
+    for (const RecordedCases& cases : variant.cases) {
+      const auto same = before.find(key(cases));
+      ++partners[same == before.end() ? nullptr : same->second];
+    }
+    const bool is_one = partners.size() == 1;
+    for (const RecordedCases& cases : variant.cases) {
+      const auto same = before.find(key(cases));
+      ChangedVariant changed = same == before.end() ? ChangedVariant{nullptr, &variant, {}, {}, false}
+                                                    : compare(*same->second, variant);
+      changed.words = is_one ? variant.words : cases.words;
+      const bool differs = !changed.is_in_both() || changed.is_peak_changed || !changed.allocations.empty();
+      if (differs) all.push_back(std::move(changed));
+      if (is_one) break;
+    }
+  }
+  for (const VariantFormulas& variant : base) {
+    for (const RecordedCases& cases : variant.cases) {
+      if (!after.contains(key(cases))) all.push_back({&variant, nullptr, cases.words, {}, false});
+    }
+  }
+  return all;
+}
+
+std::string changed_formulas_text(const std::vector<ChangedVariant>& changed) {
+  constexpr ExpressionStyle kStyle = ExpressionStyle::display;
+  std::string text;
+  for (const ChangedVariant& one : changed) {
+    if (!one.is_in_both()) {
+      text += fmt::format("{}  only in the {} run\n", title(one), one.base == nullptr ? "new" : "base");
+      continue;
+    }
+    TextTable table({{"  allocation"}, {"phase"}, {"base"}, {"new"}});
+    const auto shown = [&](const std::vector<const ExplainedAllocation*>& side) {
+      return side.empty() ? "–" : sum_text(side, kStyle).value_or("not explained");
+    };
+    for (const Allocations& line : one.allocations)
+      table.add({"  " + (line.name.empty() ? std::string("–") : line.name), phase_name(line.phase),
+                 shown(line.base), shown(line.next)});
+    if (one.is_peak_changed)
+      table.add({"  peak", "", peak_formula(*one.base, kStyle).value_or("not explained"),
+                 peak_formula(*one.next, kStyle).value_or("not explained")});
+    text += title(one) + "\n" + table.text();
+  }
+  return text.empty() ? "no formula changed\n" : text;
+}
+
+std::string changed_formulas_json(const std::vector<ChangedVariant>& changed) {
+  constexpr ExpressionStyle kStyle = ExpressionStyle::plain;
+  Json changes = Json::array();
+  Json unmatched = Json::array();
+  for (const ChangedVariant& one : changed) {
+    const VariantFormulas& variant = one.next != nullptr ? *one.next : *one.base;
+    const Json which{{"variant", variant.variant}, {"backend", variant.backend}, {"words", words_json(one)}};
+    if (!one.is_in_both()) {
+      unmatched.push_back(which);
+      unmatched.back()["run"] = one.base == nullptr ? "new" : "base";
+      continue;
+    }
+    const auto add = [&](const Json& allocation, const Json& phase, const char* kind, const Json& base,
+                         const Json& next) {
+      changes.push_back(which);
+      changes.back().update(
+          {{"allocation", allocation}, {"phase", phase}, {"kind", kind}, {"base", base}, {"new", next}});
+    };
+    for (const Allocations& line : one.allocations)
+      add(text_or_null(line.name), phase_name(line.phase),
+          line.base.empty()   ? "added"
+          : line.next.empty() ? "removed"
+                              : "changed",
+          text_or_null(sum_text(line.base, kStyle)), text_or_null(sum_text(line.next, kStyle)));
+    if (one.is_peak_changed)
+      add("peak", Json(), "changed", text_or_null(peak_formula(*one.base, kStyle)),
+          text_or_null(peak_formula(*one.next, kStyle)));
+  }
+  return Json{{"changes", std::move(changes)}, {"unmatched", std::move(unmatched)}}.dump(
+             2, ' ', false, nlohmann::detail::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace peakmark

@@ -1,0 +1,256 @@
+#include "explain/polynomial_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "explain/polynomial.hpp"
+
+namespace peakmark::fitting {
+
+// A product of variables with its values: a column of the equations.
+struct PolynomialSearch::Monomial {
+  std::vector<int> exponents;
+  Residues values;
+};
+
+namespace {
+
+// More columns than this are not solved: the number of monomials grows faster than what people write.
+constexpr std::size_t kMaxColumns = 64;
+// So many shapes more than coefficients must agree before a polynomial is believed.
+constexpr std::size_t kMinSpareShapes = 3;
+// Total degree, and the largest exponent of one variable.
+constexpr std::array<std::pair<int, int>, 7> kDegrees{
+    {{1, 1}, {2, 1}, {2, 2}, {3, 1}, {3, 2}, {4, 1}, {3, 3}}};
+
+bool reads(const Atom& length, std::size_t axis) {
+  return std::ranges::find(length.axes, axis) != length.axes.end();
+}
+
+bool are_read(const std::vector<std::size_t>& axes, const std::vector<const Atom*>& lengths) {
+  return std::ranges::all_of(axes, [&](std::size_t axis) {
+    return std::ranges::any_of(lengths, [&](const Atom* length) { return reads(*length, axis); });
+  });
+}
+
+}  // namespace
+
+// Monomials of at most `degree`, each variable at most `power` times, the simplest first.
+std::vector<PolynomialSearch::Monomial> PolynomialSearch::monomials(const std::vector<Residues>& variables,
+                                                                    int degree, int power) const {
+  const std::size_t rows = prepared_.fitted.size();
+  std::vector<Monomial> all{{std::vector<int>(variables.size(), 0), Residues(rows, 1)}};
+  std::size_t begin = 0;
+  for (int total = 1; total <= degree; ++total) {
+    const std::size_t end = all.size();
+    for (std::size_t i = begin; i < end; ++i) {
+      std::size_t last = 0;
+      for (std::size_t v = 0; v < variables.size(); ++v) {
+        if (all[i].exponents[v] > 0) last = v;
+      }
+      for (std::size_t v = last; v < variables.size(); ++v) {
+        if (all[i].exponents[v] >= power) continue;
+        Monomial next = all[i];
+        ++next.exponents[v];
+        for (std::size_t row = 0; row < rows; ++row)
+          next.values[row] = multiply(next.values[row], variables[v][row]);
+        all.push_back(std::move(next));
+        if (all.size() > kMaxColumns) return all;
+      }
+    }
+    begin = end;
+  }
+  return all;
+}
+
+std::optional<Expression> PolynomialSearch::polynomial(const std::vector<const Atom*>& lengths,
+                                                       bool* is_ambiguous) const {
+  const std::size_t rows = prepared_.fitted.size();
+  std::vector<Expression> variables;
+  std::vector<Residues> values;
+  const auto take = [&](const Expression& expression, std::span<const Size> at_shapes) {
+    Residues residues;
+    residues.reserve(rows);
+    for (const std::size_t shape : prepared_.fitted) residues.push_back(residue(at_shapes[shape]));
+    if (std::ranges::adjacent_find(residues, std::not_equal_to{}) == residues.end()) return;
+    variables.push_back(expression);
+    values.push_back(std::move(residues));
+  };
+  for (std::size_t axis = 0; axis < prepared_.axes.size(); ++axis) {
+    if (!problem_.is_idle(axis)) take(prepared_.axes[axis], prepared_.shapes.axes[axis].values);
+  }
+  for (const Atom* const length : lengths) take(length->expression, length->values);
+
+  std::size_t tried = 0;
+  for (const auto& [degree, power] : kDegrees) {
+    const std::vector<Monomial> columns = monomials(values, degree, power);
+    if (columns.size() > kMaxColumns || columns.size() + kMinSpareShapes > rows) continue;
+    if (columns.size() == tried) continue;
+    tried = columns.size();
+    const std::size_t few = columns.size() + kMinSpareShapes;
+    if (few * 2 < rows && !solve(columns, rows / few)) continue;
+    const auto solution = solve(columns, 1, is_ambiguous);
+    if (!solution) continue;
+    Polynomial terms;
+    bool is_integer = true;
+    for (std::size_t i = 0; i < columns.size() && is_integer; ++i) {
+      const auto coefficient = small_integer((*solution)[i]);
+      is_integer = coefficient.has_value();
+      if (is_integer && *coefficient != 0) terms[columns[i].exponents] = *coefficient;
+    }
+    if (!is_integer) continue;
+    Expression formula = factored(terms, variables);
+    if (has_evidence(formula) && problem_.is_exact(formula)) return formula;
+  }
+  return std::nullopt;
+}
+
+// Coefficients of the columns for the sizes at every `stride`-th shape.
+std::optional<Residues> PolynomialSearch::solve(const std::vector<Monomial>& columns, std::size_t stride,
+                                                bool* is_ambiguous) const {
+  const auto some = [&](const Residues& values) {
+    if (stride == 1) return values;
+    Residues result;
+    result.reserve(values.size() / stride + 1);
+    for (std::size_t row = 0; row < values.size(); row += stride) result.push_back(values[row]);
+    return result;
+  };
+  Elimination equations;
+  bool is_dependent = false;
+  for (const Monomial& column : columns)
+    is_dependent = !equations.add_column(some(column.values)) || is_dependent;
+  if (is_ambiguous != nullptr) *is_ambiguous = is_dependent;
+  return equations.solve(some(problem_.right()));
+}
+
+// A polynomial with as many parts as there are sizes can be found for any sizes: it is a coincidence.
+bool PolynomialSearch::has_evidence(const Expression& formula) const {
+  std::set<Size> distinct;
+  for (const std::size_t shape : prepared_.fitted) distinct.insert(problem_.sizes()[shape]);
+  return weight(formula) <= std::max(kMaxSimple, static_cast<Size>(distinct.size()));
+}
+
+// ---- along lines
+
+// sizes = c + k · length
+bool PolynomialSearch::is_line_of_length(const AxisLine& line, const Atom& length) const {
+  const Residues& right = problem_.right();
+  const auto value = [&](std::size_t row) { return length.values[prepared_.fitted[row]]; };
+  const std::size_t first = line.rows.front();
+  const auto second =
+      std::ranges::find_if(line.rows, [&](std::size_t row) { return value(row) != value(first); });
+  if (second == line.rows.end()) {
+    return std::ranges::all_of(line.rows, [&](std::size_t row) { return right[row] == right[first]; });
+  }
+  const std::uint64_t run = residue(value(*second) - value(first));
+  const std::uint64_t rise = subtract(right[*second], right[first]);
+  return std::ranges::all_of(line.rows, [&](std::size_t row) {
+    return multiply(subtract(right[row], right[first]), run) ==
+           multiply(rise, residue(value(row) - value(first)));
+  });
+}
+
+// sizes = c + k · length + l · axis + m · length · axis
+bool PolynomialSearch::is_line_of_length_and_axis(const AxisLine& line, const Atom& length) const {
+  Elimination equations;
+  std::array<Residues, 3> columns;
+  Residues right;
+  for (const std::size_t row : line.rows) {
+    const std::size_t shape = prepared_.fitted[row];
+    const std::uint64_t axis_value = residue(prepared_.shapes.axes[line.axis].values[shape]);
+    const std::uint64_t length_value = residue(length.values[shape]);
+    columns[0].push_back(length_value);
+    columns[1].push_back(axis_value);
+    columns[2].push_back(multiply(axis_value, length_value));
+    right.push_back(problem_.right()[row]);
+  }
+  equations.add_column(Residues(line.rows.size(), 1));
+  for (Residues& column : columns) equations.add_column(std::move(column));
+  return equations.solve(std::move(right)).has_value();
+}
+
+bool PolynomialSearch::fits_lines(const Atom& length, bool with_axis) const {
+  return std::ranges::all_of(prepared_.lines, [&](const AxisLine& line) {
+    if (line.rows.size() < (with_axis ? 5 : 3) || !reads(length, line.axis)) return true;
+    return is_line_of_length(line, length) || (with_axis && is_line_of_length_and_axis(line, length));
+  });
+}
+
+// Axes along which the sizes are no polynomial: a rounded length must read each.
+std::vector<std::size_t> PolynomialSearch::rough_axes() const {
+  constexpr std::size_t kMaxDegree = 3;
+  std::vector<std::size_t> found;
+  for (const AxisLine& line : prepared_.lines) {
+    if (line.rows.size() < 4 || std::ranges::find(found, line.axis) != found.end()) continue;
+    Elimination equations;
+    Residues power(line.rows.size(), 1);
+    Residues right;
+    right.reserve(line.rows.size());
+    for (const std::size_t row : line.rows) right.push_back(problem_.right()[row]);
+    for (std::size_t degree = 0; degree <= std::min(kMaxDegree, line.rows.size() - 2); ++degree) {
+      equations.add_column(power);
+      for (std::size_t i = 0; i < power.size(); ++i) {
+        const std::size_t shape = prepared_.fitted[line.rows[i]];
+        power[i] = multiply(power[i], residue(prepared_.shapes.axes[line.axis].values[shape]));
+      }
+    }
+    if (!equations.solve(std::move(right))) found.push_back(line.axis);
+  }
+  return found;
+}
+
+std::optional<Size> PolynomialSearch::constant_beside(const Atom& length) const {
+  const Residues& right = problem_.right();
+  std::optional<std::uint64_t> constant;
+  for (const AxisLine& line : prepared_.lines) {
+    if (line.rows.size() < 3 || !reads(length, line.axis)) continue;
+    const auto value = [&](std::size_t row) { return residue(length.values[prepared_.fitted[row]]); };
+    const std::size_t first = line.rows.front();
+    const auto other =
+        std::ranges::find_if(line.rows, [&](std::size_t row) { return value(row) != value(first); });
+    if (other == line.rows.end()) continue;
+    if (!is_line_of_length(line, length)) return std::nullopt;
+    const std::uint64_t slope =
+        multiply(subtract(right[*other], right[first]), inverse(subtract(value(*other), value(first))));
+    const std::uint64_t offset = subtract(right[first], multiply(slope, value(first)));
+    if (constant && *constant != offset) return std::nullopt;
+    constant = offset;
+  }
+  return constant ? small_integer(*constant) : std::nullopt;
+}
+
+// ---- rounded lengths
+
+std::optional<Expression> PolynomialSearch::rounded_polynomial() const {
+  if (auto found = rounded_polynomial(false)) return found;
+  return rounded_polynomial(true);
+}
+
+std::optional<Expression> PolynomialSearch::rounded_polynomial(bool with_axis) const {
+  std::vector<const Atom*> fitting;
+  std::optional<Expression> best;
+  const std::vector<std::size_t> rough = rough_axes();
+  for (const Atom& length : prepared_.atoms) {
+    // The formula has the length and more: it is not simpler than one that is known.
+    if (best && length.complexity >= best->complexity()) break;
+    if (length.is_linear || problem_.reads_idle_axis(length) || !fits_lines(length, with_axis)) continue;
+    fitting.push_back(&length);
+    if (!are_read(rough, {&length})) continue;
+    auto found = polynomial({&length});
+    if (found && (!best || found->complexity() < best->complexity())) best = std::move(found);
+  }
+  if (best) return best;
+  // Two rounded lengths: all pairs would be millions, the simple ones of those that fit along lines are few.
+  constexpr std::size_t kMaxPaired = 40;
+  fitting.resize(std::min(fitting.size(), kMaxPaired));
+  for (std::size_t a = 0; a < fitting.size(); ++a) {
+    for (std::size_t b = a + 1; b < fitting.size(); ++b) {
+      if (!are_read(rough, {fitting[a], fitting[b]})) continue;
+      if (auto found = polynomial({fitting[a], fitting[b]})) return found;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace peakmark::fitting

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "explain/atoms.hpp"
+#include "explain/modular.hpp"
+#include "explain/shapes.hpp"
+
+// What the searches of Fitter share.
+namespace peakmark::fitting {
+
+/// Shapes that differ in one axis only: they show how sizes depend on that axis.
+struct AxisLine {
+  std::size_t axis;
+  std::vector<std::size_t> rows;  ///< indices into PreparedShapes::fitted
+};
+
+/// Shapes, prepared for the search of formulas.
+struct PreparedShapes {
+  /// `held_out`: indices of shapes that test formulas only.
+  PreparedShapes(const Shapes& recorded, const std::vector<std::size_t>& held_out);
+  /// Of the shapes `at` of these: `recorded`.
+  PreparedShapes(const PreparedShapes& all, std::span<const std::size_t> at, const Shapes& recorded,
+                 const std::vector<std::size_t>& held_out);
+
+  Shapes shapes;
+  std::vector<std::size_t> fitted;  ///< shapes that are not held out
+  std::vector<Expression> axes;
+  std::vector<Atom> atoms;
+  std::vector<AxisLine> lines;
+
+ private:
+  PreparedShapes(Shapes recorded, std::vector<Atom> candidates, const std::vector<std::size_t>& held_out);
+};
+
+/// Sizes, one a shape, whose formula is searched.
+class SizeProblem {
+ public:
+  SizeProblem(const PreparedShapes& prepared, std::span<const Size> sizes);
+
+  [[nodiscard]] std::span<const Size> sizes() const { return sizes_; }
+  /// Returns the size modulo the prime at each of PreparedShapes::fitted.
+  [[nodiscard]] const Residues& right() const { return right_; }
+  [[nodiscard]] bool is_zero_somewhere() const;
+  /// Returns whether the sizes are known not to depend on an axis.
+  [[nodiscard]] bool is_idle(std::size_t axis) const { return idle_[axis]; }
+  [[nodiscard]] bool reads_idle_axis(const Atom& atom) const;
+  /// Returns whether the formula gives the size at every shape, those held out included.
+  [[nodiscard]] bool is_exact(const Expression& formula) const;
+
+ private:
+  const PreparedShapes& prepared_;
+  std::span<const Size> sizes_;
+  Residues right_;
+  std::vector<bool> idle_;
+};
+
+/// Returns whether sizes are known not to depend on any of some axes.
+bool are_idle(const PreparedShapes& prepared, const std::vector<std::size_t>& axes,
+              std::span<const Size> sizes);
+
+/// Returns the complexity, where an integer counts as many operations as its odd part has bits: 4096 is
+/// simpler than 6355.
+Size weight(const Expression& formula);
+/// Parts of a formula that need no evidence: a count of 0 or 1 has two sizes, and `nx % 2` three parts.
+inline constexpr Size kMaxSimple = 12;
+
+/// Returns a product in the order in which people write it: simple factors first, then by axis.
+Expression product_in_order(const Shapes& shapes, const std::vector<Expression>& factors);
+
+}  // namespace peakmark::fitting
