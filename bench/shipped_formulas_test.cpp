@@ -77,7 +77,7 @@ class ShippedFormulas : public testing::Test {
     const auto peak = variant.explanation.peak();
     if (!peak) return;
     Parameters defaults = description.defaults();
-    for (const auto& [axis, word] : variant.cases.front().words) defaults.set(axis, word);
+    for (const auto& [axis, words] : variant.cases.front().words) defaults.set(axis, words.front());
     const EstimateReply reply = ask_estimator(
         PEAKMARK_BENCH_WORKER, estimate_question(description, defaults, std::nullopt, std::nullopt));
     ASSERT_FALSE(reply.error) << *reply.error;
@@ -95,7 +95,7 @@ TEST_F(ShippedFormulas, EveryAllocationIsExactAtShapesHeldOut) {
   for (const VariantDescription& variant : worker.variants) {
     for (const Parameters& words : some_words(variant)) requests.push_back({variant.name, words, {}});
   }
-  Run run;
+  peakmark::Run run;
   for (RecordedShapes& shapes : recorder.record_chosen(requests))
     std::ranges::move(shapes.observations, std::back_inserter(run.observations));
   std::set<std::string> explained;
