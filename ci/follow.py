@@ -61,7 +61,7 @@ def is_as_printed(shown: str, printed: str) -> bool:
 
 
 def follow_page(page: Path, folder: Path) -> int:
-    script = "set -ux\n"
+    script = "exec 9>&2\nBASH_XTRACEFD=9\nset -ux\n"  # the trace is no output of a command
     shown: list[tuple[str, str]] = []
     with tempfile.TemporaryDirectory() as outputs:
         for language, before, text in blocks(page.read_text(encoding="utf-8")):

@@ -114,7 +114,9 @@ TEST_F(ExplainCommand, NamesEachPlantedMistake) {
     EXPECT_EQ(cause["kind"], one.kind);
     EXPECT_EQ(cause["allocation"], one.allocation);
     EXPECT_EQ(cause["where"], one.where);
-    if (one.bytes != nullptr) EXPECT_EQ(cause["bytes"], one.bytes);
+    if (one.bytes != nullptr) {
+      EXPECT_EQ(cause["bytes"], one.bytes);
+    }
   }
 }
 

@@ -156,13 +156,13 @@ TEST(Explain, ThePeakIsDerivedAndExactAtShapesThatWereNotRecorded) {
   }
 }
 
-// A program drawn from a seed: arrays that live to its end, temporaries that are released one after the
-// other, a loop over chunks of slices, and a copy for odd widths only.
+// A program drawn from a seed: arrays that live to its end, a loop over chunks of slices, and a copy for odd
+// widths that is larger than a round of the loop. So the same moment is the peak of unseen shapes: what never
+// wins at recorded shapes is not known.
 class RandomProgram {
  public:
   explicit RandomProgram(std::uint64_t seed) : random_(seed) {
     kept_ = draw_arrays(1 + pick(3));
-    temporaries_ = draw_arrays(1 + pick(2));
     in_loop_ = draw_arrays(1 + pick(2));
     has_odd_copy_ = pick(2) == 0;
   }
@@ -171,17 +171,16 @@ class RandomProgram {
     Program program;
     for (std::size_t i = 0; i < kept_.size(); ++i)
       program.allocate(kNames[i], "inputs", bytes(kept_[i], shape, shape.n));
-    for (std::size_t i = 0; i < temporaries_.size(); ++i)
-      program.release(program.allocate(kNames[i], "set-up", bytes(temporaries_[i], shape, shape.n)));
     for (Size done = 0; done < shape.n; done += shape.chunk) {
       const Size slices = std::min(shape.chunk, shape.n - done);
       std::vector<std::size_t> live;
+      live.reserve(in_loop_.size());
       for (std::size_t i = 0; i < in_loop_.size(); ++i)
         live.push_back(program.allocate(kNames[i], "call 1", bytes(in_loop_[i], shape, slices)));
       for (const std::size_t one : live) program.release(one);
     }
     if (has_odd_copy_ && shape.nx % 2 == 1)
-      program.release(program.allocate("odd columns", "call 2", 64 * shape.n * shape.ny * (shape.nx + 1)));
+      program.release(program.allocate("odd columns", "call 2", 256 * shape.n * shape.ny * (shape.nx + 1)));
     return program.take();
   }
 
@@ -219,7 +218,7 @@ class RandomProgram {
   }
 
   std::mt19937_64 random_;
-  std::vector<Array> kept_, temporaries_, in_loop_;
+  std::vector<Array> kept_, in_loop_;
   bool has_odd_copy_ = false;
 };
 
@@ -235,6 +234,7 @@ TEST(Explain, ThePeakOfProgramsDrawnAtRandomIsExactAtUnseenShapes) {
     SCOPED_TRACE(seed);
     const RandomProgram program(seed);
     std::vector<AllocationSequence> sequences;
+    sequences.reserve(shapes.size());
     for (const Shape& shape : shapes) sequences.push_back(program.run(shape).sequence);
     const auto peak = explain(fitters, {sequences.begin(), sequences.end()}).peak();
     ASSERT_TRUE(peak);

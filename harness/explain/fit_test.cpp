@@ -278,7 +278,7 @@ class ZeroMeansAll : public testing::Test {
     for (const char* const name : {"n", "w", "y0", "h", "chunk", "half"}) axes_.axes.push_back({name, {}});
     const Shape base{11, 41, 5, 7, 3, 0};
     std::vector<Shape> shapes;
-    for (const Size longer : {0, 12, 4, 29}) {
+    for (const Size longer : {0, 12, 4, 29, 7, 18}) {
       for (const auto axis : {&Shape::n, &Shape::w, &Shape::y0, &Shape::h}) {
         shapes.push_back(base);
         shapes.back().*axis += longer;
@@ -287,7 +287,7 @@ class ZeroMeansAll : public testing::Test {
         shapes.push_back({base.n + longer, base.w + 2 * longer, base.y0 + longer % 5, 7, 3, longer % 2});
         shapes.back().*zero = 0;
       }
-      shapes.push_back({base.n + longer, base.w + longer, base.y0, base.h, 3 + longer, 1});
+      shapes.push_back({base.n + longer, base.w + longer, base.y0, base.h, 3 + 2 * longer, 1});
     }
     for (const Shape& s : shapes) {
       std::size_t axis = 0;

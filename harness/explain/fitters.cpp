@@ -62,11 +62,9 @@ std::optional<Expression> Fitters::fit_bounded(const Indices& at, const std::vec
     if (outside.size() < 2) continue;
     const auto fit = fit_exactly(inside, inside_sizes);
     if (!fit) continue;
-    const auto is_beyond = [&](std::size_t shape) {
-      const Size value = evaluate(fit->formula, shapes_, shape);
-      return is_upper ? value >= bound : value <= bound;
-    };
-    if (std::ranges::all_of(outside, is_beyond))
+    const auto values = evaluate(fit->formula, shapes_.subset(outside));
+    if (values &&
+        std::ranges::all_of(*values, [&](Size value) { return is_upper ? value >= bound : value <= bound; }))
       return Expression::apply(is_upper ? Operation::min : Operation::max, {fit->formula, Expression(bound)});
   }
   return std::nullopt;

@@ -106,9 +106,11 @@ std::string refused_table(const std::vector<RefusedAllocation>& refused) {
 /// What the budget refused, then what the driver refused, each with a heading that ends with `where`.
 std::string refused_text(std::vector<RefusedAllocation> refused, const ProfileHeader& header,
                          const std::string& where = "") {
-  const auto driver = std::ranges::stable_partition(refused, &RefusedAllocation::by_budget);
-  const std::vector<RefusedAllocation> by_driver(driver.begin(), driver.end());
-  refused.erase(driver.begin(), driver.end());
+  // Not std::ranges::stable_partition: clang 14 knows no std::ranges::subrange of GCC 12.
+  const auto driver = std::stable_partition(refused.begin(), refused.end(),
+                                            [](const RefusedAllocation& one) { return one.by_budget; });
+  const std::vector<RefusedAllocation> by_driver(driver, refused.end());
+  refused.erase(driver, refused.end());
   std::string text;
   if (!refused.empty()) {
     const std::optional<Size> budget = budget_bytes(header);

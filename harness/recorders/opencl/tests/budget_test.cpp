@@ -10,8 +10,10 @@
 
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/files_testing.hpp"
@@ -31,70 +33,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr std::int64_t kBudget = 10'000;
-
-struct FakeDevice {
-  cl_ulong memory = 64'000;
-  cl_ulong largest = 32'000;
-  FakeDevice* parent = nullptr;  ///< of a sub-device
-};
-struct FakeContext {
-  std::vector<FakeDevice*> devices;
-};
-
-cl_device_id handle(FakeDevice& device) {
-  return reinterpret_cast<cl_device_id>(&device);
-}
-cl_context handle(FakeContext& context) {
-  return reinterpret_cast<cl_context>(&context);
-}
-
-template <typename Value>
-cl_int answer(const Value* values, std::size_t bytes, std::size_t size, void* value, std::size_t* size_ret) {
-  if (size_ret != nullptr) *size_ret = bytes;
-  if (value == nullptr) return CL_SUCCESS;
-  if (size < bytes) return CL_INVALID_VALUE;
-  std::memcpy(value, values, bytes);
-  return CL_SUCCESS;
-}
-
-FakeContext* next_context = nullptr;  ///< that clCreateContext returns
-
-cl_icd_dispatch table_with_devices() {
-  cl_icd_dispatch table = fake_table();
-  table.clGetContextInfo = [](cl_context context, cl_context_info what, size_t size, void* value,
-                              size_t* size_ret) -> cl_int {
-    if (context == nullptr || what != CL_CONTEXT_DEVICES) return CL_INVALID_CONTEXT;
-    const auto& devices = reinterpret_cast<FakeContext*>(context)->devices;
-    return answer(devices.data(), devices.size() * sizeof(cl_device_id), size, value, size_ret);
-  };
-  table.clGetDeviceInfo = [](cl_device_id device, cl_device_info what, size_t size, void* value,
-                             size_t* size_ret) -> cl_int {
-    const FakeDevice& one = *reinterpret_cast<FakeDevice*>(device);
-    switch (what) {
-      case CL_DEVICE_PARENT_DEVICE:
-        return answer(&one.parent, sizeof(cl_device_id), size, value, size_ret);
-      case CL_DEVICE_GLOBAL_MEM_SIZE:
-        return answer(&one.memory, sizeof(one.memory), size, value, size_ret);
-      case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
-        return answer(&one.largest, sizeof(one.largest), size, value, size_ret);
-      case CL_DEVICE_GLOBAL_FREE_MEMORY_AMD: {
-        const std::array<std::size_t, 2> free{60, 5};
-        return answer(free.data(), std::min(sizeof(free), size), size, value, size_ret);
-      }
-      default:
-        return CL_INVALID_VALUE;
-    }
-  };
-  table.clCreateContext = [](const cl_context_properties*, cl_uint, const cl_device_id*,
-                             void(CL_CALLBACK*)(const char*, const void*, size_t, void*), void*,
-                             cl_int*) -> cl_context { return reinterpret_cast<cl_context>(next_context); };
-  table.clReleaseMemObject = [](cl_mem memory) -> cl_int {
-    called("release");
-    destroy(memory);
-    return CL_SUCCESS;
-  };
-  return table;
-}
 
 /// There is one layer in a process.
 class OpenclBudget : public testing::Test {
@@ -197,45 +135,50 @@ TEST_F(OpenclBudget, AnAllocationThatExceedsItIsRefusedBeforeTheDriverIsCalled) 
 }
 
 TEST_F(OpenclBudget, LimitsEveryKindOfMemory) {
-  constexpr cl_int kFailure = CL_MEM_OBJECT_ALLOCATION_FAILURE;
   const cl_context context = handle(context_);
   const cl_image_format format{CL_RGBA, CL_FLOAT};
   cl_image_desc shape{};
   shape.image_type = CL_MEM_OBJECT_IMAGE2D;
   shape.image_width = 10;
   shape.image_height = 2;
-  // `buffer()` asks for its own size, which the driver must not change.
-  const auto sized = [&](auto create) {
-    return [create](cl_int* result) {
+  const auto intel = reinterpret_cast<clCreateBufferWithPropertiesINTEL_fn>(
+      hooks->clGetExtensionFunctionAddress("clCreateBufferWithPropertiesINTEL"));
+  using Create = std::function<cl_mem(cl_int*)>;
+  const std::pair<MemoryKind, Create> requests[] = {
+      {MemoryKind::buffer,
+       [&](cl_int* code) {
+         return hooks->clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, 320, nullptr, code);
+       }},
+      {MemoryKind::alloc_host_ptr,
+       [&](cl_int* code) {
+         return hooks->clCreateBufferWithProperties(context, nullptr, CL_MEM_ALLOC_HOST_PTR, 320, nullptr,
+                                                    code);
+       }},
+      {MemoryKind::buffer, [&](cl_int* code) { return intel(context, nullptr, 0, 320, nullptr, code); }},
+      {MemoryKind::image,
+       [&](cl_int* code) { return hooks->clCreateImage(context, 0, &format, &shape, nullptr, code); }},
+      {MemoryKind::image,
+       [&](cl_int* code) {
+         return hooks->clCreateImageWithProperties(context, nullptr, 0, &format, &shape, nullptr, code);
+       }},
+      {MemoryKind::image,
+       [&](cl_int* code) { return hooks->clCreateImage2D(context, 0, &format, 10, 2, 0, nullptr, code); }},
+      {MemoryKind::image,
+       [&](cl_int* code) {
+         return hooks->clCreateImage3D(context, 0, &format, 10, 1, 2, 0, 0, nullptr, code);
+       }},
+      {MemoryKind::pipe,
+       [&](cl_int* code) { return hooks->clCreatePipe(context, 0, 16, 20, nullptr, code); }},
+  };
+  for (const auto& [kind, create] : requests) {
+    // `buffer()` asks for its own size, which the driver must not change.
+    expect_limited(kind, CL_MEM_OBJECT_ALLOCATION_FAILURE, [&make = create](cl_int* code) {
       fake.size = 320;
-      const auto memory = create(result);
+      const cl_mem memory = make(code);
       fake.size = 0;
       return memory;
-    };
-  };
-  expect_limited(MemoryKind::buffer, kFailure, sized([&](cl_int* result) {
-                   return hooks->clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, 320, nullptr, result);
-                 }));
-  expect_limited(MemoryKind::alloc_host_ptr, kFailure, sized([&](cl_int* result) {
-                   return hooks->clCreateBufferWithProperties(context, nullptr, CL_MEM_ALLOC_HOST_PTR, 320,
-                                                              nullptr, result);
-                 }));
-  expect_limited(MemoryKind::image, kFailure, sized([&](cl_int* result) {
-                   return hooks->clCreateImage(context, 0, &format, &shape, nullptr, result);
-                 }));
-  expect_limited(MemoryKind::image, kFailure, sized([&](cl_int* result) {
-                   return hooks->clCreateImageWithProperties(context, nullptr, 0, &format, &shape, nullptr,
-                                                             result);
-                 }));
-  expect_limited(MemoryKind::image, kFailure, sized([&](cl_int* result) {
-                   return hooks->clCreateImage2D(context, 0, &format, 10, 2, 0, nullptr, result);
-                 }));
-  expect_limited(MemoryKind::image, kFailure, sized([&](cl_int* result) {
-                   return hooks->clCreateImage3D(context, 0, &format, 10, 1, 2, 0, 0, nullptr, result);
-                 }));
-  expect_limited(MemoryKind::pipe, kFailure, sized([&](cl_int* result) {
-                   return hooks->clCreatePipe(context, 0, 16, 20, nullptr, result);
-                 }));
+    });
+  }
   // Its size is known only when it is created. These calls have another error.
   const cl_mem all = buffer(kBudget);
   fake.size = 320;
@@ -245,11 +188,6 @@ TEST_F(OpenclBudget, LimitsEveryKindOfMemory) {
   EXPECT_EQ(result, CL_OUT_OF_RESOURCES);
   EXPECT_THAT(fake.calls, ElementsAre("gl buffer", "release"));
   destroy(all);
-  const auto intel = reinterpret_cast<clCreateBufferWithPropertiesINTEL_fn>(
-      hooks->clGetExtensionFunctionAddress("clCreateBufferWithPropertiesINTEL"));
-  fake.size = 0;
-  expect_limited(MemoryKind::buffer, kFailure,
-                 sized([&](cl_int* code) { return intel(context, nullptr, 0, 320, nullptr, code); }));
 }
 
 TEST_F(OpenclBudget, LimitsSharedMemory) {

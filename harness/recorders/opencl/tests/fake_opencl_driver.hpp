@@ -6,6 +6,7 @@
 #include <CL/cl_icd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -233,6 +234,72 @@ inline cl_icd_dispatch fake_table() {
     return reinterpret_cast<cl_event>(fake_heap);
   };
   table.clSetUserEventStatus = [](cl_event, cl_int) -> cl_int { return CL_SUCCESS; };
+  return table;
+}
+
+/// A device and a context, for tables with devices. Their handles are their addresses.
+struct FakeDevice {
+  cl_ulong memory = 64'000;
+  cl_ulong largest = 32'000;
+  FakeDevice* parent = nullptr;  ///< of a sub-device
+};
+struct FakeContext {
+  std::vector<FakeDevice*> devices;
+};
+
+inline cl_device_id handle(FakeDevice& device) {
+  return reinterpret_cast<cl_device_id>(&device);
+}
+inline cl_context handle(FakeContext& context) {
+  return reinterpret_cast<cl_context>(&context);
+}
+
+template <typename Value>
+cl_int answer(const Value* values, std::size_t bytes, std::size_t size, void* value, std::size_t* size_ret) {
+  if (size_ret != nullptr) *size_ret = bytes;
+  if (value == nullptr) return CL_SUCCESS;
+  if (size < bytes) return CL_INVALID_VALUE;
+  std::memcpy(value, values, bytes);
+  return CL_SUCCESS;
+}
+
+inline FakeContext* next_context = nullptr;  ///< that clCreateContext returns
+
+/// The same with devices and contexts.
+inline cl_icd_dispatch table_with_devices() {
+  cl_icd_dispatch table = fake_table();
+  table.clGetContextInfo = [](cl_context context, cl_context_info what, size_t size, void* value,
+                              size_t* size_ret) -> cl_int {
+    if (context == nullptr || what != CL_CONTEXT_DEVICES) return CL_INVALID_CONTEXT;
+    const auto& devices = reinterpret_cast<FakeContext*>(context)->devices;
+    return answer(devices.data(), devices.size() * sizeof(cl_device_id), size, value, size_ret);
+  };
+  table.clGetDeviceInfo = [](cl_device_id device, cl_device_info what, size_t size, void* value,
+                             size_t* size_ret) -> cl_int {
+    const FakeDevice& one = *reinterpret_cast<FakeDevice*>(device);
+    switch (what) {
+      case CL_DEVICE_PARENT_DEVICE:
+        return answer(&one.parent, sizeof(cl_device_id), size, value, size_ret);
+      case CL_DEVICE_GLOBAL_MEM_SIZE:
+        return answer(&one.memory, sizeof(one.memory), size, value, size_ret);
+      case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
+        return answer(&one.largest, sizeof(one.largest), size, value, size_ret);
+      case CL_DEVICE_GLOBAL_FREE_MEMORY_AMD: {
+        const std::array<std::size_t, 2> free{60, 5};
+        return answer(free.data(), std::min(sizeof(free), size), size, value, size_ret);
+      }
+      default:
+        return CL_INVALID_VALUE;
+    }
+  };
+  table.clCreateContext = [](const cl_context_properties*, cl_uint, const cl_device_id*,
+                             void(CL_CALLBACK*)(const char*, const void*, size_t, void*), void*,
+                             cl_int*) -> cl_context { return reinterpret_cast<cl_context>(next_context); };
+  table.clReleaseMemObject = [](cl_mem memory) -> cl_int {
+    called("release");
+    destroy(memory);
+    return CL_SUCCESS;
+  };
   return table;
 }
 
