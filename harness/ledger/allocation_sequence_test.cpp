@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <random>
 
 #include "base/error.hpp"
@@ -21,15 +20,7 @@ using testing::Pair;
 using testing::UnorderedElementsAre;
 using testing_support::allocation;
 using testing_support::release;
-
-Event sequence_text(EventType type, std::uint64_t address, std::string_view text) {
-  Event event;
-  event.type = type;
-  event.address = address;
-  event.text_bytes = static_cast<std::uint16_t>(text.size());
-  std::memcpy(event.text, text.data(), text.size());
-  return event;
-}
+using testing_support::text_event;
 
 Event allocation_from(std::uint64_t stack, std::uint64_t address, Size bytes) {
   Event event = allocation(address, bytes);
@@ -39,11 +30,11 @@ Event allocation_from(std::uint64_t stack, std::uint64_t address, Size bytes) {
 
 TEST(AllocationSequence, HasNamePhaseCallChainAndLifetime) {
   const std::vector<Event> events{
-      sequence_text(EventType::phase, 0, "inputs"),
+      text_event(EventType::phase, 0, "inputs"),
       allocation_from(7, 1, 100),
-      sequence_text(EventType::name, 1, "image"),
+      text_event(EventType::name, 1, "image"),
       allocation(2, 1000, MemoryKind::host_pointer),  // does not count into the peak
-      sequence_text(EventType::phase, 0, "call 1"),
+      text_event(EventType::phase, 0, "call 1"),
       allocation(3, 30),
       release(3),
       release(2),

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <cstring>
 #include <limits>
 #include <random>
 #include <string_view>
@@ -19,6 +18,7 @@ using testing::FieldsAre;
 using testing::IsEmpty;
 using testing_support::allocation;
 using testing_support::release;
+using testing_support::text_event;
 
 /// A ledger with one recorder of this process.
 class RegionLedgerTest : public testing::Test {
@@ -26,14 +26,6 @@ class RegionLedgerTest : public testing::Test {
   void replay(const Event& event) { replay(own_, event); }
   void replay(std::size_t source, const Event& event) { ledger_.replay(source, std::span(&event, 1), 0); }
 
-  static Event text(EventType type, std::uint64_t address, std::string_view text) {
-    Event event;
-    event.type = type;
-    event.address = address;
-    event.text_bytes = static_cast<std::uint16_t>(text.size());
-    std::memcpy(event.text, text.data(), text.size());
-    return event;
-  }
   static Event refusal(std::int64_t bytes, std::int32_t error) {
     Event event = allocation(0, bytes);
     event.type = EventType::failed_allocation;
@@ -105,7 +97,7 @@ TEST_F(RegionLedgerTest, ThePeakIsTheFirstOfEqualOnesAndKnowsWhatWasLive) {
   const auto region = ledger_.open();
   replay(allocation(1, 100));
   replay(allocation(2, 50));
-  replay(text(EventType::name, 2, "table"));
+  replay(text_event(EventType::name, 2, "table"));
   replay(release(1));
   replay(allocation(3, 100));
   replay(release(2));
@@ -159,7 +151,7 @@ TEST_F(RegionLedgerTest, ARefusalIsNoAllocation) {
 TEST_F(RegionLedgerTest, EqualRequestsAreOneLineAndTheLargestIsFirst) {
   const auto region = ledger_.open();
   replay(refusal(10, -61));
-  replay(text(EventType::phase, 0, "call"));
+  replay(text_event(EventType::phase, 0, "call"));
   for (int i = 0; i < 2; ++i) replay(refusal(10, -61));
   replay(refusal(-1, 2));
   replay(refusal(10, 12345));
@@ -175,7 +167,7 @@ TEST_F(RegionLedgerTest, EachRecorderHasAddressesAndStacksOfItsOwn) {
   const std::size_t other = ledger_.add_source(0);
   const auto region = ledger_.open();
   for (const std::size_t source : {own_, other}) {
-    replay(source, text(EventType::stack, 5, source == own_ ? "own" : "other"));
+    replay(source, text_event(EventType::stack, 5, source == own_ ? "own" : "other"));
     Event one = allocation(1, source == own_ ? 10 : 20);
     one.amounts.stack = 5;
     replay(source, one);
@@ -190,9 +182,9 @@ TEST_F(RegionLedgerTest, EachRecorderHasAddressesAndStacksOfItsOwn) {
 TEST_F(RegionLedgerTest, AChildHasPhasesOfItsOwnAndHoldsNothingWhenItHasEnded) {
   const std::size_t child = ledger_.add_source(4711);
   const auto region = ledger_.open();
-  replay(text(EventType::phase, 0, "own"));
+  replay(text_event(EventType::phase, 0, "own"));
   replay(allocation(1, 100));
-  replay(child, text(EventType::phase, 0, "child's"));
+  replay(child, text_event(EventType::phase, 0, "child's"));
   replay(child, allocation(1, 30));
   replay(allocation(2, 5));
   ledger_.end_source(child, 0);
@@ -205,10 +197,10 @@ TEST_F(RegionLedgerTest, AChildHasPhasesOfItsOwnAndHoldsNothingWhenItHasEnded) {
 }
 
 TEST_F(RegionLedgerTest, NotesPoolsAndTimesAreThoseOfTheRegion) {
-  replay(text(EventType::note, 0, "before"));
+  replay(text_event(EventType::note, 0, "before"));
   const auto region = ledger_.open({}, true);
   const auto without = ledger_.open();
-  replay(text(EventType::note, 0, "within"));
+  replay(text_event(EventType::note, 0, "within"));
   EXPECT_EQ(ledger_.lists(region).pool_reserved_peak_bytes, std::nullopt);
   Event pool = allocation(1, 512);
   pool.type = EventType::pool;
@@ -238,10 +230,10 @@ TEST_F(RegionLedgerTest, ARandomProgramHasTheFiguresOfSummarise) {
         events.push_back(allocation(address, random() % 1000));
         break;
       case 2:
-        events.push_back(text(EventType::phase, 0, "phase " + std::to_string(random() % 3)));
+        events.push_back(text_event(EventType::phase, 0, "phase " + std::to_string(random() % 3)));
         break;
       case 3:
-        events.push_back(text(EventType::name, address, "name " + std::to_string(random() % 4)));
+        events.push_back(text_event(EventType::name, address, "name " + std::to_string(random() % 4)));
         break;
       default:
         events.push_back(release(address));

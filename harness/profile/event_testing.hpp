@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstring>
+#include <string_view>
+
 #include "base/size.hpp"
 #include "profile/event.hpp"
 
@@ -18,6 +21,16 @@ inline Event release(std::uint64_t address) {
   Event event;
   event.type = EventType::release;
   event.address = address;
+  return event;
+}
+
+/// An event with a text that fits one slot.
+inline Event text_event(EventType type, std::uint64_t address, std::string_view text) {
+  Event event;
+  event.type = type;
+  event.address = address;
+  event.text_bytes = static_cast<std::uint16_t>(text.size());
+  std::memcpy(event.text, text.data(), text.size());
   return event;
 }
 

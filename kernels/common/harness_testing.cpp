@@ -26,7 +26,7 @@ class HostBuffer final : public Buffer {
 };
 
 /// A device that reports to be CUDA's, with arrays in the memory of this machine. Its kernels do nothing.
-class HostMemoryDevice final : public Device {
+class HostMemoryDevice final : public IdleDevice {
  public:
   HostMemoryDevice() { info_.backend = Backend::cuda; }
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
@@ -38,16 +38,6 @@ class HostMemoryDevice final : public Device {
   }
   void copy(const Array& /*from*/, Size /*from_offset_bytes*/, Array& /*to*/, Size /*to_offset_bytes*/,
             Size /*bytes*/) override {}
-  Kernel kernel(const KernelSource& /*source*/, std::string_view /*name*/, DType /*dtype*/) override {
-    return Kernel{this};
-  }
-  void launch(const Kernel& /*kernel*/, const Range& /*range*/,
-              std::span<const Argument> /*arguments*/) override {}
-  void finish() override {}
-  std::unique_ptr<TimePoint> time_point() override { return std::make_unique<TimePoint>(); }
-  std::optional<std::int64_t> elapsed_ns(const TimePoint& /*from*/, const TimePoint& /*to*/) override {
-    return std::nullopt;
-  }
 
  protected:
   std::unique_ptr<Buffer> allocate(Size bytes) override { return std::make_unique<HostBuffer>(bytes); }

@@ -61,16 +61,6 @@ class DryBackend final : public DryDevice {
   void copy(const Array& from, Size from_offset_bytes, Array& to, Size to_offset_bytes, Size bytes) override {
     check_copy(from, from_offset_bytes, to, to_offset_bytes, bytes);
   }
-  Kernel kernel(const KernelSource& /*source*/, std::string_view /*name*/, DType /*dtype*/) override {
-    return Kernel{this};
-  }
-  void launch(const Kernel& /*kernel*/, const Range& /*range*/,
-              std::span<const Argument> /*arguments*/) override {}
-  void finish() override {}
-  std::unique_ptr<TimePoint> time_point() override { return std::make_unique<TimePoint>(); }
-  std::optional<std::int64_t> elapsed_ns(const TimePoint& /*from*/, const TimePoint& /*to*/) override {
-    return std::nullopt;
-  }
 
  protected:
   std::unique_ptr<Buffer> allocate(Size bytes) override {

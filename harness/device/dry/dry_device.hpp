@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -55,10 +56,27 @@ struct DryOptions {
   Size refused_allocation = 0;  ///< the one that fails, from 1; 0: none
 };
 
+/// A device that runs no kernel and measures no time.
+class IdleDevice : public Device {
+ public:
+  using Device::launch;
+
+  Kernel kernel(const KernelSource& /*source*/, std::string_view /*name*/, DType /*dtype*/) override {
+    return Kernel{this};
+  }
+  void launch(const Kernel& /*kernel*/, const Range& /*range*/,
+              std::span<const Argument> /*arguments*/) override {}
+  void finish() override {}
+  std::unique_ptr<TimePoint> time_point() override { return std::make_unique<TimePoint>(); }
+  std::optional<std::int64_t> elapsed_ns(const TimePoint& /*from*/, const TimePoint& /*to*/) override {
+    return std::nullopt;
+  }
+};
+
 /// Runs the host code of a case without computing: logs every allocation and release as the event that a
 /// recorder would write. Compiles, launches, generates and stores nothing, so a shape of any size takes
 /// microseconds.
-class DryDevice : public Device {
+class DryDevice : public IdleDevice {
  public:
   /// The events so far; lives as long as the device. Contains names only after
   /// `set_event_source(&allocation_log())`.
