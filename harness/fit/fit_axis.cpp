@@ -157,11 +157,13 @@ void AxisFitter::find_formula() {
   std::map<std::string, AxisBounds> bounds;
   for (const auto& [axis, value] : values_.values()) {
     if (std::holds_alternative<std::string>(value)) words.emplace_back(axis, value);
-    // 0 often means something else than a small number: no chunks, no region.
+    // 0 often means something else than a small number: no chunks, no region. An axis is 0 in all shapes or
+    // in none.
     const bool is_free =
         axis == request_.axis.name ||
         std::ranges::any_of(derived_, [&](const DerivedAxis& one) { return one.name == axis; });
-    if (!is_free && value == AxisValue(Size{0})) bounds[axis] = {0, 0};
+    if (const Size* const integer = std::get_if<Size>(&value))
+      bounds[axis] = *integer == 0 && !is_free ? AxisBounds{0, 0} : AxisBounds{1, kMaxValue};
   }
   Run run;
   for (RecordedShapes& shapes :
@@ -272,6 +274,7 @@ FitReport AxisFitter::fit_once() {
   report.budget_bytes = budget_bytes_;
   report.notes = formula_notes_;
   set_range(report);
+  recorder_.set_budget(budget_bytes_);
   PredictedBytes formula;
   if (peak_) {
     report.formula = to_text(*peak_, ExpressionStyle::display);

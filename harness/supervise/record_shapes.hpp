@@ -45,6 +45,8 @@ class ShapeRecorder {
   /// The run of the last record(): device, driver, worker and versions.
   [[nodiscard]] const RunContext& context() const { return context_; }
 
+  /// What is recorded from now on may use so much of the device; null: all of it.
+  void set_budget(std::optional<Size> bytes) { options_.budget = bytes; }
   /// In what is recorded from now on, the first allocation of this number of each process is refused, as a
   /// full device refuses it; 0: none.
   void set_refused_allocation(Size index) { options_.refused_allocation = index; }
