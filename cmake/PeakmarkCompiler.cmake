@@ -11,10 +11,10 @@ endif()
 
 find_program(PEAKMARK_CCACHE ccache)
 if(PEAKMARK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # With this it caches compilations with precompiled headers too (its manual, "Precompiled headers").
-  set(CMAKE_CXX_COMPILER_LAUNCHER
-    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${PEAKMARK_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PEAKMARK_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${PEAKMARK_CCACHE})
+  # ccache does not cache compilations with precompiled headers by default.
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
 add_library(peakmark_warnings INTERFACE)

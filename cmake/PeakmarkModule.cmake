@@ -85,18 +85,6 @@ function(peakmark_tests_of_label name)
   endforeach()
 endfunction()
 
-# peakmark_compile_for_ccache(TARGET): the options that ccache needs to cache a compilation with a precompiled header.
-function(peakmark_compile_for_ccache name)
-  if(NOT PEAKMARK_CCACHE OR CMAKE_DISABLE_PRECOMPILE_HEADERS)
-    return()
-  endif()
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${name} PRIVATE -fpch-preprocess)
-  else()
-    target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-  endif()
-endfunction()
-
 # peakmark_precompile_gmock(TARGET): precompiles gmock's header once for all tests; it takes a second of each test otherwise.
 function(peakmark_precompile_gmock name)
   if(NOT TARGET peakmark_gmock_header)
@@ -106,10 +94,8 @@ function(peakmark_precompile_gmock name)
     peakmark_compile_as_test(peakmark_gmock_header)
     target_link_libraries(peakmark_gmock_header PRIVATE GTest::gmock peakmark_warnings)
     target_precompile_headers(peakmark_gmock_header PRIVATE <gmock/gmock.h>)
-    peakmark_compile_for_ccache(peakmark_gmock_header)
   endif()
   target_precompile_headers(${name} REUSE_FROM peakmark_gmock_header)
-  peakmark_compile_for_ccache(${name})
 endfunction()
 
 # peakmark_compile_briefly(TARGET…): -O1, for modules and programs of text and JSON without hot code; -O3 compiles up to twice as
