@@ -64,6 +64,7 @@ TEST_F(ExplainCommand, NamesTheCauseOfAWrongEstimator) {
   EXPECT_EQ(cause["where"], "tomolib.py:40");
   EXPECT_EQ(cause["bytes"], "4 * n * ny * (nx + 1)");
   EXPECT_EQ(cause["condition"], "nx is odd");
+  EXPECT_EQ(cause["text"], "missing: 4·n·ny·(nx + 1) when nx is odd, even copy, tomolib.py:40");
   EXPECT_EQ(explain({run_file_.string(), "--against", "own"}).end.exit_code, 0);
 }
 

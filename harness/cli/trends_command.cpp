@@ -10,6 +10,8 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,8 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
+#include "explain/formula_changes.hpp"
+#include "explain/reports.hpp"
 #include "history/history.hpp"
 #include "sweep/nearest_word.hpp"
 #include "trend/findings.hpp"
@@ -52,6 +56,98 @@ std::vector<DeviceTrends> find(History& history, const std::vector<DeviceHistory
   return all;
 }
 
+/// The formulas of variants in runs of a history, each found once.
+class HistoryFormulas {
+ public:
+  explicit HistoryFormulas(History& history) : history_(history) {}
+
+  const Run& run(const std::string& id) {
+    const auto [found, is_new] = runs_.try_emplace(id);
+    if (is_new) found->second = history_.run(id);
+    return found->second;
+  }
+
+  /// Empty if no case of the variant has an allocation sequence.
+  const std::vector<VariantFormulas>& formulas(const std::string& run_id, const std::string& variant) {
+    const auto [found, is_new] = explained_.try_emplace({run_id, variant});
+    Explained& explained = found->second;
+    if (!is_new) return explained.formulas;
+    for (const Observation& observation : run(run_id).observations) {
+      if (observation.variant == variant && observation.allocation_sequence)
+        explained.cases.observations.push_back(observation);
+    }
+    if (!explained.cases.observations.empty())
+      explained.formulas = explain_cases(group_cases(explained.cases));
+    return explained.formulas;
+  }
+
+  /// Returns the causes of the wrong estimates of a variant, a line each.
+  const std::vector<std::string>& causes(const std::string& run_id, const std::string& variant) {
+    const auto [found, is_new] = causes_.try_emplace({run_id, variant});
+    if (is_new) found->second = find_causes(run(run_id), variant);
+    return found->second;
+  }
+
+ private:
+  struct Explained {
+    Run cases;  ///< of the variant; `formulas` refer to it
+    std::vector<VariantFormulas> formulas;
+  };
+
+  static std::vector<std::string> find_causes(const Run& run, const std::string& variant) {
+    std::set<std::string> estimators;
+    for (const Observation& observation : run.observations) {
+      if (observation.variant != variant) continue;
+      if (observation.estimate) estimators.insert(observation.estimate->estimator);
+      for (const EstimateObservation& one : observation.other_estimates) estimators.insert(one.estimator);
+    }
+    std::vector<std::string> lines;
+    for (const std::string& estimator : estimators) {
+      std::istringstream text(causes_text(explain_estimators(run, {{variant, estimator}})));
+      for (std::string line; std::getline(text, line);) {
+        const std::size_t begin = line.find_first_not_of(' ');
+        // Lines of causes are indented below the variant and the estimator.
+        if (begin != std::string::npos && begin >= 4) lines.push_back(estimator + ": " + line.substr(begin));
+      }
+    }
+    return lines;
+  }
+
+  History& history_;
+  std::map<std::string, Run> runs_;
+  std::map<std::pair<std::string, std::string>, Explained> explained_;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> causes_;
+};
+
+/// Adds what became of formulas to the changes of peaks that are reported.
+void add_formulas(HistoryFormulas& formulas, DeviceTrends& device) {
+  const std::vector<trend::HistoryRun>& runs = device.history->runs;
+  for (Change& change : device.trends.changes) {
+    if (change.metric != trend::metric::requested_peak_bytes || !(trend::is_open(change) || change.is_news))
+      continue;
+    const std::string& run = runs[change.first].id;
+    const std::vector<Observation>& observations = formulas.run(run).observations;
+    const auto one = std::ranges::find(observations, change.case_name, &Observation::case_name);
+    if (one == observations.end() || !one->allocation_sequence) continue;
+    change.formulas = formula_changes(formulas.formulas(runs[change.last_before].id, one->variant),
+                                      formulas.formulas(run, one->variant), one->axes);
+  }
+}
+
+/// Adds why estimates outside their window are wrong.
+void add_causes(HistoryFormulas& formulas, DeviceTrends& device) {
+  std::map<std::string_view, const trend::CaseOutcomes*> outcomes;
+  for (const trend::CaseOutcomes& one : device.history->outcomes) outcomes.emplace(one.case_name, &one);
+  for (trend::CaseStatus& status : device.statuses) {
+    if (status.state != trend::CaseState::window) continue;
+    const auto& of_case = outcomes.at(status.case_name)->outcomes;
+    const auto last =
+        std::find_if(of_case.rbegin(), of_case.rend(), [](const auto& one) { return one.has_value(); });
+    const auto run = static_cast<std::size_t>(of_case.rend() - last) - 1;
+    status.causes = formulas.causes(device.history->runs[run].id, trend::variant_name(status.case_name));
+  }
+}
+
 ExitCode show_trends(const TrendsOptions& options) {
   if (options.markdown) remove_earlier_outputs({*options.markdown}, {options.history});
   const auto history = open_history(options.history, History::Purpose::read);
@@ -60,6 +156,9 @@ ExitCode show_trends(const TrendsOptions& options) {
   for (DeviceTrends& device : trends) {
     device.statuses = trend::find_case_statuses(*device.history, device.trends,
                                                 [&](const std::string& id) { return history->run(id); });
+    HistoryFormulas formulas(*history);
+    add_formulas(formulas, device);
+    add_causes(formulas, device);
   }
   if (options.markdown) replace_text_file(*options.markdown, trend::trends_markdown(trends));
   print_text(options.json ? trend::trends_json(trends) : trend::trends_table(trends));

@@ -4,6 +4,7 @@
 
 #include "base/text_file.hpp"
 #include "cli/history_command_testing.hpp"
+#include "explain/sample_explained_run.hpp"
 
 namespace peakmark {
 namespace {
@@ -69,6 +70,49 @@ TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {
   EXPECT_EQ(now.at("changes").at(0).at("state"), "accepted");
   EXPECT_EQ(now.at("accepted").at(0).at("who"), "ada");
   EXPECT_EQ(now.at("accepted").at(0).at("reason"), "flags are needed");
+}
+
+TEST_F(TrendsCommand, FormulasDescribeChangesAndWrongEstimates) {
+  const auto add = [&](int day, Size element_bytes) {
+    peakmark::Run run = padding_run({"edge"});
+    run.context.id = "night-0" + std::to_string(day);
+    run.context.date = "2026-01-0" + std::to_string(day) + "T02:00:00Z";
+    for (Observation& observation : run.observations) {
+      PlannedCase planned;
+      planned.name = observation.case_name;
+      planned.sweep_case = {observation.variant, observation.backend, observation.axes};
+      run.context.planned.push_back(planned);
+      AllocationSequence& sequence = *observation.allocation_sequence;
+      // The estimator forgets the coordinates of rows.
+      const Size estimated = *observation.requested_peak_bytes - sequence[2].bytes;
+      const Size n = observation.axes.integer("n");
+      observation.estimate = EstimateObservation{"theirs", "module", n, n, estimated, {}, {}};
+      const Size more = sequence[2].bytes * (element_bytes - 4) / 4;
+      sequence[2].bytes += more;
+      *observation.requested_peak_bytes += more;
+    }
+    const std::filesystem::path path = folder_.path() / "padding.json";
+    write_run(run, path);
+    const Answer added = on_history("history", {"add", path.string()});
+    ASSERT_EQ(added.end.exit_code, 0) << added.errors;
+  };
+  add(1, 4);
+  const Json first = Json::parse(trends({"--json"}).output);
+  EXPECT_EQ(first.at("cases").at(0).at("state"), "window");
+  EXPECT_EQ(
+      first.at("cases").at(0).at("texts"),
+      Json(
+          {"theirs: missing: 4·(ny + 2·pad_y)·(nx + 2·pad_x), row coordinates, padding.py:88: the same bytes "
+           "as column coordinates"}));
+  add(2, 8);
+  const Json second = Json::parse(trends({"--json"}).output);
+  const Json& changes = second.at("changes");
+  const auto peak = std::ranges::find_if(
+      changes, [](const Json& change) { return change.at("metric") == "requested_peak_bytes"; });
+  ASSERT_NE(peak, changes.end());
+  EXPECT_EQ(
+      peak->at("formulas"),
+      Json({"row coordinates (setup): 4·(ny + 2·pad_y)·(nx + 2·pad_x) → 8·(ny + 2·pad_y)·(nx + 2·pad_x)"}));
 }
 
 TEST_F(TrendsCommand, CountsCasesAsCheckDoes) {

@@ -318,6 +318,12 @@ void add_findings(FormulaReport& report, std::size_t index, const std::string& e
   report.findings.back().variant = index;
 }
 
+std::string cause_line(const VariantFormulas& variant, const EstimateCause& cause) {
+  const std::string text = cause_text(variant, cause);
+  const std::size_t begin = text.find_first_not_of(' ');
+  return text.substr(begin, text.size() - begin - 1);  // without indentation and end of line
+}
+
 std::string causes_text(const FormulaReport& report) {
   std::string text;
   for (const EstimatorFindings& one : report.findings) {

@@ -45,6 +45,9 @@ FormulaReport explain_estimators(const Run& run, const std::vector<VariantEstima
 /// none.
 std::string causes_text(const FormulaReport& report);
 
+/// Returns a cause in one line: `missing: 4·n·ny·(nx + 1) when nx is odd, even copy, tomolib.py:40`.
+std::string cause_line(const VariantFormulas& variant, const EstimateCause& cause);
+
 /// Returns the list `causes` of `explain --json`.
 std::string causes_json(const FormulaReport& report);
 

@@ -80,7 +80,8 @@ Json cause_json(const VariantFormulas& variant, const EstimatorFindings& finding
           {"bytes", formula_json(cause.bytes)},
           {"too_high", cause.is_too_high},
           {"condition", text_or_null(cause.condition)},
-          {"reason", text_or_null(cause.reason)}};
+          {"reason", text_or_null(cause.reason)},
+          {"text", cause_line(variant, cause)}};
 }
 
 Json causes(const FormulaReport& report) {

@@ -227,9 +227,11 @@ std::vector<RegionGroup> RegionLedger::group(std::vector<Allocation> allocations
     const bool is_child = sources_[one.source].process != 0;
     const auto [found, is_new] =
         places.try_emplace({one.name, one.kind, one.phase, stack, is_child}, groups.size());
-    if (is_new) groups.push_back({*one.name, one.kind, *one.phase, *stack, is_child, 0, 0});
-    groups[found->second].bytes += one.bytes;
-    ++groups[found->second].count;
+    if (is_new) groups.push_back({*one.name, one.kind, *one.phase, *stack, is_child, 0, 0, 0});
+    RegionGroup& group = groups[found->second];
+    group.bytes += one.bytes;
+    group.largest_bytes = std::max(group.largest_bytes, one.bytes);
+    ++group.count;
   }
   std::ranges::stable_sort(groups, std::ranges::greater(), &RegionGroup::bytes);
   return groups;

@@ -44,6 +44,7 @@ struct RegionGroup {
   bool is_child = false;
   Size bytes = 0;  ///< of all of them
   std::int64_t count = 0;
+  Size largest_bytes = 0;  ///< of one
 };
 
 /// Requests of one size, kind, error, phase and call stack that the driver refused.

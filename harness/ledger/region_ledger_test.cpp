@@ -32,9 +32,11 @@ class RegionLedgerTest : public testing::Test {
     event.amounts.result = error;
     return event;
   }
-  static auto group(const std::string& name, Size bytes, std::int64_t count = 1) {
+  /// `largest` 0: all are of one size.
+  static auto group(const std::string& name, Size bytes, std::int64_t count = 1, Size largest = 0) {
     return testing::AllOf(Field(&RegionGroup::name, name), Field(&RegionGroup::bytes, bytes),
-                          Field(&RegionGroup::count, count));
+                          Field(&RegionGroup::count, count),
+                          Field(&RegionGroup::largest_bytes, largest == 0 ? bytes / count : largest));
   }
 
   RegionLedger ledger_;
@@ -90,7 +92,7 @@ TEST_F(RegionLedgerTest, SinceAnEarlierRegionCountsWhatWasMadeInBetween) {
   EXPECT_EQ(ledger_.figures(call).peak_bytes, 10);
   EXPECT_EQ(ledger_.figures(call).peak_since_bytes, 1010);
   EXPECT_EQ(ledger_.figures(call).live_peak_bytes, 6010);
-  EXPECT_THAT(ledger_.lists(call).since_at_peak, ElementsAre(group("", 1010, 2)));
+  EXPECT_THAT(ledger_.lists(call).since_at_peak, ElementsAre(group("", 1010, 2, 1000)));
 }
 
 TEST_F(RegionLedgerTest, ThePeakIsTheFirstOfEqualOnesAndKnowsWhatWasLive) {
@@ -192,8 +194,8 @@ TEST_F(RegionLedgerTest, AChildHasPhasesOfItsOwnAndHoldsNothingWhenItHasEnded) {
   EXPECT_EQ(ledger_.figures(region).peak_bytes, 135);
   EXPECT_EQ(ledger_.figures(region).left_bytes, 112);
   EXPECT_THAT(ledger_.lists(region).at_peak,
-              ElementsAre(FieldsAre("", MemoryKind::buffer, "own", "", false, 105, 2),
-                          FieldsAre("", MemoryKind::buffer, "child's", "", true, 30, 1)));
+              ElementsAre(FieldsAre("", MemoryKind::buffer, "own", "", false, 105, 2, 100),
+                          FieldsAre("", MemoryKind::buffer, "child's", "", true, 30, 1, 30)));
 }
 
 TEST_F(RegionLedgerTest, NotesPoolsAndTimesAreThoseOfTheRegion) {

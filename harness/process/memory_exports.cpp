@@ -126,7 +126,10 @@ std::vector<One> by_site(const std::vector<One>& list, Sites& sites, const Key& 
       continue;
     }
     One& same = merged[found->second];
-    if constexpr (std::is_same_v<One, peakmark::RegionGroup>) same.bytes += one.bytes;
+    if constexpr (std::is_same_v<One, peakmark::RegionGroup>) {
+      same.bytes += one.bytes;
+      same.largest_bytes = std::max(same.largest_bytes, one.largest_bytes);
+    }
     same.count += one.count;
   }
   std::ranges::stable_sort(merged, std::ranges::greater(), &One::bytes);
@@ -145,7 +148,8 @@ json to_json(const std::vector<peakmark::RegionGroup>& groups, Sites& sites) {
                     {"site", one.stack},
                     {"child", one.is_child},
                     {"bytes", one.bytes},
-                    {"count", one.count}});
+                    {"count", one.count},
+                    {"largest_bytes", one.largest_bytes}});
   }
   return list;
 }

@@ -38,6 +38,9 @@ struct CaseStatus {
   std::string reason;
   /// Why the case failed, is outside its window, was skipped: a sentence each. Empty for changes.
   std::vector<std::string> texts;
+  /// Why estimates outside their window are wrong, by formulas: the same for all cases of a variant. Reports
+  /// show them in place of `texts`. Empty: not known.
+  std::vector<std::string> causes = {};
 
   /// Returns true from `regression` to `vanished`.
   [[nodiscard]] bool needs_action() const;

@@ -43,6 +43,32 @@ class TrendReports : public testing::Test {
   DeviceHistory history_;
 };
 
+TEST_F(TrendReports, FormulasDescribeAChangeInPlaceOfItsAllocations) {
+  std::vector<DeviceTrends> found = trends();
+  Change& change = found.front().trends.changes.front();
+  change.allocations = {{"output", MemoryKind::buffer, 1280, 0, 1}};
+  EXPECT_THAT(trends_table(found), HasSubstr("output buffer"));
+  change.formulas = {"output (outputs): 4·n → 5·n"};
+  const std::string table = trends_table(found);
+  EXPECT_THAT(table, AllOf(HasSubstr("output (outputs): 4·n → 5·n"), Not(HasSubstr("output buffer"))));
+  const auto json = nlohmann::json::parse(trends_json(found));
+  EXPECT_EQ(json.at("changes").at(0).at("formulas"), nlohmann::json({"output (outputs): 4·n → 5·n"}));
+}
+
+TEST_F(TrendReports, ACauseOfWrongEstimatesIsOneLineForAllCases) {
+  std::vector<DeviceTrends> found = trends();
+  const std::string cause = "missing: 4·n when nx is odd, copy";
+  for (const char* const name : {"a/b/cuda/n:1", "a/b/cuda/n:2"}) {
+    found.front().statuses.push_back(
+        {name, CaseState::window, Judgement::fail, "window_bytes", {"peak / estimate 2.000"}, {cause}});
+  }
+  const std::string table = trends_table(found);
+  EXPECT_THAT(table, HasSubstr("\na/b: " + cause + "\n"));
+  EXPECT_EQ(table.find(cause), table.rfind(cause));
+  const auto json = nlohmann::json::parse(trends_json(found));
+  EXPECT_EQ(json.at("cases").back().at("texts"), nlohmann::json({cause}));
+}
+
 TEST_F(TrendReports, JsonMatchesTheFormat) {
   history_.acceptances = {{"other", "", "run9", "ada", "2026-02-09T00:00:00Z", "why not"}};
   const auto json = nlohmann::json::parse(trends_json(trends()));

@@ -41,7 +41,10 @@ struct Change {
   /// The reference of ratios, if they were less noisy than times: `copy` or `arithmetic`; else empty.
   std::string reference;
   std::optional<std::vector<MovedAllocations>> allocations;  ///< of the requested peak only
-  std::vector<std::string> environment;                      ///< facts that changed between the two levels
+  /// What became of formulas of allocations, of the requested peak only: `output (outputs): 8·n → 4·n`.
+  /// Empty where a run has none.
+  std::vector<std::string> formulas = {};
+  std::vector<std::string> environment;  ///< facts that changed between the two levels
 
   /// Returns (after − before) / before; null if `before` is 0.
   [[nodiscard]] std::optional<double> relative() const;

@@ -98,6 +98,7 @@ class Writer {
     entry["evidence"] = change.evidence ? Json(to_string(*change.evidence)) : Json(nullptr);
     entry["reference"] = change.reference.empty() ? Json(nullptr) : Json(change.reference);
     entry["allocations"] = change.allocations ? moved_json(*change.allocations) : Json(nullptr);
+    entry["formulas"] = change.formulas;
     entry["environment"] = change.environment;
     json_["changes"].push_back(std::move(entry));
   }
@@ -125,7 +126,7 @@ class Writer {
     entry["state"] = to_string(status.state);
     entry["judgement"] = to_string(status.judgement);
     entry["reason"] = status.reason.empty() ? Json(nullptr) : Json(status.reason);
-    entry["texts"] = status.texts;
+    entry["texts"] = status.causes.empty() ? status.texts : status.causes;
     json_["cases"].push_back(std::move(entry));
   }
 

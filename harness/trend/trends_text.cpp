@@ -42,7 +42,8 @@ std::string step_text(const Change& change) {
 std::string change_reasons(const DeviceTrends& device, const Change& change) {
   std::string text;
   const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
-  if (change.allocations) {
+  for (const std::string& one : change.formulas) add(plain_text(one));
+  if (change.allocations && change.formulas.empty()) {
     for (const MovedAllocations& one : *change.allocations) {
       add(fmt::format("{} {} {}: {} → {}", one.name.empty() ? "unnamed" : plain_text(one.name),
                       to_string(one.kind), format_size(one.bytes), one.base_count, one.new_count));
@@ -214,6 +215,12 @@ void add_statuses(const DeviceTrends& device, std::vector<std::string>& lines) {
   };
   add("case was not measured", "cases were not measured", {CaseState::failed});
   add("case fails", "cases fail", {CaseState::window, CaseState::rule});
+  std::set<std::string> causes;
+  for (const CaseStatus& status : device.statuses) {
+    for (const std::string& cause : status.causes)
+      causes.insert(plain_text(variant_name(status.case_name) + ": " + cause));
+  }
+  lines.insert(lines.end(), causes.begin(), causes.end());
   add("case is skipped", "cases are skipped", {CaseState::skipped});
   add("case is as expected", "cases are as expected", {CaseState::as_expected});
 }

@@ -155,7 +155,8 @@ def _change(entry: dict[str, Any]) -> Change:
         state=text(entry.get("state")),
         before=finite(entry.get("before")),
         after=finite(entry.get("after")),
-        allocations=_allocation_texts(entry.get("allocations")),
+        # Formulas say more than the sizes of one case.
+        allocations=[text(one) for one in entry.get("formulas") or []] or _allocation_texts(entry.get("allocations")),
         new=entry.get("new") is True,
     )
 

@@ -46,11 +46,13 @@ class EstimatorQuestion:
 
 @dataclass(frozen=True)
 class Answer:
-    """Values are None if they are unknown. Then `error` has the name of the error and the reason."""
+    """Values are None if they are unknown. Then `error` has the name of the error and the reason. `terms` are the named parts
+    of the bytes, if the estimator names them."""
 
     slices: int | None
     bytes: int | None
     error: str | None
+    terms: list[dict[str, Any]] | None = None
 
 
 def _run_group(
@@ -104,7 +106,7 @@ def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
     except (IndexError, ValueError):
         last = (run.stderr.strip().splitlines() or ["no output"])[-1]
         return Answer(None, None, f"died: exit code {run.returncode}: {last}")
-    return Answer(answer["slices"], answer["bytes"], answer["error"])
+    return Answer(answer["slices"], answer["bytes"], answer["error"], answer["terms"])
 
 
 def find_problems(

@@ -34,10 +34,10 @@ class Profile(Window):
         return [((time_ns - begin) / 1e9, live) for time_ns, live in points]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Returns the live allocations at the peak: `name`, `kind`, `phase`, `site`, `child`, `bytes`, `count`."""
+        """Returns the live allocations at the peak: `name`, `kind`, `phase`, `site`, `child`, `bytes`, `count`, `largest_bytes`."""
         import pandas
 
-        columns = ["name", "kind", "phase", "site", "child", "bytes", "count"]
+        columns = ["name", "kind", "phase", "site", "child", "bytes", "count", "largest_bytes"]
         return pandas.DataFrame([[getattr(one, column) for column in columns] for one in self.at_peak()], columns=columns)
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ from peakmark.sizes import exact_size, format_size
 class Group:
     """Allocations with the same name, kind, phase and site.
 
-    `bytes` is their sum. `child`: a child process made them. `site` is the place in the code; empty if no call stack was
+    `bytes` is their sum, `largest_bytes` the size of the largest. `child`: a child process made them. `site` is the place in the code; empty if no call stack was
     recorded.
     """
 
@@ -31,6 +31,7 @@ class Group:
     child: bool
     bytes: int
     count: int
+    largest_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,62 @@ def test_an_estimator_takes_its_shape_from_an_array_and_its_peak_from_a_window(p
     ).pytest(code=0)
 
 
+SHAPES = [(n, ny, nx) for n, ny, nx in zip(range(5, 21), (9, 14, 11, 25, 8) * 4, (7, 10, 13, 24, 31, 16, 9) * 4)]
+FORGETS_A_COPY = """
+def memory(dimensions, dtype):
+    return 2 * dimensions[0] * dimensions[1] * dtype.itemsize, 0
+
+def named(dimensions, dtype):
+    image = dimensions[0] * dimensions[1] * dtype.itemsize
+    return {"image": (image, 0), "result": (image // 2, 0), "copy": (0, 0)}
+
+def allocate(queue, n, ny, nx):
+    image = filled(queue, 4 * n * ny * nx)
+    result = filled(queue, 4 * n * ny * nx)
+    peakmark.name(image, "image")
+    peakmark.name(result, "result")
+    copy = None
+    if nx % 2:
+        copy = filled(queue, 4 * n * ny * (nx + 1))
+        peakmark.name(copy, "copy")
+    return image, result, copy
+"""
+
+
+def test_causes_are_named_from_all_shapes_of_a_test(project):
+    text = "import peakmark\n" + FORGETS_A_COPY
+    for function, shapes in (("memory", SHAPES), ("named", SHAPES[:8])):
+        text += f"""
+@pytest.mark.parametrize(("n", "ny", "nx"), {shapes})
+@pytest.mark.check_estimator("test_shapes:{function}", form="module", n="n", dimensions=("ny", "nx"))
+def test_{function}(queue, n, ny, nx):
+    kept = allocate(queue, n, ny, nx)
+"""
+    said = project.write(test_shapes=text).pytest("--device-memory-json", "memory.json", code=1)
+    odd = sum(nx % 2 for _, _, nx in SHAPES)
+    causes = said.partition("WHY ESTIMATES ARE WRONG")[2]
+    assert f"test_shapes:memory is outside its window at {odd} of 16 shapes of test_shapes.py::test_memory\n" in causes
+    assert "\tmissing: 4·n·ny·(nx + 1) when nx is odd, copy\n" in causes
+    assert "test_shapes:named is outside its window at 8 of 8 shapes of test_shapes.py::test_named\n" in causes
+    assert "result: counted with 1/2 of its element size\n" in causes
+    first = project.results()["test_named[5-9-7]"]["estimates"][0]
+    assert first["axes"] == {"n": 5, "ny": 9, "nx": 7, "dtype": "float32"}
+    assert first["terms"][1] == {"name": "result", "per_slice_bytes": 126, "fixed_bytes": 0}
+
+
+def test_fewer_shapes_than_formulas_need_say_so(project):
+    said = project.write(
+        test_few="import peakmark\n" + FORGETS_A_COPY + """
+@pytest.mark.parametrize("nx", [7, 9])
+@pytest.mark.check_estimator("test_few:memory", form="module", n=5, dimensions=(9, "nx"))
+def test_it(queue, nx):
+    kept = allocate(queue, 5, 9, nx)
+"""
+    ).pytest(code=1)
+    assert "test_few:memory is outside its window at 2 of 2 shapes of test_few.py::test_it\n" in said
+    assert "parametrize the test with 6 shapes or more: then the cause is named here" in said
+
+
 def test_child_processes_of_an_estimator_end_with_it(tmp_path, monkeypatch):
     (tmp_path / "slow.py").write_text(
         "import pathlib, subprocess, time\n"

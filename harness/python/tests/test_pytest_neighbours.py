@@ -59,7 +59,7 @@ def test_one_byte_too_low():
     said = project.pytest("--device-memory", "--device-memory-sync", code=1)
     assert outcomes(said) == {"failed": 1, "passed": 1}
     assert "768 KiB (786432 B) of device memory at the peak, limit 768 KiB (786431 B)" in said
-    assert "\t- (unnamed): buffer x 3 -> 768 KiB (786432 B)" in said
+    assert "\t- (unnamed): buffer x 3, largest 256 KiB -> 768 KiB (786432 B)" in said
 
 
 def test_with_memray_both_measure(project):

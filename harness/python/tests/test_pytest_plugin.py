@@ -33,7 +33,7 @@ def test_a_limit_one_byte_too_low_fails_with_the_live_allocations(project):
     said = project.write(test_limits=LIMITED.format(size=1023)).pytest(code=1)
     assert "test_limits.py D" in said
     assert "1 KiB (1024 B) of device memory at the peak, limit 1023 B" in said
-    assert "\t- (unnamed): buffer x 2 -> 1 KiB (1024 B)" in said
+    assert "\t- (unnamed): buffer x 2, largest 600 B -> 1 KiB (1024 B)" in said
     assert "DEVICE MEMORY PROBLEM test_limits.py::test_two_buffers" in said
     # The figures come first, because pytest cuts its summary at the width of the terminal.
     assert "::test_two_buffers - Failed: 1 KiB (1024 " in said
@@ -197,7 +197,7 @@ def test_the_report_shows_the_highest_peaks(project):
         "test_sizes[100]": 100, "test_sizes[300]": 300, "test_sizes[200]": 200, "test_nothing": 0,
     }  # fmt: skip
     assert results["test_sizes[300]"]["memory"]["at_peak"] == [
-        {"name": "", "kind": "buffer", "phase": "", "site": "", "child": False, "bytes": 300, "count": 1}
+        {"name": "", "kind": "buffer", "phase": "", "site": "", "child": False, "bytes": 300, "count": 1, "largest_bytes": 300}
     ]
     properties = xml.parse(project.folder / "junit.xml").iter("property")
     assert ("device_memory_peak_bytes", "300") in [(one.get("name"), one.get("value")) for one in properties]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from peakmark.pytest_plugin.estimator_causes import cause_lines
 from peakmark.pytest_plugin.limits import MARKS
 from peakmark.pytest_plugin.measuring import DeviceMemory, Measuring, Settings, is_ci
 from peakmark.pytest_plugin.results import report_lines, write_json
@@ -157,6 +158,10 @@ class _Reporting:
             self._report(terminalreporter, measured)
         if self._settings.fail_on_increase and measured:
             terminalreporter.write_line(_comparison_summary(measured))
+        if causes := cause_lines(self._tests):
+            terminalreporter.section("WHY ESTIMATES ARE WRONG")
+            for line in causes:
+                terminalreporter.write_line(line)
         for reason, tests in self._skipped.items():
             terminalreporter.write_line(
                 f"Device memory not recorded, {quantity(tests, 'test')} skipped: {reason}", yellow=True

@@ -18,6 +18,7 @@ from peakmark.estimator_check import (
     ask,
     find_problems,
 )
+from peakmark.pytest_plugin.estimator_causes import estimate_result
 from peakmark.sizes import SizeError, exact_size, format_size, parse_size
 from peakmark.windows import Group, PoolUsage, Refused, Window
 
@@ -195,11 +196,17 @@ def make_question(mark: pytest.Mark, arguments: Mapping[str, Any]) -> EstimatorQ
     )
 
 
-def problems(
-    limits: Limits, window: Window, windows: Mapping[str, Window], arguments: Mapping[str, Any]
-) -> list[str]:
-    """Returns one message for each limit that the test exceeded."""
+@dataclass(frozen=True)
+class Judgement:
+    """One message for each limit that a test exceeded, and what its estimators answered, as plain values."""
+
+    problems: list[str]
+    estimates: list[dict[str, Any]]
+
+
+def judge(limits: Limits, window: Window, windows: Mapping[str, Window], arguments: Mapping[str, Any]) -> Judgement:
     found = []
+    estimates: list[dict[str, Any]] = []
     if limits.peak_bytes is not None and window.peak_bytes > limits.peak_bytes:
         found.append(
             f"{exact_size(window.peak_bytes)} of device memory at the peak, limit {exact_size(limits.peak_bytes)}\n"
@@ -211,13 +218,18 @@ def problems(
             + listed("Still live:", window.left(), window.pools)
         )
     for mark in limits.estimators:
-        found += _estimator_problems(mark, window, windows, arguments)
-    return found
+        found += _estimator_problems(mark, window, windows, arguments, estimates)
+    return Judgement(found, estimates)
 
 
 def _estimator_problems(
-    mark: pytest.Mark, window: Window, windows: Mapping[str, Window], arguments: Mapping[str, Any]
+    mark: pytest.Mark,
+    window: Window,
+    windows: Mapping[str, Window],
+    arguments: Mapping[str, Any],
+    estimates: list[dict[str, Any]],
 ) -> list[str]:
+    """Returns the messages; adds the answer to `estimates`."""
     try:
         question = make_question(mark, arguments)
     except MarkError as error:
@@ -230,10 +242,13 @@ def _estimator_problems(
     peak = window.live_peak_bytes if everything else window.peak_since_bytes
     if peak == 0:
         return [f"estimator {question.function} not checked: the test allocated no device memory"]
-    wrong = find_problems(question, ask(question, peak), peak, tuple(mark.kwargs.get("window", DEFAULT_WINDOW)))
+    answer = ask(question, peak)
+    wrong = find_problems(question, answer, peak, tuple(mark.kwargs.get("window", DEFAULT_WINDOW)))
+    at_peak = window.live_at_peak() if everything else window.since_at_peak()
+    if answer.error is None:
+        estimates.append(estimate_result(mark, question, answer, peak, at_peak, bool(wrong)))
     if not wrong:
         return []
-    at_peak = window.live_at_peak() if everything else window.since_at_peak()
     return ["\n".join(wrong) + "\n" + listed("Live at the peak:", at_peak, window.pools)]
 
 
@@ -252,7 +267,7 @@ def listed(title: str, groups: tuple[Group, ...], pools: tuple[PoolUsage, ...]) 
 def describe(one: Group) -> str:
     where = f" in {one.phase}" if one.phase else ""
     site = f", {one.site}" if one.site else ""
-    times = f" x {one.count}" if one.count > 1 else ""
+    times = f" x {one.count}, largest {format_size(one.largest_bytes)}" if one.count > 1 else ""
     whose = (" of child processes" if one.count > 1 else " of a child process") if one.child else ""
     return f"{one.name or '(unnamed)'}: {one.kind}{times}{where}{site}{whose} -> {exact_size(one.bytes)}"
 

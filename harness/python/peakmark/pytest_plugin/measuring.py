@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import pytest
 
 from peakmark import marks, recorders
-from peakmark.pytest_plugin.limits import Limits, MarkError, listed, problems, read_limits
+from peakmark.pytest_plugin.limits import Limits, MarkError, judge, listed, read_limits
 from peakmark.pytest_plugin.results import window_result
 from peakmark.recorders import NoRecorder, RecorderError, RecorderTooLate
 from peakmark.sizes import exact_size
@@ -244,6 +244,7 @@ class Measuring:
             "previous_peak_bytes": self._previous.get(item.nodeid),
             "memory": None,
             "windows": [],
+            "estimates": [],
         }
         item.stash[_RESULT] = result
         window = Window("test", since=item.stash.get(_SETUP, None))
@@ -296,7 +297,8 @@ class Measuring:
         item.user_properties.append(("device_memory_peak_bytes", window.peak_bytes))
         item.user_properties.append(("device_memory_left_bytes", window.left_bytes))
         windows = {name: one for name, one in memory.windows.items() if one.recorded}
-        found = problems(limits, window, windows, getattr(item, "funcargs", {}))
+        judgement = judge(limits, window, windows, getattr(item, "funcargs", {}))
+        found, result["estimates"] = judgement.problems, judgement.estimates
         before = result["previous_peak_bytes"]
         if before is not None and window.peak_bytes > before:
             found.append(

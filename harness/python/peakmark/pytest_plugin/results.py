@@ -45,6 +45,7 @@ def _group(one: Group, prefix: str) -> dict[str, Any]:
         "child": one.child,
         "bytes": one.bytes,
         "count": one.count,
+        "largest_bytes": one.largest_bytes,
     }
 
 

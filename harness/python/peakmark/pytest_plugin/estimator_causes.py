@@ -1,0 +1,197 @@
+"""Names the causes of wrong estimates: from all shapes of a parametrized test, by the formulas of `peakmark explain`."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from peakmark.estimator_check import Answer, EstimatorQuestion
+from peakmark.installed_programs import prefix
+from peakmark.memory_library import library_folders
+from peakmark.recorders import environment_without_recorders
+from peakmark.sizes import quantity
+from peakmark.windows import Group
+
+#: With fewer shapes `explain` looks for no formulas.
+MIN_SHAPES = 6
+SECONDS = 120.0
+
+
+def axes_of(mark: pytest.Mark, question: EstimatorQuestion) -> dict[str, int | str]:
+    """Returns the axes of a shape: slices, dimensions and parameters, named as in the mark."""
+    given = mark.kwargs
+    axes: dict[str, int | str] = {}
+    if "data" in given:
+        places = [place for place in range(len(question.dimensions) + 1) if place != question.slice_axis]
+        names = [f"length_{place}" for place in places]
+    else:
+        names = [name if isinstance(name, str) else f"length_{i}" for i, name in enumerate(given["dimensions"])]
+    axes[given["n"] if isinstance(given.get("n"), str) else "n"] = question.slices
+    axes.update(zip(names, question.dimensions))
+    for name, value in question.parameters.items():
+        axes[name] = value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else str(value)
+    axes["dtype"] = question.dtype
+    return axes
+
+
+def estimate_result(
+    mark: pytest.Mark, question: EstimatorQuestion, answer: Answer, peak_bytes: int, at_peak: Sequence[Group], is_outside: bool
+) -> dict[str, Any]:
+    """Returns one answer, and what was live at the peak, as plain values."""
+    return {
+        "estimator": question.function,
+        "form": question.form,
+        "axes": axes_of(mark, question),
+        "slices": question.slices,
+        "peak_bytes": peak_bytes,
+        "slices_estimated": answer.slices,
+        "bytes_estimated": answer.bytes,
+        "terms": answer.terms,
+        "outside": is_outside,
+        "at_peak": [{"name": one.name, "phase": one.phase, "site": one.site, "bytes": one.bytes} for one in at_peak],
+    }
+
+
+def _sequence(groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns what was live at the peak as an allocation sequence of a run file: all live at one time."""
+    kinds = [{"name": one["name"], "phase": one["phase"], "where": one["site"]} for one in groups]
+    return {
+        "kinds": kinds,
+        "kind": list(range(len(groups))),
+        "bytes": [one["bytes"] for one in groups],
+        "allocated_at": list(range(len(groups))),
+        "released_at": [None] * len(groups),
+        "not_repeated": [],
+    }
+
+
+_UNKNOWN = (
+    "first_call_peak_bytes", "setup_bytes", "input_bytes", "output_bytes", "leaked_bytes", "allocations",
+    "pool_reserved_peak_bytes", "second_pass_peak_bytes", "gpu_time_ns", "bytes_moved", "output_dtype",
+)  # fmt: skip
+
+
+def _observation(variant: str, case: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    estimate = {
+        "estimator": entry["estimator"],
+        "form": entry["form"],
+        "slices_used": entry["slices"],
+        "slices_estimated": entry["slices_estimated"],
+        "bytes_estimated": entry["bytes_estimated"],
+        "dtype": None,
+        "error": None,
+    }
+    if entry["terms"]:
+        estimate["terms"] = entry["terms"]
+    return {
+        "case": case,
+        "axes": entry["axes"],
+        "variant": variant,
+        "backend": "pytest",
+        "outcome": "ok",
+        "message": "",
+        "requested_peak_bytes": entry["peak_bytes"],
+        **dict.fromkeys(_UNKNOWN),
+        "at_peak": [],
+        "by_kind": {},
+        "moved_allocations": [],
+        "allocation_sequence": _sequence(entry["at_peak"]),
+        "destroys_input": False,
+        "kernels": [],
+        "estimate": estimate,
+        "other_estimates": [],
+    }
+
+
+def _context() -> dict[str, Any]:
+    return {
+        "version": 1,
+        "minor": 3,
+        "id": "pytest",
+        "date": "",
+        "host_name": "",
+        "complete": True,
+        "suite": "pytest",
+        "fingerprint": "",
+        "shard": None,
+        "commit": "",
+        "build": "",
+        "worker": "pytest",
+        "backend": "pytest",
+        "device": "",
+        "driver": "",
+        "platform": "",
+        "device_is_cpu": False,
+        "device_memory_bytes": 0,
+        "memory_only": True,
+        "environment": {},
+        "warnings": [],
+        "reference": {"first_ns": None, "last_ns": None},
+        "planned": [],
+    }
+
+
+def run_document(variant: str, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns a run file of the shapes of one test."""
+    cases = [f"{variant}#{number}" for number, _ in enumerate(entries)]
+    rows = [
+        {"name": f"{case}_peakmark", "run_name": case, "run_type": "aggregate", "peakmark": _observation(variant, case, entry)}
+        for case, entry in zip(cases, entries)
+    ]
+    return {"context": {"peakmark": _context()}, "benchmarks": rows}
+
+
+def _find_program() -> str | None:
+    beside = [folder.parent.parent / "bin" for folder in library_folders()]
+    programs = [folder / "peakmark" for folder in (prefix() / "bin", *beside)]
+    return next((str(one) for one in programs if os.access(one, os.X_OK) and one.is_file()), shutil.which("peakmark"))
+
+
+def _explain(program: str, variant: str, entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns a line for each cause."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = pathlib.Path(folder) / "run.json"
+        run.write_text(json.dumps(run_document(variant, entries)), encoding="utf-8")
+        command = [program, "explain", str(run), "--against", entries[0]["estimator"], "--json"]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=SECONDS, env=environment_without_recorders(), check=False
+            )
+        except subprocess.TimeoutExpired:
+            return [f"not explained within {SECONDS:g} s"]
+    try:
+        causes = json.loads(done.stdout)["causes"]
+    except (ValueError, KeyError):
+        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        return [f"not explained: {last}"]
+    return [str(cause["text"]) for cause in causes]
+
+
+def cause_lines(tests: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Returns the causes of the estimates outside their window, for each test function and estimator."""
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for test, result in tests.items():
+        for entry in result.get("estimates", ()):
+            found.setdefault((test.split("[", 1)[0], entry["estimator"]), []).append(entry)
+    lines = []
+    for (test, estimator), entries in found.items():
+        outside = sum(entry["outside"] for entry in entries)
+        if outside == 0:
+            continue
+        shapes = len({json.dumps(entry["axes"], sort_keys=True) for entry in entries})
+        lines.append(f"{estimator} is outside its window at {outside} of {quantity(len(entries), 'shape')} of {test}")
+        if shapes < MIN_SHAPES:
+            lines.append(f"\tparametrize the test with {MIN_SHAPES} shapes or more: then the cause is named here")
+        elif (program := _find_program()) is None:
+            lines.append("\tnot explained: the program peakmark is not found; install it, or add it to PATH")
+        else:
+            lines += [f"\t{line}" for line in _explain(program, test, entries)]
+    return lines
