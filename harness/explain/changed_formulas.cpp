@@ -19,6 +19,7 @@ using Allocations = ChangedVariant::Allocations;
 std::optional<std::string> sum_text(const std::vector<const ExplainedAllocation*>& allocations,
                                     ExpressionStyle style) {
   std::vector<std::string> texts;
+  texts.reserve(allocations.size());
   for (const ExplainedAllocation* const one : allocations) {
     if (!one->bytes.formula || !one->count.formula) return std::nullopt;
     texts.push_back(to_text(Expression::multiply({*one->count.formula, *one->bytes.formula}), style));

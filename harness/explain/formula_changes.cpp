@@ -66,8 +66,8 @@ std::vector<std::string> formula_changes(const std::vector<VariantFormulas>& bef
     const std::string other = joined_formulas(new_formulas, key);
     if (one == other) continue;
     const auto& [phase, name] = key;
-    lines.push_back(fmt::format("{} ({}): {} → {}", name.empty() ? "unnamed" : name,
-                                phase == "set-up" ? "setup" : phase, one, other));
+    lines.push_back(
+        fmt::format("{} ({}): {} → {}", name.empty() ? "unnamed" : name, phase_name(phase), one, other));
   }
   return lines;
 }
