@@ -87,6 +87,7 @@ OomReport refuse_allocations(OomRequest request,
     throw UsageError(
         "allocations are refused on OpenCL and `dry` only: CUPTI cannot refuse a call; write --backend "
         "opencl");
+  recorder.set_verification(true);
   const Description& description = recorder.vocabulary().description;
   const VariantDescription* const variant = description.variant(request.variant);
   if (variant == nullptr)

@@ -23,6 +23,7 @@ int observations = -1;
 bool one_block = false;
 bool times_only = false;
 bool sequences = false;
+bool verifies = true;
 
 const std::vector<std::string> kDeeds{"ok",
                                       "null_write",
@@ -197,7 +198,7 @@ void do_deed(const std::string& deed, const std::string& name) {
   if (deed == "other_case") observation.case_name = "another";
   if (deed == "restart") write_text(observations, "{\"start\": \"" + name + "\"}\n");
   if (deed == "say") std::fputs("something to read\n", stdout);
-  if (deed == "wrong") observation.outcome = Outcome::wrong_answer;
+  if (deed == "wrong" && verifies) observation.outcome = Outcome::wrong_answer;
   if (deed == "unsupported") observation.outcome = Outcome::unsupported;
   if (deed == "out_of_memory") observation.outcome = Outcome::out_of_memory;
   const char* const fifo_path = std::getenv("FAKE_WORKER_FIFO");
@@ -291,6 +292,7 @@ int run(const std::map<std::string, std::string>& options) {
   one_block = options.contains("--blocks");
   times_only = options.contains("--times-only");
   sequences = options.contains("--sequences");
+  verifies = !options.contains("--no-verify");
   if (options.contains("--reference")) {
     const char* const ns = std::getenv("FAKE_WORKER_REFERENCE_NS");
     write_text(observations, "{\"reference_ns\": " + std::string(ns == nullptr ? "1000" : ns) +

@@ -181,8 +181,10 @@ void ShapeRecorder::measure(std::vector<PlannedCase> cases, std::map<std::string
   journal.start(make_run_context(selection_, description, true));
   selection_.planned.clear();
   MeasuredSide side{"", options_, journal, selection_, workers_->calls(), {}, description.takes_blocks};
-  // Only the memory counts; a verification takes longer than the passes.
-  for (WorkerCall& worker : side.workers) worker.arguments.emplace_back("--no-verify");
+  // A verification takes longer than the passes.
+  for (WorkerCall& worker : side.workers) {
+    if (!verifies_) worker.arguments.emplace_back("--no-verify");
+  }
   side.worker_of = [this](const PlannedCase& planned) { return workers_->index_of(planned); };
   measurement.run({side}, [&](Stop stop, std::chrono::seconds /*spent*/) {
     context_ = journal.run().context;

@@ -45,6 +45,9 @@ class ShapeRecorder {
   /// The run of the last record(): device, driver, worker and versions.
   [[nodiscard]] const RunContext& context() const { return context_; }
 
+  /// Whether workers verify the results of what is recorded from now on. Default: no, since only memory is
+  /// asked for.
+  void set_verification(bool verifies) { verifies_ = verifies; }
   /// What is recorded from now on may use so much of the device; null: all of it.
   void set_budget(std::optional<Size> bytes) { options_.budget = bytes; }
   /// In what is recorded from now on, the first allocation of this number of each process is refused, as a
@@ -71,6 +74,7 @@ class ShapeRecorder {
 
   ScratchFolder folder_;
   SweepOptions options_;
+  bool verifies_ = false;
   std::unique_ptr<RunWorkers> workers_;
   Selection selection_;
   std::vector<PlannedCase> planned_;

@@ -54,6 +54,14 @@ TEST_F(RecordShapes, EachShapeHasAnObservationInOrder) {
   EXPECT_EQ(recorder.context().worker, "fake worker 1");
 }
 
+TEST_F(RecordShapes, ResultsAreVerifiedOnRequestOnly) {
+  ShapeRecorder recorder(options());
+  const Parameters wrong({{"does", std::string("wrong")}, {"n", Size{1}}});
+  EXPECT_EQ(recorder.record("fake/case", {wrong}).front().outcome, Outcome::ok);
+  recorder.set_verification(true);
+  EXPECT_EQ(recorder.record("fake/case", {wrong}).front().outcome, Outcome::wrong_answer);
+}
+
 TEST_F(RecordShapes, AShapeThatTheWorkerRefusesIsUnsupportedWithTheReason) {
   set("FAKE_WORKER_CHECKS", "1");
   set("FAKE_WORKER_MISTAKEN_MULTIPLES", "2");
