@@ -188,6 +188,22 @@ TEST_F(FitterTest, FindsTheLastChunkAndWhatIsThereForOddLengthsOnly) {
   expect_found([](const AxisValues& s) { return 4 * std::min(s[n_a], s[n_z]) * s[ny] * s[nx]; });
 }
 
+// Of four widths, nx % 3 is 1 at the only even one.
+TEST(Fitter, PrefersAMultipleToADifference) {
+  Shapes shapes{{{"n", {}}, {"nx", {}}}};
+  std::vector<Size> counts;
+  for (const Size n : {3, 4, 5, 7}) {
+    for (const Size nx : {41, 64, 77, 95}) {
+      shapes.axes[0].values.push_back(n);
+      shapes.axes[1].values.push_back(nx);
+      counts.push_back(2 * (nx % 2));
+    }
+  }
+  const auto found = Fitter(shapes, {3, 7, 11, 15}).fit(counts);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(to_text(found->formula), "2 * (nx % 2)");
+}
+
 TEST_F(FitterTest, WritesProductsAsProducts) {
   const auto found = fit([](const AxisValues& s) { return 4 * (s[ny] + 2 * s[pad]) * (s[nx] + 2 * s[pad]); });
   ASSERT_TRUE(found);

@@ -79,8 +79,28 @@ void ProductSearch::take(const SizeProblem& problem, std::uint64_t fingerprint,
   if (problem.is_exact(formula)) best = std::move(formula);
 }
 
+// Fingerprints know no 0, so each atom is compared.
+std::optional<Expression> ProductSearch::multiple_of_one(const SizeProblem& problem) const {
+  const std::span<const Size> sizes = problem.sizes();
+  const auto is_not_zero = [](Size size) { return size != 0; };
+  const auto first = static_cast<std::size_t>(std::ranges::find_if(sizes, is_not_zero) - sizes.begin());
+  for (const Atom& atom : prepared_.atoms) {
+    const Size value = atom.values[first];
+    if (value == 0 || sizes[first] % value != 0 || problem.reads_idle_axis(atom)) continue;
+    const Size coefficient = sizes[first] / value;
+    const auto is_multiple = [&](std::size_t shape) {
+      Size product = 0;
+      return !__builtin_mul_overflow(atom.values[shape], coefficient, &product) && product == sizes[shape];
+    };
+    if (!std::ranges::all_of(prepared_.fitted, is_multiple)) continue;
+    Expression formula = product_in_order(prepared_.shapes, {atom.expression, Expression(coefficient)});
+    if (problem.is_exact(formula)) return formula;
+  }
+  return std::nullopt;
+}
+
 std::optional<Expression> ProductSearch::product_of_two(const SizeProblem& problem) const {
-  if (problem.is_zero_somewhere()) return std::nullopt;
+  if (problem.is_zero_somewhere()) return multiple_of_one(problem);
   std::optional<Expression> best;
   const std::uint64_t whole = fingerprint(problem.right()).value;
   take(problem, whole, {}, best);

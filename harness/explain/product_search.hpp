@@ -20,7 +20,7 @@ class ProductSearch {
  public:
   explicit ProductSearch(const PreparedShapes& prepared);
 
-  /// Return the simplest formula that is exact.
+  /// Return the simplest formula that is exact. Sizes that are 0 somewhere are a multiple of one atom only.
   [[nodiscard]] std::optional<Expression> product_of_two(const SizeProblem& problem) const;
   [[nodiscard]] std::optional<Expression> product_of_three(const SizeProblem& problem) const;
   /// 512 · ⌈12·ny·nx / 512⌉
@@ -35,6 +35,7 @@ class ProductSearch {
     std::uint64_t inverse;
   };
   [[nodiscard]] Fingerprint fingerprint(const Residues& values) const;
+  [[nodiscard]] std::optional<Expression> multiple_of_one(const SizeProblem& problem) const;
   /// Sets `best` to a product of an atom with this fingerprint and the others, if it is simpler.
   void take(const SizeProblem& problem, std::uint64_t fingerprint, const std::vector<const Atom*>& others,
             std::optional<Expression>& best) const;
