@@ -91,6 +91,7 @@ class FakeVariant {
 
  private:
   struct Instance {
+    Instance(const Steps& all, Device& device) : steps(all), fake(device) {}
     const Steps& steps;
     FakeCase fake;
   };
@@ -130,7 +131,7 @@ class FakeVariant {
     const auto& fake = *static_cast<FakeVariant*>(self);
     guard(failure, [&] {
       if (fake.errors_.make) fake.errors_.make(n_of(*asked));
-      auto instance = std::make_unique<Instance>(fake.steps_, FakeCase(*static_cast<Device*>(device->self)));
+      auto instance = std::make_unique<Instance>(fake.steps_, *static_cast<Device*>(device->self));
       *made = {instance.release(), step, bytes_moved, destroy, nullptr};
     });
   }
