@@ -237,7 +237,8 @@ class Candidates {
   [[nodiscard]] Length times(Size factor, const Length& length) const {
     const Length constant = collector_.integer(factor);
     auto product = collector_.combine(Operation::multiply, {&constant, &length});
-    return product ? std::move(*product) : length;
+    if (!product) return length;
+    return std::move(*product);
   }
   void add_with_constants(const Length& sum, std::initializer_list<Size> constants) {
     sums_.push_back(sum);

@@ -38,7 +38,7 @@ AllocationFormulas allocation_formulas(const VariantFormulas& variant) {
       return figure.formula ? to_text(*figure.formula, ExpressionStyle::display) : std::string("no formula");
     };
     std::string bytes = text(one.bytes);
-    if (!one.count.formula || !one.count.formula->is_integer(1)) bytes = text(one.count) + " × " + bytes;
+    if (!one.count.formula || !one.count.formula->is_integer(1)) bytes.insert(0, text(one.count) + " × ");
     formulas[{one.phase, one.name}].push_back(std::move(bytes));
   }
   return formulas;

@@ -160,8 +160,7 @@ void AxisFitter::find_formula() {
     // 0 often means something else than a small number: no chunks, no region. An axis is 0 in all shapes or
     // in none.
     const bool is_free =
-        axis == request_.axis.name ||
-        std::ranges::any_of(derived_, [&](const DerivedAxis& one) { return one.name == axis; });
+        axis == request_.axis.name || std::ranges::find(derived_, axis, &DerivedAxis::name) != derived_.end();
     if (const Size* const integer = std::get_if<Size>(&value))
       bounds[axis] = *integer == 0 && !is_free ? AxisBounds{0, 0} : AxisBounds{1, kMaxValue};
   }

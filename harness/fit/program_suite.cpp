@@ -39,7 +39,7 @@ bool is_integer(const std::string& text) {
 std::string write_program_suite(const std::vector<std::string>& command,
                                 const std::vector<std::pair<std::string, std::string>>& axes,
                                 const std::filesystem::path& suite) {
-  const std::string variant = "program/" + program_name(command);
+  std::string variant = "program/" + program_name(command);
   // Strings and lists of JSON are those of TOML.
   const auto quoted = [](const std::string& text) { return json_fields::Json(text).dump(); };
   std::ofstream file(suite);

@@ -174,7 +174,7 @@ std::optional<Size> LargestValueSearch::next_by_formula() const {
     const std::optional<Size> below = range.at_most(*refused - 1);
     if (!below) return std::nullopt;
     range.max = *below;
-    if (!best) budget >>= std::min<std::size_t>(trials_.size(), 62);
+    if (!best) budget >>= static_cast<Size>(std::min<std::size_t>(trials_.size(), 62));
   }
   const auto intervals = fitting_intervals(range, budget, [this](Size value) { return predict(value); });
   if (intervals.empty()) {

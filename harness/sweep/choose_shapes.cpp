@@ -344,21 +344,18 @@ std::optional<Parameters> ShapeChooser::next_held_out() {
     Lengths lengths;
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       const auto known = accepted_.find(a);
-      if (base_[a] != 0 && means_none(a) && draw(4) == 0) {
-        lengths.push_back(0);
-      } else if (base_[a] != 0) {
+      Size length = 0;
+      const bool is_none = base_[a] != 0 && means_none(a) && draw(4) == 0;
+      if (!is_none && base_[a] != 0) {
         // Where few lengths were accepted, it may have to be a multiple of something, as the base is.
         const bool is_free =
             accepted_.empty() || (known != accepted_.end() && known->second.size() >= kMinFreeLengths);
         const Size jitter = draw(base_[a] / 4 + 2 + more);
-        lengths.push_back(
-            within(axes_[a], base_[a] * (is_free ? factor : 1 + draw(5)) + (is_free ? jitter : 0)));
-      } else if (known != accepted_.end() && draw(2) == 0) {
-        lengths.push_back(
-            known->second[static_cast<std::size_t>(draw(static_cast<Size>(known->second.size())))]);
-      } else {
-        lengths.push_back(0);
+        length = within(axes_[a], base_[a] * (is_free ? factor : 1 + draw(5)) + (is_free ? jitter : 0));
+      } else if (!is_none && known != accepted_.end() && draw(2) == 0) {
+        length = known->second[static_cast<std::size_t>(draw(static_cast<Size>(known->second.size())))];
       }
+      lengths.push_back(length);
     }
     ++draws_;
     if (auto one = take(lengths)) return one;
