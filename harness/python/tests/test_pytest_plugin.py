@@ -149,7 +149,7 @@ def test_memory_of_a_child_process_counts(project):
         """
     ).pytest("--device-memory", code=1)
     assert "1000 B of device memory at the peak, limit 999 B" in said
-    assert "\t- (unnamed): buffer x 2 of child processes -> 1000 B" in said
+    assert "\t- (unnamed): buffer of child processes x 2, largest 500 B -> 1000 B" in said
     assert "Note: the memory of 1 child process is in these figures" in said
 
 

@@ -269,7 +269,7 @@ def describe(one: Group) -> str:
     site = f", {one.site}" if one.site else ""
     times = f" x {one.count}, largest {format_size(one.largest_bytes)}" if one.count > 1 else ""
     whose = (" of child processes" if one.count > 1 else " of a child process") if one.child else ""
-    return f"{one.name or '(unnamed)'}: {one.kind}{times}{where}{site}{whose} -> {exact_size(one.bytes)}"
+    return f"{one.name or '(unnamed)'}: {one.kind}{whose}{times}{where}{site} -> {exact_size(one.bytes)}"
 
 
 def describe_refused(one: Refused) -> str:
