@@ -11,9 +11,9 @@ namespace peakmark {
 namespace {
 
 // Splits off the last allocation of each shape: a loop whose last round is smaller.
-void add_rounds(std::vector<AllocationGroup>& groups, const AllocationGroup& all) {
-  AllocationGroup rounds{all.phase, all.name, all.where, {}};
-  AllocationGroup last = rounds;
+void add_rounds(std::vector<MatchedAllocations>& groups, const MatchedAllocations& all) {
+  MatchedAllocations rounds{all.phase, all.name, all.where, {}};
+  MatchedAllocations last = rounds;
   for (const auto& members : all.members) {
     const auto end = members.empty() ? members.end() : members.end() - 1;
     rounds.members.emplace_back(members.begin(), end);
@@ -23,9 +23,9 @@ void add_rounds(std::vector<AllocationGroup>& groups, const AllocationGroup& all
   groups.push_back(std::move(last));
 }
 
-void add_by_order(std::vector<AllocationGroup>& groups, const AllocationGroup& all) {
+void add_by_order(std::vector<MatchedAllocations>& groups, const MatchedAllocations& all) {
   for (std::size_t ordinal = 0; ordinal < all.members.front().size(); ++ordinal) {
-    AllocationGroup one{all.phase, all.name, all.where, {}};
+    MatchedAllocations one{all.phase, all.name, all.where, {}};
     one.members.reserve(all.members.size());
     for (const auto& members : all.members) one.members.push_back({members[ordinal]});
     groups.push_back(std::move(one));
@@ -34,10 +34,10 @@ void add_by_order(std::vector<AllocationGroup>& groups, const AllocationGroup& a
 
 }  // namespace
 
-std::vector<AllocationGroup> group_allocations(const AllocationSequences& sequences) {
+std::vector<MatchedAllocations> group_allocations(const AllocationSequences& sequences) {
   using Key = std::tuple<std::string, std::string, std::string>;
   std::map<Key, std::size_t> index;
-  std::vector<AllocationGroup> by_key;
+  std::vector<MatchedAllocations> by_key;
   for (std::size_t shape = 0; shape < sequences.size(); ++shape) {
     const AllocationSequence& sequence = sequences[shape];
     for (std::size_t i = 0; i < sequence.size(); ++i) {
@@ -50,8 +50,8 @@ std::vector<AllocationGroup> group_allocations(const AllocationSequences& sequen
       by_key[found->second].members[shape].push_back(i);
     }
   }
-  std::vector<AllocationGroup> groups;
-  for (AllocationGroup& all : by_key) {
+  std::vector<MatchedAllocations> groups;
+  for (MatchedAllocations& all : by_key) {
     const std::size_t count = all.members.front().size();
     bool is_fixed = true;
     bool is_uniform = true;
@@ -82,7 +82,7 @@ std::vector<bool> LiveMoment::pattern() const {
 }
 
 std::vector<LiveMoment> high_points(const AllocationSequence& sequence,
-                                    const std::vector<AllocationGroup>& groups, std::size_t shape) {
+                                    const std::vector<MatchedAllocations>& groups, std::size_t shape) {
   std::vector<std::size_t> group_of(sequence.size());
   for (std::size_t group = 0; group < groups.size(); ++group) {
     for (const std::size_t i : groups[group].members[shape]) group_of[i] = group;

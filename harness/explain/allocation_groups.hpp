@@ -9,7 +9,7 @@
 namespace peakmark {
 
 /// Allocations that play one part.
-struct AllocationGroup {
+struct MatchedAllocations {
   std::string phase;
   std::string name;
   std::string where;
@@ -19,7 +19,7 @@ struct AllocationGroup {
 /// Groups the allocations of sequences, one a shape. Allocations of one key that come equally often at every
 /// shape but differ in size get a group each, by their order; if they do not come equally often, the last is
 /// a group of its own: the rest of a chunked axis.
-std::vector<AllocationGroup> group_allocations(const AllocationSequences& sequences);
+std::vector<MatchedAllocations> group_allocations(const AllocationSequences& sequences);
 
 /// What is live at a moment: how many allocations of each group, and all their bytes.
 struct LiveMoment {
@@ -32,6 +32,6 @@ struct LiveMoment {
 /// Returns the moments of a shape that no later moment without a release between exceeds: just before each
 /// run of releases, and the end.
 std::vector<LiveMoment> high_points(const AllocationSequence& sequence,
-                                    const std::vector<AllocationGroup>& groups, std::size_t shape);
+                                    const std::vector<MatchedAllocations>& groups, std::size_t shape);
 
 }  // namespace peakmark

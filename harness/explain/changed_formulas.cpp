@@ -146,17 +146,24 @@ std::string changed_formulas_json(const std::vector<ChangedVariant>& changed) {
   Json unmatched = Json::array();
   for (const ChangedVariant& one : changed) {
     const VariantFormulas& variant = one.next != nullptr ? *one.next : *one.base;
-    const Json which{{"variant", variant.variant}, {"backend", variant.backend}, {"words", words_json(one)}};
+    // Objects are made at once: additions to one in a list confuse nlohmann's diagnostics about its parents.
     if (!one.is_in_both()) {
-      unmatched.push_back(which);
-      unmatched.back()["run"] = one.base == nullptr ? "new" : "base";
+      unmatched.push_back({{"variant", variant.variant},
+                           {"backend", variant.backend},
+                           {"words", words_json(one)},
+                           {"run", one.base == nullptr ? "new" : "base"}});
       continue;
     }
     const auto add = [&](const Json& allocation, const Json& phase, const char* kind, const Json& base,
                          const Json& next) {
-      changes.push_back(which);
-      changes.back().update(
-          {{"allocation", allocation}, {"phase", phase}, {"kind", kind}, {"base", base}, {"new", next}});
+      changes.push_back({{"variant", variant.variant},
+                         {"backend", variant.backend},
+                         {"words", words_json(one)},
+                         {"allocation", allocation},
+                         {"phase", phase},
+                         {"kind", kind},
+                         {"base", base},
+                         {"new", next}});
     };
     for (const Allocations& line : one.allocations)
       add(text_or_null(line.name), phase_name(line.phase),

@@ -35,7 +35,7 @@ class Explainer {
     Explanation result;
     result.held_out = held_out_places(shapes_.count()).size();
     result.fitted = shapes_.count() - result.held_out;
-    for (const AllocationGroup& one : groups_) result.allocations.push_back(explain_group(one));
+    for (const MatchedAllocations& one : groups_) result.allocations.push_back(explain_group(one));
     result.unexplained_bytes = unexplained(result);
     for (std::size_t g = 0; g < groups_.size(); ++g)
       bytes_.push_back(bytes_or_name(groups_[g], result.allocations[g]));
@@ -51,7 +51,8 @@ class Explainer {
 
   // Returns the formula of an allocation's bytes; where there is none, its name as an axis with the recorded
   // bytes as values. Null if the name is empty or that of another axis.
-  std::optional<Expression> bytes_or_name(const AllocationGroup& one, const ExplainedAllocation& explained) {
+  std::optional<Expression> bytes_or_name(const MatchedAllocations& one,
+                                          const ExplainedAllocation& explained) {
     if (explained.bytes.formula || explained.name.empty()) return explained.bytes.formula;
     if (with_names_.axis(explained.name) != nullptr) return std::nullopt;
     Shapes::Axis axis{explained.name, {}};
@@ -63,7 +64,7 @@ class Explainer {
     return Expression::axis(explained.name);
   }
 
-  ExplainedAllocation explain_group(const AllocationGroup& one) {
+  ExplainedAllocation explain_group(const MatchedAllocations& one) {
     std::vector<Size> counts;
     std::vector<Size> bytes;
     std::vector<std::size_t> at;
@@ -215,7 +216,7 @@ class Explainer {
   const Shapes& shapes_;
   const AllocationSequences& sequences_;
   Fitters& fitters_;
-  std::vector<AllocationGroup> groups_;
+  std::vector<MatchedAllocations> groups_;
   Shapes with_names_;                             // and the allocations that have no formula as axes
   std::vector<std::optional<Expression>> bytes_;  // one a group: its formula or name
 };

@@ -221,7 +221,7 @@ void AxisFitter::set_range(FitReport& report) const {
 void AxisFitter::check_changes_memory(const FitReport& report, const LargestValueSearch& search) const {
   if (report.is_range_given) return;
   const auto& trials = search.trials();
-  const bool is_same = trials.size() >= 2 && std::ranges::all_of(trials, [&](const Trial& trial) {
+  const bool is_same = trials.size() >= 2 && std::ranges::all_of(trials, [&](const FitTrial& trial) {
                          return trial.peak_bytes && trial.peak_bytes == trials.front().peak_bytes;
                        });
   const std::optional<Size> at_min = peak_ ? predict(report.range.min) : std::nullopt;
@@ -232,13 +232,13 @@ void AxisFitter::check_changes_memory(const FitReport& report, const LargestValu
         report.axis, report.variant, report.axis));
 }
 
-Trial AxisFitter::record(Size value, std::optional<Size> predicted) {
+FitTrial AxisFitter::record(Size value, std::optional<Size> predicted) {
   Parameters shape = values_;
   shape.set(request_.axis.name, value);
   for (const DerivedAxis& one : derived_) shape.set(one.name, value_of(one.name, value));
   const Observation observation = recorder_.record(variant_.name, {shape}).front();
-  Trial trial{value, std::nullopt, predicted, std::string(to_string(observation.outcome)),
-              observation.message};
+  FitTrial trial{value, std::nullopt, predicted, std::string(to_string(observation.outcome)),
+                 observation.message};
   if (observation.outcome != Outcome::ok) return trial;
   trial.peak_bytes = observation.requested_peak_bytes;
   if (!trial.peak_bytes)
@@ -250,7 +250,7 @@ void AxisFitter::try_values(LargestValueSearch& search, FitReport& report) {
   while (const std::optional<Size> value = search.next()) {
     check_changes_memory(report, search);
     search.add(record(*value, search.predict(*value)));
-    const Trial& trial = search.trials().back();
+    const FitTrial& trial = search.trials().back();
     if (trial.outcome == "ok" || trial.outcome == "out_of_memory") continue;
     report.notes.push_back(fmt::format("{}={}: {}: {}", report.axis, *value, trial.outcome, trial.message));
     if (trial.outcome == "unsupported") continue;

@@ -63,7 +63,7 @@ class AxisFitter {
   void find_formula();
   void set_range(FitReport& report) const;
   void check_changes_memory(const FitReport& report, const LargestValueSearch& search) const;
-  Trial record(Size value, std::optional<Size> predicted);
+  FitTrial record(Size value, std::optional<Size> predicted);
   void try_values(LargestValueSearch& search, FitReport& report);
   const AxisDescription& integer_axis(const std::string& name) const;
   [[nodiscard]] Size value_of(const std::string& axis, Size fitted) const;

@@ -54,7 +54,7 @@ class AxisFit : public testing::Test {
     EXPECT_EQ(report.value, exhaustive(request, last, report.budget_bytes)) << request.variant;
     EXPECT_LT(*report.value, last) << "the budget is no limit: try more values";
     EXPECT_LE(report.trials.size(), max_trials) << request.variant;
-    for (const Trial& trial : report.trials)
+    for (const FitTrial& trial : report.trials)
       EXPECT_LE(*trial.peak_bytes, report.budget_bytes) << request.variant;
   }
 };

@@ -24,11 +24,11 @@ std::string share_cell(const FitReport& report, Size peak) {
                      100.0 * static_cast<double>(peak) / static_cast<double>(report.budget_bytes));
 }
 
-bool is_out_of_memory(const FitReport& report, const Trial& trial) {
+bool is_out_of_memory(const FitReport& report, const FitTrial& trial) {
   return trial.outcome == "out_of_memory" || (trial.peak_bytes && *trial.peak_bytes > report.budget_bytes);
 }
 
-std::string outcome_cell(const FitReport& report, const Trial& trial) {
+std::string outcome_cell(const FitReport& report, const FitTrial& trial) {
   if (trial.outcome != "ok") return trial.outcome;
   return is_out_of_memory(report, trial) ? "exceeds the budget" : "fits";
 }
@@ -51,7 +51,7 @@ std::string trials_table(const FitReport& report) {
   using enum TextTable::Align;
   TextTable table(
       {{report.axis, right}, {"predicted", right}, {"recorded", right}, {"", right}, {"outcome"}});
-  for (const Trial& one : report.trials) {
+  for (const FitTrial& one : report.trials) {
     table.add({std::to_string(one.value), bytes_cell(one.predicted_bytes), bytes_cell(one.peak_bytes),
                one.peak_bytes ? fmt::format("{} B", *one.peak_bytes) : "", outcome_cell(report, one)});
   }
@@ -111,7 +111,7 @@ std::string chunks_text(const FitReport& report) {
 Json to_json(const FitReport& report) {
   Json trials = Json::array();
   std::size_t out_of_memory = 0;
-  for (const Trial& one : report.trials) {
+  for (const FitTrial& one : report.trials) {
     out_of_memory += is_out_of_memory(report, one) ? 1 : 0;
     trials.push_back({{"value", one.value},
                       {"predicted_bytes", or_null(one.predicted_bytes)},
@@ -158,14 +158,14 @@ const std::string& value_at(const FitReport& report, const std::string& axis) {
 
 }  // namespace
 
-const Trial& FitReport::answer() const {
-  return *std::ranges::find_if(trials, [this](const Trial& trial) { return trial.value == value; });
+const FitTrial& FitReport::answer() const {
+  return *std::ranges::find_if(trials, [this](const FitTrial& trial) { return trial.value == value; });
 }
 
 bool FitReport::is_proven() const {
   if (!value) return false;
   const Size above = *value + range.step;
-  return above > range.max || std::ranges::find(trials, above, &Trial::value) != trials.end();
+  return above > range.max || std::ranges::find(trials, above, &FitTrial::value) != trials.end();
 }
 
 std::string fit_text(const FitReport& report, bool all_intervals) {

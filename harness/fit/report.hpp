@@ -20,7 +20,7 @@ struct FitReport {
   Size budget_bytes = 0;
   /// The formula of the peak, for display; empty if peaks were extrapolated.
   std::string formula;
-  std::vector<Trial> trials;
+  std::vector<FitTrial> trials;
   std::vector<FittingInterval> intervals;  ///< by the formula; empty without one
   std::optional<Size> value;               ///< the answer; nothing fits if null
   bool is_stopped = false;                 ///< a trial crashed, hung or was wrong: its note says so
@@ -29,7 +29,7 @@ struct FitReport {
   std::vector<std::string> notes;
 
   /// Returns the trial of the answer. `value` is set.
-  [[nodiscard]] const Trial& answer() const;
+  [[nodiscard]] const FitTrial& answer() const;
   /// Returns whether the value above the answer was run and exceeds the budget, or is beyond the range.
   [[nodiscard]] bool is_proven() const;
 };

@@ -93,17 +93,17 @@ LargestValueSearch::LargestValueSearch(SearchRange range, Size budget_bytes, Pre
   if (budget_bytes < 0) throw UsageError(fmt::format("negative budget: {}", budget_bytes));
 }
 
-bool LargestValueSearch::fits(const Trial& trial) const {
+bool LargestValueSearch::fits(const FitTrial& trial) const {
   return trial.peak_bytes && *trial.peak_bytes <= budget_;
 }
 
 bool LargestValueSearch::is_tried(Size value) const {
-  return std::ranges::any_of(trials_, [&](const Trial& trial) { return trial.value == value; });
+  return std::ranges::any_of(trials_, [&](const FitTrial& trial) { return trial.value == value; });
 }
 
 std::optional<Size> LargestValueSearch::largest() const {
   std::optional<Size> found;
-  for (const Trial& trial : trials_) {
+  for (const FitTrial& trial : trials_) {
     if (fits(trial)) found = std::max(found.value_or(0), trial.value);
   }
   return found;
@@ -114,12 +114,12 @@ bool LargestValueSearch::is_decreasing_somewhere() const {
 }
 
 bool LargestValueSearch::is_formula_confirmed() const {
-  return formula_ && !trials_.empty() && std::ranges::all_of(trials_, [&](const Trial& trial) {
+  return formula_ && !trials_.empty() && std::ranges::all_of(trials_, [&](const FitTrial& trial) {
            return trial.peak_bytes && trial.peak_bytes == formula_(trial.value);
          });
 }
 
-void LargestValueSearch::add(const Trial& trial) {
+void LargestValueSearch::add(const FitTrial& trial) {
   trials_.push_back(trial);
   if (!trial.peak_bytes) return;
   points_.push_back({trial.value, *trial.peak_bytes});
@@ -157,7 +157,7 @@ std::optional<Size> LargestValueSearch::next() const {
 std::optional<Size> LargestValueSearch::smallest_refused() const {
   const Size best = largest().value_or(0);
   std::optional<Size> found;
-  for (const Trial& trial : trials_) {
+  for (const FitTrial& trial : trials_) {
     if (!fits(trial) && trial.value > best && (!found || trial.value < *found)) found = trial.value;
   }
   return found;

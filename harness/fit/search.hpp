@@ -21,7 +21,7 @@ struct SearchRange {
 };
 
 /// What a run at one value of the axis gave.
-struct Trial {
+struct FitTrial {
   Size value = 0;
   /// The recorded peak; nothing if an allocation was refused.
   std::optional<Size> peak_bytes;
@@ -53,9 +53,9 @@ class LargestValueSearch {
   /// Returns the bytes that are predicted at a value; nothing where neither a formula nor an extrapolation
   /// that a third peak confirms has them.
   [[nodiscard]] std::optional<Size> predict(Size value) const;
-  void add(const Trial& trial);
+  void add(const FitTrial& trial);
 
-  [[nodiscard]] const std::vector<Trial>& trials() const { return trials_; }
+  [[nodiscard]] const std::vector<FitTrial>& trials() const { return trials_; }
   /// Returns the largest value that ran within the budget; nothing if none did.
   [[nodiscard]] std::optional<Size> largest() const;
   /// Returns whether a peak was recorded that is smaller than that of a smaller value.
@@ -70,7 +70,7 @@ class LargestValueSearch {
   };
   struct Model;
 
-  [[nodiscard]] bool fits(const Trial& trial) const;
+  [[nodiscard]] bool fits(const FitTrial& trial) const;
   [[nodiscard]] bool is_tried(Size value) const;
   [[nodiscard]] std::optional<Size> smallest_refused() const;
   [[nodiscard]] std::optional<Size> next_by_formula() const;
@@ -81,7 +81,7 @@ class LargestValueSearch {
   Size budget_ = 0;
   PredictedBytes formula_;
   bool is_proof_required_ = false;
-  std::vector<Trial> trials_;
+  std::vector<FitTrial> trials_;
   std::vector<Point> points_;  ///< recorded peaks, by value
 };
 
