@@ -130,8 +130,9 @@ Json run_json(const RunContext& context) {
 std::string formulas_json(const FormulaReport& report) {
   Json variants = Json::array();
   for (std::size_t i = 0; i < report.variants.size(); ++i) {
-    variants.push_back(variant_json(report.variants[i]));
-    if (i < report.curves.size()) variants.back()["curve"] = curve_json(report.curves[i]);
+    Json variant = variant_json(report.variants[i]);
+    if (i < report.curves.size()) variant["curve"] = curve_json(report.curves[i]);
+    variants.push_back(std::move(variant));
   }
   Json json{{"variants", std::move(variants)}};
   if (report.context != nullptr) json["run"] = run_json(*report.context);
