@@ -45,7 +45,9 @@ class OomPrograms : public testing::Test {
       EXPECT_EQ(one["exit_code"], program_code) << behaviour << ": " << one;
     }
     EXPECT_EQ(report["refusals"][1]["bytes"], 128 << 10);
-    EXPECT_THAT(report["refusals"][1]["where"].get<std::string>(), HasSubstr("main"));
+    // The optimiser may inline the function that calls OpenCL.
+    EXPECT_THAT(report["refusals"][1]["where"].get<std::string>(),
+                testing::AnyOf(HasSubstr("main"), HasSubstr("Program::create")));
   }
 
   ScratchFolder folder_;
