@@ -125,15 +125,23 @@ std::string allocation_table(const VariantFormulas& variant, const std::vector<N
 
 // When a moment is the peak: by a condition on axes, else by what it has more than the other moment.
 std::string when(const VariantFormulas& variant, const std::vector<PeakMoment>& moments, std::size_t index) {
+  const PeakMoment& moment = moments[index];
   const std::size_t shapes = variant.shapes().count();
   std::vector<bool> is_peak(shapes, false);
-  for (const std::size_t shape : moments[index].shapes) is_peak[shape] = true;
-  if (const auto condition = find_condition(variant.shapes(), is_peak)) return *condition;
-  if (moments.size() == 2) {
-    const auto [more, less] = without_common_parts(moments[index].bytes, moments[1 - index].bytes);
-    return fmt::format("{} > {}", display(more), display(less));
+  for (const std::size_t shape : moment.shapes) is_peak[shape] = true;
+  if (moment.shapes.size() == shapes) return "the peak at all recorded shapes";
+  if (const auto condition = find_condition(variant.shapes(), is_peak)) return "the peak when " + *condition;
+  const bool always_occurs = std::ranges::all_of(moments, &PeakMoment::is_sum_of_terms);
+  if (moments.size() == 2 && (always_occurs || !moment.shapes.empty())) {
+    const auto [more, less] = without_common_parts(moment.bytes, moments[1 - index].bytes);
+    return fmt::format("the peak when {} > {}", display(more), display(less));
   }
-  return fmt::format("at {} of {} shapes", moments[index].shapes.size(), shapes);
+  if (!moment.shapes.empty())
+    return fmt::format("the peak at {} of {} recorded shapes", moment.shapes.size(), shapes);
+  std::vector<std::string> lengths;
+  lengths.reserve(moment.example.size());
+  for (const auto& [axis, value] : moment.example) lengths.push_back(fmt::format("{}={}", axis, value));
+  return fmt::format("the peak at no recorded shape, but at {}", fmt::join(lengths, " "));
 }
 
 std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLength>& lengths,
@@ -162,10 +170,9 @@ std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLen
     letters.push_back(i < 26 ? std::string(1, static_cast<char>('A' + i)) : "M" + std::to_string(i + 1));
     const PeakMoment& moment = (*moments)[i];
     const std::string condition = when(variant, *moments, i);
-    // What says when the moment occurs is in the condition.
-    const Expression bytes = moment.is_sum_of_terms ? moment.bytes : Expression::add(moment.terms);
-    lines += fmt::format("    {} = {}{}{}\n", letters.back(), display(with_names(bytes, lengths)),
-                         condition.empty() ? "" : ", the peak when ", condition);
+    // A condition of recorded shapes says when the moment occurs.
+    const Expression bytes = moment.shapes.empty() ? moment.bytes : Expression::add(moment.terms);
+    lines += fmt::format("    {} = {}, {}\n", letters.back(), display(with_names(bytes, lengths)), condition);
   }
   return fmt::format("  peak = max({}){}\n{}", fmt::join(letters, ", "), end, lines);
 }
