@@ -56,6 +56,7 @@ class Explainer {
   std::optional<Expression> bytes_or_name(const MatchedAllocations& one,
                                           const ExplainedAllocation& explained) {
     if (explained.bytes.formula) return explained.bytes.formula;
+    if (!has_one_size(one)) return std::nullopt;
     const std::string name = explained.name.empty() ? sites_.at(explained.where) : explained.name;
     if (name.empty() || with_names_.axis(name) != nullptr) return std::nullopt;
     Shapes::Axis axis{name, {}};
@@ -78,9 +79,36 @@ class Explainer {
       bytes.push_back(allocation(shape, one.members[shape].front()).bytes);
     }
     Figure count = fitters_.fit(all(), counts);
+    if (!has_one_size(one)) return {one.name, one.phase, one.where, std::move(count), largest_sizes(one, at)};
     // Too few shapes for a formula are enough to see that there is one of each.
     if (std::ranges::all_of(counts, [](Size one) { return one == 1; })) count.formula = Expression(Size{1});
     return {one.name, one.phase, one.where, std::move(count), fitters_.fit(at, bytes)};
+  }
+
+  // Whether all allocations of a shape have the same bytes. Those of a loop whose rounds differ do not.
+  [[nodiscard]] bool has_one_size(const MatchedAllocations& one) const {
+    for (std::size_t shape = 0; shape < one.members.size(); ++shape) {
+      const auto& members = one.members[shape];
+      if (std::ranges::any_of(members, [&](std::size_t i) {
+            return allocation(shape, i).bytes != allocation(shape, members.front()).bytes;
+          }))
+        return false;
+    }
+    return true;
+  }
+
+  // The largest allocation of each shape, without a formula.
+  [[nodiscard]] Figure largest_sizes(const MatchedAllocations& one,
+                                     const std::vector<std::size_t>& at) const {
+    Figure figure;
+    figure.shapes = at;
+    for (const std::size_t shape : at) {
+      Size largest = 0;
+      for (const std::size_t i : one.members[shape]) largest = std::max(largest, allocation(shape, i).bytes);
+      figure.recorded.push_back(largest);
+      figure.max_recorded = std::max(figure.max_recorded, largest);
+    }
+    return figure;
   }
 
   [[nodiscard]] std::vector<std::size_t> all() const {

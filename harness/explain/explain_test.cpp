@@ -12,6 +12,7 @@
 namespace peakmark {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -184,7 +185,7 @@ TEST(Explain, AMomentThatIsThePeakOnlyBeyondTheRecordedShapesIsInTheFormula) {
   EXPECT_EQ(explanation.moments[0].shapes.size(), shapes.size());
   EXPECT_TRUE(explanation.moments[0].example.empty());
   EXPECT_THAT(explanation.moments[1].shapes, IsEmpty());
-  EXPECT_THAT(explanation.moments[1].example, testing::Contains(testing::Pair("nx", 513)));
+  EXPECT_THAT(explanation.moments[1].example, Contains(testing::Pair("nx", 513)));
 }
 
 // A table without a formula is live beside the square, which is never the peak at recorded shapes.
@@ -338,6 +339,38 @@ TEST(Explain, WhatHasNoFormulaStaysANumber) {
     }
     EXPECT_EQ(peak, peak_bytes(sequences[shape])) << shape;
   }
+}
+
+// The rounds of a loop differ in size, and their number by shape: the size of the first is not that of all.
+TEST(Explain, RoundsOfDifferentSizesHaveNoFormula) {
+  const std::vector<Shape> shapes = chosen_shapes();
+  std::vector<AllocationSequence> sequences;
+  for (const Shape& shape : shapes) {
+    Program program;
+    for (Size i = 0; i < shape.n; ++i) program.allocate("round", "call 1", 4 * shape.nx + 16 * i);
+    sequences.push_back(program.take().sequence);
+  }
+  const Explanation explanation = explain(as_axes(shapes), {sequences.begin(), sequences.end()});
+  EXPECT_THAT(bytes_of(explanation, "round"), Contains("?"));
+  EXPECT_GT(explanation.unexplained_bytes, 0);
+  EXPECT_FALSE(explanation.peak());
+}
+
+// 4,000 temporaries, each of its own size: a moment each.
+TEST(Explain, ManyMomentsTakeLittleMemory) {
+  const std::vector<Shape> shapes = chosen_shapes();
+  std::vector<AllocationSequence> sequences;
+  sequences.reserve(shapes.size());
+  for (const Shape& shape : shapes) {
+    Program program;
+    program.allocate("image", "inputs", 4 * shape.ny * shape.nx);
+    for (Size i = 0; i < 4000; ++i)
+      program.release(program.allocate("temporary", "call 1", 8 * shape.nx + i % 1000));
+    sequences.push_back(program.take().sequence);
+  }
+  const auto peak = explain(as_axes(shapes), {sequences.begin(), sequences.end()}).peak();
+  ASSERT_TRUE(peak);
+  EXPECT_EQ(to_text(*peak), "4 * ny * nx + 8 * nx + 999");
 }
 
 // Partial sums of a reduction: at most 65,536 of them.

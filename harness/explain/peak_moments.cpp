@@ -12,7 +12,11 @@
 namespace peakmark {
 namespace {
 
-using Pattern = std::vector<bool>;  // which groups are live
+using Pattern = std::vector<std::size_t>;  // which groups are live, in order
+
+// Of more moments than this, those with the most bytes are examined, and compared at random shapes.
+constexpr std::size_t kMaxExamined = 2000;
+constexpr std::size_t kMaxCompared = 200;
 
 // min(count, 1), which a remainder by 2 already is.
 Expression at_most_one(const Expression& count) {
@@ -130,7 +134,6 @@ class MomentFinder {
 
   // Returns the moments that are not proven to need at most as much as another one.
   std::vector<Candidate> unproven(const std::vector<Candidate>& kept) {
-    std::set<Pattern> seen;
     std::vector<Candidate> others;
     const auto is_dominated = [&](const Candidate& one) {
       const auto is_more = [&](const Candidate& more) {
@@ -138,16 +141,32 @@ class MomentFinder {
       };
       return std::ranges::any_of(kept, is_more) || std::ranges::any_of(others, is_more);
     };
-    for (const auto& moments : moments_) {
-      for (const auto& [live, recorded] : moments) {
-        if (!seen.insert(live).second) continue;
-        auto moment = formula(live);
-        if (!moment || !occurs_as_recorded(*moment, live)) continue;
-        Candidate one = candidate(std::move(*moment));
-        if (!is_dominated(one)) others.push_back(std::move(one));
-      }
+    for (const Pattern& live : largest_patterns()) {
+      if (others.size() == kMaxCompared) break;
+      auto moment = formula(live);
+      if (!moment || !occurs_as_recorded(*moment, live)) continue;
+      Candidate one = candidate(std::move(*moment));
+      if (!is_dominated(one)) others.push_back(std::move(one));
     }
     return others;
+  }
+
+  // Returns the patterns by the most bytes that they have, as a share of the peak of that shape.
+  [[nodiscard]] std::vector<Pattern> largest_patterns() const {
+    std::map<Pattern, double> shares;
+    for (std::size_t shape = 0; shape < moments_.size(); ++shape) {
+      for (const auto& [live, moment] : moments_[shape]) {
+        double& share = shares[live];
+        share = std::max(share, static_cast<double>(moment.bytes) / static_cast<double>(peaks_[shape] + 1));
+      }
+    }
+    std::vector<std::pair<Pattern, double>> sorted(shares.begin(), shares.end());
+    std::ranges::stable_sort(sorted, std::greater{}, &std::pair<Pattern, double>::second);
+    sorted.resize(std::min(sorted.size(), kMaxExamined));
+    std::vector<Pattern> patterns;
+    patterns.reserve(sorted.size());
+    for (auto& [live, share] : sorted) patterns.push_back(std::move(live));
+    return patterns;
   }
 
   // Whether the formula is that of the moment where it occurs, and 0 where it does not.
@@ -244,8 +263,7 @@ class MomentFinder {
     PeakMoment moment;
     std::vector<Expression> terms;
     std::vector<Expression> guards;  // 1 where the moment occurs, else 0
-    for (std::size_t g = 0; g < search_.groups.size(); ++g) {
-      if (!live[g]) continue;
+    for (const std::size_t g : live) {
       if (std::ranges::any_of(search_.groups[g].members, [](const auto& one) { return one.empty(); })) {
         const auto& how_many = search_.counts[g];
         if (!how_many) return std::nullopt;
@@ -254,7 +272,7 @@ class MomentFinder {
       }
       std::vector<Size> counts;
       counts.reserve(shapes.size());
-      for (const std::size_t shape : shapes) counts.push_back(moments_[shape].at(live).live[g]);
+      for (const std::size_t shape : shapes) counts.push_back(moments_[shape].at(live).count(g));
       const bool is_once = std::ranges::all_of(counts, [](Size one) { return one == 1; });
       const auto count = is_once ? Expression(Size{1}) : search_.fitters.fit(shapes, counts).formula;
       if (!search_.bytes[g] || !count) return std::nullopt;
