@@ -20,7 +20,6 @@
 #include "supervise/recorded_estimates.hpp"
 #include "supervise/run_workers.hpp"
 #include "supervise/worker_program.hpp"
-#include "sweep/nearest_word.hpp"
 #include "sweep/suite_document.hpp"
 
 namespace peakmark::cli {
@@ -51,11 +50,6 @@ struct EstimateOptions {
   std::optional<std::filesystem::path> run;
   bool json = false;
 };
-
-const VariantDescription& find_variant(const Description& description, const std::string& name) {
-  if (const VariantDescription* variant = description.variant(name)) return *variant;
-  throw UsageError("no variant '" + name + "'" + suggest_word(name, description.variant_names()));
-}
 
 std::string bytes_text(std::optional<Size> bytes) {
   return bytes ? fmt::format("{} ({})", format_size(*bytes), quantity(*bytes, "byte")) : "unknown";
@@ -221,7 +215,7 @@ void estimate(const EstimateOptions& options) {
   std::vector<SuiteDocument> documents;
   for (const auto& suite : options.suites) documents.push_back(read_suite_document(suite));
   const Vocabulary vocabulary = gather_vocabulary(documents, describe_worker(worker));
-  const VariantDescription& variant = find_variant(vocabulary.description, options.variant);
+  const VariantDescription& variant = vocabulary.description.known_variant(options.variant);
   const Parameters parameters = parse_parameters(variant, options.parameters);
   const std::string slices = "slices along " + variant.slice_axis;
   const std::string named =

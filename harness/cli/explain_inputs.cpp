@@ -16,7 +16,6 @@
 #include "show/process_tree.hpp"
 #include "show/recorded_sequence.hpp"
 #include "supervise/record_shapes.hpp"
-#include "sweep/nearest_word.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -35,10 +34,7 @@ void add_requests(std::vector<ShapeRequest>& requests, const VariantDescription&
                   const std::vector<Parameters>& words, const AxisTexts& values) {
   std::map<std::string, AxisBounds> bounds;
   for (const auto& [axis, text] : values) {
-    if (variant.axis(axis) == nullptr)
-      throw UsageError(
-          fmt::format("{} has no axis '{}'{}", variant.name, axis, suggest_word(axis, variant.axis_names())));
-    const AxisValue value = parse_axis_value(*variant.axis(axis), text);
+    const AxisValue value = parse_axis_value(variant.known_axis(axis), text);
     if (const Size* const integer = std::get_if<Size>(&value)) bounds[axis] = {*integer, *integer};
   }
   for (const Parameters& set : words) {
@@ -76,11 +72,8 @@ Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const CurveOp
   const Description& description = recorder.vocabulary().description;
   std::vector<ShapeRequest> requests;
   for (const std::string& name : inputs.variants) {
-    const VariantDescription* const variant = description.variant(name);
-    if (variant == nullptr)
-      throw UsageError(
-          fmt::format("no variant '{}'{}", name, suggest_word(name, description.variant_names())));
-    add_requests(requests, *variant, word_sets(*variant), inputs.values);
+    const VariantDescription& variant = description.known_variant(name);
+    add_requests(requests, variant, word_sets(variant), inputs.values);
   }
   if (inputs.variants.empty()) {
     std::map<std::string, std::vector<Parameters>> planned;

@@ -12,7 +12,6 @@
 #include "explain/run_formulas.hpp"
 #include "fit/program_suite.hpp"
 #include "supervise/estimate_question.hpp"
-#include "sweep/nearest_word.hpp"
 
 namespace peakmark {
 namespace {
@@ -47,11 +46,9 @@ Size parse_budget(const std::string& text, const DeviceInfo& device) {
 }
 
 const VariantDescription& find_variant(const ShapeRecorder& recorder, const std::string& name) {
-  const Description& description = recorder.vocabulary().description;
   if (name.empty())
     throw UsageError("no variant to fit: name one, such as padding/coords1d, or write a program behind --");
-  if (const VariantDescription* const variant = description.variant(name)) return *variant;
-  throw UsageError(fmt::format("no variant '{}'{}", name, suggest_word(name, description.variant_names())));
+  return recorder.vocabulary().description.known_variant(name);
 }
 
 }  // namespace
@@ -90,13 +87,10 @@ AxisFitter::AxisFitter(FitRequest request)
 }
 
 const AxisDescription& AxisFitter::integer_axis(const std::string& name) const {
-  const AxisDescription* const axis = variant_.axis(name);
-  if (axis == nullptr)
-    throw UsageError(
-        fmt::format("{} has no axis '{}'{}", variant_.name, name, suggest_word(name, variant_.axis_names())));
-  if (!std::holds_alternative<Size>(axis->default_value))
+  const AxisDescription& axis = variant_.known_axis(name);
+  if (!std::holds_alternative<Size>(axis.default_value))
     throw UsageError(fmt::format("axis '{}' of {} has words, not integers", name, variant_.name));
-  return *axis;
+  return axis;
 }
 
 void AxisFitter::set_values() {
