@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
 #include "base/size.hpp"
@@ -28,10 +27,8 @@ namespace {
 /// Checks a count. CLI11's check of a range would print a limit of 309 digits.
 const CLI::Validator kCount(
     [](const std::string& text) -> std::string {
-      Size count = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-      const bool is_one = error == std::errc() && end == text.data() + text.size() && count >= 1;
-      return is_one ? "" : fmt::format("'{}' is not a count: write a whole number, 1 or more", text);
+      const bool is_count = parse_number<Size>(text).value_or(0) >= 1;
+      return is_count ? "" : fmt::format("'{}' is not a count: write a whole number, 1 or more", text);
     },
     "", "");
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -111,13 +110,6 @@ bool is_profile_input(const std::filesystem::path& path) {
   return contents(path) == FileContents::profile;
 }
 
-AxisValue read_value(const std::string& text) {
-  Size integer = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
-  const bool is_integer = error == std::errc() && end == text.data() + text.size();
-  return is_integer ? AxisValue(integer) : AxisValue(text);
-}
-
 /// Returns the name of a recorded program: of the script for Python.
 std::string program_name(const std::vector<std::string>& command_line) {
   if (command_line.empty()) return "unknown";
@@ -136,7 +128,10 @@ Observation read_profile(const ExplainInputs::Profile& profile, RunContext& cont
   observation.variant = "program/" + program_name(tree.processes.front().command_line);
   observation.backend = std::string_view(header.recorder).starts_with("cupti") ? "cuda" : "opencl";
   std::vector<std::pair<std::string, AxisValue>> axes;
-  for (const auto& [axis, text] : profile.axes) axes.emplace_back(axis, read_value(text));
+  for (const auto& [axis, text] : profile.axes) {
+    const auto integer = parse_number<Size>(text);
+    axes.emplace_back(axis, integer ? AxisValue(*integer) : AxisValue(text));
+  }
   observation.axes = Parameters(std::move(axes));
   observation.allocation_sequence = recorded_sequence(tree);
   observation.requested_peak_bytes = summarise_together(tree).peak_bytes;

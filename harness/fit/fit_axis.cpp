@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 
@@ -22,13 +21,6 @@ constexpr Size kMaxValue = Size{1} << 40;
 /// again.
 constexpr int kDoublingsBeyond = 4;
 
-std::optional<Size> parse_integer(std::string_view text) {
-  Size value = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  return read.ec == std::errc() && read.ptr == end ? std::optional(value) : std::nullopt;
-}
-
 std::pair<std::string, std::string> split_value(const std::string& text) {
   const std::size_t equals = text.find('=');
   return {text.substr(0, equals), text.substr(equals + 1)};
@@ -36,7 +28,7 @@ std::pair<std::string, std::string> split_value(const std::string& text) {
 
 Size parse_budget(const std::string& text, const DeviceInfo& device) {
   if (!text.ends_with('%')) return parse_size(text);
-  const auto percent = parse_integer(std::string_view(text).substr(0, text.size() - 1));
+  const auto percent = parse_number<Size>(std::string_view(text).substr(0, text.size() - 1));
   if (!percent || *percent < 1 || *percent > 100)
     throw UsageError(fmt::format("--budget: '{}' is not a percentage from 1% to 100%", text));
   if (!device.memory_bytes)
@@ -68,7 +60,7 @@ void use_program(FitRequest& request, const std::vector<std::string>& command, c
   for (const std::string& text : request.values) {
     const auto [axis, value] = split_value(text);
     // A formula of the fitted axis is evaluated here; the program gets an integer.
-    const bool is_formula = !parse_integer(value) && value.find(request.axis.name) != std::string::npos;
+    const bool is_formula = !parse_number<Size>(value) && value.find(request.axis.name) != std::string::npos;
     axes.emplace_back(axis, is_formula ? "1" : value);
   }
   const std::filesystem::path suite = folder.path() / "fit.toml";
@@ -101,7 +93,7 @@ void AxisFitter::set_values() {
     const auto [name, value] = split_value(text);
     const AxisDescription* const axis = variant_.axis(name);
     const bool is_integer = axis != nullptr && std::holds_alternative<Size>(axis->default_value);
-    if (!is_integer || parse_integer(value)) {
+    if (!is_integer || parse_number<Size>(value)) {
       plain.push_back(text);
       continue;
     }

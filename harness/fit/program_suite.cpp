@@ -1,11 +1,11 @@
 #include "fit/program_suite.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "runfile/json_fields.hpp"
 #include "sweep/description.hpp"
 
@@ -28,12 +28,6 @@ std::string program_name(const std::vector<std::string>& command) {
   return name;
 }
 
-bool is_integer(const std::string& text) {
-  Size value = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size();
-}
-
 }  // namespace
 
 std::string write_program_suite(const std::vector<std::string>& command,
@@ -46,7 +40,7 @@ std::string write_program_suite(const std::vector<std::string>& command,
   file << "name = \"program\"\n[[program]]\nvariant = " << quoted(variant)
        << "\nsync = true\ncommand = " << json_fields::Json(command).dump() << "\n";
   for (const auto& [axis, value] : axes)
-    file << "axes." << quoted(axis) << " = " << (is_integer(value) ? value : quoted(value)) << "\n";
+    file << "axes." << quoted(axis) << " = " << (parse_number<Size>(value) ? value : quoted(value)) << "\n";
   file << "[[sweep]]\nvariants = " << quoted(variant) << "\n";
   if (!file.flush()) throw IoError(suite.string() + ": cannot be written");
   return variant;
