@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "base/program.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/input_output.hpp"
@@ -108,16 +109,6 @@ Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const CurveOp
 bool is_profile_input(const std::filesystem::path& path) {
   if (path.extension() == ".json" && !std::filesystem::exists(path)) return false;
   return contents(path) == FileContents::profile;
-}
-
-/// Returns the name of a recorded program: of the script for Python.
-std::string program_name(const std::vector<std::string>& command_line) {
-  if (command_line.empty()) return "unknown";
-  const auto name = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
-  const std::string program = name(command_line.front());
-  const bool is_script =
-      program.starts_with("python") && command_line.size() > 1 && !command_line[1].starts_with("-");
-  return is_script ? name(command_line[1]) : program;
 }
 
 Observation read_profile(const ExplainInputs::Profile& profile, RunContext& context) {
