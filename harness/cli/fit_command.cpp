@@ -68,11 +68,11 @@ ExitCode fit(FitOptions& options, const std::vector<std::string>& words) {
   set_request(options);
   FitRequest& request = options.request;
   const ScratchFolder folder;
-  if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) {
+  if (const auto program = program_after_dashes(words)) {
     if (!request.variant.empty() || !request.sweep.selection.suites.empty())
       throw UsageError("a program behind -- is fitted alone: leave out the variant and the suite");
-    if (dashes + 1 == words.end()) throw UsageError("no program behind --");
-    use_program(request, std::vector<std::string>(dashes + 1, words.end()), folder);
+    if (program->empty()) throw UsageError("no program behind --");
+    use_program(request, *program, folder);
   }
   const std::vector<FitReport> reports = AxisFitter(request).fit();
   if (request.other) {
