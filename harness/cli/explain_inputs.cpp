@@ -42,15 +42,6 @@ void add_requests(std::vector<ShapeRequest>& requests, const VariantDescription&
   }
 }
 
-/// Returns the words of a case without its integers.
-Parameters words_of_case(const Parameters& parameters) {
-  std::vector<std::pair<std::string, AxisValue>> words;
-  for (const auto& [axis, value] : parameters.values()) {
-    if (std::holds_alternative<std::string>(value)) words.emplace_back(axis, value);
-  }
-  return Parameters(std::move(words));
-}
-
 /// Records shapes on the curves that are drawn: few of those that were chosen are on them.
 void record_curves(ShapeRecorder& recorder, Run& run, const CurveOptions& curve) {
   std::vector<std::pair<std::string, Parameters>> shapes;
@@ -79,7 +70,7 @@ Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const CurveOp
     std::map<std::string, std::vector<Parameters>> planned;
     for (const PlannedCase& one : recorder.planned()) {
       auto& sets = planned[one.sweep_case.variant];
-      Parameters words = words_of_case(one.sweep_case.parameters);
+      Parameters words = word_axes(one.sweep_case.parameters);
       if (std::ranges::find(sets, words) == sets.end()) sets.push_back(std::move(words));
     }
     for (const auto& [name, sets] : planned)

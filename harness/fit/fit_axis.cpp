@@ -139,10 +139,8 @@ std::optional<Size> AxisFitter::predict(Size fitted) const {
 /// Explains the variant with its words as they are fixed.
 void AxisFitter::find_formula() {
   if (request_.from_peaks) return;
-  std::vector<std::pair<std::string, AxisValue>> words;
   std::map<std::string, AxisBounds> bounds;
   for (const auto& [axis, value] : values_.values()) {
-    if (std::holds_alternative<std::string>(value)) words.emplace_back(axis, value);
     // 0 often means something else than a small number: no chunks, no region. An axis is 0 in all shapes or
     // in none.
     const bool is_free =
@@ -151,8 +149,7 @@ void AxisFitter::find_formula() {
       bounds[axis] = *integer == 0 && !is_free ? AxisBounds{0, 0} : AxisBounds{1, kMaxValue};
   }
   Run run;
-  for (RecordedShapes& shapes :
-       recorder_.record_chosen({{variant_.name, Parameters(std::move(words)), bounds}}))
+  for (RecordedShapes& shapes : recorder_.record_chosen({{variant_.name, word_axes(values_), bounds}}))
     std::ranges::move(shapes.observations, std::back_inserter(run.observations));
   const std::string shapes = quantity(run.observations.size(), "small shape");
   std::vector<std::string> unknown;
