@@ -158,7 +158,7 @@ std::string with_causes(const std::string& verdicts, const std::vector<Explained
   for (const ExplainedEstimators& one : explained) {
     for (Json& cause : Json::parse(causes_json(one.report))) json["causes"].push_back(std::move(cause));
   }
-  return json.dump(2) + "\n";
+  return json_fields::pretty(json);
 }
 
 void write_reports(const CheckOptions& options, std::size_t index, const JudgedRun& judged,
