@@ -51,18 +51,6 @@ AxisLengths parse_shape(const std::string& text) {
   return shape;
 }
 
-// ---- estimators
-
-/// Returns the names of the estimators that a run has answers of.
-std::set<std::string> answered_estimators(const Run& run) {
-  std::set<std::string> names;
-  for (const Observation& observation : run.observations) {
-    if (observation.estimate) names.insert(observation.estimate->estimator);
-    for (const EstimateObservation& one : observation.other_estimates) names.insert(one.estimator);
-  }
-  return names;
-}
-
 /// Asks the estimator of `--against` about the cases of the run, if it has no answers of it. Returns the name
 /// of its answers; empty: each variant's own.
 std::string ask_estimator(Run& run, const ExplainOptions& options, const ExplainInputs& inputs) {
@@ -87,8 +75,6 @@ std::string ask_estimator(Run& run, const ExplainOptions& options, const Explain
   ask_about_run(run, question);
   return question.estimator;
 }
-
-// ---- the command
 
 void add_curves(FormulaReport& report, const Run& run, const ExplainOptions& options) {
   report.context = &run.context;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ struct VariantEstimator {
 /// Adds what is wrong with the recorded answers of an estimator about a variant of the report; `estimator`
 /// empty: the variant's own.
 void add_findings(FormulaReport& report, std::size_t variant, const std::string& estimator);
+
+/// Returns the names of the estimators that a run has answers of; of one variant if it is named.
+std::set<std::string> answered_estimators(const Run& run, const std::string& variant = {});
 
 /// Explains why estimators of a run are wrong: with `findings` for each of these variants whose cases have
 /// allocation sequences and formulas. Empty if the run has no sequences.
