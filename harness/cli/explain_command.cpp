@@ -17,6 +17,7 @@
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "cli/python_reports.hpp"
+#include "explain/changed_formulas.hpp"
 #include "explain/emit.hpp"
 #include "explain/reports.hpp"
 #include "runfile/run_file.hpp"

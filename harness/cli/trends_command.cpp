@@ -21,7 +21,7 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "explain/formula_changes.hpp"
+#include "explain/changed_formulas.hpp"
 #include "explain/reports.hpp"
 #include "history/history.hpp"
 #include "sweep/nearest_word.hpp"
@@ -124,8 +124,8 @@ void add_formulas(HistoryFormulas& formulas, DeviceTrends& device) {
     const std::vector<Observation>& observations = formulas.run(run).observations;
     const auto one = std::ranges::find(observations, change.case_name, &Observation::case_name);
     if (one == observations.end() || !one->allocation_sequence) continue;
-    change.formulas = formula_changes(formulas.formulas(runs[change.last_before].id, one->variant),
-                                      formulas.formulas(run, one->variant), one->axes);
+    change.formulas = changed_formula_lines(formulas.formulas(runs[change.last_before].id, one->variant),
+                                            formulas.formulas(run, one->variant), one->axes);
   }
 }
 
