@@ -210,7 +210,8 @@ Case parse_checked(std::string_view name, const Description& description) {
 }  // namespace
 
 std::string case_name(const Case& sweep_case, const VariantDescription& variant) {
-  for (const auto& [axis, value] : sweep_case.parameters.values()) variant.known_axis(axis);
+  for (const auto& [axis, value] : sweep_case.parameters.values())
+    static_cast<void>(variant.known_axis(axis));
   std::string name = sweep_case.variant + "/" + sweep_case.backend;
   for (const AxisDescription& axis : variant.axes) {
     const AxisValue* value = sweep_case.parameters.find(axis.name);
