@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -161,14 +160,10 @@ ExitCode explain_inputs(ExplainOptions& options) {
 
 /// Reads `2%` or `2`.
 int parse_margin(const std::string& text) {
-  int percent = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, percent);
-  const bool is_percent =
-      read.ec == std::errc() && (read.ptr == end || std::string_view(read.ptr, end) == "%");
-  if (!is_percent || percent < 0 || percent > 1000)
+  const auto percent = parse_number<int>(text.ends_with('%') ? text.substr(0, text.size() - 1) : text);
+  if (!percent || *percent < 0 || *percent > 1000)
     throw UsageError(fmt::format("'{}' is no margin: write a percentage such as 2%", text));
-  return percent;
+  return *percent;
 }
 
 }  // namespace

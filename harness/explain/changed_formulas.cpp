@@ -175,9 +175,7 @@ std::string changed_formulas_json(const std::vector<ChangedVariant>& changed) {
       add("peak", Json(), "changed", text_or_null(peak_formula(*one.base, kStyle)),
           text_or_null(peak_formula(*one.next, kStyle)));
   }
-  return Json{{"changes", std::move(changes)}, {"unmatched", std::move(unmatched)}}.dump(
-             2, ' ', false, nlohmann::detail::error_handler_t::replace) +
-         "\n";
+  return json_fields::pretty({{"changes", std::move(changes)}, {"unmatched", std::move(unmatched)}});
 }
 
 }  // namespace peakmark

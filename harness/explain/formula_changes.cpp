@@ -11,10 +11,9 @@ namespace {
 
 // Returns whether both have the same words. `dtype` may be a factor of formulas.
 bool has_same_words(const Parameters& one, const Parameters& other) {
-  return std::ranges::all_of(one.values(), [&](const auto& axis) {
+  return std::ranges::all_of(word_axes(one).values(), [&](const auto& axis) {
     const AxisValue* const value = other.find(axis.first);
-    const bool is_word = std::holds_alternative<std::string>(axis.second) && axis.first != "dtype";
-    return !is_word || (value != nullptr && *value == axis.second);
+    return axis.first == "dtype" || (value != nullptr && *value == axis.second);
   });
 }
 
