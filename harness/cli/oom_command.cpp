@@ -37,10 +37,10 @@ void set_request(OomOptions& options, const std::vector<std::string>& words) {
       throw UsageError(fmt::format("two variants, {} and {}: write one", request.variant, text));
     }
   }
-  if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) {
+  if (auto program = program_after_dashes(words)) {
     if (!options.inputs.empty())
       throw UsageError("a program behind -- is run alone: leave out the variant and its axes");
-    request.command.assign(dashes + 1, words.end());
+    request.command = std::move(*program);
   }
   if (request.command.empty() && request.variant.empty())
     throw UsageError("nothing to run: write a variant, or a program behind --");

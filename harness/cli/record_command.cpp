@@ -256,6 +256,12 @@ void add_record_command(CLI::App& app, Result& result) {
   });
 }
 
+std::optional<std::vector<std::string>> program_after_dashes(const std::vector<std::string>& words) {
+  const auto dashes = std::ranges::find(words, "--");
+  if (dashes == words.end()) return std::nullopt;
+  return std::vector<std::string>(dashes + 1, words.end());
+}
+
 std::vector<std::string> separate_program(const CLI::App& app, std::vector<std::string> words) {
   const bool reads_program = !words.empty() && (words.front() == "fit" || words.front() == "oom");
   if (reads_program) words.erase(std::ranges::find(words, "--"), words.end());

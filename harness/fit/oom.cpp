@@ -252,14 +252,12 @@ std::string oom_json(const OomReport& report) {
                         {"exit_code", or_null(one.exit_code)},
                         {"message", one.message.empty() ? Json() : Json(one.message)}});
   }
-  return Json{{"program", report.program},
-              {"device", report.device},
-              {"allocations", report.allocations},
-              {"result_compared", report.is_result_compared},
-              {"refusals", refusals},
-              {"notes", report.notes}}
-             .dump(2) +
-         "\n";
+  return json_fields::pretty({{"program", report.program},
+                              {"device", report.device},
+                              {"allocations", report.allocations},
+                              {"result_compared", report.is_result_compared},
+                              {"refusals", refusals},
+                              {"notes", report.notes}});
 }
 
 std::string oom_junit(const OomReport& report) {

@@ -11,7 +11,6 @@
 #include "base/text_file.hpp"
 #include "fit/program_suite.hpp"
 #include "supervise/estimate_question.hpp"
-#include "sweep/nearest_word.hpp"
 
 namespace peakmark {
 namespace {
@@ -88,15 +87,11 @@ OomReport refuse_allocations(OomRequest request,
         "allocations are refused on OpenCL and `dry` only: CUPTI cannot refuse a call; write --backend "
         "opencl");
   recorder.set_verification(true);
-  const Description& description = recorder.vocabulary().description;
-  const VariantDescription* const variant = description.variant(request.variant);
-  if (variant == nullptr)
-    throw UsageError(fmt::format("no variant '{}'{}", request.variant,
-                                 suggest_word(request.variant, description.variant_names())));
-  const auto shapes = measured_shapes(recorder, *variant, parse_parameters(*variant, request.values));
+  const VariantDescription& variant = recorder.vocabulary().description.known_variant(request.variant);
+  const auto shapes = measured_shapes(recorder, variant, parse_parameters(variant, request.values));
   const auto record = [&](Size refused) {
     recorder.set_refused_allocation(refused);
-    return recorder.record(variant->name, shapes);
+    return recorder.record(variant.name, shapes);
   };
 
   const std::vector<Observation> reference = record(0);
@@ -110,7 +105,7 @@ OomReport refuse_allocations(OomRequest request,
       request.command.empty() ? request.variant : fmt::format("{}", fmt::join(request.command, " "));
   report.device = recorder.device().name;
   report.allocations = static_cast<Size>(allocations.size());
-  report.is_program = recorder.vocabulary().program(variant->name) != nullptr;
+  report.is_program = recorder.vocabulary().program(variant.name) != nullptr;
   report.is_result_compared = request.compared_output.has_value();
   const std::vector<Size> chosen = choose_refusals(allocations, request.choice);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
