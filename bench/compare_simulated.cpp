@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "bench/whole_number.hpp"
+#include "base/text.hpp"
 #include "compare/simulated_comparison.hpp"
 
 namespace {
@@ -127,7 +127,7 @@ void print_single(std::uint64_t seed) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto given = peakmark::bench::whole_number(argc > 1 ? argv[1] : "1");
+  const auto given = peakmark::parse_number<std::uint64_t>(argc > 1 ? argv[1] : "1");
   if (!given || argc > 2) {
     std::fputs("usage: compare_simulated [SEED]\n", stderr);
     return 2;

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/whole_number.hpp"
+#include "base/text.hpp"
 #include "recorders/profile_writer.hpp"
 
 namespace {
@@ -54,7 +54,7 @@ void write(peakmark::ProfileWriter& writer, std::uint64_t events) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto events = peakmark::bench::whole_number(argc == 3 ? argv[2] : "");
+  const auto events = peakmark::parse_number<std::uint64_t>(argc == 3 ? argv[2] : "");
   if (!events || argv[1][0] == '-') {
     std::fputs("usage: large_profile FILE EVENTS\nwrites FILE.<its process id>\n", stderr);
     return 2;

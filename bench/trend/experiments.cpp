@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/text.hpp"
 #include "bench/trend/simulation.hpp"
-#include "bench/whole_number.hpp"
 
 namespace peakmark::bench {
 namespace {
@@ -363,11 +363,12 @@ int run(const std::string& what, std::size_t count, double shared) {
 
 int main(int argc, char** argv) {
   using namespace peakmark::bench;
-  const auto count = whole_number(argc > 2 ? argv[2] : "0");
-  const auto seed = argc > 3 ? whole_number(argv[3]) : first_seed;
+  const auto count = peakmark::parse_number<std::uint64_t>(argc > 2 ? argv[2] : "0");
+  const auto seed = argc > 3 ? peakmark::parse_number<std::uint64_t>(argv[3]) : first_seed;
   if (seed) first_seed = *seed;
   // Percent of the noise that a re-run shares; for `ours`.
-  const auto percent = argc > 4 ? whole_number(argv[4]) : static_cast<std::size_t>(100 * kShared);
+  const auto percent =
+      argc > 4 ? peakmark::parse_number<std::uint64_t>(argv[4]) : static_cast<std::size_t>(100 * kShared);
   return run(argc > 1 && argc < 6 && count && seed && percent ? argv[1] : "", count.value_or(0),
              static_cast<double>(percent.value_or(0)) / 100);
 }

@@ -172,6 +172,17 @@ std::string exec_failure(const fs::path& program, int error) {
   return std::strerror(error);
 }
 
+std::string program_name(const std::vector<std::string>& command) {
+  if (command.empty()) return "unknown";
+  const auto file_name = [](const std::string& word) { return fs::path(word).filename().string(); };
+  std::string name = file_name(command.front());
+  if (!name.starts_with("python")) return name;
+  const auto script = std::find_if(command.begin() + 1, command.end(), [](const std::string& word) {
+    return word == "-c" || !word.starts_with('-');
+  });
+  return script == command.end() || *script == "-c" ? name : file_name(*script);
+}
+
 std::vector<char*> exec_pointers(std::vector<std::string>& words) {
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);

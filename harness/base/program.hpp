@@ -44,6 +44,10 @@ std::string program_failure(const std::vector<std::string>& environment, const s
 /// Returns why execve failed with errno `error` for such a file, and what to do.
 std::string exec_failure(const std::filesystem::path& program, int error);
 
+/// Returns the name of a command for people: the file name of its program, of `python -u train.py` that of
+/// the script. Returns `unknown` for an empty command.
+std::string program_name(const std::vector<std::string>& command);
+
 /// Returns pointers to the words with a null at the end, as execve takes them. Valid as long as `words`.
 std::vector<char*> exec_pointers(std::vector<std::string>& words);
 

@@ -119,5 +119,14 @@ TEST_F(ProgramFailure, AFolderIsNone) {
   EXPECT_EQ(of("/dev/null"), "is a device; name a program");
 }
 
+TEST(ProgramName, IsOfTheScriptForPython) {
+  EXPECT_EQ(program_name({"/opt/bin/solve", "--steps", "3"}), "solve");
+  EXPECT_EQ(program_name({"/usr/bin/python3", "src/train.py", "x"}), "train.py");
+  EXPECT_EQ(program_name({"python", "-u", "train.py"}), "train.py");
+  EXPECT_EQ(program_name({"python3", "-c", "print(1)"}), "python3");
+  EXPECT_EQ(program_name({"python3", "-V"}), "python3");
+  EXPECT_EQ(program_name({}), "unknown");
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 // Text for people: messages, tables, markdown, command lines. Sizes are in size.hpp, tables in
@@ -36,6 +39,16 @@ std::string cut_in_middle(std::string_view text, std::size_t max);
 std::string shell_word(std::string_view text);
 
 // Numbers and moments
+
+/// Returns the number that `text` is, without blanks or anything else; nullopt for other text, and for a
+/// number that does not fit the type.
+template <typename Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
+}
 
 /// Returns a number with its noun: `1 case`, `2 cases`. `many` is the plural if it is not `one` with an s, as
 /// in quantity(count, "case is", "cases are").

@@ -87,6 +87,15 @@ TEST(Markdown, BytesThatAreNoTextAreReplaced) {
   EXPECT_EQ(markdown_code("a\xFF"), "`a\uFFFD`");
 }
 
+TEST(ParseNumber, TakesTheWholeTextOrNothing) {
+  EXPECT_EQ(parse_number<std::int64_t>("-42"), -42);
+  EXPECT_EQ(parse_number<double>("0.5"), 0.5);
+  for (const char* const text : {"", " 1", "1 ", "+1", "1e3", "1.5", "x", "9223372036854775808"})
+    EXPECT_EQ(parse_number<std::int64_t>(text), std::nullopt) << text;
+  EXPECT_EQ(parse_number<std::uint64_t>("-1"), std::nullopt);
+  EXPECT_EQ(parse_number<int>("2147483648"), std::nullopt);
+}
+
 TEST(Quantity, OneIsSingular) {
   EXPECT_EQ(quantity(1, "case"), "1 case");
   EXPECT_EQ(quantity(std::size_t{0}, "case"), "0 cases");

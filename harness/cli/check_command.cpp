@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
@@ -46,12 +45,11 @@ struct CheckOptions {
 
 /// Reads `0.8:1.0`. Unlike in a suite, any window with lo ≤ hi is valid.
 Window parse_window(const std::string& text) {
-  Window window;
-  const char* const end = text.data() + text.size();
-  const auto lo = std::from_chars(text.data(), end, window.lo);
-  if (lo.ec == std::errc() && lo.ptr != end && *lo.ptr == ':') {
-    const auto hi = std::from_chars(lo.ptr + 1, end, window.hi);
-    if (hi.ec == std::errc() && hi.ptr == end && window.lo <= window.hi) return window;
+  const std::size_t colon = text.find(':');
+  if (colon != std::string::npos) {
+    const auto lo = parse_number<double>(text.substr(0, colon));
+    const auto hi = parse_number<double>(text.substr(colon + 1));
+    if (lo && hi && *lo <= *hi) return {*lo, *hi};
   }
   throw UsageError(
       fmt::format("'{}' is not a window: write two numbers lo:hi with lo ≤ hi, such as 0.8:1.0", text));
@@ -160,7 +158,7 @@ std::string with_causes(const std::string& verdicts, const std::vector<Explained
   for (const ExplainedEstimators& one : explained) {
     for (Json& cause : Json::parse(causes_json(one.report))) json["causes"].push_back(std::move(cause));
   }
-  return json.dump(2) + "\n";
+  return json_fields::pretty(json);
 }
 
 void write_reports(const CheckOptions& options, std::size_t index, const JudgedRun& judged,

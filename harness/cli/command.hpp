@@ -2,6 +2,7 @@
 
 #include <CLI/App.hpp>
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ inline constexpr std::array kAddCommands{
 /// Completes a command line if `words` are those of a shell's completion script, `__complete WORD...`.
 /// Returns false for any other command line.
 bool complete_words(const CLI::App& app, const std::vector<std::string>& words);
+
+/// Returns the program that follows `--`, with its arguments; nullopt without `--`.
+std::optional<std::vector<std::string>> program_after_dashes(const std::vector<std::string>& words);
 
 /// Returns `words` with `--` before the program of `record`, so that CLI11 leaves the program's options
 /// alone; for `fit` and `oom` without `--` and the program, which they read themselves.

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
 #include "base/size.hpp"
@@ -20,7 +19,6 @@
 #include "supervise/recorded_estimates.hpp"
 #include "supervise/run_workers.hpp"
 #include "supervise/worker_program.hpp"
-#include "sweep/nearest_word.hpp"
 #include "sweep/suite_document.hpp"
 
 namespace peakmark::cli {
@@ -29,10 +27,8 @@ namespace {
 /// Checks a count. CLI11's check of a range would print a limit of 309 digits.
 const CLI::Validator kCount(
     [](const std::string& text) -> std::string {
-      Size count = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-      const bool is_one = error == std::errc() && end == text.data() + text.size() && count >= 1;
-      return is_one ? "" : fmt::format("'{}' is not a count: write a whole number, 1 or more", text);
+      const bool is_count = parse_number<Size>(text).value_or(0) >= 1;
+      return is_count ? "" : fmt::format("'{}' is not a count: write a whole number, 1 or more", text);
     },
     "", "");
 
@@ -51,11 +47,6 @@ struct EstimateOptions {
   std::optional<std::filesystem::path> run;
   bool json = false;
 };
-
-const VariantDescription& find_variant(const Description& description, const std::string& name) {
-  if (const VariantDescription* variant = description.variant(name)) return *variant;
-  throw UsageError("no variant '" + name + "'" + suggest_word(name, description.variant_names()));
-}
 
 std::string bytes_text(std::optional<Size> bytes) {
   return bytes ? fmt::format("{} ({})", format_size(*bytes), quantity(*bytes, "byte")) : "unknown";
@@ -221,7 +212,7 @@ void estimate(const EstimateOptions& options) {
   std::vector<SuiteDocument> documents;
   for (const auto& suite : options.suites) documents.push_back(read_suite_document(suite));
   const Vocabulary vocabulary = gather_vocabulary(documents, describe_worker(worker));
-  const VariantDescription& variant = find_variant(vocabulary.description, options.variant);
+  const VariantDescription& variant = vocabulary.description.known_variant(options.variant);
   const Parameters parameters = parse_parameters(variant, options.parameters);
   const std::string slices = "slices along " + variant.slice_axis;
   const std::string named =

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -18,6 +17,7 @@
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "cli/python_reports.hpp"
+#include "explain/changed_formulas.hpp"
 #include "explain/emit.hpp"
 #include "explain/reports.hpp"
 #include "runfile/run_file.hpp"
@@ -52,18 +52,6 @@ AxisLengths parse_shape(const std::string& text) {
   return shape;
 }
 
-// ---- estimators
-
-/// Returns the names of the estimators that a run has answers of.
-std::set<std::string> answered_estimators(const Run& run) {
-  std::set<std::string> names;
-  for (const Observation& observation : run.observations) {
-    if (observation.estimate) names.insert(observation.estimate->estimator);
-    for (const EstimateObservation& one : observation.other_estimates) names.insert(one.estimator);
-  }
-  return names;
-}
-
 /// Asks the estimator of `--against` about the cases of the run, if it has no answers of it. Returns the name
 /// of its answers; empty: each variant's own.
 std::string ask_estimator(Run& run, const ExplainOptions& options, const ExplainInputs& inputs) {
@@ -88,8 +76,6 @@ std::string ask_estimator(Run& run, const ExplainOptions& options, const Explain
   ask_about_run(run, question);
   return question.estimator;
 }
-
-// ---- the command
 
 void add_curves(FormulaReport& report, const Run& run, const ExplainOptions& options) {
   report.context = &run.context;
@@ -161,14 +147,10 @@ ExitCode explain_inputs(ExplainOptions& options) {
 
 /// Reads `2%` or `2`.
 int parse_margin(const std::string& text) {
-  int percent = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, percent);
-  const bool is_percent =
-      read.ec == std::errc() && (read.ptr == end || std::string_view(read.ptr, end) == "%");
-  if (!is_percent || percent < 0 || percent > 1000)
+  const auto percent = parse_number<int>(text.ends_with('%') ? text.substr(0, text.size() - 1) : text);
+  if (!percent || *percent < 0 || *percent > 1000)
     throw UsageError(fmt::format("'{}' is no margin: write a percentage such as 2%", text));
-  return percent;
+  return *percent;
 }
 
 }  // namespace

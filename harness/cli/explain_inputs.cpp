@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <map>
 #include <optional>
 
+#include "base/program.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/input_output.hpp"
@@ -16,7 +16,6 @@
 #include "show/process_tree.hpp"
 #include "show/recorded_sequence.hpp"
 #include "supervise/record_shapes.hpp"
-#include "sweep/nearest_word.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -35,24 +34,12 @@ void add_requests(std::vector<ShapeRequest>& requests, const VariantDescription&
                   const std::vector<Parameters>& words, const AxisTexts& values) {
   std::map<std::string, AxisBounds> bounds;
   for (const auto& [axis, text] : values) {
-    if (variant.axis(axis) == nullptr)
-      throw UsageError(
-          fmt::format("{} has no axis '{}'{}", variant.name, axis, suggest_word(axis, variant.axis_names())));
-    const AxisValue value = parse_axis_value(*variant.axis(axis), text);
+    const AxisValue value = parse_axis_value(variant.known_axis(axis), text);
     if (const Size* const integer = std::get_if<Size>(&value)) bounds[axis] = {*integer, *integer};
   }
   for (const Parameters& set : words) {
     if (has_words(set, values)) requests.push_back({variant.name, set, bounds});
   }
-}
-
-/// Returns the words of a case without its integers.
-Parameters words_of_case(const Parameters& parameters) {
-  std::vector<std::pair<std::string, AxisValue>> words;
-  for (const auto& [axis, value] : parameters.values()) {
-    if (std::holds_alternative<std::string>(value)) words.emplace_back(axis, value);
-  }
-  return Parameters(std::move(words));
 }
 
 /// Records shapes on the curves that are drawn: few of those that were chosen are on them.
@@ -76,17 +63,14 @@ Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const CurveOp
   const Description& description = recorder.vocabulary().description;
   std::vector<ShapeRequest> requests;
   for (const std::string& name : inputs.variants) {
-    const VariantDescription* const variant = description.variant(name);
-    if (variant == nullptr)
-      throw UsageError(
-          fmt::format("no variant '{}'{}", name, suggest_word(name, description.variant_names())));
-    add_requests(requests, *variant, word_sets(*variant), inputs.values);
+    const VariantDescription& variant = description.known_variant(name);
+    add_requests(requests, variant, word_sets(variant), inputs.values);
   }
   if (inputs.variants.empty()) {
     std::map<std::string, std::vector<Parameters>> planned;
     for (const PlannedCase& one : recorder.planned()) {
       auto& sets = planned[one.sweep_case.variant];
-      Parameters words = words_of_case(one.sweep_case.parameters);
+      Parameters words = word_axes(one.sweep_case.parameters);
       if (std::ranges::find(sets, words) == sets.end()) sets.push_back(std::move(words));
     }
     for (const auto& [name, sets] : planned)
@@ -118,23 +102,6 @@ bool is_profile_input(const std::filesystem::path& path) {
   return contents(path) == FileContents::profile;
 }
 
-AxisValue read_value(const std::string& text) {
-  Size integer = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
-  const bool is_integer = error == std::errc() && end == text.data() + text.size();
-  return is_integer ? AxisValue(integer) : AxisValue(text);
-}
-
-/// Returns the name of a recorded program: of the script for Python.
-std::string program_name(const std::vector<std::string>& command_line) {
-  if (command_line.empty()) return "unknown";
-  const auto name = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
-  const std::string program = name(command_line.front());
-  const bool is_script =
-      program.starts_with("python") && command_line.size() > 1 && !command_line[1].starts_with("-");
-  return is_script ? name(command_line[1]) : program;
-}
-
 Observation read_profile(const ExplainInputs::Profile& profile, RunContext& context) {
   const RecordedTree tree = read_tree(profile.path);
   const ProfileHeader& header = tree.processes.front().header;
@@ -143,7 +110,10 @@ Observation read_profile(const ExplainInputs::Profile& profile, RunContext& cont
   observation.variant = "program/" + program_name(tree.processes.front().command_line);
   observation.backend = std::string_view(header.recorder).starts_with("cupti") ? "cuda" : "opencl";
   std::vector<std::pair<std::string, AxisValue>> axes;
-  for (const auto& [axis, text] : profile.axes) axes.emplace_back(axis, read_value(text));
+  for (const auto& [axis, text] : profile.axes) {
+    const auto integer = parse_number<Size>(text);
+    axes.emplace_back(axis, integer ? AxisValue(*integer) : AxisValue(text));
+  }
   observation.axes = Parameters(std::move(axes));
   observation.allocation_sequence = recorded_sequence(tree);
   observation.requested_peak_bytes = summarise_together(tree).peak_bytes;

@@ -2,12 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
@@ -28,14 +28,11 @@ struct FitOptions {
 std::optional<std::pair<Size, Size>> parse_range(const std::string& text) {
   const std::size_t dots = text.find("..");
   if (dots == std::string::npos) return std::nullopt;
-  std::pair<Size, Size> range;
-  const char* const end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, range.first);
-  const auto last = std::from_chars(text.data() + dots + 2, end, range.second);
-  if (first.ptr != text.data() + dots || last.ec != std::errc() || last.ptr != end || range.first < 1 ||
-      range.second < range.first)
+  const auto first = parse_number<Size>(text.substr(0, dots));
+  const auto last = parse_number<Size>(text.substr(dots + 2));
+  if (!first || !last || *first < 1 || *last < *first)
     throw UsageError(fmt::format("'{}' is not a range: write MIN..MAX, such as 32..4096", text));
-  return range;
+  return std::pair(*first, *last);
 }
 
 /// Sets what the words ask for. The first axis without a value is fitted, at values of the second.
@@ -71,11 +68,11 @@ ExitCode fit(FitOptions& options, const std::vector<std::string>& words) {
   set_request(options);
   FitRequest& request = options.request;
   const ScratchFolder folder;
-  if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) {
+  if (const auto program = program_after_dashes(words)) {
     if (!request.variant.empty() || !request.sweep.selection.suites.empty())
       throw UsageError("a program behind -- is fitted alone: leave out the variant and the suite");
-    if (dashes + 1 == words.end()) throw UsageError("no program behind --");
-    use_program(request, std::vector<std::string>(dashes + 1, words.end()), folder);
+    if (program->empty()) throw UsageError("no program behind --");
+    use_program(request, *program, folder);
   }
   const std::vector<FitReport> reports = AxisFitter(request).fit();
   if (request.other) {

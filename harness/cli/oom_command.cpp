@@ -37,10 +37,10 @@ void set_request(OomOptions& options, const std::vector<std::string>& words) {
       throw UsageError(fmt::format("two variants, {} and {}: write one", request.variant, text));
     }
   }
-  if (const auto dashes = std::ranges::find(words, "--"); dashes != words.end()) {
+  if (auto program = program_after_dashes(words)) {
     if (!options.inputs.empty())
       throw UsageError("a program behind -- is run alone: leave out the variant and its axes");
-    request.command.assign(dashes + 1, words.end());
+    request.command = std::move(*program);
   }
   if (request.command.empty() && request.variant.empty())
     throw UsageError("nothing to run: write a variant, or a program behind --");
@@ -75,7 +75,7 @@ void add_oom_command(CLI::App& app, Result& result) {
                    "Refuse only the allocations of these numbers, such as 3,7")
       ->type_name("INT,…")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1'000'000'000));
   command->add_flag("--sample", request.choice.sample,
                     "Refuse only the first, the last, the largest, and one of each call site");
   command

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -77,14 +76,12 @@ namespace {
 
 std::chrono::milliseconds parse_seconds(const std::string& text) {
   constexpr double kMaxSeconds = 10.0 * 366 * 24 * 3600;
-  double seconds = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
-  if (error != std::errc() || rest != end || !(seconds >= 0.001 && seconds <= kMaxSeconds)) {
+  const auto seconds = parse_number<double>(text);
+  if (!seconds || !(*seconds >= 0.001 && *seconds <= kMaxSeconds)) {
     throw UsageError(
         fmt::format("'{}' is not a time: write seconds, from 0.001 to {:.0f}", text, kMaxSeconds));
   }
-  return std::chrono::milliseconds(std::llround(seconds * 1000));
+  return std::chrono::milliseconds(std::llround(*seconds * 1000));
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ TEST_F(RecordBudget, WhatExceedsItIsRefusedAtItsFirstUse) {
   ASSERT_EQ(summary.refused.size(), 1U);
   EXPECT_EQ(summary.refused[0].bytes, 1'000'000);
   EXPECT_EQ(summary.refused[0].error, -4);
+  EXPECT_EQ(record("--refuse-at-use -- $PROGRAM leak").code, 2) << "needs a budget";
   EXPECT_EQ(record("--budget 20MB --refuse-at-use -- $PROGRAM held").code, 0);
   EXPECT_EQ(recorded(profile()).failed_allocations, 0);
 }

@@ -185,6 +185,8 @@ std::uint64_t max_bytes(const RecordOptions& options) {
 }
 
 void record(const RecordOptions& options, std::vector<std::string> arguments, Result& result) {
+  if (options.refuses_at_use && !options.budget)
+    throw UsageError("record: --refuse-at-use: nothing is refused without a budget; write --budget SIZE too");
   // The `--` that ends the options of `record`; a second one belongs to the program.
   if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
   RecordRequest request{.command = {options.program},
@@ -258,6 +260,12 @@ void add_record_command(CLI::App& app, Result& result) {
     refuse_unknown_options(*command, result.words);
     record(*options, command->remaining(), result);
   });
+}
+
+std::optional<std::vector<std::string>> program_after_dashes(const std::vector<std::string>& words) {
+  const auto dashes = std::ranges::find(words, "--");
+  if (dashes == words.end()) return std::nullopt;
+  return std::vector<std::string>(dashes + 1, words.end());
 }
 
 std::vector<std::string> separate_program(const CLI::App& app, std::vector<std::string> words) {

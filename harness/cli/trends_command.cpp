@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,7 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "explain/formula_changes.hpp"
+#include "explain/changed_formulas.hpp"
 #include "explain/reports.hpp"
 #include "history/history.hpp"
 #include "sweep/nearest_word.hpp"
@@ -95,20 +94,16 @@ class HistoryFormulas {
   };
 
   static std::vector<std::string> find_causes(const Run& run, const std::string& variant) {
-    std::set<std::string> estimators;
-    for (const Observation& observation : run.observations) {
-      if (observation.variant != variant) continue;
-      if (observation.estimate) estimators.insert(observation.estimate->estimator);
-      for (const EstimateObservation& one : observation.other_estimates) estimators.insert(one.estimator);
-    }
+    const std::set<std::string> estimators = answered_estimators(run, variant);
+    std::vector<VariantEstimator> asked;
+    asked.reserve(estimators.size());
+    for (const std::string& estimator : estimators) asked.push_back({variant, estimator});
+    FormulaReport report = explain_estimators(run, asked);
+    std::ranges::stable_sort(report.findings, {}, &EstimatorFindings::estimator);
     std::vector<std::string> lines;
-    for (const std::string& estimator : estimators) {
-      std::istringstream text(causes_text(explain_estimators(run, {{variant, estimator}})));
-      for (std::string line; std::getline(text, line);) {
-        const std::size_t begin = line.find_first_not_of(' ');
-        // Lines of causes are indented below the variant and the estimator.
-        if (begin != std::string::npos && begin >= 4) lines.push_back(estimator + ": " + line.substr(begin));
-      }
+    for (const EstimatorFindings& one : report.findings) {
+      for (const EstimateCause& cause : one.causes)
+        lines.push_back(one.estimator + ": " + cause_line(report.variants[one.variant], cause));
     }
     return lines;
   }
@@ -129,8 +124,8 @@ void add_formulas(HistoryFormulas& formulas, DeviceTrends& device) {
     const std::vector<Observation>& observations = formulas.run(run).observations;
     const auto one = std::ranges::find(observations, change.case_name, &Observation::case_name);
     if (one == observations.end() || !one->allocation_sequence) continue;
-    change.formulas = formula_changes(formulas.formulas(runs[change.last_before].id, one->variant),
-                                      formulas.formulas(run, one->variant), one->axes);
+    change.formulas = changed_formula_lines(formulas.formulas(runs[change.last_before].id, one->variant),
+                                            formulas.formulas(run, one->variant), one->axes);
   }
 }
 

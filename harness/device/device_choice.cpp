@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "device/backend.hpp"
 #include "device/device.hpp"
 #include "device/dry/dry_device.hpp"
@@ -56,11 +56,9 @@ const DeviceInfo& best(const Candidates& pool) {
 }
 
 const DeviceInfo& by_index(std::string_view text, const Candidates& pool, const DeviceList& list) {
-  int index = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error == std::errc{} && end == text.data() + text.size()) {
+  if (const auto index = parse_number<int>(text)) {
     for (const DeviceInfo* info : pool) {
-      if (info->index == index) return *info;
+      if (info->index == *index) return *info;
     }
   }
   throw DeviceError(fmt::format("no device has the index {} (digits alone are an index, never a name){}",

@@ -1,3 +1,5 @@
+#include "explain/changed_formulas.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,7 +8,6 @@
 #include <tuple>
 
 #include "base/text_table.hpp"
-#include "explain/reports.hpp"
 #include "runfile/json_fields.hpp"
 
 namespace peakmark {
@@ -74,6 +75,30 @@ std::string title(const ChangedVariant& changed) {
          (words.empty() ? "" : "  " + words);
 }
 
+// Returns all bytes of one side of a line for people.
+std::string shown(const std::vector<const ExplainedAllocation*>& allocations) {
+  return allocations.empty() ? "–"
+                             : sum_text(allocations, ExpressionStyle::display).value_or("not explained");
+}
+
+// Returns whether both have the same words. `dtype` may be a factor of formulas.
+bool has_same_words(const Parameters& one, const Parameters& other) {
+  return std::ranges::all_of(word_axes(one).values(), [&](const auto& axis) {
+    const AxisValue* const value = other.find(axis.first);
+    return axis.first == "dtype" || (value != nullptr && *value == axis.second);
+  });
+}
+
+const VariantFormulas* find_formulas(const std::vector<VariantFormulas>& variants, const Parameters& axes) {
+  for (const VariantFormulas& variant : variants) {
+    if (!variant.explanation.has_enough_shapes()) continue;
+    for (const RecordedCases& cases : variant.cases) {
+      if (has_same_words(cases.observations.front()->axes, axes)) return &variant;
+    }
+  }
+  return nullptr;
+}
+
 Json words_json(const ChangedVariant& changed) {
   Json words = Json::object();
   for (const WordSet& set : changed.words) words[set.axis] = set.words;
@@ -117,6 +142,21 @@ std::vector<ChangedVariant> changed_formulas(const std::vector<VariantFormulas>&
   return all;
 }
 
+std::vector<std::string> changed_formula_lines(const std::vector<VariantFormulas>& base,
+                                               const std::vector<VariantFormulas>& next,
+                                               const Parameters& axes) {
+  const VariantFormulas* const before = find_formulas(base, axes);
+  const VariantFormulas* const after = find_formulas(next, axes);
+  std::vector<std::string> lines;
+  if (before == nullptr || after == nullptr) return lines;
+  for (const Allocations& one : changed_allocations(*before, *after)) {
+    lines.push_back(fmt::format("{} ({}): {} → {}", one.name.empty() ? "unnamed" : one.name,
+                                phase_name(one.phase), shown(one.base), shown(one.next)));
+  }
+  std::ranges::sort(lines);
+  return lines;
+}
+
 std::string changed_formulas_text(const std::vector<ChangedVariant>& changed) {
   constexpr ExpressionStyle kStyle = ExpressionStyle::display;
   std::string text;
@@ -126,9 +166,6 @@ std::string changed_formulas_text(const std::vector<ChangedVariant>& changed) {
       continue;
     }
     TextTable table({{"  allocation"}, {"phase"}, {"base"}, {"new"}});
-    const auto shown = [&](const std::vector<const ExplainedAllocation*>& side) {
-      return side.empty() ? "–" : sum_text(side, kStyle).value_or("not explained");
-    };
     for (const Allocations& line : one.allocations)
       table.add({"  " + (line.name.empty() ? std::string("–") : line.name), phase_name(line.phase),
                  shown(line.base), shown(line.next)});
@@ -175,9 +212,7 @@ std::string changed_formulas_json(const std::vector<ChangedVariant>& changed) {
       add("peak", Json(), "changed", text_or_null(peak_formula(*one.base, kStyle)),
           text_or_null(peak_formula(*one.next, kStyle)));
   }
-  return Json{{"changes", std::move(changes)}, {"unmatched", std::move(unmatched)}}.dump(
-             2, ' ', false, nlohmann::detail::error_handler_t::replace) +
-         "\n";
+  return json_fields::pretty({{"changes", std::move(changes)}, {"unmatched", std::move(unmatched)}});
 }
 
 }  // namespace peakmark

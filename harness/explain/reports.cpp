@@ -290,6 +290,16 @@ std::string formulas_text(const FormulaReport& report) {
   return text;
 }
 
+std::set<std::string> answered_estimators(const Run& run, const std::string& variant) {
+  std::set<std::string> names;
+  for (const Observation& observation : run.observations) {
+    if (!variant.empty() && observation.variant != variant) continue;
+    if (observation.estimate) names.insert(observation.estimate->estimator);
+    for (const EstimateObservation& one : observation.other_estimates) names.insert(one.estimator);
+  }
+  return names;
+}
+
 FormulaReport explain_estimators(const Run& run, const std::vector<VariantEstimator>& wrong) {
   FormulaReport report;
   const auto has_sequence = [](const Observation& one) { return one.allocation_sequence.has_value(); };

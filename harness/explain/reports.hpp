@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct VariantEstimator {
 /// empty: the variant's own.
 void add_findings(FormulaReport& report, std::size_t variant, const std::string& estimator);
 
+/// Returns the names of the estimators that a run has answers of; of one variant if it is named.
+std::set<std::string> answered_estimators(const Run& run, const std::string& variant = {});
+
 /// Explains why estimators of a run are wrong: with `findings` for each of these variants whose cases have
 /// allocation sequences and formulas. Empty if the run has no sequences.
 FormulaReport explain_estimators(const Run& run, const std::vector<VariantEstimator>& wrong);
@@ -50,34 +54,5 @@ std::string cause_line(const VariantFormulas& variant, const EstimateCause& caus
 
 /// Returns the list `causes` of `explain --json`.
 std::string causes_json(const FormulaReport& report);
-
-/// What became of the formulas of a variant between two runs.
-struct ChangedVariant {
-  const VariantFormulas* base = nullptr;  ///< null: only the new run has it
-  const VariantFormulas* next = nullptr;  ///< null: only the base run has it
-  std::vector<WordSet> words;             ///< with which both have these formulas
-  /// Allocations of one name and phase, of which some formulas differ. Empty if a run does not have any.
-  struct Allocations {
-    std::string name;
-    std::string phase;
-    std::vector<const ExplainedAllocation*> base;
-    std::vector<const ExplainedAllocation*> next;
-  };
-  std::vector<Allocations> allocations;
-  bool is_peak_changed = false;
-
-  [[nodiscard]] bool is_in_both() const { return base != nullptr && next != nullptr; }
-};
-
-/// Returns the variants whose formulas differ between two runs, or that only one run has. The result refers
-/// to both.
-std::vector<ChangedVariant> changed_formulas(const std::vector<VariantFormulas>& base,
-                                             const std::vector<VariantFormulas>& next);
-
-/// Returns them side by side for the console; a line that says so if nothing differs.
-std::string changed_formulas_text(const std::vector<ChangedVariant>& changed);
-
-/// Returns the output of `explain OLD NEW --json` (docs/explain.md).
-std::string changed_formulas_json(const std::vector<ChangedVariant>& changed);
 
 }  // namespace peakmark

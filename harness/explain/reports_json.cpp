@@ -149,11 +149,11 @@ std::string formulas_json(const FormulaReport& report) {
     json["causes"] = causes(report);
     json["estimator_errors"] = std::move(errors);
   }
-  return json.dump(2, ' ', false, nlohmann::detail::error_handler_t::replace) + "\n";
+  return json_fields::pretty(json);
 }
 
 std::string causes_json(const FormulaReport& report) {
-  return causes(report).dump(2, ' ', false, nlohmann::detail::error_handler_t::replace);
+  return json_fields::pretty(causes(report));
 }
 
 }  // namespace peakmark

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <map>
 
@@ -12,7 +11,6 @@
 #include "explain/run_formulas.hpp"
 #include "fit/program_suite.hpp"
 #include "supervise/estimate_question.hpp"
-#include "sweep/nearest_word.hpp"
 
 namespace peakmark {
 namespace {
@@ -23,13 +21,6 @@ constexpr Size kMaxValue = Size{1} << 40;
 /// again.
 constexpr int kDoublingsBeyond = 4;
 
-std::optional<Size> parse_integer(std::string_view text) {
-  Size value = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  return read.ec == std::errc() && read.ptr == end ? std::optional(value) : std::nullopt;
-}
-
 std::pair<std::string, std::string> split_value(const std::string& text) {
   const std::size_t equals = text.find('=');
   return {text.substr(0, equals), text.substr(equals + 1)};
@@ -37,7 +28,7 @@ std::pair<std::string, std::string> split_value(const std::string& text) {
 
 Size parse_budget(const std::string& text, const DeviceInfo& device) {
   if (!text.ends_with('%')) return parse_size(text);
-  const auto percent = parse_integer(std::string_view(text).substr(0, text.size() - 1));
+  const auto percent = parse_number<Size>(std::string_view(text).substr(0, text.size() - 1));
   if (!percent || *percent < 1 || *percent > 100)
     throw UsageError(fmt::format("--budget: '{}' is not a percentage from 1% to 100%", text));
   if (!device.memory_bytes)
@@ -47,11 +38,9 @@ Size parse_budget(const std::string& text, const DeviceInfo& device) {
 }
 
 const VariantDescription& find_variant(const ShapeRecorder& recorder, const std::string& name) {
-  const Description& description = recorder.vocabulary().description;
   if (name.empty())
     throw UsageError("no variant to fit: name one, such as padding/coords1d, or write a program behind --");
-  if (const VariantDescription* const variant = description.variant(name)) return *variant;
-  throw UsageError(fmt::format("no variant '{}'{}", name, suggest_word(name, description.variant_names())));
+  return recorder.vocabulary().description.known_variant(name);
 }
 
 }  // namespace
@@ -71,7 +60,7 @@ void use_program(FitRequest& request, const std::vector<std::string>& command, c
   for (const std::string& text : request.values) {
     const auto [axis, value] = split_value(text);
     // A formula of the fitted axis is evaluated here; the program gets an integer.
-    const bool is_formula = !parse_integer(value) && value.find(request.axis.name) != std::string::npos;
+    const bool is_formula = !parse_number<Size>(value) && value.find(request.axis.name) != std::string::npos;
     axes.emplace_back(axis, is_formula ? "1" : value);
   }
   const std::filesystem::path suite = folder.path() / "fit.toml";
@@ -90,13 +79,10 @@ AxisFitter::AxisFitter(FitRequest request)
 }
 
 const AxisDescription& AxisFitter::integer_axis(const std::string& name) const {
-  const AxisDescription* const axis = variant_.axis(name);
-  if (axis == nullptr)
-    throw UsageError(
-        fmt::format("{} has no axis '{}'{}", variant_.name, name, suggest_word(name, variant_.axis_names())));
-  if (!std::holds_alternative<Size>(axis->default_value))
+  const AxisDescription& axis = variant_.known_axis(name);
+  if (!std::holds_alternative<Size>(axis.default_value))
     throw UsageError(fmt::format("axis '{}' of {} has words, not integers", name, variant_.name));
-  return *axis;
+  return axis;
 }
 
 void AxisFitter::set_values() {
@@ -107,7 +93,7 @@ void AxisFitter::set_values() {
     const auto [name, value] = split_value(text);
     const AxisDescription* const axis = variant_.axis(name);
     const bool is_integer = axis != nullptr && std::holds_alternative<Size>(axis->default_value);
-    if (!is_integer || parse_integer(value)) {
+    if (!is_integer || parse_number<Size>(value)) {
       plain.push_back(text);
       continue;
     }
@@ -153,10 +139,8 @@ std::optional<Size> AxisFitter::predict(Size fitted) const {
 /// Explains the variant with its words as they are fixed.
 void AxisFitter::find_formula() {
   if (request_.from_peaks) return;
-  std::vector<std::pair<std::string, AxisValue>> words;
   std::map<std::string, AxisBounds> bounds;
   for (const auto& [axis, value] : values_.values()) {
-    if (std::holds_alternative<std::string>(value)) words.emplace_back(axis, value);
     // 0 often means something else than a small number: no chunks, no region. An axis is 0 in all shapes or
     // in none.
     const bool is_free =
@@ -165,8 +149,7 @@ void AxisFitter::find_formula() {
       bounds[axis] = *integer == 0 && !is_free ? AxisBounds{0, 0} : AxisBounds{1, kMaxValue};
   }
   Run run;
-  for (RecordedShapes& shapes :
-       recorder_.record_chosen({{variant_.name, Parameters(std::move(words)), bounds}}))
+  for (RecordedShapes& shapes : recorder_.record_chosen({{variant_.name, word_axes(values_), bounds}}))
     std::ranges::move(shapes.observations, std::back_inserter(run.observations));
   const std::string shapes = quantity(run.observations.size(), "small shape");
   std::vector<std::string> unknown;

@@ -311,14 +311,12 @@ std::string oom_json(const OomReport& report) {
                         {"leaked_bytes", or_null(one.leaked_bytes)},
                         {"message", one.message.empty() ? Json() : Json(one.message)}});
   }
-  return Json{{"program", report.program},
-              {"device", report.device},
-              {"allocations", report.allocations},
-              {"result_compared", report.is_result_compared},
-              {"refusals", refusals},
-              {"notes", report.notes}}
-             .dump(2) +
-         "\n";
+  return json_fields::pretty({{"program", report.program},
+                              {"device", report.device},
+                              {"allocations", report.allocations},
+                              {"result_compared", report.is_result_compared},
+                              {"refusals", refusals},
+                              {"notes", report.notes}});
 }
 
 OomReport parse_oom_json(const std::string& text) {

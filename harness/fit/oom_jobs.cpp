@@ -94,6 +94,7 @@ void refuse_in_jobs(const OomRequest& request, const std::vector<Size>& chosen, 
   answers.reserve(jobs);
   for (std::size_t job = 0; job < jobs; ++job) {
     std::vector<Size> own;
+    own.reserve(chosen.size() / jobs + 1);
     for (std::size_t i = job; i < chosen.size(); i += jobs) own.push_back(chosen[i]);
     const int number = static_cast<int>(job) + 1;
     const WorkerCommand command{own_program(), job_words(with_job_number(request, number), own), {}, ""};

@@ -13,7 +13,6 @@
 #include "fit/oom_jobs.hpp"
 #include "fit/program_suite.hpp"
 #include "supervise/estimate_question.hpp"
-#include "sweep/nearest_word.hpp"
 
 namespace peakmark {
 namespace {
@@ -83,12 +82,8 @@ class RefusalRunner {
     if (request.sweep.refuses_at_use && recorder_.device().backend != Backend::opencl)
       throw UsageError("--refuse-at-use: only the recorder of OpenCL refuses at the first use");
     recorder_.set_verification(true);
-    const Description& description = recorder_.vocabulary().description;
     const std::string& name = request.command.empty() ? request.variant : program_variant_;
-    variant_ = description.variant(name);
-    if (variant_ == nullptr)
-      throw UsageError(
-          fmt::format("no variant '{}'{}", name, suggest_word(name, description.variant_names())));
+    variant_ = &recorder_.vocabulary().description.known_variant(name);
     shapes_ = measured_shapes(recorder_, *variant_, parse_parameters(*variant_, request.values));
     reference_ = record(0);
     for (const Observation& one : reference_) check_reference(one);
@@ -101,6 +96,8 @@ class RefusalRunner {
   [[nodiscard]] const AllocationSequence& allocations() const {
     return *reference_.front().allocation_sequence;
   }
+
+  [[nodiscard]] const std::string& reference_note() const { return reference_.front().message; }
 
   Refusal refuse(Size index) {
     output_.forget();
@@ -173,6 +170,9 @@ OomReport refuse_allocations(OomRequest request, const std::function<void(const 
   report.allocations = static_cast<Size>(runner.allocations().size());
   report.is_program = runner.is_program();
   report.is_result_compared = request.compared_output.has_value();
+  // That two memory passes differ, for example.
+  if (const std::string& note = runner.reference_note(); !note.empty())
+    report.notes.push_back("without a refusal: " + note);
   const std::vector<Size> chosen = choose_refusals(runner.allocations(), request.choice);
   if (request.jobs == 1 || chosen.size() < 2) {
     refuse_in_turn(runner, chosen, report, say);

@@ -178,7 +178,7 @@ std::string fit_text(const FitReport& report, bool all_intervals) {
 }
 
 std::string fit_json(const FitReport& report) {
-  return to_json(report).dump(2) + "\n";
+  return json_fields::pretty(to_json(report));
 }
 
 std::string fit_text(const std::vector<FitReport>& reports, const std::string& other_axis) {
@@ -214,7 +214,7 @@ std::string fit_text(const std::vector<FitReport>& reports, const std::string& o
 std::string fit_json(const std::vector<FitReport>& reports, const std::string& other_axis) {
   Json rows = Json::array();
   for (const FitReport& report : reports) rows.push_back(to_json(report));
-  return Json{{"axis", reports.front().axis}, {"other_axis", other_axis}, {"fits", rows}}.dump(2) + "\n";
+  return json_fields::pretty({{"axis", reports.front().axis}, {"other_axis", other_axis}, {"fits", rows}});
 }
 
 }  // namespace peakmark

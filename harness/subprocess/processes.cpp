@@ -10,12 +10,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <fstream>
 #include <system_error>
 #include <utility>
+
+#include "base/text.hpp"
 
 namespace peakmark {
 
@@ -179,10 +180,9 @@ void for_each_environment(const std::function<void(pid_t process, const std::str
   for (std::filesystem::directory_iterator entry("/proc", error), last; !error && entry != last;
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    pid_t process = 0;
-    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), process);
-    if (problem != std::errc() || end != name.data() + name.size() || process == getpid()) continue;
-    if (const auto environment = read_proc_file(entry->path() / "environ")) use(process, *environment);
+    const auto process = parse_number<pid_t>(name);
+    if (!process || *process == getpid()) continue;
+    if (const auto environment = read_proc_file(entry->path() / "environ")) use(*process, *environment);
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "runfile/observation_json.hpp"
-#include "sweep/nearest_word.hpp"
 
 namespace peakmark {
 
@@ -18,16 +17,12 @@ Parameters parse_parameters(const VariantDescription& variant, const std::vector
     const auto equals = text.find('=');
     if (equals == std::string::npos) throw UsageError("'" + text + "' is no key=value, such as n=20");
     const std::string name = text.substr(0, equals);
-    const AxisDescription* axis = variant.axis(name);
-    if (axis == nullptr) {
-      throw UsageError(variant.name + " has no axis '" + name + "'" +
-                       suggest_word(name, variant.axis_names()));
-    }
+    const AxisDescription& axis = variant.known_axis(name);
     if (std::find(given.begin(), given.end(), name) != given.end()) {
       throw UsageError("axis '" + name + "' is given twice");
     }
     given.push_back(name);
-    parameters.set(name, parse_axis_value(*axis, text.substr(equals + 1)));
+    parameters.set(name, parse_axis_value(axis, text.substr(equals + 1)));
   }
   return parameters;
 }

@@ -6,7 +6,6 @@
 
 #include "base/error.hpp"
 #include "supervise/run_context.hpp"
-#include "sweep/nearest_word.hpp"
 
 namespace peakmark {
 namespace {
@@ -105,12 +104,7 @@ ShapeRecorder::ShapeRecorder(SweepOptions options) : options_(std::move(options)
 PlannedCase ShapeRecorder::planned_case(const VariantDescription& variant, const Parameters& shape) const {
   Parameters parameters = variant.defaults();
   for (const auto& [axis, value] : shape.values()) {
-    const AxisDescription* const known = variant.axis(axis);
-    if (known == nullptr) {
-      throw UsageError(variant.name + " has no axis '" + axis + "'" +
-                       suggest_word(axis, variant.axis_names()));
-    }
-    check_axis_value(*known, value);
+    check_axis_value(variant.known_axis(axis), value);
     parameters.set(axis, value);
   }
   PlannedCase planned;
@@ -145,11 +139,7 @@ std::vector<Observation> ShapeRecorder::record(
   std::vector<PlannedCase> cases;
   std::map<std::string, Observation> found;
   for (const auto& [name, shape] : shapes) {
-    const VariantDescription* const variant = description.variant(name);
-    if (variant == nullptr) {
-      throw UsageError("no variant '" + name + "'" + suggest_word(name, description.variant_names()));
-    }
-    PlannedCase planned = planned_case(*variant, shape);
+    PlannedCase planned = planned_case(description.known_variant(name), shape);
     names.push_back(planned.name);
     if (found.contains(planned.name)) continue;
     Observation& refused = found[planned.name];
@@ -199,17 +189,13 @@ std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<Shape
   std::vector<Choosing> all;
   std::map<std::string, Parameters> bases;
   for (const ShapeRequest& request : requests) {
-    const VariantDescription* const variant = vocabulary().description.variant(request.variant);
-    if (variant == nullptr) {
-      throw UsageError("no variant '" + request.variant + "'" +
-                       suggest_word(request.variant, vocabulary().description.variant_names()));
-    }
+    const VariantDescription& variant = vocabulary().description.known_variant(request.variant);
     const bool is_program = vocabulary().program(request.variant) != nullptr;
-    Choosing& choosing = all.emplace_back(request, *variant, is_program);
+    Choosing& choosing = all.emplace_back(request, variant, is_program);
     if (is_program) continue;  // only a run shows what it accepts
     // Sets of words of one variant mostly accept the same shapes.
     const ShapeChooser::Accepts is_accepted = [&](const std::vector<Parameters>& shapes) {
-      return accepts(*variant, shapes);
+      return accepts(variant, shapes);
     };
     if (const auto known = bases.find(request.variant); known != bases.end()) {
       choosing.chooser.prefer_base(known->second);

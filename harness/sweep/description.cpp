@@ -108,6 +108,12 @@ const AxisDescription* VariantDescription::axis(std::string_view axis_name) cons
   return found == axes.end() ? nullptr : &*found;
 }
 
+const AxisDescription& VariantDescription::known_axis(std::string_view axis_name) const {
+  if (const AxisDescription* const known = axis(axis_name)) return *known;
+  throw UsageError(
+      fmt::format("{} has no axis '{}'{}", name, axis_name, suggest_word(axis_name, axis_names())));
+}
+
 std::vector<std::string> VariantDescription::axis_names() const {
   std::vector<std::string> names;
   for (const AxisDescription& axis : axes) names.push_back(axis.name);
@@ -124,6 +130,11 @@ Parameters VariantDescription::defaults() const {
 const VariantDescription* Description::variant(std::string_view name) const {
   const auto found = std::ranges::find(variants, name, &VariantDescription::name);
   return found == variants.end() ? nullptr : &*found;
+}
+
+const VariantDescription& Description::known_variant(std::string_view name) const {
+  if (const VariantDescription* const known = variant(name)) return *known;
+  throw UsageError(fmt::format("no variant '{}'{}", name, suggest_word(name, variant_names())));
 }
 
 std::vector<std::string> Description::variant_names() const {
@@ -165,15 +176,11 @@ void parse_axes(std::string_view axes, const VariantDescription& variant, Parame
     if (colon == std::string_view::npos)
       throw UsageError(fmt::format("malformed axis '{}': write axis:value", part));
     const std::string_view name = part.substr(0, colon);
-    const AxisDescription* axis = variant.axis(name);
-    if (axis == nullptr) {
-      throw UsageError(
-          fmt::format("{} has no axis '{}'{}", variant.name, name, suggest_word(name, variant.axis_names())));
-    }
+    const AxisDescription& axis = variant.known_axis(name);
     if (std::ranges::find(seen, name) != seen.end())
       throw UsageError(fmt::format("duplicate axis '{}'", name));
     seen.push_back(name);
-    parameters.set(name, parse_axis_value(*axis, part.substr(colon + 1)));
+    parameters.set(name, parse_axis_value(axis, part.substr(colon + 1)));
   }
 }
 
@@ -203,12 +210,8 @@ Case parse_checked(std::string_view name, const Description& description) {
 }  // namespace
 
 std::string case_name(const Case& sweep_case, const VariantDescription& variant) {
-  for (const auto& [axis, value] : sweep_case.parameters.values()) {
-    if (variant.axis(axis) == nullptr) {
-      throw UsageError(
-          fmt::format("{} has no axis '{}'{}", variant.name, axis, suggest_word(axis, variant.axis_names())));
-    }
-  }
+  for (const auto& [axis, value] : sweep_case.parameters.values())
+    static_cast<void>(variant.known_axis(axis));
   std::string name = sweep_case.variant + "/" + sweep_case.backend;
   for (const AxisDescription& axis : variant.axes) {
     const AxisValue* value = sweep_case.parameters.find(axis.name);

@@ -50,6 +50,8 @@ struct VariantDescription {
   [[nodiscard]] std::string_view plain_name() const;
   /// Returns nullptr if the variant has no such axis.
   [[nodiscard]] const AxisDescription* axis(std::string_view axis_name) const;
+  /// Throws UsageError with the nearest name if the variant has no such axis.
+  [[nodiscard]] const AxisDescription& known_axis(std::string_view axis_name) const;
   [[nodiscard]] std::vector<std::string> axis_names() const;
   /// Returns the default of every axis, in order.
   [[nodiscard]] Parameters defaults() const;
@@ -75,7 +77,10 @@ struct Description {
   bool takes_sequences = false;  ///< supports `--sequences`
   std::vector<VariantDescription> variants;
 
+  /// Returns nullptr if there is no such variant.
   [[nodiscard]] const VariantDescription* variant(std::string_view name) const;
+  /// Throws UsageError with the nearest name if there is no such variant.
+  [[nodiscard]] const VariantDescription& known_variant(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> variant_names() const;
 };
 

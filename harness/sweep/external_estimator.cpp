@@ -53,12 +53,8 @@ std::vector<std::string> find_parameters(const ExternalEstimator& estimator,
 }
 
 void check_axis(const VariantDescription& variant, const std::string& name, bool integer) {
-  const AxisDescription* axis = variant.axis(name);
-  if (axis == nullptr) {
-    throw UsageError(
-        fmt::format("{} has no axis '{}'{}", variant.name, name, suggest_word(name, variant.axis_names())));
-  }
-  if (integer && !is_integer(*axis)) {
+  const AxisDescription& axis = variant.known_axis(name);
+  if (integer && !is_integer(axis)) {
     throw UsageError(fmt::format("axis '{}' of {} is a word: formulas need integers", name, variant.name));
   }
 }

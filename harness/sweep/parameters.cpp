@@ -58,6 +58,14 @@ void Parameters::set(std::string_view axis, AxisValue value) {
   }
 }
 
+Parameters word_axes(const Parameters& parameters) {
+  Parameters::Values words;
+  for (const auto& [axis, value] : parameters.values()) {
+    if (std::holds_alternative<std::string>(value)) words.emplace_back(axis, value);
+  }
+  return Parameters(std::move(words));
+}
+
 std::string largest_axis_note(const Parameters& parameters) {
   std::string_view axis;
   Size largest = 0;

@@ -46,6 +46,9 @@ class Parameters {
   std::shared_ptr<Values> values_;  ///< null: no axes
 };
 
+/// Returns the axes whose values are words.
+Parameters word_axes(const Parameters& parameters);
+
 /// Returns the end of a message about a size that does not fit 64 bits: `; the largest axis is pad_x0 =
 /// 4611686018427387904`. The size is a product of many axes, and its error names none. Empty without an
 /// integer.

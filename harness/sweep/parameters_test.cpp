@@ -54,6 +54,11 @@ TEST(Parameters, ShareTheirValuesUntilACopyIsSet) {
   EXPECT_EQ(Parameters{}, Parameters(Parameters::Values{}));
 }
 
+TEST(Parameters, OfWordsHaveNoIntegers) {
+  EXPECT_EQ(word_axes(example()), Parameters({{"mode", std::string("edge")}}));
+  EXPECT_EQ(word_axes({}), Parameters{});
+}
+
 TEST(Parameters, AreWrittenAsText) {
   EXPECT_EQ(to_text(Size{-3}), "-3");
   EXPECT_EQ(to_text(Size{4'294'967'296}), "4294967296");

@@ -178,15 +178,11 @@ class ProgramReader : private TomlReader {
   void check_slice_axis() const {
     const VariantDescription& variant = program_.variant;
     if (variant.slice_axis.empty()) return;
-    const AxisDescription* axis = variant.axis(variant.slice_axis);
-    if (axis == nullptr) {
-      fail(slice_axis_place_, fmt::format("{} has no axis '{}'{}", variant.name, variant.slice_axis,
-                                          suggest_word(variant.slice_axis, variant.axis_names())));
-    }
-    if (!std::holds_alternative<Size>(axis->default_value)) {
-      fail(slice_axis_place_,
-           fmt::format("axis '{}' is a word: the slice axis must be an integer", axis->name));
-    }
+    check_here(slice_axis_place_, [&] {
+      const AxisDescription& axis = variant.known_axis(variant.slice_axis);
+      if (!std::holds_alternative<Size>(axis.default_value))
+        throw UsageError(fmt::format("axis '{}' is a word: the slice axis must be an integer", axis.name));
+    });
   }
 
   void check_texts() const {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <unordered_map>
@@ -12,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/fingerprint.hpp"
+#include "base/text.hpp"
 #include "sweep/nearest_word.hpp"
 #include "sweep/suite_document.hpp"
 #include "sweep/sweep_expansion.hpp"
@@ -148,20 +148,19 @@ std::optional<SuiteWorker> find_suite_worker(const std::vector<std::filesystem::
 
 namespace {
 
-bool parse_bound(std::string_view text, double& bound) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bound);
-  return error == std::errc{} && end == text.data() + text.size() && std::isfinite(bound) && bound >= 0;
+std::optional<double> parse_bound(std::string_view text) {
+  const auto bound = parse_number<double>(text);
+  return bound && std::isfinite(*bound) && *bound >= 0 ? bound : std::nullopt;
 }
 
 }  // namespace
 
 Window parse_window(std::string_view text) {
-  Window window;
   const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos || !parse_bound(text.substr(0, colon), window.lo) ||
-      !parse_bound(text.substr(colon + 1), window.hi)) {
-    throw UsageError(fmt::format("malformed window '{}': write LO:HI, such as 0.8:1.0", text));
-  }
+  const auto lo = parse_bound(text.substr(0, colon));
+  const auto hi = colon == std::string_view::npos ? std::nullopt : parse_bound(text.substr(colon + 1));
+  if (!lo || !hi) throw UsageError(fmt::format("malformed window '{}': write LO:HI, such as 0.8:1.0", text));
+  const Window window{*lo, *hi};
   if (window.lo > window.hi) {
     throw UsageError(
         fmt::format("malformed window '{}': {} is more than {}; write LO:HI", text, window.lo, window.hi));
@@ -173,24 +172,15 @@ std::string to_text(const Window& window) {
   return fmt::format("{}:{}", window.lo, window.hi);
 }
 
-namespace {
-
-bool parse_number(std::string_view text, int& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-}  // namespace
-
 Shard parse_shard(std::string_view text) {
   const std::size_t slash = text.find('/');
-  Shard shard;
-  const bool numbers = slash != std::string_view::npos && parse_number(text.substr(0, slash), shard.index) &&
-                       parse_number(text.substr(slash + 1), shard.count);
-  if (!numbers || shard.index < 1 || shard.index > shard.count) {
+  const auto index = parse_number<int>(text.substr(0, slash));
+  const auto count =
+      slash == std::string_view::npos ? std::nullopt : parse_number<int>(text.substr(slash + 1));
+  if (!index || !count || *index < 1 || *index > *count) {
     throw UsageError(fmt::format("malformed shard '{}': write I/N with 1 ≤ I ≤ N, such as 2/4", text));
   }
-  return shard;
+  return {*index, *count};
 }
 
 // Large shapes are neighbours in a suite: taking every N-th case spreads them over the shards.

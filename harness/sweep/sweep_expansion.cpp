@@ -37,9 +37,11 @@ void add_matching(const Located<std::string>& pattern, const Description& descri
 
 const AxisDescription& find_axis(const VariantDescription& variant, std::string_view name,
                                  const SourceLocation& place) {
-  if (const AxisDescription* axis = variant.axis(name)) return *axis;
-  fail(place,
-       fmt::format("{} has no axis '{}'{}", variant.name, name, suggest_word(name, variant.axis_names())));
+  try {
+    return variant.known_axis(name);
+  } catch (const UsageError& error) {
+    fail(place, error.what());
+  }
 }
 
 void check_integer_axis(const VariantDescription& variant, const std::string& name,

@@ -32,12 +32,7 @@ Parameters with_defaults(const VariantDescription& variant, const Json& given) {
   Parameters values;
   json_fields::read(given, values);
   for (const auto& [name, value] : values.values()) {
-    const AxisDescription* axis = variant.axis(name);
-    if (axis == nullptr) {
-      throw UsageError(
-          fmt::format("{} has no axis '{}'{}", variant.name, name, suggest_word(name, variant.axis_names())));
-    }
-    check_axis_value(*axis, value);
+    check_axis_value(variant.known_axis(name), value);
     parameters.set(name, value);
   }
   return parameters;

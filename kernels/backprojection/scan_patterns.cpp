@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <numbers>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "kernels/common/seeded.hpp"
 
 namespace peakmark {
@@ -77,13 +77,12 @@ double rotation_axis_of(std::string_view text, Size w) {
   if (text == "centre") return last / 2;
   const bool percent = text.ends_with('%');
   const std::string_view number = percent ? text.substr(0, text.size() - 1) : text;
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc{} || end != number.data() + number.size())
+  const auto value = parse_number<double>(number);
+  if (!value)
     throw UsageError(fmt::format(
         "backprojection: rotation_axis '{}'; give centre, a column such as 511.25, or a part such as 85%",
         text));
-  return percent ? last * value / 100 : value;
+  return percent ? last * *value / 100 : *value;
 }
 
 std::vector<Axis> scan_axes() {

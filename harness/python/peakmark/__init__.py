@@ -14,6 +14,8 @@ environment variable.
         result = method(images)
     profile.peak_bytes
 
+    peakmark.fit(method, "batch=1..4096", "16GiB").value    # the largest that fits
+
     cases = peakmark.load("run.json")           # a run of a suite, as a table of pandas
     peakmark.plot_memory(cases)
 """
@@ -26,24 +28,29 @@ from typing import TYPE_CHECKING, Any
 from peakmark.marks import UNSUPPORTED, WRONG_ANSWER, name, phase, recording
 
 if TYPE_CHECKING:
+    from peakmark.fitting import Fit, FitError, FitTrial, fit
     from peakmark.recorded_profile import Profile, record
     from peakmark.recorders import NoRecorder, RecorderError, RecorderTooLate
     from peakmark.recorders import load as load_recorders
     from peakmark.runs import RunError, load, plot_memory
 
 __all__ = [
-    "UNSUPPORTED", "WRONG_ANSWER", "NoRecorder", "Profile", "RecorderError", "RecorderTooLate", "RunError", "load",
-    "load_recorders", "name", "phase", "plot_memory", "record", "recording",
+    "UNSUPPORTED", "WRONG_ANSWER", "Fit", "FitError", "FitTrial", "NoRecorder", "Profile", "RecorderError", "RecorderTooLate",
+    "RunError", "fit", "load", "load_recorders", "name", "phase", "plot_memory", "record", "recording",
 ]  # fmt: skip
 __version__ = "0.1.0"
 
 # Imported at the first use, so that a program that only has marks imports only them.
 _LAZY = {
+    "Fit": ("fitting", "Fit"),
+    "FitError": ("fitting", "FitError"),
+    "FitTrial": ("fitting", "FitTrial"),
     "NoRecorder": ("recorders", "NoRecorder"),
     "Profile": ("recorded_profile", "Profile"),
     "RecorderError": ("recorders", "RecorderError"),
     "RecorderTooLate": ("recorders", "RecorderTooLate"),
     "RunError": ("runs", "RunError"),
+    "fit": ("fitting", "fit"),
     "load": ("runs", "load"),
     "load_recorders": ("recorders", "load"),
     "plot_memory": ("runs", "plot_memory"),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
 import signal
 import sys
 from typing import NoReturn
+
+from peakmark.memory_library import library_folders
 
 
 def prefix() -> pathlib.Path:
@@ -16,6 +19,13 @@ def prefix() -> pathlib.Path:
     if around / "share" / "peakmark" / "python" == package.parent:
         return around
     return package / "installed"
+
+
+def find_peakmark() -> str | None:
+    """Returns the path of the command: of this installation, next to the recorders that are found, or in PATH."""
+    next_to_recorders = [folder.parent.parent / "bin" for folder in library_folders()]
+    programs = [folder / "peakmark" for folder in (prefix() / "bin", *next_to_recorders)]
+    return next((str(one) for one in programs if os.access(one, os.X_OK) and one.is_file()), shutil.which("peakmark"))
 
 
 def peakmark() -> NoReturn:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -14,8 +12,7 @@ from typing import Any
 import pytest
 
 from peakmark.estimator_check import Answer, EstimatorQuestion
-from peakmark.installed_programs import prefix
-from peakmark.memory_library import library_folders
+from peakmark.installed_programs import find_peakmark
 from peakmark.recorders import environment_without_recorders
 from peakmark.sizes import quantity
 from peakmark.windows import Group
@@ -149,12 +146,6 @@ def run_document(variant: str, entries: Sequence[Mapping[str, Any]]) -> dict[str
     return {"context": {"peakmark": _context()}, "benchmarks": rows}
 
 
-def _find_program() -> str | None:
-    beside = [folder.parent.parent / "bin" for folder in library_folders()]
-    programs = [folder / "peakmark" for folder in (prefix() / "bin", *beside)]
-    return next((str(one) for one in programs if os.access(one, os.X_OK) and one.is_file()), shutil.which("peakmark"))
-
-
 def _explain(program: str, variant: str, entries: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns a line for each cause."""
     with tempfile.TemporaryDirectory() as folder:
@@ -190,7 +181,7 @@ def cause_lines(tests: Mapping[str, Mapping[str, Any]]) -> list[str]:
         lines.append(f"{estimator} is outside its window at {outside} of {quantity(len(entries), 'shape')} of {test}")
         if shapes < MIN_SHAPES:
             lines.append(f"\tparametrize the test with {MIN_SHAPES} shapes or more: then the cause is named here")
-        elif (program := _find_program()) is None:
+        elif (program := find_peakmark()) is None:
             lines.append("\tnot explained: the program peakmark is not found; install it, or add it to PATH")
         else:
             lines += [f"\t{line}" for line in _explain(program, test, entries)]
