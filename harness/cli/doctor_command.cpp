@@ -99,6 +99,7 @@ bool is_taken(std::size_t device, Size bytes) {
 
 std::vector<ProbedDevice> probe(const DeviceList& list) {
   std::vector<ProbedDevice> probed;
+  probed.reserve(list.devices.size());
   for (std::size_t i = 0; i < list.devices.size(); ++i) {
     const DeviceInfo& device = list.devices[i];
     if (device.backend == Backend::dry) continue;
