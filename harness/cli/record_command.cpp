@@ -38,6 +38,7 @@ struct RecordOptions {
   int repeat = 0;  ///< 0: record once, without a comparison
   std::optional<Size> max_size;
   std::optional<Size> budget;
+  bool refuses_at_use = false;
   bool compact = false;
   bool json = false;
 };
@@ -184,6 +185,8 @@ std::uint64_t max_bytes(const RecordOptions& options) {
 }
 
 void record(const RecordOptions& options, std::vector<std::string> arguments, Result& result) {
+  if (options.refuses_at_use && !options.budget)
+    throw UsageError("record: --refuse-at-use: nothing is refused without a budget; write --budget SIZE too");
   // The `--` that ends the options of `record`; a second one belongs to the program.
   if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
   RecordRequest request{.command = {options.program},
@@ -192,6 +195,7 @@ void record(const RecordOptions& options, std::vector<std::string> arguments, Re
                         .stacks = options.stacks,
                         .max_bytes = max_bytes(options),
                         .budget_bytes = options.budget,
+                        .refuses_at_use = options.refuses_at_use,
                         .output_to_stderr = options.json};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
   warn_of_replaced_injection();
@@ -223,6 +227,8 @@ void add_record_command(CLI::App& app, Result& result) {
       *command, options->budget,
       "Let the program use only this much memory of each device, such as 16 GiB: what exceeds it is "
       "refused, and `show` lists it");
+  command->add_flag("--refuse-at-use", options->refuses_at_use,
+                    "Refuse the first command that uses a memory object, not its creation (OpenCL)");
   command
       ->add_option("--repeat", options->repeat,
                    "Run the program N times, into PROFILE.run1, PROFILE.run2, …, and compare the peaks")
