@@ -172,6 +172,8 @@ struct Observation {
   /// The reason of an outcome other than `ok`. With `ok`, a note on the figures: `measured whole: …`, `no
   /// time: …`.
   std::string message;
+  /// From its start in the worker to its result, by the host's clock; of the first round. Null in a worker.
+  std::optional<double> seconds;
   std::optional<Size> requested_peak_bytes;
   std::optional<Size> first_call_peak_bytes;
   std::optional<Size> setup_bytes;
@@ -217,6 +219,7 @@ void for_each_field(T& observation, Fields& fields) {
   fields("backend", observation.backend);
   fields("outcome", observation.outcome);
   fields("message", observation.message);
+  fields.written_if("seconds", observation.seconds, observation.seconds.has_value());
   fields.bytes("requested_peak_bytes", observation.requested_peak_bytes);
   fields.bytes("first_call_peak_bytes", observation.first_call_peak_bytes);
   fields.bytes("setup_bytes", observation.setup_bytes);
