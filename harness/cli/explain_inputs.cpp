@@ -177,6 +177,9 @@ ExplainInputs split_inputs(const std::vector<std::string>& texts) {
                path.extension() != ".profile") {
       inputs.variants.push_back(text);
     } else if (is_profile_input(path)) {
+      if (!std::filesystem::exists(path))
+        throw UsageError(fmt::format(
+            "{}: neither a file nor the name of a variant, such as padding/coords1d: correct it", text));
       inputs.profiles.push_back({path, {}});
     } else {
       inputs.runs.push_back(path);

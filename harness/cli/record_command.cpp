@@ -41,6 +41,7 @@ struct RecordOptions {
   int repeat_call = 0;  ///< 0: repeated phases are not judged
   std::optional<Size> max_size;
   std::optional<Size> budget;
+  bool refuses_at_use = false;
   bool compact = false;
   bool json = false;
 };
@@ -246,6 +247,8 @@ std::uint64_t max_bytes(const RecordOptions& options) {
 }
 
 void record(const RecordOptions& options, std::vector<std::string> arguments, Result& result) {
+  if (options.refuses_at_use && !options.budget)
+    throw UsageError("record: --refuse-at-use: nothing is refused without a budget; write --budget SIZE too");
   // The `--` that ends the options of `record`; a second one belongs to the program.
   if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
   // A leak is a leak only if releases are settled, and is found by its call stack.
@@ -257,6 +260,7 @@ void record(const RecordOptions& options, std::vector<std::string> arguments, Re
                         .repeat_call = options.repeat_call,
                         .max_bytes = max_bytes(options),
                         .budget_bytes = options.budget,
+                        .refuses_at_use = options.refuses_at_use,
                         .output_to_stderr = options.json};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
   warn_of_replaced_injection();
@@ -288,6 +292,8 @@ void add_record_command(CLI::App& app, Result& result) {
       *command, options->budget,
       "Let the program use only this much memory of each device, such as 16 GiB: what exceeds it is "
       "refused, and `show` lists it");
+  command->add_flag("--refuse-at-use", options->refuses_at_use,
+                    "Refuse the first command that uses a memory object, not its creation (OpenCL)");
   auto* repeat =
       command
           ->add_option("--repeat", options->repeat,

@@ -22,6 +22,7 @@ struct RecordRequest {
   std::uint64_t max_bytes = 0;       ///< limit of each profile; 0: 64 GiB
   /// Memory of each device, for each process of the program; null: all that the device has.
   std::optional<Size> budget_bytes = std::nullopt;
+  bool refuses_at_use = false;  ///< what the budget refuses fails at its first use (OpenCL)
   /// Folds the events of the profiles while the program runs (ProfileFolding). The program has
   /// PEAKMARK_COMPACT=1 in its environment then.
   bool compact = false;

@@ -131,6 +131,12 @@ void Trial::settle_leak(std::uint64_t first_event) {
   observation_.leaked_bytes = std::max(live, observation_.leaked_bytes.value_or(0));
 }
 
+void Trial::count_failed_allocations(std::uint64_t first_event) {
+  const auto failed =
+      std::ranges::count(events_->events(first_event), EventType::failed_allocation, &Event::type);
+  if (failed > 0) observation_.failed_allocations = failed;
+}
+
 std::optional<MemoryPass> Trial::memory_pass(bool verify) {
   const std::uint64_t first_event = events_ != nullptr ? events_->count() : 0;
   const bool passed = attempt([&] {
@@ -144,6 +150,7 @@ std::optional<MemoryPass> Trial::memory_pass(bool verify) {
   if (!broken_) attempt([&] { device_.finish(); });
   if (events_ == nullptr) return std::nullopt;
   settle_leak(first_event);
+  count_failed_allocations(first_event);
   if (!passed) return std::nullopt;
   const CallChain call_chain = [this](std::uint64_t stack) {
     return options_.call_chains != nullptr ? options_.call_chains->chain(stack) : "";

@@ -78,6 +78,7 @@ class Trial {
   void report(std::string_view step) const;
   void repeat_calls();
   void settle_leak(std::uint64_t first_event);
+  void count_failed_allocations(std::uint64_t first_event);
   void fail(Outcome outcome, const std::string& message);
   [[nodiscard]] bool can_be_timed() const;
   [[nodiscard]] TimedWork timed_work(CaseInstance& instance) const;
