@@ -77,6 +77,26 @@ void for_each_field(T& entry, Fields& fields) {
   fields("bytes", entry.bytes);
 }
 
+/// Memory that each call of a case leaves behind (`run --repeat-call`).
+struct CallLeak {
+  std::string name;
+  std::string kind;
+  std::string phase;
+  std::string where;                   ///< its call chain; empty if no call stacks were recorded
+  Size bytes = 0;                      ///< of all calls but the last
+  std::optional<Size> bytes_per_call;  ///< null if they differ
+};
+
+template <EitherConst<CallLeak> T, typename Fields>
+void for_each_field(T& leak, Fields& fields) {
+  fields("name", leak.name);
+  fields("kind", leak.kind);
+  fields("phase", leak.phase);
+  fields("where", leak.where);
+  fields("bytes", leak.bytes);
+  fields("bytes_per_call", leak.bytes_per_call);
+}
+
 /// The launches of one kernel, and their time together.
 struct KernelTime {
   std::string name;
@@ -192,6 +212,9 @@ struct Observation {
   /// Of the first memory pass. Null where it was not asked for (`run --sequences`), or is too long. A program
   /// that ended in order after a failed allocation has it too.
   std::optional<AllocationSequence> allocation_sequence;
+  /// Number of calls that were made to find leaks of each call, and these leaks. Null without them.
+  std::optional<std::int64_t> repeated_calls;
+  std::vector<CallLeak> call_leaks;
   bool destroys_input = false;
   std::optional<GpuTime> gpu_time;
   /// Of a case that looked suspicious against a history: timed again at the end of the same run.
@@ -237,6 +260,8 @@ void for_each_field(T& observation, Fields& fields) {
   fields("moved_allocations", observation.moved_allocations);
   fields.written_if("allocation_sequence", observation.allocation_sequence,
                     observation.allocation_sequence.has_value());
+  fields.written_if("repeated_calls", observation.repeated_calls, observation.repeated_calls.has_value());
+  fields.written_if("call_leaks", observation.call_leaks, observation.repeated_calls.has_value());
   fields("destroys_input", observation.destroys_input);
   fields("gpu_time_ns", observation.gpu_time);
   fields.younger("gpu_time_again_ns", observation.gpu_time_again);

@@ -160,7 +160,8 @@ void Measurement::run(const Sides& sides, const Conclude& conclude) {
       device, lock_options(options_),
       [](const std::string& holder) { say("  waiting for the device: " + holder); },
       [this] { check_time(); });
-  const RecordingEnvironment recording(device, environment_, options_.sequences, options_.budget);
+  const RecordingEnvironment recording(device, environment_, options_.sequences || options_.repeat_call != 0,
+                                       options_.budget);
   recording_ = &recording;
   const auto begin = Clock::now();
   try {
@@ -334,6 +335,7 @@ SupervisorOptions Measurement::supervisor_options(const MeasuredSide& side, cons
   if (call.reports_steps) add({"--report-steps"});
   if (options.memory_only) add({"--memory-only"});
   if (options.sequences) add({"--sequences"});
+  if (options.repeat_call != 0) add({"--repeat-call", std::to_string(options.repeat_call)});
   if (options.repetitions) add({"--repetitions", std::to_string(*options.repetitions)});
   supervisor.case_limit = options.case_limit;
   supervisor.start_limit = std::max(supervisor.start_limit, options.case_limit.base);
