@@ -102,6 +102,7 @@ class Explainer {
                                      const std::vector<std::size_t>& at) const {
     Figure figure;
     figure.shapes = at;
+    figure.recorded.reserve(at.size());
     for (const std::size_t shape : at) {
       Size largest = 0;
       for (const std::size_t i : one.members[shape]) largest = std::max(largest, allocation(shape, i).bytes);

@@ -35,6 +35,7 @@ class MomentFinder {
  public:
   explicit MomentFinder(const PeakSearch& search)
       : search_(search), moments_(search.sequences.size()), order_(search.shapes) {
+    peaks_.reserve(moments_.size());
     for (std::size_t shape = 0; shape < moments_.size(); ++shape) {
       for (LiveMoment& moment : high_points(search_.sequences[shape], search_.groups, shape)) {
         auto [found, is_new] = moments_[shape].try_emplace(moment.pattern(), moment);
@@ -54,6 +55,7 @@ class MomentFinder {
     for (Candidate& one : kept) {
       if (one.moment.shapes.empty()) one.moment.example = simplified(one.moment, kept);
     }
+    result.moments.reserve(kept.size());
     for (Candidate& one : kept) result.moments.push_back(std::move(one.moment));
     return result;
   }
@@ -107,7 +109,9 @@ class MomentFinder {
       std::ptrdiff_t most = 0;
       for (std::size_t i = 0; i < others.size(); ++i) {
         std::ptrdiff_t wins = 0;
-        for (std::size_t shape = 0; shape < far.count(); ++shape) wins += bytes[i][shape] > peaks[shape];
+        for (std::size_t shape = 0; shape < far.count(); ++shape) {
+          if (bytes[i][shape] > peaks[shape]) ++wins;
+        }
         if (wins > most) {
           best = i;
           most = wins;
@@ -218,6 +222,7 @@ class MomentFinder {
   [[nodiscard]] std::vector<std::pair<std::string, Size>> simplified(
       const PeakMoment& moment, const std::vector<Candidate>& all) const {
     Shapes shape;
+    shape.axes.reserve(moment.example.size());
     for (const auto& [axis, value] : moment.example) shape.axes.push_back({axis, {value}});
     const auto largest = static_cast<std::size_t>(std::ranges::max_element(peaks_) - peaks_.begin());
     const auto try_value = [&](Size& value, Size wanted) {
