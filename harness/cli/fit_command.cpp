@@ -12,6 +12,7 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
+#include "cli/python_reports.hpp"
 #include "fit/fit_axis.hpp"
 
 namespace peakmark::cli {
@@ -20,7 +21,9 @@ namespace {
 struct FitOptions {
   std::vector<std::string> inputs;
   FitRequest request;
+  std::optional<MemoryBudget> budget;
   bool all_intervals = false;
+  std::string plot;
   bool json = false;
 };
 
@@ -64,9 +67,18 @@ void set_request(FitOptions& options) {
   if (free.size() == 2) request.other = free[1];
 }
 
+void check_plot(const FitOptions& options) {
+  if (options.plot.empty()) return;
+  if (options.request.other)
+    throw UsageError(fmt::format("--plot draws one fit: write {}=VALUE", options.request.other->name));
+  check_plot_file(options.plot);
+  remove_earlier_outputs({options.plot}, options.request.sweep.selection.suites);
+}
+
 ExitCode fit(FitOptions& options, const std::vector<std::string>& words) {
   set_request(options);
   FitRequest& request = options.request;
+  request.budget = *options.budget;
   const ScratchFolder folder;
   if (const auto program = program_after_dashes(words)) {
     if (!request.variant.empty() || !request.sweep.selection.suites.empty())
@@ -74,12 +86,17 @@ ExitCode fit(FitOptions& options, const std::vector<std::string>& words) {
     if (program->empty()) throw UsageError("no program behind --");
     use_program(request, *program, folder);
   }
+  check_plot(options);
   const std::vector<FitReport> reports = AxisFitter(request).fit();
   if (request.other) {
     print_text(options.json ? fit_json(reports, request.other->name)
                             : fit_text(reports, request.other->name));
   } else {
     print_text(options.json ? fit_json(reports.front()) : fit_text(reports.front(), options.all_intervals));
+  }
+  if (!options.plot.empty()) {
+    const int code = run_python_reports({"fit", "--output=" + options.plot}, fit_json(reports.front()));
+    if (code != 0) return static_cast<ExitCode>(code);
   }
   if (std::ranges::any_of(reports, &FitReport::is_stopped)) return ExitCode::measurement;
   const bool fits =
@@ -100,8 +117,8 @@ void add_fit_command(CLI::App& app, Result& result) {
           "A variant, or a suite and its program; the axis, or AXIS=MIN..MAX; AXIS=VALUE or "
           "AXIS=FORMULA for others. A second axis without a value: fit the first at several of its values")
       ->required();
-  command->add_option("--budget", request.budget, "Device memory to stay within, such as 16GiB or 90%")
-      ->type_name(value_name::kSize)
+  add_budget_option(*command, options->budget,
+                    "Device memory to stay within, such as 16GiB, 90% or free-1GiB")
       ->required();
   command->add_option("--multiple-of", request.step, "Try only multiples of this value")
       ->type_name("INT")
@@ -109,8 +126,13 @@ void add_fit_command(CLI::App& app, Result& result) {
   command->add_option("--slices", request.slices, "Plan chunks for a stack of this many slices")
       ->type_name("INT")
       ->check(CLI::PositiveNumber);
-  command->add_flag("--from-peaks", request.from_peaks,
-                    "Extrapolate recorded peaks instead of finding a formula in small shapes");
+  add_parsed_option(
+      *command, "--predict",
+      [&request](const std::string& text) { request.predictor = parse_predictor(text); },
+      "Predict by a formula found in small shapes, by the estimator, or by the peaks of small values. "
+      "Default: "
+      "the first that there is; the estimator or peaks for programs")
+      ->type_name("{formula,estimator,recordings}");
   command->add_flag("--prove", request.needs_proof, "Run the value above the answer too");
   command->add_flag("--all", options->all_intervals,
                     "List all intervals that fit, if memory is not monotonic");
@@ -122,6 +144,9 @@ void add_fit_command(CLI::App& app, Result& result) {
                    "Use the variants of this worker. Default: peakmark-bench")
       ->type_name(value_name::kProgram);
   add_timeout_option(*command, request.sweep.case_limit);
+  add_file_option(
+      *command, "--plot", options->plot,
+      "Draw memory against the axis with budget, predictions and trials: a .png, .svg or .pdf file");
   command->add_flag("--json", options->json, "Print the answer as JSON");
   set_help(*command,
            {.notes = {"`peakmark fit AXIS=MIN..MAX --budget SIZE -- PROGRAM … {AXIS} …` fits an axis of "

@@ -37,7 +37,7 @@ struct RecordOptions {
   bool stacks = false;
   int repeat = 0;  ///< 0: record once, without a comparison
   std::optional<Size> max_size;
-  std::optional<Size> budget;
+  std::optional<MemoryBudget> budget;
   bool compact = false;
   bool json = false;
 };
@@ -191,7 +191,7 @@ void record(const RecordOptions& options, std::vector<std::string> arguments, Re
                         .sync = options.sync,
                         .stacks = options.stacks,
                         .max_bytes = max_bytes(options),
-                        .budget_bytes = options.budget,
+                        .budget_bytes = budget_bytes(options.budget, {}),
                         .output_to_stderr = options.json};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
   warn_of_replaced_injection();

@@ -166,7 +166,7 @@ def _function_bytes(function: Callable[..., object]) -> bytes:
 
 def _by_value(function: Callable[..., object]) -> bytes:
     try:
-        import cloudpickle
+        import cloudpickle  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ModuleNotFoundError:
         raise FitError(
             f"peakmark.fit: {function!r} cannot be imported by another process: write it into a module, or run `pip install cloudpickle`"
