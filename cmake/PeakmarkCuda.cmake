@@ -20,7 +20,7 @@ if(NOT PEAKMARK_CUDA STREQUAL "OFF")
     find_library(CUDA_CUDART NAMES cudart libcudart_static.a
                  PATHS ${CUDAToolkit_ROOT} PATH_SUFFIXES lib64 lib targets/x86_64-linux/lib NO_DEFAULT_PATH)
   endif()
-  find_package(CUDAToolkit QUIET)
+  peakmark_find_cuda_toolkit()
   if(error)
     # The search may have found another toolkit than the named one.
   elseif(NOT CUDAToolkit_FOUND OR NOT CUDAToolkit_NVCC_EXECUTABLE)

@@ -60,6 +60,15 @@ function(peakmark_cuda_fatbin output source dtype)
     VERBATIM)
 endfunction()
 
+# Finds the CUDA toolkit. FindCUDAToolkit of CMake 3.25.1, which Debian 12 has, ends with an error if the toolkit has no
+# libnvToolsExt, as CUDA 13, and the project asks for CMake 3.25.
+macro(peakmark_find_cuda_toolkit)
+  set(peakmark_minimum ${CMAKE_MINIMUM_REQUIRED_VERSION})
+  set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
+  find_package(CUDAToolkit QUIET)
+  set(CMAKE_MINIMUM_REQUIRED_VERSION ${peakmark_minimum})
+endmacro()
+
 function(peakmark_add_kernel_source target name file)
   cmake_parse_arguments(PARSE_ARGV 3 SOURCE "" "" "DTYPES")
   if(SOURCE_UNPARSED_ARGUMENTS OR NOT SOURCE_DTYPES)
@@ -67,7 +76,7 @@ function(peakmark_add_kernel_source target name file)
       "the file")
   endif()
   if(NOT DEFINED PEAKMARK_HAS_CUDA)  # in a project of a user
-    find_package(CUDAToolkit QUIET)
+    peakmark_find_cuda_toolkit()
     set(PEAKMARK_HAS_CUDA ${CUDAToolkit_NVCC_EXECUTABLE})
   endif()
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)

@@ -17,6 +17,8 @@ MemoryKind merged(MemoryKind kind) {
     case MemoryKind::physical:
       return MemoryKind::device;
     case MemoryKind::host_registered:
+    case MemoryKind::host_mapped:
+    case MemoryKind::host_write_combined:
       return MemoryKind::host_pinned;
     default:
       return kind;

@@ -49,6 +49,10 @@ const char* to_string(MemoryKind kind) {
       return "usm_host";
     case MemoryKind::module_globals:
       return "module_globals";
+    case MemoryKind::host_mapped:
+      return "host_mapped";
+    case MemoryKind::host_write_combined:
+      return "host_write_combined";
   }
   return "unknown";  // a profile of a newer recorder
 }

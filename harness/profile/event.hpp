@@ -67,7 +67,7 @@ enum class MemoryKind : std::uint8_t {
   array = 19,            ///< CUDA array or mipmapped array
   managed = 20,          ///< CUDA managed
   physical = 21,         ///< CUDA cuMemCreate (cuMemMap of it counts nothing)
-  host_pinned = 22,      ///< CUDA cuMemHostAlloc, cuMemAllocHost: beside the peak
+  host_pinned = 22,      ///< CUDA cuMemHostAlloc without flags, cuMemAllocHost: beside the peak
   host_registered = 23,  ///< CUDA cuMemHostRegister: beside the peak
   usm_device = 24,       ///< Intel's clDeviceMemAllocINTEL
   usm_shared = 25,       ///< Intel's clSharedMemAllocINTEL
@@ -75,13 +75,16 @@ enum class MemoryKind : std::uint8_t {
   /// CUDA: variables of loaded modules (__device__, __constant__): beside the peak, since a module stays
   /// loaded from one call or case to the next.
   module_globals = 27,
+  host_mapped = 28,          ///< CUDA cuMemHostAlloc with DEVICEMAP: beside the peak
+  host_write_combined = 29,  ///< CUDA cuMemHostAlloc with WRITECOMBINED, mapped or not: beside the peak
 };
 
 /// Returns true for the kinds that add up to the peak; the others are reported beside it, never in it.
 constexpr bool counts_into_peak(MemoryKind kind) {
   return kind != MemoryKind::none && kind != MemoryKind::host_pointer && kind != MemoryKind::host_pinned &&
          kind != MemoryKind::host_registered && kind != MemoryKind::usm_host &&
-         kind != MemoryKind::module_globals;
+         kind != MemoryKind::module_globals && kind != MemoryKind::host_mapped &&
+         kind != MemoryKind::host_write_combined;
 }
 
 /// Size of an array with a place for each kind: more than MemoryKind has.
@@ -128,6 +131,10 @@ struct Event {
   };
 };
 static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
+
+/// A `pool` event with this address, or a little above, is of the graph memory of a device, whose ordinal is
+/// added. No pool has it. The allocations of graphs are not in the profile.
+inline constexpr std::uint64_t kGraphMemoryPool = 0xffff'ffff'ffff'0000;
 
 /// Returns true for a failed allocation that the budget refused, false for one that the driver refused.
 inline bool is_refused_by_budget(const Event& event) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace peakmark {
 struct ProfileHeader {
   static constexpr char kMagic[8] = {'P', 'E', 'A', 'K', 'M', 'A', 'R', 'K'};
   static constexpr std::uint32_t kVersion = 1;  ///< MAJOR
-  static constexpr std::uint32_t kMinor = 3;
+  static constexpr std::uint32_t kMinor = 4;
   static constexpr std::uint32_t kBytes = 4096;
 
   char magic[8];
@@ -33,9 +34,12 @@ struct ProfileHeader {
   std::uint64_t lost;    ///< events after the recorder had to stop (`stop_error`)
   char recorder[48];     ///< `opencl-layer 1`, `cupti 130001`
   std::int64_t budget;   ///< of each device, in bytes ($PEAKMARK_BUDGET); 0: none
-  std::uint32_t minor;   ///< 0: without `stop_error`; below 2: without `recording`; below 3: without `budget`
+  /// 0: without `stop_error`; below 2: without `recording`; below 3: without `budget`; below 4: without
+  /// `is_synced`.
+  std::uint32_t minor;
   std::int32_t stop_error;  ///< errno that stopped the recorder before its program ended; 0: none
-  char command_line[3944];  ///< arguments separated by NUL, cut off if they do not fit
+  char command_line[3936];  ///< arguments separated by NUL, cut off if they do not fit
+  std::uint64_t is_synced;  ///< 1: the recorder finished the queue after each enqueue (`record --sync`)
   /// The id of the recording (RecordingName), the same in all its processes; zero: not started by `record`.
   unsigned char recording[16];
   /// When the recorder closed the file; if it could not, when `record` saw its process end. 0: unknown, since
@@ -51,6 +55,13 @@ inline constexpr std::int64_t kMaxBudget = (std::int64_t{1} << 48) - 1;
 /// Returns the bytes that the program could use of each device; null without a budget.
 inline std::optional<std::int64_t> budget_bytes(const ProfileHeader& header) {
   return header.budget > 0 ? std::optional(header.budget) : std::nullopt;
+}
+
+/// Returns true if what the program has released is released in the profile at once: queues were finished
+/// after each enqueue. CUDA's recorder counts a release when it is requested, also one in a stream's order.
+inline bool releases_at_once(const ProfileHeader& header) {
+  return (header.minor >= 4 && header.is_synced == 1) ||
+         std::string_view(header.recorder, sizeof(header.recorder)).starts_with("cupti");
 }
 
 /// Returns why a recorder stopped before its program ended, from the error that stopped it

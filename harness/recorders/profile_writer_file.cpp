@@ -151,6 +151,8 @@ bool ProfileWriter::open_from_environment(const char* recorder) {
         std::clamp<std::uint64_t>(std::strtoull(bytes, nullptr, 10) / kExtentBytes, 1, kMaxExtents);
   }
   budget_ = budget_from_environment();
+  const char* const sync = std::getenv("PEAKMARK_SYNC");
+  is_synced_ = sync != nullptr && std::strcmp(sync, "1") == 0;
   if (const char* const id = std::getenv("PEAKMARK_RECORDING");
       id != nullptr && std::strlen(id) + 1 == sizeof(recording_)) {
     std::memcpy(recording_, id, sizeof(recording_));
@@ -263,6 +265,7 @@ void ProfileWriter::fill_header() {
   header.start_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
   header.start_realtime_ns = clock_ns(CLOCK_REALTIME);
   header.budget = budget_;
+  header.is_synced = is_synced_ ? 1 : 0;
   std::memcpy(header.recorder, recorder_, sizeof(header.recorder));
   for (std::size_t i = 0; i < sizeof(header.recording) && recording_[0] != '\0'; ++i) {
     const char digits[3] = {recording_[2 * i], recording_[2 * i + 1], '\0'};

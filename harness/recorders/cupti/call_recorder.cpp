@@ -12,9 +12,6 @@
 namespace peakmark {
 namespace {
 
-// Identifies the graph memory of a device: no pool has this address. The device's ordinal is added.
-constexpr std::uint64_t kGraphMemory = 0xffff'ffff'ffff'0000;
-
 /// True if the driver or the context has ended, and the memory with it.
 bool is_gone(CUresult result) {
   return result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -251,7 +248,7 @@ void CallRecorder::sample_pool(std::uint64_t pool, std::uint32_t device) {
 
 void CallRecorder::sample_graphs(std::uint32_t device) {
   if (const auto usage = driver_.graph_usage(device)) {
-    sink_.pool(kGraphMemory + device, usage->reserved_bytes, usage->used_bytes);
+    sink_.pool(kGraphMemoryPool + device, usage->reserved_bytes, usage->used_bytes);
   }
 }
 

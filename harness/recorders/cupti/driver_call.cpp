@@ -145,6 +145,12 @@ Pools::Info pool_info(const CUmemLocation& location, CUmemAllocationType type) {
   return info;
 }
 
+/// Returns the kind of memory of cuMemHostAlloc with these flags.
+MemoryKind host_kind(unsigned int flags) {
+  if ((flags & CU_MEMHOSTALLOC_WRITECOMBINED) != 0) return MemoryKind::host_write_combined;
+  return (flags & CU_MEMHOSTALLOC_DEVICEMAP) != 0 ? MemoryKind::host_mapped : MemoryKind::host_pinned;
+}
+
 MemoryKind physical_kind(const CUmemAllocationProp* properties) {
   return properties != nullptr && properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE
              ? MemoryKind::host_pinned
@@ -212,7 +218,7 @@ std::optional<AllocationRequest> decode_allocation(const DriverCall& call) {
     case PEAKMARK_CALL(cuMemHostAlloc):
     case PEAKMARK_CALL(cuMemHostAlloc_v2): {
       const auto& p = parameters<cuMemHostAlloc_params>(call);
-      return request(output_value(call, p.pp), p.bytesize, MemoryKind::host_pinned);
+      return request(output_value(call, p.pp), p.bytesize, host_kind(p.Flags));
     }
     case PEAKMARK_CALL(cuMemAllocHost_v2): {
       const auto& p = parameters<cuMemAllocHost_v2_params>(call);

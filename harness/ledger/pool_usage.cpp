@@ -1,0 +1,119 @@
+#include "ledger/pool_usage.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace peakmark {
+namespace {
+
+bool is_of_pool(const Event& allocation) {
+  return allocation.amounts.auxiliary != 0 && counts_into_peak(allocation.kind);
+}
+
+/// One pass over the events.
+class PoolReplay {
+ public:
+  void step(const Event& event) {
+    switch (event.type) {
+      case EventType::allocation:
+        release(event.address);  // its release was lost
+        return allocate(event);
+      case EventType::release:
+        return release(event.address);
+      case EventType::pool:
+        if (event.address < kGraphMemoryPool) sample(event);
+        return;
+      default:
+        return;
+    }
+  }
+
+  [[nodiscard]] const std::vector<PoolPoint>& points() const { return points_; }
+  [[nodiscard]] const PoolPoint& at_peak() const { return at_peak_; }
+
+ private:
+  struct Live {
+    Size bytes = 0;
+    Size of_pool_bytes = 0;
+  };
+
+  void allocate(const Event& event) {
+    const Size bytes = counts_into_peak(event.kind) ? event.amounts.bytes : 0;
+    const bool is_pools = is_of_pool(event);
+    live_map_[event.address] = {bytes, is_pools ? bytes : 0};
+    live_ += bytes;
+    if (is_pools) now_.requested_bytes += bytes;
+    if (live_ <= peak_) return;
+    peak_ = live_;
+    // Of an allocation from a pool the sample follows.
+    at_peak_ = now_;
+    at_peak_.time_ns = event.time_ns;
+    is_peak_sampled_ = !is_pools;
+  }
+
+  void release(std::uint64_t address) {
+    const auto found = live_map_.find(address);
+    if (found == live_map_.end()) return;
+    live_ -= found->second.bytes;
+    now_.requested_bytes -= found->second.of_pool_bytes;
+    live_map_.erase(found);
+  }
+
+  void sample(const Event& event) {
+    Size& held = held_[event.address];
+    now_.held_bytes += event.amounts.bytes - held;
+    held = event.amounts.bytes;
+    now_.time_ns = event.time_ns;
+    points_.push_back(now_);
+    if (is_peak_sampled_) return;
+    at_peak_.held_bytes = now_.held_bytes;
+    is_peak_sampled_ = true;
+  }
+
+  std::unordered_map<std::uint64_t, Live> live_map_;  ///< by address
+  std::unordered_map<std::uint64_t, Size> held_;      ///< by pool
+  std::vector<PoolPoint> points_;
+  PoolPoint now_;
+  PoolPoint at_peak_;
+  bool is_peak_sampled_ = true;
+  Size live_ = 0;
+  Size peak_ = 0;
+};
+
+/// Keeps the first, the last, and of each of max / 4 equal runs of samples the most held and the most
+/// fragmented one.
+std::vector<PoolPoint> thinned(const std::vector<PoolPoint>& points, std::size_t max) {
+  if (points.size() <= max) return points;
+  const std::size_t runs = std::max<std::size_t>(1, max / 4);
+  std::vector<PoolPoint> kept;
+  kept.reserve(max);
+  for (std::size_t run = 0; run < runs; ++run) {
+    const auto begin = points.begin() + static_cast<std::ptrdiff_t>(points.size() * run / runs);
+    const auto end = points.begin() + static_cast<std::ptrdiff_t>(points.size() * (run + 1) / runs);
+    std::vector<std::vector<PoolPoint>::const_iterator> chosen{
+        begin, std::ranges::max_element(begin, end, {}, &PoolPoint::held_bytes),
+        std::ranges::max_element(begin, end, {}, &PoolPoint::fragmentation_bytes), end - 1};
+    std::ranges::sort(chosen);
+    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+    for (const auto& point : chosen) kept.push_back(*point);
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::optional<PoolUsage> pool_usage(std::span<const Event> events, std::size_t max_points) {
+  PoolReplay replay;
+  for (const Event& event : events) replay.step(event);
+  const std::vector<PoolPoint>& points = replay.points();
+  if (points.empty()) return std::nullopt;
+  PoolUsage usage;
+  usage.at_peak = replay.at_peak();
+  usage.most_held = *std::ranges::max_element(points, {}, &PoolPoint::held_bytes);
+  usage.most_fragmented = *std::ranges::max_element(points, {}, &PoolPoint::fragmentation_bytes);
+  usage.at_end = points.back();
+  usage.over_time = thinned(points, max_points);
+  return usage;
+}
+
+}  // namespace peakmark
