@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct FitOptions {
   std::vector<std::string> inputs;
   FitRequest request;
   std::optional<MemoryBudget> budget;
+  std::vector<std::string> devices;
   bool all_intervals = false;
   std::string plot;
   bool json = false;
@@ -67,6 +69,54 @@ void set_request(FitOptions& options) {
   if (free.size() == 2) request.other = free[1];
 }
 
+/// Returns the devices of the backend, those with most memory that is free, or else of all, first.
+std::vector<std::string> all_devices(const SelectionOptions& selection) {
+  const DeviceList list = list_devices();
+  DeviceChoice choice;
+  if (selection.backend) choice.backend = parse_backend(*selection.backend);
+  const Backend backend = choose_device(choice, list).backend;
+  std::vector<std::pair<Size, std::string>> found;
+  for (const DeviceInfo& device : list.devices) {
+    if (device.backend != backend) continue;
+    const Size memory = open_device(device)->memory().free_bytes.value_or(device.memory_bytes.value_or(0));
+    found.emplace_back(memory, std::to_string(device.index));
+  }
+  std::ranges::stable_sort(found, std::ranges::greater(), &std::pair<Size, std::string>::first);
+  std::vector<std::string> names;
+  names.reserve(found.size());
+  for (const auto& [memory, name] : found) names.push_back(name);
+  return names;
+}
+
+/// Fits on the device, or on each of several.
+std::vector<FitReport> fit_on_devices(FitOptions& options) {
+  SelectionOptions& selection = options.request.sweep.selection;
+  if (options.devices == std::vector<std::string>{"all"}) options.devices = all_devices(selection);
+  if (options.devices.size() < 2) {
+    if (!options.devices.empty()) selection.device = options.devices.front();
+    return AxisFitter(options.request).fit();
+  }
+  if (options.request.other || !options.plot.empty())
+    throw UsageError("several devices are fitted with one free axis and without --plot");
+  std::vector<FitReport> reports;
+  for (const std::string& device : options.devices) {
+    selection.device = device;
+    reports.push_back(AxisFitter(options.request).fit().front());
+  }
+  return reports;
+}
+
+void print_reports(const FitOptions& options, const std::vector<FitReport>& reports) {
+  const std::optional<FreeAxis>& other = options.request.other;
+  if (other) {
+    print_text(options.json ? fit_json(reports, other->name) : fit_text(reports, other->name));
+  } else if (options.json) {
+    print_text(reports.size() > 1 ? fit_json_of_devices(reports) : fit_json(reports.front()));
+  } else {
+    for (const FitReport& report : reports) print_text(fit_text(report, options.all_intervals));
+  }
+}
+
 void check_plot(const FitOptions& options) {
   if (options.plot.empty()) return;
   if (options.request.other)
@@ -87,13 +137,8 @@ ExitCode fit(FitOptions& options, const std::vector<std::string>& words) {
     use_program(request, *program, folder);
   }
   check_plot(options);
-  const std::vector<FitReport> reports = AxisFitter(request).fit();
-  if (request.other) {
-    print_text(options.json ? fit_json(reports, request.other->name)
-                            : fit_text(reports, request.other->name));
-  } else {
-    print_text(options.json ? fit_json(reports.front()) : fit_text(reports.front(), options.all_intervals));
-  }
+  const std::vector<FitReport> reports = fit_on_devices(options);
+  print_reports(options, reports);
   if (!options.plot.empty()) {
     const int code = run_python_reports({"fit", "--output=" + options.plot}, fit_json(reports.front()));
     if (code != 0) return static_cast<ExitCode>(code);
@@ -137,8 +182,11 @@ void add_fit_command(CLI::App& app, Result& result) {
   command->add_flag("--all", options->all_intervals,
                     "List all intervals that fit, if memory is not monotonic");
   command->add_option("--backend", selection.backend, "Run on this backend")->type_name(value_name::kBackend);
-  command->add_option("--device", selection.device, "Run on this device: its index or a part of its name")
-      ->type_name(value_name::kDevice);
+  command
+      ->add_option("--device", options->devices,
+                   "Run on this device: its index or a part of its name. Several, or all: an answer for each")
+      ->type_name(value_name::kDevice)
+      ->allow_extra_args(false);
   command
       ->add_option("--worker", request.sweep.worker,
                    "Use the variants of this worker. Default: peakmark-bench")

@@ -208,6 +208,12 @@ std::string fit_json(const FitReport& report) {
   return json_fields::pretty(to_json(report));
 }
 
+std::string fit_json_of_devices(const std::vector<FitReport>& reports) {
+  Json devices = Json::array();
+  for (const FitReport& report : reports) devices.push_back(to_json(report));
+  return json_fields::pretty(Json{{"axis", reports.front().axis}, {"devices", devices}});
+}
+
 std::string fit_text(const std::vector<FitReport>& reports, const std::string& other_axis) {
   using enum TextTable::Align;
   const FitReport& first = reports.front();

@@ -50,6 +50,9 @@ std::string fit_text(const FitReport& report, bool all_intervals);
 /// Returns the output of `fit --json` (docs/fit.md).
 std::string fit_json(const FitReport& report);
 
+/// Returns the output for reports of several devices.
+std::string fit_json_of_devices(const std::vector<FitReport>& reports);
+
 /// The same for reports that differ in the value of one more axis.
 std::string fit_text(const std::vector<FitReport>& reports, const std::string& other_axis);
 std::string fit_json(const std::vector<FitReport>& reports, const std::string& other_axis);

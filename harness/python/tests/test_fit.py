@@ -9,6 +9,7 @@ import textwrap
 
 import pytest
 from recorded import environment, library_folder
+from recorded import peakmark as peakmark_command
 
 import peakmark
 
@@ -79,6 +80,12 @@ def run(tmp_path):
         return ended.stdout if code == 0 else ended.stderr.strip().splitlines()[-1]
 
     return run
+
+
+def fitted(*words, **variables):
+    ended = peakmark_command("fit", *words, **variables)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout)
 
 
 def error_of(run, function, *, axis="batch", budget="64MiB", options=""):
@@ -197,6 +204,18 @@ def test_a_wrong_axis_budget_or_range_is_an_error(run):
     assert "unknown unit" in error_of(run, "train", budget="64 MiBs")[2]
     assert "is not a percentage" in error_of(run, "train", budget="101%")[2]
     assert "is not a range" in error_of(run, "train", axis="batch=9..2")[2]
+
+
+def test_each_of_several_devices_has_an_answer():
+    options = ["padding/computed", "n", "ny=60", "nx=90", "--budget=1 MB", "--backend=opencl", "--json"]
+    devices = {"POCL_DEVICES": "pthread basic"}
+    both = fitted(*options, "--device=all", **devices)
+    assert [one["value"] for one in both["devices"]] == [both["devices"][0]["value"]] * 2
+    assert len({one["device"] for one in both["devices"]}) == 2
+    second = fitted(*options, "--device=1", **devices)
+    assert second["device"] == fitted(*options, "--device=0", "--device=1", **devices)["devices"][1]["device"]
+    wrong = peakmark_command("fit", *options, "--device=0", "--device=5", **devices)
+    assert wrong.returncode != 0 and "5" in wrong.stderr
 
 
 def test_the_command_must_be_installed(monkeypatch):
