@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "base/quantile.hpp"
 #include "copy_source.hpp"
 #include "kernels/common/variants.hpp"
+#include "statistics/rank_statistics.hpp"
 #include "worker/abi.hpp"
 #include "worker/variant.hpp"
 

@@ -5,9 +5,11 @@
 // `layer` creates and releases a buffer (two events) on the first OpenCL device. It interleaves calls through
 // the loader and the recorder with direct calls of the driver's dispatch table. `ns_per_event` is half the
 // difference of the medians. The bound is 200 ns per event. `budget` and `budget_svm` allocate and release in
-// two processes, one of which has a budget (PEAKMARK_BUDGET) that refuses nothing, in interleaved blocks:
-// `ns_per_allocation` is the median of the differences, for an allocation with its release. The bound is 20
-// ns. `write` only writes events into a growing file. For the cost of call stacks, compare with
+// three processes, one of which has a budget (PEAKMARK_BUDGET) that refuses nothing, in interleaved blocks of
+// processor time: `ns_per_allocation` is the median of the paired differences, for an allocation with its
+// release, and lies between `at_least` and `at_most` with 95 % confidence. `same_ns` is the same median for
+// the two processes without a budget: what differs although nothing does. The bound is 20 ns. `write` only
+// writes events into a growing file. For the cost of call stacks, compare with
 //
 //     PEAKMARK_STACKS=1 build/release/bench/record_bench --benchmark_filter=layer
 #include <CL/cl.h>
@@ -15,18 +17,20 @@
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/files_testing.hpp"
@@ -47,10 +51,38 @@ double ns_a_pair(Create create, Release release) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count() / kPairs;
 }
 
+/// The same in processor time of this thread: other programs do not count.
+template <typename Create, typename Release>
+double processor_ns_a_pair(Create create, Release release) {
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+  };
+  const double start = now();
+  for (int i = 0; i < kPairs; ++i) release(create());
+  return (now() - start) / kPairs;
+}
+
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
                    values.end());
   return values[values.size() / 2];
+}
+
+struct Interval {
+  double low;
+  double high;
+};
+/// Returns the interval that contains the median with 95 % confidence, by the binomial distribution.
+Interval median_interval(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto count = static_cast<double>(values.size());
+  const double half = 0.98 * std::sqrt(count);
+  const auto at = [&](double place) {
+    return values[static_cast<std::size_t>(std::clamp(place, 0.0, count - 1))];
+  };
+  return {at(std::floor(count / 2 - half)), at(std::ceil(count / 2 + half))};
 }
 
 void layer(benchmark::State& state) {
@@ -153,11 +185,12 @@ int time_blocks(const std::string& kind) {
   if (context == nullptr) return 1;
   char request = 0;
   while (read(STDIN_FILENO, &request, 1) == 1) {
-    const double ns = kind == "svm"
-                          ? ns_a_pair([&] { return clSVMAlloc(context, CL_MEM_READ_WRITE, kBytes, 0); },
-                                      [&](void* memory) { clSVMFree(context, memory); })
-                          : ns_a_pair([&] { return clCreateBuffer(context, 0, kBytes, nullptr, nullptr); },
-                                      [](cl_mem memory) { clReleaseMemObject(memory); });
+    const double ns =
+        kind == "svm"
+            ? processor_ns_a_pair([&] { return clSVMAlloc(context, CL_MEM_READ_WRITE, kBytes, 0); },
+                                  [&](void* memory) { clSVMFree(context, memory); })
+            : processor_ns_a_pair([&] { return clCreateBuffer(context, 0, kBytes, nullptr, nullptr); },
+                                  [](cl_mem memory) { clReleaseMemObject(memory); });
     if (::write(STDOUT_FILENO, &ns, sizeof(ns)) != sizeof(ns)) return 1;
   }
   return 0;
@@ -178,25 +211,33 @@ void budget_of(benchmark::State& state, const std::string& kind) {
   with_budget.push_back("PEAKMARK_BUDGET=1073741824");
   const TimingProcess without(kind, variables("without"));
   const TimingProcess with(kind, with_budget);
+  const TimingProcess same(kind, variables("same"));
+  const std::array<const TimingProcess*, 3> processes{&without, &with, &same};
   std::vector<double> plain;
   std::vector<double> differences;
+  std::vector<double> of_same;
   for ([[maybe_unused]] auto step : state) {
-    const bool is_first = plain.size() % 2 == 0;
-    std::optional<double> one = (is_first ? without : with).time_block();
-    std::optional<double> other = (is_first ? with : without).time_block();
-    if (!is_first) std::swap(one, other);
-    if (!one || !other) {
-      state.SkipWithError("a process has failed: is there an OpenCL device?");
-      return;
+    std::array<double, 3> ns{};
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      // Each of them is first, second and third as often as the others.
+      const std::size_t turn = (i + plain.size()) % processes.size();
+      const std::optional<double> block = processes[turn]->time_block();
+      if (!block) {
+        state.SkipWithError("a process has failed: is there an OpenCL device?");
+        return;
+      }
+      ns[turn] = *block;
     }
-    plain.push_back(*one);
-    differences.push_back(*other - *one);
+    plain.push_back(ns[0]);
+    differences.push_back(ns[1] - ns[0]);
+    of_same.push_back(ns[2] - ns[0]);
   }
-  std::ranges::sort(differences);
+  const Interval interval = median_interval(differences);
   state.counters["without_ns"] = median(plain);
-  state.counters["ns_per_allocation"] = differences[differences.size() / 2];
-  state.counters["quartile_1"] = differences[differences.size() / 4];
-  state.counters["quartile_3"] = differences[differences.size() * 3 / 4];
+  state.counters["ns_per_allocation"] = median(differences);
+  state.counters["at_least"] = interval.low;
+  state.counters["at_most"] = interval.high;
+  state.counters["same_ns"] = median(of_same);
 }
 void budget(benchmark::State& state) {
   budget_of(state, "buffer");

@@ -24,6 +24,8 @@ from extrap.entities.metric import Metric
 from extrap.entities.parameter import Parameter
 from extrap.modelers.model_generator import ModelGenerator
 
+from formula_values import peak_function, unexplained_names
+
 SQUARE = {"nx": "ny", "pad_y0": "pad_x0", "pad_y1": "pad_x0", "pad_x1": "pad_x0"}
 PADDING = {"variant": "", "free": ("ny", "pad_x0"), "fixed": {"mode": "edge", "n": 1}, "derived": SQUARE,
            "fitted": ([64, 101, 165, 229, 333], [8, 17, 31, 53, 100]), "unseen": [(512, 128), (1536, 100), (4096, 2048)]}
@@ -68,32 +70,11 @@ def extrap_model(free: tuple[str, str], rows: list[tuple[dict, int]]):
     return next(iter(generator.models.values())).hypothesis.function
 
 
-def next_smooth(length: int, largest_prime: int) -> int:
-    """Returns the least integer >= length without a prime factor above largest_prime."""
-    while True:
-        rest = length
-        for prime in (2, 3, 5, 7, 11, 13):
-            while prime <= largest_prime and rest % prime == 0:
-                rest //= prime
-        if rest == 1:
-            return length
-        length += 1
-
-
 def explained(peakmark: Path, run: Path):
     """Returns a function of the axes that gives the bytes of `peakmark explain`, and the allocations that they leave out."""
     output = subprocess.run([peakmark, "explain", run, "--json"], check=False, text=True, capture_output=True).stdout
     (variant,) = json.loads(output)["variants"]
-    left_out = [one["name"] for one in variant["allocations"] if one["bytes"] is None]
-    formula = (variant["peak"] or variant["partial_peak"]).replace("/", "//")
-    names = {
-        "next_smooth": next_smooth,
-        "ceil_div": lambda a, b: -(-a // b),
-        "if_zero": lambda a, b, c: b if a == 0 else c,
-        "min": min,
-        "max": max,
-    }
-    return lambda axes: eval(formula, names | dict.fromkeys(left_out, 0) | axes), left_out
+    return peak_function(variant), unexplained_names(variant)
 
 
 def main() -> int:

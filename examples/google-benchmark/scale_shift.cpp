@@ -60,11 +60,15 @@ void measure(benchmark::State& state, bool wants_between, const Work& work) {
   const cl_mem x = device().array(n);
   const cl_mem y = device().array(n);
   const cl_mem between = wants_between ? device().array(n) : nullptr;
-  const float zero = 0;
-  clEnqueueFillBuffer(device().queue, x, &zero, sizeof(zero), 0, n * sizeof(zero), 0, nullptr, nullptr);
-  for (auto _ : state) {
-    work(x, between, y, n);
-    clFinish(device().queue);
+  if (x == nullptr || y == nullptr || (wants_between && between == nullptr)) {
+    state.SkipWithError("out of device memory");
+  } else {
+    const float zero = 0;
+    clEnqueueFillBuffer(device().queue, x, &zero, sizeof(zero), 0, n * sizeof(zero), 0, nullptr, nullptr);
+    for (auto _ : state) {
+      work(x, between, y, n);
+      clFinish(device().queue);
+    }
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(2 * n * sizeof(float)));
   for (const cl_mem array : {x, y, between}) {

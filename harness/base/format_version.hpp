@@ -10,13 +10,13 @@ struct FormatVersion {
 };
 
 namespace format {
-inline constexpr FormatVersion kRunFile{1, 4};
+inline constexpr FormatVersion kRunFile{1, 5};
 inline constexpr FormatVersion kBaseline{1, 0};
 inline constexpr FormatVersion kTrends{1, 2};
-inline constexpr FormatVersion kVerdicts{1, 3};
+inline constexpr FormatVersion kVerdicts{1, 4};
 inline constexpr FormatVersion kComparison{1, 3};
-inline constexpr FormatVersion kProfileSummary{1, 4};
-inline constexpr FormatVersion kRepeatedPeaks{1, 0};
+inline constexpr FormatVersion kProfileSummary{1, 5};
+inline constexpr FormatVersion kRepeatedPeaks{1, 1};
 inline constexpr FormatVersion kCases{1, 0};
 inline constexpr FormatVersion kEstimate{1, 0};
 inline constexpr FormatVersion kDevices{1, 0};

@@ -17,6 +17,21 @@ namespace peakmark {
 namespace {
 
 /// Appends the verdicts on one case to a list.
+/// Returns `50 bytes left by each of 8 calls: cache (buffer), padding.py:7`, with all leaks.
+std::string call_leaks_text(const Observation& observation) {
+  const std::int64_t calls = observation.repeated_calls.value_or(0);
+  std::string text;
+  for (const CallLeak& leak : observation.call_leaks) {
+    text += text.empty() ? "" : "; ";
+    text += leak.bytes_per_call
+                ? fmt::format("{} left by each of {} calls", quantity(*leak.bytes_per_call, "byte"), calls)
+                : fmt::format("{} left by the first {} calls", quantity(leak.bytes, "byte"), calls - 1);
+    text += fmt::format(": {} ({}){}", leak.name.empty() ? "(unnamed)" : leak.name, leak.kind,
+                        leak.where.empty() ? "" : ", " + leak.where);
+  }
+  return text;
+}
+
 class CaseJudge {
  public:
   CaseJudge(const PlannedCase& planned, const JudgeOptions& options, std::vector<Verdict>& verdicts)
@@ -74,7 +89,10 @@ class CaseJudge {
   }
 
   void judge_memory(const Observation& observation) {
-    if (observation.leaked_bytes) {
+    if (!observation.call_leaks.empty()) {
+      add(Rule::leak, Judgement::fail, call_leaks_text(observation), "",
+          static_cast<double>(observation.call_leaks.front().bytes));
+    } else if (observation.leaked_bytes) {
       const Size leaked = *observation.leaked_bytes;
       add(Rule::leak, leaked == 0 ? Judgement::pass : Judgement::fail,
           leaked == 0

@@ -152,6 +152,20 @@ TEST(Judge, AnUnknownPeakIsNoZero) {
   EXPECT_EQ(code_of(sample.run), ExitCode::measurement);
 }
 
+TEST(Judge, ALeakOfEachCallIsNamed) {
+  SampleRun leak;
+  Observation& observation = leak.add("case", 20, 2000, 20, 2000);
+  observation.leaked_bytes = 0;
+  observation.repeated_calls = 8;
+  EXPECT_EQ(verdict_of(leak.run, Rule::leak).judgement, Judgement::pass);
+  observation.call_leaks = {{"cache", "buffer", "call", "padding.py:7", 350, 50},
+                            {"", "image", "call", "", 300, std::nullopt}};
+  EXPECT_EQ(verdict_of(leak.run, Rule::leak).advice,
+            "50 bytes left by each of 8 calls: cache (buffer), padding.py:7; 300 bytes left by the first 7 "
+            "calls: (unnamed) (image)");
+  EXPECT_EQ(code_of(leak.run), ExitCode::verdict);
+}
+
 TEST(Judge, LeaksFailAndPeaksThatDifferAreReported) {
   SampleRun leak;
   leak.add("case", 20, 2000, 20, 2000).leaked_bytes = 256;

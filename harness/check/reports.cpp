@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -208,6 +209,44 @@ std::string device_line(const RunContext& context) {
   return line + ".\n";
 }
 
+/// Returns the peaks of each kind of memory, a column a kind; empty if the run has one kind, whose peak is
+/// the case's. `–`: the case has no memory figures.
+std::string kinds_table(const std::vector<JudgedCase>& cases) {
+  std::set<std::string> kinds;
+  for (const JudgedCase& judged : cases) {
+    if (judged.observation == nullptr) continue;
+    for (const auto& [kind, bytes] : judged.observation->by_kind) kinds.insert(kind);
+  }
+  if (kinds.size() < 2) return {};
+  std::vector<TextTable::Column> columns{{"peak of each kind"}};
+  columns.reserve(kinds.size() + 1);
+  for (const std::string& kind : kinds) columns.push_back({kind, Align::right});
+  TextTable table(std::move(columns));
+  for (const JudgedCase& judged : cases) {
+    std::vector<std::string> row{judged.name};
+    row.reserve(kinds.size() + 1);
+    for (const std::string& kind : kinds) {
+      if (judged.observation == nullptr || judged.observation->by_kind.empty()) {
+        row.emplace_back("–");
+        continue;
+      }
+      const auto found = judged.observation->by_kind.find(kind);
+      row.push_back(format_size(found == judged.observation->by_kind.end() ? 0 : found->second));
+    }
+    table.add(std::move(row));
+  }
+  return "\n" + table.text();
+}
+
+/// Returns the peaks of each kind of memory; null for a case without memory figures.
+Json kinds_json(const Run& run) {
+  Json list = Json::array();
+  for (const Observation& one : run.observations)
+    list.push_back(
+        {{"case", one.case_name}, {"by_kind", one.by_kind.empty() ? Json(nullptr) : Json(one.by_kind)}});
+  return list;
+}
+
 /// Returns the speed of each case that has a time.
 Json times_json(const Run& run) {
   Json list = Json::array();
@@ -240,7 +279,7 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, 
   for (const VerdictGroup& group : group_verdicts(all)) advice += advice_line(group);
   std::string notes;
   for (const std::string& note : notes_on(options)) notes += note + "\n";
-  return table.text_within(max_width, {"top at the peak", "setup", "estimate", "GB/s"}) +
+  return table.text_within(max_width, {"top at the peak", "setup", "estimate", "GB/s"}) + kinds_table(all) +
          (advice.empty() ? "" : "\n" + plain_text(advice)) + "\n" + notes + headline(run, verdicts) + "\n";
 }
 
@@ -289,7 +328,8 @@ std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts, 
                     {"allow_growth", options.allowed_growth.text},
                     {"window_tolerance_bytes", options.window_tolerance},
                     {"verdicts", std::move(list)},
-                    {"times", times_json(run)}});
+                    {"times", times_json(run)},
+                    {"kinds", kinds_json(run)}});
   return json_fields::pretty(whole);
 }
 

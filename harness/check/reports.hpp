@@ -15,7 +15,8 @@ namespace peakmark {
 /// Returns the headline of a run, the first line of every form. It says where nothing was measured.
 std::string headline(const Run& run, const std::vector<Verdict>& verdicts);
 
-/// Returns the console's table, the advice on all cases that did not pass, and the headline. A table wider
+/// Returns the console's table, one of the kinds of memory if the run has several, the advice on all cases
+/// that did not pass, and the headline. A table wider
 /// than `max_width` loses the columns for the top entry, setup, estimate and GB/s, in this order, until it
 /// fits.
 std::string console_table(const Run& run, const std::vector<Verdict>& verdicts,
@@ -39,8 +40,8 @@ std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const Ju
                   const std::vector<EstimateCauses>& causes = {});
 
 /// Returns `{"verdicts": [{case, rule, judgement, estimator, figure, bound, advice, reason}], "times":
-/// [{case, gpu_time_ns, cache, gpu_time_hot_ns, throttled_blocks, throughput}], "exit_code": N, "headline":
-/// …, "allow_growth": "64KiB", "window_tolerance_bytes": N}`
+/// [{case, gpu_time_ns, cache, gpu_time_hot_ns, throttled_blocks, throughput}], "kinds": [{case, by_kind}],
+/// "exit_code": N, "headline": …, "allow_growth": "64KiB", "window_tolerance_bytes": N}`
 std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts,
                           const JudgeOptions& options = {});
 

@@ -36,6 +36,22 @@ TEST(Reports, HeadlineCounts) {
       "missing)");
 }
 
+TEST(Reports, KindsOfMemoryAreColumns) {
+  SampleRun sample;
+  sample.add("op/a/cuda/n:20", 20, 2048, 20, 2048).by_kind = {{"device", 2048}};
+  EXPECT_THAT(console_table(sample.run, judge(sample.run, {})), Not(HasSubstr("peak of each kind")));
+  sample.add("op/b/cuda/n:20", 20, 2048, 20, 2048).by_kind = {{"host_pinned", 100}, {"managed", 2048}};
+  sample.plan("op/c/cuda/n:20");
+  const auto verdicts = judge(sample.run, {});
+  EXPECT_THAT(console_table(sample.run, verdicts),
+              HasSubstr("\npeak of each kind  device  host_pinned  managed\n"
+                        "op/a/cuda/n:20      2 KiB          0 B      0 B\n"
+                        "op/b/cuda/n:20        0 B        100 B    2 KiB\n"
+                        "op/c/cuda/n:20          –            –        –\n"));
+  const auto json = nlohmann::json::parse(verdicts_json(sample.run, verdicts));
+  EXPECT_EQ(json.at("kinds").at(1).at("by_kind").at("host_pinned"), 100);
+}
+
 /// Of `run --backend dry --filter fft:cufft`: the suite expects that nothing can be measured.
 SampleRun unsupported_as_expected() {
   SampleRun sample;

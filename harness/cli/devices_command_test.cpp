@@ -125,6 +125,21 @@ TEST_F(DoctorCommand, PoclWithALimitDoesNotDrift) {
   EXPECT_THAT(ids_of(json_of("doctor", 0)), Contains("pocl-memory-limit"));
 }
 
+TEST_F(DoctorCommand, ProbesTheLargestAllocation) {
+  environment_.emplace_back("POCL_MEMORY_LIMIT=1");
+  const Answer answer = peakmark({"doctor", "--probe", "--json"});
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const json probed = json::parse(answer.output).at("probed");
+  ASSERT_EQ(probed.size(), 1U);
+  EXPECT_EQ(probed[0]["backend"], "opencl");
+  EXPECT_EQ(probed[0]["memory_bytes"], Size{1} << 30);
+  const auto largest = probed[0]["largest_allocation_bytes"].get<Size>();
+  EXPECT_GE(largest, probed[0]["max_allocation_bytes"].get<Size>());
+  EXPECT_LE(largest, Size{1} << 30);
+  EXPECT_THAT(peakmark({"doctor", "--probe"}).output, HasSubstr("opencl 0: largest allocation "));
+  EXPECT_FALSE(json_of("doctor", 0).contains("probed"));
+}
+
 TEST_F(DoctorCommand, WithoutADeviceItReportsHowToGetOne) {
   without_driver();
   EXPECT_EQ(ids_of(json_of("doctor", 4)).front(), "no-device");

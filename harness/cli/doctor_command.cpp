@@ -2,13 +2,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
+#include <fstream>
 #include <memory>
 
+#include "base/program.hpp"
+#include "base/size.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "device/doctor.hpp"
+#include "device/largest_allocation.hpp"
 #include "runfile/json_fields.hpp"
+#include "subprocess/worker_process.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -59,7 +65,81 @@ Json json_of(const MachineFacts& facts) {
           {"cpus", facts.cpus}};
 }
 
-void print_json(const MachineFacts& facts, const std::vector<Finding>& findings) {
+struct DoctorOptions {
+  bool json = false;
+  bool probe = false;
+  Size tried_bytes = 0;  ///< of a child process
+  int device = 0;        ///< the index of the tried device in the list
+};
+
+/// The largest allocation of a device; null if its driver reports no memory size.
+struct ProbedDevice {
+  DeviceInfo device;
+  std::optional<Size> largest_bytes;
+};
+
+// A process that tries one allocation: its driver starts, and the device clears or moves what is in its way.
+constexpr std::chrono::seconds kTryLimit{120};
+constexpr int kTaken = 0;
+constexpr int kRefused = 1;
+
+/// Tries an allocation in a child process. One that crashes or hangs counts as refused.
+bool is_taken(std::size_t device, Size bytes) {
+  const WorkerCommand command{
+      own_program(),
+      {"doctor", "--try-allocation", std::to_string(bytes), "--tried-device", std::to_string(device)},
+      {},
+      ""};
+  try {
+    return ask(command, kTryLimit).end.exit_code == kTaken;
+  } catch (const NoAnswer&) {
+    return false;
+  }
+}
+
+std::vector<ProbedDevice> probe(const DeviceList& list) {
+  std::vector<ProbedDevice> probed;
+  probed.reserve(list.devices.size());
+  for (std::size_t i = 0; i < list.devices.size(); ++i) {
+    const DeviceInfo& device = list.devices[i];
+    if (device.backend == Backend::dry) continue;
+    probed.push_back({device, largest_allocation(device, [&](Size bytes) { return is_taken(i, bytes); })});
+  }
+  return probed;
+}
+
+/// The child process: the first that the system ends if memory runs short.
+ExitCode try_in_this_process(const DoctorOptions& options) {
+  std::ofstream("/proc/self/oom_score_adj") << 1000;
+  const DeviceInfo device = list_devices().devices.at(static_cast<std::size_t>(options.device));
+  return static_cast<ExitCode>(try_allocation(device, options.tried_bytes) ? kTaken : kRefused);
+}
+
+Json json_of(const std::vector<ProbedDevice>& probed) {
+  Json devices = Json::array();
+  for (const auto& [device, largest_bytes] : probed) {
+    devices.push_back({{"backend", to_string(device.backend)},
+                       {"index", device.index},
+                       {"largest_allocation_bytes", or_null(largest_bytes)},
+                       {"max_allocation_bytes", or_null(device.max_allocation_bytes)},
+                       {"memory_bytes", or_null(device.memory_bytes)}});
+  }
+  return devices;
+}
+
+std::string text_of(const std::vector<ProbedDevice>& probed) {
+  const auto size = [](const std::optional<Size>& bytes) { return bytes ? format_size(*bytes) : "unknown"; };
+  std::string text;
+  for (const auto& [device, largest_bytes] : probed) {
+    text += fmt::format("{} {}: largest allocation {}, by trial; the driver reports {} of {}\n",
+                        to_string(device.backend), device.index, size(largest_bytes),
+                        size(device.max_allocation_bytes), size(device.memory_bytes));
+  }
+  return text;
+}
+
+void print_json(const MachineFacts& facts, const std::vector<Finding>& findings,
+                const std::optional<std::vector<ProbedDevice>>& probed) {
   Json list = Json::array();
   for (const Finding& finding : findings) {
     list.push_back({{"id", finding.id},
@@ -69,15 +149,18 @@ void print_json(const MachineFacts& facts, const std::vector<Finding>& findings)
   }
   Json json = json_fields::begin(format::kFindings);
   json.update(Json{{"findings", list}, {"facts", json_of(facts)}});
+  if (probed) json["probed"] = json_of(*probed);
   print_text(json_fields::pretty(json));
 }
 
-void print_lines(const MachineFacts& facts, const std::vector<Finding>& findings) {
+void print_lines(const MachineFacts& facts, const std::vector<Finding>& findings,
+                 const std::optional<std::vector<ProbedDevice>>& probed) {
   std::string text;
   for (const DeviceInfo& info : facts.devices.devices) {
     if (info.backend == Backend::dry) continue;
     text += fmt::format("{} {}: {}\n", to_string(info.backend), info.index, info.name);
   }
+  if (probed) text += text_of(*probed);
   if (findings.empty()) text += "no findings\n";
   for (const Finding& finding : findings) {
     text += fmt::format("\n[{}] {}\n    {}\n", to_string(finding.effect), finding.what, finding.fix);
@@ -88,20 +171,31 @@ void print_lines(const MachineFacts& facts, const std::vector<Finding>& findings
 }  // namespace
 
 void add_doctor_command(CLI::App& app, Result& result) {
-  auto json = std::make_shared<bool>(false);
+  const auto options = std::make_shared<DoctorOptions>();
   CLI::App* command = app.add_subcommand(
       "doctor", "Find what prevents or disturbs measurements on this machine, and how to fix it");
-  command->add_flag("--json", *json,
+  command->add_flag("--json", options->json,
                     "Print findings and the facts behind them as JSON. Unknown values are null");
+  command->add_flag("--probe", options->probe,
+                    "Find the largest single allocation that each device takes, by trial in child processes. "
+                    "Other programs find the device full meanwhile");
+  command->add_option("--try-allocation", options->tried_bytes)->group("");
+  command->add_option("--tried-device", options->device)->group("");
   set_help(*command,
            {.exit_codes = {{"0", "clean, with or without findings"}, {"4", "no device except `dry`"}}});
-  command->callback([json, &result] {
+  command->callback([options, &result] {
+    if (options->tried_bytes > 0) {
+      result.code = try_in_this_process(*options);
+      return;
+    }
     const MachineFacts facts = gather_machine_facts();
     const std::vector<Finding> findings = diagnose(facts);
-    if (*json) {
-      print_json(facts, findings);
+    std::optional<std::vector<ProbedDevice>> probed;
+    if (options->probe) probed = probe(facts.devices);
+    if (options->json) {
+      print_json(facts, findings, probed);
     } else {
-      print_lines(facts, findings);
+      print_lines(facts, findings, probed);
     }
     const bool none = std::ranges::any_of(findings, [](const Finding& it) { return it.id == "no-device"; });
     result.code = none ? ExitCode::nothing : ExitCode::clean;

@@ -84,10 +84,24 @@ void add_curves(FormulaReport& report, const Run& run, const ExplainOptions& opt
     report.curves.push_back(memory_curve(variant, options.curve));
 }
 
+// Throws UsageError if no variant has an axis of --at.
+void check_shown_shape(const FormulaReport& report) {
+  std::set<std::string> known;
+  for (const VariantFormulas& variant : report.variants) {
+    for (const Shapes::Axis& axis : variant.shapes().axes) known.insert(axis.name);
+  }
+  for (const auto& [axis, value] : report.at) {
+    if (!known.contains(axis))
+      throw UsageError(
+          fmt::format("--at {}={}: no such axis; there are {}", axis, value, fmt::join(known, ", ")));
+  }
+}
+
 ExitCode explain_run(const ExplainOptions& options, Run run, const ExplainInputs& inputs) {
   std::optional<std::string> estimator;
   if (!options.against.empty()) estimator = ask_estimator(run, options, inputs);
   FormulaReport report{explain_cases(group_cases(run)), {}, options.at};
+  check_shown_shape(report);
   if (!options.emit.empty()) {
     print_text(emit(report.variants, run.context, options.emitted));
     return ExitCode::clean;

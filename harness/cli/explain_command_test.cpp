@@ -269,6 +269,8 @@ TEST_F(ExplainCommand, RefusesWrongInput) {
     EXPECT_EQ(answer.end.exit_code, 2);
     EXPECT_THAT(answer.errors, HasSubstr(text));
   };
+  expect_usage({"vertical_shift/*"}, "vertical_shift/*: neither a file nor the name of a variant");
+  expect_usage({run_file_.string(), "--at", "nq=3"}, "--at nq=3: no such axis; there are n, nx, ny");
   expect_usage({plain_.string()}, "--sequences");
   expect_usage({run_file_.string(), "nx=7"}, "correct AXIS=VALUE");
   expect_usage({run_file_.string(), "--emit", "fortran"}, "fortran");

@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/input_output.hpp"
 #include "ledger/ledger.hpp"
+#include "profile/profile_files.hpp"
 #include "runfile/run_file.hpp"
 #include "show/process_tree.hpp"
 #include "show/recorded_sequence.hpp"
@@ -177,6 +178,9 @@ ExplainInputs split_inputs(const std::vector<std::string>& texts) {
                path.extension() != ".profile") {
       inputs.variants.push_back(text);
     } else if (is_profile_input(path)) {
+      if (!std::filesystem::exists(path) && profiles_beside(path).empty())
+        throw UsageError(fmt::format(
+            "{}: neither a file nor the name of a variant, such as padding/coords1d: correct it", text));
       inputs.profiles.push_back({path, {}});
     } else {
       inputs.runs.push_back(path);

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -19,6 +22,18 @@ struct MergeOptions {
   std::filesystem::path output;
 };
 
+/// Returns a warning for a shard of the future; else an empty text.
+std::string clock_warning(const NamedRun& shard) {
+  constexpr std::chrono::seconds kMaxSkew{60};
+  const std::string& date = shard.run.context.date;
+  if (date <= utc_date(std::chrono::system_clock::now() + kMaxSkew)) return {};
+  return fmt::format(
+      "{}: measured at {}, and now it is {} here: the clocks of the two machines differ, and a history "
+      "orders "
+      "runs by their dates; synchronise the clocks",
+      shard.path.filename().string(), date, utc_date());
+}
+
 ExitCode merge(const MergeOptions& options) {
   for (const auto& path : options.runs) {
     std::error_code error;
@@ -29,7 +44,13 @@ ExitCode merge(const MergeOptions& options) {
   }
   set_run_file_aside(options.output);
   std::vector<NamedRun> shards;
-  for (const auto& path : options.runs) shards.push_back({path, read_run(path)});
+  for (const auto& path : options.runs) {
+    NamedRun& shard = shards.emplace_back(NamedRun{path, read_run(path)});
+    const std::string warning = clock_warning(shard);
+    if (warning.empty()) continue;
+    print_message(stderr, "warning: {}\n", warning);
+    shard.run.context.warnings.push_back(warning);
+  }
   const std::size_t parts = shards.size();
   const Run merged = merge_runs(std::move(shards));
   write_run(merged, options.output);

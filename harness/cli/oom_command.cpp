@@ -49,14 +49,16 @@ void set_request(OomOptions& options, const std::vector<std::string>& words) {
 ExitCode oom(OomOptions& options, const std::vector<std::string>& words) {
   if (!options.junit.empty()) remove_earlier_outputs({options.junit});
   set_request(options, words);
-  const OomReport report = refuse_allocations(options.request, [](std::size_t done, std::size_t all) {
-    if (done < all) print_message(stderr, "refusing allocation {} of {}\n", done + 1, all);
-  });
+  const OomReport report = refuse_allocations(
+      options.request, [](const std::string& text) { print_message(stderr, "{}\n", text); });
   if (!options.junit.empty()) write_output_file(options.junit, oom_junit(report));
   print_text(options.json ? oom_json(report) : oom_text(report));
   const bool fails =
       std::ranges::any_of(report.refusals, [](const Refusal& one) { return is_failure(one.outcome); });
-  return fails ? ExitCode::verdict : ExitCode::clean;
+  if (fails) return ExitCode::verdict;
+  const bool is_any_refused = std::ranges::any_of(
+      report.refusals, [](const Refusal& one) { return one.outcome != RefusalOutcome::not_refused; });
+  return is_any_refused || report.refusals.empty() ? ExitCode::clean : ExitCode::nothing;
 }
 
 }  // namespace
@@ -68,6 +70,12 @@ void add_oom_command(CLI::App& app, Result& result) {
       app.add_subcommand("oom", "Refuse one allocation after the other, and report how a program takes each");
   command->add_option("INPUT", options->inputs,
                       "A variant, or a suite and its program; AXIS=VALUE. Without: the program behind --");
+  command
+      ->add_option("--allocations", request.choice.indices,
+                   "Refuse only the allocations of these numbers, such as 3,7")
+      ->type_name("INT,…")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1'000'000'000));
   command->add_flag("--sample", request.choice.sample,
                     "Refuse only the first, the last, the largest, and one of each call site");
   command
@@ -85,6 +93,14 @@ void add_oom_command(CLI::App& app, Result& result) {
                    "Compare this file, which the program writes, with that of a run without a refusal")
       ->type_name(value_name::kFile)
       ->check(kFileName);
+  command->add_flag("--refuse-at-use", request.sweep.refuses_at_use,
+                    "Refuse the first command that uses a memory object, not its creation (OpenCL)");
+  command
+      ->add_option("--jobs", request.jobs,
+                   "Run this many programs at the same time. Write {job} where each needs a file of its own")
+      ->type_name("INT")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
   add_timeout_option(*command, request.sweep.case_limit);
   command->add_option("--backend", request.sweep.selection.backend, "Run on this backend")
       ->type_name(value_name::kBackend);
@@ -101,7 +117,8 @@ void add_oom_command(CLI::App& app, Result& result) {
   set_help(*command, {.notes = {"`peakmark oom -- PROGRAM …` runs any program with OpenCL."},
                       .exit_codes = {{"0", "every refusal was handled, retried, or leaked memory"},
                                      {"1", "a refusal crashed or hung the program, or changed its result"},
-                                     {"2", "wrong usage, or the program fails without a refusal"}}});
+                                     {"2", "wrong usage, or the program fails without a refusal"},
+                                     {"4", "no allocation was refused"}}});
   command->callback([options, &result] { result.code = oom(*options, result.words); });
 }
 

@@ -154,8 +154,14 @@ CLI::Option* add_require_option(CLI::App& command, SelectionOptions& selection) 
 }
 
 void add_shard_option(CLI::App& command, SelectionOptions& selection) {
-  command.add_option("--shard", selection.shard, "Select every N-th case from the I-th on, such as 1/4")
-      ->type_name(value_name::kShard);
+  CLI::Option* const shard =
+      command.add_option("--shard", selection.shard, "Select every N-th case from the I-th on, such as 1/4")
+          ->type_name(value_name::kShard);
+  command
+      .add_option("--balance", selection.balance,
+                  "Select a shard that takes as long as the others, by the seconds in this run file")
+      ->type_name(value_name::kRun)
+      ->needs(shard);
 }
 
 void add_workers_option(CLI::App& command, std::vector<std::string>& workers,

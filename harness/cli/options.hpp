@@ -124,7 +124,7 @@ CLI::Option* add_allow_growth_option(CLI::App& command, GrowthAllowance& allowan
 std::array<CLI::Option*, 3> add_selection_options(CLI::App& command, SelectionOptions& selection);
 /// Adds --require, which must find a GPU.
 CLI::Option* add_require_option(CLI::App& command, SelectionOptions& selection);
-/// Adds --shard, for commands whose cases may be distributed.
+/// Adds --shard and --balance, for commands whose cases may be distributed.
 void add_shard_option(CLI::App& command, SelectionOptions& selection);
 /// Adds --worker for several programs, each with a label.
 void add_workers_option(CLI::App& command, std::vector<std::string>& workers, const std::string& description);

@@ -45,6 +45,24 @@ TEST_F(RecordBudget, EachProcessHasItsOwn) {
   EXPECT_EQ(profiles_beside(profile()).size(), 2U);
 }
 
+TEST_F(RecordBudget, WhatExceedsItIsRefusedAtItsFirstUse) {
+  // Is created, and not used.
+  EXPECT_EQ(record("--budget 999 --refuse-at-use -- $PROGRAM leak").code, 0);
+  LedgerSummary summary = recorded(profile());
+  EXPECT_EQ(summary.peak_bytes, 500);
+  EXPECT_EQ(summary.failed_allocations, 0);
+  // Each of 20 buffers is an argument of a kernel.
+  EXPECT_EQ(record("--budget 999999 --refuse-at-use -- $PROGRAM held").code, 97);
+  summary = recorded(profile());
+  EXPECT_EQ(summary.peak_bytes, 0);
+  ASSERT_EQ(summary.refused.size(), 1U);
+  EXPECT_EQ(summary.refused[0].bytes, 1'000'000);
+  EXPECT_EQ(summary.refused[0].error, -4);
+  EXPECT_EQ(record("--refuse-at-use -- $PROGRAM leak").code, 2) << "needs a budget";
+  EXPECT_EQ(record("--budget 20MB --refuse-at-use -- $PROGRAM held").code, 0);
+  EXPECT_EQ(recorded(profile()).failed_allocations, 0);
+}
+
 TEST_F(RecordBudget, IsSetByAVariableToo) {
   EXPECT_EQ(record("-- $PROGRAM leak", "export PEAKMARK_BUDGET=1KiB;").code, 0);
   EXPECT_EQ(budget_bytes(ProfileReader(profile()).header()), 1024);

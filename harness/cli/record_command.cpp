@@ -25,7 +25,9 @@
 #include "launch/record_program.hpp"
 #include "profile/profile.hpp"
 #include "profile/profile_files.hpp"
+#include "runfile/json_fields.hpp"
 #include "show/process_tree.hpp"
+#include "show/repetition_reports.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -35,9 +37,11 @@ struct RecordOptions {
   std::filesystem::path profile = "peakmark.profile";
   bool sync = false;
   bool stacks = false;
-  int repeat = 0;  ///< 0: record once, without a comparison
+  int repeat = 0;       ///< 0: record once, without a comparison
+  int repeat_call = 0;  ///< 0: repeated phases are not judged
   std::optional<Size> max_size;
   std::optional<MemoryBudget> budget;
+  bool refuses_at_use = false;
   bool compact = false;
   bool json = false;
 };
@@ -138,11 +142,70 @@ Recording record_run(const RecordOptions& options, RecordRequest request) {
   return recording;
 }
 
+/// The repeated phases of a process that has some.
+struct RepeatingProcess {
+  std::int32_t pid = 0;
+  std::vector<RepeatedPhase> phases;
+};
+
+std::vector<RepeatingProcess> find_repeating_processes(const Recording& recording) {
+  std::vector<RepeatingProcess> found;
+  if (!recording.profile) return found;
+  for (const RecordedProcess& process : read_tree(*recording.profile).processes) {
+    std::vector<RepeatedPhase> phases = find_repetitions(process).value_or(std::vector<RepeatedPhase>{});
+    if (!phases.empty()) found.push_back({process.header.pid, std::move(phases)});
+  }
+  return found;
+}
+
+/// Prints what repetitions left behind, and sets the exit code. An incomplete recording has its own.
+void report_repetitions(const std::vector<RepeatingProcess>& processes, Result& result) {
+  bool fails = false;
+  for (const RepeatingProcess& process : processes) {
+    for (const RepeatedPhase& phase : process.phases) {
+      fails = fails || phase.fails();
+      std::fprintf(stderr, "peakmark: %s, %zu times%s: %s\n", one_line(phase.phase).c_str(),
+                   phase.repetitions.size(),
+                   processes.size() > 1 ? fmt::format(" in process {}", process.pid).c_str() : "",
+                   verdict_text(phase).c_str());
+    }
+    const std::string text = growth_text(process.phases);
+    if (!text.empty()) std::fprintf(stderr, "%s", text.c_str());
+  }
+  if (processes.empty()) {
+    std::fprintf(
+        stderr,
+        "peakmark: record --repeat-call: no phase occurred %zu times or more; call "
+        "peakmark.repeat_call(function) in the program, or mark its loop with peakmark.phase(\"call\")\n",
+        kMinRepetitions);
+  }
+  if (result.code != ExitCode::clean) return;
+  result.code = processes.empty() ? ExitCode::nothing : fails ? ExitCode::verdict : ExitCode::clean;
+}
+
 void record_once(const RecordOptions& options, const RecordRequest& request, Result& result) {
   const Recording recording = record_run(options, request);
   report_run(recording, result);
+  std::vector<RepeatingProcess> repeating;
+  if (options.repeat_call != 0) {
+    repeating = find_repeating_processes(recording);
+    report_repetitions(repeating, result);
+  }
   if (options.json) {
-    print_text(repeated_peaks_json(repeated_peaks({repeated_run(recording)}), request.command));
+    using Json = json_fields::Json;
+    Json json = Json::parse(repeated_peaks_json(repeated_peaks({repeated_run(recording)}), request.command));
+    if (options.repeat_call != 0) {
+      Json all = Json::array();
+      for (const RepeatingProcess& process : repeating) {
+        for (const Json& phase : Json::parse(repetitions_json(process.phases))) {
+          Json one = {{"pid", process.pid}};
+          for (const auto& [key, value] : phase.items()) one[key] = value;
+          all.push_back(std::move(one));
+        }
+      }
+      json["repetitions"] = std::move(all);
+    }
+    print_text(json_fields::pretty(json));
   } else if (recording.error.empty() && isatty(STDERR_FILENO) != 0) {
     std::fprintf(stderr, "peakmark: recorded; to see it: peakmark show %s\n", options.profile.c_str());
   }
@@ -184,14 +247,20 @@ std::uint64_t max_bytes(const RecordOptions& options) {
 }
 
 void record(const RecordOptions& options, std::vector<std::string> arguments, Result& result) {
+  if (options.refuses_at_use && !options.budget)
+    throw UsageError("record: --refuse-at-use: nothing is refused without a budget; write --budget SIZE too");
   // The `--` that ends the options of `record`; a second one belongs to the program.
   if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
+  // A leak is a leak only if releases are settled, and is found by its call stack.
+  const bool judges = options.repeat_call != 0;
   RecordRequest request{.command = {options.program},
                         .profile = options.profile,
-                        .sync = options.sync,
-                        .stacks = options.stacks,
+                        .sync = options.sync || judges,
+                        .stacks = options.stacks || judges,
+                        .repeat_call = options.repeat_call,
                         .max_bytes = max_bytes(options),
                         .budget_bytes = budget_bytes(options.budget, {}),
+                        .refuses_at_use = options.refuses_at_use,
                         .output_to_stderr = options.json};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
   warn_of_replaced_injection();
@@ -223,18 +292,32 @@ void add_record_command(CLI::App& app, Result& result) {
       *command, options->budget,
       "Let the program use only this much memory of each device, such as 16 GiB: what exceeds it is "
       "refused, and `show` lists it");
-  command
-      ->add_option("--repeat", options->repeat,
-                   "Run the program N times, into PROFILE.run1, PROFILE.run2, …, and compare the peaks")
-      ->type_name("N")
-      ->check(CLI::Range(1, 10'000));
+  command->add_flag("--refuse-at-use", options->refuses_at_use,
+                    "Refuse the first command that uses a memory object, not its creation (OpenCL)");
+  auto* repeat =
+      command
+          ->add_option("--repeat", options->repeat,
+                       "Run the program N times, into PROFILE.run1, PROFILE.run2, …, and compare the peaks")
+          ->type_name("N")
+          ->check(CLI::Range(1, 10'000));
+  auto* repeat_call =
+      command
+          ->add_option(
+              "--repeat-call", options->repeat_call,
+              "Judge phases that occur several times: leaks and a drifting peak are exit code 1. The "
+              "program repeats what it calls by peakmark.repeat_call N times. Implies --sync and --stacks")
+          ->type_name("N")
+          ->check(CLI::Range(static_cast<int>(kMinRepetitions), 1'000'000))
+          ->excludes(repeat);
   add_size_option(*command, "--max-size", options->max_size,
                   "Stop recording when a profile has this size, such as 10 GB. An allocation and its release "
                   "need 128 bytes. Default: no limit");
-  command->add_flag(
-      "--compact", options->compact,
-      "Keep profiles of long recordings small: peaks, what was live at them, leaks and totals stay "
-      "exact; other allocations are only counted, and the timeline is thinned");
+  command
+      ->add_flag(
+          "--compact", options->compact,
+          "Keep profiles of long recordings small: peaks, what was live at them, leaks and totals stay "
+          "exact; other allocations are only counted, and the timeline is thinned")
+      ->excludes(repeat_call);
   command->add_flag("--json", options->json,
                     "Print the peak of each run as JSON. The program's output goes to standard error");
   // The arguments of the program are CLI11's remaining words: as an option, it would split `[a,b]`.
@@ -246,6 +329,8 @@ void add_record_command(CLI::App& app, Result& result) {
   set_help(
       *command,
       {.exit_codes = {{"0", "the program and the recorder succeeded"},
+                      {"1", "--repeat-call: a phase leaks, or its peak drifts"},
+                      {"4", "--repeat-call: no phase occurred 4 times or more"},
                       {"5", "no recorder started; a message says why"},
                       {"other",
                        "the program's own exit code: 128 + signal, 127 if not found; of several runs, the "

@@ -12,6 +12,7 @@
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "history/run_record.hpp"
+#include "ledger/repetitions.hpp"
 #include "runfile/rounds.hpp"
 #include "supervise/run_workers.hpp"
 #include "supervise/sweep_run.hpp"
@@ -61,7 +62,8 @@ void run(RunOptions& options, Result& result) {
         "--rounds and --shard exclude each other: interleaved rounds need all cases on one device; leave one "
         "out, or select cases with --filter");
   }
-  options.sweep.memory_only = options.sweep.memory_only || options.sweep.sequences;
+  options.sweep.memory_only =
+      options.sweep.memory_only || options.sweep.sequences || options.sweep.repeat_call != 0;
   set_workers(options.sweep, options.workers);
   if (options.confirm) {
     options.sweep.check_first = [&options] { check_history(*options.confirm); };
@@ -99,6 +101,13 @@ void add_run_command(CLI::App& app, Result& result) {
   CLI::Option* const sequences = command->add_flag(
       "--sequences", sweep.sequences,
       "Record every allocation of each case in order, with its call site; measure no times");
+  CLI::Option* const repeat_call =
+      command
+          ->add_option("--repeat-call", sweep.repeat_call,
+                       "Make this many further calls of each case, 4 or more: `check` fails a case if each "
+                       "call leaves memory behind. Measures no times")
+          ->type_name("N")
+          ->check(CLI::Range(static_cast<int>(kMinRepetitions), 1'000'000));
   CLI::Option* const rounds =
       command
           ->add_option(
@@ -107,7 +116,8 @@ void add_run_command(CLI::App& app, Result& result) {
               "order and process")
           ->check(CLI::Range(1, kMaxRounds))
           ->excludes(memory_only)
-          ->excludes(sequences);
+          ->excludes(sequences)
+          ->excludes(repeat_call);
   command->add_option("--repetitions", sweep.repetitions, "Time each case this many times")
       ->check(CLI::Range(1, 1000))
       ->excludes(rounds);
@@ -118,7 +128,8 @@ void add_run_command(CLI::App& app, Result& result) {
           "both. Default: cold on a GPU, hot on a CPU")
       ->check(CLI::IsMember({"cold", "hot", "both"}))
       ->excludes(memory_only)
-      ->excludes(sequences);
+      ->excludes(sequences)
+      ->excludes(repeat_call);
   command
       ->add_option("--seed", sweep.seed,
                    "Order the rounds by this seed. Default: a random seed, which is recorded")
@@ -147,7 +158,8 @@ void add_run_command(CLI::App& app, Result& result) {
       ->type_name(value_name::kHistory)
       ->excludes(memory_only)
       ->excludes(rounds)
-      ->excludes(sequences);
+      ->excludes(sequences)
+      ->excludes(repeat_call);
   command->add_flag("--host-name", sweep.host_name,
                     "Write the host name into the run file. Default: a hash of it");
   command->add_flag("--json", options->json, "Print the run file on standard output as well");

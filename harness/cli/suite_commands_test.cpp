@@ -89,6 +89,22 @@ TEST_F(SuiteCommands, MergeMakesOneRunOfItsShards) {
   EXPECT_EQ(read_run(all + ".previous").observations.size(), 3u) << "and is not lost";
 }
 
+TEST_F(SuiteCommands, MergeWarnsOfAClockThatIsAhead) {
+  const std::string path = suite({"ok", "ok"});
+  const std::string one = folder_.path() / "1.json";
+  const std::string two = folder_.path() / "2.json";
+  const std::string all = folder_.path() / "all.json";
+  EXPECT_EQ(with_worker({"run", path, "--shard", "1/2", "-o", one}).end.exit_code, 0);
+  EXPECT_EQ(with_worker({"run", path, "--shard", "2/2", "-o", two}).end.exit_code, 0);
+  peakmark::Run ahead = read_run(two);
+  ahead.context.date = "2099-01-31T02:00:00Z";
+  write_run(ahead, two);
+  const Answer merged = peakmark({"merge", one, two, "-o", all});
+  EXPECT_EQ(merged.end.exit_code, 0);
+  EXPECT_THAT(merged.errors, HasSubstr("2.json: measured at 2099-01-31T02:00:00Z, and now it is"));
+  EXPECT_THAT(read_run(all).context.warnings, testing::Contains(HasSubstr("the clocks of the two machines")));
+}
+
 // A CI matrix of shards does not fail because the cases of one cannot run there; the merged run has the
 // verdict.
 TEST_F(SuiteCommands, AShardWithoutAMeasurementIsHarmlessAndTheMergedRunIsJudged) {

@@ -1,6 +1,7 @@
 #include "explain/allocation_groups.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -9,6 +10,8 @@
 
 namespace peakmark {
 namespace {
+
+constexpr std::size_t kMaxLiveEntries = std::size_t{1} << 20;
 
 // Splits off the last allocation of each shape: a loop whose last round is smaller.
 void add_rounds(std::vector<MatchedAllocations>& groups, const MatchedAllocations& all) {
@@ -74,11 +77,16 @@ std::vector<MatchedAllocations> group_allocations(const AllocationSequences& seq
   return groups;
 }
 
-std::vector<bool> LiveMoment::pattern() const {
-  std::vector<bool> result;
+std::vector<std::size_t> LiveMoment::pattern() const {
+  std::vector<std::size_t> result;
   result.reserve(live.size());
-  for (const Size count : live) result.push_back(count > 0);
+  for (const auto& [group, count] : live) result.push_back(group);
   return result;
+}
+
+Size LiveMoment::count(std::size_t group) const {
+  const auto found = std::ranges::lower_bound(live, group, {}, &std::pair<std::size_t, Size>::first);
+  return found == live.end() || found->first != group ? 0 : found->second;
 }
 
 std::vector<LiveMoment> high_points(const AllocationSequence& sequence,
@@ -88,15 +96,28 @@ std::vector<LiveMoment> high_points(const AllocationSequence& sequence,
     for (const std::size_t i : groups[group].members[shape]) group_of[i] = group;
   }
   std::vector<LiveMoment> found;
-  LiveMoment now{std::vector<Size>(groups.size(), 0), 0};
+  std::size_t entries = 0;
+  std::map<std::size_t, Size> live;  // how many of each group
+  Size bytes = 0;
+  const auto add = [&] {
+    found.push_back({{live.begin(), live.end()}, bytes});
+    entries += live.size();
+    if (entries <= kMaxLiveEntries) return;
+    std::ranges::stable_sort(found, std::greater{}, &LiveMoment::bytes);
+    found.resize(found.size() / 2 + 1);
+    entries = 0;
+    for (const LiveMoment& moment : found) entries += moment.live.size();
+  };
   bool is_rising = false;
   for (const auto& [step, i, is_release] : sequence_steps(sequence)) {
-    if (is_release && is_rising) found.push_back(now);
+    if (is_release && is_rising) add();
     is_rising = !is_release;
-    now.live[group_of[i]] += is_release ? -1 : 1;
-    now.bytes = checked_add(now.bytes, is_release ? -sequence[i].bytes : sequence[i].bytes);
+    const auto group = live.try_emplace(group_of[i], 0).first;
+    group->second += is_release ? -1 : 1;
+    if (group->second == 0) live.erase(group);
+    bytes = checked_add(bytes, is_release ? -sequence[i].bytes : sequence[i].bytes);
   }
-  if (is_rising) found.push_back(now);
+  if (is_rising) add();
   return found;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ledger/allocation_sequence.hpp"
@@ -21,16 +22,18 @@ struct MatchedAllocations {
 /// a group of its own: the rest of a chunked axis.
 std::vector<MatchedAllocations> group_allocations(const AllocationSequences& sequences);
 
-/// What is live at a moment: how many allocations of each group, and all their bytes.
+/// What is live at a moment: groups in order, how many allocations of each, and all their bytes.
 struct LiveMoment {
-  std::vector<Size> live;
+  std::vector<std::pair<std::size_t, Size>> live;
   Size bytes = 0;
-  /// Returns which groups are live, whatever their number.
-  [[nodiscard]] std::vector<bool> pattern() const;
+  /// Returns the groups that are live, whatever their number.
+  [[nodiscard]] std::vector<std::size_t> pattern() const;
+  /// Returns how many allocations of a live group there are.
+  [[nodiscard]] Size count(std::size_t group) const;
 };
 
 /// Returns the moments of a shape that no later moment without a release between exceeds: just before each
-/// run of releases, and the end.
+/// run of releases, and the end. Of very many, those with the most bytes: a million live groups in all.
 std::vector<LiveMoment> high_points(const AllocationSequence& sequence,
                                     const std::vector<MatchedAllocations>& groups, std::size_t shape);
 

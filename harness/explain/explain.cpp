@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <utility>
 
@@ -15,11 +14,13 @@
 namespace peakmark {
 namespace {
 
-// min(count, 1), which a remainder by 2 already is.
-Expression at_most_one(const Expression& count) {
-  using Operation = Expression::Operation;
-  if (count.operation() == Operation::remainder && count.operands()[1].is_integer(2)) return count;
-  return Expression::apply(Operation::min, {count, Expression(Size{1})});
+// The maximum of moments.
+std::optional<Expression> maximum(const std::vector<PeakMoment>& moments) {
+  if (moments.empty()) return std::nullopt;
+  Expression formula = moments.front().bytes;
+  for (std::size_t i = 1; i < moments.size(); ++i)
+    formula = Expression::apply(Expression::Operation::max, {formula, moments[i].bytes});
+  return formula;
 }
 
 class Explainer {
@@ -29,6 +30,7 @@ class Explainer {
         sequences_(sequences),
         fitters_(fitters),
         groups_(group_allocations(sequences)),
+        sites_(short_call_sites(sequences)),
         with_names_(shapes_) {}
 
   Explanation explain() {
@@ -50,18 +52,20 @@ class Explainer {
   }
 
   // Returns the formula of an allocation's bytes; where there is none, its name as an axis with the recorded
-  // bytes as values. Null if the name is empty or that of another axis.
+  // bytes as values: its call site if it has no name. Null if there is neither, or another axis has the name.
   std::optional<Expression> bytes_or_name(const MatchedAllocations& one,
                                           const ExplainedAllocation& explained) {
-    if (explained.bytes.formula || explained.name.empty()) return explained.bytes.formula;
-    if (with_names_.axis(explained.name) != nullptr) return std::nullopt;
-    Shapes::Axis axis{explained.name, {}};
+    if (explained.bytes.formula) return explained.bytes.formula;
+    if (!has_one_size(one)) return std::nullopt;
+    const std::string name = explained.name.empty() ? sites_.at(explained.where) : explained.name;
+    if (name.empty() || with_names_.axis(name) != nullptr) return std::nullopt;
+    Shapes::Axis axis{name, {}};
     for (std::size_t shape = 0; shape < one.members.size(); ++shape) {
       const auto& members = one.members[shape];
       axis.values.push_back(members.empty() ? 0 : allocation(shape, members.front()).bytes);
     }
     with_names_.axes.push_back(std::move(axis));
-    return Expression::axis(explained.name);
+    return Expression::axis(name);
   }
 
   ExplainedAllocation explain_group(const MatchedAllocations& one) {
@@ -75,9 +79,36 @@ class Explainer {
       bytes.push_back(allocation(shape, one.members[shape].front()).bytes);
     }
     Figure count = fitters_.fit(all(), counts);
+    if (!has_one_size(one)) return {one.name, one.phase, one.where, std::move(count), largest_sizes(one, at)};
     // Too few shapes for a formula are enough to see that there is one of each.
     if (std::ranges::all_of(counts, [](Size one) { return one == 1; })) count.formula = Expression(Size{1});
     return {one.name, one.phase, one.where, std::move(count), fitters_.fit(at, bytes)};
+  }
+
+  // Whether all allocations of a shape have the same bytes. Those of a loop whose rounds differ do not.
+  [[nodiscard]] bool has_one_size(const MatchedAllocations& one) const {
+    for (std::size_t shape = 0; shape < one.members.size(); ++shape) {
+      const auto& members = one.members[shape];
+      if (std::ranges::any_of(members, [&](std::size_t i) {
+            return allocation(shape, i).bytes != allocation(shape, members.front()).bytes;
+          }))
+        return false;
+    }
+    return true;
+  }
+
+  // The largest allocation of each shape, without a formula.
+  [[nodiscard]] Figure largest_sizes(const MatchedAllocations& one,
+                                     const std::vector<std::size_t>& at) const {
+    Figure figure;
+    figure.shapes = at;
+    for (const std::size_t shape : at) {
+      Size largest = 0;
+      for (const std::size_t i : one.members[shape]) largest = std::max(largest, allocation(shape, i).bytes);
+      figure.recorded.push_back(largest);
+      figure.max_recorded = std::max(figure.max_recorded, largest);
+    }
+    return figure;
   }
 
   [[nodiscard]] std::vector<std::size_t> all() const {
@@ -100,48 +131,21 @@ class Explainer {
     return most;
   }
 
-  using Pattern = std::vector<bool>;  // which groups are live
-
   void find_moments(Explanation& result) {
-    // Of each shape the most bytes of every pattern of live groups, and which pattern is its peak.
-    std::vector<std::map<Pattern, LiveMoment>> moments(shapes_.count());
-    std::map<Pattern, std::vector<std::size_t>> winners;
-    std::vector<Size> peaks;
-    for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
-      for (LiveMoment& moment : high_points(sequences_[shape], groups_, shape)) {
-        auto [found, is_new] = moments[shape].try_emplace(moment.pattern(), moment);
-        if (!is_new && moment.bytes > found->second.bytes) found->second = std::move(moment);
-      }
-      const LiveMoment* peak = nullptr;
-      for (const auto& [live, moment] : moments[shape]) {
-        if (peak == nullptr || moment.bytes > peak->bytes) peak = &moment;
-      }
-      peaks.push_back(peak == nullptr ? 0 : peak->bytes);
-      if (peak != nullptr) winners[peak->pattern()].push_back(shape);
-    }
-    std::vector<std::pair<Pattern, std::vector<std::size_t>>> by_wins(winners.begin(), winners.end());
-    std::ranges::stable_sort(by_wins, std::greater{}, [](const auto& one) { return one.second.size(); });
-
-    std::vector<bool> is_explained(shapes_.count(), false);
-    for (const auto& [live, shapes] : by_wins) {
-      if (std::ranges::all_of(shapes, [&](std::size_t shape) { return is_explained[shape]; })) continue;
-      auto moment = formula(result, live, moments);
-      if (!moment) continue;
-      const auto bytes = evaluate(moment->bytes, with_names_);
-      // A formula that is above a recorded peak somewhere is no moment of that shape.
-      if (!bytes || !std::ranges::equal(*bytes, peaks, std::less_equal{})) continue;
-      for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
-        if ((*bytes)[shape] != peaks[shape]) continue;
-        if (!is_explained[shape]) moment->shapes.push_back(shape);
-        is_explained[shape] = true;
-      }
-      result.moments.push_back(std::move(*moment));
-    }
-    if (std::ranges::find(is_explained, false) != is_explained.end()) {
-      result.moments.clear();
-    } else if (std::ranges::any_of(result.moments, [&](const PeakMoment& one) { return has_names(one); })) {
-      result.partial_moments = std::exchange(result.moments, {});
-    } else if (!result.moments.empty()) {
+    std::vector<std::optional<Expression>> counts;
+    counts.reserve(groups_.size());
+    for (const ExplainedAllocation& one : result.allocations) counts.push_back(one.count.formula);
+    auto [moments, unknown_beyond] =
+        find_peak_moments({fitters_, sequences_, groups_, counts, bytes_, with_names_});
+    if (!unknown_beyond.empty())
+      result.notes.push_back(
+          fmt::format("beyond the recorded shapes the peak may be at a moment with {}, which has no formula: "
+                      "the formula of the peak is too low there",
+                      fmt::join(unknown_beyond, ", ")));
+    if (std::ranges::any_of(moments, [&](const PeakMoment& one) { return has_names(one); })) {
+      result.partial_moments = std::move(moments);
+    } else if (!moments.empty()) {
+      result.moments = std::move(moments);
       result.worst_bytes_off = 0;
     }
   }
@@ -149,39 +153,6 @@ class Explainer {
   [[nodiscard]] bool has_names(const PeakMoment& moment) const {
     const std::vector<std::string> axes = moment.bytes.axes();
     return std::ranges::any_of(axes, [&](const std::string& axis) { return shapes_.axis(axis) == nullptr; });
-  }
-
-  std::optional<PeakMoment> formula(const Explanation& result, const Pattern& live,
-                                    const std::vector<std::map<Pattern, LiveMoment>>& moments) {
-    std::vector<std::size_t> shapes;
-    for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
-      if (moments[shape].contains(live)) shapes.push_back(shape);
-    }
-    PeakMoment moment;
-    std::vector<Expression> terms;
-    std::vector<Expression> guards;  // 1 where the moment occurs, else 0
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (!live[g]) continue;
-      if (std::ranges::any_of(groups_[g].members, [](const auto& one) { return one.empty(); })) {
-        const auto& how_many = result.allocations[g].count.formula;
-        if (!how_many) return std::nullopt;
-        Expression guard = at_most_one(*how_many);
-        if (std::ranges::find(guards, guard) == guards.end()) guards.push_back(std::move(guard));
-      }
-      std::vector<Size> counts;
-      counts.reserve(shapes.size());
-      for (const std::size_t shape : shapes) counts.push_back(moments[shape].at(live).live[g]);
-      const Figure& count = fitters_.fit(shapes, counts);
-      const bool is_once = std::ranges::all_of(counts, [](Size one) { return one == 1; });
-      if (!bytes_[g] || !(count.formula || is_once)) return std::nullopt;
-      terms.push_back(Expression::multiply({is_once ? Expression(Size{1}) : *count.formula, *bytes_[g]}));
-      moment.allocations.push_back(g);
-    }
-    moment.terms = terms;
-    moment.is_sum_of_terms = guards.empty();
-    guards.push_back(Expression::add(std::move(terms)));
-    moment.bytes = Expression::multiply(std::move(guards));
-    return moment;
   }
 
   void add_notes(Explanation& result) const {
@@ -217,6 +188,7 @@ class Explainer {
   const AllocationSequences& sequences_;
   Fitters& fitters_;
   std::vector<MatchedAllocations> groups_;
+  std::map<std::string, std::string> sites_;      // of each `where`
   Shapes with_names_;                             // and the allocations that have no formula as axes
   std::vector<std::optional<Expression>> bytes_;  // one a group: its formula or name
 };
@@ -228,11 +200,11 @@ bool Explanation::has_enough_shapes() const {
 }
 
 std::optional<Expression> Explanation::peak() const {
-  if (moments.empty()) return std::nullopt;
-  Expression formula = moments.front().bytes;
-  for (std::size_t i = 1; i < moments.size(); ++i)
-    formula = Expression::apply(Expression::Operation::max, {formula, moments[i].bytes});
-  return formula;
+  return maximum(moments);
+}
+
+std::optional<Expression> Explanation::partial_peak() const {
+  return maximum(partial_moments);
 }
 
 Explanation explain(Fitters& fitters, const AllocationSequences& sequences) {

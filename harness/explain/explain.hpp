@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "explain/fitters.hpp"
+#include "explain/peak_moments.hpp"
 #include "ledger/allocation_sequence.hpp"
 
 namespace peakmark {
@@ -16,15 +16,6 @@ struct ExplainedAllocation {
   std::string where;
   Figure count;  ///< how many a case makes; 1 for most
   Figure bytes;  ///< of each
-};
-
-/// A moment that is the peak of some shapes.
-struct PeakMoment {
-  Expression bytes;
-  std::vector<std::size_t> allocations;  ///< live then: indices into Explanation::allocations
-  std::vector<Expression> terms;         ///< the bytes of each, all that are live together
-  bool is_sum_of_terms = true;           ///< false: the moment does not occur at every shape, and is 0 there
-  std::vector<std::size_t> shapes;       ///< of which it is the peak
 };
 
 /// What the memory of a variant is made of.
@@ -46,8 +37,11 @@ struct Explanation {
 
   /// Returns whether there are enough shapes to look for formulas.
   [[nodiscard]] bool has_enough_shapes() const;
-  /// The formula of the peak; nothing where it could not be derived.
+  /// Returns the formula of the peak; nothing where it could not be derived.
   [[nodiscard]] std::optional<Expression> peak() const;
+  /// Returns the peak with names of allocations in place of bytes without a formula; nothing if there is a
+  /// formula, or `partial_moments` is empty.
+  [[nodiscard]] std::optional<Expression> partial_peak() const;
 };
 
 /// Explains the allocations of cases of one variant that differ in their axes only: `sequences[i]` was

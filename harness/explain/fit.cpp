@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -40,6 +41,8 @@ class Fitter::Search {
     // From few shapes, a formula of many parts is a coincidence.
     if (found && weight(found->formula) > std::max(kMaxSimple, static_cast<Size>(fitted)))
       return std::nullopt;
+    if (found && !shows_choices(found->formula)) return std::nullopt;
+    if (found && found->rival && !shows_choices(*found->rival)) found->rival.reset();
     return found;
   }
 
@@ -54,6 +57,22 @@ class Fitter::Search {
   static constexpr int kMaxPeeled = 3;
   static constexpr Size kMaxRivalWeight = 8;
   static constexpr std::size_t kMaxConstants = 5;
+  static constexpr std::size_t kMinValuesOfAxis = 2;
+
+  // Whether the shapes where an axis is 0 show what a choice is there: where they are few, some sum of axes
+  // fits by coincidence.
+  [[nodiscard]] bool shows_choices(const Expression& formula) const {
+    if (formula.operation() == Expression::Operation::if_zero) {
+      const Expression& zero = formula.operands()[1];
+      std::set<Size> values;
+      for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
+        if (evaluate(formula.operands()[0], shapes_, shape) == 0)
+          values.insert(evaluate(zero, shapes_, shape));
+      }
+      if (values.size() < kMinValuesOfAxis * zero.axes().size()) return false;
+    }
+    return std::ranges::all_of(formula.operands(), [&](const Expression& one) { return shows_choices(one); });
+  }
 
   static std::optional<Fit> as_fit(std::optional<Expression> formula) {
     if (!formula) return std::nullopt;

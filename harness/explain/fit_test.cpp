@@ -331,6 +331,28 @@ TEST_F(ZeroMeansAll, IsALength) {
   EXPECT_EQ(to_text(chunks->formula), "8 * w * if_zero(chunk, n, min(chunk, n))");
 }
 
+// At the only shapes where `w` is 0 the size is nx - x0, which happens to be x0 + y0.
+TEST(Fitter, FindsNoChoiceByCoincidence) {
+  Shapes shapes;
+  for (const char* const name : {"nx", "w", "x0", "y0"}) shapes.axes.push_back({name, {}});
+  std::vector<Size> sizes;
+  const auto add = [&](Size nx, Size w, Size x0, Size y0) {
+    std::size_t axis = 0;
+    for (const Size value : {nx, w, x0, y0}) shapes.axes[axis++].values.push_back(value);
+    sizes.push_back(4 * (w == 0 ? nx - x0 - (nx % 7) : w));
+  };
+  for (const Size step : {0, 1, 4, 11, 29, 60}) {
+    add(113, 5 + step, 7, 3);
+    add(113 + step, 5, 7, 3);
+    add(113, 5, 7 + step, 3);
+    add(113, 5, 7, 3 + step);
+  }
+  add(64, 0, 21, 21);
+  add(64, 0, 21, 21);
+  add(80, 0, 30, 17);
+  EXPECT_FALSE(Fitter(shapes, {3, 7, 11, 15, 19, 23}).fit(sizes));
+}
+
 TEST_F(ZeroMeansAll, HasAFormulaOfEachCase) {
   Fitters fitters(axes_);
   const Figure& rounds = fitters.fit(all_, rounds_);

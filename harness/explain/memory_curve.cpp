@@ -246,10 +246,10 @@ class CurveBuilder {
   CurveBuilder(const PeakAtShape& peak, const Line& line) : peak_(peak), line_(line) {}
 
   // Returns nothing where a formula has no value, or one that does not fit 64 bits.
-  [[nodiscard]] std::optional<Size> peak(Size length) const {
+  [[nodiscard]] std::optional<PeakAtShape::Peak> peak(Size length) const {
     if (length > kMaxCurveLength) return std::nullopt;
     try {
-      return peak_.at(line_.at(length)).bytes;
+      return peak_.at(line_.at(length));
     } catch (const Error&) {
       return std::nullopt;
     }
@@ -259,8 +259,8 @@ class CurveBuilder {
   // more, or no length does.
   [[nodiscard]] std::optional<Size> largest_within(Size budget, Size first) const {
     const auto fits = [&](Size length) {
-      const auto bytes = peak(length);
-      return bytes && *bytes <= budget;
+      const auto found = peak(length);
+      return found && found->bytes <= budget;
     };
     if (!fits(first)) return std::nullopt;
     Size fitting = first;
@@ -319,14 +319,13 @@ std::optional<MemoryCurve> memory_curve(const VariantFormulas& variant, const Cu
   if (!recorded.empty()) add_steps(lengths_on_curve, first, recorded.back());
   if (fitting) lengths_on_curve.insert(*fitting);
   for (const Size length : lengths_on_curve) {
-    if (!builder.peak(length)) break;
-    const Lengths values = line->at(length);
-    const PeakAtShape::Peak peak = evaluated.at(values);
+    const auto peak = builder.peak(length);
+    if (!peak) break;
     if (fitting && length == *fitting) curve.within_budget = curve.peak.size();
-    append(curve.shapes, values);
-    curve.peak.push_back(peak.bytes);
+    append(curve.shapes, line->at(length));
+    curve.peak.push_back(peak->bytes);
     for (std::size_t layer = 0; layer < curve.layers.size(); ++layer)
-      curve.layers[layer].bytes.push_back(peak.layers[layer]);
+      curve.layers[layer].bytes.push_back(peak->layers[layer]);
   }
   std::erase_if(curve.layers, [](const CurveLayer& layer) {
     return std::ranges::all_of(layer.bytes, [](Size bytes) { return bytes == 0; });

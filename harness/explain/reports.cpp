@@ -77,7 +77,8 @@ std::string bytes_text(const ExplainedAllocation& one, const std::vector<NamedLe
   if (one.count.formula && one.count.formula->is_integer(1)) return bytes;
   const std::string count = text(one.count, " times");
   const bool is_simple = one.count.formula && one.count.formula->operation() != Expression::Operation::add;
-  return (is_simple ? count : "(" + count + ")") + " × " + bytes;
+  const bool is_sum = one.bytes.formula && one.bytes.formula->operation() == Expression::Operation::add;
+  return (is_simple ? count : "(" + count + ")") + " × " + (is_sum ? "(" + bytes + ")" : bytes);
 }
 
 struct Row {
@@ -125,15 +126,23 @@ std::string allocation_table(const VariantFormulas& variant, const std::vector<N
 
 // When a moment is the peak: by a condition on axes, else by what it has more than the other moment.
 std::string when(const VariantFormulas& variant, const std::vector<PeakMoment>& moments, std::size_t index) {
+  const PeakMoment& moment = moments[index];
   const std::size_t shapes = variant.shapes().count();
   std::vector<bool> is_peak(shapes, false);
-  for (const std::size_t shape : moments[index].shapes) is_peak[shape] = true;
-  if (const auto condition = find_condition(variant.shapes(), is_peak)) return *condition;
-  if (moments.size() == 2) {
-    const auto [more, less] = without_common_parts(moments[index].bytes, moments[1 - index].bytes);
-    return fmt::format("{} > {}", display(more), display(less));
+  for (const std::size_t shape : moment.shapes) is_peak[shape] = true;
+  if (moment.shapes.size() == shapes) return "the peak at all recorded shapes";
+  if (const auto condition = find_condition(variant.shapes(), is_peak)) return "the peak when " + *condition;
+  const bool always_occurs = std::ranges::all_of(moments, &PeakMoment::is_sum_of_terms);
+  if (moments.size() == 2 && (always_occurs || !moment.shapes.empty())) {
+    const auto [more, less] = without_common_parts(moment.bytes, moments[1 - index].bytes);
+    return fmt::format("the peak when {} > {}", display(more), display(less));
   }
-  return fmt::format("at {} of {} shapes", moments[index].shapes.size(), shapes);
+  if (!moment.shapes.empty())
+    return fmt::format("the peak at {} of {} recorded shapes", moment.shapes.size(), shapes);
+  std::vector<std::string> lengths;
+  lengths.reserve(moment.example.size());
+  for (const auto& [axis, value] : moment.example) lengths.push_back(fmt::format("{}={}", axis, value));
+  return fmt::format("the peak at no recorded shape, but at {}", fmt::join(lengths, " "));
 }
 
 std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLength>& lengths,
@@ -162,32 +171,56 @@ std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLen
     letters.push_back(i < 26 ? std::string(1, static_cast<char>('A' + i)) : "M" + std::to_string(i + 1));
     const PeakMoment& moment = (*moments)[i];
     const std::string condition = when(variant, *moments, i);
-    // What says when the moment occurs is in the condition.
-    const Expression bytes = moment.is_sum_of_terms ? moment.bytes : Expression::add(moment.terms);
-    lines += fmt::format("    {} = {}{}{}\n", letters.back(), display(with_names(bytes, lengths)),
-                         condition.empty() ? "" : ", the peak when ", condition);
+    // A condition of recorded shapes says when the moment occurs.
+    const Expression bytes = moment.shapes.empty() ? moment.bytes : Expression::add(moment.terms);
+    lines += fmt::format("    {} = {}, {}\n", letters.back(), display(with_names(bytes, lengths)), condition);
   }
   return fmt::format("  peak = max({}){}\n{}", fmt::join(letters, ", "), end, lines);
 }
 
-// The sizes of what has no formula.
+// Name of an allocation in a sentence: its call site if it has no name.
+std::string label(const VariantFormulas& variant, const ExplainedAllocation& one) {
+  if (!one.name.empty()) return one.name;
+  if (std::string site = variant.site(one.where); !site.empty()) return site;
+  return one.phase.empty() ? "an unnamed allocation" : "an unnamed allocation of " + phase_name(one.phase);
+}
+
+// Whether the second pass at the same shape made other allocations of this kind.
+bool differs_between_passes(const RecordedCases& cases, const ExplainedAllocation& allocation) {
+  for (std::size_t shape = 0; shape < cases.observations.size(); ++shape) {
+    if (std::ranges::any_of(cases.sequence(shape), [&](const SequencedAllocation& one) {
+          return !one.is_repeated && one.name == allocation.name && one.phase == allocation.phase &&
+                 one.where == allocation.where;
+        }))
+      return true;
+  }
+  return false;
+}
+
+// The sizes or numbers of what has no formula, and what would help.
 std::string unexplained_text(const VariantFormulas& variant) {
   std::string text;
   const RecordedCases& cases = variant.cases.front();
   for (const ExplainedAllocation& one : variant.explanation.allocations) {
-    if (one.bytes.formula) continue;
-    text += fmt::format("  {} has no formula; its sizes, at most {} bytes:\n",
-                        one.name.empty() ? "an allocation of phase " + one.phase : one.name,
-                        one.bytes.max_recorded);
+    if (one.bytes.formula && one.count.formula) continue;
+    const bool is_count = one.bytes.formula.has_value();
+    const Figure& figure = is_count ? one.count : one.bytes;
+    text += fmt::format("  {} has no formula{}, at most {}{}:\n", label(variant, one),
+                        is_count ? " of its number; its numbers" : "; its sizes", figure.max_recorded,
+                        is_count ? "" : " bytes");
     std::size_t shown = 0;
-    for (std::size_t i = 0; i < one.bytes.recorded.size() && shown < kMaxSizesShown; ++i, ++shown) {
-      text += fmt::format("    {:>14}  at {}\n", one.bytes.recorded[i],
-                          shape_text(cases.shapes, one.bytes.shapes[i]));
+    for (std::size_t i = 0; i < figure.recorded.size() && shown < kMaxSizesShown; ++i, ++shown) {
+      text +=
+          fmt::format("    {:>14}  at {}\n", figure.recorded[i], shape_text(cases.shapes, figure.shapes[i]));
     }
-    const std::string more = more_than(kMaxSizesShown, one.bytes.recorded.size());
+    const std::string more = more_than(kMaxSizesShown, figure.recorded.size());
     if (!more.empty()) text += "  " + more;
     text +=
-        "    record one of these shapes again: if its bytes differ, they do not depend on the axes alone\n";
+        differs_between_passes(cases, one)
+            ? "    two passes at the same shape differ: it does not depend on the axes alone; give the "
+              "program "
+              "a fixed seed, or make an axis of what it depends on\n"
+            : "    record one of these shapes again: if it differs, it does not depend on the axes alone\n";
   }
   return text;
 }

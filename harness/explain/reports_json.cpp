@@ -43,13 +43,6 @@ Json words_json(const std::vector<WordSet>& sets) {
   return words;
 }
 
-// The peak with names of allocations in place of bytes without a formula.
-Json partial_peak_json(const Explanation& explanation) {
-  Explanation partial;
-  partial.moments = explanation.partial_moments;
-  return formula_json(partial.peak());
-}
-
 Json variant_json(const VariantFormulas& variant) {
   const Explanation& explanation = variant.explanation;
   Json allocations = Json::array();
@@ -62,7 +55,7 @@ Json variant_json(const VariantFormulas& variant) {
             {"held_out", explanation.held_out},
             {"worst_bytes_off", variant.is_explained() ? Json(*explanation.worst_bytes_off) : Json()},
             {"peak", formula_json(explanation.peak())},
-            {"partial_peak", partial_peak_json(explanation)},
+            {"partial_peak", formula_json(explanation.partial_peak())},
             {"allocations", std::move(allocations)},
             {"unexplained_bytes", explanation.unexplained_bytes},
             {"notes", explanation.notes}};

@@ -191,6 +191,24 @@ TEST(FormulasText, WhatHasNoFormulaIsATableOfSizes) {
   EXPECT_EQ(json["variants"][0]["unexplained_bytes"], variants[0].explanation.unexplained_bytes);
 }
 
+// Without a name, the call site is one; sizes that two passes do not repeat are not a matter of shapes.
+TEST(FormulasText, AnUnnamedAllocationThatDoesNotRepeatSaysWhatWouldHelp) {
+  auto run = padding_run({"edge"});
+  Size random = 12345;
+  for (Observation& observation : run.observations) {
+    random = (random * 1103515245 + 12345) % 2147483648;
+    AllocationSequence& sequence = *observation.allocation_sequence;
+    sequence.push_back(
+        {"", "call 1", "draw.py:7", random, sequence.back().allocated_at + 1, std::nullopt, false});
+  }
+  const std::string text = formulas_text({explain_cases(group_cases(run)), {}, {}});
+  EXPECT_THAT(text, ContainsRegex("peak = .* \\+ draw.py:7"));
+  EXPECT_THAT(text, HasSubstr("draw.py:7 has no formula; its sizes, at most "));
+  EXPECT_THAT(text, HasSubstr("two passes at the same shape differ: it does not depend on the axes alone"));
+  EXPECT_THAT(text,
+              HasSubstr("in the second pass (draw.py:7): formulas describe the first; set `sync = true`"));
+}
+
 TEST(FormulasJson, HasTheKeysOfTheContract) {
   const auto run = padding_run({"edge"});
   const auto json = nlohmann::json::parse(formulas_json({explain_cases(group_cases(run)), {}, {}}));

@@ -91,9 +91,17 @@ std::string some_names(const std::set<std::string>& names) {
   constexpr std::size_t kMaxNames = 3;
   std::vector<std::string> shown;
   for (const std::string& name : names) {
-    if (shown.size() < kMaxNames) shown.push_back(name.empty() ? "unnamed ones" : name);
+    if (shown.size() < kMaxNames) shown.push_back(name);
   }
   return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > kMaxNames ? ", …" : "");
+}
+
+AllocationSequences all_sequences(const RecordedCases& cases) {
+  AllocationSequences sequences;
+  sequences.reserve(cases.observations.size());
+  for (std::size_t shape = 0; shape < cases.observations.size(); ++shape)
+    sequences.emplace_back(cases.sequence(shape));
+  return sequences;
 }
 
 // What may make formulas differ from the recorded peaks.
@@ -101,12 +109,15 @@ void add_notes(RecordedCases& cases) {
   std::size_t not_repeated = 0;
   std::set<std::string> names;
   std::vector<std::size_t> off;
+  const AllocationSequences sequences = all_sequences(cases);
+  const auto sites = short_call_sites(sequences);
   for (std::size_t shape = 0; shape < cases.observations.size(); ++shape) {
     bool is_repeated = true;
     for (const SequencedAllocation& one : cases.sequence(shape)) {
       if (one.is_repeated) continue;
       is_repeated = false;
-      names.insert(one.name);
+      const std::string& site = sites.at(one.where);
+      names.insert(!one.name.empty() ? one.name : site.empty() ? "unnamed ones" : site);
     }
     if (!is_repeated) ++not_repeated;
     const auto recorded = cases.observations[shape]->requested_peak_bytes;
@@ -121,11 +132,10 @@ void add_notes(RecordedCases& cases) {
         *first.requested_peak_bytes));
   }
   if (not_repeated > 0)
-    cases.notes.push_back(
-        fmt::format("{} made other allocations in the second pass ({}): formulas describe the first; record "
-                    "programs with "
-                    "`sync = true`",
-                    quantity(not_repeated, "case"), some_names(names)));
+    cases.notes.push_back(fmt::format(
+        "{} made other allocations in the second pass ({}): formulas describe the first; set `sync = "
+        "true` for the program, and give it a fixed seed",
+        quantity(not_repeated, "case"), some_names(names)));
 }
 
 bool is_too_long(const Observation& observation) {
@@ -326,10 +336,7 @@ std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups) {
   std::vector<VariantFormulas> all;
   all.reserve(groups.size());
   for (RecordedCases& group : groups) {
-    AllocationSequences sequences;
-    sequences.reserve(group.observations.size());
-    for (std::size_t shape = 0; shape < group.observations.size(); ++shape)
-      sequences.emplace_back(group.sequence(shape));
+    const AllocationSequences sequences = all_sequences(group);
     VariantFormulas one{group.variant,
                         group.backend,
                         group.words,

@@ -193,10 +193,18 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
   return true;
 }
 
+/// Adds what memory shows of a program whose allocations failed, whether or not it went on.
+void ProgramTrial::note_failed_allocations(const Pass& pass, Observation& observation) {
+  if (!pass.record || pass.record->failed_allocations == 0) return;
+  observation.failed_allocations = pass.record->failed_allocations;
+  if (pass.end.end.exit_code) observation.allocation_sequence = pass.memory.sequence;
+}
+
 bool ProgramTrial::measure_memory(Observation& observation) {
   PassKind kind = program_.sync ? PassKind::synced_peak : PassKind::peak;
   if (options_.sequences) kind = PassKind::sequence;
   const Pass first = run(observation.axes, kind, "first");
+  note_failed_allocations(first, observation);
   if (!judge(first, observation)) return false;
   const Pass second = run(observation.axes, kind, "second");
   if (!judge(second, observation)) return false;

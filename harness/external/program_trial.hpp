@@ -41,6 +41,7 @@ class ProgramTrial {
   Pass run(const Parameters& parameters, PassKind kind, const std::string& label);
   /// Returns false for a pass that failed; the observation then has the outcome.
   static bool judge(const Pass& pass, Observation& observation);
+  static void note_failed_allocations(const Pass& pass, Observation& observation);
   /// As judge().
   bool measure_memory(Observation& observation);
   void measure_time(Observation& observation);

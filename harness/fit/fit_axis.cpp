@@ -231,9 +231,7 @@ void AxisFitter::find_formula() {
     const Explanation& explanation = formulas.front().explanation;
     peak_ = explanation.peak();
     if (!peak_) {
-      Explanation partial;
-      partial.moments = explanation.partial_moments;
-      peak_ = partial.peak();
+      peak_ = explanation.partial_peak();
       for (const std::string& name : peak_ ? peak_->axes() : std::vector<std::string>()) {
         if (values_.find(name) == nullptr) unknown.push_back(name);
       }

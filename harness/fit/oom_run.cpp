@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <map>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "base/text_file.hpp"
+#include "fit/oom_jobs.hpp"
 #include "fit/program_suite.hpp"
 #include "supervise/estimate_question.hpp"
 
@@ -71,55 +73,117 @@ void check_reference(const Observation& reference) {
     throw UsageError("the case allocates no device memory; there is nothing to refuse");
 }
 
+/// Refuses allocations of one program or variant, each in a run of its own.
+class RefusalRunner {
+ public:
+  /// Runs it without a refusal.
+  RefusalRunner(const OomRequest& request, const ScratchFolder& folder)
+      : recorder_(options_of(request, folder)), output_(request.compared_output) {
+    if (request.sweep.refuses_at_use && recorder_.device().backend != Backend::opencl)
+      throw UsageError("--refuse-at-use: only the recorder of OpenCL refuses at the first use");
+    recorder_.set_verification(true);
+    const std::string& name = request.command.empty() ? request.variant : program_variant_;
+    variant_ = &recorder_.vocabulary().description.known_variant(name);
+    shapes_ = measured_shapes(recorder_, *variant_, parse_parameters(*variant_, request.values));
+    reference_ = record(0);
+    for (const Observation& one : reference_) check_reference(one);
+    output_.take_reference();
+    sites_ = short_call_sites({allocations()});
+  }
+
+  [[nodiscard]] const ShapeRecorder& recorder() const { return recorder_; }
+  [[nodiscard]] bool is_program() const { return recorder_.vocabulary().program(variant_->name) != nullptr; }
+  [[nodiscard]] const AllocationSequence& allocations() const {
+    return *reference_.front().allocation_sequence;
+  }
+
+  [[nodiscard]] const std::string& reference_note() const { return reference_.front().message; }
+
+  Refusal refuse(Size index) {
+    output_.forget();
+    const std::vector<Observation> refused = record(index);
+    Refusal refusal = judge_refusal(index, reference_.front(), refused.front(), output_.is_same());
+    if (refused.size() > 1) add_next_case(refusal, reference_.back(), refused.back());
+    const bool can_disturb =
+        refusal.outcome == RefusalOutcome::crashed || refusal.outcome == RefusalOutcome::hung;
+    if (can_disturb && is_program()) {
+      Observation next = record(0).front();
+      next.requested_peak_bytes = reference_.front().requested_peak_bytes;  // may differ from run to run
+      add_next_case(refusal, reference_.front(), next);
+    }
+    const SequencedAllocation& allocation = allocations()[static_cast<std::size_t>(index) - 1];
+    refusal.bytes = allocation.bytes;
+    refusal.name = allocation.name;
+    refusal.where = sites_.at(allocation.where);
+    return refusal;
+  }
+
+ private:
+  SweepOptions options_of(const OomRequest& request, const ScratchFolder& folder) {
+    SweepOptions options = request.sweep;
+    if (request.command.empty()) return options;
+    const std::filesystem::path suite = folder.path() / "oom.toml";
+    program_variant_ = write_program_suite(request.command, {}, suite);
+    options.selection.suites = {suite};
+    return options;
+  }
+  std::vector<Observation> record(Size refused) {
+    recorder_.set_refused_allocation(refused);
+    return recorder_.record(variant_->name, shapes_);
+  }
+
+  std::string program_variant_;
+  ShapeRecorder recorder_;
+  ComparedOutput output_;
+  const VariantDescription* variant_ = nullptr;
+  std::vector<Parameters> shapes_;
+  std::vector<Observation> reference_;
+  std::map<std::string, std::string> sites_;
+};
+
+/// Refuses the allocations one after the other, until the program is unusable.
+void refuse_in_turn(RefusalRunner& runner, const std::vector<Size>& chosen, OomReport& report,
+                    const std::function<void(const std::string&)>& say) {
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    say(fmt::format("refusing allocation {} of {}", i + 1, chosen.size()));
+    report.refusals.push_back(runner.refuse(chosen[i]));
+    if (report.refusals.back().outcome != RefusalOutcome::unusable || !runner.is_program()) continue;
+    if (const std::size_t left = chosen.size() - i - 1; left > 0)
+      report.notes.push_back(
+          fmt::format("{} not refused, since the program fails without a refusal after allocation {} was",
+                      quantity(left, "allocation was", "allocations were"), chosen[i]));
+    return;
+  }
+}
+
 }  // namespace
 
-OomReport refuse_allocations(OomRequest request,
-                             const std::function<void(std::size_t, std::size_t)>& progress) {
+OomReport refuse_allocations(OomRequest request, const std::function<void(const std::string&)>& say) {
+  check_jobs(request);
+  const OomRequest own = with_job_number(request, 1);
   const ScratchFolder folder;
-  if (!request.command.empty()) {
-    const std::filesystem::path suite = folder.path() / "oom.toml";
-    request.variant = write_program_suite(request.command, {}, suite);
-    request.sweep.selection.suites = {suite};
-  }
-  ShapeRecorder recorder(request.sweep);
-  if (recorder.device().backend == Backend::cuda)
-    throw UsageError(
-        "allocations are refused on OpenCL and `dry` only: CUPTI cannot refuse a call; write --backend "
-        "opencl");
-  recorder.set_verification(true);
-  const VariantDescription& variant = recorder.vocabulary().description.known_variant(request.variant);
-  const auto shapes = measured_shapes(recorder, variant, parse_parameters(variant, request.values));
-  const auto record = [&](Size refused) {
-    recorder.set_refused_allocation(refused);
-    return recorder.record(variant.name, shapes);
-  };
-
-  const std::vector<Observation> reference = record(0);
-  for (const Observation& one : reference) check_reference(one);
-  ComparedOutput output(request.compared_output);
-  output.take_reference();
-  const AllocationSequence& allocations = *reference.front().allocation_sequence;
-  const auto sites = short_call_sites({allocations});
+  RefusalRunner runner(own, folder);
   OomReport report;
   report.program =
       request.command.empty() ? request.variant : fmt::format("{}", fmt::join(request.command, " "));
-  report.device = recorder.device().name;
-  report.allocations = static_cast<Size>(allocations.size());
-  report.is_program = recorder.vocabulary().program(variant.name) != nullptr;
+  report.device = runner.recorder().device().name;
+  report.allocations = static_cast<Size>(runner.allocations().size());
+  report.is_program = runner.is_program();
   report.is_result_compared = request.compared_output.has_value();
-  const std::vector<Size> chosen = choose_refusals(allocations, request.choice);
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    progress(i, chosen.size());
-    output.forget();
-    const std::vector<Observation> refused = record(chosen[i]);
-    Refusal refusal = judge_refusal(reference.front(), refused.front(), output.is_same());
-    if (refused.size() > 1) add_next_case(refusal, reference.back(), refused.back());
-    const SequencedAllocation& allocation = allocations[static_cast<std::size_t>(chosen[i]) - 1];
-    refusal.index = chosen[i];
-    refusal.bytes = allocation.bytes;
-    refusal.name = allocation.name;
-    refusal.where = sites.at(allocation.where);
-    report.refusals.push_back(std::move(refusal));
+  // That two memory passes differ, for example.
+  if (const std::string& note = runner.reference_note(); !note.empty())
+    report.notes.push_back("without a refusal: " + note);
+  const std::vector<Size> chosen = choose_refusals(runner.allocations(), request.choice);
+  if (request.jobs == 1 || chosen.size() < 2) {
+    refuse_in_turn(runner, chosen, report, say);
+    return report;
+  }
+  say(fmt::format("refusing {} in {} jobs", quantity(chosen.size(), "allocation"), request.jobs));
+  refuse_in_jobs(request, chosen, report);
+  for (Refusal& one : report.refusals) {
+    if (one.outcome != RefusalOutcome::hung) continue;
+    say(fmt::format("refusing allocation {} again, alone: it did not end in time", one.index));
+    one = runner.refuse(one.index);
   }
   return report;
 }

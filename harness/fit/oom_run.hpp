@@ -18,13 +18,13 @@ struct OomRequest {
   std::vector<std::string> values;   ///< AXIS=VALUE; other axes have their default
   RefusalChoice choice;
   std::optional<std::filesystem::path> compared_output;  ///< a file that the program writes
+  int jobs = 1;                                          ///< programs that run at the same time
   SweepOptions sweep;                                    ///< device, worker and time limit
 };
 
-/// Runs a program without a refusal, then once for each chosen allocation with this one refused. `progress`
-/// is called before each, with the number of runs so far and of all. Throws UsageError if the reference run
-/// does not end well, or allocates nothing, or if the device's recorder cannot refuse.
-OomReport refuse_allocations(OomRequest request,
-                             const std::function<void(std::size_t, std::size_t)>& progress);
+/// Runs a program without a refusal, then once for each chosen allocation with this one refused. `say` prints
+/// progress. After a run that crashed or hung, the program runs without a refusal again; if it fails, no more
+/// allocations are refused. Throws UsageError if the reference run does not end well, or allocates nothing.
+OomReport refuse_allocations(OomRequest request, const std::function<void(const std::string&)>& say);
 
 }  // namespace peakmark

@@ -24,11 +24,12 @@ Observation observation(Outcome outcome, const std::string& message = "") {
   observation.outcome = outcome;
   observation.message = message;
   if (outcome == Outcome::ok) observation.allocation_sequence = {allocation("a.py:1", 100)};
+  observation.failed_allocations = 1;
   return observation;
 }
 
 RefusalOutcome judged(const Observation& refused, std::optional<bool> is_same_result = std::nullopt) {
-  return judge_refusal(observation(Outcome::ok), refused, is_same_result).outcome;
+  return judge_refusal(1, observation(Outcome::ok), refused, is_same_result).outcome;
 }
 
 constexpr const char* kEnded =
@@ -39,7 +40,7 @@ TEST(JudgeRefusal, AnEndWithAMessageThatNamesMemoryIsHandled) {
        {"pyopencl._cl.MemoryError: create_buffer failed: MEM_OBJECT_ALLOCATION_FAILURE", "std::bad_alloc",
         "cannot ALLOCATE the sinogram", "error: CL_OUT_OF_RESOURCES"}) {
     const Refusal refusal = judge_refusal(
-        observation(Outcome::ok), observation(Outcome::out_of_memory, std::string(kEnded) + message), {});
+        1, observation(Outcome::ok), observation(Outcome::out_of_memory, std::string(kEnded) + message), {});
     EXPECT_EQ(refusal.outcome, RefusalOutcome::handled) << message;
     EXPECT_EQ(refusal.exit_code, 1);
   }
@@ -53,7 +54,7 @@ TEST(JudgeRefusal, AnEndThatDoesNotNameMemoryIsACrash) {
   EXPECT_EQ(judged(observation(Outcome::crashed, std::string(kEnded) + "KeyError: 'image'")),
             RefusalOutcome::crashed);
   const Refusal refusal =
-      judge_refusal(observation(Outcome::ok),
+      judge_refusal(1, observation(Outcome::ok),
                     observation(Outcome::out_of_memory,
                                 "the program ended with signal SIGSEGV (Segmentation fault) after 1 "
                                 "allocation was refused; its last message: out of memory"),
@@ -70,10 +71,44 @@ TEST(JudgeRefusal, AProgramThatGoesOnIsJudgedByItsResultAndItsMemory) {
   EXPECT_EQ(judged(observation(Outcome::ok)), RefusalOutcome::retried);
   Observation leaking = observation(Outcome::ok);
   leaking.allocation_sequence->push_back(allocation("a.py:7", 64, std::nullopt));
-  const Refusal refusal = judge_refusal(observation(Outcome::ok), leaking, true);
+  const Refusal refusal = judge_refusal(1, observation(Outcome::ok), leaking, true);
   EXPECT_EQ(refusal.outcome, RefusalOutcome::leaked);
   EXPECT_EQ(refusal.message, "64 bytes more live at the end");
-  EXPECT_EQ(judge_refusal(leaking, leaking, true).outcome, RefusalOutcome::retried) << "it always keeps them";
+  EXPECT_EQ(judge_refusal(1, leaking, leaking, true).outcome, RefusalOutcome::retried)
+      << "it always keeps them";
+}
+
+TEST(JudgeRefusal, ARunWithoutAFailedAllocationIsNoRefusal) {
+  Observation refused = observation(Outcome::ok);
+  refused.failed_allocations = std::nullopt;
+  EXPECT_EQ(judged(refused, true), RefusalOutcome::not_refused);
+}
+
+TEST(JudgeRefusal, MemoryAtAnEndInOrderIsKnownIfItWasRecorded) {
+  Observation refused = observation(Outcome::out_of_memory, std::string(kEnded) + "out of memory");
+  EXPECT_EQ(judge_refusal(1, observation(Outcome::ok), refused, {}).leaked_bytes, std::nullopt);
+  refused.allocation_sequence = {allocation("a.py:1", 48, std::nullopt), allocation("a.py:2", 16)};
+  const Refusal refusal = judge_refusal(1, observation(Outcome::ok), refused, {});
+  EXPECT_EQ(refusal.outcome, RefusalOutcome::handled);
+  EXPECT_EQ(refusal.leaked_bytes, 48);
+}
+
+TEST(JudgeRefusal, WhatIsNotAsBeforeAfterwardsIsUnusable) {
+  Observation reference = observation(Outcome::ok);
+  reference.requested_peak_bytes = 100;
+  Refusal refusal;
+  add_next_case(refusal, reference, reference);
+  EXPECT_EQ(refusal.outcome, RefusalOutcome::handled);
+  Observation next = reference;
+  next.requested_peak_bytes = 164;
+  refusal.message = "refused";
+  add_next_case(refusal, reference, next);
+  EXPECT_EQ(refusal.outcome, RefusalOutcome::unusable);
+  EXPECT_EQ(refusal.message, "refused; afterwards, without a refusal: another peak: 164 bytes");
+  refusal = {};
+  add_next_case(refusal, reference, observation(Outcome::crashed, "signal SIGSEGV"));
+  EXPECT_EQ(refusal.outcome, RefusalOutcome::unusable);
+  EXPECT_TRUE(is_failure(refusal.outcome));
 }
 
 TEST(ChooseRefusals, TakesAllASampleOrOneSite) {
@@ -84,6 +119,8 @@ TEST(ChooseRefusals, TakesAllASampleOrOneSite) {
   EXPECT_THAT(choose_refusals(sequence, {.sample = true}), ElementsAre(1, 3, 4, 6));
   EXPECT_THAT(choose_refusals(sequence, {.only = "b.py"}), ElementsAre(3, 5));
   EXPECT_THROW(choose_refusals(sequence, {.only = "c.py"}), UsageError);
+  EXPECT_THAT(choose_refusals(sequence, {.indices = {5, 2}}), ElementsAre(2, 5));
+  EXPECT_THROW(choose_refusals(sequence, {.indices = {7}}), UsageError);
   const auto drawn = choose_refusals(sequence, {.count = 3, .seed = 5});
   EXPECT_EQ(drawn.size(), 3U);
   EXPECT_TRUE(std::ranges::is_sorted(drawn));
@@ -96,9 +133,10 @@ OomReport sample_oom_report() {
   report.program = "./solve";
   report.device = "pocl";
   report.allocations = 3;
-  report.refusals = {{1, 1024, "", "solve.c:10", RefusalOutcome::handled, 1, "out of memory"},
-                     {2, 4096, "", "solve.c:20", RefusalOutcome::crashed, std::nullopt, "signal SIGSEGV"},
-                     {3, 2048, "", "solve.c:20", RefusalOutcome::crashed, std::nullopt, "signal SIGSEGV"}};
+  report.refusals = {
+      {1, 1024, "", "solve.c:10", RefusalOutcome::handled, 1, std::nullopt, "out of memory"},
+      {2, 4096, "", "solve.c:20", RefusalOutcome::crashed, std::nullopt, std::nullopt, "signal SIGSEGV"},
+      {3, 2048, "", "solve.c:20", RefusalOutcome::crashed, std::nullopt, std::nullopt, "signal SIGSEGV"}};
   return report;
 }
 
@@ -125,12 +163,27 @@ TEST(OomReport, JsonHasEveryRefusal) {
   EXPECT_EQ(json["refusals"][1]["where"], "solve.c:20");
 }
 
+TEST(OomReport, JsonIsReadAgain) {
+  OomReport report = sample_oom_report();
+  report.refusals[0].leaked_bytes = 64;
+  report.notes = {"a note"};
+  OomReport read = parse_oom_json(oom_json(report));
+  read.program = report.program;
+  read.device = report.device;
+  read.allocations = report.allocations;
+  EXPECT_EQ(oom_json(read), oom_json(report));
+}
+
 TEST(OomReport, JunitHasAFailureForEachThatFails) {
   pugi::xml_document document;
-  ASSERT_TRUE(document.load_string(oom_junit(sample_oom_report()).c_str()));
+  OomReport report = sample_oom_report();
+  report.refusals[0].outcome = RefusalOutcome::not_refused;
+  ASSERT_TRUE(document.load_string(oom_junit(report).c_str()));
   const pugi::xml_node suite = document.child("testsuites").child("testsuite");
   EXPECT_EQ(suite.attribute("tests").as_int(), 3);
   EXPECT_EQ(suite.attribute("failures").as_int(), 2);
+  EXPECT_EQ(suite.attribute("skipped").as_int(), 1);
+  EXPECT_STREQ(suite.first_child().child("skipped").attribute("message").value(), "out of memory");
   EXPECT_STREQ(suite.last_child().child("failure").attribute("type").value(), "crashed");
 }
 

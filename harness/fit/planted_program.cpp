@@ -1,5 +1,5 @@
-// planted_program BEHAVIOUR FILE: makes three OpenCL buffers of 64, 128 and 32 KiB, and writes a result to
-// FILE. Takes a refused buffer as BEHAVIOUR says, for the tests of `peakmark oom`.
+// planted_program BEHAVIOUR FILE: makes three OpenCL buffers of 64, 128 and 32 KiB, fills each, and writes a
+// result to FILE. Takes a refused buffer as BEHAVIOUR says, for the tests of `peakmark oom`.
 #include <CL/cl.h>
 #include <unistd.h>
 
@@ -17,11 +17,19 @@ struct Program {
   std::string behaviour;
   std::string file;
   cl_context context = nullptr;
+  cl_command_queue queue = nullptr;
   std::vector<cl_mem> buffers;
   cl_int error = CL_SUCCESS;
 
+  /// Returns null if the buffer is refused, or the first command that uses it.
   cl_mem create(std::size_t bytes) {
-    return clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, nullptr, &error);
+    cl_mem const buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, nullptr, &error);
+    if (buffer == nullptr) return nullptr;
+    const char zero = 0;
+    error = clEnqueueFillBuffer(queue, buffer, &zero, 1, 0, bytes, 0, nullptr, nullptr);
+    if (error == CL_SUCCESS) return buffer;
+    clReleaseMemObject(buffer);
+    return nullptr;
   }
   void release() {
     for (cl_mem buffer : buffers) clReleaseMemObject(buffer);
@@ -49,9 +57,22 @@ void refused(Program& program, std::size_t index) {
   if (behaviour == "silent_exit") program.end(3, "");
   if (behaviour == "misleading") program.end(1, "error: invalid image format");
   if (behaviour == "abort") std::abort();
+  if (behaviour == "handled_leak") {
+    std::fprintf(stderr, "error: out of device memory\n");
+    std::exit(1);
+  }
+  if (behaviour == "lock") {
+    std::ofstream(program.file + ".lock") << "held\n";
+    std::abort();
+  }
   if (behaviour == "crash") crash();
   if (behaviour == "hang") {
     for (;;) ::pause();
+  }
+  if (behaviour == "persist") {
+    cl_mem buffer = nullptr;
+    while (buffer == nullptr) buffer = program.create(bytes);
+    program.buffers.push_back(buffer);
   }
   if (behaviour == "retry") program.buffers.push_back(program.create(bytes));
   if (behaviour == "smaller") {
@@ -75,15 +96,20 @@ void refused(Program& program, std::size_t index) {
 
 int main(int argc, char** argv) {
   if (argc < 3) return 64;
-  Program program{argv[1], argv[2], nullptr, {}, CL_SUCCESS};
+  Program program{argv[1], argv[2], nullptr, nullptr, {}, CL_SUCCESS};
   ::unlink(argv[2]);
+  if (std::ifstream(program.file + ".lock")) program.end(70, "another process holds the lock");
   cl_platform_id platform = nullptr;
   cl_device_id device = nullptr;
   if (clGetPlatformIDs(1, &platform, nullptr) != CL_SUCCESS) return 65;
   if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr) != CL_SUCCESS) return 66;
   program.context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &program.error);
   if (program.context == nullptr) return 67;
-  for (std::size_t index = 0; index < 3; ++index) {
+  program.queue = clCreateCommandQueueWithProperties(program.context, device, nullptr, &program.error);
+  if (program.queue == nullptr) return 68;
+  // In another order whenever it runs: an allocation of this number may not exist.
+  const bool is_short = program.behaviour == "random" && std::getenv("PEAKMARK_REFUSE") != nullptr;
+  for (std::size_t index = 0; index < (is_short ? 1 : 3); ++index) {
     cl_mem const buffer = program.create(kSizes[index]);
     if (buffer != nullptr)
       program.buffers.push_back(buffer);
@@ -92,6 +118,7 @@ int main(int argc, char** argv) {
   }
   program.write("42");
   program.release();
+  clReleaseCommandQueue(program.queue);
   clReleaseContext(program.context);
   return 0;
 }

@@ -14,11 +14,11 @@
 #include "base/error.hpp"
 #include "base/fingerprint.hpp"
 #include "base/private_text.hpp"
-#include "base/quantile.hpp"
 #include "runfile/context_json.hpp"
 #include "runfile/json_fields.hpp"
 #include "runfile/observation_json.hpp"
 #include "runfile/rounds.hpp"
+#include "statistics/rank_statistics.hpp"
 #include "trend/trends.hpp"
 
 namespace peakmark::history {

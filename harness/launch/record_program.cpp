@@ -223,6 +223,9 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   if (request.max_bytes != 0)
     set_variable(environment, "PEAKMARK_MAX_BYTES", std::to_string(request.max_bytes));
   set_budget(environment, request.budget_bytes);
+  if (request.repeat_call != 0)
+    set_variable(environment, "PEAKMARK_REPEAT_CALL", std::to_string(request.repeat_call));
+  if (request.refuses_at_use) set_variable(environment, "PEAKMARK_REFUSE_AT_USE", "1");
   set_variable(environment, "PEAKMARK_ERROR_FILE", errors.path().string());
   if (request.compact) set_variable(environment, "PEAKMARK_COMPACT", "1");
   set_variable(environment, "PEAKMARK_RECORDING", taken.write_id());

@@ -78,10 +78,8 @@ void RegionLedger::allocate(std::size_t source, const Event& event) {
   const bool counts = counts_into_peak(event.kind);
   if (counts) live_ += allocation.bytes;
   for (auto& [number, region] : open_) {
-    if (!counts) {
-      count_beside(region, allocation, allocation.bytes);
-      continue;
-    }
+    count_kind(region, allocation, allocation.bytes);
+    if (!counts) continue;
     for (Tally* const tally : {&region.own, &region.everything, &region.since}) tally->add(allocation);
     if (region.has_timeline) region.timeline.push_back({event.time_ns, region.own.live});
     // Memory whose release was refused is live again, and was counted when it was allocated.
@@ -113,10 +111,8 @@ void RegionLedger::release(std::size_t source, std::uint64_t address, std::int64
   const bool counts = counts_into_peak(allocation.kind);
   if (counts) live_ -= allocation.bytes;
   for (auto& [number, region] : open_) {
-    if (!counts) {
-      count_beside(region, allocation, -allocation.bytes);
-      continue;
-    }
+    count_kind(region, allocation, -allocation.bytes);
+    if (!counts) continue;
     for (Tally* const tally : {&region.own, &region.everything, &region.since}) tally->remove(allocation);
     if (region.has_timeline) region.timeline.push_back({time_ns, region.own.live});
   }
@@ -125,9 +121,9 @@ void RegionLedger::release(std::size_t source, std::uint64_t address, std::int64
   sources_[source].live.erase(address);
 }
 
-void RegionLedger::count_beside(Region& region, const Allocation& allocation, Size bytes) {
+void RegionLedger::count_kind(Region& region, const Allocation& allocation, Size bytes) {
   if (allocation.serial < region.own.first_serial) return;
-  TallyOfKind& kind = region.beside[slot_of(allocation.kind)];
+  TallyOfKind& kind = region.by_kind[slot_of(allocation.kind)];
   kind.is_seen = true;
   kind.live += bytes;
   kind.peak = std::max(kind.peak, kind.live);
@@ -192,8 +188,8 @@ RegionLists RegionLedger::lists(std::uint64_t number) const {
   }
   std::ranges::stable_sort(lists.refused, std::ranges::greater(), &RegionRefusal::bytes);
   for (std::size_t slot = 0; slot < kKindSlots; ++slot) {
-    if (region.beside[slot].is_seen)
-      lists.peaks_beside.emplace_back(static_cast<MemoryKind>(slot), region.beside[slot].peak);
+    if (region.by_kind[slot].is_seen)
+      lists.peaks_by_kind.emplace_back(static_cast<MemoryKind>(slot), region.by_kind[slot].peak);
   }
   lists.pool_reserved_peak_bytes = region.pool_reserved_peak;
   lists.notes.assign(notes_.begin() + static_cast<std::ptrdiff_t>(region.first_note), notes_.end());

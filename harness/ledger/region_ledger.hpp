@@ -65,8 +65,9 @@ struct RegionLists {
   std::vector<RegionGroup> since_at_peak;  ///< at the first moment of peak_since_bytes
   std::vector<RegionGroup> left;           ///< what left_bytes are
   std::vector<RegionRefusal> refused;
-  std::vector<std::pair<MemoryKind, Size>> peaks_beside;  ///< of the kinds that do not count into the peak
-  std::optional<Size> pool_reserved_peak_bytes;           ///< nothing: no pool of the CUDA driver was seen
+  /// Of what was allocated in the region: the peak of each kind, at its own moment.
+  std::vector<std::pair<MemoryKind, Size>> peaks_by_kind;
+  std::optional<Size> pool_reserved_peak_bytes;  ///< nothing: no pool of the CUDA driver was seen
   std::vector<std::string> notes;
   std::vector<LivePoint> timeline;  ///< live bytes of what was allocated in the region, after each change
 };
@@ -147,7 +148,7 @@ class RegionLedger {
     Size total_bytes = 0;
     std::int64_t allocations = 0;
     std::int64_t failed_allocations = 0;
-    std::array<TallyOfKind, kKindSlots> beside{};
+    std::array<TallyOfKind, kKindSlots> by_kind{};
     std::vector<std::pair<Request, std::int64_t>> refused;  ///< with their counts, in the order they came
     std::map<Request, std::size_t> place_in_refused;
     std::optional<Size> pool_reserved_peak;
@@ -162,7 +163,7 @@ class RegionLedger {
   void allocate(std::size_t source, const Event& event);
   void refuse(std::size_t source, const Event& event);
   void release(std::size_t source, std::uint64_t address, std::int64_t time_ns);
-  static void count_beside(Region& region, const Allocation& allocation, Size bytes);
+  static void count_kind(Region& region, const Allocation& allocation, Size bytes);
   /// Live allocations of [first_serial, last_serial] that count into the peak.
   [[nodiscard]] std::vector<Allocation> live_between(std::uint64_t first_serial,
                                                      std::uint64_t last_serial) const;

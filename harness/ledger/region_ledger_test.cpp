@@ -141,7 +141,8 @@ TEST_F(RegionLedgerTest, MemoryOfTheHostIsBesideThePeak) {
   replay(release(4));  // of before the recorder was loaded
   EXPECT_EQ(ledger_.figures(region).peak_bytes, 10);
   EXPECT_EQ(ledger_.figures(region).allocations, 1);
-  EXPECT_THAT(ledger_.lists(region).peaks_beside, ElementsAre(FieldsAre(MemoryKind::host_pointer, 100)));
+  EXPECT_THAT(ledger_.lists(region).peaks_by_kind,
+              ElementsAre(FieldsAre(MemoryKind::buffer, 10), FieldsAre(MemoryKind::host_pointer, 100)));
 }
 
 TEST_F(RegionLedgerTest, ARefusalIsNoAllocation) {

@@ -275,6 +275,7 @@ Size peak_drift(const std::vector<Repetition>& repetitions) {
   for (const Repetition& one : repetitions) own.push_back(one.peak_bytes - one.live_before_bytes);
   const std::size_t mid = own.size() / 2;
   std::vector<Size> steps;
+  steps.reserve(own.size());
   for (std::size_t i = mid; i < own.size(); ++i) steps.push_back(own[i] - own[i - 1]);
   const bool shrank = std::ranges::any_of(steps, [](Size step) { return step < 0; });
   return !shrank && grows_again_and_again(steps) ? own.back() - own[mid - 1] : 0;

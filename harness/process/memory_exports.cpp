@@ -20,6 +20,7 @@
 #include "peakmark/memory_abi.h"
 #include "process/process_memory.hpp"
 #include "profile/call_frames.hpp"
+#include "show/repetition_reports.hpp"
 
 namespace {
 
@@ -178,7 +179,11 @@ json to_json(const peakmark::RegionResult& result) {
   const peakmark::RegionLists& lists = result.lists.value();
   Sites sites;
   json beside = json::object();
-  for (const auto& [kind, bytes] : lists.peaks_beside) beside[peakmark::to_string(kind)] = bytes;
+  json by_kind = json::object();
+  for (const auto& [kind, bytes] : lists.peaks_by_kind) {
+    by_kind[peakmark::to_string(kind)] = bytes;
+    if (!peakmark::counts_into_peak(kind)) beside[peakmark::to_string(kind)] = bytes;
+  }
   json timeline = json::array();
   for (const peakmark::LivePoint& point : lists.timeline)
     timeline.push_back(json::array({point.time_ns, point.live_bytes}));
@@ -194,6 +199,8 @@ json to_json(const peakmark::RegionResult& result) {
           {"pool_reserved_peak_bytes",
            lists.pool_reserved_peak_bytes ? json(*lists.pool_reserved_peak_bytes) : json()},
           {"beside_the_peak", std::move(beside)},
+          {"by_kind", std::move(by_kind)},
+          {"repetitions", json::parse(peakmark::repetitions_json(result.repetitions))},
           {"notes", result.notes},
           {"refused", to_json(lists.refused, sites)},
           {"at_peak", to_json(lists.at_peak, sites)},
@@ -241,7 +248,9 @@ int peakmark_memory_require(const char** answer) {
 
 int peakmark_memory_region_begin(std::uint64_t since, int timeline, const char** answer) {
   return answered(answer, [&] {
-    ProcessMemory::RegionOptions options{.since = std::nullopt, .has_timeline = timeline != 0};
+    ProcessMemory::RegionOptions options{.since = std::nullopt,
+                                         .has_timeline = (timeline & 1) != 0,
+                                         .keeps_events = (timeline & PEAKMARK_MEMORY_REPETITIONS) != 0};
     if (since != PEAKMARK_MEMORY_NO_REGION) options.since = since;
     return json{{"region", memory().begin(Use::windows, options)}};
   });

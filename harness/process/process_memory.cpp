@@ -101,6 +101,8 @@ struct ProcessMemory::State {
     std::uint64_t in_ledger = 0;
     std::size_t children_before = 0;
     std::vector<std::string> not_waited_for;
+    bool keeps_events = false;
+    std::map<std::size_t, std::vector<Event>> events;  ///< by source, if they are kept
   };
 
   pid_t process = getpid();
@@ -128,8 +130,17 @@ struct ProcessMemory::State {
     return streams;
   }
 
+  void keep(std::size_t source, const std::vector<Event>& events) {
+    for (auto& [number, region] : open) {
+      if (!region.keeps_events) continue;
+      std::vector<Event>& kept = region.events[source];
+      kept.insert(kept.end(), events.begin(), events.end());
+    }
+  }
+
   /// Slots order the events of one source; times order the sources.
   void replay(const std::vector<Stream>& streams) {
+    for (const Stream& stream : streams) keep(stream.source, stream.events);
     struct Place {
       std::int64_t time_ns;
       const Stream* stream;
@@ -160,6 +171,7 @@ struct ProcessMemory::State {
     while (profile.next < end) {
       const std::vector<Event> events = profile.read(std::min(end, profile.next + kChunk));
       if (events.empty()) return;
+      keep(profile.source, events);
       for (std::size_t i = 0; i < events.size(); ++i) ledger.replay(profile.source, events, i);
     }
   }
@@ -193,6 +205,12 @@ struct ProcessMemory::State {
     result.figures = ledger.figures(region.in_ledger);
     result.is_recorded = !profiles.empty() || !children.all().empty();
     if (use == Use::benchmarks) return result;
+    for (const auto& profile : profiles) {
+      const auto events = region.events.find(profile->source);
+      if (events == region.events.end()) continue;
+      for (RepeatedPhase& phase : find_repetitions(events->second, {.is_settled = true}))
+        result.repetitions.push_back(std::move(phase));
+    }
     result.lists = ledger.lists(region.in_ledger);
     result.notes = result.lists->notes;
     result.notes.insert(result.notes.end(), region.not_waited_for.begin(), region.not_waited_for.end());
@@ -284,7 +302,8 @@ std::uint64_t ProcessMemory::begin(Use use, const RegionOptions& options) {
   const std::uint64_t in_ledger = now.ledger.open(
       since == now.in_ledger.end() ? std::nullopt : std::optional(since->second), options.has_timeline);
   now.in_ledger[next_region_] = in_ledger;
-  now.open[next_region_] = {in_ledger, now.children.all().size(), std::move(not_waited_for)};
+  now.open[next_region_] = {
+      in_ledger, now.children.all().size(), std::move(not_waited_for), options.keeps_events, {}};
   return next_region_++;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ledger/region_ledger.hpp"
+#include "ledger/repetitions.hpp"
 #include "process/process_recorders.hpp"
 
 namespace peakmark {
@@ -20,7 +21,10 @@ struct RegionResult {
   RegionFigures figures;
   std::optional<RegionLists> lists;
   std::vector<std::string> notes;  ///< the lists' notes, and what was not waited for or came from children
-  bool is_recorded = false;        ///< false: neither OpenCL nor CUDA was called here or in a child
+  /// The phases that the own process repeated, if the region keeps events. Their marks waited for the
+  /// devices.
+  std::vector<RepeatedPhase> repetitions;
+  bool is_recorded = false;  ///< false: neither OpenCL nor CUDA was called here or in a child
 };
 
 /// The device memory of this process while it runs: reads the profiles that its recorders write, and those of
@@ -47,6 +51,7 @@ class ProcessMemory {
   struct RegionOptions {
     std::optional<std::uint64_t> since;  ///< an earlier region, see RegionLedger::open
     bool has_timeline = false;
+    bool keeps_events = false;  ///< for the result's repetitions
   };
   /// Begins a region, once the devices have done what they were asked for. Throws RecorderError if something
   /// cannot be recorded.

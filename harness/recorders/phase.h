@@ -5,6 +5,7 @@
  *     ...
  *     peakmark_phase("");                                        // ends the phase
  *     peakmark_name((uint64_t)(uintptr_t)buffer, "filter");      // a cl_mem, an SVM or a device pointer
+ *     for (i = 0; i < peakmark_calls(); ++i) { ... }             // N times under `record --repeat-call N`, else once
  *
 * Without a recorder they do nothing. A phase marked before the first call into OpenCL or CUDA is not lost: the mark
  * loads the recorder, and the profile begins in that phase. A name needs a recorder that is already loaded. Both may be
@@ -60,6 +61,14 @@ static inline void peakmark_phase(const char* name) {
     memcpy(&function, &symbol, sizeof(function)); /* ISO C cannot cast an object pointer to a function pointer */
     function(name);
   }
+}
+
+/* Returns how often the program repeats what it measures: N under `peakmark record --repeat-call N`, otherwise 1. Mark each
+ * repetition as a phase, and end it. */
+static inline long peakmark_calls(void) {
+  const char* const calls = getenv("PEAKMARK_REPEAT_CALL");
+  const long number = calls == NULL ? 1 : strtol(calls, NULL, 10);
+  return number > 1 ? number : 1;
 }
 
 /* Names the allocation at this address. */

@@ -160,7 +160,7 @@ class ProfileWriter {
   pthread_mutex_t growing_ = PTHREAD_MUTEX_INITIALIZER;
   State state_ = State::unopened;
   std::int64_t budget_ = 0;
-  bool is_synced_ = false;  ///< $PEAKMARK_SYNC
+  bool is_synced_ = false;        ///< $PEAKMARK_SYNC
   CallStacks* stacks_ = nullptr;  // null: no stacks are recorded
   std::uint64_t extents_ = 0;     // allocated so far
   std::uint64_t max_extents_ = kMaxExtents;

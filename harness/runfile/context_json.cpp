@@ -26,6 +26,7 @@ template <EitherConst<Shard> T, typename Fields>
 void for_each_field(T& shard, Fields& fields) {
   fields("index", shard.index);
   fields("count", shard.count);
+  fields.written_if("places", shard.places, shard.places.has_value());
 }
 
 template <EitherConst<Rounds> T, typename Fields>

@@ -52,6 +52,7 @@ void for_each_field(T& description, Fields& fields) {
   fields.younger("tells_steps", description.reports_steps);
   fields.younger("takes_cache", description.takes_cache);
   fields.younger("takes_sequences", description.takes_sequences);
+  fields.younger("takes_repeat_call", description.takes_repeat_call);
   fields("variants", description.variants);
 }
 

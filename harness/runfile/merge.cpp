@@ -1,6 +1,7 @@
 #include "runfile/merge.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string_view>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/fingerprint.hpp"
+#include "base/text.hpp"
 
 namespace peakmark {
 
@@ -27,28 +29,51 @@ void check_alike(const NamedRun& first, const NamedRun& other) {
     fail(difference->what, difference->one, difference->other);
   }
   if (a.filter != b.filter) fail("--filter", a.filter.value_or("none"), b.filter.value_or("none"));
+  if (a.shard->places.has_value() != b.shard->places.has_value()) {
+    fail("--balance", a.shard->places ? "given" : "none", b.shard->places ? "given" : "none");
+  }
   if (a.shard->count != b.shard->count) {
     fail("number of shards", std::to_string(a.shard->count), std::to_string(b.shard->count));
   }
 }
 
-void check_whole(const NamedRun& shard) {
+/// Throws UsageError if a case has two observations. Returns which cases have none, as a sentence; empty if
+/// the shard is whole.
+std::string unfinished_text(const NamedRun& shard) {
   std::unordered_set<std::string_view> measured;
   for (const Observation& observation : shard.run.observations) {
     if (!measured.insert(observation.case_name).second) {
       throw UsageError(shard.path.string() + " has the case " + observation.case_name + " twice");
     }
   }
+  std::string first;
+  std::size_t missing = 0;
   for (const PlannedCase& planned : shard.run.context.planned) {
     if (measured.contains(planned.name)) continue;
-    throw UsageError(shard.path.string() + " has no observation of " + planned.name +
-                     "; finish it with --resume");
+    if (missing++ == 0) first = planned.name;
   }
+  if (missing == 0) return {};
+  return shard.path.string() + " has no observation of " + first +
+         (missing == 1 ? "" : " and of " + quantity(missing - 1, "more case")) + "; finish it with --resume";
+}
+
+/// Returns `parts 2,5 of 8 are missing`; empty if all are there. The list is as Slurm's --array takes it.
+std::string missing_text(const Parts& parts, int count) {
+  std::string list;
+  int missing = 0;
+  for (int index = 1; index <= count; ++index) {
+    if (parts.contains(index)) continue;
+    list += (missing++ == 0 ? "" : ",") + std::to_string(index);
+  }
+  if (missing == 0) return {};
+  return (missing == 1 ? "part " : "parts ") + list + " of " + std::to_string(count) +
+         (missing == 1 ? " is" : " are") + " missing; measure with --shard I/" + std::to_string(count);
 }
 
 Parts parts_of(std::vector<NamedRun>& shards) {
   if (shards.empty()) throw UsageError("nothing to merge");
   Parts parts;
+  std::string gaps;
   for (NamedRun& shard : shards) {
     if (!shard.run.context.shard) {
       throw UsageError(shard.path.string() + " is not a shard: it was measured without --shard");
@@ -64,37 +89,66 @@ Parts parts_of(std::vector<NamedRun>& shards) {
       throw UsageError(shard.path.string() + " and " + place->second->path.string() + " are both part " +
                        std::to_string(place->first));
     }
-    check_whole(shard);
+    if (const std::string text = unfinished_text(shard); !text.empty()) gaps += text + "\n";
   }
-  for (int index = 1; index <= shards.front().run.context.shard->count; ++index) {
-    if (!parts.contains(index)) {
-      throw UsageError("part " + std::to_string(index) + " of " +
-                       std::to_string(shards.front().run.context.shard->count) + " is missing");
-    }
-  }
+  gaps += missing_text(parts, shards.front().run.context.shard->count);
+  if (gaps.ends_with('\n')) gaps.pop_back();
+  if (!gaps.empty()) throw UsageError(gaps);
   return parts;
 }
 
-/// Returns the cases in the order of the suite: each shard has every N-th case. Moves them out of the shards.
-std::vector<PlannedCase> take_planned_cases(const Parts& parts) {
-  std::size_t all = 0;
-  for (const auto& [index, part] : parts) all += part->run.context.planned.size();
-  std::vector<PlannedCase> planned;
-  planned.reserve(all);
-  std::unordered_set<std::string> names;
-  for (std::size_t row = 0;; ++row) {
-    const std::size_t before = planned.size();
-    for (const auto& [index, part] : parts) {
-      auto& cases = part->run.context.planned;
-      if (row >= cases.size()) continue;
-      if (!names.insert(cases[row].name).second) {
-        throw UsageError(part->path.string() + " has the case " + cases[row].name +
-                         ", which another part has too");
-      }
-      planned.push_back(std::move(cases[row]));
-    }
-    if (planned.size() == before) return planned;
+/// A planned case, and its place in the list of all cases.
+struct PlacedCase {
+  std::int64_t place = 0;
+  PlannedCase* planned = nullptr;
+};
+
+/// Returns the cases of a shard with their places: those of the run file, or those of every N-th case.
+std::vector<PlacedCase> placed_cases(NamedRun& part) {
+  const Shard& shard = *part.run.context.shard;
+  auto& planned = part.run.context.planned;
+  if (shard.places && shard.places->size() != planned.size()) {
+    throw UsageError(part.path.string() + ": `places` has " + std::to_string(shard.places->size()) +
+                     " elements for " + quantity(planned.size(), "case") + "; measure the shard again");
   }
+  std::vector<PlacedCase> placed;
+  placed.reserve(planned.size());
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    placed.push_back({shard.places ? (*shard.places)[i] : row * shard.count + shard.index - 1, &planned[i]});
+  }
+  return placed;
+}
+
+/// Throws UsageError if balanced shards have gaps: each was whole, but of another distribution.
+void check_all_placed(const std::vector<PlacedCase>& placed, const NamedRun& part) {
+  if (!part.run.context.shard->places) return;
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    if (placed[i].place == static_cast<std::int64_t>(i)) continue;
+    throw UsageError("no part has the case at place " + std::to_string(i) +
+                     ": the shards were balanced by different runs; measure all with one --balance");
+  }
+}
+
+/// Returns the cases in the order of the suite. Moves them out of the shards.
+std::vector<PlannedCase> take_planned_cases(const Parts& parts) {
+  std::vector<PlacedCase> placed;
+  std::unordered_set<std::string_view> names;
+  for (const auto& [index, part] : parts) {
+    for (const PlacedCase& one : placed_cases(*part)) {
+      if (!names.insert(one.planned->name).second) {
+        throw UsageError(part->path.string() + " has the case " + one.planned->name +
+                         ", which another part has too; measure all parts with one --balance");
+      }
+      placed.push_back(one);
+    }
+  }
+  std::ranges::sort(placed, {}, &PlacedCase::place);
+  check_all_placed(placed, *parts.begin()->second);
+  std::vector<PlannedCase> planned;
+  planned.reserve(placed.size());
+  for (const PlacedCase& one : placed) planned.push_back(std::move(*one.planned));
+  return planned;
 }
 
 template <typename T>

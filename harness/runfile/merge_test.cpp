@@ -57,6 +57,29 @@ TEST(Merge, PutsTheCasesInTheSuitesOrder) {
   EXPECT_NE(merged.context.id, example_run().context.id);
 }
 
+NamedRun balanced_shard(int index, int count, const std::vector<std::string>& names,
+                        const std::vector<std::int64_t>& places) {
+  NamedRun named = shard(index, count, names);
+  named.run.context.shard->places = places;
+  return named;
+}
+
+TEST(Merge, PutsTheCasesOfBalancedShardsInTheSuitesOrder) {
+  const peakmark::Run merged = merge_runs({balanced_shard(1, 3, {"b"}, {1}), balanced_shard(3, 3, {}, {}),
+                                           balanced_shard(2, 3, {"a", "c", "d"}, {0, 2, 3})});
+  std::vector<std::string> measured;
+  for (const Observation& one : merged.observations) measured.push_back(one.case_name);
+  EXPECT_THAT(measured, ElementsAre("a", "b", "c", "d"));
+}
+
+TEST(Merge, RefusesShardsOfDifferentBalances) {
+  const NamedRun first = balanced_shard(1, 2, {"a", "c"}, {0, 2});
+  EXPECT_THAT(error_of({first, shard(2, 2, {"b"})}), HasSubstr("another --balance"));
+  EXPECT_THAT(error_of({first, balanced_shard(2, 2, {"c"}, {2})}), HasSubstr("which another part has too"));
+  EXPECT_THAT(error_of({first, balanced_shard(2, 2, {"d"}, {3})}), HasSubstr("balanced by different runs"));
+  EXPECT_THAT(error_of({first, balanced_shard(2, 2, {"d"}, {1, 3})}), HasSubstr("2 elements for 1 case"));
+}
+
 TEST(Merge, TheSameShardsGiveTheSameIdInAnyOrder) {
   NamedRun one = shard(1, 2, {"a"});
   one.run.context.id = "20260131T020000Z-0000000000000001";
@@ -85,6 +108,16 @@ TEST(Merge, RefusesGaps) {
   cut.run.observations.pop_back();
   EXPECT_THAT(error_of({shard(1, 2, {"a", "c"}), cut}),
               AllOf(HasSubstr("part2.json"), HasSubstr("d; finish it")));
+  EXPECT_THAT(error_of({shard(2, 5, {"b"}), shard(4, 5, {"d"})}),
+              HasSubstr("parts 1,3,5 of 5 are missing; measure with --shard I/5"));
+  cut.run.observations.clear();
+  NamedRun also_cut = shard(3, 4, {"c"});
+  also_cut.run.observations.clear();
+  cut.run.context.shard->count = 4;
+  EXPECT_THAT(error_of({cut, also_cut}),
+              AllOf(HasSubstr("part2.json has no observation of b and of 1 more case; finish it"),
+                    HasSubstr("part3.json has no observation of c; finish it"),
+                    HasSubstr("parts 1,4 of 4 are missing")));
   NamedRun whole = shard(1, 1, {"a"});
   whole.run.context.shard.reset();
   EXPECT_THAT(error_of({whole}), HasSubstr("is not a shard"));

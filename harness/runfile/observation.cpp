@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/quantile.hpp"
+#include "statistics/rank_statistics.hpp"
 
 namespace peakmark {
 

@@ -77,6 +77,26 @@ void for_each_field(T& entry, Fields& fields) {
   fields("bytes", entry.bytes);
 }
 
+/// Memory that each call of a case leaves behind (`run --repeat-call`).
+struct CallLeak {
+  std::string name;
+  std::string kind;
+  std::string phase;
+  std::string where;                   ///< its call chain; empty if no call stacks were recorded
+  Size bytes = 0;                      ///< of all calls but the last
+  std::optional<Size> bytes_per_call;  ///< null if they differ
+};
+
+template <EitherConst<CallLeak> T, typename Fields>
+void for_each_field(T& leak, Fields& fields) {
+  fields("name", leak.name);
+  fields("kind", leak.kind);
+  fields("phase", leak.phase);
+  fields("where", leak.where);
+  fields("bytes", leak.bytes);
+  fields("bytes_per_call", leak.bytes_per_call);
+}
+
 /// The launches of one kernel, and their time together.
 struct KernelTime {
   std::string name;
@@ -172,6 +192,8 @@ struct Observation {
   /// The reason of an outcome other than `ok`. With `ok`, a note on the figures: `measured whole: …`, `no
   /// time: …`.
   std::string message;
+  /// From its start in the worker to its result, by the host's clock; of the first round. Null in a worker.
+  std::optional<double> seconds;
   std::optional<Size> requested_peak_bytes;
   std::optional<Size> first_call_peak_bytes;
   std::optional<Size> setup_bytes;
@@ -179,14 +201,20 @@ struct Observation {
   std::optional<Size> output_bytes;
   std::optional<Size> leaked_bytes;
   std::optional<std::int64_t> allocations;
+  /// Allocations that the driver, the budget or `peakmark oom` refused in the first memory pass; null: none.
+  std::optional<std::int64_t> failed_allocations;
   std::vector<PeakEntry> at_peak;
   std::map<std::string, Size> by_kind;  ///< peak of each kind, also of kinds that the peak does not count
   std::optional<Size> pool_reserved_peak_bytes;
   /// The memory pass is made twice. Where the passes differ: the other peak, and the allocations that moved.
   std::optional<Size> second_pass_peak_bytes;
   std::vector<std::string> moved_allocations;
-  /// Of the first memory pass. Null where it was not asked for (`run --sequences`), or is too long.
+  /// Of the first memory pass. Null where it was not asked for (`run --sequences`), or is too long. A program
+  /// that ended in order after a failed allocation has it too.
   std::optional<AllocationSequence> allocation_sequence;
+  /// Number of calls that were made to find leaks of each call, and these leaks. Null without them.
+  std::optional<std::int64_t> repeated_calls;
+  std::vector<CallLeak> call_leaks;
   bool destroys_input = false;
   std::optional<GpuTime> gpu_time;
   /// Of a case that looked suspicious against a history: timed again at the end of the same run.
@@ -214,6 +242,7 @@ void for_each_field(T& observation, Fields& fields) {
   fields("backend", observation.backend);
   fields("outcome", observation.outcome);
   fields("message", observation.message);
+  fields.written_if("seconds", observation.seconds, observation.seconds.has_value());
   fields.bytes("requested_peak_bytes", observation.requested_peak_bytes);
   fields.bytes("first_call_peak_bytes", observation.first_call_peak_bytes);
   fields.bytes("setup_bytes", observation.setup_bytes);
@@ -222,6 +251,8 @@ void for_each_field(T& observation, Fields& fields) {
   fields("output_bytes", observation.output_bytes);
   fields.bytes("leaked_bytes", observation.leaked_bytes);
   fields("allocations", observation.allocations);
+  fields.written_if("failed_allocations", observation.failed_allocations,
+                    observation.failed_allocations.has_value());
   fields("at_peak", observation.at_peak);
   fields("by_kind", observation.by_kind);
   fields.bytes("pool_reserved_peak_bytes", observation.pool_reserved_peak_bytes);
@@ -229,6 +260,8 @@ void for_each_field(T& observation, Fields& fields) {
   fields("moved_allocations", observation.moved_allocations);
   fields.written_if("allocation_sequence", observation.allocation_sequence,
                     observation.allocation_sequence.has_value());
+  fields.written_if("repeated_calls", observation.repeated_calls, observation.repeated_calls.has_value());
+  fields.written_if("call_leaks", observation.call_leaks, observation.repeated_calls.has_value());
   fields("destroys_input", observation.destroys_input);
   fields("gpu_time_ns", observation.gpu_time);
   fields.younger("gpu_time_again_ns", observation.gpu_time_again);

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/quantile.hpp"
 #include "runfile/run_file.hpp"
+#include "statistics/rank_statistics.hpp"
 
 namespace peakmark {
 namespace {

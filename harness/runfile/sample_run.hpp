@@ -13,6 +13,7 @@ inline Observation example_observation(const std::string& case_name) {
   observation.backend = "opencl";
   observation.outcome = Outcome::wrong_answer;
   observation.message = "off by 2 at (0, 1, 7), \"quoted\"\nand a second line";
+  observation.seconds = 1.25;
   observation.requested_peak_bytes = Size{1} << 40;
   observation.first_call_peak_bytes = 12;
   observation.setup_bytes = 0;
@@ -64,7 +65,7 @@ inline Run example_run() {
   planned.judged_estimators = {"planted"};
   planned.figure = "growth";
   context.planned = {planned};
-  context.shard = Shard{2, 3};
+  context.shard = Shard{2, 3, {{4}}};
   context.commit = "0123abc";
   context.build = "Release";
   context.worker = "peakmark-bench 0.1.0";

@@ -27,6 +27,13 @@ std::vector<AllocationGroup> group(const std::vector<Allocation>& allocations) {
   return groups;
 }
 
+std::optional<Size> bytes_at_peak(const LedgerSummary& summary, MemoryKind kind) {
+  if (!counts_into_peak(kind)) return std::nullopt;
+  Size bytes = 0;
+  for (const Allocation& one : summary.at_peak) bytes += one.kind == kind ? one.bytes : 0;
+  return bytes;
+}
+
 namespace {
 
 /// The phases of one process. In merged events those of all processes follow each other.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct AllocationGroup {
 
 /// Returns the groups, the largest first; of equals in the order in which they first appear.
 std::vector<AllocationGroup> group(const std::vector<Allocation>& allocations);
+
+/// Returns the bytes of a kind that were live at the peak; null for a kind that does not count into it, since
+/// what of it was live then is not known.
+std::optional<Size> bytes_at_peak(const LedgerSummary& summary, MemoryKind kind);
 
 /// A group of one process of a tree.
 struct ProcessGroup {

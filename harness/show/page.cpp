@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "base/private_text.hpp"
 #include "base/program.hpp"
 #include "embedded_files.hpp"
+#include "ledger/pool_usage.hpp"
 #include "ledger/timeline.hpp"
 #include "show/flame.hpp"
 #include "show/profile_reports.hpp"
@@ -57,6 +59,24 @@ Json timeline_json(const std::vector<LivePoint>& points) {
   return {{"times_ns", std::move(times)}, {"live_bytes", std::move(live)}};
 }
 
+/// What pools hold over time; null if no pool was seen, or the profile is folded.
+Json pools_json(const RecordedProcess& process, std::int64_t zero_ns) {
+  if (process.folded_slots > 0) return nullptr;
+  const std::optional<PoolUsage> usage = pool_usage(process.events, kMaxPoints);
+  if (!usage) return nullptr;
+  Json times = Json::array();
+  Json held = Json::array();
+  Json requested = Json::array();
+  for (const PoolPoint& point : usage->over_time) {
+    times.push_back(point.time_ns - zero_ns);
+    held.push_back(point.held_bytes);
+    requested.push_back(point.requested_bytes);
+  }
+  return {{"times_ns", std::move(times)},
+          {"held_bytes", std::move(held)},
+          {"requested_bytes", std::move(requested)}};
+}
+
 /// Of all processes together; null where there is one.
 Json tree_json(const RecordedTree& tree) {
   if (tree.processes.size() == 1) return nullptr;
@@ -74,6 +94,7 @@ Json view_json(const RecordedProcess& process) {
   Json phases = phases_json(summary, zero_ns, end_ns, left_out);
   return {{"pid", process.header.pid},
           {"timeline", timeline_json(points)},
+          {"pools", pools_json(process, zero_ns)},
           {"phases", std::move(phases)},
           {"phases_not_drawn", left_out},
           {"flame",

@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "base/format_version.hpp"
+#include "ledger/pool_usage.hpp"
 #include "show/groups.hpp"
 #include "show/profile_reports.hpp"
+#include "show/repetition_reports.hpp"
 #include "show/sites.hpp"
 
 namespace peakmark {
@@ -70,11 +72,30 @@ Json refused_json(const std::vector<RefusedAllocation>& refused) {
   return list;
 }
 
+Json pool_point_json(const PoolPoint& point) {
+  return {{"held_bytes", point.held_bytes},
+          {"requested_bytes", point.requested_bytes},
+          {"fragmentation_bytes", point.fragmentation_bytes()}};
+}
+
+/// Null if no pool was seen, or the profile is folded.
+Json pools_json(const RecordedProcess& process) {
+  if (process.folded_slots > 0) return nullptr;
+  const std::optional<PoolUsage> usage = pool_usage(process.events, 0);
+  if (!usage) return nullptr;
+  return {{"at_peak", pool_point_json(usage->at_peak)},
+          {"most_held", pool_point_json(usage->most_held)},
+          {"most_fragmented", pool_point_json(usage->most_fragmented)},
+          {"at_end", pool_point_json(usage->at_end)}};
+}
+
 Json process_json(const RecordedProcess& process, const ReportOptions& options) {
   const LedgerSummary summary = summarise(process.events);
   Json by_kind = Json::object();
   for (const auto& [kind, one] : summary.by_kind) {
+    const std::optional<Size> at_peak = bytes_at_peak(summary, kind);
     by_kind[to_string(kind)] = {{"peak_bytes", one.peak_bytes},
+                                {"at_peak_bytes", at_peak ? Json(*at_peak) : Json(nullptr)},
                                 {"live_at_end_bytes", one.live_at_end_bytes},
                                 {"total_bytes", one.total_bytes},
                                 {"allocations", one.allocations},
@@ -116,6 +137,8 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
                  {"refused_releases", summary.refused_releases}}},
                {"pool_reserved_peak_bytes", nullptr},
                {"by_kind", std::move(by_kind)},
+               {"pools", pools_json(process)},
+               {"repetitions", nullptr},
                {"at_peak", groups_json(summary.at_peak)},
                {"leaked", groups_json(summary.leaked)},
                {"refused", refused_json(refused_by_site(process, summary, options.frames))},
@@ -123,6 +146,8 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
                {"phases", std::move(phases)},
                {"phases_by_name", std::move(phases_by_name)},
                {"notes", summary.notes}};
+  if (const auto repeated = find_repetitions(process))
+    json["repetitions"] = Json::parse(repetitions_json(*repeated));
   if (const auto budget = budget_bytes(process.header)) json["budget_bytes"] = *budget;
   if (summary.phases.size() > options.max_phases) json["phases"] = nullptr;
   if (summary.pool_seen) json["pool_reserved_peak_bytes"] = summary.pool_reserved_peak_bytes;

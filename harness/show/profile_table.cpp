@@ -9,8 +9,10 @@
 
 #include "base/text.hpp"
 #include "base/text_table.hpp"
+#include "ledger/pool_usage.hpp"
 #include "show/groups.hpp"
 #include "show/profile_reports.hpp"
+#include "show/repetition_reports.hpp"
 #include "show/sites.hpp"
 
 namespace peakmark {
@@ -142,15 +144,37 @@ std::string phases_text(std::vector<PhaseGroup> phases) {
 }
 
 std::string kinds_text(const LedgerSummary& summary) {
-  TextTable table(
-      {{"  kind"}, {"peak", Align::right}, {"total", Align::right}, {"allocations", Align::right}, {""}});
+  TextTable table({{"  kind"},
+                   {"peak", Align::right},
+                   {"at the peak", Align::right},
+                   {"at the end", Align::right},
+                   {"total", Align::right},
+                   {"allocations", Align::right},
+                   {""}});
   std::vector<std::pair<MemoryKind, KindSummary>> kinds(summary.by_kind.begin(), summary.by_kind.end());
   std::ranges::stable_sort(kinds, std::ranges::greater(),
                            [](const auto& one) { return one.second.peak_bytes; });
   for (const auto& [kind, one] : kinds) {
-    table.add({std::string("  ") + to_string(kind), format_size(one.peak_bytes), format_size(one.total_bytes),
-               std::to_string(one.allocations), counts_into_peak(kind) ? "" : "beside the peak"});
+    const std::optional<Size> at_peak = bytes_at_peak(summary, kind);
+    table.add({std::string("  ") + to_string(kind), format_size(one.peak_bytes),
+               at_peak ? format_size(*at_peak) : "–", format_size(one.live_at_end_bytes),
+               format_size(one.total_bytes), std::to_string(one.allocations),
+               counts_into_peak(kind) ? "" : "beside the peak"});
   }
+  return table.text();
+}
+
+std::string pools_text(const PoolUsage& usage) {
+  TextTable table(
+      {{"  pools"}, {"held", Align::right}, {"requested", Align::right}, {"fragmentation", Align::right}});
+  const auto add = [&](const char* moment, const PoolPoint& point) {
+    table.add({moment, format_size(point.held_bytes), format_size(point.requested_bytes),
+               format_size(point.fragmentation_bytes())});
+  };
+  add("  at the peak", usage.at_peak);
+  add("  when they held most", usage.most_held);
+  add("  when most was unused", usage.most_fragmented);
+  add("  at the end", usage.at_end);
   return table.text();
 }
 
@@ -204,7 +228,12 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
     text += fmt::format("pools reserved  {} at most\n", both(summary.pool_reserved_peak_bytes));
   text += contents_text(process, summary, options);
   if (summary.phases.size() > 1) text += "\nphases\n" + phases_text(group_phases(summary.phases));
+  if (const auto repeated = find_repetitions(process); repeated && !repeated->empty())
+    text += "\n" + repetitions_text(*repeated);
   if (!summary.by_kind.empty()) text += "\nkinds\n" + kinds_text(summary);
+  if (process.folded_slots == 0) {
+    if (const auto pools = pool_usage(process.events, 0)) text += "\n" + pools_text(*pools);
+  }
   for (const std::string& note : summary.notes) text += "note: " + one_line(note) + "\n";
   return text;
 }

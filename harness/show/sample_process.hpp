@@ -50,6 +50,21 @@ class SampleProcess {
     events_.back().amounts.auxiliary = kRefusedByBudget;
     return *this;
   }
+  /// The recorder finished the queue after each enqueue.
+  SampleProcess& synced() {
+    process_.header.minor = ProfileHeader::kMinor;
+    process_.header.is_synced = 1;
+    return *this;
+  }
+  /// The last allocation is of this pool.
+  SampleProcess& from_pool(std::int64_t pool) {
+    events_.back().amounts.auxiliary = pool;
+    return *this;
+  }
+  SampleProcess& pool(std::int64_t time, std::uint64_t pool, std::int64_t held) {
+    add(EventType::pool, time, pool).amounts.bytes = held;
+    return *this;
+  }
   /// Sets the call stack of the last allocation.
   SampleProcess& from(std::uint64_t stack) {
     events_.back().amounts.stack = stack;

@@ -84,6 +84,72 @@ TEST(Show, JsonHasTheDocumentedKeys) {
   EXPECT_EQ(json.at("tree_peak_bytes"), 6144);
 }
 
+/// Six calls, each of which keeps 64 bytes of mapped host memory until the program ends.
+Process repeating(bool is_synced) {
+  Process process(100);
+  if (is_synced) process.synced();
+  for (std::uint64_t i = 1; i <= 6; ++i) {
+    const auto time = static_cast<std::int64_t>(i) * 100;
+    process.say(EventType::phase, time, 0, "call")
+        .allocate(time + 1, i, 64, MemoryKind::host_mapped)
+        .allocate(time + 2, 99, 1000)
+        .release(time + 3, 99)
+        .say(EventType::phase, time + 4, 0, "");
+  }
+  for (std::uint64_t i = 1; i <= 6; ++i) process.release(1000 + static_cast<std::int64_t>(i), i);
+  return process;
+}
+
+TEST(Show, RepeatedPhasesHaveAVerdict) {
+  const std::string table = profile_table({{repeating(true).process()}});
+  EXPECT_THAT(table, HasSubstr("\nrepeated phases\n"));
+  EXPECT_THAT(table, HasSubstr("leak: 64 B each time\n"));
+  EXPECT_THAT(table, HasSubstr("\nleft behind by repetitions of call\n"));
+  const auto json = nlohmann::json::parse(profile_json({{repeating(true).process()}}));
+  const nlohmann::json& phase = json.at("repetitions").at(0);
+  EXPECT_EQ(phase.at("times"), 6);
+  EXPECT_EQ(phase.at("fails"), true);
+  EXPECT_EQ(phase.at("peak_drift_bytes"), 0);
+  EXPECT_EQ(phase.at("growth").at(0).at("kind"), "host_mapped");
+  EXPECT_EQ(phase.at("growth").at(0).at("bytes_per_repetition"), 64);
+  EXPECT_TRUE(phase.at("growth").at(0).at("where").is_null());
+}
+
+TEST(Show, WhatADeviceMayHaveKeptIsNoLeak) {
+  EXPECT_THAT(profile_table({{repeating(false).process()}}),
+              HasSubstr("320 B released after the last repetition, by the program or by a device that was "
+                        "behind: record with --sync\n"));
+  const auto json = nlohmann::json::parse(profile_json({{repeating(false).process()}}));
+  EXPECT_EQ(json.at("repetitions").at(0).at("fails"), false);
+  EXPECT_TRUE(json.at("repetitions").at(0).at("peak_drift_bytes").is_null()) << "unknown, not 0";
+  EXPECT_TRUE(json.at("pools").is_null());
+}
+
+TEST(Show, KindsHaveTheirBytesAtThePeak) {
+  Process process(100);
+  process.allocate(1, 1, 100)
+      .allocate(2, 2, 50, MemoryKind::image)
+      .allocate(3, 3, 7, MemoryKind::host_pointer)
+      .release(4, 2)
+      .allocate(5, 4, 10);
+  const auto kinds = nlohmann::json::parse(profile_json({{process.process()}})).at("by_kind");
+  EXPECT_EQ(kinds.at("buffer").at("at_peak_bytes"), 100);
+  EXPECT_EQ(kinds.at("buffer").at("live_at_end_bytes"), 110);
+  EXPECT_EQ(kinds.at("image").at("at_peak_bytes"), 50);
+  EXPECT_TRUE(kinds.at("host_pointer").at("at_peak_bytes").is_null()) << "unknown, not 0";
+}
+
+TEST(Show, PoolsHaveWhatTheyHoldAndWhatIsRequested) {
+  Process process(100);
+  process.allocate(1, 1, 1000, MemoryKind::pool_async).from_pool(7).pool(2, 7, 4096);
+  process.release(3, 1).pool(4, 7, 4096);
+  const std::string table = profile_table({{process.process()}});
+  EXPECT_THAT(table, HasSubstr("  at the peak           4 KiB     1000 B      3.023 KiB\n"));
+  const auto pools = nlohmann::json::parse(profile_json({{process.process()}})).at("pools");
+  EXPECT_EQ(pools.at("at_peak").at("fragmentation_bytes"), 3096);
+  EXPECT_EQ(pools.at("most_fragmented").at("fragmentation_bytes"), 4096);
+}
+
 TEST(Show, JsonCountsReleasesThatReleaseNothing) {
   Process process(100);
   process.allocate(1000, 16, 4096).release(2000, 16).release(3000, 24);

@@ -231,3 +231,35 @@ def test_a_program_that_allocated_nothing_has_a_page(browser, tmp_path):
     browser.open(tmp_path / "page.html")
     assert "Nothing was recorded." in browser.evaluate("document.querySelector('figcaption').textContent")
     assert browser.errors == []
+
+
+LEAK = """
+    import peakmark
+    from small_opencl import Context
+
+    context = Context()
+    kept = []
+    peakmark.repeat_call(lambda: kept.append(context.buffer(4096)))
+"""
+
+
+def test_repeated_phases_and_kinds_are_tables(browser, tmp_path):
+    (tmp_path / "program.py").write_text(textwrap.dedent(LEAK))
+    program = (sys.executable, tmp_path / "program.py")
+    record = peakmark("record", "--repeat-call", "5", "-o", tmp_path / "p", "--", *program, **environment())
+    assert record.returncode == 1, record.stderr
+    assert peakmark("show", tmp_path / "p", "--html", tmp_path / "page.html").returncode == 0
+    browser.errors.clear()
+    browser.set_view(1200, 900, dark=False)
+    browser.open(tmp_path / "page.html")
+    browser.wait_for("document.querySelectorAll('table').length >= 5")
+
+    def cells(label):
+        rows = f"document.querySelectorAll('[aria-label=\"{label}\"] tbody tr')"
+        return browser.evaluate(f"[...{rows}].map((row) => [...row.cells].map((one) => one.textContent))")
+
+    assert cells("Repeated phases") == [["call", "5", "4 KiB", "20 KiB", "20 KiB", "leak: 4 KiB (4096 B) each time"]]
+    (left,) = cells("Left behind by repetitions")
+    assert left[:7] == ["leak", "(unnamed)", "buffer", "call", "4 KiB", "16 KiB (16,384 B)", "4 of 4"]
+    assert cells("Kinds of memory") == [["buffer", "20 KiB", "20 KiB", "20 KiB", "20 KiB", "5", ""]]
+    assert browser.errors == []

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/quantile.hpp"
 
 namespace peakmark {
 
@@ -21,6 +20,15 @@ void check_finite(std::span<const double> values) {
     if (std::isfinite(values[i])) continue;
     throw std::invalid_argument(fmt::format("value {} of {} is not finite", i + 1, values.size()));
   }
+}
+
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  const double position = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  const double part = position - static_cast<double>(below);
+  return values[below] + part * (values[above] - values[below]);
 }
 
 double median(std::span<const double> values) {

@@ -7,6 +7,9 @@
 
 namespace peakmark {
 
+/// Returns the quantile q (0 … 1) by linear interpolation, like numpy.quantile. `values` must not be empty.
+double quantile(std::vector<double> values, double q);
+
 /// Returns the median. Throws std::invalid_argument if there are no values, or one is not finite.
 double median(std::span<const double> values);
 

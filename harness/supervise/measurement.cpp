@@ -148,6 +148,7 @@ Measurement::Measurement(const SweepOptions& options)
     : options_(options), environment_(current_environment()) {
   if (options.refused_allocation > 0)
     set_variable(environment_, "PEAKMARK_REFUSE", std::to_string(options.refused_allocation));
+  if (options.refuses_at_use) set_variable(environment_, "PEAKMARK_REFUSE_AT_USE", "1");
   if (options.deadline) deadline_ = Clock::now() + *options.deadline;
 }
 
@@ -159,7 +160,8 @@ void Measurement::run(const Sides& sides, const Conclude& conclude) {
       device, lock_options(options_),
       [](const std::string& holder) { say("  waiting for the device: " + holder); },
       [this] { check_time(); });
-  const RecordingEnvironment recording(device, environment_, options_.sequences, options_.budget);
+  const RecordingEnvironment recording(device, environment_, options_.sequences || options_.repeat_call != 0,
+                                       options_.budget);
   recording_ = &recording;
   const auto begin = Clock::now();
   try {
@@ -333,6 +335,7 @@ SupervisorOptions Measurement::supervisor_options(const MeasuredSide& side, cons
   if (call.reports_steps) add({"--report-steps"});
   if (options.memory_only) add({"--memory-only"});
   if (options.sequences) add({"--sequences"});
+  if (options.repeat_call != 0) add({"--repeat-call", std::to_string(options.repeat_call)});
   if (options.repetitions) add({"--repetitions", std::to_string(*options.repetitions)});
   supervisor.case_limit = options.case_limit;
   supervisor.start_limit = std::max(supervisor.start_limit, options.case_limit.base);

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "runfile/run_file.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {
@@ -75,7 +76,12 @@ Listing list_on(const std::optional<DeviceInfo>& device, const SelectionOptions&
   if (options.filter) listing.cases = filtered(std::move(listing.cases), *options.filter);
   if (options.variants) listing.cases = of_variants(std::move(listing.cases), *options.variants);
   listing.all_dry = all_dry(listing.cases);
-  if (options.shard) listing.cases = select_shard(std::move(listing.cases), parse_shard(*options.shard));
+  if (options.shard) {
+    listing.shard = parse_shard(*options.shard);
+    listing.cases = options.balance ? select_balanced_shard(std::move(listing.cases), *listing.shard,
+                                                            recorded_seconds(*options.balance))
+                                    : select_shard(std::move(listing.cases), *listing.shard);
+  }
   return listing;
 }
 
@@ -112,11 +118,11 @@ Selection select(const SelectionOptions& options, const Description& description
   Selection selection;
   selection.filter = options.filter;
   selection.asked_backend = options.backend;
-  if (options.shard) selection.shard = parse_shard(*options.shard);
   Choice choice = choose(options, devices);
   Listing listing = list_on(choice.device, options, description, check);
   selection.suite = std::move(listing.suite);
   selection.planned = std::move(listing.cases);
+  selection.shard = std::move(listing.shard);
   // A sweep of `dry` cases needs no device, and must not claim one. All shards of a run take the same device,
   // whichever cases they have: else they could not be merged.
   if (options.device.empty() && listing.all_dry) {
@@ -127,6 +133,17 @@ Selection select(const SelectionOptions& options, const Description& description
   selection.device = *choice.device;
   if (options.require) check_requirement(*options.require, selection.device, devices);
   return selection;
+}
+
+CaseSeconds recorded_seconds(const std::filesystem::path& run_file) {
+  CaseSeconds recorded;
+  for (const Observation& observation : read_run(run_file).observations) {
+    if (observation.seconds) recorded.emplace(observation.case_name, *observation.seconds);
+  }
+  if (!recorded.empty()) return recorded;
+  throw UsageError(run_file.string() +
+                   ": has no seconds of its cases, since an older peakmark wrote it; leave --balance out, or "
+                   "name a newer run");
 }
 
 std::string exactly(const std::string& text) {

@@ -20,6 +20,8 @@ struct SelectionOptions {
   std::string device;                  ///< index or part of a name
   std::optional<std::string> require;  ///< `cuda` or `gpu`
   std::optional<std::string> shard;    ///< `I/N`
+  /// An earlier run: shards have cases that took about the same time in it; null: every N-th case.
+  std::optional<std::filesystem::path> balance;
   std::optional<std::pair<std::string, std::string>> variants;  ///< only these two
 };
 
@@ -50,9 +52,13 @@ struct Listing {
   Suite suite;  ///< without its cases
   std::vector<PlannedCase> cases;
   bool all_dry = false;  ///< every case of all shards
+  std::optional<Shard> shard;
 };
 Listing list_cases(const SelectionOptions& options, const Description& description, const DeviceList& devices,
                    const CaseCheck& check = nullptr);
+
+/// Returns the seconds of the cases of a run. Throws UsageError if none has them.
+CaseSeconds recorded_seconds(const std::filesystem::path& run_file);
 
 /// Returns a regular expression that matches exactly this text.
 std::string exactly(const std::string& text);

@@ -48,6 +48,22 @@ void check_takes_sequences(const std::vector<std::pair<WorkerCall*, const Descri
   }
 }
 
+namespace {
+
+void check_takes_repeat_call(const std::vector<WorkerCall>& calls,
+                             const std::vector<Description>& descriptions) {
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (descriptions[i].takes_repeat_call) continue;
+    throw UsageError(
+        fmt::format("--repeat-call: {} cannot repeat calls: it was built with an older peakmark, or runs "
+                    "programs; rebuild "
+                    "it, or use `peakmark record --repeat-call` for a program",
+                    calls[i].program.string()));
+  }
+}
+
+}  // namespace
+
 WorkerCall WorkerCall::for_times_only() const {
   WorkerCall call = *this;
   call.arguments.emplace_back("--times-only");
@@ -62,6 +78,7 @@ RunWorkers::RunWorkers(const SweepOptions& options, int interrupt) {
     calls_[0].reports_steps = description_.reports_steps;
     set_cache({{&calls_[0], &descriptions_[0]}}, options.cache);
     if (options.sequences) check_takes_sequences({{&calls_[0], &descriptions_[0]}});
+    if (options.repeat_call != 0) check_takes_repeat_call(calls_, descriptions_);
     return;
   }
   for (const LabelledWorker& worker : options.labelled_workers) add(worker, interrupt);
@@ -69,6 +86,7 @@ RunWorkers::RunWorkers(const SweepOptions& options, int interrupt) {
   for (std::size_t i = 0; i < calls_.size(); ++i) workers.emplace_back(&calls_[i], &descriptions_[i]);
   set_cache(workers, options.cache);
   if (options.sequences) check_takes_sequences(workers);
+  if (options.repeat_call != 0) check_takes_repeat_call(calls_, descriptions_);
   const auto alike = [&](std::string Description::*text) {
     return std::ranges::all_of(descriptions_,
                                [&](const Description& one) { return one.*text == description_.*text; });

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <list>
+#include <utility>
 
 #include "base/error.hpp"
 #include "runfile/worker_protocol.hpp"
@@ -198,6 +200,7 @@ class Supervision {
     progressed_ = true;
     stderr_.clear_last();
     bytes_ = bytes;
+    case_begin_ = Clock::now();
     set_limit(options_.case_limit.limit(bytes));
     listener_.started(**found);
   }
@@ -218,11 +221,13 @@ class Supervision {
       throw ProtocolError("it reports the case " + observation.case_name + ", which it has not started");
     }
     observation.axes.share(current_->sweep_case.parameters);
-    record(observation);
+    record(std::move(observation));
     set_limit(options_.start_limit);
   }
 
-  void record(const Observation& observation) {
+  void record(Observation observation) {
+    const std::chrono::duration<double> spent = Clock::now() - case_begin_;
+    observation.seconds = std::round(spent.count() * 1e6) / 1e6;
     const auto place = std::ranges::find(pending_, current_);
     listener_.finished(*current_, observation);
     pending_.erase(place);
@@ -305,6 +310,7 @@ class Supervision {
   bool progressed_ = false;
   int failed_starts_ = 0;
   Clock::time_point limit_;
+  Clock::time_point case_begin_;  ///< of the current case
 };
 
 }  // namespace

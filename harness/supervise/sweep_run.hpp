@@ -35,9 +35,11 @@ struct SweepOptions {
   bool resume = false;
   bool memory_only = false;
   bool sequences = false;  ///< record every allocation in order; needs `memory_only`: call stacks take time
+  int repeat_call = 0;     ///< further calls of each case that find leaks; 0: none
   /// Memory that the cases may use of the device; null: all of it.
   std::optional<Size> budget = std::nullopt;
   Size refused_allocation = 0;  ///< the allocation that each process is refused, from 1; 0: none
+  bool refuses_at_use = false;  ///< what is refused fails at its first use, not when it is created (OpenCL)
   bool no_wait = false;         ///< fail if another run uses the device
   bool host_name = false;       ///< the run file names this machine
   std::optional<int> repetitions;

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <numeric>
+#include <queue>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -183,19 +187,82 @@ Shard parse_shard(std::string_view text) {
   return {*index, *count};
 }
 
-// Large shapes are neighbours in a suite: taking every N-th case spreads them over the shards.
-std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, Shard shard) {
-  if (shard.index < 1 || shard.index > shard.count) {
-    throw UsageError(
-        fmt::format("malformed shard {}/{}: must be I/N with 1 ≤ I ≤ N", shard.index, shard.count));
-  }
-  const auto step = static_cast<std::size_t>(shard.count);
+namespace {
+
+void check_shard(const Shard& shard) {
+  if (shard.index >= 1 && shard.index <= shard.count) return;
+  throw UsageError(
+      fmt::format("malformed shard {}/{}: must be I/N with 1 ≤ I ≤ N", shard.index, shard.count));
+}
+
+/// Keeps the cases at these places, which ascend.
+std::vector<PlannedCase> cases_at(std::vector<PlannedCase> cases, const std::vector<std::int64_t>& places) {
   std::size_t kept = 0;
-  for (std::size_t i = static_cast<std::size_t>(shard.index) - 1; i < cases.size(); i += step, ++kept) {
-    if (kept != i) cases[kept] = std::move(cases[i]);
+  for (const std::int64_t place : places) {
+    const auto from = static_cast<std::size_t>(place);
+    if (kept != from) cases[kept] = std::move(cases[from]);
+    ++kept;
   }
   cases.resize(kept);
   cases.shrink_to_fit();
+  return cases;
+}
+
+/// Returns the time of each case in microseconds: integers have the same sums on every machine.
+std::vector<std::int64_t> expected_microseconds(const std::vector<PlannedCase>& cases,
+                                                const CaseSeconds& recorded) {
+  constexpr std::int64_t kUnknown = -1;
+  constexpr double kMaxSeconds = 1e6;  // so that no sum over kMaxCases overflows
+  std::vector<std::int64_t> times;
+  times.reserve(cases.size());
+  std::int64_t sum = 0;
+  std::int64_t known = 0;
+  for (const PlannedCase& planned : cases) {
+    const auto found = recorded.find(planned.name);
+    times.push_back(found == recorded.end() ? kUnknown
+                                            : std::llround(std::clamp(found->second, 0., kMaxSeconds) * 1e6));
+    if (times.back() == kUnknown) continue;
+    sum += times.back();
+    ++known;
+  }
+  std::ranges::replace(times, kUnknown, known == 0 ? 1 : sum / known);
+  return times;
+}
+
+}  // namespace
+
+// Large shapes are neighbours in a suite: taking every N-th case spreads them over the shards.
+std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, const Shard& shard) {
+  check_shard(shard);
+  std::vector<std::int64_t> places;
+  const auto count = static_cast<std::int64_t>(cases.size());
+  places.reserve(cases.size() / static_cast<std::size_t>(shard.count) + 1);
+  for (std::int64_t place = shard.index - 1; place < count; place += shard.count) places.push_back(place);
+  return cases_at(std::move(cases), places);
+}
+
+std::vector<PlannedCase> select_balanced_shard(std::vector<PlannedCase> cases, Shard& shard,
+                                               const CaseSeconds& recorded) {
+  check_shard(shard);
+  const std::vector<std::int64_t> times = expected_microseconds(cases, recorded);
+  std::vector<std::int64_t> longest_first(cases.size());
+  std::iota(longest_first.begin(), longest_first.end(), std::int64_t{0});
+  std::ranges::stable_sort(longest_first, std::ranges::greater{},
+                           [&](std::int64_t place) { return times[static_cast<std::size_t>(place)]; });
+  // Microseconds, number of cases, index: the part with the smallest is next.
+  using Load = std::tuple<std::int64_t, std::int64_t, int>;
+  std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;
+  for (int index = 1; index <= shard.count; ++index) loads.emplace(0, 0, index);
+  std::vector<std::int64_t> places;
+  for (const std::int64_t place : longest_first) {
+    const auto [time, number, index] = loads.top();
+    loads.pop();
+    loads.emplace(time + times[static_cast<std::size_t>(place)], number + 1, index);
+    if (index == shard.index) places.push_back(place);
+  }
+  std::ranges::sort(places);
+  cases = cases_at(std::move(cases), places);
+  shard.places = std::move(places);
   return cases;
 }
 

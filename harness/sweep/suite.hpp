@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "sweep/description.hpp"
@@ -73,13 +75,24 @@ struct SuiteWorker {
 /// Returns the worker that suites name, null if none does. Throws UsageError if they name different ones.
 std::optional<SuiteWorker> find_suite_worker(const std::vector<std::filesystem::path>& files);
 
-/// The I-th of N parts (from 1): every N-th case.
+/// The I-th of N parts (from 1): every N-th case, or a balanced part.
 struct Shard {
   int index = 1;
   int count = 1;
+  /// Of a balanced part: the place of each of its cases in the list of all cases, from 0, ascending.
+  std::optional<std::vector<std::int64_t>> places = std::nullopt;
 };
 /// Parses `2/4`. Throws UsageError.
 Shard parse_shard(std::string_view text);
-std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, Shard shard);
+/// Returns every N-th case from the I-th on.
+std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, const Shard& shard);
+
+/// Seconds that earlier measurements of cases took, by case name.
+using CaseSeconds = std::unordered_map<std::string, double>;
+/// Returns one of N parts that take about the same time, and sets `shard.places`. The longest cases are
+/// distributed first, each to the part with the fewest seconds so far. A case without recorded seconds counts
+/// as the mean of the others. Equal cases and seconds give equal parts on every machine.
+std::vector<PlannedCase> select_balanced_shard(std::vector<PlannedCase> cases, Shard& shard,
+                                               const CaseSeconds& recorded);
 
 }  // namespace peakmark

@@ -71,6 +71,56 @@ TEST(Shard, PartsHoldEveryCaseOnceAndDifferByOneAtMost) {
   EXPECT_THROW((void)select_shard(cases(5), {3, 2}), UsageError);
 }
 
+TEST(BalancedShard, PartsHoldEveryCaseOnceAndTakeAboutTheSameTime) {
+  CaseSeconds recorded{{"0", 1000.}};
+  for (int i = 1; i < 40; ++i) recorded.emplace(std::to_string(i), 10. + i % 7);
+  std::multiset<std::string> seen;
+  std::vector<std::size_t> sizes;
+  for (int index = 1; index <= 3; ++index) {
+    Shard shard{index, 3};
+    const auto part = select_balanced_shard(cases(40), shard, recorded);
+    double seconds = 0;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      EXPECT_EQ(part[i].name, std::to_string((*shard.places)[i])) << "in the order of the suite";
+      seen.insert(part[i].name);
+      seconds += recorded.at(part[i].name);
+    }
+    if (part.size() == 1) {
+      EXPECT_EQ(part[0].name, "0") << "it takes longer than all others";
+    } else {
+      EXPECT_NEAR(seconds, 252, 16) << "no more than a case from half of the others";
+    }
+    sizes.push_back(part.size());
+  }
+  EXPECT_EQ(seen.size(), 40u);
+  EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), 40u);
+  EXPECT_THAT(sizes, testing::Contains(1u));
+}
+
+TEST(BalancedShard, UnknownCasesCountAsTheMean) {
+  const CaseSeconds recorded{{"0", 3.}, {"1", 1.}};
+  Shard first{1, 2};
+  Shard second{2, 2};
+  // 3 and 1 are known, the mean is 2: 0 to part 1, 2 to part 2, then 3 to part 2, and 1 to part 1.
+  (void)select_balanced_shard(cases(4), first, recorded);
+  (void)select_balanced_shard(cases(4), second, recorded);
+  EXPECT_THAT(*first.places, testing::ElementsAre(0, 1));
+  EXPECT_THAT(*second.places, testing::ElementsAre(2, 3));
+}
+
+TEST(BalancedShard, WithoutSecondsPartsDifferByOneAtMost) {
+  for (const CaseSeconds& recorded : {CaseSeconds{}, CaseSeconds{{"0", 0.}, {"1", 0.}}}) {
+    for (int index = 1; index <= 3; ++index) {
+      Shard shard{index, 3};
+      const std::size_t size = select_balanced_shard(cases(20), shard, recorded).size();
+      EXPECT_GE(size, 6u);
+      EXPECT_LE(size, 7u);
+    }
+  }
+  Shard beyond{3, 2};
+  EXPECT_THROW((void)select_balanced_shard(cases(5), beyond, {}), UsageError);
+}
+
 }  // namespace
 
 }  // namespace peakmark

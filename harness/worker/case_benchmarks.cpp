@@ -168,6 +168,7 @@ void CaseBenchmarks::begin(Entry& entry) {
   TrialOptions trial = trial_options(options_);
   trial.clocks = use.clocks.get();
   trial.sequences = options_.sequences;
+  trial.repeat_calls = options_.repeat_call;
   trial.verify = !options_.no_verify;
   trial.call_chains = use.call_chains.get();
   if (options_.report_steps) trial.report_step = [this](std::string_view step) { writer_.step(step); };

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/quantile.hpp"
+#include "statistics/rank_statistics.hpp"
 
 namespace peakmark {
 

@@ -8,12 +8,14 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "ledger/repetitions.hpp"
 #include "worker/estimates.hpp"
 
 namespace peakmark {
 
 namespace {
 
+constexpr std::string_view kRepeatedCall = "call";
 constexpr std::string_view kMaking = "what makes the case, its constructor";
 
 void append_block(std::optional<GpuTime>& time, std::vector<double> samples_ns) {
@@ -129,6 +131,12 @@ void Trial::settle_leak(std::uint64_t first_event) {
   observation_.leaked_bytes = std::max(live, observation_.leaked_bytes.value_or(0));
 }
 
+void Trial::count_failed_allocations(std::uint64_t first_event) {
+  const auto failed =
+      std::ranges::count(events_->events(first_event), EventType::failed_allocation, &Event::type);
+  if (failed > 0) observation_.failed_allocations = failed;
+}
+
 std::optional<MemoryPass> Trial::memory_pass(bool verify) {
   const std::uint64_t first_event = events_ != nullptr ? events_->count() : 0;
   const bool passed = attempt([&] {
@@ -142,12 +150,51 @@ std::optional<MemoryPass> Trial::memory_pass(bool verify) {
   if (!broken_) attempt([&] { device_.finish(); });
   if (events_ == nullptr) return std::nullopt;
   settle_leak(first_event);
+  count_failed_allocations(first_event);
   if (!passed) return std::nullopt;
   const CallChain call_chain = [this](std::uint64_t stack) {
     return options_.call_chains != nullptr ? options_.call_chains->chain(stack) : "";
   };
   if (options_.call_chains != nullptr) options_.call_chains->add_new(*events_);
   return record_of_pass(events_->events(first_event), options_.sequences ? &call_chain : nullptr);
+}
+
+/// Makes calls of one instance, and looks for what each of them leaves behind until the last.
+void Trial::repeat_calls() {
+  if (options_.repeat_calls == 0 || events_ == nullptr || observation_.outcome != Outcome::ok) return;
+  const std::uint64_t first_event = events_->count();
+  const bool passed = attempt([&] {
+    report(kMaking);
+    const std::unique_ptr<CaseInstance> instance = variant_.make(device_, observation_.axes);
+    instance->set_up();
+    instance->create_inputs();
+    instance->create_outputs();
+    device_.finish();
+    for (int call = 1; call <= options_.repeat_calls; ++call) {
+      report(fmt::format("call {} of {}", call, options_.repeat_calls));
+      mark(kRepeatedCall);
+      instance->call();
+      device_.finish();
+      mark(phase::restore);
+      if (observation_.destroys_input) instance->restore_inputs();
+      device_.finish();
+    }
+    report("the destructor of the case");
+    mark(phase::end);
+  });
+  if (!broken_) attempt([&] { device_.finish(); });
+  settle_leak(first_event);
+  if (!passed) return;
+  if (options_.call_chains != nullptr) options_.call_chains->add_new(*events_);
+  observation_.repeated_calls = options_.repeat_calls;
+  for (const RepeatedPhase& one : find_repetitions(events_->events(first_event), {.is_settled = true})) {
+    if (one.phase != kRepeatedCall) continue;
+    for (const Growth& growth : one.growth) {
+      if (growth.verdict != GrowthVerdict::leak) continue;
+      observation_.call_leaks.push_back({growth.name, to_string(growth.kind), growth.phase, growth.where,
+                                         growth.bytes, growth.bytes_per_repetition});
+    }
+  }
 }
 
 void Trial::measure_memory() {
@@ -159,6 +206,7 @@ void Trial::measure_memory() {
     const std::optional<MemoryPass> second = memory_pass(false);
     note_memory(*first, second, observation_);
   }
+  repeat_calls();
   device_.set_event_source(nullptr);
 
   attempt([&] {

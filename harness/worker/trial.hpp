@@ -34,6 +34,7 @@ struct TrialOptions {
   /// How long late destructors may keep memory before it counts as leaked. Only late cases wait.
   std::chrono::milliseconds late_release{100};
   bool sequences = false;             ///< keep the allocations of the memory pass
+  int repeat_calls = 0;               ///< further calls that find leaks of each call; 0: none
   bool verify = true;                 ///< the result of the first memory pass
   CallChains* call_chains = nullptr;  ///< of the event source; null: it records no call stacks
   /// Called before each step, so that a crash can be attributed to a step. May be empty.
@@ -75,7 +76,9 @@ class Trial {
   void run_steps(CaseInstance& instance, bool verify);
   void mark(std::string_view phase);
   void report(std::string_view step) const;
+  void repeat_calls();
   void settle_leak(std::uint64_t first_event);
+  void count_failed_allocations(std::uint64_t first_event);
   void fail(Outcome outcome, const std::string& message);
   [[nodiscard]] bool can_be_timed() const;
   [[nodiscard]] TimedWork timed_work(CaseInstance& instance) const;

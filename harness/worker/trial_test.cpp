@@ -230,6 +230,38 @@ TEST_F(TrialTest, WhatOutlivesTheComputationIsALeak) {
   EXPECT_FALSE(broken_);
 }
 
+TEST_F(TrialTest, WhatEachCallLeavesIsALeakAlsoIfTheDestructorReleasesIt) {
+  auto steps = known_bytes();
+  steps.call = [this](FakeCase& fake) {
+    fake.arrays["forgotten " + std::to_string(fake.arrays.size())] =
+        device_->create_uninitialised("forgotten", {50}, DType::u8);
+  };
+  EXPECT_EQ(measure(fake_variant("a/b", steps)).repeated_calls, std::nullopt) << "nobody asked";
+  TrialOptions options;
+  options.repeat_calls = 6;
+  const Observation observation = measure(fake_variant("a/b", steps), options);
+  EXPECT_EQ(observation.outcome, Outcome::ok);
+  EXPECT_THAT(observation.leaked_bytes, Optional(0));
+  EXPECT_THAT(observation.repeated_calls, Optional(6));
+  ASSERT_EQ(observation.call_leaks.size(), 1U);
+  EXPECT_EQ(observation.call_leaks[0].name, "forgotten");
+  EXPECT_THAT(observation.call_leaks[0].bytes_per_call, Optional(50));
+  EXPECT_EQ(observation.call_leaks[0].bytes, 250);
+}
+
+TEST_F(TrialTest, AVariantThatWarmsUpLeaksNothing) {
+  auto steps = known_bytes();
+  int calls = 0;
+  steps.call = [&](FakeCase& fake) {
+    if (++calls % 6 == 1) fake.hold("plan", 50);
+  };
+  TrialOptions options;
+  options.repeat_calls = 8;
+  const Observation observation = measure(fake_variant("a/b", steps), options);
+  EXPECT_THAT(observation.repeated_calls, Optional(8));
+  EXPECT_TRUE(observation.call_leaks.empty());
+}
+
 /// AllocationLog whose owner lets go of memory only while it is being watched, as a driver that frees late.
 class LateAllocationLog final : public EventSource {
  public:

@@ -40,6 +40,7 @@ Description describe(const Registry& registry, const WorkerProgram& program) {
   description.reports_steps = true;
   description.takes_cache = true;
   description.takes_sequences = true;
+  description.takes_repeat_call = true;
   return description;
 }
 

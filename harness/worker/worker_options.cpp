@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.hpp"
+#include "ledger/repetitions.hpp"
 
 namespace peakmark {
 
@@ -59,6 +60,9 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
       ->excludes(memory_only);
   app.add_flag("--sequences", options.sequences,
                "Observations have every allocation of the memory pass in order");
+  app.add_option("--repeat-call", options.repeat_call,
+                 "Make this many further calls of each case, to find memory that each call leaves behind")
+      ->check(CLI::Range(static_cast<int>(kMinRepetitions), 1'000'000));
   app.add_flag("--no-verify", options.no_verify, "Do not verify results: only memory is asked for")
       ->needs(memory_only);
   app.add_flag("--require-recorder", options.require_recorder, "Exit 5 when memory cannot be recorded");

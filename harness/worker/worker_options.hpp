@@ -23,6 +23,7 @@ struct WorkerOptions {
   bool memory_only = false;
   bool no_memory = false;
   bool sequences = false;  ///< observations have the sequence of the case's allocations
+  int repeat_call = 0;     ///< further calls of each case that find leaks; 0: none
   bool no_verify = false;
   bool require_recorder = false;
   bool report_steps = false;  ///< write each step of a case before it begins, among the observations

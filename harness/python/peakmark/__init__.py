@@ -25,7 +25,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from peakmark.marks import UNSUPPORTED, WRONG_ANSWER, name, phase, recording
+from peakmark.marks import UNSUPPORTED, WRONG_ANSWER, name, phase, recording, repeat_call
 
 if TYPE_CHECKING:
     from peakmark.fitting import Fit, FitError, FitTrial, fit
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "UNSUPPORTED", "WRONG_ANSWER", "Fit", "FitError", "FitTrial", "NoRecorder", "Profile", "RecorderError", "RecorderTooLate",
     "RunError", "fit", "load", "load_recorders", "name", "phase", "plot_memory", "record", "recording",
+    "repeat_call",
 ]  # fmt: skip
 __version__ = "0.1.0"
 

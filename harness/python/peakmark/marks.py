@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 #: Exit code of a program that cannot run here, because a device or a library is missing. In a suite its case is
 #: `unsupported`, with the last line of its output.
@@ -140,6 +141,34 @@ class phase(contextlib.ContextDecorator):
                 _open.remove(begun)
                 if was_current:
                     _pass_on_phase()
+
+
+_Result = TypeVar("_Result")
+
+
+def repeat_call(function: Callable[..., _Result], *arguments: Any, **named: Any) -> _Result:
+    """Calls the function and returns its last result. Under `peakmark record --repeat-call N` it is called N times, each time in
+    the phase `call`; otherwise once, also in that phase.
+
+    Before each call the earlier result is released, and after each call garbage is collected: cycles of objects are no leak.
+    """
+    calls = _number_of_calls()
+    while True:
+        with phase("call"):
+            result = function(*arguments, **named)
+            if calls > 1:
+                gc.collect()
+        calls -= 1
+        if calls <= 0:
+            return result
+        del result
+
+
+def _number_of_calls() -> int:
+    try:
+        return max(1, int(os.environ.get("PEAKMARK_REPEAT_CALL", "1")))
+    except ValueError:
+        return 1
 
 
 def name(memory: Any, text: str) -> None:

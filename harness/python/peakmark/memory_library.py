@@ -18,6 +18,7 @@ MEMORY_LIBRARY = "libpeakmark-memory.so.1"
 
 _OK, _NO_RECORDER, _TOO_LATE = 0, 2, 3
 _NO_REGION = 2**64 - 1
+_REPETITIONS = 2  # PEAKMARK_MEMORY_REPETITIONS
 
 
 class RecorderError(RuntimeError):
@@ -97,11 +98,12 @@ def require_recorders() -> int:
     return int(_call(_library().peakmark_memory_require)["recorders"])
 
 
-def begin_region(since: int | None, has_timeline: bool) -> int:
+def begin_region(since: int | None, has_timeline: bool, has_repetitions: bool) -> int:
     """Waits for the devices, begins a region of the process, and returns its number. `since` is an earlier region:
     `peak_since_bytes` counts from its beginning."""
     number = _NO_REGION if since is None else since
-    return int(_call(_library().peakmark_memory_region_begin, ctypes.c_uint64(number), int(has_timeline))["region"])
+    keeps = int(has_timeline) + _REPETITIONS * int(has_repetitions)
+    return int(_call(_library().peakmark_memory_region_begin, ctypes.c_uint64(number), keeps)["region"])
 
 
 def end_region(region: int) -> dict[str, Any]:

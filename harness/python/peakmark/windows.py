@@ -103,6 +103,7 @@ class Window:
     """
 
     _has_timeline = False
+    _has_repetitions = False
 
     def __init__(self, name: str = "", pools: dict[str, Any] | None = None, since: Window | None = None):
         self.name = name
@@ -122,7 +123,7 @@ class Window:
             raise RecorderError("a window can be entered only once; create another one")
         loaded_recorders()  # so that marks find them even if the program clears its environment later
         gc.collect()
-        self._region = begin_region(None if self._since is None else self._since._region, self._has_timeline)
+        self._region = begin_region(None if self._since is None else self._since._region, self._has_timeline, self._has_repetitions)
         return self
 
     def __exit__(
@@ -202,6 +203,11 @@ class Window:
     def beside_the_peak(self) -> dict[str, int]:
         """Peaks of the kinds of memory that are not counted in the peak, such as `host_pointer`."""
         return dict(self._figures["beside_the_peak"])
+
+    @property
+    def by_kind(self) -> dict[str, int]:
+        """Peaks of each kind of memory that was allocated in the window, also of the kinds that are not counted in the peak."""
+        return dict(self._figures["by_kind"])
 
     @property
     def notes(self) -> tuple[str, ...]:

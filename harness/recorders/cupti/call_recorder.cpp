@@ -50,7 +50,10 @@ void CallRecorder::withdraw(std::uint64_t address, Withdrawn& withdrawn) {
 void CallRecorder::begin(const DriverCall& call) {
   if (call.correlation == nullptr) return;
   *call.correlation = 0;
-  if (!releases_memory(call.id)) return apply_budget(call);
+  if (!releases_memory(call.id)) {
+    apply_budget(call);
+    return begin_refusal(call);
+  }
   auto withdrawn = std::make_unique<Withdrawn>();
   if (!withdraw_free(call, *withdrawn) && !withdraw_physical(call, *withdrawn) &&
       !withdraw_context(call, *withdrawn)) {
@@ -62,6 +65,20 @@ void CallRecorder::begin(const DriverCall& call) {
 void CallRecorder::apply_budget(const DriverCall& call) {
   if (budget_ == nullptr || call.context == nullptr) return;
   budget_->apply(driver_.device_ordinal(call.context, call.context_id));
+}
+
+void CallRecorder::begin_refusal(const DriverCall& call) {
+  if (refused_ == nullptr) return;
+  const auto request = decode_allocation(call);
+  if (!request || !(request->stream_ordered || counts_into_peak(request->kind))) return;
+  if (request->stream_ordered && driver_.is_capturing(request->stream)) return;
+  refused_->begin(request->device ? *request->device : driver_.device_ordinal(call.context, call.context_id));
+}
+
+void CallRecorder::write_allocation(const CudaAllocation& allocation) {
+  live_.add(allocation);
+  sink_.allocation(allocation);
+  if (refused_ != nullptr && counts_into_peak(allocation.kind)) refused_->count();
 }
 
 bool CallRecorder::withdraw_free(const DriverCall& call, Withdrawn& withdrawn) {
@@ -151,11 +168,13 @@ void CallRecorder::end_allocation(const DriverCall& call, const AllocationReques
       .device = request.device ? *request.device : driver_.device_ordinal(call.context, call.context_id),
       .context = call.context_id,
       .in_context = request.in_context};
+  const bool is_refused = refused_ != nullptr && refused_->end(call.result == CUDA_SUCCESS);
   if (call.result != CUDA_SUCCESS) {
     if (const auto pool = pools_.find(allocation.pool)) allocation.kind = pool->kind;
     if (allocation.kind == MemoryKind::none) allocation.kind = request.kind;
-    const bool by_budget = call.result == CUDA_ERROR_OUT_OF_MEMORY && budget_ != nullptr &&
-                           counts_into_peak(allocation.kind) && budget_->limits(allocation.device);
+    const bool is_limited =
+        budget_ != nullptr && counts_into_peak(allocation.kind) && budget_->limits(allocation.device);
+    const bool by_budget = call.result == CUDA_ERROR_OUT_OF_MEMORY && (is_refused || is_limited);
     return sink_.failed_allocation(allocation, static_cast<std::int32_t>(call.result), by_budget);
   }
   if (allocation.address == 0) return;
@@ -169,8 +188,7 @@ void CallRecorder::end_allocation(const DriverCall& call, const AllocationReques
   if (call.id == PEAKMARK_CALL(cuMemCreate)) {
     allocation.address = physical_.created(allocation.address, allocation.device);
   }
-  live_.add(allocation);
-  sink_.allocation(allocation);
+  write_allocation(allocation);
   if (request.stream_ordered) sample_pool(allocation.pool, allocation.device);
 }
 
@@ -277,8 +295,7 @@ void CallRecorder::on_module_loaded(std::uint32_t module, std::span<const std::b
                                  .kind = MemoryKind::module_globals,
                                  .device = driver_.device_ordinal(context, context_id),
                                  .context = context_id};
-    live_.add(globals);
-    sink_.allocation(globals);
+    write_allocation(globals);
   } catch (...) {
     lose_event();
   }

@@ -28,10 +28,11 @@ namespace peakmark {
 /// decode_allocation() → end_allocation() → EventSink::allocation(), an event in the profile.
 class CallRecorder {
  public:
-  /// `finish_each`: waits for the stream after each enqueue (PEAKMARK_SYNC). `budget`: of the devices; null:
-  /// none.
-  CallRecorder(EventSink& sink, CudaDriver& driver, bool finish_each, DeviceBudget* budget = nullptr)
-      : sink_(sink), driver_(driver), budget_(budget), finish_each_(finish_each) {}
+  /// `finish_each`: waits for the stream after each enqueue (PEAKMARK_SYNC). `budget`: of the devices;
+  /// `refused`: the allocation that is refused; null: none.
+  CallRecorder(EventSink& sink, CudaDriver& driver, bool finish_each, DeviceBudget* budget = nullptr,
+               DriverRefusal* refused = nullptr)
+      : sink_(sink), driver_(driver), budget_(budget), refused_(refused), finish_each_(finish_each) {}
 
   void on_call(const DriverCall& call) noexcept;
   /// A module was loaded into a context, or is about to be unloaded (CUPTI's resource callbacks).
@@ -56,6 +57,8 @@ class CallRecorder {
 
   void begin(const DriverCall& call);
   void apply_budget(const DriverCall& call);
+  void begin_refusal(const DriverCall& call);
+  void write_allocation(const CudaAllocation& allocation);
   void end(const DriverCall& call);
   void end_allocation(const DriverCall& call, const AllocationRequest& request);
   void end_physical(const DriverCall& call);
@@ -82,6 +85,7 @@ class CallRecorder {
   EventSink& sink_;
   CudaDriver& driver_;
   DeviceBudget* budget_;
+  DriverRefusal* refused_;
   std::atomic<bool> finish_each_;
   LiveAllocations live_;
   PhysicalMemory physical_;

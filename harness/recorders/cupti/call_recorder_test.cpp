@@ -50,6 +50,20 @@ TEST_F(CallRecorderTest, ManagedPinnedAndRegisteredMemory) {
                                          Line{EventType::release, 0x4000}, Line{EventType::release, 0x3000}));
 }
 
+TEST_F(CallRecorderTest, HostMemoryIsMappedOrWriteCombinedByItsFlags) {
+  void* memory = reinterpret_cast<void*>(0x3000);
+  const auto allocate = [&](unsigned int flags) {
+    call(recorder_, ID(cuMemHostAlloc), cuMemHostAlloc_params{&memory, 20, flags});
+    return events_.lines.back().kind;
+  };
+  EXPECT_EQ(allocate(0), MemoryKind::host_pinned);
+  EXPECT_EQ(allocate(CU_MEMHOSTALLOC_PORTABLE), MemoryKind::host_pinned);
+  EXPECT_EQ(allocate(CU_MEMHOSTALLOC_DEVICEMAP), MemoryKind::host_mapped);
+  EXPECT_EQ(allocate(CU_MEMHOSTALLOC_WRITECOMBINED), MemoryKind::host_write_combined);
+  EXPECT_EQ(allocate(CU_MEMHOSTALLOC_WRITECOMBINED | CU_MEMHOSTALLOC_DEVICEMAP),
+            MemoryKind::host_write_combined);
+}
+
 TEST_F(CallRecorderTest, Arrays) {
   auto array = handle<CUarray>(0x10);
   auto volume = handle<CUarray>(0x20);

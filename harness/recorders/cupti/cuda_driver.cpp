@@ -58,6 +58,8 @@ LoadedDriver::LoadedDriver(const CuptiLibrary& cupti) : cupti_(cupti) {
   find(memory_info_, cuda, "cuMemGetInfo_v2");
   find(granularity_, cuda, "cuMemGetAllocationGranularity");
   find(create_, cuda, "cuMemCreate");
+  find(release_, cuda, "cuMemRelease");
+  find(allocate_, cuda, "cuMemAlloc_v2");
 }
 
 std::uint32_t LoadedDriver::device_ordinal(CUcontext context, std::uint32_t context_id) {
@@ -169,16 +171,37 @@ std::optional<std::int64_t> LoadedDriver::physical_granularity(std::uint32_t dev
   return static_cast<std::int64_t>(bytes);
 }
 
-bool LoadedDriver::occupy(std::uint32_t device, std::int64_t bytes) {
+template <typename Call>
+CUresult LoadedDriver::call_relaxed(Call call) {
   const OwnCall own;
-  // The program may capture a stream in global mode, which forbids allocations.
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&mode);
-  const CUmemAllocationProp properties = physical_memory_of(device);
-  CUmemGenericAllocationHandle handle = 0;  // released when the process ends
-  const CUresult result = create_(&handle, static_cast<std::size_t>(bytes), &properties, 0);
+  const CUresult result = call();
   if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&mode);
-  return result == CUDA_SUCCESS;
+  return result;
+}
+
+std::optional<std::uint64_t> LoadedDriver::occupy(std::uint32_t device, std::int64_t bytes) {
+  const CUmemAllocationProp properties = physical_memory_of(device);
+  CUmemGenericAllocationHandle handle = 0;
+  const CUresult result =
+      call_relaxed([&] { return create_(&handle, static_cast<std::size_t>(bytes), &properties, 0); });
+  return result == CUDA_SUCCESS ? std::optional<std::uint64_t>(handle) : std::nullopt;
+}
+
+void LoadedDriver::give_back(std::uint64_t physical) {
+  if (release_ != nullptr) call_relaxed([&] { return release_(physical); });
+}
+
+std::optional<std::uint64_t> LoadedDriver::allocate(std::int64_t bytes) {
+  if (allocate_ == nullptr) return std::nullopt;
+  CUdeviceptr address = 0;
+  const CUresult result = call_relaxed([&] { return allocate_(&address, static_cast<std::size_t>(bytes)); });
+  return result == CUDA_SUCCESS ? std::optional<std::uint64_t>(address) : std::nullopt;
+}
+
+void LoadedDriver::release(std::uint64_t address) {
+  if (free_ != nullptr) call_relaxed([&] { return free_(address); });
 }
 
 bool LoadedDriver::call_without_effect() {

@@ -13,7 +13,7 @@ namespace peakmark {
 
 /// The queries that the recorder makes of the driver and of CUPTI while it decodes a call. An interface, so
 /// that tests can provide a fake. Called inside callbacks, with no lock held. No query gets a handle of a
-/// destroyed pool or context, and only `occupy` allocates on the device.
+/// destroyed pool or context, and only `occupy` and `allocate` take memory of the device.
 class CudaDriver {
  public:
   struct PoolUsage {
@@ -42,8 +42,13 @@ class CudaDriver {
   virtual std::optional<std::int64_t> free_bytes() = 0;
   /// Returns what the sizes of physical memory must be multiples of; null if the driver has none.
   virtual std::optional<std::int64_t> physical_granularity(std::uint32_t device) = 0;
-  /// Takes physical memory, until the process ends. Returns false if the driver refuses.
-  virtual bool occupy(std::uint32_t device, std::int64_t bytes) = 0;
+  /// Takes physical memory, until it is given back or the process ends. Returns its handle; null if the
+  /// driver refuses.
+  virtual std::optional<std::uint64_t> occupy(std::uint32_t device, std::int64_t bytes) = 0;
+  virtual void give_back(std::uint64_t physical) = 0;
+  /// Allocates in the current context. Returns the address; null if the driver refuses.
+  virtual std::optional<std::uint64_t> allocate(std::int64_t bytes) = 0;
+  virtual void release(std::uint64_t address) = 0;
 };
 
 /// The driver of this process, through the libcuda that it has loaded. Queries that an old driver lacks
@@ -63,7 +68,10 @@ class LoadedDriver : public CudaDriver {
   bool synchronise(CUstream stream) override;
   std::optional<std::int64_t> free_bytes() override;
   std::optional<std::int64_t> physical_granularity(std::uint32_t device) override;
-  bool occupy(std::uint32_t device, std::int64_t bytes) override;
+  std::optional<std::uint64_t> occupy(std::uint32_t device, std::int64_t bytes) override;
+  void give_back(std::uint64_t physical) override;
+  std::optional<std::uint64_t> allocate(std::int64_t bytes) override;
+  void release(std::uint64_t address) override;
   /// True while this thread makes a call that is not the program's.
   static bool is_own_call();
   /// Makes a call without effect. Returns false if the driver has ended.
@@ -72,6 +80,10 @@ class LoadedDriver : public CudaDriver {
   void synchronise_context();
 
  private:
+  /// Makes a call that allocates or frees, even while the program captures a stream in global mode.
+  template <typename Call>
+  CUresult call_relaxed(Call call);
+
   const CuptiLibrary& cupti_;
   decltype(&cuStreamIsCapturing) stream_is_capturing_ = nullptr;
   decltype(&cuMemFree) free_ = nullptr;
@@ -86,6 +98,8 @@ class LoadedDriver : public CudaDriver {
   decltype(&cuMemGetInfo) memory_info_ = nullptr;
   decltype(&cuMemGetAllocationGranularity) granularity_ = nullptr;
   decltype(&cuMemCreate) create_ = nullptr;
+  decltype(&cuMemRelease) release_ = nullptr;
+  decltype(&cuMemAlloc) allocate_ = nullptr;
   // Devices of contexts, as (context id << 32 | device) + 1; another context with the same index replaces an
   // entry.
   std::array<std::atomic<std::uint64_t>, 64> devices_{};

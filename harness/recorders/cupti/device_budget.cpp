@@ -53,4 +53,52 @@ void DeviceBudget::occupy(std::uint32_t number) {
   sink_.invalid(text);
 }
 
+namespace {
+
+// The driver divides larger pieces among small allocations, so smaller ones than the granularity may fit
+// where no physical memory is free. It rounds requests up to the smallest piece.
+constexpr std::int64_t kLargestSmallPiece = 1 << 20;
+constexpr std::int64_t kSmallestPiece = 512;
+constexpr std::size_t kMaxSmallPieces = 8192;
+
+}  // namespace
+
+void DriverRefusal::begin(std::uint32_t device) {
+  if (made_.load(std::memory_order_relaxed) != number_ - 1 || has_begun_.exchange(true)) return;
+  occupy(device);
+  refusing_ = std::this_thread::get_id();
+}
+
+void DriverRefusal::occupy(std::uint32_t device) {
+  const auto free = driver_.free_bytes();
+  const auto step = driver_.physical_granularity(device);
+  if (!free || !step || *step <= 0)
+    return sink_.invalid("no allocation is refused: the driver has no cuMemGetInfo or no cuMemCreate");
+  for (std::int64_t piece = *free / *step * *step; piece >= *step;) {
+    if (const auto physical = driver_.occupy(device, piece)) {
+      physical_.push_back(*physical);
+    } else {
+      piece = piece / 2 / *step * *step;
+    }
+  }
+  for (std::int64_t piece = kLargestSmallPiece; piece >= kSmallestPiece; piece /= 2) {
+    while (addresses_.size() < kMaxSmallPieces) {
+      const auto address = driver_.allocate(piece);
+      if (!address) break;
+      addresses_.push_back(*address);
+    }
+  }
+}
+
+bool DriverRefusal::end(bool has_allocated) {
+  if (refusing_.load() != std::this_thread::get_id()) return false;
+  refusing_ = std::thread::id();
+  for (const std::uint64_t address : addresses_) driver_.release(address);
+  for (const std::uint64_t physical : physical_) driver_.give_back(physical);
+  addresses_.clear();
+  physical_.clear();
+  if (has_allocated) sink_.note("the driver had memory for the allocation that was to be refused");
+  return true;
+}
+
 }  // namespace peakmark

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <thread>
+#include <vector>
 
 #include "recorders/cupti/cuda_driver.hpp"
 #include "recorders/cupti/event_sink.hpp"
@@ -44,6 +46,39 @@ class DeviceBudget {
   CudaDriver& driver_;
   EventSink& sink_;
   std::array<Device, kMaxDevices> devices_;
+};
+
+/// Has the driver refuse one allocation of the process ($PEAKMARK_REFUSE, `peakmark oom`): everything that is
+/// free on the device is occupied when the call begins, and given back when it ends. So the driver itself
+/// refuses, in whatever way the program got the function. Other processes on the device find it full during
+/// this call. Memory that the driver needs not take (of a pool that holds some, or managed) is not refused,
+/// which a note says.
+///
+/// Thread-safe; an allocation of another thread during the call is refused too.
+class DriverRefusal {
+ public:
+  /// `number`: of the allocations that count into the peak, from 1.
+  DriverRefusal(std::int64_t number, CudaDriver& driver, EventSink& sink)
+      : number_(number), driver_(driver), sink_(sink) {}
+
+  /// Call it at the start of a call that allocates on a device whose context is current.
+  void begin(std::uint32_t device);
+  /// Call it at the end of each such call. Returns true if memory was occupied for it.
+  bool end(bool has_allocated);
+  /// Call it for each allocation that counts into the peak.
+  void count() { ++made_; }
+
+ private:
+  void occupy(std::uint32_t device);
+
+  std::int64_t number_;
+  CudaDriver& driver_;
+  EventSink& sink_;
+  std::atomic<std::int64_t> made_{0};
+  std::atomic<bool> has_begun_{false};
+  std::atomic<std::thread::id> refusing_{std::thread::id()};  ///< the thread of the call
+  std::vector<std::uint64_t> physical_;                       ///< occupied by that thread
+  std::vector<std::uint64_t> addresses_;
 };
 
 }  // namespace peakmark

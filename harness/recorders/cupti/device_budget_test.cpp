@@ -99,5 +99,72 @@ TEST_F(DeviceBudgetTest, AnAllocationThatDoesNotFitIsRefusedByIt) {
   EXPECT_EQ(events_.sums(), (EventList::Sums{0, 0}));
 }
 
+class RefusedAllocationTest : public testing::Test {
+ protected:
+  RefusedAllocationTest() {
+    driver_.device = 0;
+    driver_.free = 5050;
+    driver_.small_free = 3 << 19;
+  }
+  /// Allocates as the driver would: if as many bytes are free.
+  template <typename Parameters>
+  bool allocate(CUpti_CallbackId id, const Parameters& parameters, std::int64_t bytes) {
+    std::uint64_t correlation = 0;
+    DriverCall call{.id = id,
+                    .entering = true,
+                    .parameters = &parameters,
+                    .correlation = &correlation,
+                    .context = handle<CUcontext>(1),
+                    .context_id = 1};
+    recorder_.on_call(call);
+    const bool fits = *driver_.free >= bytes || driver_.small_free >= bytes;
+    call.entering = false;
+    call.result = fits ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    recorder_.on_call(call);
+    EXPECT_EQ(driver_.free, 5050);
+    EXPECT_EQ(driver_.small_free, 3 << 19);
+    EXPECT_THAT(driver_.taken, IsEmpty());
+    return fits;
+  }
+  bool allocate(std::size_t bytes) {
+    CUdeviceptr address = next_ += 0x1000;
+    return allocate(ID(cuMemAlloc_v2), cuMemAlloc_v2_params{&address, bytes},
+                    static_cast<std::int64_t>(bytes));
+  }
+
+  EventList events_;
+  FakeDriver driver_;
+  DriverRefusal refused_{3, driver_, events_};
+  CallRecorder recorder_{events_, driver_, false, nullptr, &refused_};
+  CUdeviceptr next_ = 0x7000;
+};
+
+TEST_F(RefusedAllocationTest, TheDriverRefusesTheOneOfThisNumber) {
+  EXPECT_TRUE(allocate(512));
+  void* host = &next_;
+  EXPECT_TRUE(allocate(ID(cuMemAllocHost_v2), cuMemAllocHost_v2_params{&host, 64}, 0)) << "not counted";
+  EXPECT_TRUE(allocate(4000));
+  EXPECT_FALSE(allocate(512));
+  EXPECT_TRUE(allocate(512)) << "a retry";
+  EXPECT_EQ(events_.refused_by_budget, 1);
+  EXPECT_THAT(events_.notes, IsEmpty());
+  EXPECT_EQ(events_.sums().live, 512 + 4000 + 512);
+}
+
+TEST_F(RefusedAllocationTest, AnAllocationThatSucceedsAllTheSameIsNoted) {
+  driver_.max_piece = 2000;
+  allocate(1);
+  allocate(1);
+  EXPECT_TRUE(allocate(0)) << "of memory that a pool held";
+  EXPECT_THAT(events_.notes, ElementsAre(HasSubstr("had memory for the allocation that was to be refused")));
+  EXPECT_EQ(events_.refused_by_budget, 0);
+}
+
+TEST_F(RefusedAllocationTest, ADriverThatCannotBeFilledMakesTheRecordingInvalid) {
+  driver_.granularity.reset();
+  for (int i = 0; i < 3; ++i) allocate(1);
+  EXPECT_THAT(events_.notes[0], HasSubstr("invalid: no allocation is refused: the driver has no"));
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -93,8 +93,13 @@ Recorder* Recorder::start() {
   if (const std::int64_t bytes = profile_writer.budget(); bytes != 0) {
     recorder->budget_ = std::make_unique<DeviceBudget>(bytes, *recorder->driver_, *recorder->sink_);
   }
-  recorder->calls_ = std::make_unique<CallRecorder>(*recorder->sink_, *recorder->driver_,
-                                                    is_set("PEAKMARK_SYNC"), recorder->budget_.get());
+  if (is_set("PEAKMARK_REFUSE")) {
+    recorder->refused_ = std::make_unique<DriverRefusal>(
+        std::strtoll(std::getenv("PEAKMARK_REFUSE"), nullptr, 10), *recorder->driver_, *recorder->sink_);
+  }
+  recorder->calls_ =
+      std::make_unique<CallRecorder>(*recorder->sink_, *recorder->driver_, is_set("PEAKMARK_SYNC"),
+                                     recorder->budget_.get(), recorder->refused_.get());
   recorder->open_activity();
   recorder->is_recording_ = true;
   return recorder;

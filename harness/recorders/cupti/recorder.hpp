@@ -82,6 +82,7 @@ class Recorder {
   std::unique_ptr<EventSink> sink_;
   std::unique_ptr<LoadedDriver> driver_;
   std::unique_ptr<DeviceBudget> budget_;
+  std::unique_ptr<DriverRefusal> refused_;
   std::unique_ptr<CallRecorder> calls_;
   std::atomic<bool> is_recording_{false};  // everything above is initialised
   std::atomic<bool> has_lost_cupti_{false};

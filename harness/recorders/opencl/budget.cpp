@@ -307,6 +307,10 @@ void refuse_one(std::int64_t number) {
 
 std::optional<Charge> take_budget(cl_context context, std::int64_t bytes, MemoryKind kind) {
   if (is_refused_one(kind)) return std::nullopt;
+  return take_budget_again(context, bytes, kind);
+}
+
+std::optional<Charge> take_budget_again(cl_context context, std::int64_t bytes, MemoryKind kind) {
   return is_limited(kind) ? take_for(set_of(context), bytes) : Charge();
 }
 

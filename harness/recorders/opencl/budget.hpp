@@ -60,6 +60,8 @@ std::optional<Charge> take_budget(cl_context context, std::int64_t bytes, Memory
 /// The same for memory of one device. Null device: those of the context.
 std::optional<Charge> take_budget(cl_context context, cl_device_id device, std::int64_t bytes,
                                   MemoryKind kind);
+/// Takes the budget of a request that was refused before. It does not count as another allocation.
+std::optional<Charge> take_budget_again(cl_context context, std::int64_t bytes, MemoryKind kind);
 /// Changes what was taken to `bytes`. Returns false, and changes nothing, if not as many are left.
 bool change_budget(Charge& charge, std::int64_t bytes);
 void give_budget_back(Charge charge);

@@ -46,20 +46,24 @@ bool adopt(cl_icd_dispatch& next, const cl_icd_dispatch& target, cl_uint entries
   return is_new;
 }
 
+bool is_one(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && std::strcmp(value, "1") == 0;
+}
+
 void hook_all() {
   hook_memory_objects();
   hook_svm();
   hook_extensions();
-  const char* const sync = std::getenv("PEAKMARK_SYNC");
-  if (sync != nullptr && std::strcmp(sync, "1") == 0) hook_enqueues();
+  if (is_one("PEAKMARK_SYNC")) hook_enqueues();
   hook_arrivals();
   if (const std::int64_t bytes = layer.writer.budget(); bytes != 0) hook_budget(bytes);
   if (const char* const number = std::getenv("PEAKMARK_REFUSE"); number != nullptr)
     refuse_one(std::strtoll(number, nullptr, 10));
   hook_user_events();
   hook_queues();
-  const char* const work = std::getenv("PEAKMARK_WORK");
-  if (work != nullptr && std::strcmp(work, "1") == 0) hook_work();
+  if (is_one("PEAKMARK_WORK")) hook_work();
+  if (is_one("PEAKMARK_REFUSE_AT_USE")) hook_first_use();  // before the others see the command
 }
 
 /// Called with `initialising` held. Threads of the program may call through the published tables, so new

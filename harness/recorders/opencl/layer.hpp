@@ -64,8 +64,9 @@ void hook_memory_objects();
 void hook_svm();
 void hook_extensions();
 void hook_user_events();
-void hook_enqueues();  ///< with PEAKMARK_SYNC=1
-void hook_work();      ///< with PEAKMARK_WORK=1
+void hook_enqueues();   ///< with PEAKMARK_SYNC=1
+void hook_work();       ///< with PEAKMARK_WORK=1
+void hook_first_use();  ///< with PEAKMARK_REFUSE_AT_USE=1
 
 /// True while the program has a user event that is not set. A command may wait for it, so finishing its queue
 /// could wait for ever.
@@ -82,6 +83,11 @@ struct Request {
 /// Records that the budget refuses a request. Returns CL_MEM_OBJECT_ALLOCATION_FAILURE, or
 /// CL_OUT_OF_RESOURCES for calls that do not know that error.
 cl_int refuse(const Request& request);
+/// Returns true if a memory object that the budget refuses is created all the same, and refused when a
+/// command first uses it.
+bool refuses_at_use(const Request& request);
+/// Keeps such an object, which the driver has created. Returns it.
+cl_mem keep_for_use(cl_mem memory, const Request& request);
 /// Records SVM or USM memory that the driver has allocated, or refused (`memory` is null).
 void record_pointer(void* memory, cl_int result, const Request& request, Charge charge);
 /// Records a memory object that the driver has created, or refused (`memory` is null). Returns it, and sets
@@ -94,6 +100,7 @@ MemoryKind memory_kind(cl_mem_flags flags, MemoryKind plain);
 template <typename Create>
 cl_mem create_memory(const Request& request, cl_int* errcode_ret, Create create) {
   const auto charge = take_budget(request.context, request.bytes, request.kind);
+  if (!charge && refuses_at_use(request)) return keep_for_use(create(errcode_ret), request);
   if (!charge) {
     const cl_int error = refuse(request);
     if (errcode_ret != nullptr) *errcode_ret = error;

@@ -53,7 +53,9 @@ __attribute__((visibility("default"))) int peakmark_memory_require(const char** 
 
 #define PEAKMARK_MEMORY_NO_REGION UINT64_MAX
 /* Begins a region. Answers with {"region": N}. `since`: an earlier region from whose beginning on `peak_since_bytes` counts,
- * or PEAKMARK_MEMORY_NO_REGION. `timeline`: keep the live bytes after each change. */
+ * or PEAKMARK_MEMORY_NO_REGION. `timeline`: 1: keep the live bytes after each change; PEAKMARK_MEMORY_REPETITIONS: the answer
+ * has `repetitions`, what the phases that occur several times leave behind; or the sum of both. */
+#define PEAKMARK_MEMORY_REPETITIONS 2
 __attribute__((visibility("default"))) int peakmark_memory_region_begin(uint64_t since, int timeline, const char** answer);
 /* Ends it, and answers with its figures, notes and lists: the keys are the attributes and methods of peakmark.windows.Window. */
 __attribute__((visibility("default"))) int peakmark_memory_region_end(uint64_t region, const char** answer);

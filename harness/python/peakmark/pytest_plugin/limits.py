@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -19,12 +20,19 @@ from peakmark.estimator_check import (
     find_problems,
 )
 from peakmark.pytest_plugin.estimator_causes import estimate_result
+from peakmark.repetitions import MIN_CALLS, Growth, Repetitions
 from peakmark.sizes import SizeError, exact_size, format_size, parse_size
 from peakmark.windows import Group, PoolUsage, Refused, Window
 
 MARKS = {
-    "limit_device_memory": 'limit_device_memory(size): fail the test if its peak device memory is above a size such as "24 MB"',
-    "limit_device_leaks": 'limit_device_leaks(size): fail the test if it leaks more device memory than a size such as "0 B"',
+    "limit_device_memory": (
+        'limit_device_memory(size, **kinds): fail the test if its peak device memory is above a size such as "24 MB", or that of a '
+        'kind of memory, such as host_pinned="0 B", above the size of the kind'
+    ),
+    "limit_device_leaks": (
+        'limit_device_leaks(size, *, calls=1): fail the test if it leaks more device memory than a size such as "0 B"; with '
+        "calls=8, run the test 8 times, and fail it if each time leaks more"
+    ),
     # pytest takes the text before the first colon as the mark.
     "check_estimator": (
         'check_estimator(estimator, *, n, dimensions, slice_axis=0, form="documented", dtype="float32", data=None, '
@@ -47,9 +55,11 @@ class Limits:
     peak_bytes: int | None
     left_bytes: int | None
     estimators: tuple[pytest.Mark, ...]
+    kinds: Mapping[str, int] = field(default_factory=dict)  # peaks of kinds of memory
+    calls: int = 1  # of the test; above 1 `left_bytes` is of each call
 
     def __bool__(self) -> bool:
-        return self.peak_bytes is not None or self.left_bytes is not None or bool(self.estimators)
+        return self.peak_bytes is not None or self.left_bytes is not None or bool(self.estimators or self.kinds)
 
 
 def read_limits(item: pytest.Item) -> Limits:
@@ -58,21 +68,59 @@ def read_limits(item: pytest.Item) -> Limits:
     estimators = tuple(item.iter_markers("check_estimator"))
     for mark in estimators:
         _check_estimator_mark(mark)
-    return Limits(_read_size(item, "limit_device_memory"), _read_size(item, "limit_device_leaks"), estimators)
+    memory, leaks = _closest(item, "limit_device_memory"), _closest(item, "limit_device_leaks")
+    kinds = {} if memory is None else {kind: _read_size(memory, size) for kind, size in memory.kwargs.items()}
+    if unknown := sorted(set(kinds) - KINDS):
+        raise MarkError(
+            f"@pytest.mark.limit_device_memory: unknown kind of memory {unknown[0]!r}; known are {', '.join(sorted(KINDS))}"
+        )
+    return Limits(
+        _read_only_size(memory, optional=bool(kinds)), _read_only_size(leaks), estimators, kinds, _read_calls(leaks, item)
+    )
 
 
-def _read_size(item: pytest.Item, name: str) -> int | None:
+#: The names of docs/recording.md, "What is counted".
+KINDS = frozenset(
+    (
+        "buffer", "image", "svm", "pipe", "alloc_host_ptr", "host_pointer", "gl_shared", "view", "device", "pitched",
+        "pool_async", "array", "managed", "physical", "host_pinned", "host_mapped", "host_write_combined", "host_registered",
+        "usm_device", "usm_shared", "usm_host", "module_globals",
+    )
+)  # fmt: skip
+
+
+def _closest(item: pytest.Item, name: str) -> pytest.Mark | None:
     # For pytest, the marks of the function are closer than those of its parameters.
     of_parameters = getattr(getattr(item, "callspec", None), "marks", ())
-    mark = next((one for one in of_parameters if one.name == name), None) or item.get_closest_marker(name)
-    if mark is None:
+    return next((one for one in of_parameters if one.name == name), None) or item.get_closest_marker(name)
+
+
+def _read_only_size(mark: pytest.Mark | None, optional: bool = False) -> int | None:
+    if mark is None or (optional and not mark.args):
         return None
-    if len(mark.args) != 1 or mark.kwargs:
-        raise MarkError(f'@pytest.mark.{name}: wrong arguments; give one size, such as "24 MB"')
+    known = {"calls"} if mark.name == "limit_device_leaks" else KINDS
+    if len(mark.args) != 1 or set(mark.kwargs) - known:
+        raise MarkError(f'@pytest.mark.{mark.name}: wrong arguments; give one size, such as "24 MB"')
+    return _read_size(mark, mark.args[0])
+
+
+def _read_size(mark: pytest.Mark, size: Any) -> int:
     try:
-        return parse_size(mark.args[0])
+        return parse_size(size)
     except SizeError as error:
-        raise MarkError(f"@pytest.mark.{name}: {error}") from error
+        raise MarkError(f"@pytest.mark.{mark.name}: {error}") from error
+
+
+def _read_calls(mark: pytest.Mark | None, item: pytest.Item) -> int:
+    calls = 1 if mark is None else mark.kwargs.get("calls", 1)
+    if calls == 1:
+        return 1
+    if not _is_whole(calls, MIN_CALLS):
+        raise MarkError(f"@pytest.mark.limit_device_leaks: calls={calls!r}: write a number, {MIN_CALLS} or more")
+    function = getattr(item, "obj", None)
+    if function is None or inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise MarkError("@pytest.mark.limit_device_leaks: calls: only a test that is a plain function can be repeated")
+    return int(calls.__index__())
 
 
 _KEYS = frozenset(
@@ -204,7 +252,13 @@ class Judgement:
     estimates: list[dict[str, Any]]
 
 
-def judge(limits: Limits, window: Window, windows: Mapping[str, Window], arguments: Mapping[str, Any]) -> Judgement:
+def judge(
+    limits: Limits,
+    window: Window,
+    windows: Mapping[str, Window],
+    arguments: Mapping[str, Any],
+    repetitions: Repetitions | None,
+) -> Judgement:
     found = []
     estimates: list[dict[str, Any]] = []
     if limits.peak_bytes is not None and window.peak_bytes > limits.peak_bytes:
@@ -212,7 +266,15 @@ def judge(limits: Limits, window: Window, windows: Mapping[str, Window], argumen
             f"{exact_size(window.peak_bytes)} of device memory at the peak, limit {exact_size(limits.peak_bytes)}\n"
             + listed("Live at the peak:", window.at_peak(), window.pools)
         )
-    if limits.left_bytes is not None and window.left_bytes > limits.left_bytes:
+    for kind, limit in limits.kinds.items():
+        if (peak := window.by_kind.get(kind, 0)) > limit:
+            found.append(
+                f"{exact_size(peak)} of {kind} memory at its peak, limit {exact_size(limit)}\n"
+                + listed("Live at the peak of all:", tuple(one for one in window.at_peak() if one.kind == kind), ())
+            )
+    if limits.left_bytes is not None and repetitions is not None:
+        found += _leak_problems(limits.left_bytes, repetitions)
+    elif limits.left_bytes is not None and window.left_bytes > limits.left_bytes:
         found.append(
             f"{exact_size(window.left_bytes)} of device memory left behind, limit {exact_size(limits.left_bytes)}\n"
             + listed("Still live:", window.left(), window.pools)
@@ -220,6 +282,23 @@ def judge(limits: Limits, window: Window, windows: Mapping[str, Window], argumen
     for mark in limits.estimators:
         found += _estimator_problems(mark, window, windows, arguments, estimates)
     return Judgement(found, estimates)
+
+
+def _leak_problems(limit: int, repetitions: Repetitions) -> list[str]:
+    if (leaked := repetitions.leaked_bytes_per_call) <= limit:
+        return []
+    lines = [
+        f"{exact_size(leaked)} of device memory leaked by each call, limit {exact_size(limit)}; {repetitions.calls} calls",
+        "Left behind:",
+        *(f"\t- {describe_growth(one)}" for one in repetitions.leaks[:MAX_LINES]),
+    ]
+    return ["\n".join(lines)]
+
+
+def describe_growth(one: Growth) -> str:
+    where = f", {one.where}" if one.where else ""
+    each = "" if one.bytes_per_repetition is None else f", {exact_size(one.bytes_per_repetition)} each time"
+    return f"{one.name or '(unnamed)'}: {one.kind}{where} -> {exact_size(one.bytes)} by {one.repetitions} calls{each}"
 
 
 def _estimator_problems(

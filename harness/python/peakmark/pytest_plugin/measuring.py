@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NoReturn
@@ -16,6 +17,7 @@ from peakmark import marks, recorders
 from peakmark.pytest_plugin.limits import Limits, MarkError, judge, listed, read_limits
 from peakmark.pytest_plugin.results import window_result
 from peakmark.recorders import NoRecorder, RecorderError, RecorderTooLate
+from peakmark.repetitions import Repetitions, repeat
 from peakmark.sizes import exact_size
 from peakmark.windows import Window, pool_usage
 
@@ -93,6 +95,10 @@ class DeviceMemory:
         self.windows[name] = made
         return made
 
+    def repeat(self, function: Callable[[], Any], calls: int = 8) -> Repetitions:
+        """Calls the function `calls` times, and returns what the calls leave behind (`leaks`, `growth`, `live_after_bytes`, …)."""
+        return repeat(function, calls)
+
     def pool(self, pool: Any, name: str) -> None:
         """Adds a pool of pyopencl, PyCUDA or CuPy, so that messages report how many bytes it holds and uses.
 
@@ -105,6 +111,7 @@ class DeviceMemory:
 _FIXTURE = pytest.StashKey[DeviceMemory]()
 _SETUP = pytest.StashKey[Window]()
 _RESULT = pytest.StashKey[dict[str, Any]]()
+_REPETITIONS = pytest.StashKey[Repetitions]()
 _CACHE = "peakmark/device_memory"
 
 
@@ -259,7 +266,7 @@ class Measuring:
             return
         memory = item.stash[_FIXTURE] if has_fixture else DeviceMemory(self.refuse, None)
         window.program_pools = memory.pools
-        with self._phase(item):
+        with self._phase(item), self._repeated(item, limits.calls):
             outcome = yield
         try:
             failure = self._end(window, memory, result, item.nodeid)
@@ -272,6 +279,25 @@ class Measuring:
                 self.refuse(failure)
         except BaseException as error:  # noqa: BLE001 - outcomes of pytest derive from BaseException
             fail_with(outcome, error)
+
+    @contextlib.contextmanager
+    def _repeated(self, item: Any, calls: int) -> Iterator[None]:
+        """Lets pytest call the test function `calls` times."""
+        if calls == 1:
+            yield
+            return
+        function = item.obj
+
+        @functools.wraps(function)
+        def repeated(*arguments: Any, **named: Any) -> None:
+            with contextlib.suppress(NoRecorder):  # the window of the test reports it
+                item.stash[_REPETITIONS] = repeat(lambda: function(*arguments, **named), calls)
+
+        item.obj = repeated
+        try:
+            yield
+        finally:
+            item.obj = function
 
     @staticmethod
     def _phase(item: pytest.Item) -> contextlib.AbstractContextManager[None]:
@@ -297,7 +323,7 @@ class Measuring:
         item.user_properties.append(("device_memory_peak_bytes", window.peak_bytes))
         item.user_properties.append(("device_memory_left_bytes", window.left_bytes))
         windows = {name: one for name, one in memory.windows.items() if one.recorded}
-        judgement = judge(limits, window, windows, getattr(item, "funcargs", {}))
+        judgement = judge(limits, window, windows, getattr(item, "funcargs", {}), item.stash.get(_REPETITIONS, None))
         found, result["estimates"] = judgement.problems, judgement.estimates
         before = result["previous_peak_bytes"]
         if before is not None and window.peak_bytes > before:

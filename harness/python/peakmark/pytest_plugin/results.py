@@ -27,6 +27,7 @@ def window_result(window: Window, prefix: str = "") -> dict[str, Any]:
         "total_bytes": window.total_bytes,
         "pool_reserved_peak_bytes": window.pool_reserved_peak_bytes,
         "beside_the_peak": window.beside_the_peak,
+        "by_kind": window.by_kind,
         "at_peak": [_group(one, prefix) for one in window.at_peak()],
         "left": [_group(one, prefix) for one in window.left()],
         "pools": [

@@ -44,13 +44,18 @@ class FakeDriver : public CudaDriver {
   }
   std::optional<std::int64_t> free_bytes() override { return free; }
   std::optional<std::int64_t> physical_granularity(std::uint32_t /*device*/) override { return granularity; }
-  bool occupy(std::uint32_t on, std::int64_t bytes) override {
+  std::optional<std::uint64_t> occupy(std::uint32_t on, std::int64_t bytes) override {
     EXPECT_EQ(bytes % *granularity, 0);
     occupied.emplace_back(on, bytes);
-    if (bytes > max_piece || bytes > *free) return false;
-    *free -= bytes;
-    return true;
+    if (bytes > max_piece || bytes > *free) return std::nullopt;
+    return take(*free, bytes);
   }
+  void give_back(std::uint64_t physical) override { *free += taken.extract(physical).mapped(); }
+  std::optional<std::uint64_t> allocate(std::int64_t bytes) override {
+    if (bytes > small_free) return std::nullopt;
+    return take(small_free, bytes);
+  }
+  void release(std::uint64_t address) override { small_free += taken.extract(address).mapped(); }
 
   std::optional<std::uint32_t> device;  ///< of every context; null: ten times the context's id
   std::set<CUstream> capturing;
@@ -66,7 +71,17 @@ class FakeDriver : public CudaDriver {
   std::optional<std::int64_t> free;
   std::optional<std::int64_t> granularity = 100;
   std::int64_t max_piece = INT64_MAX;                            ///< of free memory
+  std::int64_t small_free = 0;                                   ///< for `allocate`, besides `free`
   std::vector<std::pair<std::uint32_t, std::int64_t>> occupied;  ///< what was asked for, refused or not
+  std::map<std::uint64_t, std::int64_t> taken;                   ///< bytes by handle or address
+
+ private:
+  std::uint64_t take(std::int64_t& from, std::int64_t bytes) {
+    from -= bytes;
+    taken.emplace(++last_taken_, bytes);
+    return last_taken_;
+  }
+  std::uint64_t last_taken_ = 0;
 };
 
 class EventList : public EventSink {

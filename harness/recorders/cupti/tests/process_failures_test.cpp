@@ -71,6 +71,20 @@ TEST_F(ProcessFailures, ARefusedAllocationIsCounted) {
   EXPECT_EQ(summarise(ProfileReader(profile()).events()).failed_allocations, 1);
 }
 
+TEST_F(ProcessFailures, TheDriverRefusesTheAllocationOfANumber) {
+  const Result result = end("clean", "PEAKMARK_REFUSE=2");
+  EXPECT_EQ(result.code, 3);
+  EXPECT_EQ(result.err, "cuMemAlloc(&address, bytes): CUDA error 2\n");
+  ProfileReader reader(profile());
+  const LedgerSummary summary = summarise(reader.events());
+  EXPECT_EQ(summary.peak_bytes, 10 * kMega) << "nothing of what was occupied";
+  ASSERT_EQ(summary.refused.size(), 1U);
+  EXPECT_EQ(summary.refused[0].bytes, 5 * kMega);
+  EXPECT_TRUE(summary.refused[0].by_budget);
+  EXPECT_EQ(end("clean", "PEAKMARK_REFUSE=3").code, 0) << "it makes two";
+  expect_recorded(15 * kMega, 0, true);
+}
+
 TEST_F(ProcessFailures, AnotherSubscriberIsNamed) {
   const Result result = end("", "FAKE_CUPTI_SUBSCRIBER='Nsight Systems'");
   EXPECT_EQ(result.code, 5);

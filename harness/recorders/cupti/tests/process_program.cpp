@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "recorders/cupti/tests/fake_libcuda.h"
+#include "recorders/phase.h"
 
 namespace {
 
@@ -103,12 +104,41 @@ void fill_devices() {
   }
 }
 
+/// Calls that use memory of every kind. Each keeps 4096 bytes of the device, and 512 write-combined bytes of
+/// the host; the first two keep a pool block. Memory of the pool is released in the order of the stream.
+void repeat_calls() {
+  for (long i = 0; i < peakmark_calls(); ++i) {
+    peakmark_phase("call");
+    allocate(4096);
+    void* host = nullptr;
+    CHECK(cuMemHostAlloc(&host, 512, CU_MEMHOSTALLOC_WRITECOMBINED | CU_MEMHOSTALLOC_DEVICEMAP));
+    void* mapped = nullptr;
+    CHECK(cuMemHostAlloc(&mapped, 256, CU_MEMHOSTALLOC_DEVICEMAP));
+    CHECK(cuMemFreeHost(mapped));
+    CUdeviceptr pitched = 0;
+    std::size_t pitch = 0;
+    CHECK(cuMemAllocPitch(&pitched, &pitch, 100, 10, 4));
+    CHECK(cuMemFree(pitched));
+    CUdeviceptr managed = 0;
+    CHECK(cuMemAllocManaged(&managed, 1000, CU_MEM_ATTACH_GLOBAL));
+    CHECK(cuMemFree(managed));
+    CUdeviceptr of_pool = 0;
+    CHECK(cuMemAllocAsync(&of_pool, 3000, nullptr));
+    if (i > 1) CHECK(cuMemFreeAsync(of_pool, nullptr));
+    peakmark_phase("");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string end = argc > 1 ? argv[1] : "";
   if (end == "cupti12" && dlopen("libcupti.so.12", RTLD_NOW | RTLD_LOCAL) == nullptr) return 3;
   start();
+  if (end == "repeat") {
+    repeat_calls();
+    return 0;
+  }
   if (end == "fill") {
     fill_devices();
     return 0;

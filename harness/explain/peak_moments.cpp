@@ -1,0 +1,301 @@
+#include "explain/peak_moments.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <map>
+
+#include "base/error.hpp"
+#include "explain/far_shapes.hpp"
+#include "explain/formula_order.hpp"
+
+namespace peakmark {
+namespace {
+
+using Pattern = std::vector<std::size_t>;  // which groups are live, in order
+
+// Of more moments than this, those with the most bytes are examined, and compared at random shapes.
+constexpr std::size_t kMaxExamined = 2000;
+constexpr std::size_t kMaxCompared = 200;
+
+// min(count, 1), which a remainder by 2 already is.
+Expression at_most_one(const Expression& count) {
+  using Operation = Expression::Operation;
+  if (count.operation() == Operation::remainder && count.operands()[1].is_integer(2)) return count;
+  return Expression::apply(Operation::min, {count, Expression(Size{1})});
+}
+
+// What a moment is and whether others are less.
+struct Candidate {
+  PeakMoment moment;
+  std::optional<FormulaOrder::Sum> sum;  // its bytes, multiplied out
+};
+
+class MomentFinder {
+ public:
+  explicit MomentFinder(const PeakSearch& search)
+      : search_(search), moments_(search.sequences.size()), order_(search.shapes) {
+    for (std::size_t shape = 0; shape < moments_.size(); ++shape) {
+      for (LiveMoment& moment : high_points(search_.sequences[shape], search_.groups, shape)) {
+        auto [found, is_new] = moments_[shape].try_emplace(moment.pattern(), moment);
+        if (!is_new && moment.bytes > found->second.bytes) found->second = std::move(moment);
+      }
+      Size peak = 0;
+      for (const auto& [live, moment] : moments_[shape]) peak = std::max(peak, moment.bytes);
+      peaks_.push_back(peak);
+    }
+  }
+
+  PeakMoments find() {
+    PeakMoments result;
+    std::vector<Candidate> kept = recorded_peaks();
+    if (kept.empty()) return result;
+    add_peaks_beyond(kept, result.unknown_beyond);
+    for (Candidate& one : kept) {
+      if (one.moment.shapes.empty()) one.moment.example = simplified(one.moment, kept);
+    }
+    for (Candidate& one : kept) result.moments.push_back(std::move(one.moment));
+    return result;
+  }
+
+ private:
+  // Returns moments that are the peaks of all recorded shapes; none if a peak has no formula.
+  std::vector<Candidate> recorded_peaks() {
+    std::map<Pattern, std::vector<std::size_t>> winners;
+    for (std::size_t shape = 0; shape < moments_.size(); ++shape) {
+      const auto peak = std::ranges::find_if(
+          moments_[shape], [&](const auto& one) { return one.second.bytes == peaks_[shape]; });
+      if (peak != moments_[shape].end()) winners[peak->first].push_back(shape);
+    }
+    std::vector<std::pair<Pattern, std::vector<std::size_t>>> by_wins(winners.begin(), winners.end());
+    std::ranges::stable_sort(by_wins, std::greater{}, [](const auto& one) { return one.second.size(); });
+
+    std::vector<Candidate> kept;
+    std::vector<bool> is_explained(moments_.size(), false);
+    for (const auto& [live, shapes] : by_wins) {
+      if (std::ranges::all_of(shapes, [&](std::size_t shape) { return is_explained[shape]; })) continue;
+      auto moment = formula(live);
+      if (!moment) continue;
+      const auto bytes = evaluate(moment->bytes, search_.shapes);
+      // A formula that is above a recorded peak somewhere is no moment of that shape.
+      if (!bytes || !std::ranges::equal(*bytes, peaks_, std::less_equal{})) continue;
+      for (std::size_t shape = 0; shape < moments_.size(); ++shape) {
+        if ((*bytes)[shape] != peaks_[shape]) continue;
+        if (!is_explained[shape]) moment->shapes.push_back(shape);
+        is_explained[shape] = true;
+      }
+      kept.push_back(candidate(std::move(*moment)));
+    }
+    if (std::ranges::find(is_explained, false) != is_explained.end()) kept.clear();
+    return kept;
+  }
+
+  void add_peaks_beyond(std::vector<Candidate>& kept, std::set<std::string>& unknown) {
+    std::vector<Candidate> others = unproven(kept);
+    if (others.empty()) return;
+    const bool have_names =
+        std::ranges::any_of(kept, [&](const Candidate& one) { return has_names(one.moment); });
+    const Shapes far = far_shapes(search_.shapes, formulas(kept, others));
+    std::vector<Size> peaks(far.count(), 0);
+    for (const Candidate& one : kept) raise(peaks, *evaluate(one.moment.bytes, far));
+    std::vector<std::vector<Size>> bytes;
+    bytes.reserve(others.size());
+    for (const Candidate& one : others) bytes.push_back(*evaluate(one.moment.bytes, far));
+    while (true) {
+      // The moment that is the peak of the most shapes comes next.
+      std::size_t best = 0;
+      std::ptrdiff_t most = 0;
+      for (std::size_t i = 0; i < others.size(); ++i) {
+        std::ptrdiff_t wins = 0;
+        for (std::size_t shape = 0; shape < far.count(); ++shape) wins += bytes[i][shape] > peaks[shape];
+        if (wins > most) {
+          best = i;
+          most = wins;
+        }
+      }
+      if (most == 0) return;
+      std::size_t example = 0;
+      while (bytes[best][example] <= peaks[example]) ++example;
+      raise(peaks, bytes[best]);
+      PeakMoment& moment = others[best].moment;
+      if (have_names || !has_names(moment)) {
+        for (const Shapes::Axis& axis : far.axes)
+          moment.example.emplace_back(axis.name, axis.values[example]);
+        kept.push_back(std::move(others[best]));
+      } else {
+        for (const std::string& axis : moment.bytes.axes()) {
+          if (is_name(axis)) unknown.insert(axis);
+        }
+      }
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(best));
+      bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(best));
+    }
+  }
+
+  // Returns the moments that are not proven to need at most as much as another one.
+  std::vector<Candidate> unproven(const std::vector<Candidate>& kept) {
+    std::vector<Candidate> others;
+    const auto is_dominated = [&](const Candidate& one) {
+      const auto is_more = [&](const Candidate& more) {
+        return more.sum && one.sum && order_.is_never_less(*more.sum, *one.sum);
+      };
+      return std::ranges::any_of(kept, is_more) || std::ranges::any_of(others, is_more);
+    };
+    for (const Pattern& live : largest_patterns()) {
+      if (others.size() == kMaxCompared) break;
+      auto moment = formula(live);
+      if (!moment || !occurs_as_recorded(*moment, live)) continue;
+      Candidate one = candidate(std::move(*moment));
+      if (!is_dominated(one)) others.push_back(std::move(one));
+    }
+    return others;
+  }
+
+  // Returns the patterns by the most bytes that they have, as a share of the peak of that shape.
+  [[nodiscard]] std::vector<Pattern> largest_patterns() const {
+    std::map<Pattern, double> shares;
+    for (std::size_t shape = 0; shape < moments_.size(); ++shape) {
+      for (const auto& [live, moment] : moments_[shape]) {
+        double& share = shares[live];
+        share = std::max(share, static_cast<double>(moment.bytes) / static_cast<double>(peaks_[shape] + 1));
+      }
+    }
+    std::vector<std::pair<Pattern, double>> sorted(shares.begin(), shares.end());
+    std::ranges::stable_sort(sorted, std::greater{}, &std::pair<Pattern, double>::second);
+    sorted.resize(std::min(sorted.size(), kMaxExamined));
+    std::vector<Pattern> patterns;
+    patterns.reserve(sorted.size());
+    for (auto& [live, share] : sorted) patterns.push_back(std::move(live));
+    return patterns;
+  }
+
+  // Whether the formula is that of the moment where it occurs, and 0 where it does not.
+  [[nodiscard]] bool occurs_as_recorded(const PeakMoment& moment, const Pattern& live) const {
+    const auto bytes = evaluate(moment.bytes, search_.shapes);
+    if (!bytes) return false;
+    for (std::size_t shape = 0; shape < moments_.size(); ++shape) {
+      const auto recorded = moments_[shape].find(live);
+      if ((*bytes)[shape] != (recorded == moments_[shape].end() ? 0 : recorded->second.bytes)) return false;
+    }
+    return true;
+  }
+
+  Candidate candidate(PeakMoment moment) {
+    auto sum = order_.multiplied_out(moment.bytes);
+    return {std::move(moment), std::move(sum)};
+  }
+
+  static void raise(std::vector<Size>& peaks, const std::vector<Size>& bytes) {
+    for (std::size_t i = 0; i < peaks.size(); ++i) peaks[i] = std::max(peaks[i], bytes[i]);
+  }
+
+  // All formulas of moments, and their terms, each once.
+  static std::vector<Expression> formulas(const std::vector<Candidate>& kept,
+                                          const std::vector<Candidate>& others) {
+    std::vector<Expression> all;
+    const auto add = [&](const Expression& one) {
+      if (std::ranges::find(all, one) == all.end()) all.push_back(one);
+    };
+    for (const auto* const candidates : {&kept, &others}) {
+      for (const Candidate& one : *candidates) {
+        std::ranges::for_each(one.moment.terms, add);
+        add(one.moment.bytes);
+      }
+    }
+    return all;
+  }
+
+  [[nodiscard]] bool is_name(const std::string& axis) const {
+    return search_.fitters.shapes().axis(axis) == nullptr;
+  }
+  [[nodiscard]] bool has_names(const PeakMoment& moment) const {
+    const std::vector<std::string> axes = moment.bytes.axes();
+    return std::ranges::any_of(axes, [&](const std::string& axis) { return is_name(axis); });
+  }
+
+  // Returns the example of a moment with as many axes as possible as at the largest recorded peak, and the
+  // others as near to it as the moment stays the peak.
+  [[nodiscard]] std::vector<std::pair<std::string, Size>> simplified(
+      const PeakMoment& moment, const std::vector<Candidate>& all) const {
+    Shapes shape;
+    for (const auto& [axis, value] : moment.example) shape.axes.push_back({axis, {value}});
+    const auto largest = static_cast<std::size_t>(std::ranges::max_element(peaks_) - peaks_.begin());
+    const auto try_value = [&](Size& value, Size wanted) {
+      const Size before = std::exchange(value, wanted);
+      if (is_peak(moment, all, shape)) return true;
+      value = before;
+      return false;
+    };
+    for (std::size_t axis = 0; axis < shape.axes.size(); ++axis) {
+      Size& value = shape.axes[axis].values.front();
+      Size near = search_.shapes.axes[axis].values[largest];
+      if (try_value(value, near)) continue;
+      while (std::abs(value - near) > 1) {
+        const Size middle = near + (value - near) / 2;
+        if (!try_value(value, middle)) near = middle;
+      }
+    }
+    std::vector<std::pair<std::string, Size>> example;
+    for (const Shapes::Axis& axis : shape.axes) {
+      if (!is_name(axis.name)) example.emplace_back(axis.name, axis.values.front());
+    }
+    return example;
+  }
+
+  static bool is_peak(const PeakMoment& moment, const std::vector<Candidate>& all, const Shapes& shape) {
+    try {
+      const Size bytes = evaluate(moment.bytes, shape, 0);
+      return std::ranges::all_of(all, [&](const Candidate& one) {
+        return (&one.moment == &moment || evaluate(one.moment.bytes, shape, 0) < bytes) &&
+               std::ranges::all_of(one.moment.terms,
+                                   [&](const Expression& term) { return evaluate(term, shape, 0) >= 0; });
+      });
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  std::optional<PeakMoment> formula(const Pattern& live) {
+    std::vector<std::size_t> shapes;
+    for (std::size_t shape = 0; shape < moments_.size(); ++shape) {
+      if (moments_[shape].contains(live)) shapes.push_back(shape);
+    }
+    PeakMoment moment;
+    std::vector<Expression> terms;
+    std::vector<Expression> guards;  // 1 where the moment occurs, else 0
+    for (const std::size_t g : live) {
+      if (std::ranges::any_of(search_.groups[g].members, [](const auto& one) { return one.empty(); })) {
+        const auto& how_many = search_.counts[g];
+        if (!how_many) return std::nullopt;
+        Expression guard = at_most_one(*how_many);
+        if (std::ranges::find(guards, guard) == guards.end()) guards.push_back(std::move(guard));
+      }
+      std::vector<Size> counts;
+      counts.reserve(shapes.size());
+      for (const std::size_t shape : shapes) counts.push_back(moments_[shape].at(live).count(g));
+      const bool is_once = std::ranges::all_of(counts, [](Size one) { return one == 1; });
+      const auto count = is_once ? Expression(Size{1}) : search_.fitters.fit(shapes, counts).formula;
+      if (!search_.bytes[g] || !count) return std::nullopt;
+      terms.push_back(Expression::multiply({*count, *search_.bytes[g]}));
+      moment.allocations.push_back(g);
+    }
+    moment.terms = terms;
+    moment.is_sum_of_terms = guards.empty();
+    guards.push_back(Expression::add(std::move(terms)));
+    moment.bytes = Expression::multiply(std::move(guards));
+    return moment;
+  }
+
+  const PeakSearch& search_;
+  std::vector<std::map<Pattern, LiveMoment>> moments_;  // of each shape: the most bytes of every pattern
+  std::vector<Size> peaks_;                             // of each shape
+  FormulaOrder order_;
+};
+
+}  // namespace
+
+PeakMoments find_peak_moments(const PeakSearch& search) {
+  return MomentFinder(search).find();
+}
+
+}  // namespace peakmark

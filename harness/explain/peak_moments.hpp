@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "explain/allocation_groups.hpp"
+#include "explain/fitters.hpp"
+
+namespace peakmark {
+
+/// A moment that is the peak of some shapes.
+struct PeakMoment {
+  Expression bytes;
+  std::vector<std::size_t> allocations;  ///< live then: indices into Explanation::allocations
+  std::vector<Expression> terms;         ///< the bytes of each, all that are live together
+  bool is_sum_of_terms = true;           ///< false: the moment does not occur at every shape, and is 0 there
+  std::vector<std::size_t> shapes;       ///< recorded shapes of which it is the peak
+  /// If `shapes` is empty: axes and values of a shape beyond the recorded ones of which it is the peak.
+  std::vector<std::pair<std::string, Size>> example;
+};
+
+/// What the moments of the peak are found from. `counts` and `bytes`: of each group, the formulas of how many
+/// allocations a case makes and of the bytes of each.
+struct PeakSearch {
+  Fitters& fitters;
+  const AllocationSequences& sequences;
+  const std::vector<MatchedAllocations>& groups;
+  const std::vector<std::optional<Expression>>& counts;
+  const std::vector<std::optional<Expression>>& bytes;
+  /// The recorded shapes. The name of an allocation whose bytes have no formula is an axis: its recorded
+  /// bytes.
+  const Shapes& shapes;
+};
+
+struct PeakMoments {
+  /// Their maximum is the peak at every recorded shape. Empty if the peak of some shape has no formula. Those
+  /// that win at recorded shapes come first, by the number of shapes.
+  std::vector<PeakMoment> moments;
+  /// Names of allocations without a formula that are live at moments which may be the peak beyond the
+  /// recorded shapes. Such moments are left out if those that win at recorded shapes have formulas.
+  std::set<std::string> unknown_beyond;
+};
+
+/// Replays the sequences with formulas. Of the moments that are the peak of no recorded shape, one is left
+/// out
+/// - if another provably needs at least as much at all values of the axes, from 0 on, or from 1 if 0 was not
+///   recorded, or
+/// - if it is the peak of none of 4,096 random shapes, in which one, two or all axes are up to 8,192 times as
+///   long as recorded.
+/// Of a program with thousands of moments, the 2,000 with the most bytes are examined.
+PeakMoments find_peak_moments(const PeakSearch& search);
+
+}  // namespace peakmark

@@ -1,0 +1,301 @@
+// PEAKMARK_REFUSE_AT_USE=1: what the budget refuses is created all the same, and refused when a command first
+// uses it, as drivers do that allocate lazily. The driver's object is real; it is not part of the profile
+// until it is backed by the budget: a command that uses it takes its bytes if they are free by then.
+#include <pthread.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "recorders/opencl/layer.hpp"
+
+namespace peakmark::opencl_layer {
+namespace {
+
+/// A memory object that was created without bytes of the budget.
+struct LazyObject {
+  Request request;
+  bool is_refused_once = false;  ///< by its number, not by the budget
+  bool is_backed = false;
+  Charge charge;
+};
+
+bool is_enabled = false;
+
+pthread_mutex_t guarding_objects = PTHREAD_MUTEX_INITIALIZER;  // of the two maps
+/// Never destroyed, because memory may be released until the process has ended.
+std::map<cl_mem, LazyObject>& objects() {
+  static auto& all = *new std::map<cl_mem, LazyObject>;
+  return all;
+}
+/// The lazy objects among the arguments of kernels, by index.
+std::map<cl_kernel, std::map<cl_uint, cl_mem>>& kernel_arguments() {
+  static auto& all = *new std::map<cl_kernel, std::map<cl_uint, cl_mem>>;
+  return all;
+}
+std::atomic<bool> has_objects{false};  // stays true: most programs never have one
+
+class ObjectsLock {
+ public:
+  ObjectsLock() { pthread_mutex_lock(&guarding_objects); }
+  ObjectsLock(const ObjectsLock&) = delete;
+  ObjectsLock& operator=(const ObjectsLock&) = delete;
+  ~ObjectsLock() { pthread_mutex_unlock(&guarding_objects); }
+};
+
+void CL_CALLBACK on_lazy_destroyed(cl_mem memory, void* /*user_data*/) {
+  LazyObject object;
+  {
+    const ObjectsLock lock;
+    const auto found = objects().find(memory);
+    if (found == objects().end()) return;
+    object = found->second;
+    objects().erase(found);
+  }
+  if (!object.is_backed) return;
+  layer.writer.release(to_address(memory));
+  give_budget_back(object.charge);
+}
+
+/// Returns the object whose memory a sub-buffer or an image over a buffer has.
+cl_mem owner(cl_mem memory) {
+  cl_mem parent = nullptr;
+  while (layer.next().clGetMemObjectInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(parent), &parent,
+                                         nullptr) == CL_SUCCESS &&
+         parent != nullptr) {
+    memory = parent;
+  }
+  return memory;
+}
+
+bool is_lazy(cl_mem memory) {
+  const ObjectsLock lock;
+  return objects().contains(memory);
+}
+
+/// Returns the request of a lazy object without bytes of the budget; null if a command may use it.
+std::optional<Request> unbacked_request(cl_mem memory, bool& is_refused) {
+  const ObjectsLock lock;
+  const auto found = objects().find(memory);
+  if (found == objects().end() || found->second.is_backed) return std::nullopt;
+  is_refused = std::exchange(found->second.is_refused_once, false);
+  return found->second.request;
+}
+
+/// Returns false if another thread has backed it.
+bool set_charge(cl_mem memory, Charge charge) {
+  const ObjectsLock lock;
+  const auto found = objects().find(memory);
+  if (found == objects().end() || std::exchange(found->second.is_backed, true)) return false;
+  found->second.charge = charge;
+  return true;
+}
+
+/// Takes the bytes of a lazy object. Returns the error of a command that uses it; CL_SUCCESS: it may run.
+cl_int back(cl_mem memory) {
+  if (memory == nullptr) return CL_SUCCESS;
+  memory = owner(memory);
+  bool is_refused = false;
+  const auto request = unbacked_request(memory, is_refused);
+  if (!request) return CL_SUCCESS;
+  if (is_refused) return refuse(*request);
+  const auto charge = take_budget_again(request->context, request->bytes, request->kind);
+  if (!charge) return refuse(*request);
+  if (set_charge(memory, *charge)) {
+    layer.writer.allocation(to_address(memory), request->bytes, request->kind);
+  } else {
+    give_budget_back(*charge);
+  }
+  return CL_SUCCESS;
+}
+
+cl_int back_arguments(cl_kernel kernel) {
+  std::map<cl_uint, cl_mem> arguments;
+  {
+    const ObjectsLock lock;
+    if (const auto found = kernel_arguments().find(kernel); found != kernel_arguments().end())
+      arguments = found->second;
+  }
+  for (const auto& [index, memory] : arguments) {
+    if (const cl_int error = back(memory); error != CL_SUCCESS) return error;
+  }
+  return CL_SUCCESS;
+}
+
+template <typename Argument>
+cl_int back_argument(Argument argument) {
+  if constexpr (std::is_same_v<Argument, cl_mem>) return back(argument);
+  if constexpr (std::is_same_v<Argument, cl_kernel>) return back_arguments(argument);
+  return CL_SUCCESS;
+}
+
+/// Maps return a pointer, and their error in the last argument.
+template <typename Result, typename... Arguments>
+Result failure(cl_int error, Arguments... arguments) {
+  if constexpr (std::is_same_v<Result, cl_int>) {
+    return error;
+  } else {
+    cl_int* const errcode_ret = std::get<sizeof...(Arguments) - 1>(std::tuple(arguments...));
+    if (errcode_ret != nullptr) *errcode_ret = error;
+    return nullptr;
+  }
+}
+
+template <auto Slot, typename Function>
+struct Backing;
+
+template <auto Slot, typename Result, typename... Arguments>
+struct Backing<Slot, Result(CL_API_CALL*)(cl_command_queue, Arguments...)> {
+  static Result CL_API_CALL call(cl_command_queue queue, Arguments... arguments) {
+    if (has_objects.load(std::memory_order_acquire)) {
+      cl_int error = CL_SUCCESS;
+      ((error = error != CL_SUCCESS ? error : back_argument(arguments)), ...);
+      if (error != CL_SUCCESS) return failure<Result>(error, arguments...);
+    }
+    return forward(queue, arguments...);
+  }
+  static inline Result(CL_API_CALL* forward)(cl_command_queue, Arguments...) = nullptr;
+};
+
+template <auto Slot>
+void back_before() {
+  using Function = std::remove_cvref_t<decltype(layer.next().*Slot)>;
+  using Back = Backing<Slot, Function>;
+  put_before<Function>(Slot, Back::call, Back::forward);
+}
+
+decltype(cl_icd_dispatch::clEnqueueMigrateMemObjects) migrate = nullptr;
+decltype(cl_icd_dispatch::clSetKernelArg) set_argument = nullptr;
+decltype(cl_icd_dispatch::clCreateKernel) create_kernel = nullptr;
+decltype(cl_icd_dispatch::clCloneKernel) clone_kernel = nullptr;
+decltype(cl_icd_dispatch::clCreateKernelsInProgram) create_kernels = nullptr;
+
+cl_int CL_API_CALL migrate_backed(cl_command_queue queue, cl_uint count, const cl_mem* memory,
+                                  cl_mem_migration_flags flags, cl_uint waits, const cl_event* wait_list,
+                                  cl_event* event) {
+  for (cl_uint i = 0; memory != nullptr && i < count; ++i) {
+    if (!has_objects.load(std::memory_order_acquire)) break;
+    if (const cl_int error = back(memory[i]); error != CL_SUCCESS) return error;
+  }
+  return migrate(queue, count, memory, flags, waits, wait_list, event);
+}
+
+cl_int CL_API_CALL set_lazy_argument(cl_kernel kernel, cl_uint index, size_t size, const void* value) {
+  const cl_int result = set_argument(kernel, index, size, value);
+  if (result != CL_SUCCESS || !has_objects.load(std::memory_order_acquire)) return result;
+  cl_mem memory = nullptr;
+  // Other arguments of this size may be anything: they are compared with the lazy objects only.
+  if (value != nullptr && size == sizeof(memory)) std::memcpy(&memory, value, sizeof(memory));
+  const bool is_own = memory != nullptr && is_lazy(memory);
+  const ObjectsLock lock;
+  if (is_own) {
+    try {
+      kernel_arguments()[kernel][index] = memory;
+    } catch (...) {  // no memory of the host: commands with this argument are not refused
+    }
+  } else if (const auto found = kernel_arguments().find(kernel); found != kernel_arguments().end()) {
+    found->second.erase(index);
+  }
+  return result;
+}
+
+/// A new kernel may have the handle of one that has ended. It begins with the arguments of `like`; null:
+/// none.
+void begin_kernel(cl_kernel kernel, cl_kernel like) {
+  if (kernel == nullptr || !has_objects.load(std::memory_order_acquire)) return;
+  const ObjectsLock lock;
+  kernel_arguments().erase(kernel);
+  if (const auto found = kernel_arguments().find(like); found != kernel_arguments().end())
+    kernel_arguments()[kernel] = found->second;
+}
+
+cl_kernel CL_API_CALL create_new_kernel(cl_program program, const char* name, cl_int* errcode_ret) {
+  const cl_kernel kernel = create_kernel(program, name, errcode_ret);
+  begin_kernel(kernel, nullptr);
+  return kernel;
+}
+
+cl_kernel CL_API_CALL clone_new_kernel(cl_kernel like, cl_int* errcode_ret) {
+  const cl_kernel kernel = clone_kernel(like, errcode_ret);
+  begin_kernel(kernel, like);
+  return kernel;
+}
+
+cl_int CL_API_CALL create_new_kernels(cl_program program, cl_uint count, cl_kernel* kernels,
+                                      cl_uint* count_ret) {
+  const cl_int result = create_kernels(program, count, kernels, count_ret);
+  for (cl_uint i = 0; result == CL_SUCCESS && kernels != nullptr && i < count; ++i)
+    begin_kernel(kernels[i], nullptr);
+  return result;
+}
+
+void follow_forks() {
+  pthread_atfork([] { pthread_mutex_lock(&guarding_objects); },
+                 [] { pthread_mutex_unlock(&guarding_objects); },
+                 [] { pthread_mutex_unlock(&guarding_objects); });
+}
+
+}  // namespace
+
+bool refuses_at_use(const Request& request) {
+  return is_enabled && request.kind != MemoryKind::gl_shared;
+}
+
+cl_mem keep_for_use(cl_mem memory, const Request& request) {
+  if (memory == nullptr) return memory;
+  LazyObject object{request, false, false, {}};
+  std::size_t bytes = 0;
+  if (layer.next().clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr) == CL_SUCCESS)
+    object.request.bytes = static_cast<std::int64_t>(bytes);
+  // By its number, if the budget has the bytes.
+  if (const auto charge = take_budget_again(request.context, request.bytes, request.kind)) {
+    object.is_refused_once = true;
+    give_budget_back(*charge);
+  }
+  try {
+    const ObjectsLock lock;
+    objects().insert_or_assign(memory, object);
+  } catch (...) {  // no memory of the host: it is never refused
+    return memory;
+  }
+  has_objects.store(true, std::memory_order_release);
+  layer.next().clSetMemObjectDestructorCallback(memory, on_lazy_destroyed, nullptr);
+  return memory;
+}
+
+void hook_first_use() {
+  using Slots = cl_icd_dispatch;
+  if (layer.draft->next.clSetMemObjectDestructorCallback == nullptr) {
+    layer.writer.note("the driver has no destructor callbacks: allocations are refused at their creation");
+    return;
+  }
+  if (!std::exchange(is_enabled, true)) follow_forks();
+  back_before<&Slots::clEnqueueReadBuffer>();
+  back_before<&Slots::clEnqueueWriteBuffer>();
+  back_before<&Slots::clEnqueueCopyBuffer>();
+  back_before<&Slots::clEnqueueReadBufferRect>();
+  back_before<&Slots::clEnqueueWriteBufferRect>();
+  back_before<&Slots::clEnqueueCopyBufferRect>();
+  back_before<&Slots::clEnqueueFillBuffer>();
+  back_before<&Slots::clEnqueueReadImage>();
+  back_before<&Slots::clEnqueueWriteImage>();
+  back_before<&Slots::clEnqueueCopyImage>();
+  back_before<&Slots::clEnqueueFillImage>();
+  back_before<&Slots::clEnqueueCopyImageToBuffer>();
+  back_before<&Slots::clEnqueueCopyBufferToImage>();
+  back_before<&Slots::clEnqueueMapBuffer>();
+  back_before<&Slots::clEnqueueMapImage>();
+  back_before<&Slots::clEnqueueNDRangeKernel>();
+  back_before<&Slots::clEnqueueTask>();
+  put_before(&Slots::clEnqueueMigrateMemObjects, migrate_backed, migrate);
+  put_before(&Slots::clSetKernelArg, set_lazy_argument, set_argument);
+  put_before(&Slots::clCreateKernel, create_new_kernel, create_kernel);
+  put_before(&Slots::clCloneKernel, clone_new_kernel, clone_kernel);
+  put_before(&Slots::clCreateKernelsInProgram, create_new_kernels, create_kernels);
+}
+
+}  // namespace peakmark::opencl_layer
