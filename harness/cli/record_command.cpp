@@ -40,7 +40,7 @@ struct RecordOptions {
   int repeat = 0;       ///< 0: record once, without a comparison
   int repeat_call = 0;  ///< 0: repeated phases are not judged
   std::optional<Size> max_size;
-  std::optional<Size> budget;
+  std::optional<MemoryBudget> budget;
   bool refuses_at_use = false;
   bool compact = false;
   bool json = false;
@@ -259,7 +259,7 @@ void record(const RecordOptions& options, std::vector<std::string> arguments, Re
                         .stacks = options.stacks || judges,
                         .repeat_call = options.repeat_call,
                         .max_bytes = max_bytes(options),
-                        .budget_bytes = options.budget,
+                        .budget_bytes = budget_bytes(options.budget, {}),
                         .refuses_at_use = options.refuses_at_use,
                         .output_to_stderr = options.json};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
