@@ -71,6 +71,21 @@ TEST_F(DevicesCommand, JsonHasEveryKeyAndNullForWhatIsUnknown) {
   }
 }
 
+TEST_F(DevicesCommand, PrintsABudgetOnEachDevice) {
+  const auto budgets = [&](const std::string& budget) {
+    const Answer answer = peakmark({"devices", "--json", "--budget", budget});
+    return json::parse(answer.output).at("devices");
+  };
+  const json half = budgets("50%");
+  EXPECT_EQ(half.front().at("budget_bytes"), half.front().at("memory_bytes").get<std::int64_t>() / 2);
+  EXPECT_TRUE(half.back().at("budget_bytes").is_null());
+  EXPECT_EQ(budgets("1 KiB").back().at("budget_bytes"), 1024);
+  EXPECT_THAT(peakmark({"devices", "--budget", "50%"}).output, HasSubstr("budget\n"));
+  const Answer wrong = peakmark({"devices", "--budget", "half"});
+  EXPECT_EQ(wrong.end.exit_code, 2);
+  EXPECT_THAT(wrong.errors, HasSubstr("'half' is not a size"));
+}
+
 TEST_F(DevicesCommand, WithoutADriverThereIsDryAlone) {
   without_driver();
   const Answer answer = peakmark({"devices"});

@@ -132,10 +132,7 @@ void check_plot(const ExplainOptions& options, const ExplainInputs& inputs) {
   }
   if (options.json || !options.emit.empty() || !options.against.empty())
     throw UsageError("--plot draws the formulas: leave out --json, --emit and --against");
-  const std::string ending = std::filesystem::path(options.plot).extension().string();
-  if (ending != ".png" && ending != ".svg" && ending != ".pdf")
-    throw UsageError(fmt::format("--plot {}: unknown format: write a file that ends with .png, .svg or .pdf",
-                                 options.plot));
+  check_plot_file(options.plot);
   remove_earlier_outputs({options.plot}, inputs.runs);
 }
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
+#include "cli/python_reports.hpp"
 #include "fit/fit_axis.hpp"
 
 namespace peakmark::cli {
@@ -20,7 +22,10 @@ namespace {
 struct FitOptions {
   std::vector<std::string> inputs;
   FitRequest request;
+  std::optional<MemoryBudget> budget;
+  std::vector<std::string> devices;
   bool all_intervals = false;
+  std::string plot;
   bool json = false;
 };
 
@@ -64,9 +69,66 @@ void set_request(FitOptions& options) {
   if (free.size() == 2) request.other = free[1];
 }
 
+/// Returns the devices of the backend, those with most memory that is free, or else of all, first.
+std::vector<std::string> all_devices(const SelectionOptions& selection) {
+  const DeviceList list = list_devices();
+  DeviceChoice choice;
+  if (selection.backend) choice.backend = parse_backend(*selection.backend);
+  const Backend backend = choose_device(choice, list).backend;
+  std::vector<std::pair<Size, std::string>> found;
+  for (const DeviceInfo& device : list.devices) {
+    if (device.backend != backend) continue;
+    const Size memory = open_device(device)->memory().free_bytes.value_or(device.memory_bytes.value_or(0));
+    found.emplace_back(memory, std::to_string(device.index));
+  }
+  std::ranges::stable_sort(found, std::ranges::greater(), &std::pair<Size, std::string>::first);
+  std::vector<std::string> names;
+  names.reserve(found.size());
+  for (const auto& [memory, name] : found) names.push_back(name);
+  return names;
+}
+
+/// Fits on the device, or on each of several.
+std::vector<FitReport> fit_on_devices(FitOptions& options) {
+  SelectionOptions& selection = options.request.sweep.selection;
+  if (options.devices == std::vector<std::string>{"all"}) options.devices = all_devices(selection);
+  if (options.devices.size() < 2) {
+    if (!options.devices.empty()) selection.device = options.devices.front();
+    return AxisFitter(options.request).fit();
+  }
+  if (options.request.other || !options.plot.empty())
+    throw UsageError("several devices are fitted with one free axis and without --plot");
+  std::vector<FitReport> reports;
+  for (const std::string& device : options.devices) {
+    selection.device = device;
+    reports.push_back(AxisFitter(options.request).fit().front());
+  }
+  return reports;
+}
+
+void print_reports(const FitOptions& options, const std::vector<FitReport>& reports) {
+  const std::optional<FreeAxis>& other = options.request.other;
+  if (other) {
+    print_text(options.json ? fit_json(reports, other->name) : fit_text(reports, other->name));
+  } else if (options.json) {
+    print_text(reports.size() > 1 ? fit_json_of_devices(reports) : fit_json(reports.front()));
+  } else {
+    for (const FitReport& report : reports) print_text(fit_text(report, options.all_intervals));
+  }
+}
+
+void check_plot(const FitOptions& options) {
+  if (options.plot.empty()) return;
+  if (options.request.other)
+    throw UsageError(fmt::format("--plot draws one fit: write {}=VALUE", options.request.other->name));
+  check_plot_file(options.plot);
+  remove_earlier_outputs({options.plot}, options.request.sweep.selection.suites);
+}
+
 ExitCode fit(FitOptions& options, const std::vector<std::string>& words) {
   set_request(options);
   FitRequest& request = options.request;
+  request.budget = *options.budget;
   const ScratchFolder folder;
   if (const auto program = program_after_dashes(words)) {
     if (!request.variant.empty() || !request.sweep.selection.suites.empty())
@@ -74,12 +136,12 @@ ExitCode fit(FitOptions& options, const std::vector<std::string>& words) {
     if (program->empty()) throw UsageError("no program behind --");
     use_program(request, *program, folder);
   }
-  const std::vector<FitReport> reports = AxisFitter(request).fit();
-  if (request.other) {
-    print_text(options.json ? fit_json(reports, request.other->name)
-                            : fit_text(reports, request.other->name));
-  } else {
-    print_text(options.json ? fit_json(reports.front()) : fit_text(reports.front(), options.all_intervals));
+  check_plot(options);
+  const std::vector<FitReport> reports = fit_on_devices(options);
+  print_reports(options, reports);
+  if (!options.plot.empty()) {
+    const int code = run_python_reports({"fit", "--output=" + options.plot}, fit_json(reports.front()));
+    if (code != 0) return static_cast<ExitCode>(code);
   }
   if (std::ranges::any_of(reports, &FitReport::is_stopped)) return ExitCode::measurement;
   const bool fits =
@@ -100,8 +162,8 @@ void add_fit_command(CLI::App& app, Result& result) {
           "A variant, or a suite and its program; the axis, or AXIS=MIN..MAX; AXIS=VALUE or "
           "AXIS=FORMULA for others. A second axis without a value: fit the first at several of its values")
       ->required();
-  command->add_option("--budget", request.budget, "Device memory to stay within, such as 16GiB or 90%")
-      ->type_name(value_name::kSize)
+  add_budget_option(*command, options->budget,
+                    "Device memory to stay within, such as 16GiB, 90% or free-1GiB")
       ->required();
   command->add_option("--multiple-of", request.step, "Try only multiples of this value")
       ->type_name("INT")
@@ -109,19 +171,30 @@ void add_fit_command(CLI::App& app, Result& result) {
   command->add_option("--slices", request.slices, "Plan chunks for a stack of this many slices")
       ->type_name("INT")
       ->check(CLI::PositiveNumber);
-  command->add_flag("--from-peaks", request.from_peaks,
-                    "Extrapolate recorded peaks instead of finding a formula in small shapes");
+  add_parsed_option(
+      *command, "--predict",
+      [&request](const std::string& text) { request.predictor = parse_predictor(text); },
+      "Predict by a formula found in small shapes, by the estimator, or by the peaks of small values. "
+      "Default: "
+      "the first that there is; the estimator or peaks for programs")
+      ->type_name("{formula,estimator,recordings}");
   command->add_flag("--prove", request.needs_proof, "Run the value above the answer too");
   command->add_flag("--all", options->all_intervals,
                     "List all intervals that fit, if memory is not monotonic");
   command->add_option("--backend", selection.backend, "Run on this backend")->type_name(value_name::kBackend);
-  command->add_option("--device", selection.device, "Run on this device: its index or a part of its name")
-      ->type_name(value_name::kDevice);
+  command
+      ->add_option("--device", options->devices,
+                   "Run on this device: its index or a part of its name. Several, or all: an answer for each")
+      ->type_name(value_name::kDevice)
+      ->allow_extra_args(false);
   command
       ->add_option("--worker", request.sweep.worker,
                    "Use the variants of this worker. Default: peakmark-bench")
       ->type_name(value_name::kProgram);
   add_timeout_option(*command, request.sweep.case_limit);
+  add_file_option(
+      *command, "--plot", options->plot,
+      "Draw memory against the axis with budget, predictions and trials: a .png, .svg or .pdf file");
   command->add_flag("--json", options->json, "Print the answer as JSON");
   set_help(*command,
            {.notes = {"`peakmark fit AXIS=MIN..MAX --budget SIZE -- PROGRAM … {AXIS} …` fits an axis of "

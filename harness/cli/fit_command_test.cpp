@@ -44,11 +44,21 @@ TEST_F(FitCommand, FindsTheLargestValueByTheFormulaAndRunsIt) {
 }
 
 TEST_F(FitCommand, ExtrapolatesPeaksInAtMostFourTrials) {
-  const auto json = fit_json({"fake/case", "n", "--budget", "5 MB", "--from-peaks"});
+  const auto json = fit_json({"fake/case", "n", "--budget", "5 MB", "--predict", "recordings"});
   EXPECT_EQ(json["value"], 5000);
   EXPECT_LE(json["trials"].size(), 4U);
   EXPECT_EQ(json["out_of_memory"], 0);
+  EXPECT_EQ(json["predictor"], "recordings");
   EXPECT_TRUE(json["formula"].is_null());
+  EXPECT_TRUE(json["intervals"].is_null());
+}
+
+TEST_F(FitCommand, ExtrapolatesPeaksIfTheEstimatorDoesNotDependOnTheAxis) {
+  // The fake worker estimates 14400 bytes for each n.
+  const auto json = fit_json({"fake/case", "n", "--budget", "5 MB", "--predict", "estimator"});
+  EXPECT_EQ(json["value"], 5000);
+  EXPECT_EQ(json["predictor"], "recordings");
+  EXPECT_THAT(json["notes"].dump(), HasSubstr("the estimator does not depend on n"));
 }
 
 TEST_F(FitCommand, TriesMultiplesInTheRangeOnly) {
@@ -77,9 +87,15 @@ TEST_F(FitCommand, SaysThatNothingFits) {
   const Answer answer = fit({"fake/case", "n", "--budget", "999"});
   EXPECT_EQ(answer.end.exit_code, 1);
   EXPECT_THAT(answer.output, HasSubstr("nothing fits: by the formula, n = 1 needs more than 999 B"));
-  const Answer run = fit({"fake/case", "n", "--budget", "999", "--from-peaks"});
+  const Answer run = fit({"fake/case", "n", "--budget", "999", "--predict", "recordings"});
   EXPECT_EQ(run.end.exit_code, 1);
   EXPECT_THAT(run.output, HasSubstr("nothing fits: n = 1 does not run within 999 B"));
+}
+
+TEST_F(FitCommand, ATrialThatCrashesEndsTheSearch) {
+  const Answer answer = fit({"fake/case", "n", "does=abort", "--budget", "5 MB", "--predict", "recordings"});
+  EXPECT_EQ(answer.end.exit_code, 3);
+  EXPECT_THAT(answer.output, HasSubstr("no answer: n = 1 ended with crashed"));
 }
 
 TEST_F(FitCommand, RefusesWrongInput) {
@@ -99,6 +115,12 @@ TEST_F(FitCommand, RefusesWrongInput) {
   expect_usage({"fake/case", "n=9..11", "--multiple-of", "16", "--budget", "1 GB"},
                "no multiple of 16 in 9..11");
   expect_usage({"fake/case", "n", "--budget", "90%"}, "is unknown: write bytes");
+  expect_usage({"fake/case", "n", "--budget", "101%"}, "is not a percentage");
+  expect_usage({"fake/case", "n", "--budget", "free"}, "the free memory of dry is unknown");
+  expect_usage({"fake/case", "n", "--budget", "1 GB", "--predict", "guess"},
+               "'guess' is none of formula, estimator, recordings");
+  expect_usage({"n=1..8", "--budget", "1 GB", "--predict", "estimator", "--", "./train", "--batch", "{n}"},
+               "program/train has no estimator");
   expect_usage({"n=1..8", "--budget", "1 GB", "--", "./train", "--batch", "8"},
                "write {n} where its value belongs");
 }

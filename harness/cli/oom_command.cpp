@@ -73,7 +73,7 @@ void add_oom_command(CLI::App& app, Result& result) {
   command
       ->add_option("--allocations", request.choice.indices,
                    "Refuse only the allocations of these numbers, such as 3,7")
-      ->type_name("INT,…")
+      ->type_name("INT")
       ->delimiter(',')
       ->check(CLI::Range(1, 1'000'000'000));
   command->add_flag("--sample", request.choice.sample,

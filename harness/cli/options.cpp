@@ -93,16 +93,21 @@ CLI::Option* add_size_option(CLI::App& command, const std::string& names, std::o
       ->type_name(value_name::kSize);
 }
 
-CLI::Option* add_budget_option(CLI::App& command, std::optional<Size>& bytes,
+CLI::Option* add_budget_option(CLI::App& command, std::optional<MemoryBudget>& budget,
                                const std::string& description) {
-  const auto parse = [&bytes](const std::string& text) {
-    const Size size = parse_size(text);
-    if (size < 1 || size > kMaxBudget) throw UsageError("must be from 1 byte to " + format_size(kMaxBudget));
-    bytes = size;
-  };
-  return add_parsed_option(command, "--budget", parse, description)
+  return add_parsed_option(
+             command, "--budget", [&budget](const std::string& text) { budget = parse_budget(text); },
+             description)
       ->type_name(value_name::kSize)
       ->envname("PEAKMARK_BUDGET");
+}
+
+std::optional<Size> budget_bytes(const std::optional<MemoryBudget>& budget, const DeviceChoice& choice) {
+  if (!budget) return std::nullopt;
+  if (budget->bytes) return budget->bytes;
+  const ResolvedBudget resolved = resolve_budget(*budget, choose_device(choice, list_devices()));
+  print_message(stderr, "budget: {}: {}\n", format_size(resolved.bytes), resolved.text);
+  return resolved.bytes;
 }
 
 CLI::Option* add_seconds_option(CLI::App& command, const std::string& names,

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/size.hpp"
+#include "device/memory_budget.hpp"
 #include "history/history.hpp"
 #include "supervise/run_selection.hpp"
 #include "supervise/sweep_run.hpp"
@@ -101,8 +102,12 @@ CLI::Option* add_parsed_option(CLI::App& command, const std::string& names, Pars
 CLI::Option* add_size_option(CLI::App& command, const std::string& names, std::optional<Size>& bytes,
                              const std::string& description);
 
-/// Adds --budget, the memory of a device, or $PEAKMARK_BUDGET. From 1 byte to kMaxBudget.
-CLI::Option* add_budget_option(CLI::App& command, std::optional<Size>& bytes, const std::string& description);
+/// Adds --budget, the memory of a device, or $PEAKMARK_BUDGET.
+CLI::Option* add_budget_option(CLI::App& command, std::optional<MemoryBudget>& budget,
+                               const std::string& description);
+/// Returns the budget on the device that is chosen, in bytes. Prints how it was computed if it is a part of
+/// the device's memory. Throws UsageError if the device does not report that.
+std::optional<Size> budget_bytes(const std::optional<MemoryBudget>& budget, const DeviceChoice& choice);
 
 /// Adds an option for seconds, from 0.001 to ten years.
 CLI::Option* add_seconds_option(CLI::App& command, const std::string& names,

@@ -1,6 +1,7 @@
 #include "cli/python_reports.hpp"
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/program.hpp"
+#include "base/text.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -67,6 +69,32 @@ void become_python_reports(const std::vector<std::string>& words, const std::str
   std::fflush(nullptr);
   ::execve(interpreter.c_str(), exec_pointers(arguments).data(), exec_pointers(environment).data());
   throw io_error(interpreter, "cannot be started", errno, "set PEAKMARK_PYTHON to Python 3.11 or later");
+}
+
+int run_python_reports(const std::vector<std::string>& words, const std::string& input) {
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) throw io_error("a process of Python", "cannot be started", errno);
+  if (child == 0) {
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    try {
+      become_python_reports(words, "", input);
+    } catch (const std::exception& error) {
+      print_message(stderr, "{}\n", error.what());
+      ::_exit(static_cast<int>(exit_code_of(error)));
+    }
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(ExitCode::recorder);
+}
+
+void check_plot_file(const std::string& file) {
+  const std::string ending = fs::path(file).extension().string();
+  if (ending != ".png" && ending != ".svg" && ending != ".pdf")
+    throw UsageError(
+        fmt::format("--plot {}: unknown format: write a file that ends with .png, .svg or .pdf", file));
 }
 
 }  // namespace peakmark::cli

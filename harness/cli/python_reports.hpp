@@ -16,4 +16,10 @@ inline constexpr const char* kPythonNote =
 [[noreturn]] void become_python_reports(const std::vector<std::string>& words,
                                         const std::string& history = "", const std::string& input = "");
 
+/// Does the same in a child process, whose output goes to standard error. Returns its exit code.
+int run_python_reports(const std::vector<std::string>& words, const std::string& input);
+
+/// Throws UsageError if no plot can be written to `file`: it must end with .png, .svg or .pdf.
+void check_plot_file(const std::string& file);
+
 }  // namespace peakmark::cli

@@ -8,6 +8,7 @@
 namespace peakmark {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -69,8 +70,20 @@ TEST_F(RecordBudget, IsSetByAVariableToo) {
   EXPECT_EQ(budget_bytes(ProfileReader(profile()).header()), std::nullopt);
 }
 
+TEST_F(RecordBudget, MayBeAShareOfTheDevice) {
+  const Result result = record("--budget 50% -- $PROGRAM leak");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("budget: "), HasSubstr(": 50 % of the ")));
+  const std::optional<Size> half = budget_bytes(ProfileReader(profile()).header());
+  EXPECT_EQ(record("--budget 100% -- $PROGRAM leak").code, 0);
+  const std::optional<Size> whole = budget_bytes(ProfileReader(profile()).header());
+  ASSERT_TRUE(half && whole);
+  EXPECT_EQ(*half, *whole / 2);
+  EXPECT_THAT(record("--budget free-1GiB -- $PROGRAM leak").err, HasSubstr("the free memory of "));
+}
+
 TEST_F(RecordBudget, WhatIsNoSizeIsRejectedBeforeTheProgramStarts) {
-  for (const char* const wrong : {"0", "-1", "much", "300TiB"}) {
+  for (const char* const wrong : {"0", "-1", "much", "300TiB", "101%", "free-"}) {
     const Result result = record(std::string("--budget=") + wrong + " -- $PROGRAM leak");
     EXPECT_EQ(result.code, 2) << wrong;
     EXPECT_EQ(result.out, "") << wrong;

@@ -40,7 +40,7 @@ struct RecordOptions {
   int repeat = 0;       ///< 0: record once, without a comparison
   int repeat_call = 0;  ///< 0: repeated phases are not judged
   std::optional<Size> max_size;
-  std::optional<Size> budget;
+  std::optional<MemoryBudget> budget;
   bool refuses_at_use = false;
   bool compact = false;
   bool json = false;
@@ -259,7 +259,7 @@ void record(const RecordOptions& options, std::vector<std::string> arguments, Re
                         .stacks = options.stacks || judges,
                         .repeat_call = options.repeat_call,
                         .max_bytes = max_bytes(options),
-                        .budget_bytes = options.budget,
+                        .budget_bytes = budget_bytes(options.budget, {}),
                         .refuses_at_use = options.refuses_at_use,
                         .output_to_stderr = options.json};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
@@ -348,7 +348,8 @@ std::optional<std::vector<std::string>> program_after_dashes(const std::vector<s
 }
 
 std::vector<std::string> separate_program(const CLI::App& app, std::vector<std::string> words) {
-  const bool reads_program = !words.empty() && (words.front() == "fit" || words.front() == "oom");
+  const bool reads_program =
+      !words.empty() && (words.front() == "fit" || words.front() == "oom" || words.front() == "slurm");
   if (reads_program) words.erase(std::ranges::find(words, "--"), words.end());
   if (words.empty() || words.front() != "record") return words;
   const std::size_t end = end_of_own_words(*app.get_subcommand("record"), words);

@@ -25,6 +25,7 @@ struct RunOptions {
   std::vector<std::string> variants;
   std::vector<std::string> workers;
   std::optional<std::string> confirm;
+  std::optional<MemoryBudget> budget;
   bool json = false;
 };
 
@@ -71,6 +72,10 @@ void run(RunOptions& options, Result& result) {
   if (!options.variants.empty()) {
     options.sweep.selection.variants = {options.variants.at(0), options.variants.at(1)};
   }
+  const SelectionOptions& selection = options.sweep.selection;
+  DeviceChoice choice{std::nullopt, selection.device};
+  if (selection.backend) choice.backend = parse_backend(*selection.backend);
+  options.sweep.budget = budget_bytes(options.budget, choice);
   result.code = run_sweep(options.sweep);
   if (!options.json || !std::filesystem::exists(options.sweep.run_file)) return;
   print_text(read_text_file(options.sweep.run_file));
@@ -137,7 +142,7 @@ void add_run_command(CLI::App& app, Result& result) {
       ->expected(2)
       ->needs(rounds);
   add_budget_option(
-      *command, sweep.budget,
+      *command, options->budget,
       "Let each case use only this much memory of the device, such as 16 GiB: one that needs more is "
       "out_of_memory");
   add_timeout_option(*command, sweep.case_limit);

@@ -9,8 +9,10 @@
 
 #include "base/text.hpp"
 #include "explain/run_formulas.hpp"
+#include "fit/estimated_bytes.hpp"
 #include "fit/program_suite.hpp"
 #include "supervise/estimate_question.hpp"
+#include "supervise/recorded_estimates.hpp"
 
 namespace peakmark {
 namespace {
@@ -20,27 +22,49 @@ constexpr Size kMaxValue = Size{1} << 40;
 /// Values are predicted up to this many doublings beyond the first that does not fit: memory may decrease
 /// again.
 constexpr int kDoublingsBeyond = 4;
+constexpr Size kCurvePoints = 200;
 
 std::pair<std::string, std::string> split_value(const std::string& text) {
   const std::size_t equals = text.find('=');
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-Size parse_budget(const std::string& text, const DeviceInfo& device) {
-  if (!text.ends_with('%')) return parse_size(text);
-  const auto percent = parse_number<Size>(std::string_view(text).substr(0, text.size() - 1));
-  if (!percent || *percent < 1 || *percent > 100)
-    throw UsageError(fmt::format("--budget: '{}' is not a percentage from 1% to 100%", text));
-  if (!device.memory_bytes)
-    throw UsageError(
-        fmt::format("--budget: the memory of {} is unknown: write bytes, such as 16GiB", device.name));
-  return *device.memory_bytes / 100 * *percent + *device.memory_bytes % 100 * *percent / 100;
-}
-
 const VariantDescription& find_variant(const ShapeRecorder& recorder, const std::string& name) {
   if (name.empty())
     throw UsageError("no variant to fit: name one, such as padding/coords1d, or write a program behind --");
   return recorder.vocabulary().description.known_variant(name);
+}
+
+/// Returns the range up to some doublings beyond the last that is predicted to fit.
+SearchRange shortened(SearchRange range, Size budget_bytes, const PredictedBytes& predicted) {
+  int beyond = 0;
+  for (Size value = range.min; value <= kMaxValue / 2; value *= 2) {
+    const std::optional<Size> bytes = predicted(value);
+    beyond = bytes && *bytes <= budget_bytes ? 0 : beyond + 1;
+    if (beyond < kDoublingsBeyond) continue;
+    range.max = std::min(range.max, value);
+    break;
+  }
+  return range;
+}
+
+/// Returns the predicted bytes from the smallest value to a quarter beyond the largest that ran.
+std::vector<std::pair<Size, Size>> predicted_curve(const LargestValueSearch& search,
+                                                   const SearchRange& range) {
+  Size last = range.min;
+  for (const FitTrial& trial : search.trials()) last = std::max(last, trial.value);
+  last = std::min(range.max, last + last / 4);
+  const Size stride = divide_up(divide_up(last - range.min + 1, kCurvePoints), range.step) * range.step;
+  std::vector<std::pair<Size, Size>> points;
+  for (Size value = range.min; value <= last; value += stride) {
+    if (const std::optional<Size> bytes = search.predict(value)) points.emplace_back(value, *bytes);
+  }
+  return points;
+}
+
+bool is_constant(const PredictedBytes& bytes, const SearchRange& range) {
+  const std::optional<Size> at_min = bytes(range.min);
+  return at_min && at_min == bytes(range.max);
 }
 
 }  // namespace
@@ -66,7 +90,6 @@ void use_program(FitRequest& request, const std::vector<std::string>& command, c
   const std::filesystem::path suite = folder.path() / "fit.toml";
   request.variant = write_program_suite(command, axes, suite);
   request.sweep.selection.suites = {suite};
-  request.from_peaks = true;
 }
 
 AxisFitter::AxisFitter(FitRequest request)
@@ -74,8 +97,9 @@ AxisFitter::AxisFitter(FitRequest request)
       recorder_(request_.sweep),
       variant_(find_variant(recorder_, request_.variant)),
       values_(variant_.defaults()),
-      budget_bytes_(parse_budget(request_.budget, recorder_.device())) {
+      budget_(resolve_budget(request_.budget, recorder_.device())) {
   set_values();
+  find_predictor();
 }
 
 const AxisDescription& AxisFitter::integer_axis(const std::string& name) const {
@@ -127,6 +151,13 @@ Size AxisFitter::value_of(const std::string& axis, Size fitted) const {
   return values_.find(axis) == nullptr ? Size{0} : values_.integer(axis);
 }
 
+Parameters AxisFitter::shape_at(Size fitted) const {
+  Parameters shape = values_;
+  shape.set(request_.axis.name, fitted);
+  for (const DerivedAxis& one : derived_) shape.set(one.name, value_of(one.name, fitted));
+  return shape;
+}
+
 /// Returns the peak by the formula; nothing where it does not hold.
 std::optional<Size> AxisFitter::predict(Size fitted) const {
   try {
@@ -136,9 +167,51 @@ std::optional<Size> AxisFitter::predict(Size fitted) const {
   }
 }
 
+/// Returns the bytes that the estimator answers at values of the axis.
+std::vector<std::optional<Size>> AxisFitter::estimate(const std::vector<Size>& values) const {
+  Run run;
+  run.observations.reserve(values.size());
+  for (const Size value : values) {
+    Observation observation;
+    observation.variant = variant_.name;
+    observation.axes = shape_at(value);
+    observation.requested_peak_bytes = budget_.bytes;
+    run.observations.push_back(std::move(observation));
+  }
+  RecordedQuestion question;
+  question.suites = request_.sweep.selection.suites;
+  question.worker = request_.sweep.worker;
+  ask_about_run(run, question);
+  std::vector<std::optional<Size>> answers;
+  answers.reserve(values.size());
+  for (const Observation& one : run.observations)
+    answers.push_back(one.estimate && !one.estimate->error ? one.estimate->bytes_estimated : std::nullopt);
+  return answers;
+}
+
+/// Returns the predicted bytes; empty without formula and estimator.
+PredictedBytes AxisFitter::prediction(const SearchRange& range) const {
+  if (predictor_ == Predictor::formula) return [this](Size value) { return predict(value); };
+  if (predictor_ == Predictor::recordings) return {};
+  return EstimatedBytes(range, budget_.bytes,
+                        [this](const std::vector<Size>& values) { return estimate(values); });
+}
+
+void AxisFitter::find_predictor() {
+  const bool is_program = recorder_.vocabulary().program(variant_.name) != nullptr;
+  const Predictor otherwise = is_program ? Predictor::recordings : Predictor::formula;
+  const bool has_estimator = !variant_.estimators.empty();
+  predictor_ = request_.predictor.value_or(is_program && has_estimator ? Predictor::estimator : otherwise);
+  if (predictor_ == Predictor::estimator && !has_estimator)
+    throw UsageError(fmt::format("{} has no estimator: predict by formula or recordings", variant_.name));
+}
+
 /// Explains the variant with its words as they are fixed.
 void AxisFitter::find_formula() {
-  if (request_.from_peaks) return;
+  notes_.clear();
+  if (!budget_.text.empty()) notes_.push_back(fmt::format("budget: {}", budget_.text));
+  if (predictor_ == Predictor::estimator) notes_.emplace_back("predicted by the estimator");
+  if (predictor_ != Predictor::formula) return;
   std::map<std::string, AxisBounds> bounds;
   for (const auto& [axis, value] : values_.values()) {
     // 0 often means something else than a small number: no chunks, no region. An axis is 0 in all shapes or
@@ -165,15 +238,16 @@ void AxisFitter::find_formula() {
     }
   }
   if (!peak_) {
-    formula_notes_.push_back(
-        fmt::format("no formula of the peak was found in {}: peaks were extrapolated; `peakmark explain {}` "
-                    "shows why",
-                    shapes, variant_.name));
+    const bool has_estimator = !request_.predictor && !variant_.estimators.empty();
+    predictor_ = has_estimator ? Predictor::estimator : Predictor::recordings;
+    notes_.push_back(
+        fmt::format("no formula of the peak was found in {}: {}; `peakmark explain {}` shows why", shapes,
+                    has_estimator ? "predicted by the estimator" : "peaks were extrapolated", variant_.name));
   } else if (unknown.empty()) {
-    formula_notes_.push_back(fmt::format("the formula is exact on {}", shapes));
+    notes_.push_back(fmt::format("the formula is exact on {}", shapes));
   } else {
-    formula_notes_.push_back(fmt::format(
-        "no formula of {}: predictions take its bytes from the nearest trial", fmt::join(unknown, ", ")));
+    notes_.push_back(fmt::format("no formula of {}: predictions take its bytes from the nearest trial",
+                                 fmt::join(unknown, ", ")));
   }
 }
 
@@ -185,28 +259,26 @@ void AxisFitter::set_range(FitReport& report) const {
   range.min = divide_up(given ? given->first : least, range.step) * range.step;
   report.is_range_given = given.has_value();
   if (given) {
+    if (given->second > kMaxValue)
+      throw UsageError(fmt::format("{}={}..{}: no device holds so much: the last value may be {}",
+                                   request_.axis.name, given->first, given->second, kMaxValue));
     range.max = given->second;
     if (range.max < range.min)
       throw UsageError(fmt::format("no multiple of {} in {}..{}", range.step, given->first, given->second));
     return;
   }
-  range.max = kMaxValue;
-  int beyond = 0;
-  for (Size value = range.min; peak_ && value <= kMaxValue / 2 && beyond < kDoublingsBeyond; value *= 2) {
-    const std::optional<Size> bytes = predict(value);
-    beyond = bytes && *bytes <= report.budget_bytes ? 0 : beyond + 1;
-    if (beyond == kDoublingsBeyond) range.max = value;
-  }
+  range.max = *SearchRange{range.min, kMaxValue, range.step}.at_most(kMaxValue);
 }
 
-void AxisFitter::check_changes_memory(const FitReport& report, const LargestValueSearch& search) const {
+void AxisFitter::check_changes_memory(const FitReport& report, const LargestValueSearch& search,
+                                      const PredictedBytes& predicted) const {
   if (report.is_range_given) return;
   const auto& trials = search.trials();
   const bool is_same = trials.size() >= 2 && std::ranges::all_of(trials, [&](const FitTrial& trial) {
                          return trial.peak_bytes && trial.peak_bytes == trials.front().peak_bytes;
                        });
-  const std::optional<Size> at_min = peak_ ? predict(report.range.min) : std::nullopt;
-  if (is_same || (at_min && at_min == predict(report.range.max)))
+  const bool is_formula = report.predictor == Predictor::formula;
+  if (is_same || (is_formula && is_constant(predicted, report.range)))
     throw UsageError(fmt::format(
         "axis '{}' does not change the memory of {}: every value fits, or none; write {}=MIN..MAX to "
         "run the largest",
@@ -214,10 +286,7 @@ void AxisFitter::check_changes_memory(const FitReport& report, const LargestValu
 }
 
 FitTrial AxisFitter::record(Size value, std::optional<Size> predicted) {
-  Parameters shape = values_;
-  shape.set(request_.axis.name, value);
-  for (const DerivedAxis& one : derived_) shape.set(one.name, value_of(one.name, value));
-  const Observation observation = recorder_.record(variant_.name, {shape}).front();
+  const Observation observation = recorder_.record(variant_.name, {shape_at(value)}).front();
   FitTrial trial{value, std::nullopt, predicted, std::string(to_string(observation.outcome)),
                  observation.message};
   if (observation.outcome != Outcome::ok) return trial;
@@ -227,11 +296,15 @@ FitTrial AxisFitter::record(Size value, std::optional<Size> predicted) {
   return trial;
 }
 
-void AxisFitter::try_values(LargestValueSearch& search, FitReport& report) {
+void AxisFitter::try_values(LargestValueSearch& search, FitReport& report, const PredictedBytes& predicted) {
+  bool has_message = false;  // that the memory differs from run to run, for example; the first says it
   while (const std::optional<Size> value = search.next()) {
-    check_changes_memory(report, search);
+    check_changes_memory(report, search, predicted);
     search.add(record(*value, search.predict(*value)));
     const FitTrial& trial = search.trials().back();
+    if (trial.outcome == "ok" && !trial.message.empty() && !has_message)
+      report.notes.push_back(fmt::format("{}={}: {}", report.axis, *value, trial.message));
+    has_message = has_message || (trial.outcome == "ok" && !trial.message.empty());
     if (trial.outcome == "ok" || trial.outcome == "out_of_memory") continue;
     report.notes.push_back(fmt::format("{}={}: {}: {}", report.axis, *value, trial.outcome, trial.message));
     if (trial.outcome == "unsupported") continue;
@@ -251,26 +324,34 @@ FitReport AxisFitter::fit_once() {
     const auto derived = std::ranges::find(derived_, name, &DerivedAxis::name);
     report.fixed.emplace_back(name, derived == derived_.end() ? to_text(value) : derived->formula.text());
   }
-  report.budget_bytes = budget_bytes_;
-  report.notes = formula_notes_;
+  report.budget_bytes = budget_.bytes;
+  report.predictor = predictor_;
+  report.notes = notes_;
   set_range(report);
-  recorder_.set_budget(budget_bytes_);
-  PredictedBytes formula;
-  if (peak_) {
-    report.formula = to_text(*peak_, ExpressionStyle::display);
-    formula = [this](Size value) { return predict(value); };
-    report.intervals = fitting_intervals(report.range, report.budget_bytes, formula);
+  recorder_.set_budget(budget_.bytes);
+  PredictedBytes predicted = prediction(report.range);
+  if (report.predictor == Predictor::estimator && is_constant(predicted, report.range)) {
+    report.notes.push_back(
+        fmt::format("the estimator does not depend on {}: peaks were extrapolated", report.axis));
+    report.predictor = Predictor::recordings;
+    predicted = nullptr;
   }
-  LargestValueSearch search(report.range, report.budget_bytes, formula);
+  if (predicted) {
+    if (!report.is_range_given) report.range = shortened(report.range, budget_.bytes, predicted);
+    if (peak_) report.formula = to_text(*peak_, ExpressionStyle::display);
+    report.intervals = fitting_intervals(report.range, report.budget_bytes, predicted);
+  }
+  LargestValueSearch search(report.range, report.budget_bytes, predicted);
   if (request_.needs_proof) search.require_proof();
-  try_values(search, report);
+  try_values(search, report, predicted);
   report.trials = search.trials();
   report.value = search.largest();
+  report.predicted = predicted_curve(search, report.range);
   if (search.is_decreasing_somewhere())
     report.notes.emplace_back("the peak decreases where the axis grows: larger values may fit as well");
   if (report.value && request_.slices) {
     report.chunks = plan_chunks(*request_.slices, *report.value);
-    if (peak_) report.last_chunk_bytes = predict(report.chunks->last_slices);
+    if (predicted) report.last_chunk_bytes = predicted(report.chunks->last_slices);
   }
   return report;
 }

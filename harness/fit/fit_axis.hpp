@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "device/memory_budget.hpp"
 #include "explain/expression.hpp"
 #include "fit/report.hpp"
 #include "supervise/record_shapes.hpp"
@@ -29,10 +30,11 @@ struct FitRequest {
   std::optional<FreeAxis> other;
   /// AXIS=VALUE, and AXIS=FORMULA for an axis that follows others: `ny=2*nx`.
   std::vector<std::string> values;
-  std::string budget;  ///< `16GiB`, or `90%` of the device's memory
-  Size step = 1;       ///< only multiples of it are tried
+  MemoryBudget budget;
+  Size step = 1;  ///< only multiples of it are tried
   std::optional<Size> slices;
-  bool from_peaks = false;  ///< no formula is searched
+  /// Null: the formula of a variant, else its estimator; the estimator of a program; else recorded peaks.
+  std::optional<Predictor> predictor;
   bool needs_proof = false;
   SweepOptions sweep;  ///< the suites (none: the variants of the worker), backend, device and time limits
 };
@@ -60,23 +62,29 @@ class AxisFitter {
 
   void set_values();
   FitReport fit_once();
+  void find_predictor();
   void find_formula();
   void set_range(FitReport& report) const;
-  void check_changes_memory(const FitReport& report, const LargestValueSearch& search) const;
+  void check_changes_memory(const FitReport& report, const LargestValueSearch& search,
+                            const PredictedBytes& predicted) const;
   FitTrial record(Size value, std::optional<Size> predicted);
-  void try_values(LargestValueSearch& search, FitReport& report);
+  void try_values(LargestValueSearch& search, FitReport& report, const PredictedBytes& predicted);
   const AxisDescription& integer_axis(const std::string& name) const;
   [[nodiscard]] Size value_of(const std::string& axis, Size fitted) const;
+  [[nodiscard]] Parameters shape_at(Size fitted) const;
   [[nodiscard]] std::optional<Size> predict(Size fitted) const;
+  [[nodiscard]] std::vector<std::optional<Size>> estimate(const std::vector<Size>& values) const;
+  [[nodiscard]] PredictedBytes prediction(const SearchRange& range) const;
 
   FitRequest request_;
   ShapeRecorder recorder_;
   const VariantDescription& variant_;
   Parameters values_;  ///< of all axes; those that are fitted or derived are not read
   std::vector<DerivedAxis> derived_;
-  Size budget_bytes_ = 0;
+  ResolvedBudget budget_;
+  Predictor predictor_ = Predictor::recordings;
   std::optional<Expression> peak_;
-  std::vector<std::string> formula_notes_;
+  std::vector<std::string> notes_;  ///< on the prediction
 };
 
 }  // namespace peakmark

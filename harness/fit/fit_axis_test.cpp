@@ -19,7 +19,7 @@ class AxisFit : public testing::Test {
     request.variant = variant;
     request.axis.name = axis;
     request.values = std::move(values);
-    request.budget = budget;
+    request.budget = parse_budget(budget);
     request.sweep.worker = PEAKMARK_BENCH;
     request.sweep.selection.backend = "dry";
     return request;
@@ -69,6 +69,21 @@ TEST_F(AxisFit, FindsTheTrueLargestValueOfShippedVariants) {
   expect_true_largest(request("fbp/whole", "w", "6 MiB", fbp), 500, 4);
   expect_true_largest(request("fbp/inplace", "w", "3 MiB", batched), 500, 4);
   expect_true_largest(request("backprojection/linear", "w", "3 MiB", fbp), 500, 4);
+  // 1 GiB, as of the table in docs/fit.md.
+  expect_true_largest(request("fbp/whole", "w", "1 GiB", {"n_a=500", "n_z=8"}), 6000, 4);
+}
+
+TEST_F(AxisFit, PredictsByTheEstimator) {
+  FitRequest padding = request("padding/coords2d", "nx", "3000000", {"n=3", "ny=200"});
+  padding.predictor = Predictor::estimator;
+  expect_true_largest(padding, 1000, 1);
+  FitRequest fbp = request("fbp/whole", "w", "6 MiB", {"n_a=32", "n_z=8"});
+  fbp.predictor = Predictor::estimator;
+  expect_true_largest(fbp, 500, 4);
+  const FitReport report = AxisFitter(fbp).fit().front();
+  EXPECT_EQ(report.predictor, Predictor::estimator);
+  EXPECT_EQ(report.formula, "");
+  EXPECT_EQ(report.intervals.size(), 1U);
 }
 
 TEST_F(AxisFit, FitsAxesThatFollow) {
@@ -111,8 +126,10 @@ TEST_F(AxisFit, RefusesWhatItCannotFit) {
   expect_usage(request("padding/computed", "nx", "1 GiB", {"nx=7"}),
                "is fitted and has a value: leave out nx=7");
   expect_usage(request("padding/computed", "nx", "1 GiB", {"ny=2*mode"}), "'mode'");
+  FitRequest beyond = request("padding/computed", "nx", "1 GiB");
+  beyond.axis.range = {1, Size{1} << 62};
+  expect_usage(beyond, "no device holds so much: the last value may be 1099511627776");
   expect_usage(request("padding/computed", "nx", "90%"), "the memory of dry is unknown");
-  expect_usage(request("padding/computed", "nx", "101%"), "is not a percentage");
 }
 
 }  // namespace

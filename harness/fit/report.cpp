@@ -1,9 +1,12 @@
 #include "fit/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "runfile/json_fields.hpp"
@@ -13,6 +16,8 @@ namespace {
 
 using json_fields::Json;
 using json_fields::or_null;
+
+constexpr std::array<std::string_view, 3> kPredictors{"formula", "estimator", "recordings"};
 
 std::string bytes_cell(const std::optional<Size>& bytes) {
   return bytes ? format_size(*bytes) : "–";
@@ -60,9 +65,13 @@ std::string trials_table(const FitReport& report) {
 
 std::string answer_text(const FitReport& report) {
   if (!report.value && report.trials.empty()) {
-    return fmt::format("nothing fits: by the formula, {} = {} needs more than {} ({})\n", report.axis,
-                       report.range.min, format_size(report.budget_bytes),
-                       quantity(report.budget_bytes, "byte"));
+    return fmt::format("nothing fits: by the {}, {} = {} needs more than {} ({})\n",
+                       to_string(report.predictor), report.axis, report.range.min,
+                       format_size(report.budget_bytes), quantity(report.budget_bytes, "byte"));
+  }
+  if (!report.value && report.is_stopped) {
+    const FitTrial& last = report.trials.back();
+    return fmt::format("no answer: {} = {} ended with {}\n", report.axis, last.value, last.outcome);
   }
   if (!report.value) {
     return fmt::format("nothing fits: {} = {} does not run within {} ({})\n", report.axis, report.range.min,
@@ -87,7 +96,7 @@ std::string intervals_text(const FitReport& report, bool all_intervals) {
         "  memory is not monotonic: the answer holds from {} on; --all lists {} intervals that fit\n",
         report.intervals.back().first, report.intervals.size());
   }
-  std::string text = "  values that fit, by the formula:\n";
+  std::string text = "  values that fit, by the " + std::string(to_string(report.predictor)) + ":\n";
   constexpr std::size_t kMaxShown = 40;
   // The last are those that matter.
   const std::size_t left_out = report.intervals.size() - std::min(report.intervals.size(), kMaxShown);
@@ -122,6 +131,9 @@ Json to_json(const FitReport& report) {
   Json intervals = Json::array();
   for (const FittingInterval& one : report.intervals)
     intervals.push_back({{"first", one.first}, {"last", one.last}});
+  Json predicted = Json::array();
+  for (const auto& [value, bytes] : report.predicted)
+    predicted.push_back({{"value", value}, {"bytes", bytes}});
   Json fixed = Json::object();
   for (const auto& [axis, value] : report.fixed) fixed[axis] = value;
   Json json{{"variant", report.variant},
@@ -133,12 +145,14 @@ Json to_json(const FitReport& report) {
             {"budget_bytes", report.budget_bytes},
             {"predicted_bytes", report.value ? or_null(report.answer().predicted_bytes) : Json()},
             {"recorded_bytes", report.value ? or_null(report.answer().peak_bytes) : Json()},
+            {"predictor", to_string(report.predictor)},
             {"formula", report.formula.empty() ? Json() : Json(report.formula)},
             {"trials", trials},
             {"out_of_memory", out_of_memory},
             {"confirmed", report.value.has_value()},
             {"proven", report.is_proven()},
-            {"intervals", report.formula.empty() ? Json() : intervals},
+            {"intervals", report.predictor == Predictor::recordings ? Json() : intervals},
+            {"predicted", predicted},
             {"chunks", Json()},
             {"notes", report.notes}};
   if (report.chunks) {
@@ -158,6 +172,17 @@ const std::string& value_at(const FitReport& report, const std::string& axis) {
 
 }  // namespace
 
+std::string_view to_string(Predictor predictor) {
+  return kPredictors.at(static_cast<std::size_t>(predictor));
+}
+
+Predictor parse_predictor(std::string_view name) {
+  const auto* const found = std::ranges::find(kPredictors, name);
+  if (found == kPredictors.end())
+    throw UsageError(fmt::format("'{}' is none of {}", name, fmt::join(kPredictors, ", ")));
+  return static_cast<Predictor>(found - kPredictors.begin());
+}
+
 const FitTrial& FitReport::answer() const {
   return *std::ranges::find_if(trials, [this](const FitTrial& trial) { return trial.value == value; });
 }
@@ -165,7 +190,9 @@ const FitTrial& FitReport::answer() const {
 bool FitReport::is_proven() const {
   if (!value) return false;
   const Size above = *value + range.step;
-  return above > range.max || std::ranges::find(trials, above, &FitTrial::value) != trials.end();
+  if (above > range.max) return true;
+  const auto trial = std::ranges::find(trials, above, &FitTrial::value);
+  return trial != trials.end() && is_out_of_memory(*this, *trial);
 }
 
 std::string fit_text(const FitReport& report, bool all_intervals) {
@@ -179,6 +206,12 @@ std::string fit_text(const FitReport& report, bool all_intervals) {
 
 std::string fit_json(const FitReport& report) {
   return json_fields::pretty(to_json(report));
+}
+
+std::string fit_json_of_devices(const std::vector<FitReport>& reports) {
+  Json devices = Json::array();
+  for (const FitReport& report : reports) devices.push_back(to_json(report));
+  return json_fields::pretty(Json{{"axis", reports.front().axis}, {"devices", devices}});
 }
 
 std::string fit_text(const std::vector<FitReport>& reports, const std::string& other_axis) {

@@ -1,12 +1,20 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fit/search.hpp"
 
 namespace peakmark {
+
+/// What the first trial is predicted by.
+enum class Predictor : std::uint8_t { formula, estimator, recordings };
+std::string_view to_string(Predictor predictor);
+/// Throws UsageError that lists them.
+Predictor parse_predictor(std::string_view name);
 
 /// The answer of `peakmark fit`.
 struct FitReport {
@@ -18,12 +26,14 @@ struct FitReport {
   SearchRange range;
   bool is_range_given = false;
   Size budget_bytes = 0;
-  /// The formula of the peak, for display; empty if peaks were extrapolated.
+  Predictor predictor = Predictor::recordings;
+  /// The formula of the peak, for display; empty without one.
   std::string formula;
   std::vector<FitTrial> trials;
-  std::vector<FittingInterval> intervals;  ///< by the formula; empty without one
-  std::optional<Size> value;               ///< the answer; nothing fits if null
-  bool is_stopped = false;                 ///< a trial crashed, hung or was wrong: its note says so
+  std::vector<FittingInterval> intervals;        ///< as predicted; empty for recordings
+  std::vector<std::pair<Size, Size>> predicted;  ///< values and bytes, of the plot
+  std::optional<Size> value;                     ///< the answer; nothing fits if null
+  bool is_stopped = false;                       ///< a trial crashed, hung or was wrong: its note says so
   std::optional<ChunkPlan> chunks;
   std::optional<Size> last_chunk_bytes;  ///< by the formula
   std::vector<std::string> notes;
@@ -39,6 +49,9 @@ std::string fit_text(const FitReport& report, bool all_intervals);
 
 /// Returns the output of `fit --json` (docs/fit.md).
 std::string fit_json(const FitReport& report);
+
+/// Returns the output for reports of several devices.
+std::string fit_json_of_devices(const std::vector<FitReport>& reports);
 
 /// The same for reports that differ in the value of one more axis.
 std::string fit_text(const std::vector<FitReport>& reports, const std::string& other_axis);

@@ -21,6 +21,7 @@ FitReport sample_report() {
   report.fixed = {{"dtype", "f32"}};
   report.range = {1, 1000, 1};
   report.budget_bytes = 10'000;
+  report.predictor = Predictor::formula;
   report.formula = "max(40·n, …)";
   report.trials = {{400, 10'000, 10'000, "ok", ""},
                    {401, std::nullopt, 10'025, "out_of_memory", "refused 401 bytes"}};
@@ -44,6 +45,13 @@ TEST(FitReport, ASingleIntervalNeedsNoWord) {
   FitReport report = sample_report();
   report.intervals.erase(report.intervals.begin());
   EXPECT_THAT(fit_text(report, true), Not(HasSubstr("by the formula")));
+}
+
+TEST(FitReport, ATrialThatCrashesProvesNothing) {
+  FitReport report = sample_report();
+  EXPECT_TRUE(report.is_proven());
+  report.trials.back().outcome = "timeout";
+  EXPECT_FALSE(report.is_proven());
 }
 
 TEST(FitReport, JsonCountsRunsOutOfMemory) {

@@ -1,4 +1,4 @@
-"""`peakmark plot`, `peakmark explain --plot` and `peakmark report`, and `python -m peakmark_reports slice SLICE.npy` of ci/nightly."""
+"""`peakmark plot`, `peakmark explain --plot`, `peakmark fit --plot` and `peakmark report`, and `python -m peakmark_reports slice SLICE.npy` of ci/nightly."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     for command in (plot, one):
         command.add_argument("-o", "--output", type=Path, default=Path("plots"), metavar="FOLDER", help="default: plots")
     formulas = commands.add_parser("formulas", help="memory against shape by formula, from the JSON of explain on standard input")
-    formulas.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a .png, .svg or .pdf file")
+    fit = commands.add_parser("fit", help="memory against the fitted axis, from the JSON of fit on standard input")
+    for command in (formulas, fit):
+        command.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a .png, .svg or .pdf file")
     add_options(
         commands.add_parser(
             "report",
@@ -68,6 +70,12 @@ def _formulas(options: argparse.Namespace) -> list[Path]:
     return write_curves(sys.stdin.read(), options.output)
 
 
+def _fit(options: argparse.Namespace) -> list[Path]:
+    from .fit_plot import write_fit
+
+    return write_fit(sys.stdin.read(), options.output)
+
+
 def _report(options: argparse.Namespace) -> list[Path]:
     from .report import write_report
 
@@ -78,7 +86,7 @@ def _report(options: argparse.Namespace) -> list[Path]:
 
 def _run(arguments: list[str] | None, prog: str) -> int:
     options = _parser(prog).parse_args(arguments)
-    commands = {"plot": _plot, "slice": _slice, "formulas": _formulas, "report": _report}
+    commands = {"plot": _plot, "slice": _slice, "fit": _fit, "formulas": _formulas, "report": _report}
     try:
         written = commands[options.command](options)
     except InputError as error:

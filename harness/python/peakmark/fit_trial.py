@@ -11,11 +11,11 @@ def main(file: str, argument: str, value: str) -> None:
         main_module, function = pickle.load(opened)
     # The main module is imported as processes of multiprocessing import it, so that its `if __name__ == "__main__":` is False.
     process = multiprocessing.process.current_process()
-    process._inheriting = True
+    process._inheriting = True  # type: ignore[attr-defined]
     try:
         multiprocessing.spawn.prepare(main_module)
     finally:
-        del process._inheriting
+        del process._inheriting  # type: ignore[attr-defined]
     pickle.loads(function)(**{argument: int(value)})
 
 

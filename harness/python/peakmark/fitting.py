@@ -19,7 +19,7 @@ from typing import Any
 
 from peakmark.installed_programs import find_peakmark
 from peakmark.recorders import NoRecorder, RecorderError, environment_without_recorders
-from peakmark.sizes import exact_size
+from peakmark.sizes import exact_size, quantity
 
 _TRIAL = pathlib.Path(__file__).resolve().parent / "fit_trial.py"
 _CLEAN, _NOTHING_FITS, _NO_RECORDER = 0, 1, 5
@@ -69,9 +69,9 @@ class Fit:
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
-        trials = f"{len(self.trials)} trials, {self.out_of_memory} out of memory"
+        trials = f"{quantity(len(self.trials), 'trial')}, {self.out_of_memory} out of memory"
         if self.value is None:
-            return f"<Fit nothing fits: {self.axis} = {self.trials[-1].value} exceeds {exact_size(self.budget_bytes)}, {trials}>"
+            return f"<Fit nothing fits: {self.axis} = {self.trials[0].value} exceeds {exact_size(self.budget_bytes)}, {trials}>"
         return f"<Fit {self.axis} = {self.value}, {exact_size(self.recorded_bytes or 0)} of {exact_size(self.budget_bytes)}, {trials}>"
 
 
@@ -166,7 +166,7 @@ def _function_bytes(function: Callable[..., object]) -> bytes:
 
 def _by_value(function: Callable[..., object]) -> bytes:
     try:
-        import cloudpickle
+        import cloudpickle  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ModuleNotFoundError:
         raise FitError(
             f"peakmark.fit: {function!r} cannot be imported by another process: write it into a module, or run `pip install cloudpickle`"

@@ -153,15 +153,14 @@ def repeat_call(function: Callable[..., _Result], *arguments: Any, **named: Any)
     Before each call the earlier result is released, and after each call garbage is collected: cycles of objects are no leak.
     """
     calls = _number_of_calls()
-    while True:
+    for call in range(1, calls + 1):
         with phase("call"):
             result = function(*arguments, **named)
             if calls > 1:
                 gc.collect()
-        calls -= 1
-        if calls <= 0:
-            return result
-        del result
+        if call < calls:
+            del result
+    return result
 
 
 def _number_of_calls() -> int:

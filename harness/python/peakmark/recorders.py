@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 
+from peakmark.installed_programs import find_peakmark
 from peakmark.marks import loaded_recorders
 from peakmark.memory_library import (
     CUDA_RECORDER,
@@ -39,7 +42,7 @@ def load(*, sync: bool = False, stacks: bool = False, budget: int | str | None =
     """Makes the loaders of this process load the recorders. Call it before the first call into OpenCL or CUDA.
 
     Does nothing in a process that is recorded already, by `peakmark record` or an earlier call. `sync` finishes a queue
-    after each command, so that peaks repeat; `stacks` records call stacks; `budget`, such as "16 GiB", is the memory that
+    after each command, so that peaks repeat; `stacks` records call stacks; `budget`, such as "16 GiB" or "90%", is the memory that
     the process may use of each device. The profile goes into a temporary folder, and is removed with the process. Raises
     NoRecorder if no recorder is installed, and SizeError if the budget is not a size from 1 byte to 256 TiB.
     """
@@ -54,11 +57,31 @@ def load(*, sync: bool = False, stacks: bool = False, budget: int | str | None =
 
 
 def parse_budget(budget: int | str) -> int:
-    """Returns a budget in bytes. Raises SizeError if it is not a size from 1 byte to 256 TiB."""
-    size_in_bytes = parse_size(budget)
+    """Returns a budget in bytes: a size, `90%` of the device's memory, or `free-1GiB`. Raises SizeError if it is not from 1 byte
+    to 256 TiB, or a part of a memory that is not known."""
+    is_part = isinstance(budget, str) and (budget.endswith("%") or budget.startswith("free"))
+    size_in_bytes = _budget_of_device(str(budget)) if is_part else parse_size(budget)
     if not 1 <= size_in_bytes <= _MAX_BUDGET:
         raise SizeError(f"{budget} is not a budget: it must be from 1 byte to 256 TiB")
     return size_in_bytes
+
+
+def _budget_of_device(budget: str) -> int:
+    program = find_peakmark()
+    if program is None:
+        raise SizeError(f"{budget}: the command peakmark, which knows the devices, is not installed: write bytes")
+    command = [program, "devices", "--json", f"--budget={budget}"]
+    answer = subprocess.run(command, capture_output=True, text=True, env=environment_without_recorders(), check=False)
+    if not answer.stdout:
+        raise SizeError(answer.stderr.strip().removeprefix("peakmark: "))
+    devices = [one for one in json.loads(answer.stdout)["devices"] if one["backend"] != "dry"]
+    budgets = {one["budget_bytes"] for one in devices}
+    names = ", ".join(one["name"] for one in devices) or "no device"
+    if not budgets or None in budgets:
+        raise SizeError(f"{budget}: the memory is not known of {names}: write bytes, such as 16GiB")
+    if len(budgets) > 1:
+        raise SizeError(f"{budget} is another size on each of {names}: write bytes, such as 16GiB")
+    return int(budgets.pop())
 
 
 def _is_recorded() -> bool:

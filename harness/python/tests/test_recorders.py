@@ -1,5 +1,6 @@
 """Tests finding, loading and requesting the recorders, and the library that reads their profiles."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -7,7 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from recorded import environment, library_folder, measured
+from recorded import command, environment, library_folder, measured
+from recorded import peakmark as run_peakmark
 
 import peakmark
 from peakmark import memory_library
@@ -104,3 +106,19 @@ def test_a_budget_that_is_no_size_is_an_error():
     for wrong in ("0 B", "much", 0, 2**48):
         with pytest.raises(SizeError):
             parse_budget(wrong)
+
+
+def test_a_budget_may_be_a_share_of_the_device(monkeypatch):
+    from peakmark import recorders
+    from peakmark.sizes import SizeError
+
+    monkeypatch.setattr(recorders, "find_peakmark", command)
+    devices = json.loads(run_peakmark("devices", "--json").stdout)["devices"]
+    assert recorders.parse_budget("50%") == devices[0]["memory_bytes"] // 2
+    with pytest.raises(SizeError, match="'0%' is not a percentage"):
+        recorders.parse_budget("0%")
+    with pytest.raises(SizeError, match="free-1GiB: the memory is not known of"):
+        recorders.parse_budget("free-1GiB")
+    monkeypatch.setattr(recorders, "find_peakmark", lambda: None)
+    with pytest.raises(SizeError, match="is not installed: write bytes"):
+        recorders.parse_budget("50%")

@@ -64,7 +64,7 @@ void CL_CALLBACK on_lazy_destroyed(cl_mem memory, void* /*user_data*/) {
 /// Returns the object whose memory a sub-buffer or an image over a buffer has.
 cl_mem owner(cl_mem memory) {
   cl_mem parent = nullptr;
-  while (layer.next().clGetMemObjectInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(parent), &parent,
+  while (layer.next().clGetMemObjectInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(cl_mem), &parent,
                                          nullptr) == CL_SUCCESS &&
          parent != nullptr) {
     memory = parent;
@@ -189,7 +189,7 @@ cl_int CL_API_CALL set_lazy_argument(cl_kernel kernel, cl_uint index, size_t siz
   if (result != CL_SUCCESS || !has_objects.load(std::memory_order_acquire)) return result;
   cl_mem memory = nullptr;
   // Other arguments of this size may be anything: they are compared with the lazy objects only.
-  if (value != nullptr && size == sizeof(memory)) std::memcpy(&memory, value, sizeof(memory));
+  if (value != nullptr && size == sizeof(cl_mem)) std::memcpy(&memory, value, sizeof(cl_mem));
   const bool is_own = memory != nullptr && is_lazy(memory);
   const ObjectsLock lock;
   if (is_own) {

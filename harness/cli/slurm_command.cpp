@@ -1,0 +1,308 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/program.hpp"
+#include "base/text.hpp"
+#include "base/text_file.hpp"
+#include "cli/command.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
+#include "cli/options.hpp"
+#include "cli/slurm_jobs.hpp"
+#include "cli/slurm_scripts.hpp"
+#include "history/address.hpp"
+#include "runfile/run_file.hpp"
+#include "supervise/run_selection.hpp"
+#include "sweep/suite.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SlurmOptions {
+  SlurmPlan plan;
+  fs::path output;
+  std::vector<std::string> constraints;
+  std::optional<fs::path> balance;
+  bool dry_run = false;
+  bool wait = false;
+  bool status = false;
+  bool cancel = false;
+  bool rerun = false;
+};
+
+/// Throws UsageError for options that `peakmark run` does not take, or that the scripts set themselves: a
+/// task would find them after hours in the queue.
+void check_run_options(const SlurmPlan& plan) {
+  for (const std::string& word : plan.run_options) {
+    for (const std::string_view name : {"--shard", "--balance", "--resume", "-o", "--output", "--rounds"}) {
+      if (word != name && !word.starts_with(std::string(name) + "=")) continue;
+      throw UsageError(fmt::format(
+          "slurm: {} behind --: {}; leave it out", name,
+          name == "--rounds" ? "rounds need all cases on one device" : "the scripts set it for each task"));
+    }
+  }
+  CLI::App app("", "peakmark");
+  Result result;
+  add_run_command(app, result);
+  app.get_subcommand("run")->callback([] {});
+  std::vector<std::string> words{"run"};
+  words.insert(words.end(), plan.suites.begin(), plan.suites.end());
+  words.insert(words.end(), plan.run_options.begin(), plan.run_options.end());
+  std::ranges::reverse(words);  // as CLI11 takes them
+  try {
+    app.parse(std::move(words));
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(fmt::format("slurm: behind --: {}", error.what()));
+  }
+}
+
+std::string history_of(std::string history) {
+  if (const char* const set = std::getenv("PEAKMARK_HISTORY"); history.empty() && set != nullptr) {
+    history = set;
+  }
+  if (history::hide_passwords(history) == history) return history;
+  throw UsageError(
+      "slurm: --history has a password, which everybody could read in the script; put it into ~/.pgpass");
+}
+
+/// Returns the run by whose seconds the shards of an array are balanced: the asked one, else the earlier run
+/// at the same place, if it has seconds.
+std::optional<fs::path> balancing_run(const SlurmOptions& options, const ShardArray& array) {
+  if (options.balance) {
+    (void)recorded_seconds(*options.balance);
+    return options.balance;
+  }
+  try {
+    if (!fs::exists(array.run_file)) return std::nullopt;
+    (void)recorded_seconds(array.run_file);
+    return array.run_file;
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
+void complete_plan(SlurmOptions& options, const std::vector<std::string>& words) {
+  SlurmPlan& plan = options.plan;
+  if (plan.suites.empty())
+    throw UsageError("slurm: no suite; name one, or use --status, --cancel or --rerun");
+  find_suite_worker({plan.suites.begin(), plan.suites.end()});  // throws if a suite cannot be read
+  plan.run_options = program_after_dashes(words).value_or(std::vector<std::string>());
+  check_run_options(plan);
+  plan.history = history_of(plan.history);
+  plan.peakmark = own_program();
+  plan.working_folder = fs::current_path();
+  plan.run_file = fs::absolute(options.output).lexically_normal();
+  plan.folder = slurm_folder(plan.run_file);
+  plan.arrays = shard_arrays(plan.run_file, options.constraints);
+}
+
+/// Returns the earlier submission into this run file. Throws UsageError if its jobs have not ended.
+std::optional<SlurmJobs> ended_submission(const fs::path& run_file) {
+  auto jobs = read_jobs(run_file);
+  if (!jobs) return std::nullopt;
+  const auto queued = queued_tasks(*jobs);
+  if (queued.empty()) return jobs;
+  throw UsageError(
+      fmt::format("{}: {} of its jobs are still in the queue, the first {} ({}); wait for them, or use "
+                  "`peakmark slurm --cancel -o` with this file",
+                  run_file.string(), queued.size(), queued.front().id, queued.front().state));
+}
+
+/// Renames the folder of an earlier submission, whose shards are not of this one, to `RUN.slurm.previous`.
+void set_folder_aside(const fs::path& folder) {
+  if (!fs::exists(folder)) return;
+  const fs::path previous = folder.string() + ".previous";
+  fs::remove_all(previous);
+  fs::rename(folder, previous);
+}
+
+void print_submitted(const SlurmJobs& jobs, const fs::path& run_file) {
+  std::string text;
+  for (const ArrayJobs& array : jobs.arrays) {
+    if (!array.shards.empty())
+      text += fmt::format("job {}: {}/{}\n", array.shards, array.folder, kShardsScript);
+    text += fmt::format("job {}: {}/{}\n", array.merge, array.folder, kMergeScript);
+  }
+  text += fmt::format("job {}: {}\n", jobs.finish, (slurm_folder(run_file) / kFinishScript).string());
+  print_text(text);
+}
+
+int submit(SlurmOptions& options) {
+  SlurmPlan& plan = options.plan;
+  for (ShardArray& array : plan.arrays) array.is_balanced = balancing_run(options, array).has_value();
+  if (options.dry_run) {
+    for (const SlurmScript& script : slurm_scripts(plan)) {
+      print_text(fmt::format("==> {} <==\n{}\n", script.file.string(), script.text));
+    }
+    return 0;
+  }
+  check_slurm();
+  ended_submission(plan.run_file);
+  set_folder_aside(plan.folder);
+  SlurmJobs jobs{plan.tasks, "", {}};
+  for (const ShardArray& array : plan.arrays) {
+    fs::create_directories(array.folder);
+    if (const auto run = balancing_run(options, array)) fs::copy_file(*run, array.folder / kBalanceRun);
+    set_run_file_aside(array.run_file);
+    jobs.arrays.push_back({array.run_file.string(), array.folder.string(), "", ""});
+  }
+  for (const SlurmScript& script : slurm_scripts(plan)) replace_text_file(script.file, script.text);
+  int code = 0;
+  try {
+    code =
+        submit_jobs(jobs, plan.run_file, false, options.wait ? SubmitUntil::ended : SubmitUntil::submitted);
+  } catch (const Error&) {
+    for (const ShardArray& array : plan.arrays) take_back_run_set_aside(array.run_file);
+    throw;
+  }
+  print_submitted(jobs, plan.run_file);
+  return code;
+}
+
+SlurmJobs submitted_jobs(const fs::path& run_file) {
+  if (auto jobs = read_jobs(run_file)) return *jobs;
+  throw UsageError(
+      fmt::format("{}: not submitted with `peakmark slurm`: {} has no jobs.json; name the run file of -o",
+                  run_file.string(), slurm_folder(run_file).string()));
+}
+
+int rerun(const SlurmOptions& options, const fs::path& run_file) {
+  SlurmJobs jobs = submitted_jobs(run_file);
+  ended_submission(run_file);
+  fs::remove(slurm_folder(run_file) / kExitCode);
+  for (const ArrayJobs& array : jobs.arrays) {
+    const std::vector<int> missing = missing_shards(array.array(), jobs.tasks);
+    print_message(stderr, "{}: {}\n", array.run,
+                  missing.empty() ? "no shard is missing; merging again"
+                                  : fmt::format("measuring shards {}", fmt::join(missing, ",")));
+    set_run_file_aside(array.run);
+  }
+  const int code =
+      submit_jobs(jobs, run_file, true, options.wait ? SubmitUntil::ended : SubmitUntil::submitted);
+  print_submitted(jobs, run_file);
+  return code;
+}
+
+/// Returns the exit code of the last job; `nothing` while it has not ended.
+int print_status(const fs::path& run_file) {
+  const SlurmJobs jobs = submitted_jobs(run_file);
+  const auto queued = queued_tasks(jobs);
+  print_text(status_table(jobs, queued));
+  const fs::path file = slurm_folder(run_file) / kExitCode;
+  const bool waits = std::ranges::any_of(queued, [&](const auto& one) { return one.id == jobs.finish; });
+  if (!waits && fs::exists(file)) {
+    const std::string text = read_text_file(file);
+    if (const auto code = parse_number<int>(text.substr(0, text.find('\n')))) {
+      print_message(stderr, "the last job ended with exit code {}; its log: {}\n", *code,
+                    (slurm_folder(run_file) / "finish.log").string());
+      return *code;
+    }
+  }
+  print_message(stderr, "{}\n",
+                waits || !queued.empty()
+                    ? "not finished"
+                    : "the last job has left no exit code; `peakmark slurm --rerun -o` with this file "
+                      "submits what is missing");
+  return static_cast<int>(ExitCode::nothing);
+}
+
+int slurm(SlurmOptions& options, const std::vector<std::string>& words) {
+  const fs::path run_file = fs::absolute(options.output).lexically_normal();
+  const bool is_submission = !options.status && !options.cancel && !options.rerun;
+  if (!is_submission && !options.plan.suites.empty()) {
+    throw UsageError("slurm: --status, --cancel and --rerun take no suite: -o names the submission");
+  }
+  if (options.status) return print_status(run_file);
+  if (options.cancel) {
+    cancel_jobs(submitted_jobs(run_file).ids());
+    return 0;
+  }
+  if (options.rerun) return rerun(options, run_file);
+  complete_plan(options, words);
+  return submit(options);
+}
+
+}  // namespace
+
+void add_slurm_command(CLI::App& app, Result& result) {
+  const auto options = std::make_shared<SlurmOptions>();
+  SlurmPlan& plan = options->plan;
+  CLI::App* const command = app.add_subcommand(
+      "slurm", "Measure suites as a job array of Slurm, then merge, check and add to a history");
+  command->add_option("SUITE", plan.suites, "Suite files");
+  command
+      ->add_option("-o,--output", options->output,
+                   "Write this run file; its folder must be shared by all nodes")
+      ->type_name(value_name::kRun)
+      ->required()
+      ->check(kFileName);
+  command
+      ->add_option("--tasks", plan.tasks,
+                   "Distribute the cases over this many tasks, for each kind of device")
+      ->type_name("INT")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  const auto text = [&](const std::string& name, std::optional<std::string>& value, const char* type,
+                        const char* about) { command->add_option(name, value, about)->type_name(type); };
+  text("--partition", plan.partition, "NAME", "Submit all jobs to this partition");
+  text("--gres", plan.gres, "GRES", "Give each task these resources, such as gpu:1");
+  text("--time", plan.time, "TIME", "End a task after this time, such as 02:00:00");
+  text("--account", plan.account, "NAME", "Charge all jobs to this account");
+  const auto list = [&](const std::string& name, std::vector<std::string>& values, const char* type,
+                        const char* about) {
+    command->add_option(name, values, about)
+        ->type_name(type)
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  list("--constraint", options->constraints, "FEATURES",
+       "Measure on nodes with these features. Of several, each gets an array and a run of its own");
+  list("--sbatch-option", plan.sbatch_options, "OPTION",
+       "Add an option of sbatch to all jobs: --sbatch-option=--qos=low");
+  list("--merge-option", plan.merge_options, "OPTION",
+       "Add an option of sbatch to the jobs that need no device: --merge-option=--partition=cpu");
+  command
+      ->add_option("--balance", options->balance,
+                   "Balance the shards by the seconds in this run file. Default: the earlier run of -o, if "
+                   "there is one")
+      ->type_name(value_name::kRun);
+  add_history_option(*command, plan.history);
+  command->add_flag("--dry-run", options->dry_run, "Print the scripts, and submit nothing");
+  command->add_flag("--wait", options->wait, "Wait for the last job, and exit with its code");
+  CLI::Option* const status = command->add_flag("--status", options->status, "Print how far a submission is");
+  CLI::Option* const cancel =
+      command->add_flag("--cancel", options->cancel, "Cancel the jobs of a submission");
+  CLI::Option* const rerun = command->add_flag(
+      "--rerun", options->rerun, "Submit the missing and unfinished shards of a submission again");
+  status->excludes(cancel)->excludes(rerun);
+  cancel->excludes(rerun);
+  set_help(
+      *command,
+      {.notes =
+           {"Options of `peakmark run` follow --: `peakmark slurm nightly.toml --tasks 8 -o nightly.json -- "
+            "--memory-only`.",
+            "Scripts, shards and logs are in RUN.slurm. The scripts can be edited and submitted with "
+            "sbatch.",
+            "A task that is preempted and requeued continues with the cases that it has not measured."},
+       .exit_codes = {{"0", "submitted; with --wait and --status: the last job found nothing"},
+                      {"1", "with --wait and --status: a verdict failed"},
+                      {"2", "wrong usage or input; no Slurm, or Slurm refuses a script"},
+                      {"3", "with --wait and --status: a case crashed, hung or gave a wrong result"},
+                      {"4", "with --wait: nothing was measured; with --status also: not finished"}}});
+  command->callback([options, &result] { result.program_code = slurm(*options, result.words); });
+}
+
+}  // namespace peakmark::cli

@@ -1,0 +1,178 @@
+#include "cli/slurm_scripts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Returns an option of a `#SBATCH` line. In file names sbatch replaces `%a` and others.
+std::string directive(const std::string& name, const std::string& value) {
+  return fmt::format("#SBATCH --{}={}\n", name, shell_word(value));
+}
+
+std::string without_patterns(const fs::path& path) {
+  std::string text;
+  for (const char letter : path.string()) text += letter == '%' ? "%%" : std::string(1, letter);
+  return text;
+}
+
+std::string words(const std::vector<std::string>& all) {
+  std::string text;
+  for (const std::string& word : all) text += " " + shell_word(word);
+  return text;
+}
+
+/// Returns the head that all scripts have.
+std::string head(const SlurmPlan& plan, const std::string& about, const std::string& job,
+                 const std::string& log) {
+  std::string text =
+      "#!/bin/bash\n" + about + directive("job-name", job) + "#SBATCH --output=" + shell_word(log) +
+      "\n#SBATCH --open-mode=append\n#SBATCH --requeue\n" + directive("chdir", plan.working_folder.string());
+  if (plan.partition) text += directive("partition", *plan.partition);
+  if (plan.account) text += directive("account", *plan.account);
+  return text;
+}
+
+/// Returns options as they are given. They come last: of two alike sbatch takes the later one.
+std::string directives(const std::vector<std::string>& options) {
+  std::string text;
+  for (const std::string& option : options) text += "#SBATCH " + option + "\n";
+  return text;
+}
+
+/// Returns the head of a job that needs no device.
+std::string merge_head(const SlurmPlan& plan, const std::string& about, const std::string& job,
+                       const fs::path& log) {
+  return head(plan, about, job, without_patterns(log)) + directives(plan.sbatch_options) +
+         directives(plan.merge_options);
+}
+
+std::string shards_script(const SlurmPlan& plan, const ShardArray& array) {
+  const std::string about = fmt::format(
+      "# Measures {}: {} tasks, each one shard. Written by `peakmark slurm`.\n"
+      "#   sbatch {}                   measures all shards; finished ones are left alone\n"
+      "#   sbatch --array=2,5 {}       measures these shards\n",
+      plan.suites.empty() ? "a suite" : fs::path(plan.suites.front()).filename().string(), plan.tasks,
+      kShardsScript, kShardsScript);
+  std::string text = head(plan, about, "peakmark-shards", without_patterns(array.folder) + "/shard-%a.log") +
+                     fmt::format("#SBATCH --array=1-{}\n", plan.tasks);
+  if (plan.gres) text += directive("gres", *plan.gres);
+  if (plan.time) text += directive("time", *plan.time);
+  if (!array.constraint.empty()) text += directive("constraint", array.constraint);
+  text += directives(plan.sbatch_options);
+  const std::string balance =
+      array.is_balanced ? " --balance " + shell_word((array.folder / kBalanceRun).string()) : "";
+  return text + fmt::format(
+                    "# With exec, SIGTERM of Slurm (preemption, time limit, requeue) reaches peakmark, which "
+                    "keeps what "
+                    "it has\n"
+                    "# measured and ends. --resume continues when the task is requeued or submitted again.\n"
+                    "exec {} run{} --shard \"$SLURM_ARRAY_TASK_ID/{}\"{} --resume{} \\\n"
+                    "  -o {}/shard-\"$SLURM_ARRAY_TASK_ID\".json\n",
+                    shell_word(plan.peakmark.string()), words(plan.suites), plan.tasks, balance,
+                    words(plan.run_options), shell_word(array.folder.string()));
+}
+
+std::string merge_script(const SlurmPlan& plan, const ShardArray& array) {
+  const std::string about = fmt::format(
+      "# Merges the shards into {}. Written by `peakmark slurm`.\n"
+      "#   sbatch --dependency=afterany:ID {}     where ID is that of {}\n",
+      array.run_file.filename().string(), kMergeScript, kShardsScript);
+  const std::string peakmark = shell_word(plan.peakmark.string());
+  return merge_head(plan, about, "peakmark-merge", array.folder / "merge.log") +
+         fmt::format(
+             "{0} merge {1}/shard-*.json -o {2} && exit\n"
+             "code=$?\n"
+             "echo \"To measure the missing and unfinished shards alone: {0} slurm --rerun -o {3}\" >&2\n"
+             "exit $code\n",
+             peakmark, shell_word(array.folder.string()), shell_word(array.run_file.string()),
+             shell_word(plan.run_file.string()));
+}
+
+std::string finish_script(const SlurmPlan& plan) {
+  const std::string about = fmt::format(
+      "# Checks the merged run{}. Its exit code is that of peakmark. Written by `peakmark slurm`.\n"
+      "#   sbatch --dependency=afterany:ID {}    where ID is that of {}; of several, ID:ID\n",
+      plan.history.empty() ? "" : " and adds it to the history", kFinishScript, kMergeScript);
+  std::vector<std::string> runs;
+  runs.reserve(plan.arrays.size());
+  for (const ShardArray& array : plan.arrays) runs.push_back(array.run_file.string());
+  const std::string peakmark = shell_word(plan.peakmark.string());
+  std::string text = merge_head(plan, about, "peakmark-finish", plan.folder / "finish.log");
+  text +=
+      "code=0\n"
+      "keep() {  # keeps the first of these codes, as peakmark does\n"
+      "  local one\n"
+      "  for one in 2 5 4 3 1; do\n"
+      "    if [ \"$one\" = \"$1\" ] || [ \"$one\" = \"$code\" ]; then code=$one; return; fi\n"
+      "  done\n"
+      "  code=$1\n"
+      "}\n";
+  if (!plan.history.empty()) {
+    text += fmt::format("for run in{}; do\n  {} history add \"$run\" --history {} || keep $?\ndone\n",
+                        words(runs), peakmark, shell_word(plan.history));
+  }
+  return text + fmt::format("{} check{} || keep $?\necho \"$code\" >{}\nexit \"$code\"\n", peakmark,
+                            words(runs), shell_word((plan.folder / kExitCode).string()));
+}
+
+/// Returns a constraint as a part of a file name: `a100|h100` becomes `a100-h100`.
+std::string file_part(const std::string& constraint) {
+  std::string part;
+  for (const char letter : constraint) {
+    part += std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' ? letter : '-';
+  }
+  return part;
+}
+
+}  // namespace
+
+fs::path slurm_folder(const fs::path& run_file) {
+  return run_file.string() + ".slurm";
+}
+
+std::vector<ShardArray> shard_arrays(const fs::path& run_file, const std::vector<std::string>& constraints) {
+  const fs::path folder = slurm_folder(run_file);
+  std::vector<ShardArray> arrays;
+  if (constraints.size() < 2) {
+    arrays.push_back({constraints.empty() ? "" : constraints.front(), run_file, folder, false});
+    return arrays;
+  }
+  arrays.reserve(constraints.size());
+  for (const std::string& constraint : constraints) {
+    const std::string part = file_part(constraint);
+    fs::path own = run_file;
+    own.replace_filename(run_file.stem().string() + "." + part + run_file.extension().string());
+    if (std::ranges::find(arrays, own, &ShardArray::run_file) != arrays.end()) {
+      throw UsageError(fmt::format("--constraint {}: another one has the run file {} too; leave one out",
+                                   constraint, own.filename().string()));
+    }
+    arrays.push_back({constraint, own, folder / part, false});
+  }
+  return arrays;
+}
+
+fs::path shard_file(const ShardArray& array, int index) {
+  return array.folder / fmt::format("shard-{}.json", index);
+}
+
+std::vector<SlurmScript> slurm_scripts(const SlurmPlan& plan) {
+  std::vector<SlurmScript> scripts;
+  scripts.reserve(2 * plan.arrays.size() + 1);
+  for (const ShardArray& array : plan.arrays) {
+    scripts.push_back({array.folder / kShardsScript, shards_script(plan, array)});
+    scripts.push_back({array.folder / kMergeScript, merge_script(plan, array)});
+  }
+  scripts.push_back({plan.folder / kFinishScript, finish_script(plan)});
+  return scripts;
+}
+
+}  // namespace peakmark::cli
