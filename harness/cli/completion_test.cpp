@@ -51,7 +51,7 @@ const std::map<std::string, Words> kOffered{
     {"peakmark pl", {"plot"}},
     {"peakmark plot --p", {"--pdf", "--png"}},
     {"peakmark plot --metric t", {"throughput", "time"}},
-    {"peakmark run --re", {"--repetitions", "--require", "--resume"}},
+    {"peakmark run --re", {"--repeat-call", "--repetitions", "--require", "--resume"}},
     {"peakmark run --require ", {"cuda", "gpu"}},
     {"peakmark history export --format j", {"jsonl"}},
     {"peakmark history re", {"rename-device"}},
