@@ -236,7 +236,8 @@ void add_explain_command(CLI::App& app, Result& result) {
       *command,
       {.exit_codes = {{"0", "every byte has a formula, and the estimator is exact"},
                       {"1", "an estimator is wrong, bytes have no formula, or formulas changed"},
-                      {"2", "wrong usage, or a run that cannot be read or has no allocation sequences"}}});
+                      {"2", "wrong usage, or a run that cannot be read or has no allocation sequences"},
+                      {"4", "no shape could be recorded, or --plot draws nothing"}}});
   command->callback([options, &result] { result.code = explain_inputs(*options); });
 }
 

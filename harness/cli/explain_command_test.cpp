@@ -263,6 +263,12 @@ TEST_F(ExplainCommand, TakesProfilesEachWithItsShape) {
   EXPECT_THAT(error({one, "ny=31", run_file_.string()}), HasSubstr("profiles are explained alone"));
 }
 
+TEST_F(ExplainCommand, SaysWhyNoShapeWasRecorded) {
+  const Answer answer = explain({"filter/inplace", "fft=cufft", "--backend", "dry"});
+  EXPECT_EQ(answer.end.exit_code, 4);
+  EXPECT_THAT(answer.errors, HasSubstr("no shape was recorded; filter/inplace: fft: cufft runs on CUDA"));
+}
+
 TEST_F(ExplainCommand, RefusesWrongInput) {
   const auto expect_usage = [&](const std::vector<std::string>& words, const std::string& text) {
     const Answer answer = explain(words);

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "base/error.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
@@ -88,10 +89,14 @@ Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const CurveOp
     }
     std::ranges::move(shapes.observations, std::back_inserter(run.observations));
   }
+  if (run.observations.empty()) {
+    const auto& [variant, why] = *refused.begin();
+    throw DeviceError(fmt::format("no shape was recorded; {}: {}", variant, why.second));
+  }
   for (const auto& [variant, why] : refused)
-    print_message(stderr, "{}: {} refused or failed, others were recorded; the first: {}\n", variant,
+    print_message(stderr, "{}: {} refused or failed; the first: {}\n", variant,
                   quantity(why.first, "shape was", "shapes were"), why.second);
-  if (curve != nullptr && !run.observations.empty()) record_curves(recorder, run, *curve);
+  if (curve != nullptr) record_curves(recorder, run, *curve);
   run.context = recorder.context();
   return run;
 }
