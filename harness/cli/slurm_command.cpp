@@ -121,12 +121,22 @@ std::optional<SlurmJobs> ended_submission(const fs::path& run_file) {
                   run_file.string(), queued.size(), queued.front().id, queued.front().state));
 }
 
-/// Renames the folder of an earlier submission, whose shards are not of this one, to `RUN.slurm.previous`.
+fs::path previous_folder(const fs::path& folder) {
+  return folder.string() + ".previous";
+}
+
+/// Renames the folder of an earlier submission, whose shards are not of this one.
 void set_folder_aside(const fs::path& folder) {
   if (!fs::exists(folder)) return;
-  const fs::path previous = folder.string() + ".previous";
-  fs::remove_all(previous);
-  fs::rename(folder, previous);
+  fs::remove_all(previous_folder(folder));
+  fs::rename(folder, previous_folder(folder));
+}
+
+/// Restores the files of the earlier submission, after one that failed.
+void take_back_earlier(const SlurmPlan& plan) {
+  for (const ShardArray& array : plan.arrays) take_back_run_set_aside(array.run_file);
+  fs::remove_all(plan.folder);
+  if (fs::exists(previous_folder(plan.folder))) fs::rename(previous_folder(plan.folder), plan.folder);
 }
 
 void print_submitted(const SlurmJobs& jobs, const fs::path& run_file) {
@@ -165,7 +175,7 @@ int submit(SlurmOptions& options) {
     code =
         submit_jobs(jobs, plan.run_file, false, options.wait ? SubmitUntil::ended : SubmitUntil::submitted);
   } catch (const Error&) {
-    for (const ShardArray& array : plan.arrays) take_back_run_set_aside(array.run_file);
+    take_back_earlier(plan);
     throw;
   }
   print_submitted(jobs, plan.run_file);

@@ -132,10 +132,21 @@ TEST_F(SlurmCommand, WhatSbatchRefusesIsCancelledAndItsMessageShown) {
   add_slurm("merge.sh");
   const Answer refused = submit();
   EXPECT_EQ(refused.end.exit_code, 2);
-  EXPECT_THAT(refused.errors, AllOf(HasSubstr("merge.sh: sbatch does not take it"),
-                                    HasSubstr("Invalid qos specification"), HasSubstr("edit the script")));
+  EXPECT_THAT(refused.errors,
+              AllOf(HasSubstr("merge.sh: sbatch does not take it"), HasSubstr("Invalid qos specification"),
+                    HasSubstr("--dry-run prints the script")));
   EXPECT_THAT(calls(), HasSubstr("scancel 11\n"));
   EXPECT_EQ(slurm({"--status"}).end.exit_code, 2) << "nothing was submitted";
+  EXPECT_FALSE(fs::exists(slurm_));
+
+  add_slurm();
+  ASSERT_EQ(submit().end.exit_code, 0);
+  const std::string earlier = read_text_file(slurm_ / "jobs.json");
+  ASSERT_EQ(run().end.exit_code, 0);
+  add_slurm("merge.sh");
+  EXPECT_EQ(submit().end.exit_code, 2);
+  EXPECT_EQ(read_text_file(slurm_ / "jobs.json"), earlier) << "the earlier submission stays";
+  EXPECT_EQ(read_run(run_file_).observations.size(), 3U);
 }
 
 TEST_F(SlurmCommand, ASubmissionInTheQueueIsNotReplaced) {

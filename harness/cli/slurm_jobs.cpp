@@ -42,11 +42,20 @@ Answer ask_slurm(const std::string& name, std::vector<std::string> arguments) {
   return ask(slurm_command(name, std::move(arguments)), kSlurmLimit);
 }
 
+/// Returns lines as one: `sbatch: error: A; sbatch: error: B`.
+std::string joined_lines(const std::string& text) {
+  std::string joined;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) joined += (joined.empty() ? "" : "; ") + line;
+  }
+  return joined;
+}
+
 [[noreturn]] void throw_refusal(const fs::path& script, const std::string& why) {
   throw UsageError(
-      fmt::format("{}: sbatch does not take it: {}; change the options, or edit the script and "
-                  "submit it with sbatch",
-                  script.string(), one_line(why)));
+      fmt::format("{}: sbatch does not take it: {}; change the options; --dry-run prints the script",
+                  script.string(), joined_lines(why)));
 }
 
 /// Returns `12` of `12;cluster`, as `sbatch --parsable` prints it.
@@ -179,7 +188,7 @@ void check_slurm() {
 
 std::vector<QueuedTask> queued_tasks(const SlurmJobs& jobs) {
   const Answer answer = ask_slurm("squeue", {"--me", "--noheader", "--array", "--format=%i|%T|%r"});
-  if (answer.end.exit_code != 0) throw IoError("squeue: " + one_line(answer.how_it_ended()));
+  if (answer.end.exit_code != 0) throw IoError("squeue: " + joined_lines(answer.how_it_ended()));
   const std::vector<std::string> ids = jobs.ids();
   std::vector<QueuedTask> queued;
   std::istringstream lines(answer.output);
@@ -235,7 +244,7 @@ int submit_jobs(SlurmJobs& jobs, const fs::path& run_file, bool only_missing, Su
 void cancel_jobs(const std::vector<std::string>& ids) {
   if (ids.empty()) return;
   const Answer answer = ask_slurm("scancel", ids);
-  if (answer.end.exit_code != 0) throw UsageError("scancel: " + one_line(answer.how_it_ended()));
+  if (answer.end.exit_code != 0) throw UsageError("scancel: " + joined_lines(answer.how_it_ended()));
 }
 
 std::string status_table(const SlurmJobs& jobs, const std::vector<QueuedTask>& queued) {
