@@ -91,8 +91,10 @@ TEST_F(RecordTree, CompactShowsTheSameFigures) {
   ASSERT_EQ(record("-- $PROGRAM many 200000").code, 0);
   auto full = shown();
   EXPECT_EQ(full["compact"], false);
+  EXPECT_TRUE(compact["repetitions"].is_null()) << "they are found in events";
+  EXPECT_TRUE(full["repetitions"].is_array());
   for (auto* const tree : {&compact, &full}) {
-    for (const char* const key : {"compact", "pid", "parent_pid"}) tree->erase(key);
+    for (const char* const key : {"compact", "pid", "parent_pid", "repetitions"}) tree->erase(key);
   }
   EXPECT_EQ(compact, full);
 }
