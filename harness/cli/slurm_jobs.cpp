@@ -68,7 +68,7 @@ std::string submit_script(const fs::path& script, const std::vector<std::string>
   arguments.insert(arguments.end(), options.begin(), options.end());
   arguments.push_back(script.string());
   const Answer answer = ask_slurm("sbatch", arguments);
-  const std::string id = job_id(answer.output);
+  std::string id = job_id(answer.output);
   if (answer.end.exit_code != 0 || id.empty()) throw_refusal(script, answer.how_it_ended());
   return id;
 }
