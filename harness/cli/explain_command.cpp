@@ -232,12 +232,11 @@ void add_explain_command(CLI::App& app, Result& result) {
                    "the suite's worker, or peakmark-bench")
       ->type_name(value_name::kProgram);
   command->add_flag("--json", options->json, "Print the formulas as JSON");
-  set_help(
-      *command,
-      {.exit_codes = {{"0", "every byte has a formula, and the estimator is exact"},
-                      {"1", "an estimator is wrong, bytes have no formula, or formulas changed"},
-                      {"2", "wrong usage, or a run that cannot be read or has no allocation sequences"},
-                      {"4", "no shape could be recorded, or --plot draws nothing"}}});
+  set_help(*command,
+           {.exit_codes = {{"0", "every byte has a formula, and the estimator is exact"},
+                           {"1", "an estimator is wrong, bytes have no formula, or formulas changed"},
+                           {"2", "wrong usage, or a run that cannot be read or has no allocation sequences"},
+                           {"4", "no shape could be recorded, or --plot draws nothing"}}});
   command->callback([options, &result] { result.code = explain_inputs(*options); });
 }
 
