@@ -62,8 +62,9 @@ class SlurmCluster:
     """Runs munged, slurmctld and slurmd from start to stop()."""
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="peakmark-slurm-"))
-        self.folder.chmod(0o755)  # munged refuses sockets in private folders
+        # munged refuses sockets in private folders, which $TMPDIR may be.
+        self.folder = Path(tempfile.mkdtemp(prefix="peakmark-slurm-", dir="/tmp"))
+        self.folder.chmod(0o755)
         self.daemons: list[subprocess.Popen[bytes]] = []
         self.environment = {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf")}
         try:
