@@ -85,7 +85,8 @@ Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const CurveOp
     if (!shapes.refused.empty()) {
       auto& [count, reason] = refused[shapes.variant];
       count += shapes.refused.size();
-      if (reason.empty()) reason = shapes.refused.front().message;
+      const Observation& first = shapes.refused.front();
+      if (reason.empty()) reason = first.message.empty() ? to_string(first.outcome) : first.message;
     }
     std::ranges::move(shapes.observations, std::back_inserter(run.observations));
   }
