@@ -250,13 +250,6 @@ struct ForgettingOlder<Slot, cl_context(CL_API_CALL*)(Arguments...)> {
   static inline cl_context(CL_API_CALL* forward)(Arguments...) = nullptr;
 };
 
-template <auto Slot>
-void forget_older_at() {
-  using Function = std::remove_cvref_t<decltype(layer.next().*Slot)>;
-  using Forget = ForgettingOlder<Slot, Function>;
-  put_before<Function>(Slot, Forget::call, Forget::forward);
-}
-
 /// Replaces the number at `value` by the smaller one.
 template <typename Number>
 void limit(void* value, Number most) {
@@ -296,8 +289,8 @@ void hook_budget(std::int64_t bytes) {
     follow_forks_of_budget();
   }
   hook(&cl_icd_dispatch::clGetDeviceInfo, get_device_info);
-  forget_older_at<&cl_icd_dispatch::clCreateContext>();
-  forget_older_at<&cl_icd_dispatch::clCreateContextFromType>();
+  put_hook<ForgettingOlder, &cl_icd_dispatch::clCreateContext>();
+  put_hook<ForgettingOlder, &cl_icd_dispatch::clCreateContextFromType>();
 }
 
 void refuse_one(std::int64_t number) {

@@ -53,13 +53,6 @@ struct Finishing<Slot, Result(CL_API_CALL*)(cl_command_queue, Arguments...)> {
   static inline Result(CL_API_CALL* forward)(cl_command_queue, Arguments...) = nullptr;
 };
 
-template <auto Slot>
-void finish_after() {
-  using Function = std::remove_cvref_t<decltype(layer.next().*Slot)>;
-  using Finish = Finishing<Slot, Function>;
-  put_before<Function>(Slot, Finish::call, Finish::forward);
-}
-
 cl_event CL_API_CALL create_user_event(cl_context context, cl_int* errcode_ret) {
   const cl_event event = layer.next().clCreateUserEvent(context, errcode_ret);
   if (event != nullptr) ++unset_events;
@@ -85,41 +78,41 @@ void hook_user_events() {
 
 void hook_enqueues() {
   using Slots = cl_icd_dispatch;
-  finish_after<&Slots::clEnqueueReadBuffer>();
-  finish_after<&Slots::clEnqueueWriteBuffer>();
-  finish_after<&Slots::clEnqueueCopyBuffer>();
-  finish_after<&Slots::clEnqueueReadBufferRect>();
-  finish_after<&Slots::clEnqueueWriteBufferRect>();
-  finish_after<&Slots::clEnqueueCopyBufferRect>();
-  finish_after<&Slots::clEnqueueFillBuffer>();
-  finish_after<&Slots::clEnqueueReadImage>();
-  finish_after<&Slots::clEnqueueWriteImage>();
-  finish_after<&Slots::clEnqueueCopyImage>();
-  finish_after<&Slots::clEnqueueFillImage>();
-  finish_after<&Slots::clEnqueueCopyImageToBuffer>();
-  finish_after<&Slots::clEnqueueCopyBufferToImage>();
-  finish_after<&Slots::clEnqueueMapBuffer>();
-  finish_after<&Slots::clEnqueueMapImage>();
-  finish_after<&Slots::clEnqueueUnmapMemObject>();
-  finish_after<&Slots::clEnqueueMigrateMemObjects>();
-  finish_after<&Slots::clEnqueueNDRangeKernel>();
-  finish_after<&Slots::clEnqueueTask>();
-  finish_after<&Slots::clEnqueueNativeKernel>();
-  finish_after<&Slots::clEnqueueMarker>();
-  finish_after<&Slots::clEnqueueWaitForEvents>();
-  finish_after<&Slots::clEnqueueBarrier>();
-  finish_after<&Slots::clEnqueueMarkerWithWaitList>();
-  finish_after<&Slots::clEnqueueBarrierWithWaitList>();
-  finish_after<&Slots::clEnqueueSVMFree>();
-  finish_after<&Slots::clEnqueueSVMMemcpy>();
-  finish_after<&Slots::clEnqueueSVMMemFill>();
-  finish_after<&Slots::clEnqueueSVMMap>();
-  finish_after<&Slots::clEnqueueSVMUnmap>();
-  finish_after<&Slots::clEnqueueSVMMigrateMem>();
-  finish_after<&Slots::clEnqueueAcquireGLObjects>();
-  finish_after<&Slots::clEnqueueReleaseGLObjects>();
-  finish_after<&Slots::clEnqueueAcquireEGLObjectsKHR>();
-  finish_after<&Slots::clEnqueueReleaseEGLObjectsKHR>();
+  put_hook<Finishing, &Slots::clEnqueueReadBuffer>();
+  put_hook<Finishing, &Slots::clEnqueueWriteBuffer>();
+  put_hook<Finishing, &Slots::clEnqueueCopyBuffer>();
+  put_hook<Finishing, &Slots::clEnqueueReadBufferRect>();
+  put_hook<Finishing, &Slots::clEnqueueWriteBufferRect>();
+  put_hook<Finishing, &Slots::clEnqueueCopyBufferRect>();
+  put_hook<Finishing, &Slots::clEnqueueFillBuffer>();
+  put_hook<Finishing, &Slots::clEnqueueReadImage>();
+  put_hook<Finishing, &Slots::clEnqueueWriteImage>();
+  put_hook<Finishing, &Slots::clEnqueueCopyImage>();
+  put_hook<Finishing, &Slots::clEnqueueFillImage>();
+  put_hook<Finishing, &Slots::clEnqueueCopyImageToBuffer>();
+  put_hook<Finishing, &Slots::clEnqueueCopyBufferToImage>();
+  put_hook<Finishing, &Slots::clEnqueueMapBuffer>();
+  put_hook<Finishing, &Slots::clEnqueueMapImage>();
+  put_hook<Finishing, &Slots::clEnqueueUnmapMemObject>();
+  put_hook<Finishing, &Slots::clEnqueueMigrateMemObjects>();
+  put_hook<Finishing, &Slots::clEnqueueNDRangeKernel>();
+  put_hook<Finishing, &Slots::clEnqueueTask>();
+  put_hook<Finishing, &Slots::clEnqueueNativeKernel>();
+  put_hook<Finishing, &Slots::clEnqueueMarker>();
+  put_hook<Finishing, &Slots::clEnqueueWaitForEvents>();
+  put_hook<Finishing, &Slots::clEnqueueBarrier>();
+  put_hook<Finishing, &Slots::clEnqueueMarkerWithWaitList>();
+  put_hook<Finishing, &Slots::clEnqueueBarrierWithWaitList>();
+  put_hook<Finishing, &Slots::clEnqueueSVMFree>();
+  put_hook<Finishing, &Slots::clEnqueueSVMMemcpy>();
+  put_hook<Finishing, &Slots::clEnqueueSVMMemFill>();
+  put_hook<Finishing, &Slots::clEnqueueSVMMap>();
+  put_hook<Finishing, &Slots::clEnqueueSVMUnmap>();
+  put_hook<Finishing, &Slots::clEnqueueSVMMigrateMem>();
+  put_hook<Finishing, &Slots::clEnqueueAcquireGLObjects>();
+  put_hook<Finishing, &Slots::clEnqueueReleaseGLObjects>();
+  put_hook<Finishing, &Slots::clEnqueueAcquireEGLObjectsKHR>();
+  put_hook<Finishing, &Slots::clEnqueueReleaseEGLObjectsKHR>();
 }
 
 namespace {
@@ -176,13 +169,6 @@ struct Timing<Slot, cl_int(CL_API_CALL*)(Arguments...)> {
   static inline cl_int(CL_API_CALL* forward)(Arguments...) = nullptr;
 };
 
-template <auto Slot>
-void time() {
-  using Function = std::remove_cvref_t<decltype(layer.next().*Slot)>;
-  using Time = Timing<Slot, Function>;
-  put_before<Function>(Slot, Time::call, Time::forward);
-}
-
 decltype(cl_icd_dispatch::clCreateCommandQueue) create_queue = nullptr;
 decltype(cl_icd_dispatch::clCreateCommandQueueWithProperties) create_queue_with_properties = nullptr;
 
@@ -226,24 +212,24 @@ void hook_work() {
   put_before(&Slots::clCreateCommandQueue, create_timed_queue, create_queue);
   put_before(&Slots::clCreateCommandQueueWithProperties, create_timed_queue_with_properties,
              create_queue_with_properties);
-  time<&Slots::clEnqueueReadBuffer>();
-  time<&Slots::clEnqueueWriteBuffer>();
-  time<&Slots::clEnqueueCopyBuffer>();
-  time<&Slots::clEnqueueReadBufferRect>();
-  time<&Slots::clEnqueueWriteBufferRect>();
-  time<&Slots::clEnqueueCopyBufferRect>();
-  time<&Slots::clEnqueueFillBuffer>();
-  time<&Slots::clEnqueueReadImage>();
-  time<&Slots::clEnqueueWriteImage>();
-  time<&Slots::clEnqueueCopyImage>();
-  time<&Slots::clEnqueueFillImage>();
-  time<&Slots::clEnqueueCopyImageToBuffer>();
-  time<&Slots::clEnqueueCopyBufferToImage>();
-  time<&Slots::clEnqueueNDRangeKernel>();
-  time<&Slots::clEnqueueTask>();
-  time<&Slots::clEnqueueNativeKernel>();
-  time<&Slots::clEnqueueSVMMemcpy>();
-  time<&Slots::clEnqueueSVMMemFill>();
+  put_hook<Timing, &Slots::clEnqueueReadBuffer>();
+  put_hook<Timing, &Slots::clEnqueueWriteBuffer>();
+  put_hook<Timing, &Slots::clEnqueueCopyBuffer>();
+  put_hook<Timing, &Slots::clEnqueueReadBufferRect>();
+  put_hook<Timing, &Slots::clEnqueueWriteBufferRect>();
+  put_hook<Timing, &Slots::clEnqueueCopyBufferRect>();
+  put_hook<Timing, &Slots::clEnqueueFillBuffer>();
+  put_hook<Timing, &Slots::clEnqueueReadImage>();
+  put_hook<Timing, &Slots::clEnqueueWriteImage>();
+  put_hook<Timing, &Slots::clEnqueueCopyImage>();
+  put_hook<Timing, &Slots::clEnqueueFillImage>();
+  put_hook<Timing, &Slots::clEnqueueCopyImageToBuffer>();
+  put_hook<Timing, &Slots::clEnqueueCopyBufferToImage>();
+  put_hook<Timing, &Slots::clEnqueueNDRangeKernel>();
+  put_hook<Timing, &Slots::clEnqueueTask>();
+  put_hook<Timing, &Slots::clEnqueueNativeKernel>();
+  put_hook<Timing, &Slots::clEnqueueSVMMemcpy>();
+  put_hook<Timing, &Slots::clEnqueueSVMMemFill>();
 }
 
 }  // namespace peakmark::opencl_layer

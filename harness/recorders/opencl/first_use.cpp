@@ -161,13 +161,6 @@ struct Backing<Slot, Result(CL_API_CALL*)(cl_command_queue, Arguments...)> {
   static inline Result(CL_API_CALL* forward)(cl_command_queue, Arguments...) = nullptr;
 };
 
-template <auto Slot>
-void back_before() {
-  using Function = std::remove_cvref_t<decltype(layer.next().*Slot)>;
-  using Back = Backing<Slot, Function>;
-  put_before<Function>(Slot, Back::call, Back::forward);
-}
-
 decltype(cl_icd_dispatch::clEnqueueMigrateMemObjects) migrate = nullptr;
 decltype(cl_icd_dispatch::clSetKernelArg) set_argument = nullptr;
 decltype(cl_icd_dispatch::clCreateKernel) create_kernel = nullptr;
@@ -274,23 +267,23 @@ void hook_first_use() {
     return;
   }
   if (!std::exchange(is_enabled, true)) follow_forks();
-  back_before<&Slots::clEnqueueReadBuffer>();
-  back_before<&Slots::clEnqueueWriteBuffer>();
-  back_before<&Slots::clEnqueueCopyBuffer>();
-  back_before<&Slots::clEnqueueReadBufferRect>();
-  back_before<&Slots::clEnqueueWriteBufferRect>();
-  back_before<&Slots::clEnqueueCopyBufferRect>();
-  back_before<&Slots::clEnqueueFillBuffer>();
-  back_before<&Slots::clEnqueueReadImage>();
-  back_before<&Slots::clEnqueueWriteImage>();
-  back_before<&Slots::clEnqueueCopyImage>();
-  back_before<&Slots::clEnqueueFillImage>();
-  back_before<&Slots::clEnqueueCopyImageToBuffer>();
-  back_before<&Slots::clEnqueueCopyBufferToImage>();
-  back_before<&Slots::clEnqueueMapBuffer>();
-  back_before<&Slots::clEnqueueMapImage>();
-  back_before<&Slots::clEnqueueNDRangeKernel>();
-  back_before<&Slots::clEnqueueTask>();
+  put_hook<Backing, &Slots::clEnqueueReadBuffer>();
+  put_hook<Backing, &Slots::clEnqueueWriteBuffer>();
+  put_hook<Backing, &Slots::clEnqueueCopyBuffer>();
+  put_hook<Backing, &Slots::clEnqueueReadBufferRect>();
+  put_hook<Backing, &Slots::clEnqueueWriteBufferRect>();
+  put_hook<Backing, &Slots::clEnqueueCopyBufferRect>();
+  put_hook<Backing, &Slots::clEnqueueFillBuffer>();
+  put_hook<Backing, &Slots::clEnqueueReadImage>();
+  put_hook<Backing, &Slots::clEnqueueWriteImage>();
+  put_hook<Backing, &Slots::clEnqueueCopyImage>();
+  put_hook<Backing, &Slots::clEnqueueFillImage>();
+  put_hook<Backing, &Slots::clEnqueueCopyImageToBuffer>();
+  put_hook<Backing, &Slots::clEnqueueCopyBufferToImage>();
+  put_hook<Backing, &Slots::clEnqueueMapBuffer>();
+  put_hook<Backing, &Slots::clEnqueueMapImage>();
+  put_hook<Backing, &Slots::clEnqueueNDRangeKernel>();
+  put_hook<Backing, &Slots::clEnqueueTask>();
   put_before(&Slots::clEnqueueMigrateMemObjects, migrate_backed, migrate);
   put_before(&Slots::clSetKernelArg, set_lazy_argument, set_argument);
   put_before(&Slots::clCreateKernel, create_new_kernel, create_kernel);

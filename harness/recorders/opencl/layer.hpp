@@ -10,6 +10,7 @@
 #include <CL/cl_layer.h>
 
 #include <atomic>
+#include <type_traits>
 
 #include "recorders/exports.hpp"
 #include "recorders/opencl/budget.hpp"
@@ -53,6 +54,13 @@ void put_before(Function cl_icd_dispatch::*slot, Function ours, Function& forwar
   if (layer.draft->next.*slot == nullptr || forward != nullptr) return;
   forward = hooked != nullptr ? hooked : layer.draft->next.*slot;
   hooked = ours;
+}
+
+/// Puts a hook in front of the function of a slot: `Hook<Slot, Function>` has `call` and `forward`.
+template <template <auto, typename> class Hook, auto Slot>
+void put_hook() {
+  using Function = std::remove_cvref_t<decltype(layer.draft->next.*Slot)>;
+  put_before<Function>(Slot, Hook<Slot, Function>::call, Hook<Slot, Function>::forward);
 }
 
 inline std::uint64_t to_address(const void* handle) {
