@@ -157,7 +157,7 @@ void print_submitted(const SlurmJobs& jobs, const fs::path& run_file) {
 
 int submit(SlurmOptions& options) {
   SlurmPlan& plan = options.plan;
-  for (ShardArray& array : plan.arrays) array.is_balanced = balancing_run(options, array).has_value();
+  for (ShardArray& array : plan.arrays) array.balance = balancing_run(options, array);
   if (options.dry_run) {
     for (const SlurmScript& script : slurm_scripts(plan)) {
       print_text(fmt::format("==> {} <==\n{}\n", script.file.string(), script.text));
@@ -170,7 +170,7 @@ int submit(SlurmOptions& options) {
   SlurmJobs jobs{plan.tasks, "", {}};
   for (const ShardArray& array : plan.arrays) {
     fs::create_directories(array.folder);
-    if (const auto run = balancing_run(options, array)) fs::copy_file(*run, array.folder / kBalanceRun);
+    if (array.balance) fs::copy_file(*array.balance, array.folder / kBalanceRun);
     set_run_file_aside(array.run_file);
     jobs.arrays.push_back({array.run_file.string(), array.folder.string(), "", ""});
   }

@@ -17,7 +17,7 @@ struct ArrayJobs {
   std::string shards;
   std::string merge;
 
-  [[nodiscard]] ShardArray array() const { return {"", run, folder, false}; }
+  [[nodiscard]] ShardArray array() const { return {"", run, folder}; }
 };
 
 template <EitherConst<ArrayJobs> T, typename Fields>

@@ -69,7 +69,7 @@ std::string shards_script(const SlurmPlan& plan, const ShardArray& array) {
   if (!array.constraint.empty()) text += directive("constraint", array.constraint);
   text += directives(plan.sbatch_options);
   const std::string balance =
-      array.is_balanced ? " --balance " + shell_word((array.folder / kBalanceRun).string()) : "";
+      array.balance ? " --balance " + shell_word((array.folder / kBalanceRun).string()) : "";
   return text + fmt::format(
                     "# With exec, SIGTERM of Slurm (preemption, time limit, requeue) reaches peakmark, which "
                     "keeps what "
@@ -143,7 +143,7 @@ std::vector<ShardArray> shard_arrays(const fs::path& run_file, const std::vector
   const fs::path folder = slurm_folder(run_file);
   std::vector<ShardArray> arrays;
   if (constraints.size() < 2) {
-    arrays.push_back({constraints.empty() ? "" : constraints.front(), run_file, folder, false});
+    arrays.push_back({constraints.empty() ? "" : constraints.front(), run_file, folder});
     return arrays;
   }
   arrays.reserve(constraints.size());
@@ -155,7 +155,7 @@ std::vector<ShardArray> shard_arrays(const fs::path& run_file, const std::vector
       throw UsageError(fmt::format("--constraint {}: another one has the run file {} too; leave one out",
                                    constraint, own.filename().string()));
     }
-    arrays.push_back({constraint, own, folder / part, false});
+    arrays.push_back({constraint, own, folder / part});
   }
   return arrays;
 }
