@@ -17,6 +17,10 @@ if(PEAKMARK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
+# nlohmann's messages name the place in the document. For all targets: the macro changes the layout of a JSON value, so that
+# functions with JSON parameters work only between files that agree on it.
+add_compile_definitions(JSON_DIAGNOSTICS=1)
+
 add_library(peakmark_warnings INTERFACE)
 target_compile_options(peakmark_warnings INTERFACE -Wall -Wextra $<$<BOOL:${PEAKMARK_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

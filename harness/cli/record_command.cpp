@@ -197,7 +197,7 @@ void record_once(const RecordOptions& options, const RecordRequest& request, Res
     if (options.repeat_call != 0) {
       Json all = Json::array();
       for (const RepeatingProcess& process : repeating) {
-        for (const Json& phase : Json::parse(repetitions_json(process.phases))) {
+        for (const Json& phase : repetitions_json(process.phases)) {
           Json one = {{"pid", process.pid}};
           for (const auto& [key, value] : phase.items()) one[key] = value;
           all.push_back(std::move(one));

@@ -200,7 +200,7 @@ json to_json(const peakmark::RegionResult& result) {
            lists.pool_reserved_peak_bytes ? json(*lists.pool_reserved_peak_bytes) : json()},
           {"beside_the_peak", std::move(beside)},
           {"by_kind", std::move(by_kind)},
-          {"repetitions", json::parse(peakmark::repetitions_json(result.repetitions))},
+          {"repetitions", json(peakmark::repetitions_json(result.repetitions))},
           {"notes", result.notes},
           {"refused", to_json(lists.refused, sites)},
           {"at_peak", to_json(lists.at_peak, sites)},

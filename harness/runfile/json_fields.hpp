@@ -1,10 +1,6 @@
 #pragma once
 
 // For .cpp files, and headers that only they include: nlohmann's header takes seconds to compile.
-// JSON_DIAGNOSTICS lets nlohmann's messages name the place in the document.
-#ifndef JSON_DIAGNOSTICS
-#define JSON_DIAGNOSTICS 1
-#endif
 #include <algorithm>
 #include <concepts>
 #include <functional>

@@ -121,7 +121,7 @@ std::string repetitions_text(const std::vector<RepeatedPhase>& phases) {
   return "repeated phases\n" + table.text() + (details.empty() ? "" : "\n" + details);
 }
 
-std::string repetitions_json(const std::vector<RepeatedPhase>& phases) {
+nlohmann::ordered_json repetitions_json(const std::vector<RepeatedPhase>& phases) {
   using Json = nlohmann::ordered_json;
   const auto or_null = [](std::optional<Size> bytes) { return bytes ? Json(*bytes) : Json(nullptr); };
   Json list = Json::array();
@@ -155,8 +155,7 @@ std::string repetitions_json(const std::vector<RepeatedPhase>& phases) {
                     {"peak_drift_bytes", or_null(phase.peak_drift_bytes)},
                     {"growth", std::move(growth)}});
   }
-  // Frames and names of a program need not be UTF-8.
-  return list.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return list;
 }
 
 }  // namespace peakmark

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,6 @@ std::string verdict_text(const RepeatedPhase& phase);
 
 /// Returns JSON: [{`phase`, `live_before_bytes`, `live_after_bytes`, `peak_bytes` (lists),
 /// `peak_drift_bytes`, `growth`}] (docs/formats.md).
-std::string repetitions_json(const std::vector<RepeatedPhase>& phases);
+nlohmann::ordered_json repetitions_json(const std::vector<RepeatedPhase>& phases);
 
 }  // namespace peakmark
