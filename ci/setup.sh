@@ -75,6 +75,14 @@ find_cuda() {
   cuda_options=(-DPEAKMARK_CUDA=ON "${cuda_root[@]}")
 }
 
+# gpu_architectures: prints the compute capabilities of this machine's GPUs, 75;90 for example. Without a GPU: the oldest one
+# supported, so that device code compiles once.
+gpu_architectures() {
+  local found
+  found=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d . | sort -nu | paste -sd ';') || found=
+  [[ $found =~ ^[0-9]+(;[0-9]+)*$ ]] && printf '%s\n' "$found" || printf '75\n'
+}
+
 # install_nightly: installs packages and the Python environment build/venv, and builds peakmark into build/prefix.
 install_nightly() {
   # shellcheck disable=SC2046 # one word a package
@@ -85,7 +93,7 @@ install_nightly() {
   say "building"
   # All sources of a module in one compilation: half of the time.
   configure build/nightly-build -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -DPEAKMARK_TESTS=OFF -DPEAKMARK_WERROR=ON -DPEAKMARK_BENCHMARKS=OFF -DPEAKMARK_CUDA=AUTO \
-    -DCMAKE_INSTALL_PREFIX="$PWD/build/prefix" || exit 2
+    -DPEAKMARK_CUDA_ARCHITECTURES="$(gpu_architectures)" -DCMAKE_INSTALL_PREFIX="$PWD/build/prefix" || exit 2
   build build/nightly-build || exit 2
   cmake --install build/nightly-build >/dev/null || die "peakmark could not be installed into build/prefix"
 }

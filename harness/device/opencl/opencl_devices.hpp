@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "device/opencl/opencl_api.hpp"
 
 namespace peakmark {
 
