@@ -1,8 +1,11 @@
 """Tests that invalid marks of the plugin are errors with what to write."""
 
+import re
 import types
+from pathlib import Path
 
 import pytest
+from peakmark.pytest_plugin.limits import KINDS
 from project import Project, outcomes
 
 pytest.importorskip("pyopencl", reason="it is in ci/requirements-test.txt")
@@ -59,3 +62,9 @@ def test_an_argument_that_is_not_an_input_is_an_error(value, message):
     with pytest.raises(MarkError) as raised:
         make_question(mark, {"x": value})
     assert message in str(raised.value)
+
+
+def test_kinds_of_memory_are_those_of_the_recorders():
+    source = (Path(__file__).resolve().parents[2] / "profile/event.cpp").read_text()
+    kinds = set(re.findall(r'case MemoryKind::\w+:\s*return "(\w+)";', source))
+    assert kinds - {"none"} == KINDS
