@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/program.hpp"
 #include "base/text_file.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"

@@ -19,6 +19,7 @@ namespace peakmark {
 namespace {
 
 namespace fs = std::filesystem;
+using json_fields::Json;
 
 constexpr const char* kDefaultWorker = "peakmark-bench";
 constexpr const char* kProgramsWorker = "peakmark-programs";
@@ -276,7 +277,6 @@ Description describe_worker(const fs::path& program, int interrupt, const std::v
   }
 }
 
-using json_fields::Json;
 
 void check_cases(const std::filesystem::path& worker, const Description& description,
                  const std::vector<PlannedCase>& all_cases, int interrupt,

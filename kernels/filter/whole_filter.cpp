@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/common/arrays.hpp"
 #include "kernels/fft/fft_bytes.hpp"
 #include "kernels/filter/line_kernels.hpp"
 
