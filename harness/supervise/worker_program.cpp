@@ -277,7 +277,6 @@ Description describe_worker(const fs::path& program, int interrupt, const std::v
   }
 }
 
-
 void check_cases(const std::filesystem::path& worker, const Description& description,
                  const std::vector<PlannedCase>& all_cases, int interrupt,
                  const std::vector<std::string>& arguments) {
