@@ -177,8 +177,7 @@ int submit(SlurmOptions& options) {
   for (const SlurmScript& script : slurm_scripts(plan)) replace_text_file(script.file, script.text);
   int code = 0;
   try {
-    code =
-        submit_jobs(jobs, plan.run_file, false, options.wait ? SubmitUntil::ended : SubmitUntil::submitted);
+    code = submit_jobs(jobs, plan.run_file, {}, options.wait ? SubmitUntil::ended : SubmitUntil::submitted);
   } catch (const Error&) {
     take_back_earlier(plan);
     throw;
@@ -198,15 +197,16 @@ int rerun(const SlurmOptions& options, const fs::path& run_file) {
   SlurmJobs jobs = submitted_jobs(run_file);
   ended_submission(run_file);
   fs::remove(slurm_folder(run_file) / kExitCode);
+  ShardsByRun all_missing;
   for (const ArrayJobs& array : jobs.arrays) {
-    const std::vector<int> missing = missing_shards(array.array(), jobs.tasks);
+    const std::vector<int>& missing = all_missing[array.run] = missing_shards(array.array(), jobs.tasks);
     print_message(stderr, "{}: {}\n", array.run,
                   missing.empty() ? "no shard is missing; merging again"
                                   : fmt::format("measuring shards {}", fmt::join(missing, ",")));
     set_run_file_aside(array.run);
   }
   const int code =
-      submit_jobs(jobs, run_file, true, options.wait ? SubmitUntil::ended : SubmitUntil::submitted);
+      submit_jobs(jobs, run_file, all_missing, options.wait ? SubmitUntil::ended : SubmitUntil::submitted);
   print_submitted(jobs, run_file);
   return code;
 }

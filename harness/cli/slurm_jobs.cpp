@@ -104,22 +104,12 @@ std::string after(const std::vector<std::string>& ids) {
   return fmt::format("--dependency=afterany:{}", fmt::join(ids, ":"));
 }
 
-bool is_complete(const fs::path& shard) {
-  if (!fs::exists(shard)) return false;
-  try {
-    return read_run(shard).context.complete;
-  } catch (const UsageError&) {
-    return false;  // cut short or of something else: `run --resume` says which
-  }
-}
-
-/// Submits a shards script and its merge.
-void submit_array(ArrayJobs& jobs, int tasks, bool only_missing) {
+/// Submits a shards script, for these shards or for all, and its merge.
+void submit_array(ArrayJobs& jobs, const std::optional<std::vector<int>>& only) {
   const fs::path folder = jobs.folder;
   std::vector<std::string> options;
-  const std::vector<int> missing = only_missing ? missing_shards(jobs.array(), tasks) : std::vector<int>();
-  if (only_missing) options.push_back(fmt::format("--array={}", fmt::join(missing, ",")));
-  if (!only_missing || !missing.empty()) jobs.shards = submit_script(folder / kShardsScript, options);
+  if (only) options.push_back(fmt::format("--array={}", fmt::join(*only, ",")));
+  if (!only || !only->empty()) jobs.shards = submit_script(folder / kShardsScript, options);
   std::vector<std::string> merge_options;
   if (!jobs.shards.empty()) merge_options.push_back(after({jobs.shards}));
   jobs.merge = submit_script(folder / kMergeScript, merge_options);
@@ -135,18 +125,24 @@ std::size_t partial_cases(const fs::path& partial) {
   return count;
 }
 
+struct ShardState {
+  bool is_complete = false;
+  std::string measured;  ///< `12 of 40 cases`, or why its file cannot be read
+};
+
 /// Returns what is known of a shard from its files.
-std::string measured_text(const fs::path& shard) {
+ShardState shard_state(const fs::path& shard) {
   try {
     if (fs::exists(shard)) {
       const Run run = read_run(shard);
-      return fmt::format("{} of {}", run.observations.size(), quantity(run.context.planned.size(), "case"));
+      return {run.context.complete,
+              fmt::format("{} of {}", run.observations.size(), quantity(run.context.planned.size(), "case"))};
     }
-    if (fs::exists(partial_of(shard))) return quantity(partial_cases(partial_of(shard)), "case");
+    if (fs::exists(partial_of(shard))) return {false, quantity(partial_cases(partial_of(shard)), "case")};
   } catch (const Error& error) {
-    return error.what();
+    return {false, error.what()};  // cut short or of something else: `run --resume` says which
   }
-  return "–";
+  return {false, "–"};
 }
 
 std::string queue_text(const std::vector<QueuedTask>& queued, const std::string& id) {
@@ -207,12 +203,12 @@ std::vector<QueuedTask> queued_tasks(const SlurmJobs& jobs) {
 std::vector<int> missing_shards(const ShardArray& array, int tasks) {
   std::vector<int> missing;
   for (int index = 1; index <= tasks; ++index) {
-    if (!is_complete(shard_file(array, index))) missing.push_back(index);
+    if (!shard_state(shard_file(array, index)).is_complete) missing.push_back(index);
   }
   return missing;
 }
 
-int submit_jobs(SlurmJobs& jobs, const fs::path& run_file, bool only_missing, SubmitUntil until) {
+int submit_jobs(SlurmJobs& jobs, const fs::path& run_file, const ShardsByRun& only, SubmitUntil until) {
   jobs.finish.clear();
   for (ArrayJobs& array : jobs.arrays) {
     array.shards.clear();
@@ -222,7 +218,8 @@ int submit_jobs(SlurmJobs& jobs, const fs::path& run_file, bool only_missing, Su
     std::vector<std::string> merges;
     merges.reserve(jobs.arrays.size());
     for (ArrayJobs& array : jobs.arrays) {
-      submit_array(array, jobs.tasks, only_missing);
+      const auto found = only.find(array.run);
+      submit_array(array, found == only.end() ? std::nullopt : std::optional(found->second));
       merges.push_back(array.merge);
     }
     const fs::path script = slurm_folder(run_file) / kFinishScript;
@@ -258,8 +255,9 @@ std::string status_table(const SlurmJobs& jobs, const std::vector<QueuedTask>& q
       const fs::path shard = shard_file(array.array(), index);
       const std::string id = array.shards.empty() ? "" : fmt::format("{}_{}", array.shards, index);
       std::string state = queue_text(queued, id);
-      if (state.empty()) state = is_complete(shard) ? "complete" : "ended, not complete";
-      table.add({fmt::format("{}shard {}", run, index), id, state, measured_text(shard)});
+      const ShardState known = shard_state(shard);
+      if (state.empty()) state = known.is_complete ? "complete" : "ended, not complete";
+      table.add({fmt::format("{}shard {}", run, index), id, state, known.measured});
     }
     std::string state = queue_text(queued, array.merge);
     if (state.empty()) state = fs::exists(array.run) ? "merged" : "ended, not merged";

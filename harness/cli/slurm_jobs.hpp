@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,14 +65,18 @@ std::vector<QueuedTask> queued_tasks(const SlurmJobs& jobs);
 /// Returns the shards without a complete run file, from 1.
 std::vector<int> missing_shards(const ShardArray& array, int tasks);
 
+/// Numbers of shards, by the run file that they are merged into.
+using ShardsByRun = std::map<std::string, std::vector<int>>;
+
 /// Whether submit_jobs() returns at once, or when the last job has ended.
 enum class SubmitUntil { submitted, ended };
 
-/// Submits the scripts of `jobs`: all shards, or with `only_missing` those that are missing, each merge after
-/// its array, and the last job after all merges. Writes the ids to `jobs.json`. Returns the exit code of the
+/// Submits the scripts of `jobs`: of a run in `only` these shards, of another one all; each merge after its
+/// array, and the last job after all merges. Writes the ids to `jobs.json`. Returns the exit code of the
 /// last job; 0 if it was not awaited. If sbatch refuses a script, cancels what was submitted before, and
 /// throws UsageError with the message of sbatch.
-int submit_jobs(SlurmJobs& jobs, const std::filesystem::path& run_file, bool only_missing, SubmitUntil until);
+int submit_jobs(SlurmJobs& jobs, const std::filesystem::path& run_file, const ShardsByRun& only,
+                SubmitUntil until);
 
 /// Cancels all jobs. Throws UsageError with the message of scancel.
 void cancel_jobs(const std::vector<std::string>& ids);
