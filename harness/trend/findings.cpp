@@ -5,17 +5,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace peakmark::trend {
 namespace {
 
 /// Because of noise, one change of times is found some runs later in one shape than in another.
 constexpr std::size_t kSameTimeChangeRuns = 3;
+
+/// Of more variants all cases are compared: the command stays readable.
+constexpr std::size_t kMaxFilteredVariants = 5;
 
 std::size_t metric_order(const std::string& metric) {
   return static_cast<std::size_t>(std::ranges::find(metric::all, metric) - metric::all.begin());
@@ -52,17 +58,73 @@ std::vector<CaseChanges> changes_by_case(std::vector<const Change*> changes) {
   return all;
 }
 
-Finding make_finding(const std::string& variant, std::vector<CaseChanges> cases) {
+Finding make_finding(std::vector<CaseChanges> cases) {
   std::ranges::stable_sort(cases, [](const CaseChanges& a, const CaseChanges& b) {
     return std::pair(-step_size(*a.main), a.main->case_name) <
            std::pair(-step_size(*b.main), b.main->case_name);
   });
-  Finding finding{variant, {}, {}};
+  Finding finding{variant_name(cases.front().main->case_name), {}, {}, {}};
   for (const CaseChanges& one : cases) {
+    std::string variant = variant_name(one.main->case_name);
+    if (std::ranges::find(finding.variants, variant) == finding.variants.end())
+      finding.variants.push_back(std::move(variant));
     finding.changes.push_back(one.main);
     finding.with_it.insert(finding.with_it.end(), one.with_it.begin(), one.with_it.end());
   }
   return finding;
+}
+
+/// Named allocations that were added, removed or resized at the peaks of some cases: name and kind.
+using MovedNames = std::set<std::pair<std::string, MemoryKind>>;
+
+MovedNames moved_names(const std::vector<CaseChanges>& cases) {
+  MovedNames names;
+  for (const CaseChanges& one : cases) {
+    if (!one.main->allocations) continue;
+    for (const MovedAllocations& moved : *one.main->allocations) {
+      if (!moved.name.empty()) names.emplace(moved.name, moved.kind);
+    }
+  }
+  return names;
+}
+
+bool overlap(const MovedNames& one, const MovedNames& other) {
+  return std::ranges::any_of(one, [&](const auto& name) { return other.contains(name); });
+}
+
+/// Joins groups, of one verdict, state and metric between the same two runs, that have a named allocation in
+/// common.
+std::vector<std::vector<CaseChanges>> joined_by_allocation(std::vector<std::vector<CaseChanges>> groups) {
+  std::vector<std::pair<MovedNames, std::vector<CaseChanges>>> joined;
+  for (std::vector<CaseChanges>& group : groups) {
+    MovedNames names = moved_names(group);
+    for (auto other = joined.begin(); other != joined.end();) {
+      if (!overlap(names, other->first)) {
+        ++other;
+        continue;
+      }
+      names.merge(other->first);
+      std::ranges::move(other->second, std::back_inserter(group));
+      other = joined.erase(other);
+    }
+    joined.emplace_back(std::move(names), std::move(group));
+  }
+  std::vector<std::vector<CaseChanges>> all;
+  all.reserve(joined.size());
+  for (auto& [names, group] : joined) all.push_back(std::move(group));
+  return all;
+}
+
+/// Splits changes of times that are too many runs apart.
+std::vector<std::vector<CaseChanges>> split_by_runs(std::vector<CaseChanges> cases) {
+  std::ranges::stable_sort(cases, {}, [](const CaseChanges& one) { return one.main->first; });
+  std::vector<std::vector<CaseChanges>> parts;
+  for (CaseChanges& one : cases) {
+    if (parts.empty() || one.main->first - parts.back().back().main->first > kSameTimeChangeRuns)
+      parts.emplace_back();
+    parts.back().push_back(std::move(one));
+  }
+  return parts;
 }
 
 }  // namespace
@@ -75,23 +137,23 @@ bool Finding::has_case(const std::string& name) const {
 std::vector<Finding> find_findings(const std::vector<const Change*>& changes) {
   const auto key = [](const Change& change) {
     const bool is_time = change.metric == metric::gpu_time_ns;
-    return std::tuple(variant_name(change.case_name), change.metric, change.verdict, change.state,
-                      change.is_news, is_time ? 0 : change.last_before, is_time ? 0 : change.first);
+    return std::tuple(change.metric, change.verdict, change.state, change.is_news,
+                      is_time ? 0 : change.last_before, is_time ? 0 : change.first);
   };
   if (changes.empty()) return {};
-  std::map<decltype(key(*changes[0])), std::vector<CaseChanges>> groups;
-  for (CaseChanges& one : changes_by_case(changes)) groups[key(*one.main)].push_back(std::move(one));
+  using Variants = std::map<std::string, std::vector<CaseChanges>>;
+  std::map<decltype(key(*changes[0])), Variants> groups;
+  for (CaseChanges& one : changes_by_case(changes)) {
+    groups[key(*one.main)][variant_name(one.main->case_name)].push_back(std::move(one));
+  }
   std::vector<Finding> findings;
-  for (auto& [key, cases] : groups) {
-    std::ranges::stable_sort(cases, {}, [](const CaseChanges& one) { return one.main->first; });
-    std::vector<CaseChanges> part;
-    for (CaseChanges& one : cases) {
-      if (!part.empty() && one.main->first - part.back().main->first > kSameTimeChangeRuns) {
-        findings.push_back(make_finding(std::get<0>(key), std::exchange(part, {})));
-      }
-      part.push_back(std::move(one));
+  for (auto& [key, variants] : groups) {
+    std::vector<std::vector<CaseChanges>> parts;
+    for (auto& [variant, cases] : variants) {
+      std::ranges::move(split_by_runs(std::move(cases)), std::back_inserter(parts));
     }
-    findings.push_back(make_finding(std::get<0>(key), std::move(part)));
+    for (std::vector<CaseChanges>& part : joined_by_allocation(std::move(parts)))
+      findings.push_back(make_finding(std::move(part)));
   }
   std::ranges::stable_sort(findings, [](const Finding& a, const Finding& b) {
     const auto key = [](const Finding& finding) {
@@ -100,6 +162,19 @@ std::vector<Finding> find_findings(const std::vector<const Change*>& changes) {
     return key(a) < key(b);
   });
   return findings;
+}
+
+std::string compare_command(const DeviceHistory& history, const Finding& finding) {
+  const HistoryRun& before = history.runs[finding.worst().last_before];
+  const HistoryRun& after = history.runs[finding.worst().first];
+  const auto is_known = [](const std::string& commit) { return !commit.empty() && !commit.ends_with('+'); };
+  if (!is_known(before.commit) || !is_known(after.commit) || before.commit == after.commit) return {};
+  std::string command =
+      fmt::format("peakmark compare {} --commits {} {} --build-command BUILD",
+                  shell_word(after.suite.empty() ? "SUITE" : after.suite + ".toml"),
+                  shell_word(short_commit(before.commit)), shell_word(short_commit(after.commit)));
+  if (finding.variants.size() > kMaxFilteredVariants) return command;
+  return command + " --filter " + shell_word(fmt::format("^({})/", fmt::join(finding.variants, "|")));
 }
 
 std::string variant_name(const std::string& case_name) {

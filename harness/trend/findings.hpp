@@ -9,10 +9,12 @@
 
 namespace peakmark::trend {
 
-/// Changes of one device with presumably one cause: one variant, verdict, state and metric. Bytes and
-/// estimates changed between the same two runs, times within 3 runs of each other.
+/// Changes of one device with presumably one cause: one verdict, state and metric, and one variant, or
+/// variants whose peaks have a named allocation in common that changed. Bytes and estimates changed between
+/// the same two runs, times within 3 runs of each other.
 struct Finding {
-  std::string variant;
+  std::string variant;                 ///< of the worst case
+  std::vector<std::string> variants;   ///< all, that of the worst case first
   std::vector<const Change*> changes;  ///< one for each case, the largest step first
   std::vector<const Change*> with_it;  ///< other metrics that changed in the same cases and run
 
@@ -23,6 +25,12 @@ struct Finding {
 /// Groups changes into findings. Those that need action come first, then the largest steps. Points into
 /// `changes`.
 std::vector<Finding> find_findings(const std::vector<const Change*>& changes);
+
+/// Returns the command that compares the last good commit with the first bad one, on the cases of the finding:
+/// `peakmark compare nightly.toml --commits 1a2b3c4d5e6f 9f8e7d6c5b4a --build-command BUILD --filter
+/// '^(padding/coords1d)/'`. The user writes the command that builds a commit for BUILD. Empty if a commit is
+/// unknown, has modified sources, or both are one.
+std::string compare_command(const DeviceHistory& history, const Finding& finding);
 
 /// Returns `padding/coords1d` for `padding/coords1d/opencl/n:20`.
 std::string variant_name(const std::string& case_name);

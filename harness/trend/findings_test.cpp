@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "trend/sample_trends.hpp"
+
 namespace peakmark::trend {
 namespace {
 
@@ -72,6 +74,42 @@ TEST(Findings, WhatIsNewOrAcceptedIsAFindingOfItsOwn) {
   ASSERT_THAT(findings, SizeIs(3));
   EXPECT_EQ(findings[2].worst().case_name, "pad/a/dry/n:3") << "what needs attention comes first";
   EXPECT_THAT(findings_of({}), IsEmpty());
+}
+
+TEST(Findings, VariantsWhosePeaksHaveAChangedAllocationInCommonAreOne) {
+  std::vector<Change> changes{grown("pad/a/dry/n:1", 10), grown("pad/b/dry/n:1", 30),
+                              grown("pad/c/dry/n:1", 20), grown("pad/d/dry/n:1", 5),
+                              grown("pad/e/dry/n:1", 5),  grown("pad/a/dry/n:9", 10, 4)};
+  const auto moved = [](const std::string& name) {
+    return std::vector<MovedAllocations>{{name, MemoryKind::buffer, 8, 0, 1}};
+  };
+  changes[0].allocations = moved("scratch");
+  changes[1].allocations = moved("table");
+  changes[2].allocations = moved("scratch");
+  changes[2].allocations->push_back(moved("table")[0]);
+  changes[3].allocations = changes[4].allocations = moved("");
+  changes[5].allocations = moved("scratch");
+  const std::vector<Finding> findings = findings_of(changes);
+  ASSERT_THAT(findings, SizeIs(4)) << "unnamed ones and those of another run are apart";
+  EXPECT_THAT(findings[0].variants, ElementsAre("pad/b", "pad/c", "pad/a")) << "the largest step first";
+  EXPECT_EQ(findings[0].variant, "pad/b");
+  EXPECT_THAT(findings[0].changes, SizeIs(3));
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_THAT(findings[i].changes, SizeIs(1)) << i;
+}
+
+TEST(Findings, TheCommandComparesTheLastGoodWithTheFirstBadCommit) {
+  DeviceHistory history = nightly_history(4);
+  history.runs[2].commit = std::string(40, 'a');
+  history.runs[3].commit = std::string(40, 'b');
+  const std::vector<Change> changes{grown("pad/a/dry/n:1", 10), grown("pad/a/dry/n:2", 20)};
+  const Finding finding = findings_of(changes).at(0);
+  EXPECT_EQ(compare_command(history, finding),
+            "peakmark compare nightly.toml --commits aaaaaaaaaaaa bbbbbbbbbbbb --build-command BUILD "
+            "--filter '^(pad/a)/'");
+  for (const std::string& commit : {std::string(), std::string(40, 'a'), std::string(40, 'b') + "+"}) {
+    history.runs[3].commit = commit;
+    EXPECT_EQ(compare_command(history, finding), "") << commit;
+  }
 }
 
 TEST(Findings, TheVariantIsWhatComesBeforeTheBackend) {

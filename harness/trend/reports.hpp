@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "trend/case_status.hpp"
+#include "trend/notifications.hpp"
 #include "trend/trends.hpp"
 
 namespace peakmark::trend {
@@ -14,7 +15,15 @@ struct DeviceTrends {
   const DeviceHistory* history = nullptr;
   Trends trends;
   std::vector<CaseStatus> statuses;
+  std::string commit_url = {};          ///< template with `{commit}`; empty: no links
+  std::vector<Notified> notified = {};  ///< of its cases, which gives findings their ids
 };
+
+/// Throws UsageError unless `url` is `http://…` or `https://…` with `{commit}`, without characters that end a
+/// link in markdown or HTML.
+void check_commit_url(const std::string& url);
+/// Returns the address of a commit; empty without a template or a commit.
+std::string commit_link(const std::string& url, const std::string& commit);
 
 /// Returns the number of cases with CaseStatus::needs_action().
 std::size_t count_cases_needing_action(const std::vector<DeviceTrends>& devices);

@@ -127,6 +127,35 @@ TEST_F(TrendReports, TextReportsTheVerdictFirstAndWhy) {
   EXPECT_THAT(markdown, HasSubstr("\\| one"));
 }
 
+TEST_F(TrendReports, ACommandComparesTheTwoCommits) {
+  history_.runs[2].suite = "nightly";
+  EXPECT_THAT(trends_table(trends()), HasSubstr("\nto compare: peakmark compare nightly.toml --commits c1 c2 "
+                                                "--build-command BUILD --filter '^(a/b)/'\n"));
+  const std::string markdown = trends_markdown(trends());
+  EXPECT_THAT(markdown, HasSubstr("\nTo compare: `peakmark compare nightly.toml --commits c1 c2 "));
+  const auto json = nlohmann::json::parse(trends_json(trends()));
+  const auto& finding = json.at("findings").at(0);
+  EXPECT_EQ(finding.at("compare"),
+            "peakmark compare nightly.toml --commits c1 c2 --build-command BUILD --filter '^(a/b)/'");
+  EXPECT_EQ(finding.at("commit_before"), "c1");
+  EXPECT_EQ(finding.at("run_before"), "run1");
+  EXPECT_EQ(finding.at("variants"), nlohmann::json({"a/b"}));
+  EXPECT_EQ(finding.at("before"), 1024);
+  EXPECT_TRUE(finding.at("commit_url").is_null());
+}
+
+TEST_F(TrendReports, CommitsAreLinkedInMarkdown) {
+  history_.runs[1].commit = "abc1";
+  history_.runs[2].commit = "abc2";
+  std::vector<DeviceTrends> found = trends();
+  found.front().commit_url = "https://example.org/{commit}";
+  EXPECT_THAT(trends_markdown(found),
+              HasSubstr("[abc1](https://example.org/abc1)..[abc2](https://example.org/abc2)"));
+  EXPECT_THAT(trends_table(found), HasSubstr("abc1..abc2"));
+  EXPECT_EQ(commit_link("https://example.org/{commit}", "abc2+"), "https://example.org/abc2");
+  EXPECT_EQ(commit_link("https://example.org/{commit}", "no hash"), "");
+}
+
 TEST_F(TrendReports, TheMarkOfChangedSourcesIsShown) {
   const std::string commit(40, 'a');
   history_.runs[1].commit = commit;

@@ -32,6 +32,10 @@ struct HistoryRun {
   std::string date;  ///< ISO 8601, UTC, when the run began
   std::string suite;
   std::string commit;  ///< empty if unknown, like all texts here
+  std::string branch;  ///< `main`, `pull/12`
+  /// Of a run that is not of the base branch: the merge base, then its first parents, newest first. Empty if
+  /// unknown.
+  std::vector<std::string> base_commits;
   std::string device;
   std::string backend;
   std::string driver;
@@ -83,6 +87,18 @@ struct Acceptance {
   std::string reason;
 };
 
+/// What the run of a branch is compared with.
+struct BaseRun {
+  std::string branch;
+  std::string base_branch;
+  std::string suite;
+  std::string commit;              ///< of the branch's run
+  std::string merge_base;          ///< empty if unknown
+  std::optional<std::size_t> run;  ///< an index of DeviceHistory::runs; null: there is none
+  std::optional<std::size_t>
+      older;  ///< commits of `run` before the merge base; null: not one of its ancestors
+};
+
 /// The history of one device and backend. Runs are sorted by date, then in the order in which they were
 /// added; only their order matters, not the time between them.
 struct DeviceHistory {
@@ -92,6 +108,13 @@ struct DeviceHistory {
   std::vector<Series> series;          ///< sorted by case name, then metric
   std::vector<CaseOutcomes> outcomes;  ///< sorted by case name
   std::vector<Acceptance> acceptances;
+  /// Of compare_with_base(): one for each of its last runs, which are the branch's. Else empty.
+  std::vector<BaseRun> base_runs = {};
+
+  /// Returns the index of the first run of the branch; 0 if the history is that of the base branch.
+  [[nodiscard]] std::size_t first_of_branch() const {
+    return base_runs.empty() ? 0 : runs.size() - base_runs.size();
+  }
 };
 
 /// Returns the index of a run; null if the history does not have it.

@@ -152,6 +152,14 @@ void find_new_and_vanished(const DeviceHistory& history, const Plans& plans, Tre
   }
 }
 
+/// Removes what the base branch changed: a branch is judged by its own changes.
+void keep_own_changes(const DeviceHistory& history, Trends& trends) {
+  const std::size_t first = history.first_of_branch();
+  std::erase_if(trends.changes, [&](const Change& change) { return change.first < first; });
+  std::erase_if(trends.vanished, [](const Vanished& one) { return !one.is_news; });
+  std::erase_if(trends.environment_changes, [&](const EnvironmentChange& one) { return one.run < first; });
+}
+
 }  // namespace
 
 Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
@@ -180,6 +188,7 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
     change.is_news = plans.is_last(change.case_name, change.raised);
   }
   find_new_and_vanished(history, plans, trends);
+  if (!history.base_runs.empty()) keep_own_changes(history, trends);
   return trends;
 }
 

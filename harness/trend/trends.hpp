@@ -112,7 +112,8 @@ struct TrendOptions {
 /// Finds changes over the runs of a device, as each run would have found them with the runs up to it: later
 /// runs do not alter earlier reports. Any difference of bytes is a change. A change of times needs
 /// ChangePointDetector and a confirmation, by a second measurement in the same run or by the next run. Values
-/// that are not finite, and times that are not positive, count as missing. Throws UsageError if a list is not
+/// that are not finite, and times that are not positive, count as missing. Of a history from
+/// compare_with_base(), only what the branch's runs changed is returned. Throws UsageError if a list is not
 /// as long as `runs`.
 Trends find_trends(const DeviceHistory& history, const TrendOptions& options = {},
                    const AllocationsAtPeak& at_peak = {});

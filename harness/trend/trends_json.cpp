@@ -1,5 +1,7 @@
 #include "compare/moved_json.hpp"
+#include "trend/branches.hpp"
 #include "trend/changes.hpp"
+#include "trend/finding_json.hpp"
 #include "trend/findings.hpp"
 #include "trend/reports.hpp"
 
@@ -9,10 +11,21 @@ namespace {
 using json_fields::Json;
 using json_fields::or_null;
 
-/// Writes bytes as integers.
-Json level(const std::string& metric, double value) {
-  if (metric::is_exact(metric)) return static_cast<std::int64_t>(value);
-  return value;
+Json base_run_json(const BaseRun& base, const DeviceHistory& history) {
+  Json entry{{"branch", base.branch},
+             {"base_branch", base.base_branch},
+             {"suite", base.suite},
+             {"commit", null_if_empty(base.commit)},
+             {"merge_base", null_if_empty(base.merge_base)},
+             {"run", nullptr},
+             {"run_commit", nullptr},
+             {"commits_before_merge_base", or_null(base.older)},
+             {"text", to_text(base, history)}};
+  if (base.run) {
+    entry["run"] = history.runs[*base.run].id;
+    entry["run_commit"] = null_if_empty(history.runs[*base.run].commit);
+  }
+  return entry;
 }
 
 class Writer {
@@ -30,7 +43,8 @@ class Writer {
     for (const CaseStatus& one : device.statuses) add(one);
     std::vector<const Change*> changes;
     for (const Change& change : device.trends.changes) changes.push_back(&change);
-    for (const Finding& finding : find_findings(changes)) add(finding);
+    for (const Finding& finding : find_findings(changes))
+      json_["findings"].push_back(finding_json(device, finding));
     for (const AllowedGrowth& one : device.trends.allowed_growth) {
       Json entry = case_entry(one.case_name, one.run);
       entry["metric"] = one.metric;
@@ -84,13 +98,12 @@ class Writer {
     add_device(entry);
     entry["date"] = first.date;
     entry["run"] = first.id;
-    entry["commit"] = first.commit.empty() ? Json(nullptr) : Json(first.commit);
-    const std::string& before = history_->runs[change.last_before].commit;
-    entry["commit_before"] = before.empty() ? Json(nullptr) : Json(before);
+    entry["commit"] = null_if_empty(first.commit);
+    entry["commit_before"] = null_if_empty(history_->runs[change.last_before].commit);
     entry["raised"] = history_->runs[change.raised].date;
     entry["raised_run"] = history_->runs[change.raised].id;
-    entry["before"] = level(change.metric, change.before);
-    entry["after"] = level(change.metric, change.after);
+    entry["before"] = level_json(change.metric, change.before);
+    entry["after"] = level_json(change.metric, change.after);
     entry["relative"] = or_null(change.relative());
     entry["verdict"] = to_string(change.verdict);
     entry["new"] = change.is_news;
@@ -101,21 +114,6 @@ class Writer {
     entry["formulas"] = change.formulas;
     entry["environment"] = change.environment;
     json_["changes"].push_back(std::move(entry));
-  }
-
-  /// Adds the worst case of a finding and the names of all; `changes` has them in full.
-  void add(const Finding& finding) {
-    const Change& worst = finding.worst();
-    Json entry = case_entry(worst.case_name, worst.first);
-    entry["variant"] = finding.variant;
-    entry["metric"] = worst.metric;
-    entry["verdict"] = to_string(worst.verdict);
-    entry["state"] = worst.state ? Json(to_string(*worst.state)) : Json(nullptr);
-    entry["new"] = worst.is_news;
-    entry["relative"] = or_null(worst.relative());
-    entry["cases"] = Json::array();
-    for (const Change* const change : finding.changes) entry["cases"].push_back(change->case_name);
-    json_["findings"].push_back(std::move(entry));
   }
 
   /// Skips steady cases, and young ones, which are in `not_enough_data`.
@@ -158,7 +156,9 @@ std::string trends_json(const std::vector<DeviceTrends>& devices) {
            {"exit_code", 0},
            {"allow_growth", devices.empty() ? GrowthAllowance{}.text : devices.front().trends.allowance.text},
            {"nights", 0}});
+  json["commit_url"] = devices.empty() ? Json(nullptr) : null_if_empty(devices.front().commit_url);
   json["devices"] = Json::array();
+  json["branches"] = Json::array();
   std::size_t run_count = 0;
   Writer writer(json);
   for (const DeviceTrends& device : devices) {
@@ -169,6 +169,8 @@ std::string trends_json(const std::vector<DeviceTrends>& devices) {
                                {"nights", runs.size()},
                                {"from", runs.empty() ? Json(nullptr) : Json(runs.front().date)},
                                {"to", runs.empty() ? Json(nullptr) : Json(runs.back().date)}});
+    for (const BaseRun& base : device.history->base_runs)
+      json["branches"].push_back(base_run_json(base, *device.history));
     if (has_open_regression(device.trends)) json["exit_code"] = 1;
     writer.add(device);
   }

@@ -10,6 +10,8 @@
 #include "base/size.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
+#include "trend/branches.hpp"
+#include "trend/finding_text.hpp"
 #include "trend/findings.hpp"
 #include "trend/reports.hpp"
 
@@ -19,48 +21,6 @@ namespace {
 constexpr std::size_t kMaxListed = 10;
 /// Leaves space for the lists after the tables.
 constexpr std::size_t kMaxTableBytes = kMarkdownLimit - 100'000;
-
-std::string day(const std::string& date) {
-  return date.substr(0, 10);
-}
-
-std::string level_text(const Change& change, double value) {
-  if (change.metric == metric::gpu_time_ns) return format_duration(value);
-  if (metric::is_exact(change.metric)) return format_size(static_cast<Size>(value));
-  return fmt::format("{:.7g}", value);
-}
-
-/// Returns the step in bytes, as a difference of ratios, or in percent for times.
-std::string step_text(const Change& change) {
-  if (metric::is_exact(change.metric))
-    return fmt::format("{:+} B", static_cast<Size>(change.after - change.before));
-  if (change.metric == metric::estimate_ratio) return fmt::format("{:+.2g}", change.after - change.before);
-  const std::optional<double> relative = change.relative();
-  return relative ? fmt::format("{:+.1f} %", *relative * 100) : "–";
-}
-
-std::string change_reasons(const DeviceTrends& device, const Change& change) {
-  std::string text;
-  const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
-  for (const std::string& one : change.formulas) add(plain_text(one));
-  if (change.allocations && change.formulas.empty()) {
-    for (const MovedAllocations& one : *change.allocations) {
-      add(fmt::format("{} {} {}: {} → {}", one.name.empty() ? "unnamed" : plain_text(one.name),
-                      to_string(one.kind), format_size(one.bytes), one.base_count, one.new_count));
-    }
-  }
-  for (const std::string& one : change.environment) add("different " + plain_text(one));
-  const std::string& before = device.history->runs[change.last_before].commit;
-  const std::string& after = device.history->runs[change.first].commit;
-  if (!before.empty() && !after.empty()) {
-    add(before == after ? "same commit " + short_commit(after)
-                        : short_commit(before) + ".." + short_commit(after));
-  }
-  if (change.verdict == Verdict::suspicious && !change.state)
-    add("not confirmed yet: `run --confirm` or the next run decides");
-  if (!change.reference.empty()) add("relative to the reference " + change.reference);
-  return text;
-}
 
 /// A row of the table of findings.
 struct FindingRow {
@@ -79,22 +39,12 @@ std::string verdict_cell(const FindingRow& row) {
   return more.empty() ? std::string(verdict) : fmt::format("{} ({})", verdict, fmt::join(more, ", "));
 }
 
-/// Returns `padding/coords1d, 12 cases, largest: padding/coords1d/opencl/n:20`, or the name of a single case.
-/// `quote` marks names.
-template <typename Quote>
-std::string cases_text(const Finding& finding, Quote quote) {
-  std::string name = quote(plain_text(finding.worst().case_name));
-  if (finding.changes.size() == 1) return name;
-  return fmt::format("{}, {} cases, largest: {}", quote(plain_text(finding.variant)), finding.changes.size(),
-                     name);
-}
-
 std::string console_cases_cell(const FindingRow& row) {
-  return cases_text(row.finding, [](const std::string& name) { return name; });
+  return cases_text(row.finding, console_style());
 }
 
 std::string markdown_cases_cell(const FindingRow& row) {
-  return cases_text(row.finding, [](const std::string& name) { return markdown_code(name); });
+  return cases_text(row.finding, markdown_style({}));
 }
 
 std::string metric_cell(const FindingRow& row) {
@@ -109,16 +59,8 @@ std::string after_cell(const FindingRow& row) {
   return level_text(row.finding.worst(), row.finding.worst().after);
 }
 
-/// Returns the range of steps from the smallest to the largest: `+256 B to +1024 B`.
 std::string step_cell(const FindingRow& row) {
-  const auto size = [](const Change* change) {
-    return change->metric == metric::gpu_time_ns ? std::abs(change->relative().value_or(0))
-                                                 : std::abs(change->after - change->before);
-  };
-  const auto [least, most] = std::ranges::minmax(row.finding.changes, {}, size);
-  const std::string smallest = step_text(*least);
-  const std::string largest = step_text(*most);
-  return smallest == largest ? largest : smallest + " to " + largest;
+  return steps_text(row.finding);
 }
 
 /// Returns the days from the first to the last of these runs of the members.
@@ -140,16 +82,12 @@ std::string reported_cell(const FindingRow& row) {
   return days_text(row, &Change::raised);
 }
 
-/// Returns the reasons of the worst case, then the other metrics that changed with it.
-std::string why_cell(const FindingRow& row) {
-  std::string text = change_reasons(row.device, row.finding.worst());
-  std::vector<std::string> listed;
-  for (const Change* const other : row.finding.with_it) {
-    if (std::ranges::find(listed, other->metric) != listed.end()) continue;
-    listed.push_back(other->metric);
-    text += fmt::format("{}with it {} {}", text.empty() ? "" : "; ", other->metric, step_text(*other));
-  }
-  return text;
+std::string console_why_cell(const FindingRow& row) {
+  return why_text(row.device, row.finding, console_style());
+}
+
+std::string markdown_why_cell(const FindingRow& row) {
+  return why_text(row.device, row.finding, markdown_style(row.device.commit_url));
 }
 
 std::vector<Field<FindingRow>> fields(bool is_markdown) {
@@ -164,7 +102,8 @@ std::vector<Field<FindingRow>> fields(bool is_markdown) {
           {{"step"}, step_cell},
           {{"since"}, since_cell},
           {{"reported"}, reported_cell},
-          {{"why"}, why_cell}};
+          is_markdown ? Field<FindingRow>{{"why", left, Format::markdown}, markdown_why_cell}
+                      : Field<FindingRow>{{"why"}, console_why_cell}};
 }
 
 /// Findings of a device under a title.
@@ -187,6 +126,18 @@ std::vector<Section> find_sections(const DeviceTrends& device) {
   }
   std::erase_if(sections, [](const Section& section) { return section.findings.empty(); });
   return sections;
+}
+
+/// Returns the commands that compare the commits of these findings, a line each.
+std::vector<std::string> compare_lines(const DeviceTrends& device, const Section& section) {
+  std::vector<std::string> lines;
+  for (const Finding& finding : section.findings) {
+    std::string line = compare_command(*device.history, finding);
+    if (line.empty() || !needs_action(finding.worst())) continue;
+    if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
+    if (lines.size() == kMaxListed) break;
+  }
+  return lines;
 }
 
 /// Returns `2 cases vanished: a, b`: the number and the first kMaxListed.
@@ -276,6 +227,15 @@ std::string device_title(const DeviceTrends& device) {
   return title;
 }
 
+/// Returns what the runs of a branch are compared with, a line each.
+std::vector<std::string> base_lines(const DeviceTrends& device) {
+  std::vector<std::string> lines;
+  lines.reserve(device.history->base_runs.size());
+  for (const BaseRun& base : device.history->base_runs)
+    lines.push_back(plain_text(to_text(base, *device.history)));
+  return lines;
+}
+
 }  // namespace
 
 std::string headline(const std::vector<DeviceTrends>& devices) {
@@ -312,12 +272,14 @@ std::string trends_table(const std::vector<DeviceTrends>& devices) {
   std::string text = headline(devices) + "; " + tally(devices) + "\n";
   for (const DeviceTrends& device : devices) {
     text += "\n" + device_title(device) + "\n";
+    for (const std::string& line : base_lines(device)) text += line + "\n";
     for (const Section& section : find_sections(device)) {
       TextTable table(columns(fields(false)));
       for (const Finding& finding : section.findings) {
         table.add(cells(fields(false), FindingRow{device, finding}));
       }
       text += fmt::format("{}:\n{}", section.title, table.text());
+      for (const std::string& line : compare_lines(device, section)) text += "to compare: " + line + "\n";
     }
     for (const std::string& line : remarks(device)) text += line + "\n";
   }
@@ -328,6 +290,7 @@ std::string trends_markdown(const std::vector<DeviceTrends>& devices) {
   std::string text = "## " + headline(devices) + "\n\n" + markdown_cell(tally(devices)) + ".\n";
   for (const DeviceTrends& device : devices) {
     text += "\n### " + markdown_cell(device_title(device)) + "\n\n";
+    for (const std::string& line : base_lines(device)) text += markdown_cell(line) + "\n\n";
     for (const Section& section : find_sections(device)) {
       text += fmt::format("**{}**\n\n", section.title);
       const std::size_t taken = std::min(text.size(), kMaxTableBytes);
@@ -338,6 +301,8 @@ std::string trends_markdown(const std::vector<DeviceTrends>& devices) {
       text += table.text();
       if (table.left_out() > 0)
         text += "\n" + quantity(table.left_out(), "more row") + " not shown (--json has all)\n";
+      for (const std::string& line : compare_lines(device, section))
+        text += fmt::format("\nTo compare: {}\n", markdown_code(line));
       text += "\n";
     }
     for (const std::string& line : remarks(device)) text += "- " + markdown_cell(line) + "\n";

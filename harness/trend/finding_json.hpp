@@ -1,0 +1,27 @@
+#pragma once
+
+// Internal to this module; for .cpp files.
+
+#include <cstdint>
+#include <string>
+
+#include "runfile/json_fields.hpp"
+#include "trend/findings.hpp"
+#include "trend/reports.hpp"
+
+namespace peakmark::trend {
+
+inline json_fields::Json null_if_empty(const std::string& text) {
+  return text.empty() ? json_fields::Json(nullptr) : json_fields::Json(text);
+}
+
+/// Writes bytes as integers.
+inline json_fields::Json level_json(const std::string& metric, double value) {
+  if (metric::is_exact(metric)) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+/// Returns the worst case of a finding and the names of all.
+json_fields::Json finding_json(const DeviceTrends& device, const Finding& finding);
+
+}  // namespace peakmark::trend

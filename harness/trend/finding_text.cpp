@@ -1,0 +1,117 @@
+#include "trend/finding_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "base/size.hpp"
+#include "base/text.hpp"
+
+namespace peakmark::trend {
+namespace {
+
+/// Joins reasons by `; `.
+class Reasons {
+ public:
+  void add(const std::string& reason) { text_ += (text_.empty() ? "" : "; ") + reason; }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+void add_moved_allocations(const Change& change, const TextStyle& style, Reasons& reasons) {
+  for (const std::string& one : change.formulas) reasons.add(style.text(one));
+  if (!change.allocations || !change.formulas.empty()) return;
+  for (const MovedAllocations& one : *change.allocations) {
+    reasons.add(
+        style.text(fmt::format("{} {} {}: {} → {}", one.name.empty() ? "unnamed" : one.name,
+                               to_string(one.kind), format_size(one.bytes), one.base_count, one.new_count)));
+  }
+}
+
+void add_commits(const DeviceTrends& device, const Change& change, const TextStyle& style, Reasons& reasons) {
+  const std::string& before = device.history->runs[change.last_before].commit;
+  const std::string& after = device.history->runs[change.first].commit;
+  if (before.empty() || after.empty()) return;
+  reasons.add(before == after ? "same commit " + style.commit(after)
+                              : style.commit(before) + ".." + style.commit(after));
+}
+
+}  // namespace
+
+TextStyle console_style() {
+  const auto plain = [](const std::string& text) { return plain_text(text); };
+  return {plain, plain, [](const std::string& commit) { return plain_text(short_commit(commit)); }};
+}
+
+TextStyle markdown_style(const std::string& commit_url) {
+  const auto commit_text = [commit_url](const std::string& commit) {
+    const std::string text = markdown_cell(short_commit(commit));
+    const std::string link = commit_link(commit_url, commit);
+    return link.empty() ? text : fmt::format("[{}]({})", text, link);
+  };
+  return {[](const std::string& text) { return markdown_cell(text); },
+          [](const std::string& name) { return markdown_code(name); }, commit_text};
+}
+
+std::string day(const std::string& date) {
+  return date.substr(0, 10);
+}
+
+std::string level_text(const Change& change, double value) {
+  if (change.metric == metric::gpu_time_ns) return format_duration(value);
+  if (metric::is_exact(change.metric)) return format_size(static_cast<Size>(value));
+  return fmt::format("{:.7g}", value);
+}
+
+std::string step_text(const Change& change) {
+  if (metric::is_exact(change.metric))
+    return fmt::format("{:+} B", static_cast<Size>(change.after - change.before));
+  if (change.metric == metric::estimate_ratio) return fmt::format("{:+.2g}", change.after - change.before);
+  const std::optional<double> relative = change.relative();
+  return relative ? fmt::format("{:+.1f} %", *relative * 100) : "–";
+}
+
+std::string steps_text(const Finding& finding) {
+  const auto size = [](const Change* change) {
+    return change->metric == metric::gpu_time_ns ? std::abs(change->relative().value_or(0))
+                                                 : std::abs(change->after - change->before);
+  };
+  const auto [least, most] = std::ranges::minmax(finding.changes, {}, size);
+  const std::string smallest = step_text(*least);
+  const std::string largest = step_text(*most);
+  return smallest == largest ? largest : smallest + " to " + largest;
+}
+
+std::string cases_text(const Finding& finding, const TextStyle& style) {
+  std::string name = style.name(finding.worst().case_name);
+  if (finding.changes.size() == 1) return name;
+  const std::size_t others = finding.variants.size() - 1;
+  return fmt::format("{}{}, {} cases, largest: {}", style.name(finding.variant),
+                     others == 0 ? "" : " and " + quantity(others, "other variant"), finding.changes.size(),
+                     name);
+}
+
+std::string why_text(const DeviceTrends& device, const Finding& finding, const TextStyle& style) {
+  const Change& change = finding.worst();
+  Reasons reasons;
+  add_moved_allocations(change, style, reasons);
+  for (const std::string& one : change.environment) reasons.add(style.text("different " + one));
+  add_commits(device, change, style, reasons);
+  if (change.verdict == Verdict::suspicious && !change.state)
+    reasons.add(style.text("not confirmed yet: `run --confirm` or the next run decides"));
+  if (!change.reference.empty()) reasons.add(style.text("relative to the reference " + change.reference));
+  std::vector<std::string> listed;
+  for (const Change* const other : finding.with_it) {
+    if (std::ranges::find(listed, other->metric) != listed.end()) continue;
+    listed.push_back(other->metric);
+    reasons.add(style.text(fmt::format("with it {} {}", other->metric, step_text(*other))));
+  }
+  return reasons.text();
+}
+
+}  // namespace peakmark::trend

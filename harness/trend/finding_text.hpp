@@ -1,0 +1,36 @@
+#pragma once
+
+// Internal to this module: texts of findings, for the console, markdown and JSON.
+
+#include <functional>
+#include <string>
+
+#include "trend/findings.hpp"
+#include "trend/reports.hpp"
+
+namespace peakmark::trend {
+
+/// How texts of other people and commits are written.
+struct TextStyle {
+  std::function<std::string(const std::string& text)> text;
+  std::function<std::string(const std::string& name)> name;
+  std::function<std::string(const std::string& commit)> commit;
+};
+TextStyle console_style();
+/// Links commits by the template, unless it is empty.
+TextStyle markdown_style(const std::string& commit_url);
+
+/// Returns the day of a date.
+std::string day(const std::string& date);
+/// Returns a level with its unit.
+std::string level_text(const Change& change, double value);
+/// Returns the step in bytes, as a difference of ratios, or in percent for times.
+std::string step_text(const Change& change);
+/// Returns the range of steps from the smallest to the largest: `+256 B to +1024 B`.
+std::string steps_text(const Finding& finding);
+/// Returns `padding/coords1d, 12 cases, largest: padding/coords1d/opencl/n:20`, or the name of a single case.
+std::string cases_text(const Finding& finding, const TextStyle& style);
+/// Returns the reasons of the worst case, then the other metrics that changed with it.
+std::string why_text(const DeviceTrends& device, const Finding& finding, const TextStyle& style);
+
+}  // namespace peakmark::trend
