@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,6 +18,7 @@
 #include "history/database.hpp"
 #include "history/inside.hpp"
 #include "history/run_record.hpp"
+#include "trend/branches.hpp"
 
 namespace peakmark::history {
 
@@ -154,8 +157,8 @@ class Addition {
   using enum ColumnType;
 
  public:
-  Addition(Database& database, const RunRecord& record)
-      : database_(database), sql_(database.sql()), record_(record) {}
+  Addition(Database& database, const RunRecord& record, const RunOrigin& origin)
+      : database_(database), sql_(database.sql()), record_(record), origin_(origin) {}
 
   void write() {
     const std::int64_t run = Numbers(sql_, "runs").take();
@@ -189,6 +192,8 @@ class Addition {
                     {"date", text},
                     {"suite", text},
                     {"commit_id", text},
+                    {"branch", text},
+                    {"base_commits", text},
                     {"device", text},
                     {"backend", text},
                     {"driver", text},
@@ -199,8 +204,9 @@ class Addition {
                     {"plan_number", integer},
                     {"context", text},
                     {"digest", text}});
-    rows.add({number, record_.id, record_.date, record_.suite, record_.commit, record_.device,
-              record_.backend, record_.driver, record_.build, record_.host_name,
+    rows.add({number, record_.id, record_.date, record_.suite, record_.commit, origin_.branch,
+              fmt::format("{}", fmt::join(origin_.base_commits, " ")), record_.device, record_.backend,
+              record_.driver, record_.build, record_.host_name,
               static_cast<std::int64_t>(record_.observations.size()), record_.ok(), plan_number(),
               record_.context, record_.digest});
     rows.finish();
@@ -237,15 +243,34 @@ class Addition {
   }
 
   using FactsNumbers = std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>;
-  FactsNumbers facts_numbers(const std::unordered_map<std::string, std::int64_t>& cases) {
+  /// Looks up the facts of this run only: a history of years has many others.
+  FactsNumbers known_facts(const std::unordered_map<std::string, std::int64_t>& cases) {
     FactsNumbers numbers;
-    std::int64_t number = 0;
-    std::int64_t sweep_case = 0;
-    std::int64_t hash = 0;
-    each_row(
-        sql_, "SELECT number, case_number, hash FROM facts",
-        [&] { numbers.emplace(std::pair(sweep_case, hash), number); }, soci::into(number),
-        soci::into(sweep_case), soci::into(hash));
+    const std::vector<ObservationRecord>& observations = record_.observations;
+    for (std::size_t begin = 0; begin < observations.size(); begin += kRowsAStatement) {
+      std::string pairs;
+      const std::size_t end = std::min(begin + kRowsAStatement, observations.size());
+      for (std::size_t i = begin; i < end; ++i) {
+        pairs += fmt::format("{}({}, {})", i == begin ? "" : ", ", cases.at(observations[i].case_name),
+                             observations[i].facts_hash);
+      }
+      std::int64_t number = 0;
+      std::int64_t sweep_case = 0;
+      std::int64_t hash = 0;
+      each_row(
+          sql_,
+          fmt::format(
+              "WITH wanted (c, h) AS (VALUES {}) SELECT f.number, f.case_number, f.hash FROM wanted JOIN "
+              "facts f ON f.case_number = wanted.c AND f.hash = wanted.h",
+              pairs),
+          [&] { numbers.emplace(std::pair(sweep_case, hash), number); }, soci::into(number),
+          soci::into(sweep_case), soci::into(hash));
+    }
+    return numbers;
+  }
+
+  FactsNumbers facts_numbers(const std::unordered_map<std::string, std::int64_t>& cases) {
+    FactsNumbers numbers = known_facts(cases);
     Numbers next(sql_, "facts");
     RowWriter rows(database_, "facts",
                    {{"number", integer},
@@ -273,9 +298,22 @@ class Addition {
   Database& database_;
   soci::session& sql_;
   const RunRecord& record_;
+  const RunOrigin& origin_;
 };
 
-/// Returns notes for the user about a run that is added to `runs`.
+/// Makes the base branch of the first run that has one that of the history.
+void learn_base_branch(Database& database, const RunOrigin& origin, Settings& settings,
+                       std::vector<std::string>& notes) {
+  if (origin.branch.empty() || !settings.base_branch.empty()) return;
+  settings.base_branch = origin.base_branch.empty() ? origin.branch : origin.base_branch;
+  database.sql() << "UPDATE peakmark_history SET base_branch = :b", soci::use(settings.base_branch);
+  notes.push_back(fmt::format(
+      "the base branch of this history is '{}': trends follow it. `peakmark history set --base-branch NAME` "
+      "changes it",
+      settings.base_branch));
+}
+
+/// Returns notes for the user about a run that is added to `runs`, those of its branch.
 std::vector<std::string> notes_on(const RunRecord& record, const std::string& device,
                                   const std::vector<LoggedRun>& runs) {
   std::vector<std::string> notes;
@@ -313,7 +351,7 @@ std::vector<std::string> notes_on(const RunRecord& record, const std::string& de
 
 }  // namespace
 
-Added History::add(const Run& run) {
+Added History::add(const Run& run, const RunOrigin& origin) {
   const RunRecord record = to_record(run);
   return implementation_->database.guarded([&] {
     Transaction transaction(implementation_->database, Access::write);
@@ -331,13 +369,25 @@ Added History::add(const Run& run) {
           record.id));
     }
     const std::string device = name_now(implementation_->device_names(), record.device);
-    const std::vector<LoggedRun> runs = log();
+    Settings settings = implementation_->settings();
     added.was_there = digest.has_value();
+    if (!added.was_there) learn_base_branch(implementation_->database, origin, settings, added.notes);
+    std::vector<LoggedRun> runs = log();
+    if (added.was_there) {
+      added.branch = std::ranges::find(runs, record.id, &LoggedRun::id)->branch;
+    } else {
+      added.branch = origin.branch;
+    }
+    added.is_of_base = trend::is_of_base(added.branch, settings.base_branch);
+    std::erase_if(runs, [&](const LoggedRun& one) {
+      return added.is_of_base ? !trend::is_of_base(one.branch, settings.base_branch)
+                              : one.branch != added.branch;
+    });
     added.runs_of_device = std::ranges::count_if(
         runs, [&](const LoggedRun& one) { return one.device == device && one.backend == record.backend; });
     if (added.was_there) return added;
-    added.notes = notes_on(record, device, runs);
-    Addition(implementation_->database, record).write();
+    std::ranges::move(notes_on(record, device, runs), std::back_inserter(added.notes));
+    Addition(implementation_->database, record, origin).write();
     ++added.runs_of_device;
     transaction.commit();
     return added;

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "history/inside.hpp"
 #include "history/run_record.hpp"
+#include "trend/branches.hpp"
 
 namespace peakmark::history {
 
@@ -29,15 +30,16 @@ std::vector<History::Implementation::NumberedRun> History::Implementation::runs(
   LoggedRun& run = row.run;
   each_row(
       sql(),
-      "SELECT number, id, date, suite, commit_id, device, backend, driver, build, host_name, cases, ok FROM "
-      "runs ORDER BY date, number",
+      "SELECT number, id, date, suite, commit_id, branch, device, backend, driver, build, host_name, cases, "
+      "ok FROM runs ORDER BY date, number",
       [&] {
         runs.push_back(row);
         runs.back().run.device = name_now(names, run.device);
       },
       soci::into(row.number), soci::into(run.id), soci::into(run.date), soci::into(run.suite),
-      soci::into(run.commit), soci::into(run.device), soci::into(run.backend), soci::into(run.driver),
-      soci::into(run.build), soci::into(run.host_name), soci::into(run.cases), soci::into(run.ok));
+      soci::into(run.commit), soci::into(run.branch), soci::into(run.device), soci::into(run.backend),
+      soci::into(run.driver), soci::into(run.build), soci::into(run.host_name), soci::into(run.cases),
+      soci::into(run.ok));
   return runs;
 }
 
@@ -58,6 +60,30 @@ std::vector<trend::Acceptance> History::Implementation::acceptances() {
       "accepted_at, case_name, metric, from_run",
       [&] { all.push_back(row); }, soci::into(row.case_name), soci::into(row.metric),
       soci::into(row.from_run), soci::into(row.who), soci::into(row.when), soci::into(row.reason));
+  return all;
+}
+
+Settings History::Implementation::settings() {
+  Settings settings;
+  sql() << "SELECT base_branch, commit_url FROM peakmark_history", soci::into(settings.base_branch),
+      soci::into(settings.commit_url);
+  return settings;
+}
+
+std::vector<trend::Notified> History::Implementation::notified() {
+  std::vector<trend::Notified> all;
+  trend::Notified row;
+  std::string state;
+  each_row(
+      sql(),
+      "SELECT case_name, metric, from_run, finding, state, changed_at FROM notifications ORDER BY case_name, "
+      "metric, from_run",
+      [&] {
+        row.state = trend::parse_notified_state(state);
+        all.push_back(row);
+      },
+      soci::into(row.case_name), soci::into(row.metric), soci::into(row.from_run), soci::into(row.finding),
+      soci::into(state), soci::into(row.changed_at));
   return all;
 }
 
@@ -101,8 +127,23 @@ std::vector<LoggedRun> History::log() {
   });
 }
 
+Settings History::settings() {
+  return implementation_->database.guarded([&] { return implementation_->settings(); });
+}
+
+void History::set(const Settings& settings) {
+  implementation_->database.guarded([&] {
+    Transaction transaction(implementation_->database, Access::write);
+    implementation_->sql() << "UPDATE peakmark_history SET base_branch = :b, commit_url = :u",
+        soci::use(settings.base_branch), soci::use(settings.commit_url);
+    transaction.commit();
+  });
+}
+
 std::vector<std::string> History::latest() {
-  const std::vector<LoggedRun> runs = log();
+  std::vector<LoggedRun> runs = log();
+  const std::string base_branch = settings().base_branch;
+  std::erase_if(runs, [&](const LoggedRun& run) { return !trend::is_of_base(run.branch, base_branch); });
   std::map<std::tuple<std::string, std::string, std::string>, std::string> newest;
   for (const LoggedRun& run : runs) newest[{run.device, run.backend, run.suite}] = run.id;
   std::vector<std::string> ids;
@@ -199,6 +240,40 @@ std::vector<trend::Acceptance> History::acceptances() {
   return implementation_->database.guarded([&] { return implementation_->acceptances(); });
 }
 
+std::vector<trend::Notified> History::notified() {
+  return implementation_->database.guarded([&] { return implementation_->notified(); });
+}
+
+bool History::update_notified(const std::vector<trend::Notified>& expected,
+                              const std::vector<trend::Notified>& rows) {
+  return implementation_->database.guarded([&] {
+    Transaction transaction(implementation_->database, Access::write);
+    soci::session& sql = implementation_->sql();
+    const auto find = [](const std::vector<trend::Notified>& all, const trend::Notified& key) {
+      return std::ranges::find_if(all, [&](const trend::Notified& one) { return one.key() == key.key(); });
+    };
+    const std::vector<trend::Notified> stored = implementation_->notified();
+    for (const trend::Notified& row : rows) {
+      const auto is = find(stored, row);
+      const auto was = find(expected, row);
+      const bool is_same = is == stored.end() ? was == expected.end() : was != expected.end() && *is == *was;
+      if (!is_same) return false;
+    }
+    for (const trend::Notified& row : rows) {
+      sql << "DELETE FROM notifications WHERE case_name = :c AND metric = :m AND from_run = :r",
+          soci::use(row.case_name), soci::use(row.metric), soci::use(row.from_run);
+      if (!row.state) continue;
+      const std::string state(to_string(*row.state));
+      sql << "INSERT INTO notifications (case_name, metric, from_run, finding, state, changed_at) VALUES "
+             "(:c, :m, :r, :f, :s, :a)",
+          soci::use(row.case_name), soci::use(row.metric), soci::use(row.from_run), soci::use(row.finding),
+          soci::use(state), soci::use(row.changed_at);
+    }
+    transaction.commit();
+    return true;
+  });
+}
+
 std::string History::device_name(const std::string& device) {
   return implementation_->database.guarded([&] { return name_now(implementation_->device_names(), device); });
 }
@@ -240,24 +315,38 @@ void drop(Database& database, const std::vector<std::int64_t>& runs) {
 
 }  // namespace
 
-Pruned History::prune(const std::string& date, const RunsToKeep& runs_to_keep, bool dry) {
+Pruned History::prune(const PruneChoice& choice, const RunsToKeep& runs_to_keep) {
   return implementation_->database.guarded([&] {
     // Taken before reading: a run that another process adds could belong to a change.
     Transaction transaction(implementation_->database, Access::write);
+    const std::string base_branch = implementation_->settings().base_branch;
+    if (!choice.branch.empty() && trend::is_of_base(choice.branch, base_branch)) {
+      implementation_->database.fail(fmt::format(
+          "'{}' is the base branch: remove its old runs with --older-than or --before", choice.branch));
+    }
+    const bool is_by_date = choice.branch.empty();
     std::set<std::string> kept;
-    for (const trend::DeviceHistory& device : implementation_->read()) kept.merge(runs_to_keep(device));
+    if (is_by_date && !choice.branches_only) {
+      for (const trend::DeviceHistory& device : implementation_->read()) kept.merge(runs_to_keep(device));
+    }
     Pruned pruned;
     std::vector<std::int64_t> numbers;
     for (const Implementation::NumberedRun& one : implementation_->runs()) {
-      if (one.run.date >= date) continue;
-      if (kept.contains(one.run.id)) {
+      if (is_by_date ? one.run.date >= choice.date : one.run.branch != choice.branch) continue;
+      const bool is_of_base = trend::is_of_base(one.run.branch, base_branch);
+      if (is_of_base && choice.branches_only) continue;
+      if (is_of_base && kept.contains(one.run.id)) {
         ++pruned.kept;
         continue;
       }
       pruned.runs.push_back(one.run.id);
       numbers.push_back(one.number);
     }
-    if (!dry) {
+    if (!is_by_date && numbers.empty()) {
+      implementation_->database.fail(
+          fmt::format("no run of branch '{}': `peakmark history log` lists them", choice.branch));
+    }
+    if (!choice.dry) {
       drop(implementation_->database, numbers);
       transaction.commit();
     }

@@ -14,9 +14,23 @@
 #include "base/private_text.hpp"
 #include "history/address.hpp"
 #include "runfile/run_file.hpp"
+#include "trend/notifications.hpp"
 #include "trend/series.hpp"
 
 namespace peakmark::history {
+
+/// Where the sources of a run are in their repository.
+struct RunOrigin {
+  std::string branch;                     ///< `main`, `pull/12`; empty if unknown
+  std::string base_branch;                ///< empty if unknown
+  std::vector<std::string> base_commits;  ///< as HistoryRun's (trend/series.hpp)
+};
+
+/// What a history keeps for all runs.
+struct Settings {
+  std::string base_branch;  ///< trends follow it; empty until a run with a branch was added
+  std::string commit_url;   ///< with `{commit}`; empty: no links
+};
 
 /// Columns of the table `runs`, as the run's context has them.
 struct RunHead {
@@ -45,6 +59,7 @@ class DatabaseError : public IoError {
 
 /// One run, as `history log` lists it.
 struct LoggedRun : RunHead {
+  std::string branch;
   std::int64_t cases = 0;
   std::int64_t ok = 0;  ///< cases with outcome ok
 };
@@ -60,8 +75,18 @@ struct KnownCase {
 /// The result of add().
 struct Added {
   bool was_there = false;           ///< the history had the run already
-  std::int64_t runs_of_device = 0;  ///< including this one
+  std::string branch;               ///< empty if unknown
+  bool is_of_base = true;           ///< of the base branch, which trends follow
+  std::int64_t runs_of_device = 0;  ///< of its branch, including this one
   std::vector<std::string> notes;   ///< for the user: a new device, a date before others, …
+};
+
+/// What prune() removes.
+struct PruneChoice {
+  std::string date = {};       ///< runs before it
+  bool branches_only = false;  ///< no run of the base branch
+  std::string branch = {};     ///< all runs of this branch, whatever their date; empty: by date
+  bool dry = false;            ///< only report them
 };
 
 /// The result of prune().
@@ -90,19 +115,24 @@ class History {
   /// Returns the version before, if the history was migrated.
   [[nodiscard]] std::optional<int> migrated_from() const;
 
-  /// Adds a run. Does nothing if the history has it. Throws UsageError for a different run with the same id,
-  /// and as to_record() (run_record.hpp).
-  Added add(const Run& run);
+  /// Adds a run. Does nothing if the history has it. If the history has no base branch yet, it is that of
+  /// `origin`. Throws UsageError for a different run with the same id, and as to_record() (run_record.hpp).
+  Added add(const Run& run, const RunOrigin& origin = {});
+
+  Settings settings();
+  void set(const Settings& settings);
 
   /// Returns all runs by date, then in the order in which they were added, with current device names.
   std::vector<LoggedRun> log();
-  /// Returns the newest run of each suite on each device and backend, by date.
+  /// Returns the newest run of the base branch of each suite on each device and backend, by date.
   std::vector<std::string> latest();
   /// Returns a run without the single calls of its timing: `blocks` is empty.
   Run run(const std::string& id);
 
   /// Returns one history for each device and backend, by name, for trends. A renamed device is one device.
-  std::vector<trend::DeviceHistory> read();
+  /// With a `branch`, returns trend::compare_with_base() of the devices on which it has runs; throws
+  /// UsageError if there are none. Without, returns the runs of the base branch.
+  std::vector<trend::DeviceHistory> read(const std::string& branch = "");
   /// Returns all cases by name.
   std::vector<KnownCase> cases();
   /// Returns the allocations at the peak of a case in a run, empty if unknown.
@@ -121,9 +151,16 @@ class History {
   /// Makes `device` another name of `is_device`.
   void rename_device(const std::string& device, const std::string& is_device);
 
-  /// Removes the runs before `date` that are not in `runs_to_keep`. Other writers wait meanwhile. `dry`: only
-  /// reports them.
-  Pruned prune(const std::string& date, const RunsToKeep& runs_to_keep, bool dry);
+  /// Returns what `trends --notify` has sent, by case, metric and run.
+  std::vector<trend::Notified> notified();
+  /// Replaces the rows with the keys of `rows`; a row without a state is removed. Returns false, and changes
+  /// nothing, if such a row is not as in `expected` any more: another process sends it.
+  bool update_notified(const std::vector<trend::Notified>& expected,
+                       const std::vector<trend::Notified>& rows);
+
+  /// Removes runs of the base branch before a date that are not in `runs_to_keep`, and all of other branches.
+  /// Other writers wait meanwhile. Throws UsageError for an unknown branch, and for the base branch.
+  Pruned prune(const PruneChoice& choice, const RunsToKeep& runs_to_keep);
 
   /// Removes private texts (runfile/redact.hpp) from all runs, and the names of people who accepted changes.
   /// Returns the number of changed runs. The texts are also removed from free pages of the database.

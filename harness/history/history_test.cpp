@@ -283,9 +283,9 @@ TEST_P(HistoryTest, PruningDropsOldRunsThatNothingNeeds) {
     kept.insert("night-12");
     return kept;
   };
-  const Pruned would = open().prune(limit, keep, true);
+  const Pruned would = open().prune({.date = limit, .branch = {}, .dry = true}, keep);
   EXPECT_EQ(ids_of(open()).size(), 20U);
-  const Pruned pruned = open().prune(limit, keep, false);
+  const Pruned pruned = open().prune({.date = limit, .branch = {}}, keep);
   EXPECT_EQ(pruned.runs, would.runs);
   EXPECT_EQ(pruned.runs.size(), 13U);
   EXPECT_EQ(pruned.kept, 5);

@@ -28,8 +28,10 @@ class History::Implementation {
   /// Returns the number of a run. Throws UsageError if the history lacks it.
   std::int64_t find_run_number(const std::string& run_id);
   /// As History's, within the caller's transaction: what is decided from it must be written in the same one.
-  std::vector<trend::DeviceHistory> read();
+  std::vector<trend::DeviceHistory> read(const std::string& branch = "");
   std::vector<trend::Acceptance> acceptances();
+  std::vector<trend::Notified> notified();
+  Settings settings();
 
   Database database;
   Migration migration;

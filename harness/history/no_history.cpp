@@ -27,7 +27,7 @@ const Address& History::address() const {
 std::optional<int> History::migrated_from() const {
   refuse();
 }
-Added History::add(const Run& /*run*/) {
+Added History::add(const Run& /*run*/, const RunOrigin& /*origin*/) {
   refuse();
 }
 std::vector<LoggedRun> History::log() {
@@ -39,7 +39,7 @@ std::vector<std::string> History::latest() {
 Run History::run(const std::string& /*id*/) {
   refuse();
 }
-std::vector<trend::DeviceHistory> History::read() {
+std::vector<trend::DeviceHistory> History::read(const std::string& /*branch*/) {
   refuse();
 }
 std::vector<KnownCase> History::cases() {
@@ -66,7 +66,20 @@ void History::rename_device(const std::string& /*device*/, const std::string& /*
 std::int64_t History::redact(const PrivateTexts& /*texts*/) {
   refuse();
 }
-Pruned History::prune(const std::string& /*date*/, const RunsToKeep& /*runs_to_keep*/, bool /*dry*/) {
+Pruned History::prune(const PruneChoice& /*choice*/, const RunsToKeep& /*runs_to_keep*/) {
+  refuse();
+}
+Settings History::settings() {
+  refuse();
+}
+void History::set(const Settings& /*settings*/) {
+  refuse();
+}
+std::vector<trend::Notified> History::notified() {
+  refuse();
+}
+bool History::update_notified(const std::vector<trend::Notified>& /*expected*/,
+                              const std::vector<trend::Notified>& /*rows*/) {
   refuse();
 }
 

@@ -1,13 +1,17 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <sstream>
 #include <unordered_map>
 #include <utility>
 
 #include "history/inside.hpp"
 #include "history/run_record.hpp"
+#include "trend/branches.hpp"
 
 namespace peakmark::history {
 namespace {
@@ -79,7 +83,12 @@ struct RunPlace {
 /// Collects the rows of the table `observations` in series.
 class Reader {
  public:
-  explicit Reader(History::Implementation& inside) : sql_(inside.sql()), names_(inside.device_names()) {}
+  /// `branch`: also read, besides the base branch; empty: none.
+  Reader(History::Implementation& inside, std::string branch)
+      : sql_(inside.sql()),
+        names_(inside.device_names()),
+        base_branch_(inside.settings().base_branch),
+        branch_(std::move(branch)) {}
 
   std::vector<trend::DeviceHistory> read() {
     read_runs();
@@ -95,7 +104,14 @@ class Reader {
     for (std::size_t device = 0; device < devices_.size(); ++device) {
       for (const auto& [case_name, case_number] : cases) add_series(device, case_name, case_number);
     }
-    return std::move(devices_);
+    if (branch_.empty() || branch_ == base_branch_) return std::move(devices_);
+    std::vector<trend::DeviceHistory> compared;
+    for (std::size_t device = 0; device < devices_.size(); ++device) {
+      trend::DeviceHistory one =
+          trend::compare_with_base(devices_[device], order_added_[device], branch_, base_branch_);
+      if (!one.base_runs.empty()) compared.push_back(std::move(one));
+    }
+    return compared;
   }
 
  private:
@@ -104,10 +120,19 @@ class Reader {
     std::map<std::string, std::int64_t> numbers;
     std::int64_t number = 0;
     std::string context;
+    std::string branch;
+    std::string base_commits;
     each_row(
-        sql_, "SELECT number, context FROM runs ORDER BY date, number",
+        sql_, "SELECT number, context, branch, base_commits FROM runs ORDER BY date, number",
         [&] {
+          if (!trend::is_of_base(branch, base_branch_) && branch != branch_) {
+            skips_runs_ = true;
+            return;
+          }
           trend::HistoryRun one = to_history_run(context);
+          one.branch = branch;
+          std::istringstream commits(base_commits);
+          one.base_commits.assign(std::istream_iterator<std::string>(commits), {});
           const std::string& device = name_now(names_, one.device);
           trend::DeviceHistory& history = devices[{device, one.backend}];
           history.device = device;
@@ -115,10 +140,13 @@ class Reader {
           numbers.emplace(one.id, number);
           history.runs.push_back(std::move(one));
         },
-        soci::into(number), soci::into(context));
+        soci::into(number), soci::into(context), soci::into(branch), soci::into(base_commits));
     for (auto& [name, history] : devices) {
+      std::vector<std::size_t>& order = order_added_.emplace_back();
       for (std::size_t run = 0; run < history.runs.size(); ++run) {
-        places_[numbers.at(history.runs[run].id)] = {devices_.size(), run};
+        const std::int64_t run_number = numbers.at(history.runs[run].id);
+        places_[run_number] = {devices_.size(), run};
+        order.push_back(static_cast<std::size_t>(run_number));
       }
       devices_.push_back(std::move(history));
     }
@@ -153,6 +181,7 @@ class Reader {
 
   void put(std::int64_t run_number, std::int64_t facts_number, std::optional<double> time,
            std::optional<double> again) {
+    if (skips_runs_ && !places_.contains(run_number)) return;  // of another branch
     const RunPlace place = places_.at(run_number);
     const Facts& facts = facts_.at(facts_number);
     Columns& columns = columns_[place.device][facts.case_number];
@@ -214,7 +243,11 @@ class Reader {
 
   soci::session& sql_;
   std::map<std::string, std::string> names_;
+  std::string base_branch_;
+  std::string branch_;
+  bool skips_runs_ = false;
   std::vector<trend::DeviceHistory> devices_;
+  std::vector<std::vector<std::size_t>> order_added_;  ///< of the runs of each device
   std::unordered_map<std::int64_t, RunPlace> places_;
   std::unordered_map<std::int64_t, Facts> facts_;
   std::vector<std::unordered_map<std::int64_t, Columns>>
@@ -223,8 +256,11 @@ class Reader {
 
 }  // namespace
 
-std::vector<trend::DeviceHistory> History::Implementation::read() {
-  std::vector<trend::DeviceHistory> devices = Reader(*this).read();
+std::vector<trend::DeviceHistory> History::Implementation::read(const std::string& branch) {
+  std::vector<trend::DeviceHistory> devices = Reader(*this, branch).read();
+  if (devices.empty() && !branch.empty()) {
+    database.fail(fmt::format("no run of branch '{}': `peakmark history log` lists them", branch));
+  }
   const std::vector<trend::Acceptance> all = acceptances();
   for (trend::DeviceHistory& device : devices) {
     std::ranges::copy_if(all, std::back_inserter(device.acceptances), [&](const trend::Acceptance& one) {
@@ -234,10 +270,10 @@ std::vector<trend::DeviceHistory> History::Implementation::read() {
   return devices;
 }
 
-std::vector<trend::DeviceHistory> History::read() {
+std::vector<trend::DeviceHistory> History::read(const std::string& branch) {
   return implementation_->database.guarded([&] {
     const Transaction transaction(implementation_->database, Access::read);
-    return implementation_->read();
+    return implementation_->read(branch);
   });
 }
 

@@ -36,6 +36,7 @@ class Redaction {
     for (const StoredRun& run : runs) redact_run(run);
     for (const StoredFacts& one : facts) redact_facts(one);
     redact_acceptances();
+    redact_branches();
     return static_cast<std::int64_t>(changed_.size());
   }
 
@@ -107,6 +108,22 @@ class Redaction {
     sql_ << "UPDATE acceptances SET accepted_by = ''";
   }
 
+  /// A branch may be named after its author. The base branch has the same name in both tables.
+  void redact_branches() {
+    std::string branch;
+    std::set<std::string> branches;
+    each_row(
+        sql_, "SELECT branch FROM runs UNION SELECT base_branch FROM peakmark_history",
+        [&] { branches.insert(branch); }, soci::into(branch));
+    for (const std::string& before : branches) {
+      const std::string after = public_text(before, texts_);
+      if (after == before) continue;
+      sql_ << "UPDATE runs SET branch = :a WHERE branch = :b", soci::use(after), soci::use(before);
+      sql_ << "UPDATE peakmark_history SET base_branch = :a WHERE base_branch = :b", soci::use(after),
+          soci::use(before);
+    }
+  }
+
   soci::session& sql_;
   PrivateTexts texts_;
   std::set<std::int64_t> changed_;
@@ -125,7 +142,7 @@ std::int64_t History::redact(const PrivateTexts& texts) {
     if (is_sqlite) {
       sql << "VACUUM";
     } else {
-      for (const char* const table : {"runs", "facts", "acceptances"})
+      for (const char* const table : {"runs", "facts", "acceptances", "peakmark_history"})
         sql << fmt::format("VACUUM FULL {}", table);
     }
     return changed;

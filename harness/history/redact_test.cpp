@@ -62,6 +62,17 @@ TEST_P(HistoryRedact, RemovesWhatIsPrivateAndKeepsTheRest) {
   EXPECT_THAT(bytes.str(), Not(HasSubstr("planted"))) << "also in free pages";
 }
 
+TEST_P(HistoryRedact, RemovesNamesFromBranches) {
+  PrivateTexts texts;
+  texts.words = {{"planted-ada", "USER"}};
+  open().add(sample_history_run(3).run, {"planted-ada-main", "planted-ada-main", {}});
+  open().add(sample_history_run(4).run, {"planted-ada/topic", "planted-ada-main", {"c-night-03"}});
+  open().redact(texts);
+  EXPECT_EQ(open().log().at(3).branch, "USER/topic");
+  EXPECT_EQ(open().log().at(2).branch, open().settings().base_branch);
+  EXPECT_EQ(open().read().at(0).runs.size(), 3U) << "the base branch is the base branch still";
+}
+
 TEST_P(HistoryRedact, TheSameRunIsThereBeforeAndAfter) {
   // Its variables are no longer read.
   EXPECT_TRUE(open().add(runs_[0]).was_there);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "history/database.hpp"
@@ -50,6 +51,29 @@ const std::array<Statements, kSchemaVersion>& migrations() {
       {
           "ALTER TABLE observations ADD COLUMN again_ns double precision",
       },
+      {
+          "ALTER TABLE runs ADD COLUMN branch text NOT NULL DEFAULT ''",
+          "ALTER TABLE runs ADD COLUMN base_commits text NOT NULL DEFAULT ''",
+          // Columns, not a table of settings: who may read the version may read them.
+          "ALTER TABLE peakmark_history ADD COLUMN base_branch text NOT NULL DEFAULT ''",
+          "ALTER TABLE peakmark_history ADD COLUMN commit_url text NOT NULL DEFAULT ''",
+          "CREATE TABLE notifications (case_name text NOT NULL, metric text NOT NULL, from_run text NOT NULL,"
+          " finding text NOT NULL, state text NOT NULL, changed_at text NOT NULL,"
+          " PRIMARY KEY (case_name, metric, from_run))",
+          // Who may read or write acceptances may do so here.
+          "DO $$ DECLARE one record; BEGIN FOR one IN SELECT grantee, privilege_type"
+          " FROM information_schema.role_table_grants WHERE table_schema = 'peakmark'"
+          " AND table_name = 'acceptances' LOOP EXECUTE format('GRANT %s ON peakmark.notifications TO %s',"
+          " one.privilege_type, CASE WHEN one.grantee = 'PUBLIC' THEN 'PUBLIC' ELSE quote_ident(one.grantee) "
+          "END);"
+          " END LOOP; END $$",
+          "CREATE OR REPLACE VIEW measurements AS SELECT r.id AS run, r.date, r.suite, r.commit_id, "
+          "r.device, r.backend,"
+          " r.driver, r.build, c.name AS case_name, f.outcome, f.requested_peak_bytes, f.setup_bytes,"
+          " f.leaked_bytes, f.bytes_estimated, o.gpu_time_ns, r.branch FROM observations o"
+          " JOIN runs r ON r.number = o.run_number JOIN cases c ON c.number = o.case_number"
+          " JOIN facts f ON f.number = o.facts_number",
+      },
   }};
   return all;
 }
@@ -81,11 +105,27 @@ void check_is_free(Database& database) {
     database.fail("a database of another program, not a history: name another file; nothing was changed");
 }
 
+/// Executes a statement of a migration. SQLite cannot replace a view; PostgreSQL keeps its privileges so.
+/// SQLite has no privileges, so no blocks that copy them.
+void execute(Database& database, const std::string& statement) {
+  constexpr std::string_view replace = "CREATE OR REPLACE VIEW ";
+  soci::session& sql = database.sql();
+  if (!database.is_postgresql() && statement.starts_with("DO $$")) return;
+  if (database.is_postgresql() || !statement.starts_with(replace)) {
+    sql << statement;
+    return;
+  }
+  const std::string rest = statement.substr(replace.size());
+  sql << "DROP VIEW " + rest.substr(0, rest.find(' '));
+  sql << "CREATE VIEW " + rest;
+}
+
 void migrate(Database& database, int from) {
   soci::session& sql = database.sql();
   if (from == 0 && database.is_postgresql()) sql << "CREATE SCHEMA IF NOT EXISTS peakmark";
   for (int version = from; version < kSchemaVersion; ++version) {
-    for (const char* const statement : migrations().at(static_cast<std::size_t>(version))) sql << statement;
+    for (const char* const statement : migrations().at(static_cast<std::size_t>(version)))
+      execute(database, statement);
   }
   sql << "UPDATE peakmark_history SET version = :version", soci::use(kSchemaVersion);
 }

@@ -19,6 +19,14 @@ class EarlierVersion : public OnBothDatabases {
   }
 };
 
+Values values_of_confirmations(const trend::DeviceHistory& device, const std::string& case_name) {
+  for (const trend::Series& series : device.series) {
+    if (series.case_name == case_name && series.metric == trend::metric::gpu_time_ns)
+      return series.confirmations;
+  }
+  return {};
+}
+
 INSTANTIATE_TEST_SUITE_P(, EarlierVersion, testing::Values(Address::Kind::sqlite, Address::Kind::postgresql),
                          kind_name);
 
@@ -47,7 +55,28 @@ TEST_P(EarlierVersion, IsBroughtUpToDateWithAllThatItHolds) {
     history.add_acceptance({"op/a/opencl", "", "night-02", "me", "2026-01-03T00:00:00Z", "because"});
     EXPECT_EQ(history.acceptances().size(), 1U);
     EXPECT_EQ(history.add(sample_history_run(3).run).runs_of_device, 3);
+    EXPECT_EQ(history.settings().base_branch, "");
+    EXPECT_FALSE(history.add(sample_history_run(4).run, {"pull/1", "main", {"c-night-02"}}).is_of_base);
+    EXPECT_EQ(history.read()[0].runs.size(), 3U) << "runs of earlier versions are of the base branch";
+    EXPECT_EQ(history.read("pull/1")[0].runs.size(), 3U) << "1 and 2, and the branch's";
+    const Values again = values_of_confirmations(devices[0], "op/b/opencl/n:2");
+    EXPECT_EQ(again, version < 3 ? Values{} : (Values{std::nullopt, 1002}));
   }
+}
+
+TEST_P(EarlierVersion, ReadersOfPostgresqlMayReadNewTables) {
+  if (!is_postgresql()) GTEST_SKIP() << "SQLite has no privileges";
+  load(3);
+  execute(
+      "DROP ROLE IF EXISTS reader;\nCREATE ROLE reader LOGIN;\nGRANT USAGE ON SCHEMA peakmark TO reader;\n"
+      "GRANT SELECT ON ALL TABLES IN SCHEMA peakmark TO reader;\n");
+  EXPECT_EQ(open().migrated_from(), 3);
+  History history(parse_address(PostgresqlServer::get()->url("reader")), History::Purpose::read);
+  EXPECT_EQ(history.read()[0].runs.size(), 2U);
+  EXPECT_TRUE(history.notified().empty());
+  const trend::Notified row{"op/a/opencl", "", "night-01", "abc", trend::NotifiedState::open, ""};
+  EXPECT_THROW(history.update_notified({}, {row}), DatabaseError);
+  execute("DROP OWNED BY reader;\nDROP ROLE reader;\n");
 }
 
 TEST_P(EarlierVersion, ARunThatItHoldsIsKnownAgain) {

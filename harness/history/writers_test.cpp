@@ -101,7 +101,7 @@ TEST_P(Writers, APruningSeesWhatWasAddedWhileItWaited) {
     const RunsToKeep keep = [&](const trend::DeviceHistory& device) {
       return trend::runs_to_keep(device, limit, options);
     };
-    EXPECT_THAT(open().prune(limit, keep, false).runs, IsEmpty()) << setting;
+    EXPECT_THAT(open().prune({.date = limit, .branch = {}}, keep).runs, IsEmpty()) << setting;
     EXPECT_EQ(end_of(adder), 0);
     EXPECT_EQ(end_of(holder), 0);
     EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02", "night-03", "night-04")) << setting;
