@@ -19,6 +19,7 @@
 #include "base/text_table.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
+#include "cli/history_commands.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "history/exports.hpp"
@@ -33,76 +34,12 @@ using history::History;
 using json_fields::Json;
 using json_fields::pretty;
 
-// add
-
-struct AddOptions {
-  std::string history;
-  std::vector<std::filesystem::path> runs;
-  bool json = false;
-};
-
-history::Added add_file(History& history, const std::filesystem::path& path, const Run& run) {
-  try {
-    return history.add(run);
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}: {}", path.string(), error.what()));
-  }
-}
-
-void add(const AddOptions& options) {
-  std::vector<Run> runs;
-  for (const auto& path : options.runs) runs.push_back(read_run(path));
-  const auto history = open_history(options.history, History::Purpose::write);
-  Json list = Json::array();
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const RunContext& context = runs[i].context;
-    const history::Added added = add_file(*history, options.runs[i], runs[i]);
-    print_message(stderr, "{}: {} {}, {}: run {} of '{}' ({}){}\n", options.runs[i].string(), context.id,
-                  added.was_there ? "exists already, nothing changed" : "added",
-                  quantity(runs[i].observations.size(), "case"), added.runs_of_device,
-                  plain_text(context.device), context.backend,
-                  added.runs_of_device == 1 ? "; no baseline yet" : "");
-    for (const std::string& note : added.notes) print_message(stderr, "note: {}\n", plain_text(note));
-    list.push_back({{"file", options.runs[i].string()},
-                    {"run", context.id},
-                    {"was_there", added.was_there},
-                    {"runs_of_device", added.runs_of_device},
-                    {"notes", added.notes}});
-  }
-  if (options.json) print_text(pretty({{"history", history->address().name()}, {"runs", list}}));
-}
-
-void add_add_command(CLI::App& app) {
-  const auto options = std::make_shared<AddOptions>();
-  CLI::App* const command = app.add_subcommand("add", "Add runs. A run that exists already changes nothing");
-  command->add_option("RUN", options->runs, "Complete run files")->required();
-  add_history_option(*command, options->history);
-  command->add_flag("--json", options->json, "Print what was added as JSON");
-  set_help(
-      *command,
-      {.notes =
-           {"Rejects an incomplete run, a shard (merge first), and another run with the id of an existing "
-            "one."},
-       .exit_codes = {{"0", "clean"}, {"2", "a run is rejected, or a file cannot be read or written"}}});
-  command->callback([options] { add(*options); });
-}
-
-// create
-
-void add_create_command(CLI::App& app) {
-  const auto history = std::make_shared<std::string>();
-  CLI::App* const command =
-      app.add_subcommand("create", "Create an empty history. Does not change an existing one");
-  add_history_option(*command, *history);
-  set_help(*command, {.exit_codes = {{"0", "clean"}, {"2", "the history cannot be created or read"}}});
-  command->callback([history] { open_history(*history, History::Purpose::write); });
-}
-
 // log
 
 struct LogOptions {
   std::string history;
   std::size_t max = 20;
+  std::string branch;
   bool all = false;
   bool json = false;
 };
@@ -112,6 +49,7 @@ std::string log_table(const std::vector<history::LoggedRun>& runs) {
   TextTable table({{"date"},
                    {"run"},
                    {"commit"},
+                   {"branch"},
                    {"suite"},
                    {"device"},
                    {"backend"},
@@ -121,9 +59,9 @@ std::string log_table(const std::vector<history::LoggedRun>& runs) {
                    {"ok", Align::right}});
   const auto dash = [](const std::string& text) { return text.empty() ? "–" : plain_text(text); };
   for (const history::LoggedRun& run : runs) {
-    table.add({run.date, run.id, dash(short_commit(run.commit)), dash(run.suite), dash(run.device),
-               dash(run.backend), dash(run.driver), dash(run.build), std::to_string(run.cases),
-               std::to_string(run.ok)});
+    table.add({run.date, run.id, dash(short_commit(run.commit)), dash(run.branch), dash(run.suite),
+               dash(run.device), dash(run.backend), dash(run.driver), dash(run.build),
+               std::to_string(run.cases), std::to_string(run.ok)});
   }
   return table.text();
 }
@@ -131,6 +69,8 @@ std::string log_table(const std::vector<history::LoggedRun>& runs) {
 void log(const LogOptions& options) {
   const auto history = open_history(options.history, History::Purpose::read);
   std::vector<history::LoggedRun> runs = history->log();
+  if (!options.branch.empty())
+    std::erase_if(runs, [&](const history::LoggedRun& run) { return run.branch != options.branch; });
   const std::size_t count = runs.size();
   std::ranges::reverse(runs);
   if (!options.all && runs.size() > options.max) runs.resize(options.max);
@@ -146,6 +86,7 @@ void log(const LogOptions& options) {
                     {"date", run.date},
                     {"suite", run.suite},
                     {"commit", run.commit},
+                    {"branch", run.branch},
                     {"device", run.device},
                     {"backend", run.backend},
                     {"driver", run.driver},
@@ -164,6 +105,8 @@ void add_log_command(CLI::App& app) {
   command->add_option("-n", options->max, "List at most this many runs")
       ->type_name("INT")
       ->capture_default_str();
+  command->add_option("--branch", options->branch, "List runs of this branch only")
+      ->type_name(value_name::kBranch);
   command->add_flag("--all", options->all, "List all runs");
   command->add_flag("--json", options->json, "Print the list as JSON");
   set_help(*command, {.exit_codes = {{"0", "clean"}, {"2", "the history cannot be read"}}});
@@ -277,6 +220,8 @@ struct PruneOptions {
   std::string history;
   std::optional<int> days;
   std::string before;
+  bool branches = false;
+  std::string branch;
   bool dry = false;
 };
 
@@ -291,30 +236,45 @@ std::string limit_of(const PruneOptions& options) {
   return options.before + "T00:00:00Z";
 }
 
-void prune(const PruneOptions& options) {
+history::PruneChoice prune_choice(const PruneOptions& options) {
+  if (!options.branch.empty()) {
+    if (options.days || !options.before.empty() || options.branches)
+      throw UsageError(
+          "--branch removes all runs of a branch; it takes no --older-than, --before or --branches");
+    return {.branch = options.branch, .dry = options.dry};
+  }
   if (options.days.has_value() != options.before.empty()) {
     throw UsageError("no age: write --older-than DAYS or --before DATE");
   }
-  const std::string limit = limit_of(options);
+  return {.date = limit_of(options), .branches_only = options.branches, .branch = {}, .dry = options.dry};
+}
+
+void prune(const PruneOptions& options) {
+  const history::PruneChoice choice = prune_choice(options);
   const auto history = open_history(options.history, History::Purpose::change);
   const history::Pruned pruned = history->prune(
-      limit, [&](const trend::DeviceHistory& device) { return trend::runs_to_keep(device, limit); },
-      options.dry);
+      choice, [&](const trend::DeviceHistory& device) { return trend::runs_to_keep(device, choice.date); });
   for (const std::string& run : pruned.runs) print_text(run + "\n");
-  print_message(stderr, "{}: {} {} from before {}; {} {} that verdicts need\n", history->address().name(),
-                options.dry ? "would remove" : "removed", quantity(pruned.runs.size(), "run"), limit,
+  print_message(stderr, "{}: {} {} {}; {} {} that verdicts need\n", history->address().name(),
+                options.dry ? "would remove" : "removed", quantity(pruned.runs.size(), "run"),
+                choice.branch.empty() ? "from before " + choice.date : "of branch '" + choice.branch + "'",
                 options.dry ? "would keep" : "kept", quantity(pruned.kept, "older run"));
 }
 
 void add_prune_command(CLI::App& app) {
   const auto options = std::make_shared<PruneOptions>();
-  CLI::App* const command = app.add_subcommand("prune", "Remove old runs that no verdict needs");
+  CLI::App* const command =
+      app.add_subcommand("prune", "Remove old runs that no verdict needs, and runs of branches");
   add_history_option(*command, options->history);
   command->add_option("--older-than", options->days, "Remove runs older than this many days")
       ->type_name("DAYS")
       ->check(CLI::Range(0, 100'000));
   command->add_option("--before", options->before, "Remove runs before this day (UTC), such as 2026-01-31")
       ->type_name("DATE");
+  command->add_flag("--branches", options->branches,
+                    "Remove only runs of branches and pull requests, none of the base branch");
+  command->add_option("--branch", options->branch, "Remove all runs of this branch, such as pull/12")
+      ->type_name(value_name::kBranch);
   command->add_flag("--dry-run", options->dry, "List the runs, and remove nothing");
   set_help(
       *command,
@@ -322,7 +282,8 @@ void add_prune_command(CLI::App& app) {
            {"Prints the ids of the removed runs. Keeps what verdicts need: the newest run of each suite; "
             "the newest 120 times of each case; the runs at which bytes, outcome or estimate changed or "
             "a change was accepted, with the run before each; and for an open regression of times, the "
-            "120 runs before it and all runs since."},
+            "120 runs before it and all runs since.",
+            "Of branches other than the base branch, every run of that age is removed."},
        .exit_codes = {{"0", "clean"}, {"2", "wrong usage, or the history cannot be read or written"}}});
   command->callback([options] { prune(*options); });
 }
@@ -356,6 +317,7 @@ void add_history_command(CLI::App& app, Result& /*result*/) {
   command->require_subcommand(1);
   add_create_command(*command);
   add_add_command(*command);
+  add_set_command(*command);
   add_log_command(*command);
   add_export_command(*command);
   add_prune_command(*command);

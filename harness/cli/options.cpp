@@ -71,6 +71,8 @@ bool is_repeatable(const CLI::Option& option) {
 const CLI::Validator kFileName([](const std::string& text)
                                    -> std::string { return text.empty() ? "the file name is empty" : ""; },
                                "", "");
+const CLI::Validator kNotEmpty(
+    [](const std::string& text) -> std::string { return text.empty() ? "the value is empty" : ""; }, "", "");
 
 namespace {
 

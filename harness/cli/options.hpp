@@ -36,6 +36,7 @@ inline constexpr const char* kCommand = "COMMAND";  ///< of peakmark, then its s
 inline constexpr const char* kRegex = "REGEX";
 inline constexpr const char* kDevice = "DEVICE";
 inline constexpr const char* kShard = "I/N";
+inline constexpr const char* kBranch = "BRANCH";
 inline constexpr const char* kSeconds = "SECONDS";
 inline constexpr const char* kWindow = "WINDOW";
 inline constexpr const char* kSize = "SIZE";
@@ -72,6 +73,8 @@ bool is_repeatable(const CLI::Option& option);
 
 /// Rejects an empty file name: `-o "$UNSET"` is a mistake.
 extern const CLI::Validator kFileName;
+/// Rejects an empty text, likewise.
+extern const CLI::Validator kNotEmpty;
 
 /// Adds an option for a file to write or to read.
 template <typename Value>

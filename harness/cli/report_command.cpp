@@ -16,6 +16,7 @@
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "cli/python_reports.hpp"
+#include "trend/reports.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -27,6 +28,7 @@ struct PageOptions {
   std::string history;
   std::string title;
   GrowthAllowance allow_growth;
+  std::string commit_url;
   CLI::Option* step_summary = nullptr;
   std::string step_summary_file;
   /// Options that Python has by the same name: the name and the value.
@@ -42,6 +44,7 @@ std::vector<std::string> report_words(const PageOptions& options) {
   add("output", options.output);
   add("title", options.title);
   if (!options.allow_growth.is_zero()) add("allow-growth", options.allow_growth.text);
+  add("commit-url", options.commit_url);
   for (const auto& [name, value] : options.forms) add(name, value);
   if (options.step_summary->count() > 0) {
     words.push_back(options.step_summary_file.empty() ? "--step-summary"
@@ -77,6 +80,7 @@ void remove_earlier_reports(const PageOptions& options) {
 }
 
 [[noreturn]] void report(const PageOptions& options) {
+  if (!options.commit_url.empty()) trend::check_commit_url(options.commit_url);
   remove_earlier_reports(options);
   become_python_reports(report_words(options), options.history);
 }
@@ -96,6 +100,10 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
   add_history_option(*command, options->history);
   command->add_option("--title", options->title, "Print this text above the verdict")->type_name("TEXT");
   add_allow_growth_option(*command, options->allow_growth);
+  command
+      ->add_option("--commit-url", options->commit_url,
+                   "Link commits to this address, with {commit} in it. Default: `peakmark history set`")
+      ->type_name("URL");
   options->step_summary =
       command
           ->add_option("--step-summary", options->step_summary_file,

@@ -1,12 +1,6 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,17 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "base/text.hpp"
+#include "base/program.hpp"
 #include "base/text_file.hpp"
-#include "base/text_table.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
+#include "cli/notify.hpp"
 #include "cli/options.hpp"
+#include "cli/run_origin.hpp"
+#include "cli/trends_commands.hpp"
 #include "explain/changed_formulas.hpp"
 #include "explain/reports.hpp"
 #include "history/history.hpp"
-#include "sweep/nearest_word.hpp"
 #include "trend/findings.hpp"
 #include "trend/reports.hpp"
 
@@ -41,19 +36,13 @@ struct TrendsOptions {
   bool json = false;
   trend::TrendOptions trend;
   std::optional<std::filesystem::path> markdown;
+  std::string branch;  ///< empty: the base branch
+  std::optional<std::string> commit_url;
+  std::string notify;  ///< a command; empty: none
 };
 
-std::vector<DeviceTrends> find(History& history, const std::vector<DeviceHistory>& devices,
-                               const trend::TrendOptions& options = {}) {
-  const trend::AllocationsAtPeak at_peak = [&history](const std::string& case_name, const std::string& run) {
-    return history.at_peak(case_name, run);
-  };
-  std::vector<DeviceTrends> all;
-  all.reserve(devices.size());
-  for (const DeviceHistory& device : devices)
-    all.push_back({&device, trend::find_trends(device, options, at_peak), {}});
-  return all;
-}
+/// The value of --branch for the branch that `history add` would keep here.
+constexpr const char* kThisBranch = "auto";
 
 /// The formulas of variants in runs of a history, each found once.
 class HistoryFormulas {
@@ -143,12 +132,36 @@ void add_causes(HistoryFormulas& formulas, DeviceTrends& device) {
   }
 }
 
+/// Returns the branch to compare with the base branch; empty for the base branch.
+std::string chosen_branch(const TrendsOptions& options, const std::string& base_branch) {
+  std::string branch = options.branch;
+  if (branch == kThisBranch) {
+    branch = find_branch_here(current_environment());
+    if (branch.empty()) {
+      throw UsageError(
+          "--branch auto: no CI job and no git clone with a branch here; name the branch (`peakmark history "
+          "log` "
+          "lists them)");
+    }
+  }
+  return branch == base_branch ? "" : branch;
+}
+
 ExitCode show_trends(const TrendsOptions& options) {
   if (options.markdown) remove_earlier_outputs({*options.markdown}, {options.history});
-  const auto history = open_history(options.history, History::Purpose::read);
-  const std::vector<DeviceHistory> devices = history->read();
-  std::vector<DeviceTrends> trends = find(*history, devices, options.trend);
+  if (options.commit_url && !options.commit_url->empty()) trend::check_commit_url(*options.commit_url);
+  const bool notifies = !options.notify.empty();
+  if (notifies && !options.branch.empty())
+    throw UsageError("--notify is for the base branch; it takes no --branch");
+  const auto history =
+      open_history(options.history, notifies ? History::Purpose::change : History::Purpose::read);
+  const history::Settings settings = history->settings();
+  const std::vector<DeviceHistory> devices = history->read(chosen_branch(options, settings.base_branch));
+  std::vector<DeviceTrends> trends = find_history_trends(*history, devices, options.trend);
+  const std::vector<trend::Notified> notified = history->notified();
   for (DeviceTrends& device : trends) {
+    device.notified = notified;
+    device.commit_url = options.commit_url.value_or(settings.commit_url);
     device.statuses = trend::find_case_statuses(*device.history, device.trends,
                                                 [&](const std::string& id) { return history->run(id); });
     HistoryFormulas formulas(*history);
@@ -157,212 +170,10 @@ ExitCode show_trends(const TrendsOptions& options) {
   }
   if (options.markdown) replace_text_file(*options.markdown, trend::trends_markdown(trends));
   print_text(options.json ? trend::trends_json(trends) : trend::trends_table(trends));
+  if (notifies) notify(*history, trends, options.notify);
   const bool is_open = std::ranges::any_of(
       trends, [](const DeviceTrends& device) { return trend::has_open_regression(device.trends); });
   return is_open ? ExitCode::verdict : ExitCode::clean;
-}
-
-struct AcceptOptions {
-  std::string history;
-  std::string pattern;  ///< of case names; empty: every case
-  std::string reason;
-  std::optional<std::string> metric;
-  std::optional<std::string> from;
-  std::optional<std::string> commit;
-  std::optional<std::string> who;
-  bool all = false;  ///< all cases of the findings that contain a matching case
-  bool list = false;
-  bool undo = false;
-};
-
-/// Returns the account that runs a CI job, which is public there; empty elsewhere, because reports are
-/// published and the user name of a machine is private.
-std::string ci_account() {
-  for (const char* const variable : {"GITHUB_ACTOR", "GITLAB_USER_LOGIN"}) {
-    const char* const name = std::getenv(variable);
-    if (name != nullptr && *name != '\0') return name;
-  }
-  return "";
-}
-
-bool is_selected(const AcceptOptions& options, const std::string& case_name) {
-  return options.pattern.empty() || matches_pattern(options.pattern, case_name);
-}
-
-bool is_of_commit(const AcceptOptions& options, const trend::HistoryRun& run) {
-  return !options.commit || (!run.commit.empty() && run.commit.starts_with(*options.commit));
-}
-
-/// Returns the changes that need a decision: open regressions and suspicions.
-std::vector<const Change*> open_changes(const DeviceTrends& device) {
-  std::vector<const Change*> open;
-  for (const Change& change : device.trends.changes) {
-    const bool is_suspicion = change.verdict == trend::Verdict::suspicious && !change.state;
-    if (trend::is_open(change) || is_suspicion) open.push_back(&change);
-  }
-  return open;
-}
-
-/// Returns the open changes of the selected cases; with --all, of all findings that contain one of them.
-std::vector<const Change*> selected_changes(const DeviceTrends& device, const AcceptOptions& options) {
-  const auto is_chosen = [&](const Change* change) {
-    return is_selected(options, change->case_name) &&
-           is_of_commit(options, device.history->runs[change->first]);
-  };
-  std::vector<const Change*> selected;
-  if (!options.all) {
-    std::ranges::copy_if(open_changes(device), std::back_inserter(selected), is_chosen);
-    return selected;
-  }
-  for (const trend::Finding& finding : trend::find_findings(open_changes(device))) {
-    if (std::ranges::none_of(finding.changes, is_chosen) && std::ranges::none_of(finding.with_it, is_chosen))
-      continue;
-    for (const auto* const part : {&finding.changes, &finding.with_it})
-      selected.insert(selected.end(), part->begin(), part->end());
-  }
-  return selected;
-}
-
-/// Returns an acceptance for each selected change, from the run at which it begins.
-std::vector<trend::Acceptance> selected_acceptances(const std::vector<DeviceTrends>& devices,
-                                                    const AcceptOptions& options) {
-  std::vector<trend::Acceptance> acceptances;
-  for (const DeviceTrends& device : devices) {
-    for (const Change* const change : selected_changes(device, options)) {
-      if (options.metric && change->metric != *options.metric) continue;
-      acceptances.push_back(
-          {change->case_name, change->metric, device.history->runs[change->first].id, {}, {}, {}});
-    }
-  }
-  return acceptances;
-}
-
-/// Returns what was typed, for messages.
-std::string selection_text(const AcceptOptions& options) {
-  std::vector<std::string> parts;
-  if (!options.pattern.empty()) parts.push_back(options.pattern);
-  if (options.metric) parts.push_back(*options.metric);
-  if (options.commit) parts.push_back("commit " + *options.commit);
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-void list_acceptances(History& history) {
-  TextTable table({{"when"}, {"who"}, {"case"}, {"metric"}, {"from run"}, {"reason"}});
-  const std::vector<trend::Acceptance> all = history.acceptances();
-  for (const trend::AcceptedFinding& finding : trend::group_acceptances(all)) {
-    const trend::Acceptance& one = *finding.acceptances.front();
-    const std::string metrics = trend::metrics_text(finding);
-    table.add({one.when.substr(0, 10), plain_text(one.who), plain_text(trend::cases_text(finding)),
-               metrics.empty() ? "all" : metrics, plain_text(one.from_run), plain_text(one.reason)});
-  }
-  print_text(all.empty() ? "no accepted changes\n" : table.text());
-}
-
-/// Prints a line for each finding.
-void print_findings(const char* what, const std::vector<trend::Acceptance>& acceptances) {
-  for (const trend::AcceptedFinding& finding : trend::group_acceptances(acceptances)) {
-    print_message(stderr, "{}: {}\n", what, plain_text(trend::to_text(finding)));
-  }
-}
-
-void undo(History& history, const AcceptOptions& options) {
-  std::map<std::string, trend::HistoryRun> runs;
-  if (options.commit) {
-    for (const history::LoggedRun& run : history.log()) runs[run.id].commit = run.commit;
-  }
-  std::vector<trend::Acceptance> undone;
-  for (const trend::Acceptance& one : history.acceptances()) {
-    if (!is_selected(options, one.case_name) || !is_of_commit(options, runs[one.from_run])) continue;
-    if (options.metric && one.metric != *options.metric) continue;
-    if (options.from && one.from_run != *options.from) continue;
-    undone.push_back(one);
-  }
-  if (undone.empty()) {
-    throw UsageError(fmt::format("no accepted change: {}. `peakmark trends accept --list` lists them",
-                                 selection_text(options)));
-  }
-  history.remove_acceptances(undone);
-  print_findings("no longer accepted", undone);
-}
-
-void check_usage(const AcceptOptions& options) {
-  if (options.list) {
-    if (options.undo || options.all || !options.pattern.empty())
-      throw UsageError("--list lists all accepted changes; it takes no CASE, --all or --undo");
-    return;
-  }
-  if (options.pattern.empty() && !options.commit)
-    throw UsageError("no CASE: name a case, a pattern such as 'padding/*', or --commit COMMIT");
-  if (options.undo && (options.all || !options.reason.empty()))
-    throw UsageError("--undo takes no --all and no --reason");
-  const bool is_pattern = options.pattern.find('*') != std::string::npos;
-  if (options.from && !options.undo && (is_pattern || options.all || options.commit))
-    throw UsageError("--from takes one CASE; it takes no pattern, --all or --commit");
-  if (!options.undo && options.reason.find_first_not_of(" \t\r\n") == std::string::npos) {
-    throw UsageError("--reason is missing: write why the change is intended, for readers of the history");
-  }
-  if (options.metric && std::ranges::find(trend::metric::all, *options.metric) == trend::metric::all.end()) {
-    throw UsageError(fmt::format("--metric {}: no such metric; write one of {}", *options.metric,
-                                 fmt::join(trend::metric::all, ", ")));
-  }
-}
-
-void accept(const AcceptOptions& options) {
-  check_usage(options);
-  const auto history =
-      open_history(options.history, options.list ? History::Purpose::read : History::Purpose::change);
-  if (options.list) return list_acceptances(*history);
-  if (options.undo) return undo(*history, options);
-  std::vector<trend::Acceptance> acceptances;
-  if (options.from) {
-    acceptances.push_back({options.pattern, options.metric.value_or(""), *options.from, {}, {}, {}});
-  } else {
-    const std::vector<DeviceHistory> devices = history->read();
-    acceptances = selected_acceptances(find(*history, devices), options);
-    if (acceptances.empty()) {
-      throw UsageError(
-          fmt::format("no open change: {}. `peakmark trends` lists the open ones; --from RUN accepts the "
-                      "level of one CASE without a change",
-                      selection_text(options)));
-    }
-  }
-  for (trend::Acceptance& acceptance : acceptances) {
-    acceptance.who = options.who.value_or(ci_account());
-    acceptance.when = utc_date();
-    acceptance.reason = options.reason;
-  }
-  history->add_acceptances(acceptances);
-  print_findings("accepted", acceptances);
-}
-
-void add_accept_command(CLI::App& trends) {
-  const auto options = std::make_shared<AcceptOptions>();
-  CLI::App* const command = trends.add_subcommand("accept", "Accept a change as intended, not a regression");
-  command->add_option("CASE", options->pattern,
-                      "A case, as `peakmark trends` prints it, or a pattern such as 'padding/*'");
-  command->add_option("--reason", options->reason, "Record why the change is intended. Required to accept")
-      ->type_name("TEXT");
-  command->add_flag("--all", options->all, "Accept all cases of the finding that contains CASE");
-  command
-      ->add_option("--commit", options->commit, "Select changes of this commit; its first digits are enough")
-      ->type_name("COMMIT");
-  command
-      ->add_option("--metric", options->metric, "Accept only this metric. Default: all with an open change")
-      ->type_name(value_name::kMetric);
-  command
-      ->add_option("--from", options->from,
-                   "Accept the level of CASE from this run on, even if no change was found")
-      ->type_name("RUN_ID");
-  command
-      ->add_option("--who", options->who,
-                   "Show this name in reports. Default: the account that runs the GitHub or GitLab job")
-      ->type_name("NAME");
-  command->add_flag("--list", options->list, "List accepted changes");
-  command->add_flag("--undo", options->undo, "Withdraw the acceptance of CASE, or of --commit");
-  add_history_option(*command, options->history);
-  set_help(*command, {.exit_codes = {{"0", "accepted, listed or withdrawn"},
-                                     {"2", "wrong usage, or no such case, run or change"}}});
-  command->callback([options] { accept(*options); });
 }
 
 }  // namespace
@@ -372,16 +183,35 @@ void add_trends_command(CLI::App& app, Result& result) {
   CLI::App* const command =
       app.add_subcommand("trends", "Find changes of bytes, times and estimates in a history");
   command->require_subcommand(0, 1);
-  add_accept_command(*command);
+  add_accept_command(*command);  // trends_accept_command.cpp
   add_history_option(*command, options->history);
   add_allow_growth_option(*command, options->trend.allowed_growth);
   command->add_flag("--json", options->json, "Print the changes as JSON");
   add_file_option(*command, "--markdown", options->markdown, "Write a summary in markdown");
+  command
+      ->add_option(
+          "--branch", options->branch,
+          "Report what this branch or pull request changed since its merge base; auto: the branch of "
+          "this CI job, or of the git clone in this folder")
+      ->type_name(value_name::kBranch)
+      ->check(kNotEmpty);
+  command
+      ->add_option("--commit-url", options->commit_url,
+                   "Link commits to this address, with {commit} in it. Default: `peakmark history set`")
+      ->type_name("URL");
+  command
+      ->add_option("--notify", options->notify,
+                   "Run this shell command once for each new and each closed regression, with JSON on its "
+                   "standard input")
+      ->type_name("SHELL_COMMAND")
+      ->check(kNotEmpty);
   set_help(
       *command,
       {.notes =
            {"A change of bytes counts at once. A change of times is suspicious until a second measurement "
-            "of the run (`run --confirm`) or the next run confirms it."},
+            "of the run (`run --confirm`) or the next run confirms it.",
+            "If the command of --notify fails, a warning is printed, and the next `trends --notify` runs it "
+            "again. The exit code is that of the verdict."},
        .exit_codes = {{"0", "clean, also without a baseline"},
                       {"1", "a confirmed regression is open: neither accepted nor resolved"},
                       {"2", "wrong usage, or the history cannot be read"}}});

@@ -264,8 +264,10 @@ TEST_F(TrendsAccept, TrendsAreGroupedByCause) {
 }
 
 TEST_F(TrendsAccept, TakesAPatternACommitOrAllOfAFinding) {
+  const Json found = Json::parse(trends({"--json"}).output);
+  const auto id = found.at("findings").at(0).at("finding").get<std::string>();
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"fake/*"}, {"--commit", "feedf"}, {kGrown, "--all"}}) {
+       {std::vector<std::string>{"fake/*"}, {"--commit", "feedf"}, {kGrown, "--all"}, {"--finding", id}}) {
     std::vector<std::string> all = words;
     all.insert(all.end(), {"--reason", "a cache", "--who", "ada"});
     const Answer answer = accept(all);
@@ -303,6 +305,8 @@ TEST_F(TrendsAccept, WrongUsageChangesNothing) {
                                                 {"--undo"},
                                                 {"--list", "fake/*"},
                                                 {"fake/*", "--undo", "--reason", "x"},
+                                                {"--finding", "000000000000", "--reason", "x"},
+                                                {"--finding", "abc", "--reason", "x"},
                                                 {"fake/*", "--from", "run-3", "--reason", "x"}}) {
     EXPECT_EQ(accept(words).end.exit_code, 2) << words[0];
   }

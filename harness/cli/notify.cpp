@@ -1,0 +1,52 @@
+#include "cli/notify.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+
+#include "base/error.hpp"
+#include "base/program.hpp"
+#include "base/text.hpp"
+#include "subprocess/worker_process.hpp"
+#include "trend/notifications.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+constexpr std::chrono::seconds kNotifyLimit{60};
+/// A process that sends a finding for longer has ended.
+constexpr std::chrono::minutes kSendingLimit{15};
+
+/// Returns why a finding could not be sent; null if it was.
+std::optional<std::string> send(const std::string& command, const std::string& document) {
+  try {
+    const Answer answer =
+        ask({"/bin/sh", {"-c", command}, current_environment(), document + "\n"}, kNotifyLimit);
+    if (answer.end.exit_code == 0) return std::nullopt;
+    return answer.how_it_ended();
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+void notify(history::History& history, const std::vector<trend::DeviceTrends>& trends,
+            const std::string& command) {
+  const auto now = std::chrono::system_clock::now();
+  const trend::Notices found =
+      trend::find_notices(trends, history.notified(), utc_date(now), utc_date(now - kSendingLimit));
+  if (!found.joined.empty()) history.update_notified({}, found.joined);
+  for (const trend::Notice& notice : found.notices) {
+    if (!history.update_notified(notice.expected, notice.sending)) continue;  // another process sends it
+    const std::optional<std::string> failure = send(command, notice.document);
+    history.update_notified(notice.sending, failure ? notice.failed : notice.sent);
+    if (failure) {
+      print_message(stderr,
+                    "warning: --notify: finding {} was not sent: {}; the next `trends --notify` sends it\n",
+                    notice.finding, one_line(*failure));
+    }
+  }
+}
+
+}  // namespace peakmark::cli
