@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from .assessment import NEEDS_ATTENTION, STATES, Assessment, CaseStatus
-from .common import metric_name, relative_text
+from .common import metric_name, relative_text, short_commit
 from .groups import Group, Member, group_findings
 from .history_file import METRICS
 
@@ -241,14 +241,27 @@ def markdown_code(text: str) -> str:
     return f"`{code}`" if code else ""
 
 
-def _row(group: Group, several_devices: bool) -> str:
+def _commits(group: Group, assessment: Assessment) -> str:
+    """Returns `[1a2b3c](…)..[4d5e6f](…)`, linked if the addresses of commits are known; empty if one is unknown."""
+    finding = group.first.finding
+    if finding is None or not finding.change.commit or not finding.change.commit_before:
+        return ""
+    texts = []
+    for commit in (finding.change.commit_before, finding.change.commit):
+        text, link = markdown_text(short_commit(commit)), assessment.trends.commit_link(commit)
+        texts.append(f"[{text}]({link})" if link else text)
+    return "..".join(texts)
+
+
+def _row(group: Group, assessment: Assessment, several_devices: bool) -> str:
     first = group.first
     name = markdown_code(first.status.history.case)
     if len(group.members) > 1:
-        name = f"{markdown_code(first.status.history.variant)}, {len(group.members)} cases, largest: {name}"
+        name = f"{markdown_code(group.name)}, {len(group.members)} cases, largest: {name}"
     cause = ""
     if first.finding is not None:
-        cause = "<br>".join(markdown_text(one) for one in first.finding.change.allocations[:6])
+        causes = [markdown_text(one) for one in first.finding.change.allocations[:6]]
+        cause = "<br>".join(filter(None, [*causes, _commits(group, assessment)]))
     state = f"{_MARKS.get(group.state, '🟢')} {STATES[group.state]}"
     return f"| {state} | {name} | {markdown_text(group.summary(several_devices))} | {cause} |\n"
 
@@ -300,7 +313,7 @@ def step_summary(assessment: Assessment, max_bytes: int = MAX_BYTES) -> str:
             free -= len(part.encode())
 
     reported = groups["open"] + groups["improved"]
-    add([_row(group, several) for group in reported], _TABLE, "", "changes")
+    add([_row(group, assessment, several) for group in reported], _TABLE, "", "changes")
     add(_case_rows(reported), _CASES, "\n</details>\n", "cases")
     if any(cut.values()):
         parts.append(

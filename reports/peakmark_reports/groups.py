@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .assessment import STATES, Assessment, Finding, CaseStatus, is_news
-from .common import levels_text, metric_name, relative_text, short_commit
+from .common import levels_text, metric_name, quantity, relative_text, short_commit
 from .history_file import METRICS
-from .trend_file import VERDICTS, Change
+from .trend_file import VERDICTS, Cause, Change, Trends
 
 # The same change of a time may be found in runs that are this far apart, because noise delays it for some shapes.
 SAME_CHANGE_RUNS = 3
@@ -43,13 +43,14 @@ def _levels(change: Change) -> str:
 
 @dataclass(frozen=True)
 class Group:
-    """Cases with one state, device and variant, and one metric that changed in one run; the largest change first.
+    """Cases with one state, device and cause, and one metric that changed in one run; the largest change first.
 
-    Times may have changed a few runs apart.
+    Times may have changed a few runs apart. Without a `cause`, or with times, the cases are of one variant.
     """
 
     state: str
     members: list[Member]
+    cause: Cause | None = None
 
     @property
     def first(self) -> Member:
@@ -58,6 +59,17 @@ class Group:
     @property
     def metric(self) -> str | None:
         return self.first.finding.change.metric if self.first.finding else None
+
+    @property
+    def variants(self) -> list[str]:
+        """Those of the members, that of the largest change first."""
+        return list(dict.fromkeys(member.status.history.variant for member in self.members))
+
+    @property
+    def name(self) -> str:
+        """`padding/coords1d and 2 other variants`"""
+        first, *others = self.variants
+        return f"{first} and {quantity(len(others), 'other variant')}" if others else first
 
     def summary(self, several_devices: bool) -> str:
         """`peak +6.2 % to +25.0 %, since 2026-09-03, commit 12ab34cd56ef`"""
@@ -103,12 +115,20 @@ class Group:
         return hints
 
 
-def _key(state: str, member: Member) -> tuple:
+def _cause(member: Member, trends: Trends) -> Cause | None:
+    return trends.cause(member.finding.change) if member.finding else None
+
+
+def _key(state: str, member: Member, trends: Trends) -> tuple:
     status, finding = member.status, member.finding
-    change = ()
+    change: tuple = ()
+    group: str | int = status.history.variant
     if finding is not None:
-        change = (finding.change.metric, finding.resolution, finding.at if finding.change.metric != "gpu_time_ns" else -1)
-    return (state, status.device.device, status.device.backend, status.history.variant, change)
+        exact = finding.change.metric != "gpu_time_ns"
+        change = (finding.change.metric, finding.resolution, finding.at if exact else -1)
+        if exact and (cause := _cause(member, trends)):
+            group = cause.number
+    return (state, status.device.device, status.device.backend, group, change)
 
 
 def _by_runs(members: list[Member]) -> list[list[Member]]:
@@ -124,12 +144,17 @@ def _by_runs(members: list[Member]) -> list[list[Member]]:
     return parts
 
 
-def _grouped(members: list[tuple[str, Member]]) -> list[Group]:
+def _group(state: str, members: list[Member], trends: Trends) -> Group:
+    ordered = sorted(members, key=lambda one: (-one.weight, one.status.history.case))
+    return Group(state, ordered, _cause(ordered[0], trends))
+
+
+def _grouped(members: list[tuple[str, Member]], trends: Trends) -> list[Group]:
     found: dict[tuple, list[Member]] = {}
     for state, member in members:
-        found.setdefault(_key(state, member), []).append(member)
+        found.setdefault(_key(state, member, trends), []).append(member)
     groups = [
-        Group(key[0], sorted(part, key=lambda one: (-one.weight, one.status.history.case)))
+        _group(key[0], part, trends)
         for key, group in found.items()
         for part in _by_runs(group)
     ]
@@ -186,7 +211,7 @@ def group_findings(assessment: Assessment) -> dict[str, list[Group]]:
             parts[part].append((verdict, member))
         if status.state in ("failed", "window", "rule", "vanished"):
             parts["open"].append((status.state, Member(status, None)))
-    groups = {part: _grouped(members) for part, members in parts.items()}
+    groups = {part: _grouped(members, assessment.trends) for part, members in parts.items()}
     # The newest closed group first.
     groups["closed"].sort(key=lambda one: -max(member.finding.at for member in one.members if member.finding))
     return groups

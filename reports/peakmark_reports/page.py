@@ -13,7 +13,7 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from .assessment import STATES, Assessment
-from .common import InputError, metric_name, quantity, value_text
+from .common import InputError, metric_name, quantity, short_commit, value_text
 from .formula_table import FormulaRow
 from .groups import Group, group_findings
 from .page_data import chunks, device_label, environment_marks, page_data
@@ -143,14 +143,27 @@ def _shown_group(group: Group, assessment: Assessment, marks: dict[int, list[int
         )
     return {
         "state": group.state,
-        "variant": first.status.history.variant,
+        "name": group.name,
         "metric": group.metric,
+        "commits": _commits(group, assessment),
+        "compare": group.cause.compare if group.cause else "",
         "members": members + [None] * (len(group.members) - len(members)),
         "first": members[0],
         "summary": group.summary(several_devices),
         "hints": group.hints(assessment),
         "sparkline": line,
     }
+
+
+def _commits(group: Group, assessment: Assessment) -> list[dict[str, str]]:
+    """Returns the last good and the first bad commit of the largest change; empty if one is unknown."""
+    finding = group.first.finding
+    if finding is None or not finding.change.commit or not finding.change.commit_before:
+        return []
+    return [
+        {"name": name, "commit": short_commit(commit), "link": assessment.trends.commit_link(commit)}
+        for name, commit in (("last before", finding.change.commit_before), ("first with it", finding.change.commit))
+    ]
 
 
 def _basis_lines(assessment: Assessment) -> list[str]:

@@ -138,6 +138,7 @@ def page_data(assessment: Assessment) -> dict[str, Any]:
             }
             for device in devices
         ],
+        "commit_url": assessment.trends.commit_url if assessment.trends.commit_link("0") else "",
         "columns": COLUMNS,
         "rows": [
             _row(status, number[id(status.device)], place) for place, status in enumerate(assessment.statuses)

@@ -108,14 +108,18 @@ def _is_current(run: Run, history: History) -> bool:
     return True
 
 
-def query_peakmark(peakmark: str, history: str | None, allow_growth: str | None = None) -> Sources:
-    """Runs the commands of peakmark for all three; `allow_growth` is for `trends`. Raises SourceError, and what parsing raises."""
+def query_peakmark(
+    peakmark: str, history: str | None, allow_growth: str | None = None, commit_url: str | None = None
+) -> Sources:
+    """Runs the commands of peakmark for all three; `allow_growth` and `commit_url` are for `trends`. Raises SourceError, and
+    what parsing raises."""
     with _lines(peakmark, ["history", "export", "--format", "series"], history) as lines:
         found = parse_history(lines, "history export --format series")
     if not found.devices:
         return Sources(found, Trends(), [])
-    allowance = [f"--allow-growth={allow_growth}"] if allow_growth else []
-    with _lines(peakmark, ["trends", "--json", *allowance], history) as lines:
+    options = [f"--allow-growth={allow_growth}"] if allow_growth else []
+    options += [f"--commit-url={commit_url}"] if commit_url else []
+    with _lines(peakmark, ["trends", "--json", *options], history) as lines:
         trends = parse_trends(lines.read(), "trends --json")
     with _lines(peakmark, ["history", "export", "--run", "latest", "--format", "run"], history) as lines:
         documents = [line for line in lines if line.strip()]
@@ -168,6 +172,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--history", metavar="FILE or URL", help="default: $PEAKMARK_HISTORY")
     source.add_argument("--peakmark", default="peakmark", metavar="PROGRAM", help="the peakmark program")
     source.add_argument("--allow-growth", metavar="GROWTH", help="growth of a peak that is no regression, as for `trends`")
+    source.add_argument("--commit-url", metavar="URL", help="link commits to this address, with {commit} in it, as for `trends`")
     source.add_argument("--series", type=Path, metavar="FILE", help="read the saved output of history export --format series instead")
     source.add_argument("--trends", type=Path, metavar="FILE", help="with --series: the saved output of trends --json")
     source.add_argument("--run", type=Path, action="append", default=[], metavar="RUN", help="with --series: the newest runs")
@@ -191,7 +196,7 @@ def _sources(options: argparse.Namespace) -> Sources:
     if options.series is None:
         if options.trends is not None or options.run or options.formulas:
             raise ReportError("--trends, --run and --formulas need --series; without it peakmark runs the commands itself")
-        return query_peakmark(options.peakmark, options.history, options.allow_growth)
+        return query_peakmark(options.peakmark, options.history, options.allow_growth, options.commit_url)
     if options.history is not None:
         raise ReportError("--series and --history are both given; use only one source")
     return read_files(options.series, options.trends, options.run, options.formulas)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +41,10 @@ class Change:
     allocations: list[str]
     new: bool = False
     """Since the previous run."""
+    commit: str = ""
+    """The first bad one."""
+    commit_before: str = ""
+    """The last good one."""
 
     @property
     def open(self) -> bool:
@@ -50,6 +55,16 @@ class Change:
     def weight(self) -> float:
         """The absolute relative change; infinite if unknown (from 0, for example)."""
         return float("inf") if self.relative is None else abs(self.relative)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What changes have in common, as `trends` finds it. `variants`: that of the largest change first."""
+
+    number: int
+    variants: tuple[str, ...]
+    compare: str
+    """The command that compares the two commits; may be empty."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +114,20 @@ class Trends:
     vanished: list[tuple[str, str]] = field(default_factory=list)
     new: list[tuple[str, str]] = field(default_factory=list)
     not_enough_data: list[tuple[str, str]] = field(default_factory=list)
+    causes: dict[tuple[str, str, str, str, str], Cause] = field(default_factory=dict)
+    """By case, device, backend, metric and run. Cases whose times changed in other runs than the largest change are missing."""
+    commit_url: str = ""
+    """An address with `{commit}`; empty: no links."""
+
+    def cause(self, change: Change) -> Cause | None:
+        return self.causes.get((change.case, change.device, change.backend, change.metric, change.run))
+
+    def commit_link(self, commit: str) -> str:
+        """Returns the address of a commit; empty without a template."""
+        hash_ = commit.split("+")[0]
+        if not self.commit_url.startswith(("https://", "http://")) or not re.fullmatch("[0-9a-fA-F]+", hash_):
+            return ""
+        return self.commit_url.replace("{commit}", hash_)
 
 
 def _moved_texts(moved: list[dict[str, Any]]) -> list[str]:
@@ -158,7 +187,20 @@ def _change(entry: dict[str, Any]) -> Change:
         # Formulas say more than the sizes of one case.
         allocations=[text(one) for one in entry.get("formulas") or []] or _allocation_texts(entry.get("allocations")),
         new=entry.get("new") is True,
+        commit=text(entry.get("commit")),
+        commit_before=text(entry.get("commit_before")),
     )
+
+
+def _causes(entries: list[dict[str, Any]]) -> dict[tuple[str, str, str, str, str], Cause]:
+    causes = {}
+    for number, entry in enumerate(entries):
+        variants = tuple(text(one) for one in entry.get("variants") or [entry.get("variant")])
+        cause = Cause(number, variants, text(entry.get("compare")))
+        for case in entry.get("cases") or []:
+            key = (text(case), *(text(entry.get(one)) for one in ("device", "backend", "metric", "run")))
+            causes[key] = cause
+    return causes
 
 
 def _names(entries: list[Any] | None) -> list[tuple[str, str]]:
@@ -204,6 +246,8 @@ def parse_trends(document: str, name: str) -> Trends:
             vanished=_names(root.get("vanished")),
             new=_names(root.get("new")),
             not_enough_data=_names(root.get("not_enough_data")),
+            causes=_causes(root.get("findings") or []),
+            commit_url=text(root.get("commit_url")),
         )
     except json.JSONDecodeError as error:
         raise TrendFileError(f"{name}: invalid or truncated JSON: {error}") from error

@@ -270,3 +270,44 @@ def test_broken_trends_and_runs_are_errors():
 def test_one_or_several_runs_are_parsed():
     one = run_text([observation("padding/new", "edge", 32)])
     assert [len(parse_runs(text, "r")) for text in ("", one, f"[{one}, {one}]", f"{one}\n{one}\n")] == [0, 1, 2, 2]
+
+
+def finding(number, *changes, **more):
+    """Returns an entry of `findings` of these changes."""
+    first = changes[0]
+    return {
+        **{key: first[key] for key in ("case", "device", "backend", "metric", "run")}, "cases": [one["case"] for one in changes],
+        "variants": list(dict.fromkeys("/".join(one["case"].split("/")[:2]) for one in changes)), "compare": None,
+    } | more
+
+
+def test_variants_that_one_allocation_changed_are_one_group():
+    commits = {"commit_before": "a" * 40, "commit": "b" * 40}
+    changes = [change(f"padding/{name}/n:20", 20, **commits) for name in ("a", "b", "c")]
+    changes[0]["relative"] = 0.5
+    command = "peakmark compare nightly.toml --commits a b"
+    assessment = assessed(
+        [case(one["case"], 30) for one in changes], changes,
+        findings=[finding(0, *changes[:2], compare=command), finding(1, changes[2])],
+        commit_url="https://example.org/{commit}",
+    )
+    both, alone = group_findings(assessment)["open"]
+    assert (both.name, len(both.members)) == ("padding/a and 1 other variant", 2)
+    assert both.cause.compare == command
+    assert (alone.name, len(alone.members)) == ("padding/c", 1)
+    summary = step_summary(assessment)
+    assert f"[{'a' * 12}](https://example.org/{'a' * 40})..[{'b' * 12}](https://example.org/{'b' * 40})" in summary
+    assert "`padding/a and 1 other variant`, 2 cases" in summary
+
+
+def test_without_findings_changes_are_grouped_by_variant():
+    changes = [change(f"padding/{name}/n:20", 20) for name in ("a", "b")]
+    assert len(group_findings(assessed([case(one["case"], 30) for one in changes], changes))["open"]) == 2
+
+
+@pytest.mark.parametrize("url", ["", "javascript:{commit}"])
+def test_only_web_addresses_are_linked(url):
+    trends = parse_trends(trends_text(commit_url=url), "trends")
+    assert trends.commit_link("a" * 40) == ""
+    assert parse_trends(trends_text(commit_url="https://x/{commit}"), "trends").commit_link("abc+") == "https://x/abc"
+    assert parse_trends(trends_text(commit_url="https://x/{commit}"), "trends").commit_link("not a hash") == ""

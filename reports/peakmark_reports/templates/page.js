@@ -1,5 +1,12 @@
 // The data of the page: `states`, `devices` with their runs, `columns` of rows. The series of cases are in data/*.js.
 const data = JSON.parse(document.getElementById("data").textContent);
+
+/** A commit, linked if the addresses of commits are known. */
+function commit_text(commit) {
+  const hash = commit.replace("+", "");
+  if (!data.commit_url || !/^[0-9a-f]+$/i.test(hash)) return commit;
+  return element("a", { href: data.commit_url.replace("{commit}", hash) }, commit);
+}
 const kPage = 100;  // rows shown at first, and added by "Show more"
 const view = document.getElementById("cases-view");
 const byId = (id) => document.getElementById(id);
@@ -246,7 +253,7 @@ function valueTable(series, outcomes, runs) {
     const body = element("tbody");
     for (let i = runs.length - 1; i >= 0; --i) {
       if (outcomes[i] === null) continue;
-      body.append(element("tr", {}, element("th", { scope: "row" }, runs[i].date.slice(0, 16).replace("T", " ")), element("td", {}, runs[i].commit),
+      body.append(element("tr", {}, element("th", { scope: "row" }, runs[i].date.slice(0, 16).replace("T", " ")), element("td", {}, commit_text(runs[i].commit)),
         element("td", {}, outcomes[i].replaceAll("_", " ")), ...names.map((name) => element("td", { class: "number" }, exact_text(name, series[name][i])))));
     }
     details.append(element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "All runs" }, element("table", {}, element("thead", {}, head), body)));
