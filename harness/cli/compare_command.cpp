@@ -3,11 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
 #include "check/judge.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
@@ -17,7 +19,10 @@
 #include "compare/run_comparison.hpp"
 #include "show/process_tree.hpp"
 #include "show/sites.hpp"
+#include "subprocess/signals.hpp"
 #include "supervise/build_comparison.hpp"
+#include "supervise/commit_worktree.hpp"
+#include "supervise/git_repository.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -30,6 +35,10 @@ struct CompareOptions {
   GrowthAllowance allow_growth;
   std::optional<std::filesystem::path> markdown;
   std::optional<std::filesystem::path> build;
+  std::vector<std::string> commits;
+  std::string build_command;
+  bool remove_builds = false;
+  std::vector<const CLI::Option*> of_two_builds;  ///< options that need --build or --commits
   SweepOptions sweep;
   std::filesystem::path prefix = "compare";
 };
@@ -89,7 +98,8 @@ ExitCode compare_files(const CompareOptions& options) {
   }
   if (options.files.size() != 2) {
     throw UsageError(
-        "name two files BASE and NEW, one run file with --variants OLD NEW, or a suite with --build BUILD");
+        "name two files BASE and NEW, one run file with --variants OLD NEW, or a suite with --build BUILD or "
+        "--commits OLD NEW");
   }
   for (const std::filesystem::path& file : options.files) {
     // Throws the error of a killed run.
@@ -109,22 +119,69 @@ ExitCode compare_files(const CompareOptions& options) {
                            options.force, options.allow_growth));
 }
 
-ExitCode compare_builds(const CompareOptions& options) {
-  if (!options.variants.empty())
-    throw UsageError("--build compares two builds, --variants two variants of one build; choose one");
-  BuildComparisonOptions two{options.sweep, *options.build, options.prefix.string() + ".base.json",
-                             options.force};
+/// What is measured with both builds of a suite: `base` is the worker of the base, or a folder that has it.
+BuildComparisonOptions two_builds(const CompareOptions& options, const std::filesystem::path& base) {
+  BuildComparisonOptions two{options.sweep, base, options.prefix.string() + ".base.json", options.force};
   two.sweep.selection.suites = options.files;
   two.sweep.run_file = options.prefix.string() + ".new.json";
+  return two;
+}
+
+/// Measures both builds. `complete` adds what is known about the sides to the comparison.
+ExitCode compare_builds(
+    const CompareOptions& options, const BuildComparisonOptions& two,
+    const std::function<void(RunComparison&)>& complete = [](RunComparison&) {}) {
   const ComparedBuilds measured = run_two_builds(two);
   if (!measured.has_both) return measured.code;
-  const ExitCode judged = show(
-      options, compare_runs(read_run_to_compare(two.base_run_file), read_run_to_compare(two.sweep.run_file),
-                            options.force, options.allow_growth));
+  RunComparison comparison =
+      compare_runs(read_run_to_compare(two.base_run_file), read_run_to_compare(two.sweep.run_file),
+                   options.force, options.allow_growth);
+  complete(comparison);
+  const ExitCode judged = show(options, comparison);
   return measured.code == ExitCode::interrupted ? measured.code : worse(measured.code, judged);
 }
 
-/// Adds the options that need --build.
+ExitCode compare_commits(const CompareOptions& options) {
+  const SignalWatch signals;
+  const GitRepository repository(std::filesystem::current_path());
+  const std::string old_commit = repository.commit(options.commits[0]);
+  const std::string new_commit = repository.commit(options.commits[1]);
+  if (old_commit == new_commit)
+    throw UsageError(fmt::format("--commits {} {}: both are the commit {}; name two", options.commits[0],
+                                 options.commits[1], short_commit(old_commit)));
+  if (repository.has_uncommitted_changes()) print_message(stderr, "uncommitted changes are not measured\n");
+  BuildComparisonOptions two = two_builds(options, {});
+  two.signals = &signals;
+  ExitCode code = ExitCode::clean;
+  {
+    const auto build = [&](const std::string& commit) {
+      auto worktree = build_commit(repository, commit, options.build_command, signals.descriptor());
+      worktree->keep(options.build_command);
+      return worktree;
+    };
+    const auto base = build(old_commit);
+    const auto next = build(new_commit);
+    set_sides(two, side_of_commit(*base, repository, two.sweep),
+              side_of_commit(*next, repository, two.sweep));
+    code = compare_builds(options, two, [&](RunComparison& comparison) {
+      comparison.base.commit = old_commit;
+      comparison.next.commit = new_commit;
+    });
+  }
+  remove_builds(repository, options.remove_builds ? 0 : kKeptBuilds);
+  return code;
+}
+
+ExitCode compare_suite(const CompareOptions& options) {
+  const char* const option = options.build ? "--build" : "--commits";
+  if (!options.variants.empty())
+    throw UsageError(
+        fmt::format("{} compares two builds, --variants two variants of one build; choose one", option));
+  if (!options.build) return compare_commits(options);
+  return compare_builds(options, two_builds(options, *options.build));
+}
+
+/// Adds the options that need --build or --commits.
 void add_build_options(CLI::App& command, CompareOptions& options) {
   SweepOptions& sweep = options.sweep;
   CLI::Option* const build =
@@ -133,7 +190,29 @@ void add_build_options(CLI::App& command, CompareOptions& options) {
                       "Measure SUITE with this build and the current one, interleaved: a checkout, a build "
                       "tree, an install prefix or a worker")
           ->type_name(value_name::kBuild);
-  const auto with_build = [&](CLI::Option* option) { option->needs(build)->group("With --build"); };
+  CLI::Option* const commits =
+      command
+          .add_option("--commits", options.commits,
+                      "Build two commits of this repository in worktrees, and measure SUITE with both, "
+                      "interleaved")
+          ->type_name("COMMIT")
+          ->expected(2)
+          ->excludes(build);
+  CLI::Option* const build_command =
+      command
+          .add_option("--build-command", options.build_command,
+                      "Build a commit by this command of the shell, in the root of its worktree")
+          ->type_name("COMMAND")
+          ->needs(commits);
+  commits->needs(build_command);
+  command
+      .add_flag("--remove-builds", options.remove_builds,
+                "Remove the worktrees of this repository's commits at the end. Default: the 8 that were used "
+                "last are kept")
+      ->needs(commits);
+  const auto with_build = [&](CLI::Option* option) {
+    options.of_two_builds.push_back(option->group("With --build or --commits"));
+  };
   sweep.rounds = 15;
   with_build(command.add_option("--rounds", sweep.rounds, "Time in this many A/B rounds, 9 or more")
                  ->check(CLI::Range(1, kMaxRounds))
@@ -174,7 +253,8 @@ void add_compare_command(CLI::App& app, Result& result) {
       app.add_subcommand("compare", "Compare memory and time of two runs, variants, builds or recordings");
   command
       ->add_option("FILE", options->files,
-                   "Two run files or profiles; one run file with --variants; suites with --build")
+                   "Two run files or profiles; one run file with --variants; suites with --build or "
+                   "--commits")
       ->required();
   command
       ->add_option("--variants", options->variants,
@@ -190,18 +270,24 @@ void add_compare_command(CLI::App& app, Result& result) {
   add_build_options(*command, *options);
   set_help(
       *command,
-      {.notes = {"Compares bytes exactly. Judges times only if both sides were interleaved (--build, or run "
-                 "--rounds); else a change of time is `suspicious`, which does not fail. Of profiles, "
+      {.notes = {"Compares bytes exactly. Judges times only if both sides were interleaved (--build, "
+                 "--commits, or "
+                 "run --rounds); else a change of time is `suspicious`, which does not fail. Of profiles, "
                  "judges the peak."},
        .exit_codes = {{"0", "no regression"},
                       {"1", "a peak or leak grew, or a time is slower"},
                       {"2", "wrong usage, or files that cannot be compared"},
-                      {"3", "a case fails that succeeded before"},
+                      {"3", "a case fails that succeeded before, or a commit does not build"},
                       {"4", "nothing was measured"},
                       {"5", "a recording is incomplete"}}});
   command->callback([options, &result] {
     if (options->markdown) remove_earlier_outputs({*options->markdown}, options->files);
-    result.code = options->build ? compare_builds(*options) : compare_files(*options);
+    const bool is_of_suite = options->build || !options->commits.empty();
+    for (const CLI::Option* const option : options->of_two_builds) {
+      if (!is_of_suite && option->count() > 0)
+        throw UsageError(option->get_name() + " needs --build or --commits");
+    }
+    result.code = is_of_suite ? compare_suite(*options) : compare_files(*options);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -348,8 +349,9 @@ std::optional<std::vector<std::string>> program_after_dashes(const std::vector<s
 }
 
 std::vector<std::string> separate_program(const CLI::App& app, std::vector<std::string> words) {
+  constexpr std::array kReadProgram{"bisect", "fit", "oom", "slurm"};
   const bool reads_program =
-      !words.empty() && (words.front() == "fit" || words.front() == "oom" || words.front() == "slurm");
+      !words.empty() && std::ranges::find(kReadProgram, words.front()) != kReadProgram.end();
   if (reads_program) words.erase(std::ranges::find(words, "--"), words.end());
   if (words.empty() || words.front() != "record") return words;
   const std::size_t end = end_of_own_words(*app.get_subcommand("record"), words);

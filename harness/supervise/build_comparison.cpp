@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <random>
 #include <utility>
 
@@ -40,6 +41,7 @@ std::filesystem::path worker_of_base(const BuildComparisonOptions& options) {
 SweepOptions base_options(const BuildComparisonOptions& options) {
   SweepOptions base = options.sweep;
   base.run_file = options.base_run_file;
+  if (!options.base_suites.empty()) base.selection.suites = options.base_suites;
   return base;
 }
 
@@ -47,7 +49,7 @@ class BuildComparison {
  public:
   explicit BuildComparison(const BuildComparisonOptions& options)
       : options_(options),
-        measurement_(options.sweep),
+        measurement_(options.sweep, options.signals),
         base_("base", base_options(options)),
         next_("new", options.sweep) {}
 
@@ -82,47 +84,70 @@ class BuildComparison {
   }
 
   void select_cases(const MachineFacts& facts) {
-    next_.selection = select(next_.options.selection, next_.description, facts.devices,
-                             [&](const std::vector<PlannedCase>& cases) {
-                               say_checking(cases.size());
-                               check_cases(next_.worker, next_.description, cases, interrupt());
-                             });
-    const std::size_t all = next_.selection.planned.size();
-    std::erase_if(next_.selection.planned,
-                  [&](const PlannedCase& planned) { return is_program_of(next_.selection, planned); });
-    if (const std::size_t programs = all - next_.selection.planned.size(); programs > 0) {
-      say("  " + quantity(programs, "case of a program is", "cases of programs are") +
-          " left out: programs belong to no build");
+    if (options_.cases != nullptr) {
+      next_.selection = options_.cases->selection;
+      keep_known(next_, options_.cases->description);
+    } else {
+      next_.selection = select(next_.options.selection, next_.description, facts.devices,
+                               [&](const std::vector<PlannedCase>& cases) {
+                                 say_checking(cases.size());
+                                 check_cases(next_.worker, next_.description, cases, interrupt());
+                               });
+    }
+    if (options_.base_suites.empty()) {
+      leave_out([&](const PlannedCase& one) { return is_program_of(next_.selection, one); },
+                "case of a program is", "cases of programs are", "programs belong to no build");
+    }
+    if (options_.programs_only) {
+      leave_out([&](const PlannedCase& one) { return !is_program_of(next_.selection, one); },
+                "case of a worker is", "cases of a worker are", "the builds have none");
+    }
+    if (next_.selection.planned.empty()) {
+      throw UsageError(
+          options_.programs_only
+              ? "the builds have no worker: name it in the suite (worker = \"build/NAME\"), or "
+                "with --worker"
+              : "the suite has only programs, which belong to no build; compare commits, or runs");
     }
     base_.selection = next_.selection;
-    base_.selection.planned.clear();
-    for (const PlannedCase& planned : next_.selection.planned) {
-      auto known = planned_for(planned, next_.description, base_.description);
-      if (known) base_.selection.planned.push_back(std::move(*known));
+    keep_known(base_, next_.description);
+  }
+
+  void leave_out(const std::function<bool(const PlannedCase&)>& is_left_out, const char* one,
+                 const char* many, const char* why) {
+    const std::size_t count = std::erase_if(next_.selection.planned, is_left_out);
+    if (count > 0) say(fmt::format("  {} left out: {}", quantity(count, one, many), why));
+  }
+
+  /// Leaves the cases that the build knows, of those that another build names, and checks them.
+  void keep_known(Build& build, const Description& naming) {
+    const std::vector<PlannedCase> named = std::exchange(build.selection.planned, {});
+    for (const PlannedCase& planned : named) {
+      const bool is_program = is_program_of(build.selection, planned);
+      auto known = is_program ? std::optional(planned) : planned_for(planned, naming, build.description);
+      if (known) build.selection.planned.push_back(std::move(*known));
     }
-    if (base_.selection.planned.empty()) {
-      throw UsageError(fmt::format("{} knows none of the {}", base_.worker.string(),
-                                   quantity(next_.selection.planned.size(), "case")));
-    }
-    if (const std::size_t unknown = next_.selection.planned.size() - base_.selection.planned.size();
-        unknown > 0) {
-      say(fmt::format("  the base does not know {} of the {}", unknown,
-                      quantity(next_.selection.planned.size(), "case")));
-    }
-    check_cases(base_.worker, base_.description, base_.selection.planned, interrupt());
+    if (build.selection.planned.empty())
+      throw UsageError(
+          fmt::format("{} knows none of the {}", build.worker.string(), quantity(named.size(), "case")));
+    if (const std::size_t unknown = named.size() - build.selection.planned.size(); unknown > 0)
+      say(fmt::format("  the {} does not know {} of the {}", build.name, unknown,
+                      quantity(named.size(), "case")));
+    check_cases(build.worker, build.description, build.selection.planned, interrupt());
   }
 
   /// Starts or resumes both runs. Returns true when there is nothing left to measure.
   bool prepare(const MachineFacts& facts) {
     Rounds rounds;
     rounds.job = make_run_id();
-    rounds.rounds = options_.sweep.rounds.value();
+    const bool memory_only = options_.sweep.memory_only;
+    rounds.rounds = memory_only ? 1 : options_.sweep.rounds.value();
     rounds.seed = options_.sweep.seed ? *options_.sweep.seed : std::random_device()();
-    rounds.two_passes = true;
+    rounds.two_passes = !memory_only;
     std::array<bool, 2> resumed{};
     for (Build* build : builds_) {
       RunContext context =
-          make_run_context(build->selection, build->description, false, options_.sweep.host_name);
+          make_run_context(build->selection, build->description, memory_only, options_.sweep.host_name);
       context.asked_cache = options_.sweep.cache;
       add_machine_facts(context, facts, build->selection.device);
       if (build == &next_) note_findings(facts, build->selection.device, context);

@@ -1,18 +1,35 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "supervise/sweep_run.hpp"
 
 namespace peakmark {
 
-/// Two builds, measured interleaved: a round of each, and the next round in reverse order.
+class SignalWatch;
+
+/// Cases of a suite, as the build of this description names them.
+struct DescribedCases {
+  Description description;
+  Selection selection;
+};
+
+/// Two builds, measured interleaved: a round of each, and the next round in reverse order. With
+/// `sweep.memory_only` there is one round, without times.
 struct BuildComparisonOptions {
   SweepOptions sweep;           ///< `run_file` and `worker` of the new build, and the options of both
   std::filesystem::path other;  ///< checkout, build tree, install prefix or worker: the base
   std::filesystem::path base_run_file;
   bool force = false;  ///< compare even if the build types differ
+  /// What is measured; null: what `sweep.selection` selects of the new build.
+  const DescribedCases* cases = nullptr;
+  const SignalWatch* signals = nullptr;  ///< as for Measurement
+  /// The suites as the base has them, for their programs; empty: programs are left out.
+  std::vector<std::filesystem::path> base_suites = {};
+  bool programs_only = false;  ///< the builds have no worker: other cases are left out
 };
 
 /// Returns a case as another build names it, whose variant may have other defaults and axes. Null if that

@@ -144,8 +144,11 @@ bool is_program_of(const Selection& selection, const PlannedCase& planned) {
   return selection.suite.vocabulary.program(planned.sweep_case.variant) != nullptr;
 }
 
-Measurement::Measurement(const SweepOptions& options)
-    : options_(options), environment_(current_environment()) {
+Measurement::Measurement(const SweepOptions& options, const SignalWatch* signals)
+    : options_(options),
+      own_signals_(signals == nullptr ? std::make_unique<const SignalWatch>() : nullptr),
+      signals_(signals == nullptr ? *own_signals_ : *signals),
+      environment_(current_environment()) {
   if (options.refused_allocation > 0)
     set_variable(environment_, "PEAKMARK_REFUSE", std::to_string(options.refused_allocation));
   if (options.refuses_at_use) set_variable(environment_, "PEAKMARK_REFUSE_AT_USE", "1");

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,9 +42,9 @@ bool is_program_of(const Selection& selection, const PlannedCase& planned);
 /// may have changed.
 class Measurement {
  public:
-  /// The deadline of the options counts from here. Create it before the first call into a driver:
-  /// SignalWatch.
-  explicit Measurement(const SweepOptions& options);
+  /// The deadline of the options counts from here. `signals`: those of the command; null: this object watches
+  /// them, so create it before the first call into a driver.
+  explicit Measurement(const SweepOptions& options, const SignalWatch* signals = nullptr);
 
   [[nodiscard]] const SignalWatch& signals() const { return signals_; }
 
@@ -66,7 +67,8 @@ class Measurement {
   void check_time() const;
 
   const SweepOptions& options_;
-  SignalWatch signals_;
+  std::unique_ptr<const SignalWatch> own_signals_;
+  const SignalWatch& signals_;
   std::vector<std::string> environment_;  ///< as it was before drivers changed it
   const RecordingEnvironment* recording_ = nullptr;
   std::optional<WorkerProcess::Clock::time_point> deadline_;

@@ -197,15 +197,13 @@ std::vector<std::filesystem::path> ends_of(const std::filesystem::path& path) {
   return ends;
 }
 
-/// Returns the absolute path of a worker that `--build OTHER` names. Throws UsageError if it is not a
-/// program.
-std::filesystem::path checked_worker(const std::filesystem::path& other,
-                                     const std::filesystem::path& worker) {
+/// Returns the absolute path of a worker in another build. Throws UsageError if it is not a program.
+std::filesystem::path checked_worker(const std::filesystem::path& other, const std::filesystem::path& worker,
+                                     const std::string& place) {
   std::filesystem::path program = std::filesystem::absolute(worker);
   const std::string failure = program_failure(current_environment(), program.string());
   if (failure.empty()) return program;
-  throw UsageError(fmt::format("--build {}: {}{}", other.string(),
-                               other == worker ? "" : program.string() + ": ", failure));
+  throw UsageError(fmt::format("{}: {}{}", place, other == worker ? "" : program.string() + ": ", failure));
 }
 
 }  // namespace
@@ -237,28 +235,27 @@ fs::path find_worker(const std::optional<std::string>& named, const std::string&
 }
 
 std::filesystem::path find_worker_of(const std::filesystem::path& other, const std::filesystem::path& named,
-                                     bool or_default) {
+                                     bool or_default, const std::string& place) {
+  const std::string label = place.empty() ? "--build " + other.string() : place;
   std::error_code error;
-  if (std::filesystem::is_regular_file(other, error)) return checked_worker(other, other);
+  if (std::filesystem::is_regular_file(other, error)) return checked_worker(other, other, label);
   std::vector<std::filesystem::path> places = ends_of(named);
   if (!places.empty()) places.push_back("bin" / named.filename());
   if (or_default) {
     places.insert(places.end(), {"bench/peakmark-bench", "bin/peakmark-bench", "peakmark-bench",
                                  "build/prefix/bin/peakmark-bench", "build/release/bench/peakmark-bench"});
   }
-  for (const std::filesystem::path& place : places) {
-    const std::filesystem::path worker = other / place;
-    if (std::filesystem::is_regular_file(worker, error)) return checked_worker(other, worker);
+  for (const std::filesystem::path& one : places) {
+    const std::filesystem::path worker = other / one;
+    if (std::filesystem::is_regular_file(worker, error)) return checked_worker(other, worker, label);
   }
-  if (!std::filesystem::is_directory(other, error))
-    throw UsageError(fmt::format("--build {}: no such file or folder", other.string()));
+  if (!std::filesystem::is_directory(other, error)) throw UsageError(label + ": no such file or folder");
   const std::string where =
       named.empty() ? "a checkout has peakmark-bench in build/prefix/bin, an install prefix in bin, a build "
                       "folder in bench; build it there"
                     : fmt::format("neither {} nor {} is in this folder; build it there", named.string(),
                                   named.filename().string());
-  throw UsageError(
-      fmt::format("--build {}: no worker found: {}, or name the worker itself", other.string(), where));
+  throw UsageError(fmt::format("{}: no worker found: {}, or name the worker itself", label, where));
 }
 
 Description describe_worker(const fs::path& program, int interrupt, const std::vector<std::string>& arguments,

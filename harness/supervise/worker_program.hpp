@@ -25,9 +25,11 @@ std::filesystem::path find_programs_worker();
 /// Returns the worker of another build. `other` is the program itself, or a folder that has `named` or the
 /// end of that path: for `build/bin/blur` also `bin/blur` and `blur`. With `or_default` (no suite names a
 /// worker) it may also have `peakmark-bench`: a build tree, an install prefix or a checkout in which
-/// `ci/nightly` ran. Throws UsageError that lists where it looked.
+/// `ci/nightly` ran. Throws UsageError that lists where it looked, and begins with `place`, by default
+/// `--build OTHER`.
 std::filesystem::path find_worker_of(const std::filesystem::path& other,
-                                     const std::filesystem::path& named = {}, bool or_default = true);
+                                     const std::filesystem::path& named = {}, bool or_default = true,
+                                     const std::string& place = "");
 
 /// The time limit for an answer of a worker that needs no measurement.
 inline constexpr std::chrono::seconds kAnswerLimit{60};

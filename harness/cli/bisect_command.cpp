@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/text.hpp"
+#include "cli/bisection.hpp"
+#include "cli/command.hpp"
+#include "cli/help.hpp"
+#include "cli/input_output.hpp"
+#include "cli/options.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+struct BisectOptions {
+  std::vector<std::string> inputs;
+  BisectRequest request;
+  bool json = false;
+};
+
+/// Returns the words behind `--` as text for a shell. One word is such a text itself.
+std::string as_shell_command(const std::vector<std::string>& words) {
+  if (words.size() == 1) return words.front();
+  std::vector<std::string> quoted;
+  quoted.reserve(words.size());
+  for (const std::string& word : words) quoted.push_back(shell_word(word));
+  return fmt::format("{}", fmt::join(quoted, " "));
+}
+
+void set_request(BisectOptions& options, const std::vector<std::string>& words) {
+  BisectRequest& request = options.request;
+  std::vector<std::string> commits;
+  for (const std::string& text : options.inputs) {
+    if (std::filesystem::path(text).extension() == ".toml") {
+      request.sweep.selection.suites.emplace_back(text);
+    } else {
+      commits.push_back(text);
+    }
+  }
+  if (request.sweep.selection.suites.empty())
+    throw UsageError("no suite: write SUITE GOOD BAD, the suite as a .toml file");
+  if (commits.size() != 2)
+    throw UsageError(
+        fmt::format("{} for bisect, not 2: write SUITE GOOD BAD", quantity(commits.size(), "commit")));
+  request.good = commits[0];
+  request.bad = commits[1];
+  const auto program = program_after_dashes(words);
+  if (!program || program->empty())
+    throw UsageError("no build command: write it behind --, such as -- make -j4");
+  request.build_command = as_shell_command(*program);
+}
+
+ExitCode bisect_commits(BisectOptions& options, const std::vector<std::string>& words) {
+  set_request(options, words);
+  const BisectReport report = bisect(options.request);
+  print_text(options.json ? bisect_json(report) : bisect_text(report));
+  return exit_code_of(report);
+}
+
+}  // namespace
+
+void add_bisect_command(CLI::App& app, Result& result) {
+  const auto options = std::make_shared<BisectOptions>();
+  BisectRequest& request = options->request;
+  SweepOptions& sweep = request.sweep;
+  CLI::App* const command =
+      app.add_subcommand("bisect", "Find the commit in which a case became worse, with git bisect");
+  command->add_option("INPUT", options->inputs, "A suite; the good and the bad commit, the older one first")
+      ->required();
+  command->add_option("--case", request.case_name, "Judge this case: its name, as `peakmark list` prints it")
+      ->type_name("CASE")
+      ->required();
+  command
+      ->add_option("--metric", request.metric,
+                   "Judge by this metric. Default: the first in which the bad commit is worse, of outcome, "
+                   "peak, leak and time")
+      ->type_name("{outcome,requested_peak_bytes,setup_bytes,leaked_bytes,gpu_time_ns}")
+      ->check(CLI::IsMember({kOutcomeMetric, kPeakMetric, kSetupMetric, kLeakMetric, kTimeMetric}));
+  add_allow_growth_option(*command, request.allow_growth);
+  sweep.rounds = 15;
+  command->add_option("--rounds", sweep.rounds, "Time in this many A/B rounds, 9 or more")
+      ->check(CLI::Range(1, kMaxRounds))
+      ->capture_default_str();
+  command
+      ->add_option("--cache", sweep.cache,
+                   "Time with a cold cache or a hot one. Default: cold on a GPU, hot on a CPU")
+      ->check(CLI::IsMember({"cold", "hot"}));
+  command->add_option("--backend", sweep.selection.backend, "Use this backend instead of the suite's")
+      ->type_name(value_name::kBackend);
+  command->add_option("--device", sweep.selection.device, "Use the device with this index or part of a name")
+      ->type_name(value_name::kDevice);
+  command
+      ->add_option("--worker", sweep.worker,
+                   "Use this program of each commit. Default: the suite's worker, or peakmark-bench")
+      ->type_name(value_name::kProgram);
+  add_timeout_option(*command, sweep.case_limit);
+  command->add_flag("--force", request.force, "Compare although build types differ");
+  command->add_flag("--json", options->json, "Print the result as JSON");
+  set_help(
+      *command,
+      {.notes = {"`peakmark bisect SUITE GOOD BAD --case CASE -- BUILD_COMMAND` builds and measures "
+                 "commits in worktrees of their own, interleaved with GOOD. One word behind -- is a "
+                 "command of the shell.",
+                 "A commit that does not build, or in which the case is missing or fails, is skipped. "
+                 "Uncommitted changes are not measured; the suite is that of the checkout."},
+       .exit_codes = {{"0", "the first bad commit was found"},
+                      {"1", "BAD is not worse than GOOD"},
+                      {"2", "wrong usage, no repository, unknown commits, or GOOD is no ancestor of BAD"},
+                      {"3", "GOOD or BAD does not build or fails, or only skipped commits are left"},
+                      {"4", "there is no such device"},
+                      {"130", "interrupted; the worktrees are removed"}}});
+  command->callback([options, &result] { result.code = bisect_commits(*options, result.words); });
+}
+
+}  // namespace peakmark::cli

@@ -1,0 +1,188 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/size.hpp"
+#include "base/text.hpp"
+#include "base/text_table.hpp"
+#include "cli/bisection.hpp"
+#include "runfile/json_fields.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+using json_fields::Json;
+
+const char* name_of(TrialVerdict verdict) {
+  if (verdict == TrialVerdict::skipped) return "skipped";
+  return verdict == TrialVerdict::good ? "good" : "bad";
+}
+
+const char* name_of(BisectEnd end) {
+  switch (end) {
+    case BisectEnd::found:
+      return "found";
+    case BisectEnd::not_worse:
+      return "not_worse";
+    case BisectEnd::only_skipped:
+      return "only_skipped";
+    case BisectEnd::interrupted:
+      break;
+  }
+  return "interrupted";
+}
+
+/// The metric of a case on the side of a commit, and its share of change to the good one. Unknown is empty.
+struct Figure {
+  Json base;
+  Json value;
+  Json relative;
+  std::string text;
+};
+
+Figure figure(const BisectTrial& trial, const std::string& metric) {
+  Figure figure;
+  if (!trial.comparison) return figure;
+  const CaseComparison& one = trial.comparison->cases.front();
+  if (one.new_outcome != Outcome::ok || metric == kOutcomeMetric) {
+    figure.text = to_string(one.new_outcome);
+    if (metric != kOutcomeMetric) return figure;
+    figure.base = to_string(one.base_outcome);
+    figure.value = figure.text;
+  } else if (metric == kTimeMetric) {
+    if (!one.time || !one.time->change) return figure;
+    const TimeChange& change = *one.time->change;
+    figure = {change.base_ns, change.new_ns, change.relative, format_duration(change.new_ns)};
+  } else if (const BytesComparison* const bytes = one.find(metric); bytes != nullptr && bytes->next) {
+    figure = {json_fields::or_null(bytes->base), *bytes->next, json_fields::or_null(bytes->relative),
+              format_size(*bytes->next)};
+  }
+  return figure;
+}
+
+/// `3000 B -> 3256 B (+8.53 %)`
+std::string change_text(const BisectTrial& trial, const std::string& metric) {
+  const Figure after = figure(trial, metric);
+  if (after.base.is_null()) return after.text;
+  if (metric == kOutcomeMetric) return fmt::format("{} -> {}", after.base.get<std::string>(), after.text);
+  const std::string before =
+      metric == kTimeMetric ? format_duration(after.base.get<double>()) : format_size(after.base.get<Size>());
+  const std::string share =
+      after.relative.is_null() ? "" : fmt::format(" ({:+.2f} %)", 100 * after.relative.get<double>());
+  return fmt::format("{} -> {}{}", before, after.text, share);
+}
+
+std::string commit_text(const CommitInfo& commit) {
+  return fmt::format("{} ({}) {}", short_commit(commit.hash), commit.date.substr(0, commit.date.find('T')),
+                     one_line(commit.subject));
+}
+
+std::string trials_table(const BisectReport& report) {
+  TextTable table({{"commit"}, {"verdict"}, {report.metric}, {"date"}, {"subject"}});
+  const auto add = [&](const CommitInfo& commit, const char* verdict, const std::string& value) {
+    table.add({short_commit(commit.hash), verdict, value, commit.date.substr(0, commit.date.find('T')),
+               commit.subject});
+  };
+  std::string good;
+  for (const BisectTrial& one : report.trials) {
+    const Json base = figure(one, report.metric).base;
+    if (base.is_null()) continue;
+    if (report.metric == kOutcomeMetric)
+      good = base.get<std::string>();
+    else
+      good =
+          report.metric == kTimeMetric ? format_duration(base.get<double>()) : format_size(base.get<Size>());
+    break;
+  }
+  add(report.good, "good", good);
+  for (const BisectTrial& one : report.trials)
+    add(one.commit, name_of(one.verdict), figure(one, report.metric).text);
+  std::string text = table.text();
+  for (const BisectTrial& one : report.trials) {
+    if (!one.reason.empty())
+      text += fmt::format("{}: {}\n", short_commit(one.commit.hash), one_line(one.reason));
+  }
+  return text;
+}
+
+std::string candidates_text(const BisectReport& report) {
+  return fmt::format("the first bad commit is one of {}, after {} up to {}", report.candidates.size(),
+                     short_commit(report.last_good.hash), short_commit(report.first_bad.hash));
+}
+
+std::string head_text(const BisectReport& report) {
+  const auto trial_of = [&](const CommitInfo& commit) { return report.trial(commit.hash); };
+  switch (report.end) {
+    case BisectEnd::found: {
+      std::string text = fmt::format("first bad commit: {}\n", commit_text(report.first_bad));
+      if (const BisectTrial* const trial = trial_of(report.first_bad)) {
+        text += fmt::format("{}: {}: {}, compared with {}\n\n", report.case_name, report.metric,
+                            change_text(*trial, report.metric), short_commit(report.good.hash));
+        text += comparison_table(*trial->comparison);
+      }
+      return text;
+    }
+    case BisectEnd::not_worse: {
+      const BisectTrial* const trial = trial_of(report.bad);
+      return fmt::format(
+          "{} is not worse in {} than in {}: {}: {}; name an older good commit, another "
+          "--case or another --metric\n",
+          report.case_name, short_commit(report.bad.hash), short_commit(report.good.hash), report.metric,
+          trial == nullptr ? "" : change_text(*trial, report.metric));
+    }
+    case BisectEnd::only_skipped:
+      return candidates_text(report) + "; those between were skipped\n";
+    case BisectEnd::interrupted:
+      break;
+  }
+  return "interrupted: " + candidates_text(report) + "\n";
+}
+
+Json commit_json(const CommitInfo& commit) {
+  return {{"commit", commit.hash}, {"date", commit.date}, {"subject", commit.subject}};
+}
+
+}  // namespace
+
+std::string bisect_text(const BisectReport& report) {
+  std::string text = head_text(report) + "\n" + trials_table(report);
+  if (!report.command.empty()) {
+    text += fmt::format("\n{}:\n  {}\n",
+                        report.end == BisectEnd::found ? "compare it with its parent" : "continue with",
+                        report.command);
+  }
+  return text;
+}
+
+std::string bisect_json(const BisectReport& report) {
+  const bool is_found = report.end == BisectEnd::found;
+  Json json{{"version", 1},
+            {"minor", 0},
+            {"end", name_of(report.end)},
+            {"exit_code", static_cast<int>(exit_code_of(report))},
+            {"case", report.case_name},
+            {"metric", report.metric},
+            {"good", commit_json(report.good)},
+            {"bad", commit_json(report.bad)},
+            {"first_bad", is_found ? commit_json(report.first_bad) : Json(nullptr)},
+            {"candidates", report.candidates},
+            {"trials", Json::array()},
+            {"comparison", nullptr},
+            {"command", report.command.empty() ? Json(nullptr) : Json(report.command)}};
+  for (const BisectTrial& one : report.trials) {
+    const Figure of = figure(one, report.metric);
+    Json row = commit_json(one.commit);
+    row["verdict"] = name_of(one.verdict);
+    row["reason"] = one.reason.empty() ? Json(nullptr) : Json(one.reason);
+    row["base"] = of.base;
+    row["new"] = of.value;
+    row["relative"] = of.relative;
+    json["trials"].push_back(std::move(row));
+  }
+  const BisectTrial* const trial = is_found ? report.trial(report.first_bad.hash) : nullptr;
+  if (trial != nullptr && trial->comparison)
+    json["comparison"] = Json::parse(comparison_json(*trial->comparison));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace peakmark::cli

@@ -1,0 +1,109 @@
+// `peakmark compare SUITE --commits OLD NEW` in generated repositories.
+#include "cli/commits_testing.hpp"
+
+namespace peakmark {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+class CompareCommits : public CommitsTest {
+ protected:
+  Answer compare(const std::string& old_commit, const std::string& new_commit,
+                 const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words =
+        peakmark_words({"compare", suite_, "--commits", old_commit, new_commit, "--build-command", build_,
+                        "--rounds", "9", "-o", (folder_.path() / "two").string()});
+    words.insert(words.end(), more.begin(), more.end());
+    return in_project(words);
+  }
+};
+
+TEST_F(CompareCommits, BuildsBothAndKeepsThemForTheNextComparison) {
+  commits(3, 2, "FAKE_WORKER_EXTRA_BYTES=256");
+  std::ofstream(project_ / "worker.sh") << "not committed\n";
+  const Answer first = compare("v1", "v2", {"--json"});
+  EXPECT_EQ(first.end.exit_code, 1) << first.errors;
+  EXPECT_THAT(first.errors,
+              AllOf(HasSubstr("commit 1: building in " + cache_.string()), HasSubstr("commit 2: building in"),
+                    HasSubstr("uncommitted changes are not measured")));
+  const auto json = nlohmann::json::parse(first.output);
+  EXPECT_EQ(json["base"]["commit"], sh("git rev-parse v1").substr(0, 40));
+  EXPECT_EQ(json["new"]["commit"], sh("git rev-parse v2").substr(0, 40));
+  EXPECT_TRUE(json["in_turns"].get<bool>());
+  EXPECT_EQ(read_text_file(project_ / "worker.sh"), "not committed\n");
+  EXPECT_FALSE(std::filesystem::exists(project_ / "build"));
+  EXPECT_EQ(lines(worktrees()), 3);
+
+  const Answer second = compare("v2", "main");
+  EXPECT_EQ(second.end.exit_code, 0) << second.errors;
+  EXPECT_THAT(second.errors, AllOf(HasSubstr("commit 2: built before, in"), HasSubstr("commit 3: building")));
+  EXPECT_EQ(lines(worktrees()), 4);
+
+  const Answer last = compare("v2", "v3", {"--remove-builds"});
+  EXPECT_EQ(last.end.exit_code, 0) << last.errors;
+  EXPECT_THAT(last.errors, Not(HasSubstr("building")));
+  EXPECT_EQ(lines(worktrees()), 1) << "also those of earlier comparisons";
+  EXPECT_THAT(sh("find ../cache/peakmark -type f"), IsEmpty());
+}
+
+TEST_F(CompareCommits, ACommitThatDoesNotBuildEndsWith3AndIsRemoved) {
+  commits(2, 2, "", {2});
+  const Answer answer = compare("v1", "v2");
+  EXPECT_EQ(answer.end.exit_code, 3);
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("    cannot\n"),
+                                   HasSubstr(sh("git rev-parse v2").substr(0, 12) +
+                                             ": does not build: exit code 1: cannot; its output is in ")));
+  EXPECT_EQ(lines(worktrees()), 2) << "that of the first one, which was built";
+}
+
+TEST_F(CompareCommits, ABuildThatWasRemovedByHandIsMadeAgain) {
+  commits(2, 2, "");
+  ASSERT_EQ(compare("v1", "v2").end.exit_code, 0);
+  sh("rm -rf ../cache");
+  const Answer again = compare("v1", "v2");
+  EXPECT_EQ(again.end.exit_code, 0) << again.errors;
+  EXPECT_THAT(again.errors, HasSubstr("commit 1: building"));
+  EXPECT_EQ(lines(worktrees()), 3);
+}
+
+TEST_F(CompareCommits, SubmodulesAreCheckedOut) {
+  for (const char* const entry :
+       {"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always"})
+    environment_.emplace_back(entry);
+  commits(1, 2, "");
+  sh("git init --quiet ../library && cd ../library && echo FAKE_WORKER_EXTRA_BYTES=64 > environment && git "
+     "add "
+     "-A && git commit --quiet -m library");
+  sh("git submodule --quiet add '" + (folder_.path() / "library").string() + "' library");
+  std::ofstream(project_ / "worker.sh")
+      << "#!/bin/sh\nexport $(cat \"$(dirname \"$0\")/../library/environment\")\nexec " PEAKMARK_FAKE_WORKER
+         " \"$@\"\n";
+  commit(2);
+  const Answer answer = compare("v1", "main");
+  EXPECT_EQ(answer.end.exit_code, 1) << answer.errors;
+  EXPECT_THAT(answer.output, HasSubstr("peak grew by 64 B"));
+  EXPECT_EQ(compare("v1", "main", {"--remove-builds"}).end.exit_code, 1);
+  EXPECT_EQ(lines(worktrees()), 1);
+}
+
+TEST_F(CompareCommits, MistakesAreNamed) {
+  commits(2, 2, "");
+  EXPECT_THAT(compare("v1", "v7").errors, HasSubstr("unknown commit: v7"));
+  EXPECT_THAT(compare("v1", "v1").errors, HasSubstr("both are the commit"));
+  EXPECT_THAT(compare("v1", "v2", {"--build", "elsewhere"}).errors, HasSubstr("--build"));
+  const Answer no_command = in_project(peakmark_words({"compare", suite_, "--commits", "v1", "v2"}));
+  EXPECT_EQ(no_command.end.exit_code, 2);
+  EXPECT_THAT(no_command.errors, HasSubstr("--build-command"));
+  const Answer no_worker =
+      in_project(peakmark_words({"compare", suite_, "--commits", "v1", "v2", "--build-command", "true"}));
+  EXPECT_EQ(no_worker.end.exit_code, 2);
+  EXPECT_THAT(no_worker.errors, AllOf(HasSubstr("commit " + sh("git rev-parse v1").substr(0, 12) + " in "),
+                                      HasSubstr("neither build/worker nor worker is in this folder")));
+}
+
+}  // namespace
+}  // namespace peakmark
