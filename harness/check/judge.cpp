@@ -16,7 +16,6 @@
 namespace peakmark {
 namespace {
 
-/// Appends the verdicts on one case to a list.
 /// Returns `50 bytes left by each of 8 calls: cache (buffer), padding.py:7`, with all leaks.
 std::string call_leaks_text(const Observation& observation) {
   const std::int64_t calls = observation.repeated_calls.value_or(0);
@@ -32,6 +31,7 @@ std::string call_leaks_text(const Observation& observation) {
   return text;
 }
 
+/// Appends the verdicts on one case to a list.
 class CaseJudge {
  public:
   CaseJudge(const PlannedCase& planned, const JudgeOptions& options, std::vector<Verdict>& verdicts)
@@ -92,6 +92,12 @@ class CaseJudge {
     if (!observation.call_leaks.empty()) {
       add(Rule::leak, Judgement::fail, call_leaks_text(observation), "",
           static_cast<double>(observation.call_leaks.front().bytes));
+    } else if (observation.peak_drift_bytes) {
+      const Size drift = *observation.peak_drift_bytes;
+      add(Rule::leak, Judgement::fail,
+          fmt::format("the peak of a call drifts: {} more in the second half of {} calls",
+                      quantity(drift, "byte"), observation.repeated_calls.value_or(0)),
+          "", static_cast<double>(drift));
     } else if (observation.leaked_bytes) {
       const Size leaked = *observation.leaked_bytes;
       add(Rule::leak, leaked == 0 ? Judgement::pass : Judgement::fail,
@@ -99,6 +105,8 @@ class CaseJudge {
               ? ""
               : quantity(leaked, "byte", "bytes") + " live after the case: an allocation is never released",
           "", static_cast<double>(leaked));
+    } else if (observation.repeated_calls) {
+      add(Rule::leak, Judgement::pass);
     }
     if (observation.requested_peak_bytes && observation.second_pass_peak_bytes) {
       const Size moved = *observation.second_pass_peak_bytes - *observation.requested_peak_bytes;

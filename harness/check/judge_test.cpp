@@ -166,6 +166,17 @@ TEST(Judge, ALeakOfEachCallIsNamed) {
   EXPECT_EQ(code_of(leak.run), ExitCode::verdict);
 }
 
+TEST(Judge, APeakOfRepeatedCallsThatDriftsFails) {
+  SampleRun drift;
+  Observation& observation = drift.add("case", 20, 2000, 20, 2000);
+  observation.repeated_calls = 8;
+  EXPECT_EQ(verdict_of(drift.run, Rule::leak).judgement, Judgement::pass);
+  observation.peak_drift_bytes = 300;
+  EXPECT_EQ(verdict_of(drift.run, Rule::leak).advice,
+            "the peak of a call drifts: 300 bytes more in the second half of 8 calls");
+  EXPECT_EQ(code_of(drift.run), ExitCode::verdict);
+}
+
 TEST(Judge, LeaksFailAndPeaksThatDifferAreReported) {
   SampleRun leak;
   leak.add("case", 20, 2000, 20, 2000).leaked_bytes = 256;

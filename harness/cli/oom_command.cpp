@@ -82,11 +82,13 @@ void add_oom_command(CLI::App& app, Result& result) {
       ->add_option("--only", request.choice.only,
                    "Refuse only allocations whose call stack or name has this text")
       ->type_name("TEXT");
-  command->add_option("--max", request.choice.count, "Refuse at most this many, drawn at random")
-      ->type_name("INT")
-      ->check(CLI::PositiveNumber);
+  CLI::Option* const max =
+      command->add_option("--max", request.choice.count, "Refuse at most this many, drawn at random")
+          ->type_name("INT")
+          ->check(CLI::PositiveNumber);
   command->add_option("--seed", request.choice.seed, "Draw them by this seed")
       ->type_name("INT")
+      ->needs(max)
       ->capture_default_str();
   command
       ->add_option("--compare-output", request.compared_output,
@@ -114,7 +116,7 @@ void add_oom_command(CLI::App& app, Result& result) {
       ->type_name(value_name::kProgram);
   add_file_option(*command, "--junit", options->junit, "Write a JUnit file with a test for each refusal");
   command->add_flag("--json", options->json, "Print the refusals as JSON");
-  set_help(*command, {.notes = {"`peakmark oom -- PROGRAM …` runs any program with OpenCL."},
+  set_help(*command, {.notes = {"`peakmark oom -- PROGRAM …` runs any program that uses OpenCL or CUDA."},
                       .exit_codes = {{"0", "every refusal was handled, retried, or leaked memory"},
                                      {"1", "a refusal crashed or hung the program, or changed its result"},
                                      {"2", "wrong usage, or the program fails without a refusal"},

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,7 @@
 #include "base/program.hpp"
 #include "base/size.hpp"
 #include "base/text.hpp"
+#include "check/junit_tests.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
@@ -44,6 +46,7 @@ struct RecordOptions {
   std::optional<MemoryBudget> budget;
   bool refuses_at_use = false;
   bool compact = false;
+  std::string junit;
   bool json = false;
 };
 
@@ -143,6 +146,13 @@ Recording record_run(const RecordOptions& options, RecordRequest request) {
   return recording;
 }
 
+std::string no_repetitions() {
+  return fmt::format(
+      "no phase occurred {} times or more; call peakmark.repeat_call(function) in the program, or mark its "
+      "loop with peakmark.phase(\"call\")",
+      kMinRepetitions);
+}
+
 /// The repeated phases of a process that has some.
 struct RepeatingProcess {
   std::int32_t pid = 0;
@@ -159,6 +169,36 @@ std::vector<RepeatingProcess> find_repeating_processes(const Recording& recordin
   return found;
 }
 
+/// Returns a JUnit file with a test for each repeated phase. Without one, or if the recording is incomplete,
+/// there is a test that fails: no leak was looked for.
+std::string repetitions_junit(const std::vector<RepeatingProcess>& processes, const Recording& recording,
+                              const RecordRequest& request) {
+  using enum JunitTest::Result;
+  std::vector<JunitTest> tests;
+  const auto add = [&](const std::string& name, const std::string& type, const std::string& message,
+                       const std::string& details) {
+    tests.push_back({name, "record", type.empty() ? passed : failed, type, message, details});
+  };
+  for (const RepeatingProcess& process : processes) {
+    const std::string suffix = processes.size() > 1 ? fmt::format(" (process {})", process.pid) : "";
+    for (const RepeatedPhase& phase : process.phases) {
+      const char* const type = phase.has_leak() ? "leak" : phase.fails() ? "drift" : "";
+      add(phase.phase + suffix, type, verdict_text(phase), phase.fails() ? growth_text({phase}) : "");
+    }
+  }
+  if (!recording.error.empty()) {
+    add("recording", "recorder", recording.error, "");
+  } else if (const std::string end = early_end(recording); !end.empty() || recording.program_code != 0) {
+    add("program", "program",
+        end.empty() ? fmt::format("the program ended with exit code {}", recording.program_code)
+                    : fmt::format("the program was ended early: {}", end),
+        "");
+  } else if (processes.empty()) {
+    add("repetitions", "nothing", no_repetitions(), "");
+  }
+  return junit_text(fmt::format("{}", fmt::join(request.command, " ")), tests);
+}
+
 /// Prints what repetitions left behind, and sets the exit code. An incomplete recording has its own.
 void report_repetitions(const std::vector<RepeatingProcess>& processes, Result& result) {
   bool fails = false;
@@ -173,13 +213,8 @@ void report_repetitions(const std::vector<RepeatingProcess>& processes, Result& 
     const std::string text = growth_text(process.phases);
     if (!text.empty()) std::fprintf(stderr, "%s", text.c_str());
   }
-  if (processes.empty()) {
-    std::fprintf(
-        stderr,
-        "peakmark: record --repeat-call: no phase occurred %zu times or more; call "
-        "peakmark.repeat_call(function) in the program, or mark its loop with peakmark.phase(\"call\")\n",
-        kMinRepetitions);
-  }
+  if (processes.empty())
+    std::fprintf(stderr, "peakmark: record --repeat-call: %s\n", no_repetitions().c_str());
   if (result.code != ExitCode::clean) return;
   result.code = processes.empty() ? ExitCode::nothing : fails ? ExitCode::verdict : ExitCode::clean;
 }
@@ -191,6 +226,8 @@ void record_once(const RecordOptions& options, const RecordRequest& request, Res
   if (options.repeat_call != 0) {
     repeating = find_repeating_processes(recording);
     report_repetitions(repeating, result);
+    if (!options.junit.empty())
+      write_output_file(options.junit, repetitions_junit(repeating, recording, request));
   }
   if (options.json) {
     using Json = json_fields::Json;
@@ -250,6 +287,9 @@ std::uint64_t max_bytes(const RecordOptions& options) {
 void record(const RecordOptions& options, std::vector<std::string> arguments, Result& result) {
   if (options.refuses_at_use && !options.budget)
     throw UsageError("record: --refuse-at-use: nothing is refused without a budget; write --budget SIZE too");
+  if (!options.junit.empty() && options.repeat_call == 0)
+    throw UsageError("record: --junit: its tests are repeated phases; write --repeat-call N too");
+  if (!options.junit.empty()) remove_earlier_outputs({options.junit});
   // The `--` that ends the options of `record`; a second one belongs to the program.
   if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
   // A leak is a leak only if releases are settled, and is found by its call stack.
@@ -319,6 +359,8 @@ void add_record_command(CLI::App& app, Result& result) {
           "Keep profiles of long recordings small: peaks, what was live at them, leaks and totals stay "
           "exact; other allocations are only counted, and the timeline is thinned")
       ->excludes(repeat_call);
+  add_file_option(*command, "--junit", options->junit,
+                  "Write a JUnit file with a test for each repeated phase (--repeat-call)");
   command->add_flag("--json", options->json,
                     "Print the peak of each run as JSON. The program's output goes to standard error");
   // The arguments of the program are CLI11's remaining words: as an option, it would split `[a,b]`.

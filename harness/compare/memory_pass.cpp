@@ -62,4 +62,16 @@ void note_memory(const MemoryPass& first, const std::optional<MemoryPass>& secon
   }
 }
 
+void note_repetitions(const RepeatedPhase& phase, Observation& observation) {
+  observation.repeated_calls =
+      std::max(observation.repeated_calls.value_or(0), static_cast<std::int64_t>(phase.repetitions.size()));
+  if (const Size drift = phase.peak_drift_bytes.value_or(0); drift > 0)
+    observation.peak_drift_bytes = std::max(observation.peak_drift_bytes.value_or(0), drift);
+  for (const Growth& growth : phase.growth) {
+    if (growth.verdict != GrowthVerdict::leak) continue;
+    observation.call_leaks.push_back({growth.name, to_string(growth.kind), growth.phase, growth.where,
+                                      growth.bytes, growth.bytes_per_repetition});
+  }
+}
+
 }  // namespace peakmark

@@ -8,6 +8,7 @@
 
 #include "ledger/allocation_sequence.hpp"
 #include "ledger/ledger.hpp"
+#include "ledger/repetitions.hpp"
 #include "runfile/observation.hpp"
 
 namespace peakmark {
@@ -36,5 +37,9 @@ void add_sequence(MemoryPass& pass, std::span<const Event> events, const CallCha
 /// Sets the figures of the first pass, the peak of the second, and the allocations that differ if the peaks
 /// do. Adds a note to the message where a sequence is too long, or differs between the passes.
 void note_memory(const MemoryPass& first, const std::optional<MemoryPass>& second, Observation& observation);
+
+/// Adds the leaks of repeated calls and the drift of their peak. Of several phases, the number of calls is
+/// that of the phase that occurs most often.
+void note_repetitions(const RepeatedPhase& phase, Observation& observation);
 
 }  // namespace peakmark

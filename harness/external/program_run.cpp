@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -49,11 +50,9 @@ class LastLines {
     }
   }
 
-  [[nodiscard]] std::string text() {
+  [[nodiscard]] std::vector<std::string> lines() {
     end_line();
-    std::string all;
-    for (const std::string& line : lines_) all += (all.empty() ? "" : " / ") + line;
-    return all;
+    return {lines_.begin(), lines_.end()};
   }
 
  private:
@@ -82,6 +81,10 @@ class LastLines {
 pid_t guard = -1;  // the process of guard_group()
 
 }  // namespace
+
+std::string ProgramEnd::last_words() const {
+  return fmt::format("{}", fmt::join(last_lines, " / "));
+}
 
 void guard_group(const std::filesystem::path& profiles) {
   Pipe pipe;
@@ -134,8 +137,8 @@ ProgramEnd run_program(const std::vector<std::string>& command, const std::vecto
   for (const pid_t child : end_orphans(guard)) {
     ended.left_behind += (ended.left_behind.empty() ? "" : "; ") + given_up_text(child);
   }
-  ended.last_words = complained.text();
-  if (ended.last_words.empty()) ended.last_words = said.text();
+  ended.last_lines = complained.lines();
+  if (ended.last_lines.empty()) ended.last_lines = said.lines();
   return ended;
 }
 

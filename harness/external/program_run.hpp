@@ -12,11 +12,13 @@ namespace peakmark {
 /// How a program ended.
 struct ProgramEnd {
   WorkerEnd end;
-  std::int64_t wall_ns = 0;  ///< from its start to its end
-  std::string left_behind;   ///< message about processes that it left and that cannot be killed
-  std::string last_words;    ///< the last lines that it wrote to standard error, or else to standard output
+  std::int64_t wall_ns = 0;             ///< from its start to its end
+  std::string left_behind;              ///< message about processes that it left and that cannot be killed
+  std::vector<std::string> last_lines;  ///< that it wrote to standard error, or else to standard output
 
   [[nodiscard]] bool well() const { return end.exit_code == 0; }
+  /// Returns the last lines as one.
+  [[nodiscard]] std::string last_words() const;
 };
 
 /// Makes sure that when this process ends, even by a kill −9, every process of its group is killed, and every

@@ -33,10 +33,10 @@ TEST(ProgramRun, ReportsHowItEnded) {
 }
 
 TEST(ProgramRun, KeepsTheLastWords) {
-  EXPECT_EQ("c / d / e", shell("printf 'a\\nb\\nc\\n\\n  d\\ne' >&2; echo out").last_words);
-  EXPECT_EQ("out", shell("echo out").last_words);
-  EXPECT_EQ("", shell(":").last_words);
-  EXPECT_LT(shell("head -c 100000 /dev/zero | tr '\\0' x >&2").last_words.size(), 1000U);
+  EXPECT_EQ("c / d / e", shell("printf 'a\\nb\\nc\\n\\n  d\\ne' >&2; echo out").last_words());
+  EXPECT_EQ("out", shell("echo out").last_words());
+  EXPECT_EQ("", shell(":").last_words());
+  EXPECT_LT(shell("head -c 100000 /dev/zero | tr '\\0' x >&2").last_words().size(), 1000U);
 }
 
 TEST(ProgramRun, AProgramThatWritesMuchIsNotHeldUp) {
@@ -44,7 +44,7 @@ TEST(ProgramRun, AProgramThatWritesMuchIsNotHeldUp) {
 }
 
 TEST(ProgramRun, HasTheEnvironmentAndNothingToRead) {
-  EXPECT_EQ("x", run_program({"sh", "-c", "cat; echo $A"}, {"PATH=/usr/bin:/bin", "A=x"}).last_words);
+  EXPECT_EQ("x", run_program({"sh", "-c", "cat; echo $A"}, {"PATH=/usr/bin:/bin", "A=x"}).last_words());
 }
 
 TEST(ProgramRun, WhatItLeavesBehindIsEnded) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "recorders/error_file.hpp"
 #include "show/process_tree.hpp"
 #include "show/recorded_sequence.hpp"
+#include "show/repetition_reports.hpp"
 #include "supervise/process_environment.hpp"
 
 namespace peakmark {
@@ -68,7 +70,7 @@ std::span<const Event> own_events(std::span<const Event> events, std::size_t cou
 }
 
 std::string with_last_words(const std::string& what, const ProgramEnd& end) {
-  return end.last_words.empty() ? what : what + "; its last message: " + end.last_words;
+  return end.last_lines.empty() ? what : what + "; its last message: " + end.last_words();
 }
 
 }  // namespace
@@ -77,6 +79,7 @@ struct ProgramTrial::Pass {
   ProgramEnd end;
   std::optional<ProgramRecord> record;  ///< null where nothing was recorded
   MemoryPass memory;                    ///< of the record
+  std::vector<RepeatedPhase> repeated;  ///< of all processes; only where calls are repeated
   std::string failure;                  ///< why the recording is incomplete; else empty
   std::string note_on_marks;            ///< what is to be said of the phases that it marked
   std::string no_device_time;           ///< why the work in the profiles is not all; empty where it is
@@ -113,7 +116,10 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
   places.scratch_folder = scratch.path().string();
   std::vector<std::string> environment = environment_for(parameters, places);
   const bool is_sequence = kind == PassKind::sequence;
-  add_recorders(environment, libraries_, profile, kind == PassKind::synced_peak || is_sequence, is_sequence);
+  const bool is_repeated = kind == PassKind::repeated_calls;
+  const bool has_stacks = is_sequence || is_repeated;
+  add_recorders(environment, libraries_, profile, kind == PassKind::synced_peak || has_stacks, has_stacks);
+  if (is_repeated) set_variable(environment, "PEAKMARK_REPEAT_CALL", std::to_string(options_.repeat_calls));
   set_variable(environment, "PEAKMARK_WORK", kind == PassKind::device_time ? "1" : "0");
   add_ranges(environment, libraries_);
   set_variable(environment, "PEAKMARK_RANGES", "words");
@@ -151,6 +157,11 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
     add_sequence(pass.memory, own_events(events, pass.record->counted_events, tree),
                  [&](std::uint64_t stack) { return chains.chain(stack); });
   }
+  for (const RecordedProcess& process : tree.processes) {
+    if (!is_repeated) break;
+    std::vector<RepeatedPhase> phases = find_repetitions(process).value_or(std::vector<RepeatedPhase>{});
+    std::ranges::move(phases, std::back_inserter(pass.repeated));
+  }
   pass.no_device_time = why_work_is_lost(tree);
   pass.note_on_marks = note_on_marks(pass.record->phases, errors.ranges_left_out());
   return pass;
@@ -163,15 +174,16 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
     return false;
   };
   const WorkerEnd& end = pass.end.end;
+  if (!pass.end.well()) observation.program_failure = ProgramFailure{end.exit_code, pass.end.last_lines};
   if (end.exit_code == kExitUnsupported) {
-    return fail(Outcome::unsupported, pass.end.last_words.empty()
+    return fail(Outcome::unsupported, pass.end.last_lines.empty()
                                           ? "the program reports that it cannot run this case here"
-                                          : pass.end.last_words);
+                                          : pass.end.last_words());
   }
   if (end.exit_code == kExitWrongAnswer) {
-    return fail(Outcome::wrong_answer, pass.end.last_words.empty()
+    return fail(Outcome::wrong_answer, pass.end.last_lines.empty()
                                            ? "the program reports that its result is wrong"
-                                           : pass.end.last_words);
+                                           : pass.end.last_words());
   }
   if (!pass.end.well()) {
     const bool out_of_memory = pass.record && pass.record->out_of_memory;
@@ -212,6 +224,21 @@ bool ProgramTrial::measure_memory(Observation& observation) {
   note_memory(first.memory, second.memory, observation);
   observation.leaked_bytes = first.record->leaked_bytes;
   return true;
+}
+
+/// Runs it once more, with repeated calls, and adds what each of them leaves behind.
+void ProgramTrial::find_call_leaks(Observation& observation) {
+  const Pass pass = run(observation.axes, PassKind::repeated_calls, "repeated");
+  if (!judge(pass, observation)) return;
+  if (pass.repeated.empty()) {
+    observation.message += observation.message.empty() ? "" : "; ";
+    observation.message += fmt::format(
+        "no repeated calls: no phase occurs {} times or more; call peakmark.repeat_call(function) in the "
+        "program",
+        kMinRepetitions);
+    return;
+  }
+  for (const RepeatedPhase& phase : pass.repeated) note_repetitions(phase, observation);
 }
 
 void ProgramTrial::measure_time(Observation& observation) {
@@ -266,6 +293,7 @@ Observation ProgramTrial::measure(const Case& sweep_case, const std::string& nam
   }
   try {
     const bool is_well = options_.times_only || measure_memory(observation);
+    if (is_well && options_.repeat_calls != 0) find_call_leaks(observation);
     if (is_well && !options_.memory_only) measure_time(observation);
   } catch (const std::exception& error) {
     return failed(Outcome::crashed, error.what());

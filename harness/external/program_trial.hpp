@@ -19,6 +19,8 @@ struct ProgramTrialOptions {
   /// Record every allocation of the memory pass with its call stack. Each command is then finished before the
   /// next (`sync`), so that the sequence repeats.
   bool sequences = false;
+  /// Calls that the program repeats (peakmark.repeat_call) in one more run, which finds leaks; 0: none.
+  int repeat_calls = 0;
 };
 
 /// Exit codes by which a program reports its outcome (peakmark.UNSUPPORTED, peakmark.WRONG_ANSWER).
@@ -37,13 +39,14 @@ class ProgramTrial {
 
  private:
   struct Pass;
-  enum class PassKind { peak, synced_peak, sequence, host_time, device_time };
+  enum class PassKind { peak, synced_peak, sequence, repeated_calls, host_time, device_time };
   Pass run(const Parameters& parameters, PassKind kind, const std::string& label);
   /// Returns false for a pass that failed; the observation then has the outcome.
   static bool judge(const Pass& pass, Observation& observation);
   static void note_failed_allocations(const Pass& pass, Observation& observation);
   /// As judge().
   bool measure_memory(Observation& observation);
+  void find_call_leaks(Observation& observation);
   void measure_time(Observation& observation);
   [[nodiscard]] std::vector<std::string> environment_for(const Parameters& parameters,
                                                          const ProgramPlaces& places) const;

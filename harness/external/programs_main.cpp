@@ -17,6 +17,7 @@
 #include "base/files.hpp"
 #include "external/program_run.hpp"
 #include "external/program_trial.hpp"
+#include "ledger/repetitions.hpp"
 #include "runfile/description_json.hpp"
 #include "runfile/worker_protocol.hpp"
 #include "subprocess/processes.hpp"
@@ -48,6 +49,9 @@ void add_options(CLI::App& app, Options& options) {
       ->excludes(memory_only);
   app.add_flag("--sequences", options.trial.sequences,
                "Observations have every allocation of the memory pass in order, with its call site");
+  app.add_option("--repeat-call", options.trial.repeat_calls,
+                 "Run each program once more, with this many calls, to find leaks of each call")
+      ->check(CLI::Range(static_cast<int>(kMinRepetitions), 1'000'000));
   app.add_flag("--require-recorder", options.require_recorder, "Exit 5 when there is no recorder to load");
   app.add_option("--repetitions", options.trial.repetitions, "Runs that are timed")
       ->check(CLI::Range(1, 1000));

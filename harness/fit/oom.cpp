@@ -1,19 +1,18 @@
 #include "fit/oom.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
-#include <pugixml.hpp>
 #include <random>
 #include <set>
-#include <sstream>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
+#include "check/junit_tests.hpp"
 #include "runfile/json_fields.hpp"
 
 namespace peakmark {
@@ -25,28 +24,10 @@ using json_fields::or_null;
 /// Parts of messages, in lower case, by which people and programs recognise a lack of memory.
 constexpr std::array kMemoryWords{"memory", "alloc", "out_of_resources", "out of resources", "oom"};
 
-bool names_memory(std::string message) {
-  std::ranges::transform(message, message.begin(), [](unsigned char c) { return std::tolower(c); });
+bool names_memory(std::string line) {
+  std::ranges::transform(line, line.begin(), [](unsigned char c) { return std::tolower(c); });
   return std::ranges::any_of(kMemoryWords,
-                             [&](const char* word) { return message.find(word) != std::string::npos; });
-}
-
-/// Returns what the program itself wrote last. Messages of programs of suites end with it.
-std::string last_words(const std::string& message) {
-  constexpr std::string_view kBefore = "its last message: ";
-  const std::size_t found = message.find(kBefore);
-  return found == std::string::npos ? "" : message.substr(found + kBefore.size());
-}
-
-/// Reads N of `the program ended with exit code N`.
-std::optional<int> exit_code(const std::string& message) {
-  constexpr std::string_view kBefore = "ended with exit code ";
-  const std::size_t found = message.find(kBefore);
-  int code = 0;
-  if (found == std::string::npos) return std::nullopt;
-  const char* const begin = message.data() + found + kBefore.size();
-  const auto read = std::from_chars(begin, message.data() + message.size(), code);
-  return read.ec == std::errc() ? std::optional(code) : std::nullopt;
+                             [&](const char* word) { return line.find(word) != std::string::npos; });
 }
 
 Size live_at_end(const Observation& observation) {
@@ -71,12 +52,14 @@ std::string how_it_went_on(Size index, const Observation& reference, const Obser
   return after[place].bytes == before[place].bytes ? "allocated it again" : "";
 }
 
-/// Returns the last line of a program's last words, or the whole message if it has none.
+constexpr std::string_view kNamesNoMemory = "the message does not name memory";
+
+/// Returns the last line that the program wrote, or the whole message if that says more.
 std::string short_message(const Refusal& refusal) {
-  const std::string words = last_words(refusal.message);
-  if (words.empty()) return one_line(refusal.message);
-  const std::size_t line = words.rfind(" / ");
-  return one_line(line == std::string::npos ? words : words.substr(line + 3));
+  if (refusal.last_lines.empty() || refusal.outcome == RefusalOutcome::unusable)
+    return one_line(refusal.message);
+  const bool is_silent = refusal.outcome == RefusalOutcome::crashed && refusal.exit_code;
+  return one_line(refusal.last_lines.back()) + (is_silent ? fmt::format("; {}", kNamesNoMemory) : "");
 }
 
 RefusalOutcome parse_refusal_outcome(std::string_view name) {
@@ -112,6 +95,21 @@ std::vector<SiteRow> site_rows(const OomReport& report) {
   }
   std::ranges::stable_sort(rows, std::greater{}, &SiteRow::outcome);
   return rows;
+}
+
+/// Returns `; write a part of a call chain, such as fft.py:5 < main.py:7, blur.py:3 < main.py:9`.
+std::string places_text(const AllocationSequence& allocations) {
+  constexpr std::size_t kMaxShown = 3;
+  constexpr std::size_t kMaxBytes = 80;
+  std::vector<std::string> places;
+  for (const SequencedAllocation& one : allocations) {
+    const std::string place = shortened(one.where.empty() ? one.name : one.where, kMaxBytes);
+    if (!place.empty() && std::ranges::find(places, place) == places.end()) places.push_back(place);
+    if (places.size() == kMaxShown) break;
+  }
+  return places.empty() ? ""
+                        : fmt::format("; write a part of a name or a call chain, such as {}",
+                                      fmt::join(places, ", or "));
 }
 
 std::string indices_cell(const SiteRow& row) {
@@ -155,6 +153,10 @@ Refusal judge_refusal(Size index, const Observation& reference, const Observatio
   Refusal refusal;
   refusal.index = index;
   refusal.message = refused.message;
+  if (refused.program_failure) {
+    refusal.exit_code = refused.program_failure->exit_code;
+    refusal.last_lines = refused.program_failure->last_lines;
+  }
   if (refused.allocation_sequence)
     refusal.leaked_bytes = std::max<Size>(0, live_at_end(refused) - live_at_end(reference));
   const auto ended = [&](RefusalOutcome outcome) {
@@ -183,18 +185,20 @@ Refusal judge_refusal(Size index, const Observation& reference, const Observatio
     case Outcome::out_of_memory:
     case Outcome::crashed:
     case Outcome::unsupported:
-      refusal.exit_code = exit_code(refused.message);
       if (refused.outcome == Outcome::unsupported) return ended(RefusalOutcome::handled);
       // A variant, which threw OutOfMemory.
-      if (refused.outcome == Outcome::out_of_memory && !refused.message.starts_with("the program ended"))
+      if (refused.outcome == Outcome::out_of_memory && !refused.program_failure)
         return ended(RefusalOutcome::handled);
-      if (refusal.exit_code && names_memory(last_words(refused.message)))
+      if (refusal.exit_code && std::ranges::any_of(refusal.last_lines, names_memory))
         return ended(RefusalOutcome::handled);
-      if (refusal.exit_code) refusal.message += "; the message does not name memory";
+      if (refusal.exit_code) refusal.message += fmt::format("; {}", kNamesNoMemory);
       return ended(RefusalOutcome::crashed);
   }
   refusal.exit_code = 0;
-  if (is_same_result == false) return ended(RefusalOutcome::wrong_result);
+  if (is_same_result == false) {
+    refusal.message = "the compared file differs from that of the run without a refusal, or is missing";
+    return ended(RefusalOutcome::wrong_result);
+  }
   if (refusal.leaked_bytes.value_or(0) > 0) {
     refusal.message = fmt::format("{} more live at the end", quantity(*refusal.leaked_bytes, "byte"));
     return ended(RefusalOutcome::leaked);
@@ -232,7 +236,8 @@ std::vector<Size> choose_refusals(const AllocationSequence& allocations, const R
     if (is_wanted) chosen.push_back(i);
   }
   if (chosen.empty() && !choice.only.empty())
-    throw UsageError(fmt::format("--only: no allocation is made at '{}'", choice.only));
+    throw UsageError(
+        fmt::format("--only: no allocation is made at '{}'{}", choice.only, places_text(allocations)));
   if (choice.sample && !chosen.empty()) {
     std::set<std::size_t> sample{chosen.front(), chosen.back()};
     sample.insert(
@@ -309,6 +314,7 @@ std::string oom_json(const OomReport& report) {
                         {"outcome", to_string(one.outcome)},
                         {"exit_code", or_null(one.exit_code)},
                         {"leaked_bytes", or_null(one.leaked_bytes)},
+                        {"last_lines", one.last_lines},
                         {"message", one.message.empty() ? Json() : Json(one.message)}});
   }
   return json_fields::pretty({{"program", report.program},
@@ -333,6 +339,7 @@ OomReport parse_oom_json(const std::string& text) {
     if (const Json& code = one.at("exit_code"); !code.is_null()) refusal.exit_code = code.get<int>();
     if (const Json& bytes = one.at("leaked_bytes"); !bytes.is_null())
       refusal.leaked_bytes = bytes.get<Size>();
+    refusal.last_lines = one.at("last_lines").get<std::vector<std::string>>();
     refusal.message = text_of(one.at("message"));
   }
   report.notes = json.at("notes").get<std::vector<std::string>>();
@@ -340,34 +347,18 @@ OomReport parse_oom_json(const std::string& text) {
 }
 
 std::string oom_junit(const OomReport& report) {
-  pugi::xml_document document;
-  pugi::xml_node suites = document.append_child("testsuites");
-  pugi::xml_node suite = suites.append_child("testsuite");
-  int failures = 0;
-  int skipped = 0;
+  std::vector<JunitTest> tests;
+  tests.reserve(report.refusals.size());
   for (const Refusal& one : report.refusals) {
-    pugi::xml_node test = suite.append_child("testcase");
-    test.append_attribute("name") = plain_text(fmt::format("{} ({})", one.index, place(one))).c_str();
-    test.append_attribute("classname") = "oom";
-    if (one.outcome == RefusalOutcome::not_refused) {
-      ++skipped;
-      test.append_child("skipped").append_attribute("message") = plain_text(one.message).c_str();
-    }
-    if (!is_failure(one.outcome)) continue;
-    ++failures;
-    pugi::xml_node failure = test.append_child("failure");
-    failure.append_attribute("type") = std::string(to_string(one.outcome)).c_str();
-    failure.append_attribute("message") = plain_text(one.message).c_str();
+    JunitTest& test = tests.emplace_back();
+    test.name = fmt::format("{} ({})", one.index, place(one));
+    test.class_name = "oom";
+    if (!is_failure(one.outcome) && one.outcome != RefusalOutcome::not_refused) continue;
+    test.result = is_failure(one.outcome) ? JunitTest::Result::failed : JunitTest::Result::skipped;
+    test.type = to_string(one.outcome);
+    test.message = one.message;
   }
-  suite.append_attribute("name") = plain_text(report.program).c_str();
-  for (pugi::xml_node node : {suites, suite}) {
-    node.append_attribute("tests") = static_cast<unsigned long long>(report.refusals.size());
-    node.append_attribute("failures") = failures;
-    node.append_attribute("skipped") = skipped;
-  }
-  std::ostringstream text;
-  document.save(text, "  ");
-  return text.str();
+  return junit_text(report.program, tests);
 }
 
 }  // namespace peakmark

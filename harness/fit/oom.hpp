@@ -36,6 +36,7 @@ struct Refusal {
   std::optional<int> exit_code;      ///< null: a signal, or it did not end in time
   std::optional<Size> leaked_bytes;  ///< live at the end beyond those without a refusal; null: not known
   std::string message;               ///< how the program ended, with its last words
+  std::vector<std::string> last_lines = {};  ///< that a program wrote which did not end with 0
 };
 
 /// Judges a run in which the allocation `index` was refused. `reference`: the run without a refusal.

@@ -32,15 +32,19 @@ RefusalOutcome judged(const Observation& refused, std::optional<bool> is_same_re
   return judge_refusal(1, observation(Outcome::ok), refused, is_same_result).outcome;
 }
 
-constexpr const char* kEnded =
-    "the program ended with exit code 1 after 1 allocation was refused; its last message: ";
+/// A program that did not end with 0.
+Observation failed(Outcome outcome, std::optional<int> exit_code, std::vector<std::string> last_lines) {
+  Observation failed = observation(outcome, "the program ended after 1 allocation was refused");
+  failed.program_failure = ProgramFailure{exit_code, std::move(last_lines)};
+  return failed;
+}
 
 TEST(JudgeRefusal, AnEndWithAMessageThatNamesMemoryIsHandled) {
   for (const char* const message :
        {"pyopencl._cl.MemoryError: create_buffer failed: MEM_OBJECT_ALLOCATION_FAILURE", "std::bad_alloc",
         "cannot ALLOCATE the sinogram", "error: CL_OUT_OF_RESOURCES"}) {
-    const Refusal refusal = judge_refusal(
-        1, observation(Outcome::ok), observation(Outcome::out_of_memory, std::string(kEnded) + message), {});
+    const Refusal refusal = judge_refusal(1, observation(Outcome::ok),
+                                          failed(Outcome::out_of_memory, 1, {message, "Aborting."}), {});
     EXPECT_EQ(refusal.outcome, RefusalOutcome::handled) << message;
     EXPECT_EQ(refusal.exit_code, 1);
   }
@@ -48,17 +52,11 @@ TEST(JudgeRefusal, AnEndWithAMessageThatNamesMemoryIsHandled) {
 }
 
 TEST(JudgeRefusal, AnEndThatDoesNotNameMemoryIsACrash) {
-  const Observation silent = observation(Outcome::out_of_memory,
-                                         "the program ended with exit code 3 after 1 allocation was refused");
-  EXPECT_EQ(judged(silent), RefusalOutcome::crashed) << "only peakmark's own words name an allocation";
-  EXPECT_EQ(judged(observation(Outcome::crashed, std::string(kEnded) + "KeyError: 'image'")),
-            RefusalOutcome::crashed);
-  const Refusal refusal =
-      judge_refusal(1, observation(Outcome::ok),
-                    observation(Outcome::out_of_memory,
-                                "the program ended with signal SIGSEGV (Segmentation fault) after 1 "
-                                "allocation was refused; its last message: out of memory"),
-                    {});
+  EXPECT_EQ(judged(failed(Outcome::out_of_memory, 3, {})), RefusalOutcome::crashed)
+      << "only peakmark's own words name an allocation";
+  EXPECT_EQ(judged(failed(Outcome::crashed, 1, {"KeyError: 'image'"})), RefusalOutcome::crashed);
+  const Refusal refusal = judge_refusal(1, observation(Outcome::ok),
+                                        failed(Outcome::out_of_memory, std::nullopt, {"out of memory"}), {});
   EXPECT_EQ(refusal.outcome, RefusalOutcome::crashed) << "a signal, whatever was written before";
   EXPECT_EQ(refusal.exit_code, std::nullopt);
 }
@@ -66,7 +64,9 @@ TEST(JudgeRefusal, AnEndThatDoesNotNameMemoryIsACrash) {
 TEST(JudgeRefusal, AProgramThatGoesOnIsJudgedByItsResultAndItsMemory) {
   EXPECT_EQ(judged(observation(Outcome::timeout)), RefusalOutcome::hung);
   EXPECT_EQ(judged(observation(Outcome::wrong_answer)), RefusalOutcome::wrong_result);
-  EXPECT_EQ(judged(observation(Outcome::ok), false), RefusalOutcome::wrong_result);
+  const Refusal wrong = judge_refusal(1, observation(Outcome::ok), observation(Outcome::ok), false);
+  EXPECT_EQ(wrong.outcome, RefusalOutcome::wrong_result);
+  EXPECT_THAT(wrong.message, HasSubstr("the compared file differs"));
   EXPECT_EQ(judged(observation(Outcome::ok), true), RefusalOutcome::retried);
   EXPECT_EQ(judged(observation(Outcome::ok)), RefusalOutcome::retried);
   Observation leaking = observation(Outcome::ok);
@@ -85,7 +85,7 @@ TEST(JudgeRefusal, ARunWithoutAFailedAllocationIsNoRefusal) {
 }
 
 TEST(JudgeRefusal, MemoryAtAnEndInOrderIsKnownIfItWasRecorded) {
-  Observation refused = observation(Outcome::out_of_memory, std::string(kEnded) + "out of memory");
+  Observation refused = failed(Outcome::out_of_memory, 1, {"out of memory"});
   EXPECT_EQ(judge_refusal(1, observation(Outcome::ok), refused, {}).leaked_bytes, std::nullopt);
   refused.allocation_sequence = {allocation("a.py:1", 48, std::nullopt), allocation("a.py:2", 16)};
   const Refusal refusal = judge_refusal(1, observation(Outcome::ok), refused, {});
@@ -118,7 +118,14 @@ TEST(ChooseRefusals, TakesAllASampleOrOneSite) {
   EXPECT_THAT(choose_refusals(sequence, {}), ElementsAre(1, 2, 3, 4, 5, 6));
   EXPECT_THAT(choose_refusals(sequence, {.sample = true}), ElementsAre(1, 3, 4, 6));
   EXPECT_THAT(choose_refusals(sequence, {.only = "b.py"}), ElementsAre(3, 5));
-  EXPECT_THROW(choose_refusals(sequence, {.only = "c.py"}), UsageError);
+  try {
+    choose_refusals(sequence, {.only = "c.py"});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "--only: no allocation is made at 'c.py'; write a part of a name or a call chain, such as "
+                 "a.py:1, or b.py:2");
+  }
   EXPECT_THAT(choose_refusals(sequence, {.indices = {5, 2}}), ElementsAre(2, 5));
   EXPECT_THROW(choose_refusals(sequence, {.indices = {7}}), UsageError);
   const auto drawn = choose_refusals(sequence, {.count = 3, .seed = 5});
@@ -141,11 +148,15 @@ OomReport sample_oom_report() {
 }
 
 TEST(OomReport, TheWorstSiteIsFirst) {
-  const std::string text = oom_text(sample_oom_report());
+  OomReport report = sample_oom_report();
+  report.refusals[1].exit_code = 1;
+  report.refusals[1].last_lines = {"Traceback / 3 lines", "KeyError: 'image'"};
+  const std::string text = oom_text(report);
   EXPECT_LT(text.find("solve.c:20"), text.find("solve.c:10"));
   EXPECT_THAT(text, HasSubstr("./solve on pocl: 3 allocations, 3 refused"));
   EXPECT_THAT(text, HasSubstr("3 refusals: 2 failures"));
   EXPECT_THAT(text, HasSubstr("--compare-output"));
+  EXPECT_THAT(text, HasSubstr("KeyError: 'image'; the message does not name memory"));
   OomReport good = sample_oom_report();
   good.refusals.resize(1);
   good.is_result_compared = true;
@@ -166,6 +177,7 @@ TEST(OomReport, JsonHasEveryRefusal) {
 TEST(OomReport, JsonIsReadAgain) {
   OomReport report = sample_oom_report();
   report.refusals[0].leaked_bytes = 64;
+  report.refusals[0].last_lines = {"Traceback", "out of memory"};
   report.notes = {"a note"};
   OomReport read = parse_oom_json(oom_json(report));
   read.program = report.program;

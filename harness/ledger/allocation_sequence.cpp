@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "ledger/live_memory.hpp"
 #include "ledger/sequence_steps.hpp"
 #include "profile/call_frames.hpp"
 
@@ -25,18 +26,18 @@ class Sequencer {
       const Event& event = events_[i];
       switch (event.type) {
         case EventType::allocation:
-          release(event.address);  // its release was lost
+          end_life(live_.allocate(event, sequence_.size()));
           if (!counts_into_peak(event.kind)) break;
           if (sequence_.size() == kMaxSequencedAllocations) return std::nullopt;
-          live_[event.address] = sequence_.size();
           sequence_.push_back({"", phase_, where(event.amounts.stack), event.amounts.bytes, step_++, {}});
           break;
         case EventType::release:
-          release(event.address);
+          end_life(live_.release(event.address));
           break;
         case EventType::name:
-          if (const auto named = live_.find(event.address); named != live_.end())
-            sequence_[named->second].name = text_of(events_, i);
+          if (const LiveEntry* const entry = live_.find(event.address);
+              entry != nullptr && counts_into_peak(entry->kind))
+            sequence_[entry->index].name = text_of(events_, i);
           break;
         case EventType::phase:
           phase_ = text_of(events_, i);
@@ -52,11 +53,8 @@ class Sequencer {
   }
 
  private:
-  void release(std::uint64_t address) {
-    const auto released = live_.find(address);
-    if (released == live_.end()) return;
-    sequence_[released->second].released_at = step_++;
-    live_.erase(released);
+  void end_life(const std::optional<LiveEntry>& entry) {
+    if (entry && counts_into_peak(entry->kind)) sequence_[entry->index].released_at = step_++;
   }
 
   const std::string& where(std::uint64_t stack) {
@@ -68,7 +66,7 @@ class Sequencer {
   std::span<const Event> events_;
   const CallChain& call_chain_;
   AllocationSequence sequence_;
-  std::unordered_map<std::uint64_t, std::size_t> live_;  ///< address → place in the sequence
+  LiveMemory live_;  // `index` is a place in the sequence, of memory that counts into the peak
   std::unordered_map<std::uint64_t, std::string> chains_;
   std::string phase_;
   Size step_ = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ledger/live_memory.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -13,13 +15,22 @@ bool is_of_pool(const Event& allocation) {
 /// One pass over the events.
 class PoolReplay {
  public:
-  void step(const Event& event) {
+  explicit PoolReplay(std::span<const Event> events) : events_(events) {
+    for (std::size_t i = 0; i < events.size(); ++i) step(i);
+  }
+
+  [[nodiscard]] const std::vector<PoolPoint>& points() const { return points_; }
+  [[nodiscard]] const PoolPoint& at_peak() const { return at_peak_; }
+
+ private:
+  void step(std::size_t i) {
+    const Event& event = events_[i];
     switch (event.type) {
       case EventType::allocation:
-        release(event.address);  // its release was lost
-        return allocate(event);
+        end_life(live_.allocate(event, i));
+        return see(event);
       case EventType::release:
-        return release(event.address);
+        return end_life(live_.release(event.address));
       case EventType::pool:
         if (event.address < kGraphMemoryPool) sample(event);
         return;
@@ -28,35 +39,18 @@ class PoolReplay {
     }
   }
 
-  [[nodiscard]] const std::vector<PoolPoint>& points() const { return points_; }
-  [[nodiscard]] const PoolPoint& at_peak() const { return at_peak_; }
-
- private:
-  struct Live {
-    Size bytes = 0;
-    Size of_pool_bytes = 0;
-  };
-
-  void allocate(const Event& event) {
-    const Size bytes = counts_into_peak(event.kind) ? event.amounts.bytes : 0;
-    const bool is_pools = is_of_pool(event);
-    live_map_[event.address] = {bytes, is_pools ? bytes : 0};
-    live_ += bytes;
-    if (is_pools) now_.requested_bytes += bytes;
-    if (live_ <= peak_) return;
-    peak_ = live_;
+  void see(const Event& allocation) {
+    if (is_of_pool(allocation)) now_.requested_bytes += allocation.amounts.bytes;
+    if (live_.bytes() <= peak_) return;
+    peak_ = live_.bytes();
     // Of an allocation from a pool the sample follows.
     at_peak_ = now_;
-    at_peak_.time_ns = event.time_ns;
-    is_peak_sampled_ = !is_pools;
+    at_peak_.time_ns = allocation.time_ns;
+    is_peak_sampled_ = !is_of_pool(allocation);
   }
 
-  void release(std::uint64_t address) {
-    const auto found = live_map_.find(address);
-    if (found == live_map_.end()) return;
-    live_ -= found->second.bytes;
-    now_.requested_bytes -= found->second.of_pool_bytes;
-    live_map_.erase(found);
+  void end_life(const std::optional<LiveEntry>& entry) {
+    if (entry && is_of_pool(events_[entry->index])) now_.requested_bytes -= entry->bytes;
   }
 
   void sample(const Event& event) {
@@ -70,13 +64,13 @@ class PoolReplay {
     is_peak_sampled_ = true;
   }
 
-  std::unordered_map<std::uint64_t, Live> live_map_;  ///< by address
-  std::unordered_map<std::uint64_t, Size> held_;      ///< by pool
+  std::span<const Event> events_;
+  LiveMemory live_;                               // `index` is that of the allocation's event
+  std::unordered_map<std::uint64_t, Size> held_;  ///< by pool
   std::vector<PoolPoint> points_;
   PoolPoint now_;
   PoolPoint at_peak_;
   bool is_peak_sampled_ = true;
-  Size live_ = 0;
   Size peak_ = 0;
 };
 
@@ -103,8 +97,7 @@ std::vector<PoolPoint> thinned(const std::vector<PoolPoint>& points, std::size_t
 }  // namespace
 
 std::optional<PoolUsage> pool_usage(std::span<const Event> events, std::size_t max_points) {
-  PoolReplay replay;
-  for (const Event& event : events) replay.step(event);
+  const PoolReplay replay(events);
   const std::vector<PoolPoint>& points = replay.points();
   if (points.empty()) return std::nullopt;
   PoolUsage usage;

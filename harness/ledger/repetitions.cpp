@@ -8,6 +8,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ledger/live_memory.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -91,7 +93,7 @@ class PhaseSpans {
   std::string last_;
 };
 
-/// An allocation of a repeated phase.
+/// An allocation of a repeated phase that outlives its repetition.
 struct Made {
   std::size_t phase = 0;       ///< its place among the repeated phases
   std::size_t repetition = 0;  ///< from 0
@@ -110,16 +112,14 @@ class RepetitionReplay {
       const Event& event = events_[i];
       if (event.type == EventType::phase) begin_phase(i);
       if (event.type == EventType::allocation) allocate(i);
-      if (event.type == EventType::release) release(event.address, i);
+      if (event.type == EventType::release) end_life(live_.release(event.address), i);
       if (event.type == EventType::name) {
-        if (const auto found = live_.find(event.address); found != live_.end())
-          names_[found->second.event] = i;
+        if (const LiveEntry* const entry = live_.find(event.address)) names_[entry->index] = i;
       }
       if (event.type == EventType::stack) stacks_[event.address] = i;
     }
     advance(events_.size());
-    for (const auto& [address, live] : live_) made_.push_back(live);
-    std::erase_if(made_, [](const Made& one) { return one.phase == SIZE_MAX; });
+    live_.for_each([this](const LiveEntry& entry) { end_life(entry, SIZE_MAX); });
     std::ranges::sort(made_, {}, &Made::event);
   }
 
@@ -134,8 +134,8 @@ class RepetitionReplay {
     return found == names_.end() ? "" : text_of(events_, found->second);
   }
   [[nodiscard]] std::string phase(const Made& made) const {
-    const auto later = std::ranges::upper_bound(marks_, made.event);
-    return later == marks_.begin() ? "" : text_of(events_, *(later - 1));
+    const Mark* const mark = mark_before(made.event);
+    return mark == nullptr ? "" : text_of(events_, mark->event);
   }
   [[nodiscard]] std::string stack(const Made& made) const {
     const auto found = stacks_.find(events_[made.event].amounts.stack);
@@ -144,77 +144,75 @@ class RepetitionReplay {
   [[nodiscard]] const Event& event(const Made& made) const { return events_[made.event]; }
 
  private:
+  struct Mark {
+    std::size_t event = 0;
+    std::size_t owner = SIZE_MAX;  ///< the repeated phase to which later allocations belong
+  };
+
+  [[nodiscard]] const Mark* mark_before(std::size_t event) const {
+    const auto later = std::ranges::upper_bound(marks_, event, {}, &Mark::event);
+    return later == marks_.begin() ? nullptr : &*(later - 1);
+  }
+
   /// Ends and begins the repetitions that do so at this event.
   void advance(std::size_t index) {
     for (std::size_t phase = 0; phase < phases_.size(); ++phase) {
       const std::vector<Span>& spans = phases_[phase].spans;
       std::vector<Repetition>& done = repetitions_[phase];
-      if (!done.empty() && spans[done.size() - 1].end == index) done.back().live_after_bytes = live_bytes_;
+      if (!done.empty() && spans[done.size() - 1].end == index) done.back().live_after_bytes = live_.bytes();
       if (done.size() < spans.size() && spans[done.size()].begin == index)
-        done.push_back({live_bytes_, live_bytes_, live_bytes_});
+        done.push_back({live_.bytes(), live_.bytes(), live_.bytes()});
     }
   }
 
   void begin_phase(std::size_t index) {
-    marks_.push_back(index);
     advance(index);
     const std::vector<std::string> now = with_outer_phases(text_of(events_, index));
-    owner_ = SIZE_MAX;
+    std::size_t owner = SIZE_MAX;
     for (std::size_t phase = 0; phase < phases_.size(); ++phase) {
       // The innermost one has the longest name.
       if (contains(now, phases_[phase].name) &&
-          (owner_ == SIZE_MAX || phases_[phase].name.size() > phases_[owner_].name.size()))
-        owner_ = phase;
+          (owner == SIZE_MAX || phases_[phase].name.size() > phases_[owner].name.size()))
+        owner = phase;
     }
-    for (std::size_t phase = 0; phase < phases_.size() && owner_ == SIZE_MAX; ++phase) {
+    for (std::size_t phase = 0; phase < phases_.size() && owner == SIZE_MAX; ++phase) {
       const std::vector<Span>& spans = phases_[phase].spans;
-      if (spans.front().begin <= index && index < spans.back().end) owner_ = phase;
+      if (spans.front().begin <= index && index < spans.back().end) owner = phase;
     }
+    marks_.push_back({index, owner});
   }
 
   void allocate(std::size_t index) {
     const Event& event = events_[index];
-    release(event.address, index);  // its release was lost
-    Made made{.phase = owner_, .event = index};
-    // After the last repetition nothing belongs to one.
-    if (owner_ != SIZE_MAX) {
-      const std::vector<Span>& spans = phases_[owner_].spans;
-      made.repetition = std::ranges::upper_bound(spans, index, {}, &Span::end) - spans.begin();
-      if (made.repetition == spans.size()) made.phase = SIZE_MAX;
-    }
-    live_[event.address] = made;
+    end_life(live_.allocate(event, index), index);
     if (!counts_into_peak(event.kind)) return;
-    live_bytes_ += event.amounts.bytes;
     for (std::size_t phase = 0; phase < phases_.size(); ++phase) {
       std::vector<Repetition>& done = repetitions_[phase];
       if (done.empty() || phases_[phase].spans[done.size() - 1].end <= index) continue;
-      done.back().peak_bytes = std::max(done.back().peak_bytes, live_bytes_);
+      done.back().peak_bytes = std::max(done.back().peak_bytes, live_.bytes());
     }
   }
 
-  void release(std::uint64_t address, std::size_t index) {
-    const auto found = live_.find(address);
-    if (found == live_.end()) return;
-    const Event& allocation = events_[found->second.event];
-    if (counts_into_peak(allocation.kind)) live_bytes_ -= allocation.amounts.bytes;
-    Made made = found->second;
-    made.released = index;
-    live_.erase(found);
-    // Most memory lives within one repetition, and says nothing.
-    if (made.phase == SIZE_MAX || index <= phases_[made.phase].spans[made.repetition].end) return;
-    made_.push_back(made);
+  /// Keeps an allocation that outlived its repetition. Most do not, and say nothing.
+  void end_life(const std::optional<LiveEntry>& entry, std::size_t released) {
+    const Mark* const mark = entry ? mark_before(entry->index) : nullptr;
+    if (mark == nullptr || mark->owner == SIZE_MAX) return;
+    const std::vector<Span>& spans = phases_[mark->owner].spans;
+    const auto repetition = std::ranges::upper_bound(spans, entry->index, {}, &Span::end);
+    // After the last repetition nothing belongs to one.
+    if (repetition == spans.end() || released <= repetition->end) return;
+    made_.push_back(
+        {mark->owner, static_cast<std::size_t>(repetition - spans.begin()), entry->index, released});
   }
 
   std::span<const Event> events_;
   std::vector<SpannedPhase> phases_;
   std::vector<std::vector<Repetition>> repetitions_;
-  std::unordered_map<std::uint64_t, Made> live_;           ///< by address
-  std::vector<Made> made_;                                 ///< outlived their repetition
+  LiveMemory live_;  // `index` is that of the allocation's event
+  std::vector<Made> made_;
   std::unordered_map<std::size_t, std::size_t> names_;     ///< allocation → its name's event
   std::unordered_map<std::uint64_t, std::size_t> stacks_;  ///< id → its event
-  std::vector<std::size_t> marks_;
-  std::size_t owner_ = SIZE_MAX;  ///< the repeated phase to which allocations belong now
-  Size live_bytes_ = 0;
+  std::vector<Mark> marks_;
 };
 
 /// Memory that repetitions 1 to N - 1 left, of one key. Index 0 is before the first.
@@ -226,11 +224,6 @@ struct LeftMemory {
   explicit LeftMemory(std::size_t repetitions) : left(repetitions), settled(repetitions) {}
 };
 
-/// The middle of N judged repetitions: what grew up to there is the warm-up.
-std::size_t middle(std::size_t judged) {
-  return judged / 2;
-}
-
 /// True if values from `first` on are positive at least twice, one of them in the first half: once may be a
 /// cache that grew late, and what only the last repetitions left is still in use.
 bool grows_again_and_again(std::span<const Size> values) {
@@ -240,8 +233,7 @@ bool grows_again_and_again(std::span<const Size> values) {
 }
 
 std::optional<Growth> judge(const LeftMemory& memory, bool is_settled) {
-  const std::size_t judged = memory.left.size() - 1;
-  const std::size_t mid = middle(judged);
+  const std::size_t mid = (memory.left.size() - 1) / 2;  // what grew up to there is the warm-up
   const std::span<const Size> late = std::span(memory.left).subspan(mid + 1);
   const bool has_grown = memory.settled.back() > memory.settled[mid];
   Growth growth;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ledger/address_map.hpp"
+#include "ledger/live_memory.hpp"
 
 namespace peakmark {
 namespace {
@@ -55,29 +55,25 @@ std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t max, I
   if (events.empty()) return {};
   constexpr std::size_t kLookAhead = 16;
   Thinning thinning(events.front().time_ns, events.back().time_ns, max);
-  AddressMap map;
-  Size live = 0;
-  const auto release = [&](std::uint64_t address) {
-    const LiveEntry* entry = map.find(address);
-    if (entry == nullptr) return false;
-    const bool counted = is_counted(entry->kind);
+  LiveMemory memory;
+  Size live = 0;  // of the counted kinds
+  const auto end_life = [&](const std::optional<LiveEntry>& entry) {
+    const bool counted = entry && is_counted(entry->kind);
     if (counted) live -= entry->bytes;
-    map.erase(address);
     return counted;
   };
   for (std::size_t i = 0; i < events.size(); ++i) {
-    if (i + kLookAhead < events.size()) map.prefetch(events[i + kLookAhead].address);
+    if (i + kLookAhead < events.size()) memory.prefetch(events[i + kLookAhead].address);
     const Event& event = events[i];
     if (event.type == EventType::allocation) {
-      release(event.address);  // its release was lost
-      map.insert({event.address, i, event.amounts.bytes, event.kind});
+      end_life(memory.allocate(event, i));
       if (!is_counted(event.kind)) continue;
       live += event.amounts.bytes;
       thinning.add(event.time_ns, live);
     } else if (event.type == EventType::live && sets_live(event)) {
       live = event.amounts.bytes;
       thinning.add(event.time_ns, live);
-    } else if (event.type == EventType::release && release(event.address)) {
+    } else if (event.type == EventType::release && end_life(memory.release(event.address))) {
       thinning.add(event.time_ns, live);
     }
   }

@@ -97,6 +97,18 @@ void for_each_field(T& leak, Fields& fields) {
   fields("bytes_per_call", leak.bytes_per_call);
 }
 
+/// How a program of a suite ended, where it did not end with 0.
+struct ProgramFailure {
+  std::optional<int> exit_code;         ///< null: a signal ended it
+  std::vector<std::string> last_lines;  ///< that it wrote
+};
+
+template <EitherConst<ProgramFailure> T, typename Fields>
+void for_each_field(T& failure, Fields& fields) {
+  fields("exit_code", failure.exit_code);
+  fields("last_lines", failure.last_lines);
+}
+
 /// The launches of one kernel, and their time together.
 struct KernelTime {
   std::string name;
@@ -192,6 +204,8 @@ struct Observation {
   /// The reason of an outcome other than `ok`. With `ok`, a note on the figures: `measured whole: …`, `no
   /// time: …`.
   std::string message;
+  /// Of the last run of a program; null for a variant, and if the program ended with 0.
+  std::optional<ProgramFailure> program_failure = std::nullopt;
   /// From its start in the worker to its result, by the host's clock; of the first round. Null in a worker.
   std::optional<double> seconds;
   std::optional<Size> requested_peak_bytes;
@@ -212,9 +226,12 @@ struct Observation {
   /// Of the first memory pass. Null where it was not asked for (`run --sequences`), or is too long. A program
   /// that ended in order after a failed allocation has it too.
   std::optional<AllocationSequence> allocation_sequence;
-  /// Number of calls that were made to find leaks of each call, and these leaks. Null without them.
+  /// Number of calls that were made to find leaks of each call, and these leaks. Null without them. Of a
+  /// program: how often the phase that it repeats most occurs.
   std::optional<std::int64_t> repeated_calls;
   std::vector<CallLeak> call_leaks;
+  /// By how much the peak of such a call grew in the second half of them, if it grew again and again.
+  std::optional<Size> peak_drift_bytes;
   bool destroys_input = false;
   std::optional<GpuTime> gpu_time;
   /// Of a case that looked suspicious against a history: timed again at the end of the same run.
@@ -242,6 +259,7 @@ void for_each_field(T& observation, Fields& fields) {
   fields("backend", observation.backend);
   fields("outcome", observation.outcome);
   fields("message", observation.message);
+  fields.written_if("program_failure", observation.program_failure, observation.program_failure.has_value());
   fields.written_if("seconds", observation.seconds, observation.seconds.has_value());
   fields.bytes("requested_peak_bytes", observation.requested_peak_bytes);
   fields.bytes("first_call_peak_bytes", observation.first_call_peak_bytes);
@@ -262,6 +280,8 @@ void for_each_field(T& observation, Fields& fields) {
                     observation.allocation_sequence.has_value());
   fields.written_if("repeated_calls", observation.repeated_calls, observation.repeated_calls.has_value());
   fields.written_if("call_leaks", observation.call_leaks, observation.repeated_calls.has_value());
+  fields.written_if("peak_drift_bytes", observation.peak_drift_bytes,
+                    observation.peak_drift_bytes.has_value());
   fields("destroys_input", observation.destroys_input);
   fields("gpu_time_ns", observation.gpu_time);
   fields.younger("gpu_time_again_ns", observation.gpu_time_again);

@@ -57,6 +57,7 @@ void JournalListener::finished(const PlannedCase& planned, const Observation& me
   note_external_estimates(planned, vocabulary_, observation);
   journal_.add(observation);
   progress_.finished(is_failure(planned, observation));
+  if (options_.refused_allocation > 0) return;  // `oom` reports how each run took the refusal
   const bool is_first_round = !round_ || *round_ == 1;
   if (is_first_round && observation.outcome == Outcome::ok && !observation.message.empty() &&
       reported_.emplace(observation.variant, observation.message).second) {

@@ -55,9 +55,7 @@ void check_takes_repeat_call(const std::vector<WorkerCall>& calls,
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (descriptions[i].takes_repeat_call) continue;
     throw UsageError(
-        fmt::format("--repeat-call: {} cannot repeat calls: it was built with an older peakmark, or runs "
-                    "programs; rebuild "
-                    "it, or use `peakmark record --repeat-call` for a program",
+        fmt::format("--repeat-call: {} cannot repeat calls: it was built with an older peakmark; rebuild it",
                     calls[i].program.string()));
   }
 }

@@ -188,12 +188,7 @@ void Trial::repeat_calls() {
   if (options_.call_chains != nullptr) options_.call_chains->add_new(*events_);
   observation_.repeated_calls = options_.repeat_calls;
   for (const RepeatedPhase& one : find_repetitions(events_->events(first_event), {.is_settled = true})) {
-    if (one.phase != kRepeatedCall) continue;
-    for (const Growth& growth : one.growth) {
-      if (growth.verdict != GrowthVerdict::leak) continue;
-      observation_.call_leaks.push_back({growth.name, to_string(growth.kind), growth.phase, growth.where,
-                                         growth.bytes, growth.bytes_per_repetition});
-    }
+    if (one.phase == kRepeatedCall) note_repetitions(one, observation_);
   }
 }
 

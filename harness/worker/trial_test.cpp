@@ -262,6 +262,18 @@ TEST_F(TrialTest, AVariantThatWarmsUpLeaksNothing) {
   EXPECT_TRUE(observation.call_leaks.empty());
 }
 
+TEST_F(TrialTest, ACallThatNeedsMoreEachTimeDrifts) {
+  auto steps = known_bytes();
+  Size calls = 0;
+  steps.call = [&](FakeCase&) { device_->create_uninitialised("work", {50 * ++calls}, DType::u8); };
+  TrialOptions options;
+  options.repeat_calls = 8;
+  const Observation observation = measure(fake_variant("a/b", steps), options);
+  EXPECT_TRUE(observation.call_leaks.empty());
+  EXPECT_THAT(observation.peak_drift_bytes, Optional(50 * 5))
+      << "calls 5 to 8, above the fourth, and its own";
+}
+
 /// AllocationLog whose owner lets go of memory only while it is being watched, as a driver that frees late.
 class LateAllocationLog final : public EventSource {
  public:

@@ -55,6 +55,57 @@ def test_the_end_of_a_program_is_its_outcome(folder, what, outcome, message, cod
         assert "reproduce: peakmark run s.toml --filter '^toy/marked/opencl/what:" + what + "$'" in result.stderr
 
 
+REPEATING = """
+import sys
+import peakmark
+from small_opencl import Context
+context = Context()
+kept = []
+def call():
+    size = 1000 * (len(kept) + 1)
+    kept.append(context.buffer(400) if sys.argv[1] == "leak" else None)
+    context.buffer(size if sys.argv[1] == "drift" else 1000).release()
+if sys.argv[1] == "once":
+    call()
+else:
+    peakmark.repeat_call(call)
+for one in kept:
+    if one:
+        one.release()
+"""
+
+
+def test_repeated_calls_of_programs_find_leaks_and_drift(folder):
+    (folder / "repeating.py").write_text(REPEATING)
+    write_suite(
+        folder,
+        f'''
+[[program]]
+variant = "toy/repeating"
+command = ["{sys.executable}", "{{suite_folder}}/repeating.py", "{{how}}"]
+axes.how = {{ default = "well", choices = ["well", "leak", "drift", "once"] }}
+'''
+        + sweep('axes.how = ["well", "leak", "drift", "once"]', "toy/repeating"),
+    )
+    cases, _ = run(folder, "--repeat-call", "8")
+    by_how = {case["axes"]["how"]: case for case in cases.values()}
+    assert all(case["outcome"] == "ok" and case["gpu_time_ns"] is None for case in by_how.values())
+    assert by_how["leak"]["requested_peak_bytes"] == 1400  # of the passes that call once
+    assert [by_how[how].get("repeated_calls") for how in ("well", "leak", "drift", "once")] == [8, 8, 8, None]
+    (leak,) = by_how["leak"]["call_leaks"]
+    assert (leak["kind"], leak["phase"], leak["bytes"], leak["bytes_per_call"]) == ("buffer", "call", 7 * 400, 400)
+    assert "repeating.py:9" in leak["where"]
+    assert by_how["well"]["call_leaks"] == by_how["drift"]["call_leaks"] == []
+    assert by_how["drift"]["peak_drift_bytes"] == 4 * 1000
+    assert "peak_drift_bytes" not in by_how["well"]
+    assert "no phase occurs 4 times or more" in by_how["once"]["message"]
+
+    check = peakmark("check", "run.json", "--junit", "junit.xml", cwd=folder)
+    assert check.returncode == 1
+    assert "400 bytes left by each of 8 calls: (unnamed) (buffer), " in check.stdout
+    assert "the peak of a call drifts: 4000 bytes more in the second half of 8 calls" in check.stdout
+
+
 def test_the_time_is_that_of_the_device_if_the_suite_requests_it(folder):
     (folder / "fills.py").write_text(
         """

@@ -3,6 +3,7 @@
 import json
 import sys
 import textwrap
+from xml.etree import ElementTree
 
 import pytest
 from recorded import environment, peakmark
@@ -70,6 +71,38 @@ def test_a_leak_is_named_with_its_bytes_and_its_call_site(record, shown):
     # `show` says the same of the profile, although the program releases everything at its end.
     (again,) = shown()["repetitions"]
     assert again["growth"][0]["verdict"] == "leak"
+
+
+def tests_in(file):
+    (suite,) = ElementTree.parse(file).getroot()
+    tests = {test.get("name"): {one.tag: (one.get("type"), one.get("message"), one.text) for one in test} for test in suite}
+    failures = sum("failure" in results for results in tests.values())
+    assert (suite.get("tests"), suite.get("failures")) == (str(len(tests)), str(failures))
+    return tests
+
+
+def test_junit_has_a_test_for_each_repeated_phase(record, tmp_path):
+    script = """
+    for image in range(6):
+        with peakmark.phase("read"):
+            temporary()
+        with peakmark.phase("blur"):
+            kept.append(context.buffer(10))
+    """
+    record(script, "--repeat-call", "4", "--junit", "junit.xml", code=1)
+    tests = tests_in(tmp_path / "junit.xml")
+    assert tests["read"] == {"system-out": (None, None, "steady")}
+    kind, message, details = tests["blur"]["failure"]
+    assert (kind, message) == ("leak", "leak: 10 B each time")
+    assert "program.py:19" in details
+
+
+def test_junit_of_a_run_that_shows_nothing_fails(record, tmp_path):
+    record("temporary()", "--repeat-call", "4", "--junit", "junit.xml", code=4)
+    assert "no phase occurred 4 times" in tests_in(tmp_path / "junit.xml")["repetitions"]["failure"][1]
+    record("raise SystemExit(7)", "--repeat-call", "4", "--junit", "junit.xml", code=7)
+    assert tests_in(tmp_path / "junit.xml")["program"]["failure"][1] == "the program ended with exit code 7"
+    record("", "--junit", "junit.xml", code=2)
 
 
 def test_without_the_option_the_function_is_called_once(record, shown):

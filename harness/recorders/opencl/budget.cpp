@@ -20,7 +20,7 @@ namespace {
 
 // More than seen in practice.
 constexpr std::size_t kMaxDevices = 64;
-constexpr std::size_t kMaxDeviceSets = 255;
+constexpr std::size_t kMaxDeviceSets = 254;  // 255 is that of Charge::refused()
 
 std::int64_t budget = 0;  // per device; 0: none. Set while the layer is initialised
 
@@ -151,8 +151,9 @@ std::uint8_t number_of_set(const cl_device_id* first, std::size_t count) {
   return 0;
 }
 
-/// Returns 0 for what is no context: the driver refuses it.
-std::uint8_t devices_of(cl_context context) {
+/// Returns 0 for what is no context: the driver refuses it. Not inlined, as all that an allocation seldom
+/// needs: its stack frame would cost each of them.
+[[gnu::noinline]] std::uint8_t devices_of(cl_context context) {
   std::array<cl_device_id, kMaxDevices> found{};
   std::size_t bytes = 0;
   if (layer.next().clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, nullptr, &bytes) != CL_SUCCESS) return 0;
@@ -190,11 +191,11 @@ cl_context forget_older(cl_context context) {
   return context;
 }
 
-std::optional<Charge> take_for(std::uint8_t number, std::int64_t bytes) {
+Charge take_for(std::uint8_t number, std::int64_t bytes) {
   if (number == 0) return Charge();
   // A request of 2^63 bytes or more is negative.
   if (bytes < 0 || !take_from(device_sets[number].load(std::memory_order_relaxed), bytes))
-    return std::nullopt;
+    return Charge::refused();
   return Charge(number, process_number.load(std::memory_order_relaxed), bytes);
 }
 
@@ -239,6 +240,26 @@ void follow_forks_of_budget() {
 
 std::span<ChargeSlot> slots_near(std::uint64_t address) {
   return std::span(charge_slots).subspan(place_of(address, kPlaceBits), kNearSlots);
+}
+
+[[gnu::noinline]] void store_crowded(std::uint64_t address, Charge charge) {
+  try {
+    const MutexLock lock(guarding_charges);
+    if (crowded_charges == nullptr) crowded_charges = new AddressMap;
+    crowded_charges->insert({address, charge.packed()});
+    has_crowded_charges.store(true, std::memory_order_release);
+  } catch (...) {  // no memory of the host: then nobody could give it back
+    give_budget_back(charge);
+  }
+}
+
+[[gnu::noinline]] Charge withdraw_crowded(std::uint64_t address) {
+  const MutexLock lock(guarding_charges);
+  const LiveEntry* const entry = crowded_charges->find(address);
+  if (entry == nullptr) return {};
+  const Charge charge(entry->index);
+  crowded_charges->erase(address);
+  return charge;
 }
 
 template <auto Slot, typename Function>
@@ -298,19 +319,18 @@ void refuse_one(std::int64_t number) {
   if (!is_planned.exchange(true)) until_refused.store(number);
 }
 
-std::optional<Charge> take_budget(cl_context context, std::int64_t bytes, MemoryKind kind) {
-  if (is_refused_one(kind)) return std::nullopt;
+Charge take_budget(cl_context context, std::int64_t bytes, MemoryKind kind) {
+  if (is_refused_one(kind)) return Charge::refused();
   return take_budget_again(context, bytes, kind);
 }
 
-std::optional<Charge> take_budget_again(cl_context context, std::int64_t bytes, MemoryKind kind) {
+Charge take_budget_again(cl_context context, std::int64_t bytes, MemoryKind kind) {
   return is_limited(kind) ? take_for(set_of(context), bytes) : Charge();
 }
 
-std::optional<Charge> take_budget(cl_context context, cl_device_id device, std::int64_t bytes,
-                                  MemoryKind kind) {
+Charge take_budget(cl_context context, cl_device_id device, std::int64_t bytes, MemoryKind kind) {
   if (device == nullptr || !is_limited(kind)) return take_budget(context, bytes, kind);
-  if (is_refused_one(kind)) return std::nullopt;
+  if (is_refused_one(kind)) return Charge::refused();
   return take_for(number_of_set(&device, 1), bytes);
 }
 
@@ -340,14 +360,7 @@ void store_charge(const void* memory, Charge charge) {
     if (!slot.address.compare_exchange_strong(expected, address, std::memory_order_acq_rel)) continue;
     return slot.charge.store(charge.packed(), std::memory_order_release);
   }
-  try {
-    const MutexLock lock(guarding_charges);
-    if (crowded_charges == nullptr) crowded_charges = new AddressMap;
-    crowded_charges->insert({address, charge.packed()});
-    has_crowded_charges.store(true, std::memory_order_release);
-  } catch (...) {  // no memory of the host: then nobody could give it back
-    give_budget_back(charge);
-  }
+  store_crowded(address, charge);
 }
 
 Charge withdraw_charge(const void* memory) {
@@ -359,13 +372,7 @@ Charge withdraw_charge(const void* memory) {
     slot.address.store(0, std::memory_order_release);
     return charge;
   }
-  if (!has_crowded_charges.load(std::memory_order_acquire)) return {};
-  const MutexLock lock(guarding_charges);
-  const LiveEntry* const entry = crowded_charges->find(address);
-  if (entry == nullptr) return {};
-  const Charge charge(entry->index);
-  crowded_charges->erase(address);
-  return charge;
+  return has_crowded_charges.load(std::memory_order_acquire) ? withdraw_crowded(address) : Charge();
 }
 
 }  // namespace peakmark::opencl_layer

@@ -11,7 +11,6 @@
 #include <CL/cl_icd.h>
 
 #include <cstdint>
-#include <optional>
 
 #include "profile/event.hpp"
 
@@ -32,6 +31,10 @@ class Charge {
 
   [[nodiscard]] constexpr std::uint64_t packed() const { return packed_; }
   [[nodiscard]] constexpr bool is_empty() const { return packed_ == 0; }
+  /// What take_budget() returns if the budget refuses. Not an optional: as a pair of words in memory it costs
+  /// more than the account, since it is read in other pieces than it was written in.
+  static constexpr Charge refused() { return Charge(~std::uint64_t{0}); }
+  [[nodiscard]] constexpr bool is_refused() const { return packed_ == ~std::uint64_t{0}; }
   [[nodiscard]] constexpr std::uint8_t devices() const { return static_cast<std::uint8_t>(packed_ >> 56); }
   [[nodiscard]] constexpr std::uint8_t process() const {
     return static_cast<std::uint8_t>(packed_ >> kByteBits);
@@ -54,14 +57,13 @@ void hook_budget(std::int64_t bytes);
 /// later calls do nothing.
 void refuse_one(std::int64_t number);
 
-/// Takes `bytes` of the budget of each device of the context. Returns null, and takes nothing, if one of them
-/// has not as many left.
-std::optional<Charge> take_budget(cl_context context, std::int64_t bytes, MemoryKind kind);
+/// Takes `bytes` of the budget of each device of the context. Returns Charge::refused(), and takes nothing,
+/// if one of them has not as many left.
+Charge take_budget(cl_context context, std::int64_t bytes, MemoryKind kind);
 /// The same for memory of one device. Null device: those of the context.
-std::optional<Charge> take_budget(cl_context context, cl_device_id device, std::int64_t bytes,
-                                  MemoryKind kind);
+Charge take_budget(cl_context context, cl_device_id device, std::int64_t bytes, MemoryKind kind);
 /// Takes the budget of a request that was refused before. It does not count as another allocation.
-std::optional<Charge> take_budget_again(cl_context context, std::int64_t bytes, MemoryKind kind);
+Charge take_budget_again(cl_context context, std::int64_t bytes, MemoryKind kind);
 /// Changes what was taken to `bytes`. Returns false, and changes nothing, if not as many are left.
 bool change_budget(Charge& charge, std::int64_t bytes);
 void give_budget_back(Charge charge);

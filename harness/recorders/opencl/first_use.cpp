@@ -103,12 +103,12 @@ cl_int back(cl_mem memory) {
   const auto request = unbacked_request(memory, is_refused);
   if (!request) return CL_SUCCESS;
   if (is_refused) return refuse(*request);
-  const auto charge = take_budget_again(request->context, request->bytes, request->kind);
-  if (!charge) return refuse(*request);
-  if (set_charge(memory, *charge)) {
+  const Charge charge = take_budget_again(request->context, request->bytes, request->kind);
+  if (charge.is_refused()) return refuse(*request);
+  if (set_charge(memory, charge)) {
     layer.writer.allocation(to_address(memory), request->bytes, request->kind);
   } else {
-    give_budget_back(*charge);
+    give_budget_back(charge);
   }
   return CL_SUCCESS;
 }
@@ -245,9 +245,10 @@ cl_mem keep_for_use(cl_mem memory, const Request& request) {
   if (layer.next().clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr) == CL_SUCCESS)
     object.request.bytes = static_cast<std::int64_t>(bytes);
   // By its number, if the budget has the bytes.
-  if (const auto charge = take_budget_again(request.context, request.bytes, request.kind)) {
+  if (const Charge charge = take_budget_again(request.context, request.bytes, request.kind);
+      !charge.is_refused()) {
     object.is_refused_once = true;
-    give_budget_back(*charge);
+    give_budget_back(charge);
   }
   try {
     const ObjectsLock lock;

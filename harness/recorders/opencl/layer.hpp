@@ -107,29 +107,29 @@ MemoryKind memory_kind(cl_mem_flags flags, MemoryKind plain);
 /// Creates a memory object by `create(&result)` and records it, unless the budget refuses it.
 template <typename Create>
 cl_mem create_memory(const Request& request, cl_int* errcode_ret, Create create) {
-  const auto charge = take_budget(request.context, request.bytes, request.kind);
-  if (!charge && refuses_at_use(request)) return keep_for_use(create(errcode_ret), request);
-  if (!charge) {
+  const Charge charge = take_budget(request.context, request.bytes, request.kind);
+  if (charge.is_refused() && refuses_at_use(request)) return keep_for_use(create(errcode_ret), request);
+  if (charge.is_refused()) {
     const cl_int error = refuse(request);
     if (errcode_ret != nullptr) *errcode_ret = error;
     return nullptr;
   }
   cl_int result = CL_SUCCESS;
   const cl_mem memory = create(&result);
-  return record_memory(memory, result, request, *charge, errcode_ret);
+  return record_memory(memory, result, request, charge, errcode_ret);
 }
 
 /// The same for SVM and USM memory.
 template <typename Allocate>
 void* allocate_pointer(const Request& request, cl_int* errcode_ret, Allocate allocate) {
-  const auto charge = take_budget(request.context, request.device, request.bytes, request.kind);
+  const Charge charge = take_budget(request.context, request.device, request.bytes, request.kind);
   cl_int result = CL_SUCCESS;
   void* memory = nullptr;
-  if (charge) {
-    memory = allocate(&result);
-    record_pointer(memory, result, request, *charge);
-  } else {
+  if (charge.is_refused()) {
     result = refuse(request);
+  } else {
+    memory = allocate(&result);
+    record_pointer(memory, result, request, charge);
   }
   if (errcode_ret != nullptr) *errcode_ret = result;
   return memory;

@@ -396,9 +396,9 @@ TEST_F(OpenclBudget, CountsManyAddresses) {
   for (std::uint64_t i = 1; i <= 9000; ++i) addresses.push_back(i << 12U);
   const auto memory = [](std::uint64_t address) { return reinterpret_cast<const void*>(address); };
   for (const std::uint64_t address : addresses) {
-    const auto charge = take_budget(handle(context_), 1, MemoryKind::svm);
-    ASSERT_TRUE(charge);
-    store_charge(memory(address), *charge);
+    const Charge charge = take_budget(handle(context_), 1, MemoryKind::svm);
+    ASSERT_FALSE(charge.is_refused());
+    store_charge(memory(address), charge);
   }
   EXPECT_EQ(bytes_left(context_), kBudget - 9000);
   for (const std::uint64_t address : addresses) {
