@@ -79,10 +79,11 @@ class Explainer {
       bytes.push_back(allocation(shape, one.members[shape].front()).bytes);
     }
     Figure count = fitters_.fit(all(), counts);
-    if (!has_one_size(one)) return {one.name, one.phase, one.where, std::move(count), largest_sizes(one, at)};
+    if (!has_one_size(one))
+      return {one.name, one.phase, one.where, one.process, std::move(count), largest_sizes(one, at)};
     // Too few shapes for a formula are enough to see that there is one of each.
     if (std::ranges::all_of(counts, [](Size one) { return one == 1; })) count.formula = Expression(Size{1});
-    return {one.name, one.phase, one.where, std::move(count), fitters_.fit(at, bytes)};
+    return {one.name, one.phase, one.where, one.process, std::move(count), fitters_.fit(at, bytes)};
   }
 
   // Whether all allocations of a shape have the same bytes. Those of a loop whose rounds differ do not.
@@ -143,17 +144,12 @@ class Explainer {
           fmt::format("beyond the recorded shapes the peak may be at a moment with {}, which has no formula: "
                       "the formula of the peak is too low there",
                       fmt::join(unknown_beyond, ", ")));
-    if (std::ranges::any_of(moments, [&](const PeakMoment& one) { return has_names(one); })) {
+    if (std::ranges::any_of(moments, &PeakMoment::is_partial)) {
       result.partial_moments = std::move(moments);
     } else if (!moments.empty()) {
       result.moments = std::move(moments);
       result.worst_bytes_off = 0;
     }
-  }
-
-  [[nodiscard]] bool has_names(const PeakMoment& moment) const {
-    const std::vector<std::string> axes = moment.bytes.axes();
-    return std::ranges::any_of(axes, [&](const std::string& axis) { return shapes_.axis(axis) == nullptr; });
   }
 
   void add_notes(Explanation& result) const {

@@ -9,13 +9,14 @@
 
 namespace peakmark {
 
-/// Allocations of one name, phase and call site that play the same part at every shape.
+/// Allocations of one name, phase, call site and process that play the same part at every shape.
 struct ExplainedAllocation {
   std::string name;
   std::string phase;
   std::string where;
-  Figure count;  ///< how many a case makes; 1 for most
-  Figure bytes;  ///< of each
+  std::string process;  ///< SequencedAllocation::process
+  Figure count;         ///< how many a case makes; 1 for most
+  Figure bytes;         ///< of each
 };
 
 /// What the memory of a variant is made of.

@@ -95,8 +95,8 @@ class MomentFinder {
   void add_peaks_beyond(std::vector<Candidate>& kept, std::set<std::string>& unknown) {
     std::vector<Candidate> others = unproven(kept);
     if (others.empty()) return;
-    const bool have_names =
-        std::ranges::any_of(kept, [&](const Candidate& one) { return has_names(one.moment); });
+    const bool is_partial =
+        std::ranges::any_of(kept, [](const Candidate& one) { return one.moment.is_partial; });
     const Shapes far = far_shapes(search_.shapes, formulas(kept, others));
     std::vector<Size> peaks(far.count(), 0);
     for (const Candidate& one : kept) raise(peaks, *evaluate(one.moment.bytes, far));
@@ -122,7 +122,7 @@ class MomentFinder {
       while (bytes[best][example] <= peaks[example]) ++example;
       raise(peaks, bytes[best]);
       PeakMoment& moment = others[best].moment;
-      if (have_names || !has_names(moment)) {
+      if (is_partial || !moment.is_partial) {
         for (const Shapes::Axis& axis : far.axes)
           moment.example.emplace_back(axis.name, axis.values[example]);
         kept.push_back(std::move(others[best]));
@@ -212,10 +212,6 @@ class MomentFinder {
   [[nodiscard]] bool is_name(const std::string& axis) const {
     return search_.fitters.shapes().axis(axis) == nullptr;
   }
-  [[nodiscard]] bool has_names(const PeakMoment& moment) const {
-    const std::vector<std::string> axes = moment.bytes.axes();
-    return std::ranges::any_of(axes, [&](const std::string& axis) { return is_name(axis); });
-  }
 
   // Returns the example of a moment with as many axes as possible as at the largest recorded peak, and the
   // others as near to it as the moment stays the peak.
@@ -288,6 +284,8 @@ class MomentFinder {
     moment.is_sum_of_terms = guards.empty();
     guards.push_back(Expression::add(std::move(terms)));
     moment.bytes = Expression::multiply(std::move(guards));
+    moment.is_partial =
+        std::ranges::any_of(moment.bytes.axes(), [&](const std::string& axis) { return is_name(axis); });
     return moment;
   }
 

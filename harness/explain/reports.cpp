@@ -82,7 +82,7 @@ std::string bytes_text(const ExplainedAllocation& one, const std::vector<NamedLe
 }
 
 struct Row {
-  std::string name, where, phases, bytes, at;
+  std::string name, where, process, phases, bytes, at;
 };
 
 // A row for each allocation; those that calls repeat are one row with several phases.
@@ -90,11 +90,13 @@ std::vector<Row> rows(const VariantFormulas& variant, const std::vector<NamedLen
                       const Shapes& shape) {
   std::vector<Row> all;
   for (const ExplainedAllocation& one : variant.explanation.allocations) {
-    Row row{one.name.empty() ? "–" : one.name, variant.site(one.where), phase_name(one.phase),
-            bytes_text(one, lengths), bytes_at(product(one), shape)};
+    Row row{
+        one.name.empty() ? "–" : one.name, variant.site(one.where),      one.process, phase_name(one.phase),
+        bytes_text(one, lengths),          bytes_at(product(one), shape)};
     const auto same = std::ranges::find_if(all, [&](const Row& other) {
-      return other.name == row.name && other.where == row.where && other.bytes == row.bytes &&
-             other.phases.starts_with("call") && row.phases.starts_with("call") && other.phases != row.phases;
+      return other.name == row.name && other.where == row.where && other.process == row.process &&
+             other.bytes == row.bytes && other.phases.starts_with("call") && row.phases.starts_with("call") &&
+             other.phases != row.phases;
     });
     if (same != all.end()) {
       same->phases += ", " + row.phases;
@@ -109,8 +111,10 @@ std::string allocation_table(const VariantFormulas& variant, const std::vector<N
                              const Shapes& shape) {
   const std::vector<Row> all = rows(variant, lengths, shape);
   const bool has_places = std::ranges::any_of(all, [](const Row& row) { return !row.where.empty(); });
+  const bool has_processes = std::ranges::any_of(all, [](const Row& row) { return !row.process.empty(); });
   std::vector<TextTable::Column> columns{{"  allocation"}};
   if (has_places) columns.push_back({"where"});
+  if (has_processes) columns.push_back({"process"});
   columns.push_back({"phase"});
   columns.push_back({"bytes"});
   columns.push_back({"at " + shape_text(shape, 0), TextTable::Align::right});
@@ -118,6 +122,7 @@ std::string allocation_table(const VariantFormulas& variant, const std::vector<N
   for (const Row& row : all) {
     std::vector<std::string> cells{"  " + row.name};
     if (has_places) cells.push_back(row.where);
+    if (has_processes) cells.push_back(row.process.empty() ? "the program" : row.process);
     cells.insert(cells.end(), {row.phases, row.bytes, row.at});
     table.add(std::move(cells));
   }
@@ -190,7 +195,7 @@ bool differs_between_passes(const RecordedCases& cases, const ExplainedAllocatio
   for (std::size_t shape = 0; shape < cases.observations.size(); ++shape) {
     if (std::ranges::any_of(cases.sequence(shape), [&](const SequencedAllocation& one) {
           return !one.is_repeated && one.name == allocation.name && one.phase == allocation.phase &&
-                 one.where == allocation.where;
+                 one.where == allocation.where && one.process == allocation.process;
         }))
       return true;
   }
@@ -241,6 +246,7 @@ std::string cause_text(const VariantFormulas& variant, const EstimateCause& caus
   }
   if (!cause.allocation.empty()) text += ", " + cause.allocation;
   if (!cause.where.empty()) text += ", " + variant.site(cause.where);
+  if (!cause.process.empty()) text += ", by the process " + cause.process;
   if (!cause.reason.empty()) text += ": " + cause.reason;
   return text + "\n";
 }

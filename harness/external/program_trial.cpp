@@ -148,8 +148,9 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
   if (is_sequence) {
     CallChains chains(tree.processes.back().header.start_realtime_ns);
     chains.add(events);
-    add_sequence(pass.memory, own_events(events, pass.record->counted_events, tree),
-                 [&](std::uint64_t stack) { return chains.chain(stack); });
+    add_sequence(
+        pass.memory, own_events(events, pass.record->counted_events, tree),
+        [&](std::uint64_t stack) { return chains.chain(stack); }, process_names(tree));
   }
   pass.no_device_time = why_work_is_lost(tree);
   pass.note_on_marks = note_on_marks(pass.record->phases, errors.ranges_left_out());
