@@ -28,11 +28,11 @@ bool is_same(const EstimateCause& one, const EstimateCause& other) {
 
 std::string_view to_string(EstimateCause::Kind kind) {
   switch (kind) {
-    case Kind::missing:
+    case EstimateCause::Kind::missing:
       return "missing";
-    case Kind::extra:
+    case EstimateCause::Kind::extra:
       return "extra";
-    case Kind::wrong:
+    case EstimateCause::Kind::wrong:
       return "wrong";
   }
   return "";

@@ -89,7 +89,28 @@ class MomentFinder {
       kept.push_back(candidate(std::move(*moment)));
     }
     if (std::ranges::find(is_explained, false) != is_explained.end()) kept.clear();
+    drop_lesser(kept);
     return kept;
+  }
+
+  [[nodiscard]] bool is_never_less(const Candidate& one, const Candidate& other) const {
+    return one.sum && other.sum && order_.is_never_less(*one.sum, *other.sum);
+  }
+
+  // Removes moments that another is never less than, as one that has an allocation more which may be 0.
+  void drop_lesser(std::vector<Candidate>& kept) const {
+    for (std::size_t i = 0; i < kept.size();) {
+      const auto more = std::ranges::find_if(
+          kept, [&](const Candidate& one) { return &one != &kept[i] && is_never_less(one, kept[i]); });
+      if (more == kept.end()) {
+        ++i;
+        continue;
+      }
+      std::vector<std::size_t>& shapes = more->moment.shapes;
+      shapes.insert(shapes.end(), kept[i].moment.shapes.begin(), kept[i].moment.shapes.end());
+      std::ranges::sort(shapes);
+      kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
+    }
   }
 
   void add_peaks_beyond(std::vector<Candidate>& kept, std::set<std::string>& unknown) {
@@ -140,9 +161,7 @@ class MomentFinder {
   std::vector<Candidate> unproven(const std::vector<Candidate>& kept) {
     std::vector<Candidate> others;
     const auto is_dominated = [&](const Candidate& one) {
-      const auto is_more = [&](const Candidate& more) {
-        return more.sum && one.sum && order_.is_never_less(*more.sum, *one.sum);
-      };
+      const auto is_more = [&](const Candidate& more) { return is_never_less(more, one); };
       return std::ranges::any_of(kept, is_more) || std::ranges::any_of(others, is_more);
     };
     for (const Pattern& live : largest_patterns()) {
@@ -212,6 +231,9 @@ class MomentFinder {
   [[nodiscard]] bool is_name(const std::string& axis) const {
     return search_.fitters.shapes().axis(axis) == nullptr;
   }
+  [[nodiscard]] bool is_name(const Expression& bytes) const {
+    return bytes.operation() == Expression::Operation::axis && is_name(bytes.name());
+  }
 
   // Returns the example of a moment with as many axes as possible as at the largest recorded peak, and the
   // others as near to it as the moment stays the peak.
@@ -267,9 +289,13 @@ class MomentFinder {
     for (const std::size_t g : live) {
       if (std::ranges::any_of(search_.groups[g].members, [](const auto& one) { return one.empty(); })) {
         const auto& how_many = search_.counts[g];
-        if (!how_many) return std::nullopt;
-        Expression guard = at_most_one(*how_many);
-        if (std::ranges::find(guards, guard) == guards.end()) guards.push_back(std::move(guard));
+        // A name is 0 at the shapes that do not have the allocation.
+        const bool is_zero_elsewhere = search_.bytes[g] && is_name(*search_.bytes[g]);
+        if (!how_many && !is_zero_elsewhere) return std::nullopt;
+        if (how_many) {
+          Expression guard = at_most_one(*how_many);
+          if (std::ranges::find(guards, guard) == guards.end()) guards.push_back(std::move(guard));
+        }
       }
       std::vector<Size> counts;
       counts.reserve(shapes.size());

@@ -12,11 +12,10 @@
 #include "explain/conditions.hpp"
 #include "explain/formula_algebra.hpp"
 #include "explain/named_lengths.hpp"
+#include "explain/unexplained_text.hpp"
 
 namespace peakmark {
 namespace {
-
-constexpr std::size_t kMaxSizesShown = 8;
 
 std::string display(const Expression& formula) {
   return to_text(formula, ExpressionStyle::display);
@@ -44,14 +43,6 @@ Shapes shown_shape(const RecordedCases& cases, const AxisLengths& at) {
   return shape;
 }
 
-std::string shape_text(const Shapes& shapes, std::size_t shape) {
-  std::vector<std::string> texts;
-  texts.reserve(shapes.axes.size());
-  for (const Shapes::Axis& axis : shapes.axes)
-    texts.push_back(fmt::format("{}={}", axis.name, axis.values[shape]));
-  return fmt::format("{}", fmt::join(texts, " "));
-}
-
 std::string bytes_at(const std::optional<Expression>& formula, const Shapes& shape) {
   if (!formula) return "–";
   try {
@@ -75,6 +66,7 @@ std::string bytes_text(const ExplainedAllocation& one, const std::vector<NamedLe
   };
   std::string bytes = text(one.bytes, " bytes");
   if (one.count.formula && one.count.formula->is_integer(1)) return bytes;
+  if (is_at_some_shapes(one)) return "at some shapes: " + bytes;
   const std::string count = text(one.count, " times");
   const bool is_simple = one.count.formula && one.count.formula->operation() != Expression::Operation::add;
   const bool is_sum = one.bytes.formula && one.bytes.formula->operation() == Expression::Operation::add;
@@ -181,53 +173,6 @@ std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLen
     lines += fmt::format("    {} = {}, {}\n", letters.back(), display(with_names(bytes, lengths)), condition);
   }
   return fmt::format("  peak = max({}){}\n{}", fmt::join(letters, ", "), end, lines);
-}
-
-// Name of an allocation in a sentence: its call site if it has no name.
-std::string label(const VariantFormulas& variant, const ExplainedAllocation& one) {
-  if (!one.name.empty()) return one.name;
-  if (std::string site = variant.site(one.where); !site.empty()) return site;
-  return one.phase.empty() ? "an unnamed allocation" : "an unnamed allocation of " + phase_name(one.phase);
-}
-
-// Whether the second pass at the same shape made other allocations of this kind.
-bool differs_between_passes(const RecordedCases& cases, const ExplainedAllocation& allocation) {
-  for (std::size_t shape = 0; shape < cases.observations.size(); ++shape) {
-    if (std::ranges::any_of(cases.sequence(shape), [&](const SequencedAllocation& one) {
-          return !one.is_repeated && one.name == allocation.name && one.phase == allocation.phase &&
-                 one.where == allocation.where && one.process == allocation.process;
-        }))
-      return true;
-  }
-  return false;
-}
-
-// The sizes or numbers of what has no formula, and what would help.
-std::string unexplained_text(const VariantFormulas& variant) {
-  std::string text;
-  const RecordedCases& cases = variant.cases.front();
-  for (const ExplainedAllocation& one : variant.explanation.allocations) {
-    if (one.bytes.formula && one.count.formula) continue;
-    const bool is_count = one.bytes.formula.has_value();
-    const Figure& figure = is_count ? one.count : one.bytes;
-    text += fmt::format("  {} has no formula{}, at most {}{}:\n", label(variant, one),
-                        is_count ? " of its number; its numbers" : "; its sizes", figure.max_recorded,
-                        is_count ? "" : " bytes");
-    std::size_t shown = 0;
-    for (std::size_t i = 0; i < figure.recorded.size() && shown < kMaxSizesShown; ++i, ++shown) {
-      text +=
-          fmt::format("    {:>14}  at {}\n", figure.recorded[i], shape_text(cases.shapes, figure.shapes[i]));
-    }
-    const std::string more = more_than(kMaxSizesShown, figure.recorded.size());
-    if (!more.empty()) text += "  " + more;
-    text +=
-        differs_between_passes(cases, one)
-            ? "    two passes at the same shape differ: it does not depend on the axes alone; give the "
-              "program "
-              "a fixed seed, or make an axis of what it depends on\n"
-            : "    record one of these shapes again: if it differs, it does not depend on the axes alone\n";
-  }
-  return text;
 }
 
 std::string cause_text(const VariantFormulas& variant, const EstimateCause& cause) {
