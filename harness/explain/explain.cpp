@@ -82,22 +82,28 @@ class Explainer {
   [[nodiscard]] static bool is_there_unknown(const MatchedAllocations& one,
                                              const ExplainedAllocation& explained) {
     return !explained.count.formula &&
-           std::ranges::any_of(one.members, [](const auto& m) { return m.empty(); }) &&
-           std::ranges::all_of(one.members, [](const auto& m) { return m.size() <= 1; });
+           std::ranges::any_of(one.members, [](const auto& shape) { return shape.empty(); });
   }
 
   // Returns the formula of an allocation's bytes; where there is none, or none says at which shapes it is
   // there, its name as an axis with the recorded bytes as values: the largest if a shape has several, and its
-  // call site if it has no name. Null if there is neither, or another axis has the name.
+  // call site if it has no name. Null if there is neither, or an axis with other values has the name.
   std::optional<Expression> bytes_or_name(const MatchedAllocations& one,
                                           const ExplainedAllocation& explained) {
-    if (explained.bytes.formula && !is_there_unknown(one, explained)) return explained.bytes.formula;
+    if (!is_there_unknown(one, explained)) {
+      if (explained.bytes.formula) return explained.bytes.formula;
+      if (explained.largest) return explained.largest;
+    }
     const std::string name = explained.name.empty() ? sites_.at(explained.where) : explained.name;
-    if (name.empty() || with_names_.axis(name) != nullptr) return std::nullopt;
+    if (name.empty()) return std::nullopt;
     Shapes::Axis axis{name, {}};
     for (std::size_t shape = 0; shape < one.members.size(); ++shape)
       axis.values.push_back(largest_bytes(one, shape));
-    with_names_.axes.push_back(std::move(axis));
+    if (const Shapes::Axis* const same = with_names_.axis(name); same == nullptr) {
+      with_names_.axes.push_back(std::move(axis));
+    } else if (*same != axis) {
+      return std::nullopt;
+    }
     return Expression::axis(name);
   }
 
@@ -112,8 +118,12 @@ class Explainer {
       bytes.push_back(allocation(shape, one.members[shape].front()).bytes);
     }
     Figure count = fitters_.fit(all(), counts);
-    if (!has_one_size(one))
-      return {one.name, one.phase, one.where, one.process, std::move(count), largest_sizes(one, at)};
+    if (!has_one_size(one)) {
+      Figure largest = largest_sizes(one, at);
+      auto formula = fitters_.fit(at, largest.recorded).formula;
+      return {one.name,         one.phase,          one.where,         one.process,
+              std::move(count), std::move(largest), std::move(formula)};
+    }
     // Too few shapes for a formula are enough to see that there is one of each.
     if (std::ranges::all_of(counts, [](Size one) { return one == 1; })) count.formula = Expression(Size{1});
     return {one.name, one.phase, one.where, one.process, std::move(count), fitters_.fit(at, bytes)};

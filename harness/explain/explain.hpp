@@ -16,7 +16,9 @@ struct ExplainedAllocation {
   std::string where;
   std::string process;  ///< SequencedAllocation::process
   Figure count;         ///< how many a case makes; 1 for most
-  Figure bytes;         ///< of each
+  Figure bytes;         ///< of each; if those of a shape differ, without a formula: the largest of each shape
+  /// If those of a shape differ: the formula of the largest. The peak is derived from it.
+  std::optional<Expression> largest = {};
 };
 
 /// What the memory of a variant is made of.

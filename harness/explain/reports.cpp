@@ -61,6 +61,7 @@ std::optional<Expression> product(const ExplainedAllocation& one) {
 std::string bytes_text(const ExplainedAllocation& one, const std::vector<NamedLength>& lengths) {
   const auto text = [&](const Figure& figure, std::string_view what) {
     if (figure.formula) return display(with_names(*figure.formula, lengths));
+    if (&figure == &one.bytes && one.largest) return "up to " + display(with_names(*one.largest, lengths));
     const Size min = figure.recorded.empty() ? 0 : std::ranges::min(figure.recorded);
     return fmt::format("not explained: {} to {}{}", min, figure.max_recorded, what);
   };

@@ -20,6 +20,29 @@ std::string label(const VariantFormulas& variant, const ExplainedAllocation& one
   return one.phase.empty() ? "an unnamed allocation" : "an unnamed allocation of " + phase_name(one.phase);
 }
 
+// Whether an earlier phase, such as the first call, has the same allocations.
+bool is_repeated(const Explanation& explanation, const ExplainedAllocation& allocation) {
+  for (const ExplainedAllocation& one : explanation.allocations) {
+    if (&one == &allocation) return false;
+    if (one.name == allocation.name && one.where == allocation.where && one.process == allocation.process &&
+        one.bytes.recorded == allocation.bytes.recorded && one.count.recorded == allocation.count.recorded)
+      return true;
+  }
+  return false;
+}
+
+// Returns `alias=1` if all shapes at which an allocation is have this value and others do not.
+std::string common_value(const Shapes& shapes, const std::vector<std::size_t>& there) {
+  for (const Shapes::Axis& axis : shapes.axes) {
+    const Size value = axis.values[there.front()];
+    const auto has_value = [&](std::size_t shape) { return axis.values[shape] == value; };
+    if (std::ranges::all_of(there, has_value) &&
+        static_cast<std::size_t>(std::ranges::count(axis.values, value)) == there.size())
+      return fmt::format("{}={}", axis.name, value);
+  }
+  return "";
+}
+
 // Whether the second pass at the same shape made other allocations of this kind.
 bool differs_between_passes(const RecordedCases& cases, const ExplainedAllocation& allocation) {
   for (std::size_t shape = 0; shape < cases.observations.size(); ++shape) {
@@ -65,7 +88,14 @@ std::string unexplained_text(const VariantFormulas& variant) {
   std::string text;
   const RecordedCases& cases = variant.cases.front();
   for (const ExplainedAllocation& one : variant.explanation.allocations) {
-    if (one.bytes.formula && one.count.formula) continue;
+    if ((one.bytes.formula && one.count.formula) || is_repeated(variant.explanation, one)) continue;
+    if (one.largest) {
+      text += fmt::format(
+          "  {} is made several times with different sizes; the largest of each shape is {}, the "
+          "others have no formula\n",
+          label(variant, one), to_text(*one.largest, ExpressionStyle::display));
+      continue;
+    }
     const bool is_count = one.bytes.formula.has_value();
     if (is_at_some_shapes(one)) text += where_it_is_text(variant, one);
     if (is_count && is_at_some_shapes(one)) continue;
@@ -73,6 +103,9 @@ std::string unexplained_text(const VariantFormulas& variant) {
     text += fmt::format("  {} has no formula{}, at most {}{}:\n", label(variant, one),
                         is_count ? " of its number; its numbers" : "; its sizes", figure.max_recorded,
                         is_count ? "" : " bytes");
+    const std::string value = figure.shapes.size() < variant.shapes().count() && !figure.shapes.empty()
+                                  ? common_value(variant.shapes(), figure.shapes)
+                                  : "";
     std::size_t shown = 0;
     for (std::size_t i = 0; i < figure.recorded.size() && shown < kMaxSizesShown; ++i, ++shown) {
       text +=
@@ -80,6 +113,9 @@ std::string unexplained_text(const VariantFormulas& variant) {
     }
     const std::string more = more_than(kMaxSizesShown, figure.recorded.size());
     if (!more.empty()) text += "  " + more;
+    if (!value.empty())
+      text += fmt::format("    only shapes with {} have it: fix {} to find a formula from more of them\n",
+                          value, value);
     text +=
         differs_between_passes(cases, one)
             ? "    two passes at the same shape differ: it does not depend on the axes alone; give the "

@@ -73,5 +73,33 @@ TEST(UnexplainedText, ALoopOfRandomSizesIsOneAllocationAndNamedInThePeak) {
   EXPECT_THAT(text, Not(HasSubstr("is there")));
 }
 
+// The largest of a loop has a formula, whatever the others are: the peak is exact.
+TEST(UnexplainedText, ALoopOfRandomSizesWithAKnownLargestHasAnExactPeak) {
+  const auto run = run_with([](SequenceRecorder& recorder, const SampleAxes& s) {
+    for (const char* const call : {"call 1", "call 2"}) {
+      for (Size i = 0; i < 4 + (s.n * 7919) % 5; ++i) {
+        const Size lines = i == 2 ? s.ny : 1 + ((s.n + i) * 7907 + s.ny * 104723) % s.ny;
+        recorder.release(recorder.allocate("product", call, "", 4 * lines * s.nx));
+      }
+    }
+  });
+  const VariantFormulas variant = explained(run);
+  ASSERT_TRUE(variant.explanation.peak());
+  EXPECT_EQ(to_text(*variant.explanation.peak()), "4 * n * ny * nx + 4 * ny * nx");
+  EXPECT_FALSE(variant.is_explained());
+  EXPECT_THAT(formulas_text({{variant}, {}, {}}), HasSubstr(" × up to 4·ny·nx "));
+  EXPECT_EQ(unexplained_text(variant),
+            "  product is made several times with different sizes; the largest of each shape is 4·ny·nx, the "
+            "others have no formula\n");
+}
+
+TEST(UnexplainedText, SaysWhichValueGivesMoreShapes) {
+  const auto run = run_with([](SequenceRecorder& recorder, const SampleAxes& s) {
+    if (s.pad_y == 8) recorder.allocate("copy", "call 1", "", 8 * s.ny * s.nx + s.pad_x);
+  });
+  EXPECT_THAT(unexplained_text(explained(run)),
+              HasSubstr("only shapes with pad_y=8 have it: fix pad_y=8 to find a formula from more of them"));
+}
+
 }  // namespace
 }  // namespace peakmark
