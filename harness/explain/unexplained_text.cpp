@@ -68,13 +68,19 @@ std::string where_it_is_text(const VariantFormulas& variant, const ExplainedAllo
   if (const auto condition = find_condition(shapes, is_there))
     return fmt::format("  {} is there when {}, at {} of {}; no formula says so\n", label(variant, one),
                        *condition, there.size(), quantity(shapes.count(), "shape"));
+  // The shorter list.
+  const bool is_mostly_there = 2 * there.size() > shapes.count();
+  std::vector<std::size_t> listed;
+  for (std::size_t shape = 0; shape < shapes.count(); ++shape) {
+    if (is_there[shape] != is_mostly_there) listed.push_back(shape);
+  }
   std::string text = fmt::format(
       "  {} is there at {} of {}; no condition on one or two axes says at which. Fix axes (AXIS=VALUE) until "
       "one does:\n",
       label(variant, one), there.size(), quantity(shapes.count(), "shape"));
-  for (std::size_t i = 0; i < there.size() && i < kMaxSizesShown; ++i)
-    text += fmt::format("    at {}\n", shape_text(shapes, there[i]));
-  const std::string more = more_than(kMaxSizesShown, there.size());
+  for (std::size_t i = 0; i < listed.size() && i < kMaxSizesShown; ++i)
+    text += fmt::format("    {} {}\n", is_mostly_there ? "not at" : "at", shape_text(shapes, listed[i]));
+  const std::string more = more_than(kMaxSizesShown, listed.size());
   return more.empty() ? text : text + "  " + more;
 }
 
@@ -101,8 +107,10 @@ std::string unexplained_text(const VariantFormulas& variant) {
     if (is_count && is_at_some_shapes(one)) continue;
     const Figure& figure = is_count ? one.count : one.bytes;
     text += fmt::format("  {} has no formula{}, at most {}{}:\n", label(variant, one),
-                        is_count ? " of its number; its numbers" : "; its sizes", figure.max_recorded,
-                        is_count ? "" : " bytes");
+                        is_count                     ? " of its number; its numbers"
+                        : one.count.max_recorded > 1 ? "; the largest of each shape"
+                                                     : "; its sizes",
+                        figure.max_recorded, is_count ? "" : " bytes");
     const std::string value = figure.shapes.size() < variant.shapes().count() && !figure.shapes.empty()
                                   ? common_value(variant.shapes(), figure.shapes)
                                   : "";

@@ -69,7 +69,7 @@ TEST(UnexplainedText, ALoopOfRandomSizesIsOneAllocationAndNamedInThePeak) {
   EXPECT_EQ(to_text(*variant.explanation.partial_peak()), "4 * n * ny * nx + product");
   EXPECT_EQ(variant.explanation.allocations.size(), 2);
   const std::string text = unexplained_text(variant);
-  EXPECT_THAT(text, HasSubstr("product has no formula; its sizes, at most "));
+  EXPECT_THAT(text, HasSubstr("product has no formula; the largest of each shape, at most "));
   EXPECT_THAT(text, Not(HasSubstr("is there")));
 }
 

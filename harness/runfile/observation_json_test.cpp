@@ -102,7 +102,7 @@ TEST(ObservationLine, RefusesASequenceThatIsNoTable) {
     }
     return false;
   };
-  EXPECT_TRUE(is_refused("kind", {0, 1, 2}));
+  EXPECT_TRUE(is_refused("kind", {0, 1, 3}));
   EXPECT_TRUE(is_refused("kind", {0, 1, -1}));
   EXPECT_TRUE(is_refused("bytes", {7, 3}));
   EXPECT_TRUE(is_refused("bytes", {7, 3, -1}));
