@@ -3,6 +3,8 @@
 
     bench/explain_backends.py [VARIANT]… [--peakmark build/prefix/bin/peakmark] [--timeout SECONDS]
 
+filter/* and fbp/* compile kernels for each length of a line. With POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable PoCL does so in half the time.
+
 Words have their defaults, so that each variant is explained once. `dry` and OpenCL record the same shapes if both accept them. On dry
 `bench/shipped_formulas_test` compares formulas with the written estimators. Exit code 1 if a formula differs.
 """
@@ -43,7 +45,7 @@ def main() -> int:
     parser.add_argument("variants", nargs="*", metavar="VARIANT", help="default: all")
     parser.add_argument("--peakmark", type=Path, default=Path("build/prefix/bin/peakmark"))
     parser.add_argument("--worker", type=Path, help="default: peakmark-bench next to peakmark")
-    parser.add_argument("--timeout", type=float, default=300, help="of each variant on each backend")
+    parser.add_argument("--timeout", type=float, default=600, help="of each variant on each backend")
     options = parser.parse_args()
     options.worker = options.worker or options.peakmark.parent / "peakmark-bench"
     is_same = True

@@ -37,8 +37,9 @@ MemoryPass to_memory_pass(const LedgerSummary& summary) {
   return pass;
 }
 
-void add_sequence(MemoryPass& pass, std::span<const Event> events, const CallChain& call_chain) {
-  pass.sequence = allocation_sequence(events, call_chain);
+void add_sequence(MemoryPass& pass, std::span<const Event> events, const CallChain& call_chain,
+                  const ProcessName& process_name) {
+  pass.sequence = allocation_sequence(events, call_chain, process_name);
   pass.is_sequence_too_long = !pass.sequence;
 }
 

@@ -32,7 +32,8 @@ struct MemoryPass {
 MemoryPass to_memory_pass(const LedgerSummary& summary);
 
 /// Adds the allocations of the events that the peak was counted from.
-void add_sequence(MemoryPass& pass, std::span<const Event> events, const CallChain& call_chain);
+void add_sequence(MemoryPass& pass, std::span<const Event> events, const CallChain& call_chain,
+                  const ProcessName& process_name = nullptr);
 
 /// Sets the figures of the first pass, the peak of the second, and the allocations that differ if the peaks
 /// do. Adds a note to the message where a sequence is too long, or differs between the passes.

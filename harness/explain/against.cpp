@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/error.hpp"
@@ -86,15 +88,16 @@ class CauseSearch {
 
   void find_live() {
     // Several allocations of one name and place are one cause, even in different phases.
-    std::map<std::pair<std::string, std::string>, std::size_t> index;
+    std::map<std::tuple<std::string, std::string, std::string>, std::size_t> index;
     for (std::size_t row = 0; row < shapes_.size(); ++row) {
       const AllocationSequence& sequence = cases_.sequence(shapes_[row]);
       for (const std::size_t i : live_at_peak(sequence)) {
         const SequencedAllocation* const one = &sequence[i];
-        const auto [found, is_new] = index.try_emplace({one->name, one->where}, live_.size());
+        const auto [found, is_new] = index.try_emplace({one->name, one->where, one->process}, live_.size());
         if (is_new) {
           const auto explained = std::ranges::find_if(explanation_.allocations, [&](const auto& other) {
-            return other.name == one->name && other.phase == one->phase && other.where == one->where;
+            return other.name == one->name && other.phase == one->phase && other.where == one->where &&
+                   other.process == one->process;
           });
           live_.push_back({&*explained, Vector(shapes_.size(), 0), std::nullopt});
         }
@@ -268,7 +271,8 @@ class CauseSearch {
                                    const std::vector<std::size_t>& chosen, std::size_t next) {
     return std::ranges::none_of(chosen, [&](std::size_t one) {
       return mistakes[one].cause.allocation == mistakes[next].cause.allocation &&
-             mistakes[one].cause.where == mistakes[next].cause.where;
+             mistakes[one].cause.where == mistakes[next].cause.where &&
+             mistakes[one].cause.process == mistakes[next].cause.process;
     });
   }
 
@@ -339,6 +343,7 @@ class CauseSearch {
     if (allocation != nullptr) {
       cause.phase = allocation->phase;
       cause.where = allocation->where;
+      cause.process = allocation->process;
     }
     cause.recorded = difference;
     cause.is_too_high = std::ranges::all_of(difference, [](Size value) { return value <= 0; });
@@ -378,18 +383,6 @@ class CauseSearch {
 };
 
 }  // namespace
-
-std::string_view to_string(EstimateCause::Kind kind) {
-  switch (kind) {
-    case Kind::missing:
-      return "missing";
-    case Kind::extra:
-      return "extra";
-    case Kind::wrong:
-      return "wrong";
-  }
-  return "";
-}
 
 std::vector<EstimateCause> find_causes(const Explanation& explanation, const RecordedCases& cases,
                                        const EstimatedCases& estimated) {

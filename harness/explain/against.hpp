@@ -29,6 +29,7 @@ struct EstimateCause {
   std::string allocation;  ///< its name; for `extra` the term's; empty if no allocation has these bytes
   std::string phase;
   std::string where;
+  std::string process;  ///< SequencedAllocation::process
   /// By how much the estimator is wrong: bytes that it lacks; for `extra` bytes that it has too many, and for
   /// `wrong` either, which `is_too_high` says. Null where the difference has no formula: then `recorded`.
   std::optional<Expression> bytes;

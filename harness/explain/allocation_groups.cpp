@@ -15,7 +15,7 @@ constexpr std::size_t kMaxLiveEntries = std::size_t{1} << 20;
 
 // Splits off the last allocation of each shape: a loop whose last round is smaller.
 void add_rounds(std::vector<MatchedAllocations>& groups, const MatchedAllocations& all) {
-  MatchedAllocations rounds{all.phase, all.name, all.where, {}};
+  MatchedAllocations rounds{all.phase, all.name, all.where, all.process, {}};
   MatchedAllocations last = rounds;
   for (const auto& members : all.members) {
     const auto end = members.empty() ? members.end() : members.end() - 1;
@@ -28,7 +28,7 @@ void add_rounds(std::vector<MatchedAllocations>& groups, const MatchedAllocation
 
 void add_by_order(std::vector<MatchedAllocations>& groups, const MatchedAllocations& all) {
   for (std::size_t ordinal = 0; ordinal < all.members.front().size(); ++ordinal) {
-    MatchedAllocations one{all.phase, all.name, all.where, {}};
+    MatchedAllocations one{all.phase, all.name, all.where, all.process, {}};
     one.members.reserve(all.members.size());
     for (const auto& members : all.members) one.members.push_back({members[ordinal]});
     groups.push_back(std::move(one));
@@ -38,16 +38,17 @@ void add_by_order(std::vector<MatchedAllocations>& groups, const MatchedAllocati
 }  // namespace
 
 std::vector<MatchedAllocations> group_allocations(const AllocationSequences& sequences) {
-  using Key = std::tuple<std::string, std::string, std::string>;
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;
   std::map<Key, std::size_t> index;
   std::vector<MatchedAllocations> by_key;
   for (std::size_t shape = 0; shape < sequences.size(); ++shape) {
     const AllocationSequence& sequence = sequences[shape];
     for (std::size_t i = 0; i < sequence.size(); ++i) {
       const SequencedAllocation& one = sequence[i];
-      const auto [found, is_new] = index.try_emplace({one.phase, one.name, one.where}, by_key.size());
+      const auto [found, is_new] =
+          index.try_emplace({one.phase, one.name, one.where, one.process}, by_key.size());
       if (is_new) {
-        by_key.push_back({one.phase, one.name, one.where, {}});
+        by_key.push_back({one.phase, one.name, one.where, one.process, {}});
         by_key.back().members.resize(sequences.size());
       }
       by_key[found->second].members[shape].push_back(i);

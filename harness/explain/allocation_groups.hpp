@@ -6,7 +6,7 @@
 
 #include "ledger/allocation_sequence.hpp"
 
-// Allocations of the same variant at different shapes, matched by phase, name, call site and order.
+// Allocations of the same variant at different shapes, matched by phase, name, call site, process and order.
 namespace peakmark {
 
 /// Allocations that play one part.
@@ -14,6 +14,7 @@ struct MatchedAllocations {
   std::string phase;
   std::string name;
   std::string where;
+  std::string process;
   std::vector<std::vector<std::size_t>> members;  ///< of each shape the indices into its sequence, in order
 };
 

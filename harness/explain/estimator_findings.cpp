@@ -20,11 +20,23 @@ const EstimateObservation* find_answer(const Observation& observation, const std
 
 bool is_same(const EstimateCause& one, const EstimateCause& other) {
   return one.kind == other.kind && one.allocation == other.allocation && one.where == other.where &&
-         one.bytes == other.bytes && one.is_too_high == other.is_too_high &&
+         one.process == other.process && one.bytes == other.bytes && one.is_too_high == other.is_too_high &&
          one.condition == other.condition && one.reason == other.reason;
 }
 
 }  // namespace
+
+std::string_view to_string(EstimateCause::Kind kind) {
+  switch (kind) {
+    case EstimateCause::Kind::missing:
+      return "missing";
+    case EstimateCause::Kind::extra:
+      return "extra";
+    case EstimateCause::Kind::wrong:
+      return "wrong";
+  }
+  return "";
+}
 
 EstimatedCases recorded_estimates(const RecordedCases& cases, const std::string& name) {
   EstimatedCases estimated;

@@ -37,7 +37,15 @@ class Explainer {
     Explanation result;
     result.held_out = held_out_places(shapes_.count()).size();
     result.fitted = shapes_.count() - result.held_out;
-    for (const MatchedAllocations& one : groups_) result.allocations.push_back(explain_group(one));
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      result.allocations.push_back(explain_group(groups_[g]));
+      if (g > 0 && is_last_round(g) && !result.allocations[g - 1].bytes.formula &&
+          !result.allocations[g].bytes.formula) {
+        join_last_round(g--);
+        result.allocations.pop_back();
+        result.allocations.back() = explain_group(groups_[g]);
+      }
+    }
     result.unexplained_bytes = unexplained(result);
     for (std::size_t g = 0; g < groups_.size(); ++g)
       bytes_.push_back(bytes_or_name(groups_[g], result.allocations[g]));
@@ -51,20 +59,51 @@ class Explainer {
     return sequences_[shape].get()[index];
   }
 
-  // Returns the formula of an allocation's bytes; where there is none, its name as an axis with the recorded
-  // bytes as values: its call site if it has no name. Null if there is neither, or another axis has the name.
+  // Whether the group before has the other rounds of a loop (group_allocations()).
+  [[nodiscard]] bool is_last_round(std::size_t g) const {
+    const MatchedAllocations& rounds = groups_[g - 1];
+    const MatchedAllocations& last = groups_[g];
+    return rounds.phase == last.phase && rounds.name == last.name && rounds.where == last.where &&
+           rounds.process == last.process &&
+           std::ranges::any_of(rounds.members, [](const auto& one) { return one.size() != 1; });
+  }
+
+  // Rounds of which not even the last differs by a formula are one allocation that is made again and again.
+  void join_last_round(std::size_t g) {
+    for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
+      const auto& last = groups_[g].members[shape];
+      auto& rounds = groups_[g - 1].members[shape];
+      rounds.insert(rounds.end(), last.begin(), last.end());
+    }
+    groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(g));
+  }
+
+  // Whether the allocation is there at some shapes only, and no formula says where.
+  [[nodiscard]] static bool is_there_unknown(const MatchedAllocations& one,
+                                             const ExplainedAllocation& explained) {
+    return !explained.count.formula &&
+           std::ranges::any_of(one.members, [](const auto& shape) { return shape.empty(); });
+  }
+
+  // Returns the formula of an allocation's bytes; where there is none, or none says at which shapes it is
+  // there, its name as an axis with the recorded bytes as values: the largest if a shape has several, and its
+  // call site if it has no name. Null if there is neither, or an axis with other values has the name.
   std::optional<Expression> bytes_or_name(const MatchedAllocations& one,
                                           const ExplainedAllocation& explained) {
-    if (explained.bytes.formula) return explained.bytes.formula;
-    if (!has_one_size(one)) return std::nullopt;
-    const std::string name = explained.name.empty() ? sites_.at(explained.where) : explained.name;
-    if (name.empty() || with_names_.axis(name) != nullptr) return std::nullopt;
-    Shapes::Axis axis{name, {}};
-    for (std::size_t shape = 0; shape < one.members.size(); ++shape) {
-      const auto& members = one.members[shape];
-      axis.values.push_back(members.empty() ? 0 : allocation(shape, members.front()).bytes);
+    if (!is_there_unknown(one, explained)) {
+      if (explained.bytes.formula) return explained.bytes.formula;
+      if (explained.largest) return explained.largest;
     }
-    with_names_.axes.push_back(std::move(axis));
+    const std::string name = explained.name.empty() ? sites_.at(explained.where) : explained.name;
+    if (name.empty()) return std::nullopt;
+    Shapes::Axis axis{name, {}};
+    for (std::size_t shape = 0; shape < one.members.size(); ++shape)
+      axis.values.push_back(largest_bytes(one, shape));
+    if (const Shapes::Axis* const same = with_names_.axis(name); same == nullptr) {
+      with_names_.axes.push_back(std::move(axis));
+    } else if (*same != axis) {
+      return std::nullopt;
+    }
     return Expression::axis(name);
   }
 
@@ -79,10 +118,15 @@ class Explainer {
       bytes.push_back(allocation(shape, one.members[shape].front()).bytes);
     }
     Figure count = fitters_.fit(all(), counts);
-    if (!has_one_size(one)) return {one.name, one.phase, one.where, std::move(count), largest_sizes(one, at)};
+    if (!has_one_size(one)) {
+      Figure largest = largest_sizes(one, at);
+      auto formula = fitters_.fit(at, largest.recorded).formula;
+      return {one.name,         one.phase,          one.where,         one.process,
+              std::move(count), std::move(largest), std::move(formula)};
+    }
     // Too few shapes for a formula are enough to see that there is one of each.
     if (std::ranges::all_of(counts, [](Size one) { return one == 1; })) count.formula = Expression(Size{1});
-    return {one.name, one.phase, one.where, std::move(count), fitters_.fit(at, bytes)};
+    return {one.name, one.phase, one.where, one.process, std::move(count), fitters_.fit(at, bytes)};
   }
 
   // Whether all allocations of a shape have the same bytes. Those of a loop whose rounds differ do not.
@@ -104,12 +148,17 @@ class Explainer {
     figure.shapes = at;
     figure.recorded.reserve(at.size());
     for (const std::size_t shape : at) {
-      Size largest = 0;
-      for (const std::size_t i : one.members[shape]) largest = std::max(largest, allocation(shape, i).bytes);
-      figure.recorded.push_back(largest);
-      figure.max_recorded = std::max(figure.max_recorded, largest);
+      figure.recorded.push_back(largest_bytes(one, shape));
+      figure.max_recorded = std::max(figure.max_recorded, figure.recorded.back());
     }
     return figure;
+  }
+
+  // Returns the bytes of the largest allocation of a shape; 0 if it has none.
+  [[nodiscard]] Size largest_bytes(const MatchedAllocations& one, std::size_t shape) const {
+    Size largest = 0;
+    for (const std::size_t i : one.members[shape]) largest = std::max(largest, allocation(shape, i).bytes);
+    return largest;
   }
 
   [[nodiscard]] std::vector<std::size_t> all() const {
@@ -143,17 +192,12 @@ class Explainer {
           fmt::format("beyond the recorded shapes the peak may be at a moment with {}, which has no formula: "
                       "the formula of the peak is too low there",
                       fmt::join(unknown_beyond, ", ")));
-    if (std::ranges::any_of(moments, [&](const PeakMoment& one) { return has_names(one); })) {
+    if (std::ranges::any_of(moments, &PeakMoment::is_partial)) {
       result.partial_moments = std::move(moments);
     } else if (!moments.empty()) {
       result.moments = std::move(moments);
       result.worst_bytes_off = 0;
     }
-  }
-
-  [[nodiscard]] bool has_names(const PeakMoment& moment) const {
-    const std::vector<std::string> axes = moment.bytes.axes();
-    return std::ranges::any_of(axes, [&](const std::string& axis) { return shapes_.axis(axis) == nullptr; });
   }
 
   void add_notes(Explanation& result) const {
@@ -164,6 +208,10 @@ class Explainer {
       return;
     }
     for (const ExplainedAllocation& one : result.allocations) {
+      if (one.count.part)
+        result.notes.push_back(fmt::format(
+            "{}: {} of them when {}; no formula of their number otherwise", one.name,
+            to_text(one.count.part->formula, ExpressionStyle::display), one.count.part->condition));
       if (one.bytes.part)
         result.notes.push_back(fmt::format("{}: {} when {}; no formula otherwise", one.name,
                                            to_text(one.bytes.part->formula, ExpressionStyle::display),

@@ -9,13 +9,16 @@
 
 namespace peakmark {
 
-/// Allocations of one name, phase and call site that play the same part at every shape.
+/// Allocations of one name, phase, call site and process that play the same part at every shape.
 struct ExplainedAllocation {
   std::string name;
   std::string phase;
   std::string where;
-  Figure count;  ///< how many a case makes; 1 for most
-  Figure bytes;  ///< of each
+  std::string process;  ///< SequencedAllocation::process
+  Figure count;         ///< how many a case makes; 1 for most
+  Figure bytes;         ///< of each; if those of a shape differ, without a formula: the largest of each shape
+  /// If those of a shape differ: the formula of the largest. The peak is derived from it.
+  std::optional<Expression> largest = {};
 };
 
 /// What the memory of a variant is made of.

@@ -89,14 +89,35 @@ class MomentFinder {
       kept.push_back(candidate(std::move(*moment)));
     }
     if (std::ranges::find(is_explained, false) != is_explained.end()) kept.clear();
+    drop_lesser(kept);
     return kept;
+  }
+
+  [[nodiscard]] bool is_never_less(const Candidate& one, const Candidate& other) const {
+    return one.sum && other.sum && order_.is_never_less(*one.sum, *other.sum);
+  }
+
+  // Removes moments that another is never less than, as one that has an allocation more which may be 0.
+  void drop_lesser(std::vector<Candidate>& kept) const {
+    for (std::size_t i = 0; i < kept.size();) {
+      const auto more = std::ranges::find_if(
+          kept, [&](const Candidate& one) { return &one != &kept[i] && is_never_less(one, kept[i]); });
+      if (more == kept.end()) {
+        ++i;
+        continue;
+      }
+      std::vector<std::size_t>& shapes = more->moment.shapes;
+      shapes.insert(shapes.end(), kept[i].moment.shapes.begin(), kept[i].moment.shapes.end());
+      std::ranges::sort(shapes);
+      kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
+    }
   }
 
   void add_peaks_beyond(std::vector<Candidate>& kept, std::set<std::string>& unknown) {
     std::vector<Candidate> others = unproven(kept);
     if (others.empty()) return;
-    const bool have_names =
-        std::ranges::any_of(kept, [&](const Candidate& one) { return has_names(one.moment); });
+    const bool is_partial =
+        std::ranges::any_of(kept, [](const Candidate& one) { return one.moment.is_partial; });
     const Shapes far = far_shapes(search_.shapes, formulas(kept, others));
     std::vector<Size> peaks(far.count(), 0);
     for (const Candidate& one : kept) raise(peaks, *evaluate(one.moment.bytes, far));
@@ -122,7 +143,7 @@ class MomentFinder {
       while (bytes[best][example] <= peaks[example]) ++example;
       raise(peaks, bytes[best]);
       PeakMoment& moment = others[best].moment;
-      if (have_names || !has_names(moment)) {
+      if (is_partial || !moment.is_partial) {
         for (const Shapes::Axis& axis : far.axes)
           moment.example.emplace_back(axis.name, axis.values[example]);
         kept.push_back(std::move(others[best]));
@@ -140,9 +161,7 @@ class MomentFinder {
   std::vector<Candidate> unproven(const std::vector<Candidate>& kept) {
     std::vector<Candidate> others;
     const auto is_dominated = [&](const Candidate& one) {
-      const auto is_more = [&](const Candidate& more) {
-        return more.sum && one.sum && order_.is_never_less(*more.sum, *one.sum);
-      };
+      const auto is_more = [&](const Candidate& more) { return is_never_less(more, one); };
       return std::ranges::any_of(kept, is_more) || std::ranges::any_of(others, is_more);
     };
     for (const Pattern& live : largest_patterns()) {
@@ -212,9 +231,8 @@ class MomentFinder {
   [[nodiscard]] bool is_name(const std::string& axis) const {
     return search_.fitters.shapes().axis(axis) == nullptr;
   }
-  [[nodiscard]] bool has_names(const PeakMoment& moment) const {
-    const std::vector<std::string> axes = moment.bytes.axes();
-    return std::ranges::any_of(axes, [&](const std::string& axis) { return is_name(axis); });
+  [[nodiscard]] bool is_name(const Expression& bytes) const {
+    return bytes.operation() == Expression::Operation::axis && is_name(bytes.name());
   }
 
   // Returns the example of a moment with as many axes as possible as at the largest recorded peak, and the
@@ -271,9 +289,13 @@ class MomentFinder {
     for (const std::size_t g : live) {
       if (std::ranges::any_of(search_.groups[g].members, [](const auto& one) { return one.empty(); })) {
         const auto& how_many = search_.counts[g];
-        if (!how_many) return std::nullopt;
-        Expression guard = at_most_one(*how_many);
-        if (std::ranges::find(guards, guard) == guards.end()) guards.push_back(std::move(guard));
+        // A name is 0 at the shapes that do not have the allocation.
+        const bool is_zero_elsewhere = search_.bytes[g] && is_name(*search_.bytes[g]);
+        if (!how_many && !is_zero_elsewhere) return std::nullopt;
+        if (how_many) {
+          Expression guard = at_most_one(*how_many);
+          if (std::ranges::find(guards, guard) == guards.end()) guards.push_back(std::move(guard));
+        }
       }
       std::vector<Size> counts;
       counts.reserve(shapes.size());
@@ -288,6 +310,8 @@ class MomentFinder {
     moment.is_sum_of_terms = guards.empty();
     guards.push_back(Expression::add(std::move(terms)));
     moment.bytes = Expression::multiply(std::move(guards));
+    moment.is_partial =
+        std::ranges::any_of(moment.bytes.axes(), [&](const std::string& axis) { return is_name(axis); });
     return moment;
   }
 

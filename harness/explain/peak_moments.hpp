@@ -17,6 +17,7 @@ struct PeakMoment {
   std::vector<std::size_t> allocations;  ///< live then: indices into Explanation::allocations
   std::vector<Expression> terms;         ///< the bytes of each, all that are live together
   bool is_sum_of_terms = true;           ///< false: the moment does not occur at every shape, and is 0 there
+  bool is_partial = false;               ///< names of allocations are in place of bytes without a formula
   std::vector<std::size_t> shapes;       ///< recorded shapes of which it is the peak
   /// If `shapes` is empty: axes and values of a shape beyond the recorded ones of which it is the peak.
   std::vector<std::pair<std::string, Size>> example;

@@ -12,11 +12,10 @@
 #include "explain/conditions.hpp"
 #include "explain/formula_algebra.hpp"
 #include "explain/named_lengths.hpp"
+#include "explain/unexplained_text.hpp"
 
 namespace peakmark {
 namespace {
-
-constexpr std::size_t kMaxSizesShown = 8;
 
 std::string display(const Expression& formula) {
   return to_text(formula, ExpressionStyle::display);
@@ -44,14 +43,6 @@ Shapes shown_shape(const RecordedCases& cases, const AxisLengths& at) {
   return shape;
 }
 
-std::string shape_text(const Shapes& shapes, std::size_t shape) {
-  std::vector<std::string> texts;
-  texts.reserve(shapes.axes.size());
-  for (const Shapes::Axis& axis : shapes.axes)
-    texts.push_back(fmt::format("{}={}", axis.name, axis.values[shape]));
-  return fmt::format("{}", fmt::join(texts, " "));
-}
-
 std::string bytes_at(const std::optional<Expression>& formula, const Shapes& shape) {
   if (!formula) return "–";
   try {
@@ -70,11 +61,13 @@ std::optional<Expression> product(const ExplainedAllocation& one) {
 std::string bytes_text(const ExplainedAllocation& one, const std::vector<NamedLength>& lengths) {
   const auto text = [&](const Figure& figure, std::string_view what) {
     if (figure.formula) return display(with_names(*figure.formula, lengths));
+    if (&figure == &one.bytes && one.largest) return "up to " + display(with_names(*one.largest, lengths));
     const Size min = figure.recorded.empty() ? 0 : std::ranges::min(figure.recorded);
     return fmt::format("not explained: {} to {}{}", min, figure.max_recorded, what);
   };
   std::string bytes = text(one.bytes, " bytes");
   if (one.count.formula && one.count.formula->is_integer(1)) return bytes;
+  if (is_at_some_shapes(one)) return "at some shapes: " + bytes;
   const std::string count = text(one.count, " times");
   const bool is_simple = one.count.formula && one.count.formula->operation() != Expression::Operation::add;
   const bool is_sum = one.bytes.formula && one.bytes.formula->operation() == Expression::Operation::add;
@@ -82,7 +75,7 @@ std::string bytes_text(const ExplainedAllocation& one, const std::vector<NamedLe
 }
 
 struct Row {
-  std::string name, where, phases, bytes, at;
+  std::string name, where, process, phases, bytes, at;
 };
 
 // A row for each allocation; those that calls repeat are one row with several phases.
@@ -90,11 +83,13 @@ std::vector<Row> rows(const VariantFormulas& variant, const std::vector<NamedLen
                       const Shapes& shape) {
   std::vector<Row> all;
   for (const ExplainedAllocation& one : variant.explanation.allocations) {
-    Row row{one.name.empty() ? "–" : one.name, variant.site(one.where), phase_name(one.phase),
-            bytes_text(one, lengths), bytes_at(product(one), shape)};
+    Row row{
+        one.name.empty() ? "–" : one.name, variant.site(one.where),      one.process, phase_name(one.phase),
+        bytes_text(one, lengths),          bytes_at(product(one), shape)};
     const auto same = std::ranges::find_if(all, [&](const Row& other) {
-      return other.name == row.name && other.where == row.where && other.bytes == row.bytes &&
-             other.phases.starts_with("call") && row.phases.starts_with("call") && other.phases != row.phases;
+      return other.name == row.name && other.where == row.where && other.process == row.process &&
+             other.bytes == row.bytes && other.phases.starts_with("call") && row.phases.starts_with("call") &&
+             other.phases != row.phases;
     });
     if (same != all.end()) {
       same->phases += ", " + row.phases;
@@ -109,8 +104,10 @@ std::string allocation_table(const VariantFormulas& variant, const std::vector<N
                              const Shapes& shape) {
   const std::vector<Row> all = rows(variant, lengths, shape);
   const bool has_places = std::ranges::any_of(all, [](const Row& row) { return !row.where.empty(); });
+  const bool has_processes = std::ranges::any_of(all, [](const Row& row) { return !row.process.empty(); });
   std::vector<TextTable::Column> columns{{"  allocation"}};
   if (has_places) columns.push_back({"where"});
+  if (has_processes) columns.push_back({"process"});
   columns.push_back({"phase"});
   columns.push_back({"bytes"});
   columns.push_back({"at " + shape_text(shape, 0), TextTable::Align::right});
@@ -118,6 +115,7 @@ std::string allocation_table(const VariantFormulas& variant, const std::vector<N
   for (const Row& row : all) {
     std::vector<std::string> cells{"  " + row.name};
     if (has_places) cells.push_back(row.where);
+    if (has_processes) cells.push_back(row.process.empty() ? "the program" : row.process);
     cells.insert(cells.end(), {row.phases, row.bytes, row.at});
     table.add(std::move(cells));
   }
@@ -178,53 +176,6 @@ std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLen
   return fmt::format("  peak = max({}){}\n{}", fmt::join(letters, ", "), end, lines);
 }
 
-// Name of an allocation in a sentence: its call site if it has no name.
-std::string label(const VariantFormulas& variant, const ExplainedAllocation& one) {
-  if (!one.name.empty()) return one.name;
-  if (std::string site = variant.site(one.where); !site.empty()) return site;
-  return one.phase.empty() ? "an unnamed allocation" : "an unnamed allocation of " + phase_name(one.phase);
-}
-
-// Whether the second pass at the same shape made other allocations of this kind.
-bool differs_between_passes(const RecordedCases& cases, const ExplainedAllocation& allocation) {
-  for (std::size_t shape = 0; shape < cases.observations.size(); ++shape) {
-    if (std::ranges::any_of(cases.sequence(shape), [&](const SequencedAllocation& one) {
-          return !one.is_repeated && one.name == allocation.name && one.phase == allocation.phase &&
-                 one.where == allocation.where;
-        }))
-      return true;
-  }
-  return false;
-}
-
-// The sizes or numbers of what has no formula, and what would help.
-std::string unexplained_text(const VariantFormulas& variant) {
-  std::string text;
-  const RecordedCases& cases = variant.cases.front();
-  for (const ExplainedAllocation& one : variant.explanation.allocations) {
-    if (one.bytes.formula && one.count.formula) continue;
-    const bool is_count = one.bytes.formula.has_value();
-    const Figure& figure = is_count ? one.count : one.bytes;
-    text += fmt::format("  {} has no formula{}, at most {}{}:\n", label(variant, one),
-                        is_count ? " of its number; its numbers" : "; its sizes", figure.max_recorded,
-                        is_count ? "" : " bytes");
-    std::size_t shown = 0;
-    for (std::size_t i = 0; i < figure.recorded.size() && shown < kMaxSizesShown; ++i, ++shown) {
-      text +=
-          fmt::format("    {:>14}  at {}\n", figure.recorded[i], shape_text(cases.shapes, figure.shapes[i]));
-    }
-    const std::string more = more_than(kMaxSizesShown, figure.recorded.size());
-    if (!more.empty()) text += "  " + more;
-    text +=
-        differs_between_passes(cases, one)
-            ? "    two passes at the same shape differ: it does not depend on the axes alone; give the "
-              "program "
-              "a fixed seed, or make an axis of what it depends on\n"
-            : "    record one of these shapes again: if it differs, it does not depend on the axes alone\n";
-  }
-  return text;
-}
-
 std::string cause_text(const VariantFormulas& variant, const EstimateCause& cause) {
   std::string bytes;
   if (cause.bytes) {
@@ -241,6 +192,7 @@ std::string cause_text(const VariantFormulas& variant, const EstimateCause& caus
   }
   if (!cause.allocation.empty()) text += ", " + cause.allocation;
   if (!cause.where.empty()) text += ", " + variant.site(cause.where);
+  if (!cause.process.empty()) text += ", by the process " + cause.process;
   if (!cause.reason.empty()) text += ": " + cause.reason;
   return text + "\n";
 }

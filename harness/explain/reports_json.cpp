@@ -28,11 +28,9 @@ Json recorded_sizes(const Figure& figure, const Shapes& shapes) {
 }
 
 Json allocation_json(const ExplainedAllocation& one, const VariantFormulas& variant) {
-  Json json{{"name", text_or_null(one.name)},
-            {"where", text_or_null(variant.site(one.where))},
-            {"phase", phase_name(one.phase)},
-            {"count", formula_json(one.count.formula)},
-            {"bytes", formula_json(one.bytes.formula)}};
+  Json json{{"name", text_or_null(one.name)},           {"where", text_or_null(variant.site(one.where))},
+            {"process", text_or_null(one.process)},     {"phase", phase_name(one.phase)},
+            {"count", formula_json(one.count.formula)}, {"bytes", formula_json(one.bytes.formula)}};
   if (!one.bytes.formula) json["recorded"] = recorded_sizes(one.bytes, variant.shapes());
   return json;
 }
@@ -70,6 +68,7 @@ Json cause_json(const VariantFormulas& variant, const EstimatorFindings& finding
           {"kind", to_string(cause.kind)},
           {"allocation", text_or_null(cause.allocation)},
           {"where", text_or_null(variant.site(cause.where))},
+          {"process", text_or_null(cause.process)},
           {"bytes", formula_json(cause.bytes)},
           {"too_high", cause.is_too_high},
           {"condition", text_or_null(cause.condition)},

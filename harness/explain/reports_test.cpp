@@ -11,6 +11,7 @@
 namespace peakmark {
 namespace {
 
+using testing::AllOf;
 using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -105,6 +106,43 @@ TEST(RunFormulas, OtherAllocationsInTheSecondPassAreANoteWithTheirNames) {
   EXPECT_THAT(notes_of(run),
               ElementsAre(HasSubstr("2 cases made other allocations in the second pass (column "
                                     "coordinates, row coordinates): formulas describe the first")));
+}
+
+// Two processes allocate at the same line, under the same name.
+TEST(RunFormulas, MemoryOfOtherProcessesIsNamed) {
+  auto run = launcher_run();
+  EXPECT_THAT(
+      formulas_text({explain_cases(group_cases(run)), {}, {}}),
+      AllOf(ContainsRegex("work +filters.py:7 +worker.py +8·ny·nx"),
+            ContainsRegex("work +filters.py:7 +the program +8·nx"), HasSubstr("peak = 4·n·ny·nx + 8·ny·nx")));
+  // The largest image: 4·5·55·41 bytes of the program, 8·55·41 of the other process.
+  const std::string known =
+      "at the peak of program/launcher/opencl/n:5/ny:55/nx:41/pad_y:7/pad_x:9 17.62 KiB "
+      "of 61.66 KiB are of another process that the program started: worker.py; an "
+      "estimator of the program alone is too low by them. ";
+  EXPECT_THAT(notes_of(run), testing::Contains(HasSubstr(known + "Processes that run at the same time are "
+                                                                 "merged by time: record a shape again")));
+  for (Observation& one : run.observations) one.second_pass_peak_bytes = one.requested_peak_bytes;
+  EXPECT_THAT(notes_of(run), testing::Contains(HasSubstr("the second pass of each case had the same peak")));
+  ++*run.observations[7].second_pass_peak_bytes;
+  EXPECT_THAT(notes_of(run),
+              testing::Contains(HasSubstr("the second pass of 1 of 36 cases had another peak; let the")));
+}
+
+TEST(RunFormulas, AForgottenAllocationOfAnotherProcessIsNamedWithIt) {
+  auto run = launcher_run();
+  for (Observation& one : run.observations) {
+    const Parameters& axes = one.axes;
+    const Size n = axes.integer("n");
+    const Size stack = 4 * n * axes.integer("ny") * axes.integer("nx");
+    one.estimate = EstimateObservation{"own", "module", n, n, stack, {}, {}};
+  }
+  FormulaReport report{explain_cases(group_cases(run)), {}, {}};
+  add_findings(report, 0, "");
+  EXPECT_THAT(formulas_text(report),
+              HasSubstr("missing: 8·ny·nx, work, filters.py:7, by the process worker.py\n"));
+  const auto cause = nlohmann::json::parse(causes_json(report)).at(0);
+  EXPECT_EQ(cause.at("process"), "worker.py");
 }
 
 TEST(RunFormulas, TooManyAllocationsForASequenceAreSaid) {

@@ -9,6 +9,7 @@
 #include "base/dtype.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "explain/case_notes.hpp"
 #include "sweep/external_estimator.hpp"
 
 namespace peakmark {
@@ -84,58 +85,6 @@ void add_shape(RecordedCases& cases, const std::vector<std::pair<std::string, Si
     cases.shapes.axes[axis].values.push_back(integers[axis].second);
   cases.peaks.push_back(peak_bytes(*observation.allocation_sequence));
   cases.observations.push_back(&observation);
-}
-
-// Names of allocations for a message, at most three.
-std::string some_names(const std::set<std::string>& names) {
-  constexpr std::size_t kMaxNames = 3;
-  std::vector<std::string> shown;
-  for (const std::string& name : names) {
-    if (shown.size() < kMaxNames) shown.push_back(name);
-  }
-  return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > kMaxNames ? ", …" : "");
-}
-
-AllocationSequences all_sequences(const RecordedCases& cases) {
-  AllocationSequences sequences;
-  sequences.reserve(cases.observations.size());
-  for (std::size_t shape = 0; shape < cases.observations.size(); ++shape)
-    sequences.emplace_back(cases.sequence(shape));
-  return sequences;
-}
-
-// What may make formulas differ from the recorded peaks.
-void add_notes(RecordedCases& cases) {
-  std::size_t not_repeated = 0;
-  std::set<std::string> names;
-  std::vector<std::size_t> off;
-  const AllocationSequences sequences = all_sequences(cases);
-  const auto sites = short_call_sites(sequences);
-  for (std::size_t shape = 0; shape < cases.observations.size(); ++shape) {
-    bool is_repeated = true;
-    for (const SequencedAllocation& one : cases.sequence(shape)) {
-      if (one.is_repeated) continue;
-      is_repeated = false;
-      const std::string& site = sites.at(one.where);
-      names.insert(!one.name.empty() ? one.name : site.empty() ? "unnamed ones" : site);
-    }
-    if (!is_repeated) ++not_repeated;
-    const auto recorded = cases.observations[shape]->requested_peak_bytes;
-    if (recorded && *recorded != cases.peaks[shape]) off.push_back(shape);
-  }
-  if (!off.empty()) {
-    const Observation& first = *cases.observations[off.front()];
-    cases.notes.push_back(fmt::format(
-        "the allocation sequence of {} has another peak than the run file; the first: {}: {} bytes, the run "
-        "file {}",
-        quantity(off.size(), "case"), first.case_name, cases.peaks[off.front()],
-        *first.requested_peak_bytes));
-  }
-  if (not_repeated > 0)
-    cases.notes.push_back(fmt::format(
-        "{} made other allocations in the second pass ({}): formulas describe the first; set `sync = "
-        "true` for the program, and give it a fixed seed",
-        quantity(not_repeated, "case"), some_names(names)));
 }
 
 bool is_too_long(const Observation& observation) {
@@ -216,8 +165,8 @@ std::vector<std::string> formulas(const Explanation& explanation) {
   std::vector<std::string> texts;
   if (explanation.unexplained_bytes != 0 || !explanation.peak()) return texts;
   for (const ExplainedAllocation& one : explanation.allocations) {
-    texts.insert(texts.end(),
-                 {one.name, one.phase, one.where, to_text(*one.count.formula), to_text(*one.bytes.formula)});
+    texts.insert(texts.end(), {one.name, one.phase, one.where, one.process, to_text(*one.count.formula),
+                               to_text(*one.bytes.formula)});
   }
   texts.push_back(to_text(*explanation.peak()));
   return texts;
@@ -278,6 +227,13 @@ std::string VariantFormulas::site(const std::string& where) const {
   return found == sites.end() ? where : found->second;
 }
 
+AllocationSequences RecordedCases::sequences() const {
+  AllocationSequences all;
+  all.reserve(observations.size());
+  for (std::size_t shape = 0; shape < observations.size(); ++shape) all.emplace_back(sequence(shape));
+  return all;
+}
+
 std::string words_text(const std::vector<WordSet>& words) {
   std::vector<std::string> texts;
   texts.reserve(words.size());
@@ -318,7 +274,7 @@ std::vector<RecordedCases> group_cases(const Run& run) {
   }
   for (RecordedCases& group : groups) {
     if (with_item_size.contains(group.variant)) hold_out_whole_shapes(group);
-    add_notes(group);
+    add_case_notes(group);
     const auto too_long = std::ranges::count_if(run.observations, [&](const Observation& one) {
       return one.variant == group.variant && is_too_long(one);
     });
@@ -336,7 +292,7 @@ std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups) {
   std::vector<VariantFormulas> all;
   all.reserve(groups.size());
   for (RecordedCases& group : groups) {
-    const AllocationSequences sequences = all_sequences(group);
+    const AllocationSequences sequences = group.sequences();
     VariantFormulas one{group.variant,
                         group.backend,
                         group.words,

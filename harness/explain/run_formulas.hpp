@@ -35,6 +35,8 @@ struct RecordedCases {
   [[nodiscard]] const AllocationSequence& sequence(std::size_t shape) const {
     return *observations[shape]->allocation_sequence;
   }
+  /// Returns sequence() of each shape.
+  [[nodiscard]] AllocationSequences sequences() const;
 };
 
 /// Values of axes as the user writes them: `ny` and `4096`, `mode` and `edge`.

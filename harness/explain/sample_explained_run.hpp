@@ -14,10 +14,10 @@ namespace peakmark {
 class SequenceRecorder {
  public:
   std::size_t allocate(const std::string& name, const std::string& phase, const std::string& where,
-                       Size bytes) {
+                       Size bytes, const std::string& process = "") {
     live_ += bytes;
     peak_ = std::max(peak_, live_);
-    sequence_.push_back({name, phase, where, bytes, step_++, std::nullopt});
+    sequence_.push_back({name, phase, where, bytes, step_++, std::nullopt, true, process});
     return sequence_.size() - 1;
   }
   void release(std::size_t allocation) {
@@ -106,6 +106,17 @@ inline Observation filter_observation(const SampleAxes& s) {
   return observation;
 }
 
+/// A program that starts another for each stack and waits for it: the weights are of the other process.
+inline Observation launcher_observation(const SampleAxes& s) {
+  Observation observation = sample_observation("program/launcher", s, {});
+  SequenceRecorder recorder;
+  recorder.allocate("stack", "", "launcher.py:10", 4 * s.n * s.ny * s.nx);
+  recorder.release(recorder.allocate("work", "", "filters.py:7", 8 * s.ny * s.nx, "worker.py"));
+  recorder.allocate("work", "", "filters.py:7", 8 * s.nx);
+  recorder.finish(observation);
+  return observation;
+}
+
 inline Run sample_explained_run(const std::function<void(Run&, const SampleAxes&)>& add) {
   Run run;
   run.context.id = "20260131T020000Z-0011223344556677";
@@ -127,6 +138,11 @@ inline Run padding_run(const std::vector<std::string>& modes, const std::vector<
         run.observations.push_back(padding_observation(shape, mode, item_size));
     }
   });
+}
+
+inline Run launcher_run() {
+  return sample_explained_run(
+      [](Run& run, const SampleAxes& shape) { run.observations.push_back(launcher_observation(shape)); });
 }
 
 inline Run filter_run() {

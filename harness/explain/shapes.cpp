@@ -1,6 +1,7 @@
 #include "explain/shapes.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -65,6 +66,14 @@ Shapes Shapes::subset(std::span<const std::size_t> shapes) const {
     for (const std::size_t shape : shapes) one.values.push_back(axis.values[shape]);
   }
   return part;
+}
+
+std::string shape_text(const Shapes& shapes, std::size_t shape) {
+  std::vector<std::string> texts;
+  texts.reserve(shapes.axes.size());
+  for (const Shapes::Axis& axis : shapes.axes)
+    texts.push_back(fmt::format("{}={}", axis.name, axis.values[shape]));
+  return fmt::format("{}", fmt::join(texts, " "));
 }
 
 bool is_constant(std::span<const Size> values) {

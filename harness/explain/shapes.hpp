@@ -28,6 +28,9 @@ struct Shapes {
   bool operator==(const Shapes&) const = default;
 };
 
+/// Returns `ny=31 nx=41`.
+std::string shape_text(const Shapes& shapes, std::size_t shape);
+
 /// Returns whether all values are equal, as those of an axis that never varies.
 bool is_constant(std::span<const Size> values);
 

@@ -154,8 +154,9 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
   if (is_sequence) {
     CallChains chains(tree.processes.back().header.start_realtime_ns);
     chains.add(events);
-    add_sequence(pass.memory, own_events(events, pass.record->counted_events, tree),
-                 [&](std::uint64_t stack) { return chains.chain(stack); });
+    add_sequence(
+        pass.memory, own_events(events, pass.record->counted_events, tree),
+        [&](std::uint64_t stack) { return chains.chain(stack); }, process_names(tree));
   }
   for (const RecordedProcess& process : tree.processes) {
     if (!is_repeated) break;

@@ -18,8 +18,8 @@ namespace {
 /// Follows events as the ledger does.
 class Sequencer {
  public:
-  Sequencer(std::span<const Event> events, const CallChain& call_chain)
-      : events_(events), call_chain_(call_chain) {}
+  Sequencer(std::span<const Event> events, const CallChain& call_chain, const ProcessName& process_name)
+      : events_(events), call_chain_(call_chain), process_name_(process_name) {}
 
   std::optional<AllocationSequence> run() {
     for (std::size_t i = 0; i < events_.size(); ++i) {
@@ -30,6 +30,7 @@ class Sequencer {
           if (!counts_into_peak(event.kind)) break;
           if (sequence_.size() == kMaxSequencedAllocations) return std::nullopt;
           sequence_.push_back({"", phase_, where(event.amounts.stack), event.amounts.bytes, step_++, {}});
+          if (process_name_) sequence_.back().process = process_name_(event.address);
           break;
         case EventType::release:
           end_life(live_.release(event.address));
@@ -65,6 +66,7 @@ class Sequencer {
 
   std::span<const Event> events_;
   const CallChain& call_chain_;
+  const ProcessName& process_name_;
   AllocationSequence sequence_;
   LiveMemory live_;  // `index` is a place in the sequence, of memory that counts into the peak
   std::unordered_map<std::uint64_t, std::string> chains_;
@@ -85,8 +87,9 @@ std::vector<std::string> frames_of(std::string_view chain) {
 }  // namespace
 
 std::optional<AllocationSequence> allocation_sequence(std::span<const Event> events,
-                                                      const CallChain& call_chain) {
-  return Sequencer(events, call_chain).run();
+                                                      const CallChain& call_chain,
+                                                      const ProcessName& process_name) {
+  return Sequencer(events, call_chain, process_name).run();
 }
 
 std::string phase_name(std::string_view phase) {
@@ -140,9 +143,9 @@ std::vector<std::size_t> live_at_peak(const AllocationSequence& sequence) {
 
 std::string compare_passes(AllocationSequence& first, const AllocationSequence& second) {
   if (first == second) return "";
-  using Key = std::tuple<std::string_view, std::string_view, std::string_view, Size>;
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view, Size>;
   const auto key = [](const SequencedAllocation& one) {
-    return Key{one.phase, one.name, one.where, one.bytes};
+    return Key{one.phase, one.name, one.where, one.process, one.bytes};
   };
   std::map<Key, std::size_t> left;
   for (const SequencedAllocation& one : second) ++left[key(one)];

@@ -25,6 +25,8 @@ struct SequencedAllocation {
   Size allocated_at = 0;            ///< step
   std::optional<Size> released_at;  ///< step; nothing: live at the end
   bool is_repeated = true;          ///< the second memory pass made the same allocation
+  /// Program of the process that made it; empty: the recorded program itself, or a file that does not say.
+  std::string process = {};
   bool operator==(const SequencedAllocation&) const = default;
 };
 /// The allocations of a case in the order in which they were made.
@@ -43,11 +45,15 @@ inline constexpr std::size_t kMaxSequencedAllocations = 100'000;
 /// Returns the call chain of a call stack by its id; empty if it is not known.
 using CallChain = std::function<std::string(std::uint64_t stack)>;
 
+/// Returns SequencedAllocation::process of an address of merged events (merge_by_time()).
+using ProcessName = std::function<std::string(std::uint64_t address)>;
+
 /// Returns the allocations of events that began with nothing live, as summarise() counts them: the most bytes
 /// that are live are LedgerSummary::peak_bytes. Returns nothing if there are more than
 /// kMaxSequencedAllocations. Throws UsageError if events were folded (`record --compact`).
 std::optional<AllocationSequence> allocation_sequence(std::span<const Event> events,
-                                                      const CallChain& call_chain = nullptr);
+                                                      const CallChain& call_chain = nullptr,
+                                                      const ProcessName& process_name = nullptr);
 
 /// Returns the most bytes that are live at one time.
 Size peak_bytes(const AllocationSequence& sequence);

@@ -42,8 +42,10 @@ struct AllocationKind {
   std::string name;
   std::string phase;
   std::string where;
+  std::string process;
   bool operator<(const AllocationKind& other) const {
-    return std::tie(name, phase, where) < std::tie(other.name, other.phase, other.where);
+    return std::tie(name, phase, where, process) <
+           std::tie(other.name, other.phase, other.where, other.process);
   }
 };
 
@@ -52,6 +54,7 @@ void for_each_field(T& kind, Fields& fields) {
   fields("name", kind.name);
   fields("phase", kind.phase);
   fields("where", kind.where);
+  fields.written_if("process", kind.process, !kind.process.empty());
 }
 
 /// An AllocationSequence by columns, each text once: 100,000 allocations are a few megabytes.
@@ -78,7 +81,7 @@ Json to_json(const AllocationSequence& sequence) {
   AllocationTable table;
   std::map<AllocationKind, Size> places;
   for (const SequencedAllocation& one : sequence) {
-    AllocationKind kind{one.name, one.phase, one.where};
+    AllocationKind kind{one.name, one.phase, one.where, one.process};
     const auto [place, is_new] = places.try_emplace(kind, static_cast<Size>(table.kinds.size()));
     if (is_new) table.kinds.push_back(std::move(kind));
     if (!one.is_repeated) table.not_repeated.push_back(static_cast<Size>(table.kind.size()));
@@ -111,8 +114,8 @@ void read(const Json& json, AllocationSequence& sequence) {
     if (table.released_at[i] && *table.released_at[i] <= table.allocated_at[i])
       wrong_type(json.at("released_at"), "later than allocated_at");
     const AllocationKind& kind = table.kinds[static_cast<std::size_t>(table.kind[i])];
-    sequence.push_back(
-        {kind.name, kind.phase, kind.where, table.bytes[i], table.allocated_at[i], table.released_at[i]});
+    sequence.push_back({kind.name, kind.phase, kind.where, table.bytes[i], table.allocated_at[i],
+                        table.released_at[i], true, kind.process});
   }
   for (const Size place : table.not_repeated) {
     if (!is_place(place, count)) wrong_type(json.at("not_repeated"), "places of allocations");

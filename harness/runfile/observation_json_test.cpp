@@ -37,8 +37,9 @@ TEST(ObservationLine, ComesBackAsItWas) {
   EXPECT_EQ(json.at("allocation_sequence"),
             Json({{"kinds",
                    {{{"name", "input"}, {"phase", "inputs"}, {"where", "pad.cpp:61"}},
-                    {{"name", ""}, {"phase", "call 1"}, {"where", ""}}}},
-                  {"kind", {0, 1, 1}},
+                    {{"name", ""}, {"phase", "call 1"}, {"where", ""}},
+                    {{"name", ""}, {"phase", "call 1"}, {"where", ""}, {"process", "worker.py"}}}},
+                  {"kind", {0, 1, 2}},
                   {"bytes", {7, 3, 2}},
                   {"allocated_at", {0, 1, 3}},
                   {"released_at", {4, 2, nullptr}},
@@ -101,7 +102,7 @@ TEST(ObservationLine, RefusesASequenceThatIsNoTable) {
     }
     return false;
   };
-  EXPECT_TRUE(is_refused("kind", {0, 1, 2}));
+  EXPECT_TRUE(is_refused("kind", {0, 1, 3}));
   EXPECT_TRUE(is_refused("kind", {0, 1, -1}));
   EXPECT_TRUE(is_refused("bytes", {7, 3}));
   EXPECT_TRUE(is_refused("bytes", {7, 3, -1}));

@@ -252,6 +252,7 @@ void publish_texts(Observation& observation, const PrivateTexts& texts) {
     for (SequencedAllocation& one : *observation.allocation_sequence) {
       publish(one.phase, texts);
       publish(one.where, texts);
+      publish(one.process, texts);
     }
   }
   if (observation.estimate) publish(*observation.estimate, texts);

@@ -28,7 +28,7 @@ inline Observation example_observation(const std::string& case_name) {
   observation.moved_allocations = {"temporary"};
   observation.allocation_sequence = {{"input", "inputs", "pad.cpp:61", 7, 0, 4},
                                      {"", "call 1", "", 3, 1, 2},
-                                     {"", "call 1", "", 2, 3, std::nullopt, false}};
+                                     {"", "call 1", "", 2, 3, std::nullopt, false, "worker.py"}};
   observation.destroys_input = true;
   observation.gpu_time = GpuTime{105, 90, 130, {{100, 90, 110}, {130, 100}}};
   observation.gpu_time_again = GpuTime{104, 91, 129, {{101, 91, 110}, {129, 104}}};

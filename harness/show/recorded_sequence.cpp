@@ -1,9 +1,11 @@
 #include "show/recorded_sequence.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/program.hpp"
 #include "profile/call_frames.hpp"
 
 namespace peakmark {
@@ -29,6 +31,20 @@ std::string CallChains::chain(std::uint64_t stack) {
   });
 }
 
+ProcessName process_names(const RecordedTree& tree) {
+  std::vector<std::string> names;
+  names.reserve(tree.processes.size());
+  for (const RecordedProcess& process : tree.processes) {
+    // A program that another executed in its place is the same process.
+    const bool is_program = process.header.pid == tree.processes.front().header.pid;
+    names.push_back(is_program ? "" : program_name(process.command_line));
+  }
+  return [names = std::move(names)](std::uint64_t address) {
+    const std::size_t place = address >> 48U;
+    return place < names.size() ? names[place] : std::string();
+  };
+}
+
 AllocationSequence recorded_sequence(const RecordedTree& tree) {
   std::int64_t newest_ns = 0;
   for (const RecordedProcess& process : tree.processes) {
@@ -41,7 +57,8 @@ AllocationSequence recorded_sequence(const RecordedTree& tree) {
   chains.add(events);
   const std::string file = tree.processes.front().path.string();
   try {
-    auto sequence = allocation_sequence(events, [&](std::uint64_t stack) { return chains.chain(stack); });
+    auto sequence = allocation_sequence(
+        events, [&](std::uint64_t stack) { return chains.chain(stack); }, process_names(tree));
     if (sequence) return std::move(*sequence);
   } catch (const UsageError& error) {
     throw UsageError(file + ": " + error.what());

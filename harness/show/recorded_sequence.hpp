@@ -31,6 +31,10 @@ class CallChains {
   std::map<std::uint64_t, std::string> texts_;
 };
 
+/// Returns the program of a process of the tree by an address of its merged events: program_name(), empty for
+/// the recorded program itself.
+ProcessName process_names(const RecordedTree& tree);
+
 /// Returns the allocations of a recorded program and its processes, merged by time, from its start to its
 /// end. Throws UsageError if the profile is incomplete or compacted, or has more than
 /// kMaxSequencedAllocations.

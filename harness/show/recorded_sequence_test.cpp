@@ -46,6 +46,21 @@ TEST(RecordedSequence, OfSeveralProcessesIsThatOfTheTree) {
   EXPECT_EQ(peak_bytes(sequence), summarise_together(tree).peak_bytes);
 }
 
+TEST(RecordedSequence, NamesTheProcessesThatTheProgramStarted) {
+  SampleProcess launcher(1);
+  launcher.allocate(1, 10, 100);
+  SampleProcess worker(2);
+  worker.allocate(2, 10, 30).release(4, 10);
+  SampleProcess next(1);  // the launcher executed another program in its place
+  next.allocate(5, 12, 7);
+  RecordedTree tree{{launcher.process(), worker.process(), next.process()}};
+  tree.processes[1].command_line = {"/usr/bin/python3", "-u", "/home/me/worker.py", "--chunk", "3"};
+  tree.processes[2].command_line = {"/opt/next"};
+  std::vector<std::string> processes;
+  for (const SequencedAllocation& one : recorded_sequence(tree)) processes.push_back(one.process);
+  EXPECT_THAT(processes, ElementsAre("", "worker.py", ""));
+}
+
 TEST(RecordedSequence, AnIncompleteProfileHasNone) {
   SampleProcess sample(1);
   RecordedProcess process = sample.allocate(1, 10, 100).process();

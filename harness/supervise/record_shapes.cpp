@@ -15,6 +15,7 @@ struct Choosing {
   explicit Choosing(const ShapeRequest& request, const VariantDescription& description, bool of_program)
       : chooser(description, request.words, request.bounds),
         counts(shape_counts(description, of_program)),
+        slow_counts(shape_counts(description, true)),
         is_program(of_program) {
     recorded.variant = request.variant;
     recorded.words = request.words;
@@ -22,6 +23,7 @@ struct Choosing {
 
   ShapeChooser chooser;
   ShapeCounts counts;
+  ShapeCounts slow_counts;  ///< where shapes take seconds, as those of a program do
   bool is_program;
   std::size_t tried_bases = 0;
   bool has_base = false;
@@ -43,7 +45,21 @@ struct NextShape {
 constexpr std::size_t kMaxRefusedOfProgram = 8;
 constexpr std::size_t kMaxRefused = 60;
 
-std::vector<NextShape> next_shapes(std::vector<Choosing>& all) {
+constexpr std::size_t kProbes = 3;
+
+// The first shape has the start of the worker in its time. If it is slow, a few more show whether all are.
+std::size_t wanted_for_fitting(Choosing& one, double slow_seconds) {
+  const auto is_slow = [&](const Observation& observation) {
+    return observation.seconds.value_or(0) > slow_seconds;
+  };
+  if (one.is_program || !is_slow(one.fitted.front())) return one.counts.fitted;
+  if (one.fitted.size() <= kProbes) return 1 + kProbes;
+  if (std::all_of(one.fitted.begin() + 1, one.fitted.begin() + 1 + kProbes, is_slow))
+    one.counts = one.slow_counts;
+  return one.counts.fitted;
+}
+
+std::vector<NextShape> next_shapes(std::vector<Choosing>& all, double slow_seconds) {
   std::vector<NextShape> next;
   for (std::size_t i = 0; i < all.size(); ++i) {
     Choosing& one = all[i];
@@ -54,9 +70,14 @@ std::vector<NextShape> next_shapes(std::vector<Choosing>& all) {
     }
     const std::size_t refused = one.recorded.refused.size();
     if (refused > (one.is_program ? kMaxRefusedOfProgram : kMaxRefused)) continue;
-    for (std::size_t have = one.fitted.size(); have < one.counts.fitted; ++have) {
-      if (auto shape = one.chooser.next_fitted()) next.push_back({i, std::move(*shape), false, false});
+    const std::size_t wanted = wanted_for_fitting(one, slow_seconds);
+    bool has_more = false;
+    for (std::size_t have = one.fitted.size(); have < wanted; ++have) {
+      auto shape = one.chooser.next_fitted();
+      has_more = shape.has_value();
+      if (shape) next.push_back({i, std::move(*shape), false, false});
     }
+    if (wanted < one.counts.fitted && has_more) continue;
     if (std::exchange(one.has_tried_fitted, true) == false) continue;
     for (std::size_t have = one.held_out.size(); have < one.counts.held_out; ++have) {
       if (auto shape = one.chooser.next_held_out()) next.push_back({i, std::move(*shape), false, true});
@@ -205,7 +226,8 @@ std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<Shape
     }
     choosing.chooser.fit_base_to_flags(is_accepted);
   }
-  for (std::vector<NextShape> next = next_shapes(all); !next.empty(); next = next_shapes(all)) {
+  for (std::vector<NextShape> next = next_shapes(all, slow_seconds_); !next.empty();
+       next = next_shapes(all, slow_seconds_)) {
     std::vector<std::pair<std::string, Parameters>> shapes;
     shapes.reserve(next.size());
     for (const NextShape& one : next) shapes.emplace_back(all[one.choosing].recorded.variant, one.shape);

@@ -48,6 +48,9 @@ class ShapeRecorder {
   /// Whether workers verify the results of what is recorded from now on. Default: no, since only memory is
   /// asked for.
   void set_verification(bool verifies) { verifies_ = verifies; }
+  /// Of a variant whose shapes take longer than this, record_chosen() records as few as of a program.
+  /// Default: 1 s; a library that compiles kernels for each length (VkFFT on PoCL) takes several.
+  void set_slow_seconds(double seconds) { slow_seconds_ = seconds; }
   /// What is recorded from now on may use so much of the device; null: all of it.
   void set_budget(std::optional<Size> bytes) { options_.budget = bytes; }
   /// In what is recorded from now on, the first allocation of this number of each process is refused, as a
@@ -75,6 +78,7 @@ class ShapeRecorder {
   ScratchFolder folder_;
   SweepOptions options_;
   bool verifies_ = false;
+  double slow_seconds_ = 1;
   std::unique_ptr<RunWorkers> workers_;
   Selection selection_;
   std::vector<PlannedCase> planned_;

@@ -105,6 +105,19 @@ TEST_F(RecordShapes, ChosenShapesReplaceThoseThatAreRefused) {
   }
 }
 
+TEST_F(RecordShapes, SlowVariantsGetAsFewShapesAsPrograms) {
+  ShapeRecorder recorder(options());
+  const VariantDescription& variant = *recorder.vocabulary().description.variant("fake/case");
+  const auto recorded = [&](double slow_seconds) {
+    recorder.set_slow_seconds(slow_seconds);
+    return recorder.record_chosen({request()}).at(0).observations.size();
+  };
+  const auto sum = [](ShapeCounts counts) { return counts.fitted + counts.held_out; };
+  ASSERT_LT(sum(shape_counts(variant, true)), sum(shape_counts(variant, false)));
+  EXPECT_EQ(recorded(3600), sum(shape_counts(variant, false)));
+  EXPECT_EQ(recorded(-1), sum(shape_counts(variant, true)));
+}
+
 TEST_F(RecordShapes, AVariantThatRefusesEveryShapeHasNone) {
   set("FAKE_WORKER_UNSUPPORTED_MULTIPLES", "1");
   ShapeRecorder recorder(options());
