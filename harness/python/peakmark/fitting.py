@@ -116,7 +116,10 @@ def fit(
         raise RecorderError(errors)
     found = json.loads(answer) if answer else {"notes": []}
     if exit_code not in (_CLEAN, _NOTHING_FITS):
-        raise FitError("; ".join(found["notes"]) or errors, exit_code)
+        notes = list(found["notes"])
+        if found.get("reproduce"):  # a command with the file of the function, which is removed
+            notes.append(f"reproduce: call {getattr(function, '__name__', 'the function')}({name}={found['trials'][-1]['value']})")
+        raise FitError("; ".join(notes) or errors, exit_code)
     trials = tuple(FitTrial(**one) for one in found.pop("trials"))
     notes = tuple(found.pop("notes"))
     return Fit(trials=trials, notes=notes, **{key: found[key] for key in Fit.__annotations__ if key in found})
