@@ -164,7 +164,7 @@ void add_fit_command(CLI::App& app, Result& result) {
           "A variant, or a suite and its program; the axis, or AXIS=MIN..MAX; AXIS=VALUE or "
           "AXIS=FORMULA for others. A second axis without a value: fit the first at several of its values")
       ->required();
-  add_budget_option(*command, options->budget, "Device memory to stay within, such as 16GiB, 90% or free-1GiB")
+  add_budget_option(*command, options->budget, "Device memory to stay within, such as 16GiB, 90% or free")
       ->required();
   command->add_option("--multiple-of", request.step, "Try only multiples of this value")
       ->type_name("INT")

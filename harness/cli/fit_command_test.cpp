@@ -141,9 +141,9 @@ TEST_F(FitCommand, RefusesWrongInput) {
   expect_usage({"fake/case", "n=9..3", "--budget", "1 GB"}, "'9..3' is not a range");
   expect_usage({"fake/case", "n=9..11", "--multiple-of", "16", "--budget", "1 GB"},
                "no multiple of 16 in 9..11");
-  expect_usage({"fake/case", "n", "--budget", "90%"}, "is unknown: write bytes");
+  expect_usage({"fake/case", "n", "--budget", "90%"}, "it has no memory to take a part of: write bytes");
   expect_usage({"fake/case", "n", "--budget", "101%"}, "is not a percentage");
-  expect_usage({"fake/case", "n", "--budget", "free"}, "the free memory of dry is unknown");
+  expect_usage({"fake/case", "n", "--budget", "free"}, "dry allocates nothing on a device");
   expect_usage({"fake/case", "n", "--budget", "1 GB", "--predict", "guess"},
                "'guess' is none of formula, estimator, recordings");
   expect_usage({"n=1..8", "--budget", "1 GB", "--predict", "estimator", "--", "./train", "--batch", "{n}"},
@@ -156,7 +156,7 @@ TEST_F(FitCommand, RefusesWrongInput) {
   expect_usage({"n=1..8", "k=n+1", "--budget", "1 GB", "--", "./train", "{n}"}, "does not read the axis 'k'");
   expect_usage({"fake/case", "n=1..9223372036854775808", "--budget", "1 GB"}, "of at most 2^40");
   expect_usage({"fake/case", "n", "--budget", "1 GB", "--slices", "0"},
-               "Value 0 not in range [1 - 1099511627776]");
+               "Value 0 not in range 1 to 1099511627776");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "explain/run_formulas.hpp"
 #include "fit/estimated_bytes.hpp"
 #include "supervise/estimate_question.hpp"
+#include "supervise/memory_reserve.hpp"
 #include "supervise/recorded_estimates.hpp"
 
 namespace peakmark {
@@ -58,7 +59,7 @@ AxisFitter::AxisFitter(FitRequest request)
       recorder_(request_.sweep),
       variant_(find_variant(recorder_, request_.variant)),
       values_(variant_.defaults()),
-      budget_(resolve_budget(request_.budget, recorder_.device())) {
+      budget_(resolve_budget_on(request_.budget, recorder_.device())) {
   set_values();
   find_predictor();
 }
