@@ -11,8 +11,8 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "device/memory_budget.hpp"
 #include "runfile/json_fields.hpp"
+#include "supervise/memory_reserve.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -38,7 +38,7 @@ DeviceMemory memory_of(const DeviceInfo& info) {
 std::optional<Size> budget_on(const MemoryBudget& budget, const DeviceInfo& info,
                               const DeviceMemory& memory) {
   try {
-    return resolve_budget(budget, info, memory).bytes;
+    return resolve_budget_on(budget, info, memory).bytes;
   } catch (const UsageError&) {
     return std::nullopt;
   }
@@ -121,7 +121,7 @@ void add_devices_command(CLI::App& app, Result& result) {
   command->add_flag("--json", *json, "Print all properties as JSON. Unknown values are null");
   add_parsed_option(
       *command, "--budget", [budget](const std::string& text) { *budget = parse_budget(text); },
-      "Print what this budget is on each device, such as 90% or free-1GiB")
+      "Print what this budget is on each device, such as 90% or free")
       ->type_name(value_name::kSize);
   set_help(*command, {.exit_codes = {{"0", "clean"}, {"4", "no device except `dry`"}}});
   command->callback([json, budget, &result] {

@@ -11,10 +11,12 @@
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
+#include "cli/options.hpp"
 #include "device/doctor.hpp"
 #include "device/largest_allocation.hpp"
 #include "runfile/json_fields.hpp"
 #include "subprocess/worker_process.hpp"
+#include "supervise/memory_reserve.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -68,14 +70,17 @@ Json json_of(const MachineFacts& facts) {
 struct DoctorOptions {
   bool json = false;
   bool probe = false;
-  Size tried_bytes = 0;  ///< of a child process
-  int device = 0;        ///< the index of the tried device in the list
+  // Of a child process.
+  Size tried_bytes = 0;
+  bool fills = false;
+  DeviceChoice tried;
 };
 
-/// The largest allocation of a device; null if its driver reports no memory size.
+/// What trials in child processes found.
 struct ProbedDevice {
   DeviceInfo device;
-  std::optional<Size> largest_bytes;
+  std::optional<Size> largest_bytes;  ///< of one allocation; null if the driver reports no memory size
+  MemoryReserve reserve;
 };
 
 // A process that tries one allocation: its driver starts, and the device clears or moves what is in its way.
@@ -84,14 +89,10 @@ constexpr int kTaken = 0;
 constexpr int kRefused = 1;
 
 /// Tries an allocation in a child process. One that crashes or hangs counts as refused.
-bool is_taken(std::size_t device, Size bytes) {
-  const WorkerCommand command{
-      own_program(),
-      {"doctor", "--try-allocation", std::to_string(bytes), "--tried-device", std::to_string(device)},
-      {},
-      ""};
+bool is_taken(const DeviceInfo& device, Size bytes) {
   try {
-    return ask(command, kTryLimit).end.exit_code == kTaken;
+    return ask(probe_command(device, {"--try-allocation", std::to_string(bytes)}), kTryLimit).end.exit_code ==
+           kTaken;
   } catch (const NoAnswer&) {
     return false;
   }
@@ -100,10 +101,11 @@ bool is_taken(std::size_t device, Size bytes) {
 std::vector<ProbedDevice> probe(const DeviceList& list) {
   std::vector<ProbedDevice> probed;
   probed.reserve(list.devices.size());
-  for (std::size_t i = 0; i < list.devices.size(); ++i) {
-    const DeviceInfo& device = list.devices[i];
+  for (const DeviceInfo& device : list.devices) {
     if (device.backend == Backend::dry) continue;
-    probed.push_back({device, largest_allocation(device, [&](Size bytes) { return is_taken(i, bytes); })});
+    // First: from then on this process has a context on the device.
+    const auto largest = largest_allocation(device, [&](Size bytes) { return is_taken(device, bytes); });
+    probed.push_back({device, largest, measure_reserve(device)});
   }
   return probed;
 }
@@ -111,18 +113,32 @@ std::vector<ProbedDevice> probe(const DeviceList& list) {
 /// The child process: the first that the system ends if memory runs short.
 ExitCode try_in_this_process(const DoctorOptions& options) {
   std::ofstream("/proc/self/oom_score_adj") << 1000;
-  const DeviceInfo device = list_devices().devices.at(static_cast<std::size_t>(options.device));
+  const DeviceInfo device = choose_device(options.tried, list_devices());
+  if (options.fills) {
+    print_text(filled_json(device));
+    return ExitCode::clean;
+  }
   return static_cast<ExitCode>(try_allocation(device, options.tried_bytes) ? kTaken : kRefused);
+}
+
+Json json_of(const MemoryReserve& reserve) {
+  return {{"bytes", or_null(reserve.bytes())},
+          {"context_bytes", or_null(reserve.context_bytes)},
+          {"library_bytes", or_null(reserve.library_bytes)},
+          {"fragmentation_bytes", or_null(reserve.fragmentation_bytes())}};
 }
 
 Json json_of(const std::vector<ProbedDevice>& probed) {
   Json devices = Json::array();
-  for (const auto& [device, largest_bytes] : probed) {
+  for (const auto& [device, largest_bytes, reserve] : probed) {
     devices.push_back({{"backend", to_string(device.backend)},
                        {"index", device.index},
                        {"largest_allocation_bytes", or_null(largest_bytes)},
                        {"max_allocation_bytes", or_null(device.max_allocation_bytes)},
-                       {"memory_bytes", or_null(device.memory_bytes)}});
+                       {"memory_bytes", or_null(device.memory_bytes)},
+                       {"free_bytes", or_null(reserve.free_bytes)},
+                       {"allocatable_bytes", or_null(reserve.allocatable_bytes)},
+                       {"reserve", json_of(reserve)}});
   }
   return devices;
 }
@@ -130,10 +146,14 @@ Json json_of(const std::vector<ProbedDevice>& probed) {
 std::string text_of(const std::vector<ProbedDevice>& probed) {
   const auto size = [](const std::optional<Size>& bytes) { return bytes ? format_size(*bytes) : "unknown"; };
   std::string text;
-  for (const auto& [device, largest_bytes] : probed) {
+  for (const auto& [device, largest_bytes, reserve] : probed) {
     text += fmt::format("{} {}: largest allocation {}, by trial; the driver reports {} of {}\n",
                         to_string(device.backend), device.index, size(largest_bytes),
                         size(device.max_allocation_bytes), size(device.memory_bytes));
+    text += fmt::format("    all allocations {}; free {}; ", size(reserve.allocatable_bytes),
+                        size(reserve.free_bytes));
+    text += reserve.bytes() ? "`--budget free` leaves " + reserve_text(reserve) + "\n"
+                            : "so `--budget free` is unknown\n";
   }
   return text;
 }
@@ -176,15 +196,22 @@ void add_doctor_command(CLI::App& app, Result& result) {
       "doctor", "Find what prevents or disturbs measurements on this machine, and how to fix it");
   command->add_flag("--json", options->json,
                     "Print findings and the facts behind them as JSON. Unknown values are null");
-  command->add_flag("--probe", options->probe,
-                    "Find the largest single allocation that each device takes, by trial in child processes. "
-                    "Other programs find the device full meanwhile");
+  command->add_flag(
+      "--probe", options->probe,
+      "Find the largest single allocation that each device takes, and how much of its free memory "
+      "can be allocated, by trial in child processes. Other programs find the device full "
+      "meanwhile");
   command->add_option("--try-allocation", options->tried_bytes)->group("");
-  command->add_option("--tried-device", options->device)->group("");
+  command->add_flag("--fill-device", options->fills)->group("");
+  add_parsed_option(
+      *command, "--tried-backend",
+      [options](const std::string& text) { options->tried.backend = parse_backend(text); }, "")
+      ->group("");
+  command->add_option("--tried-device", options->tried.device)->group("");
   set_help(*command,
            {.exit_codes = {{"0", "clean, with or without findings"}, {"4", "no device except `dry`"}}});
   command->callback([options, &result] {
-    if (options->tried_bytes > 0) {
+    if (options->tried_bytes > 0 || options->fills) {
       result.code = try_in_this_process(*options);
       return;
     }

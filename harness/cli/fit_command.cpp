@@ -36,7 +36,8 @@ std::optional<std::pair<Size, Size>> parse_range(const std::string& text) {
   const auto first = parse_number<Size>(text.substr(0, dots));
   const auto last = parse_number<Size>(text.substr(dots + 2));
   if (!first || !last || *first < 1 || *last < *first)
-    throw UsageError(fmt::format("'{}' is not a range: write MIN..MAX, such as 32..4096", text));
+    throw UsageError(
+        fmt::format("'{}' is not a range: write MIN..MAX, such as 32..4096, of at most 2^40", text));
   return std::pair(*first, *last);
 }
 
@@ -134,7 +135,8 @@ ExitCode fit(FitOptions& options, const std::vector<std::string>& words) {
     if (!request.variant.empty() || !request.sweep.selection.suites.empty())
       throw UsageError("a program behind -- is fitted alone: leave out the variant and the suite");
     if (program->empty()) throw UsageError("no program behind --");
-    use_program(request, *program, folder);
+    request.command = *program;
+    use_program(request, folder);
   }
   check_plot(options);
   const std::vector<FitReport> reports = fit_on_devices(options);
@@ -162,15 +164,14 @@ void add_fit_command(CLI::App& app, Result& result) {
           "A variant, or a suite and its program; the axis, or AXIS=MIN..MAX; AXIS=VALUE or "
           "AXIS=FORMULA for others. A second axis without a value: fit the first at several of its values")
       ->required();
-  add_budget_option(*command, options->budget,
-                    "Device memory to stay within, such as 16GiB, 90% or free-1GiB")
+  add_budget_option(*command, options->budget, "Device memory to stay within, such as 16GiB, 90% or free")
       ->required();
   command->add_option("--multiple-of", request.step, "Try only multiples of this value")
       ->type_name("INT")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(Size{1}, Size{1} << 40));
   command->add_option("--slices", request.slices, "Plan chunks for a stack of this many slices")
       ->type_name("INT")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(Size{1}, Size{1} << 40));
   add_parsed_option(
       *command, "--predict",
       [&request](const std::string& text) { request.predictor = parse_predictor(text); },

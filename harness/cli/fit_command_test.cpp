@@ -1,4 +1,6 @@
+#include <iomanip>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/command_testing.hpp"
 
@@ -7,6 +9,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 /// The fake worker needs 1000 · n bytes.
 class FitCommand : public CommandTest {
@@ -98,6 +101,30 @@ TEST_F(FitCommand, ATrialThatCrashesEndsTheSearch) {
   EXPECT_THAT(answer.output, HasSubstr("no answer: n = 1 ended with crashed"));
 }
 
+/// Returns the words of the command that a report prints to reproduce a failed trial.
+std::vector<std::string> reproduced(const std::string& output) {
+  const std::string mark = "reproduce: peakmark ";
+  const std::size_t start = output.find(mark);
+  EXPECT_NE(start, std::string::npos) << output;
+  if (start == std::string::npos) return {};
+  const std::size_t first = start + mark.size();
+  std::istringstream text(output.substr(first, output.find('\n', first) - first));
+  std::vector<std::string> words;
+  for (std::string word; text >> std::quoted(word, '\'');) words.push_back(word);
+  return words;
+}
+
+TEST_F(FitCommand, AFailedTrialIsReproducedByThePrintedCommand) {
+  const Answer variant =
+      fit({"fake/case", "n", "does=abort", "--budget", "5 MB", "--predict", "recordings", "--timeout", "9"});
+  EXPECT_EQ(variant.end.exit_code, 3);
+  EXPECT_THAT(variant.errors, Not(HasSubstr("reproduce")));
+  const Answer again = peakmark(reproduced(variant.output));
+  EXPECT_EQ(again.end.exit_code, 3) << again.errors;
+  EXPECT_THAT(again.output, HasSubstr("no answer: n = 1 ended with crashed"));
+  EXPECT_EQ(reproduced(again.output), reproduced(variant.output));
+}
+
 TEST_F(FitCommand, RefusesWrongInput) {
   const auto expect_usage = [&](const std::vector<std::string>& words, const std::string& text) {
     const Answer answer = fit(words);
@@ -114,15 +141,22 @@ TEST_F(FitCommand, RefusesWrongInput) {
   expect_usage({"fake/case", "n=9..3", "--budget", "1 GB"}, "'9..3' is not a range");
   expect_usage({"fake/case", "n=9..11", "--multiple-of", "16", "--budget", "1 GB"},
                "no multiple of 16 in 9..11");
-  expect_usage({"fake/case", "n", "--budget", "90%"}, "is unknown: write bytes");
+  expect_usage({"fake/case", "n", "--budget", "90%"}, "it has no memory to take a part of: write bytes");
   expect_usage({"fake/case", "n", "--budget", "101%"}, "is not a percentage");
-  expect_usage({"fake/case", "n", "--budget", "free"}, "the free memory of dry is unknown");
+  expect_usage({"fake/case", "n", "--budget", "free"}, "dry allocates nothing on a device");
   expect_usage({"fake/case", "n", "--budget", "1 GB", "--predict", "guess"},
                "'guess' is none of formula, estimator, recordings");
   expect_usage({"n=1..8", "--budget", "1 GB", "--predict", "estimator", "--", "./train", "--batch", "{n}"},
                "program/train has no estimator");
   expect_usage({"n=1..8", "--budget", "1 GB", "--", "./train", "--batch", "8"},
                "write {n} where its value belongs");
+  expect_usage({"n=1..8", "k", "--budget", "1 GB", "--", "./train", "{n}"},
+               "does not read the axis 'k': write {k} where its value belongs");
+  expect_usage({"n=1..8", "k=3", "--budget", "1 GB", "--", "./train", "{n}"}, "does not read the axis 'k'");
+  expect_usage({"n=1..8", "k=n+1", "--budget", "1 GB", "--", "./train", "{n}"}, "does not read the axis 'k'");
+  expect_usage({"fake/case", "n=1..9223372036854775808", "--budget", "1 GB"}, "of at most 2^40");
+  expect_usage({"fake/case", "n", "--budget", "1 GB", "--slices", "0"},
+               "Value 0 not in range 1 to 1099511627776");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "profile/profile.hpp"
+#include "supervise/memory_reserve.hpp"
 
 namespace peakmark::cli {
 
@@ -107,7 +108,7 @@ CLI::Option* add_budget_option(CLI::App& command, std::optional<MemoryBudget>& b
 std::optional<Size> budget_bytes(const std::optional<MemoryBudget>& budget, const DeviceChoice& choice) {
   if (!budget) return std::nullopt;
   if (budget->bytes) return budget->bytes;
-  const ResolvedBudget resolved = resolve_budget(*budget, choose_device(choice, list_devices()));
+  const ResolvedBudget resolved = resolve_budget_on(*budget, choose_device(choice, list_devices()));
   print_message(stderr, "budget: {}: {}\n", format_size(resolved.bytes), resolved.text);
   return resolved.bytes;
 }

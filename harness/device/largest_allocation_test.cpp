@@ -53,6 +53,32 @@ TEST(LargestAllocation, IsUnknownWithoutAMemorySize) {
   EXPECT_EQ(find(device_of(std::nullopt, kGiB), kGiB).bytes, std::nullopt);
 }
 
+TEST(FillMemory, SumsUpWhatIsAccepted) {
+  const auto fill = [](Size limit, Size max_piece, Size capacity) {
+    Size left = capacity;
+    int tries = 0;
+    const Size sum = fill_memory(limit, max_piece, [&](Size bytes) {
+      ++tries;
+      EXPECT_GT(bytes, 0);
+      EXPECT_LE(bytes, max_piece);
+      EXPECT_EQ(bytes % (2 << 20), 0);
+      if (bytes > left) return false;
+      left -= bytes;
+      return true;
+    });
+    EXPECT_LE(tries, 60);
+    EXPECT_EQ(sum, capacity - left);
+    return sum;
+  };
+  EXPECT_EQ(fill(80 * kGiB, 80 * kGiB, 80 * kGiB), 80 * kGiB);
+  EXPECT_EQ(fill(80 * kGiB, 20 * kGiB, 200 * kGiB), 80 * kGiB) << "no more than the limit";
+  EXPECT_EQ(fill(kGiB, kGiB, 0), 0);
+  EXPECT_EQ(fill(1000, 1000, 1000), 0) << "less than a step";
+  const Size capacity = 79 * kGiB + 123456789;
+  EXPECT_GT(fill(80 * kGiB, 80 * kGiB, capacity), capacity - (2 << 20));
+  EXPECT_LE(fill(80 * kGiB, 80 * kGiB, capacity), capacity);
+}
+
 TEST(TryAllocation, ADeviceOfMemoryThatIsNotComputedTakesAny) {
   DeviceInfo dry;
   dry.backend = Backend::dry;

@@ -27,7 +27,6 @@ TEST(MemoryBudgets, AreBytesSharesOrWhatIsFree) {
   EXPECT_EQ(bytes("90%"), 945);
   EXPECT_EQ(bytes("1%"), 10);
   EXPECT_EQ(bytes("100%"), 1050);
-  EXPECT_EQ(bytes("free"), 1000);
   EXPECT_EQ(bytes("free-300"), 700);
   DeviceInfo large = sample_device();
   large.memory_bytes = Size{1} << 62;
@@ -42,6 +41,33 @@ TEST(MemoryBudgets, SayHowTheyAreComputed) {
   EXPECT_THAT(text("16 KiB"), IsEmpty());
   EXPECT_EQ(text("90%"), "90 % of the 1.025 KiB of sample");
   EXPECT_EQ(text("free-300"), "1000 B of sample are free, less 300 B");
+}
+
+TEST(MemoryBudgets, LeaveTheReserveThatWasMeasured) {
+  const DeviceMemory memory{.used_bytes = 50, .free_bytes = 1000};
+  MemoryReserve reserve{.free_bytes = 900,
+                        .context_bytes = 100,
+                        .library_bytes = std::nullopt,
+                        .allocatable_bytes = 750,
+                        .date = "2026-11-23"};
+  const auto free = [&] { return resolve_budget(parse_budget("free"), sample_device(), memory, reserve); };
+  EXPECT_EQ(free().bytes, 850);
+  EXPECT_EQ(free().text,
+            "1000 B of sample are free, less a reserve of 150 B, measured on 2026-11-23 "
+            "(context 100 B, fragmentation 50 B)");
+  reserve.library_bytes = 30;
+  EXPECT_EQ(free().bytes, 850);
+  EXPECT_THAT(free().text, HasSubstr("(context 100 B, cuBLAS 30 B, fragmentation 20 B)"));
+  // A process elsewhere has released memory meanwhile.
+  reserve.allocatable_bytes = 950;
+  EXPECT_EQ(reserve.bytes(), 0);
+  EXPECT_EQ(reserve.fragmentation_bytes(), 0);
+  EXPECT_EQ(free().bytes, 1000);
+  // A part that is unknown is not 0.
+  reserve.context_bytes.reset();
+  EXPECT_EQ(reserve.fragmentation_bytes(), std::nullopt);
+  reserve.allocatable_bytes.reset();
+  EXPECT_EQ(reserve.bytes(), std::nullopt);
 }
 
 TEST(MemoryBudgets, RejectWhatIsNoBudget) {
@@ -64,6 +90,11 @@ TEST(MemoryBudgets, RejectWhatIsNoBudget) {
   expect_usage([&] { resolve_budget(parse_budget("90%"), unknown, {}); }, "the memory of sample is unknown");
   expect_usage([&] { resolve_budget(parse_budget("free"), unknown, {}); },
                "the free memory of sample is unknown");
+  expect_usage([&] { resolve_budget(parse_budget("free"), unknown, {.used_bytes = 0, .free_bytes = 9}); },
+               "the reserve of sample could not be measured");
+  unknown.backend = Backend::dry;
+  expect_usage([&] { resolve_budget(parse_budget("free"), unknown, {}); },
+               "dry allocates nothing on a device, so it has no memory to take a part of");
   expect_usage([&] { resolve_budget(parse_budget("free-1GB"), unknown, {.used_bytes = 0, .free_bytes = 9}); },
                "nothing is left: 9 B of sample are free, less 953.7 MiB");
 }

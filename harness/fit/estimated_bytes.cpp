@@ -59,6 +59,14 @@ std::vector<Size> EstimatedBytes::values_near_crossings(const SearchRange& range
   return values;
 }
 
+std::optional<Size> EstimatedBytes::gap_above(Size budget_bytes) const {
+  const auto last_fitting = std::find_if(points_.rbegin(), points_.rend(), [&](const Point& point) {
+    return point.bytes && *point.bytes <= budget_bytes;
+  });
+  const auto next = last_fitting.base();
+  return next == points_.end() || next->bytes ? std::nullopt : std::optional(next->value);
+}
+
 std::optional<Size> EstimatedBytes::operator()(Size value) const {
   const auto above = std::ranges::lower_bound(points_, value, {}, &Point::value);
   if (above == points_.end()) return std::nullopt;

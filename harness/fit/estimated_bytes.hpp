@@ -20,6 +20,10 @@ class EstimatedBytes {
 
   EstimatedBytes(const SearchRange& range, Size budget_bytes, const Ask& ask);
 
+  /// Returns the value after the last that fits, of those that were asked, if the estimator has no answer
+  /// there: then it is not known which is the largest that fits.
+  [[nodiscard]] std::optional<Size> gap_above(Size budget_bytes) const;
+
   /// Returns the bytes at a value of the range; nothing where they are not known.
   [[nodiscard]] std::optional<Size> operator()(Size value) const;
 

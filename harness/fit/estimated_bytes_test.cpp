@@ -41,6 +41,24 @@ TEST(EstimatedBytesTest, AreExactWhereTheyCrossTheBudget) {
   EXPECT_EQ(estimated(0), std::nullopt);
 }
 
+TEST(EstimatedBytesTest, HaveAGapIfTheNextAnswerIsMissing) {
+  const SearchRange range{1, 1000, 1};
+  const auto gap = [&](const std::function<std::optional<Size>(Size)>& bytes) {
+    Asked asked;
+    return EstimatedBytes(range, 500, asked.asking(bytes)).gap_above(500);
+  };
+  const auto known_at = [](Size step, Size last) {
+    return
+        [=](Size value) { return value % step == 0 && value <= last ? std::optional(value) : std::nullopt; };
+  };
+  EXPECT_EQ(gap(known_at(1, 1000)), std::nullopt);
+  EXPECT_EQ(gap(known_at(1, 501)), std::nullopt) << "501 does not fit";
+  EXPECT_EQ(gap(known_at(1, 400)), 401);
+  EXPECT_EQ(gap(known_at(2, 1000)), 501);
+  EXPECT_EQ(gap(known_at(2000, 1000)), 1) << "no answer at all";
+  EXPECT_EQ(gap([](Size value) { return std::optional(value / 1000); }), std::nullopt) << "all fit";
+}
+
 TEST(EstimatedBytesTest, FindTheLargestValueOfEvenChunks) {
   // Chunks of at most 64, as even as possible: the bytes decrease where a chunk is added.
   const auto chunked = [](Size value) { return 10 * value + 1000 * divide_up(value, divide_up(value, 64)); };

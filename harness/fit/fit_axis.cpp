@@ -4,14 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/text.hpp"
 #include "explain/run_formulas.hpp"
 #include "fit/estimated_bytes.hpp"
-#include "fit/program_suite.hpp"
 #include "supervise/estimate_question.hpp"
+#include "supervise/memory_reserve.hpp"
 #include "supervise/recorded_estimates.hpp"
 
 namespace peakmark {
@@ -22,12 +22,11 @@ constexpr Size kMaxValue = Size{1} << 40;
 /// Values are predicted up to this many doublings beyond the first that does not fit: memory may decrease
 /// again.
 constexpr int kDoublingsBeyond = 4;
-constexpr Size kCurvePoints = 200;
-
-std::pair<std::string, std::string> split_value(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
+constexpr double kMaxUnknownBytes = 1e15;
+constexpr std::size_t kMaxTrials = 30;
+/// So many equal peaks: fewer may come from a pool of fixed size.
+constexpr std::size_t kMinSame = 3;
+constexpr std::string_view kWentOn = ", and the program went on";
 
 const VariantDescription& find_variant(const ShapeRecorder& recorder, const std::string& name) {
   if (name.empty())
@@ -48,20 +47,6 @@ SearchRange shortened(SearchRange range, Size budget_bytes, const PredictedBytes
   return range;
 }
 
-/// Returns the predicted bytes from the smallest value to a quarter beyond the largest that ran.
-std::vector<std::pair<Size, Size>> predicted_curve(const LargestValueSearch& search,
-                                                   const SearchRange& range) {
-  Size last = range.min;
-  for (const FitTrial& trial : search.trials()) last = std::max(last, trial.value);
-  last = std::min(range.max, last + last / 4);
-  const Size stride = divide_up(divide_up(last - range.min + 1, kCurvePoints), range.step) * range.step;
-  std::vector<std::pair<Size, Size>> points;
-  for (Size value = range.min; value <= last; value += stride) {
-    if (const std::optional<Size> bytes = search.predict(value)) points.emplace_back(value, *bytes);
-  }
-  return points;
-}
-
 bool is_constant(const PredictedBytes& bytes, const SearchRange& range) {
   const std::optional<Size> at_min = bytes(range.min);
   return at_min && at_min == bytes(range.max);
@@ -69,35 +54,12 @@ bool is_constant(const PredictedBytes& bytes, const SearchRange& range) {
 
 }  // namespace
 
-void use_program(FitRequest& request, const std::vector<std::string>& command, const ScratchFolder& folder) {
-  const std::string placeholder = "{" + request.axis.name + "}";
-  if (std::ranges::none_of(
-          command, [&](const std::string& word) { return word.find(placeholder) != std::string::npos; }))
-    throw UsageError(fmt::format("the program does not read the axis '{}': write {} where its value belongs",
-                                 request.axis.name, placeholder));
-  std::vector<std::pair<std::string, std::string>> axes;
-  const auto add_free = [&](const FreeAxis& axis) {
-    axes.emplace_back(axis.name, std::to_string(axis.range ? axis.range->first : 1));
-  };
-  add_free(request.axis);
-  if (request.other) add_free(*request.other);
-  for (const std::string& text : request.values) {
-    const auto [axis, value] = split_value(text);
-    // A formula of the fitted axis is evaluated here; the program gets an integer.
-    const bool is_formula = !parse_number<Size>(value) && value.find(request.axis.name) != std::string::npos;
-    axes.emplace_back(axis, is_formula ? "1" : value);
-  }
-  const std::filesystem::path suite = folder.path() / "fit.toml";
-  request.variant = write_program_suite(command, axes, suite);
-  request.sweep.selection.suites = {suite};
-}
-
 AxisFitter::AxisFitter(FitRequest request)
     : request_(std::move(request)),
       recorder_(request_.sweep),
       variant_(find_variant(recorder_, request_.variant)),
       values_(variant_.defaults()),
-      budget_(resolve_budget(request_.budget, recorder_.device())) {
+      budget_(resolve_budget_on(request_.budget, recorder_.device())) {
   set_values();
   find_predictor();
 }
@@ -114,7 +76,7 @@ void AxisFitter::set_values() {
   if (request_.other) integer_axis(request_.other->name);
   std::vector<std::string> plain;
   for (const std::string& text : request_.values) {
-    const auto [name, value] = split_value(text);
+    const auto [name, value] = split_axis_value(text);
     const AxisDescription* const axis = variant_.axis(name);
     const bool is_integer = axis != nullptr && std::holds_alternative<Size>(axis->default_value);
     if (!is_integer || parse_number<Size>(value)) {
@@ -132,7 +94,7 @@ void AxisFitter::set_values() {
     }
   }
   for (const std::string& text : request_.values) {
-    const std::string name = split_value(text).first;
+    const std::string name = split_axis_value(text).first;
     if (name == request_.axis.name || (request_.other && name == request_.other->name))
       throw UsageError(fmt::format("axis '{}' is fitted and has a value: leave out {}", name, text));
   }
@@ -161,7 +123,9 @@ Parameters AxisFitter::shape_at(Size fitted) const {
 /// Returns the peak by the formula; nothing where it does not hold.
 std::optional<Size> AxisFitter::predict(Size fitted) const {
   try {
-    return peak_->evaluate([&](const std::string& axis) { return value_of(axis, fitted); });
+    const Size known = peak_->evaluate([&](const std::string& axis) { return value_of(axis, fitted); });
+    const double unknown = unknown_bytes_ + unknown_bytes_per_step_ * static_cast<double>(fitted);
+    return checked_add(known, static_cast<Size>(std::clamp(unknown, 0.0, kMaxUnknownBytes)));
   } catch (const UsageError&) {
     return std::nullopt;
   }
@@ -189,12 +153,27 @@ std::vector<std::optional<Size>> AxisFitter::estimate(const std::vector<Size>& v
   return answers;
 }
 
-/// Returns the predicted bytes; empty without formula and estimator.
-PredictedBytes AxisFitter::prediction(const SearchRange& range) const {
+/// Returns the predicted bytes; empty, with a note why, where neither formula nor estimator has them.
+PredictedBytes AxisFitter::prediction(FitReport& report) const {
   if (predictor_ == Predictor::formula) return [this](Size value) { return predict(value); };
   if (predictor_ == Predictor::recordings) return {};
-  return EstimatedBytes(range, budget_.bytes,
-                        [this](const std::vector<Size>& values) { return estimate(values); });
+  EstimatedBytes bytes(report.range, budget_.bytes,
+                       [this](const std::vector<Size>& values) { return estimate(values); });
+  const std::optional<Size> gap = bytes.gap_above(budget_.bytes);
+  const bool is_asked_for = request_.predictor == Predictor::estimator;
+  if (gap) {
+    report.notes.push_back(fmt::format("the estimator has no answer at {}={}: {}", report.axis, *gap,
+                                       is_asked_for ? "larger values may fit" : "peaks were extrapolated"));
+    if (!is_asked_for) return {};
+  }
+  if (is_constant(bytes, report.range)) {
+    report.notes.push_back(
+        fmt::format("the estimator does not depend on {}: peaks were extrapolated", report.axis));
+    return {};
+  }
+  if (notes_.empty() || notes_.back().find("by the estimator") == std::string::npos)
+    report.notes.emplace_back("predicted by the estimator");
+  return bytes;
 }
 
 void AxisFitter::find_predictor() {
@@ -210,16 +189,15 @@ void AxisFitter::find_predictor() {
 void AxisFitter::find_formula() {
   notes_.clear();
   if (!budget_.text.empty()) notes_.push_back(fmt::format("budget: {}", budget_.text));
-  if (predictor_ == Predictor::estimator) notes_.emplace_back("predicted by the estimator");
   if (predictor_ != Predictor::formula) return;
   std::map<std::string, AxisBounds> bounds;
   for (const auto& [axis, value] : values_.values()) {
-    // 0 often means something else than a small number: no chunks, no region. An axis is 0 in all shapes or
-    // in none.
-    const bool is_free =
-        axis == request_.axis.name || std::ranges::find(derived_, axis, &DerivedAxis::name) != derived_.end();
+    // 0 often means something else than a small number: no chunks, no region. So does 1, which some programs
+    // need. An axis is 0 in all shapes or in none, and likewise 1.
+    const bool is_free = axis == request_.axis.name || (request_.other && axis == request_.other->name) ||
+                         std::ranges::find(derived_, axis, &DerivedAxis::name) != derived_.end();
     if (const Size* const integer = std::get_if<Size>(&value))
-      bounds[axis] = *integer == 0 && !is_free ? AxisBounds{0, 0} : AxisBounds{1, kMaxValue};
+      bounds[axis] = *integer <= 1 && !is_free ? AxisBounds{*integer, *integer} : AxisBounds{1, kMaxValue};
   }
   Run run;
   for (RecordedShapes& shapes : recorder_.record_chosen({{variant_.name, word_axes(values_), bounds}}))
@@ -246,9 +224,29 @@ void AxisFitter::find_formula() {
   } else if (unknown.empty()) {
     notes_.push_back(fmt::format("the formula is exact on {}", shapes));
   } else {
-    notes_.push_back(fmt::format("no formula of {}: predictions take its bytes from the nearest trial",
-                                 fmt::join(unknown, ", ")));
+    extrapolate_unknown(run.observations);
+    notes_.push_back(
+        fmt::format("no formula of {}: its bytes were extrapolated from {}, and taken from the nearest trial",
+                    fmt::join(unknown, ", "), shapes));
   }
+}
+
+/// Draws a line through what the formula leaves out at the smallest and the largest value of the axis.
+void AxisFitter::extrapolate_unknown(const std::vector<Observation>& observations) {
+  std::vector<std::pair<double, double>> points;
+  for (const Observation& one : observations) {
+    if (!one.requested_peak_bytes) continue;
+    const auto value = [&](const std::string& axis) {
+      return one.axes.find(axis) == nullptr ? Size{0} : one.axes.integer(axis);
+    };
+    const Size known = peak_->evaluate(value);
+    points.emplace_back(value(request_.axis.name), *one.requested_peak_bytes - known);
+  }
+  if (points.empty()) return;
+  const auto [first, last] = std::ranges::minmax(points);
+  if (last.first > first.first)
+    unknown_bytes_per_step_ = std::max(0.0, (last.second - first.second) / (last.first - first.first));
+  unknown_bytes_ = last.second - unknown_bytes_per_step_ * last.first;
 }
 
 void AxisFitter::set_range(FitReport& report) const {
@@ -274,7 +272,7 @@ void AxisFitter::check_changes_memory(const FitReport& report, const LargestValu
                                       const PredictedBytes& predicted) const {
   if (report.is_range_given) return;
   const auto& trials = search.trials();
-  const bool is_same = trials.size() >= 2 && std::ranges::all_of(trials, [&](const FitTrial& trial) {
+  const bool is_same = trials.size() >= kMinSame && std::ranges::all_of(trials, [&](const FitTrial& trial) {
                          return trial.peak_bytes && trial.peak_bytes == trials.front().peak_bytes;
                        });
   const bool is_formula = report.predictor == Predictor::formula;
@@ -290,27 +288,45 @@ FitTrial AxisFitter::record(Size value, std::optional<Size> predicted) {
   FitTrial trial{value, std::nullopt, predicted, std::string(to_string(observation.outcome)),
                  observation.message};
   if (observation.outcome != Outcome::ok) return trial;
-  trial.peak_bytes = observation.requested_peak_bytes;
-  if (!trial.peak_bytes)
+  if (!observation.requested_peak_bytes)
     throw MeasurementError(fmt::format("{}={}: no memory was recorded", request_.axis.name, value));
+  if (observation.failed_allocations) {
+    // A program that goes on may have used a smaller size.
+    trial.outcome = to_string(Outcome::out_of_memory);
+    trial.message = fmt::format(
+        "{}{}",
+        quantity(*observation.failed_allocations, "allocation was refused", "allocations were refused"),
+        kWentOn);
+    return trial;
+  }
+  trial.peak_bytes =
+      std::max(*observation.requested_peak_bytes, observation.second_pass_peak_bytes.value_or(0));
   return trial;
 }
 
 void AxisFitter::try_values(LargestValueSearch& search, FitReport& report, const PredictedBytes& predicted) {
-  bool has_message = false;  // that the memory differs from run to run, for example; the first says it
+  std::set<std::string> noted;  // of each outcome the first message, such as that the memory differs
   while (const std::optional<Size> value = search.next()) {
     check_changes_memory(report, search, predicted);
+    if (search.trials().size() == kMaxTrials) {
+      report.notes.push_back(fmt::format("the search ended after {} trials: the peaks are no function of {}",
+                                         kMaxTrials, report.axis));
+      break;
+    }
     search.add(record(*value, search.predict(*value)));
     const FitTrial& trial = search.trials().back();
-    if (trial.outcome == "ok" && !trial.message.empty() && !has_message)
+    const bool is_worth_a_note = trial.outcome == "ok" || trial.message.ends_with(kWentOn);
+    if (is_worth_a_note && !trial.message.empty() && noted.insert(trial.outcome).second)
       report.notes.push_back(fmt::format("{}={}: {}", report.axis, *value, trial.message));
-    has_message = has_message || (trial.outcome == "ok" && !trial.message.empty());
     if (trial.outcome == "ok" || trial.outcome == "out_of_memory") continue;
     report.notes.push_back(fmt::format("{}={}: {}: {}", report.axis, *value, trial.outcome, trial.message));
     if (trial.outcome == "unsupported") continue;
     report.is_stopped = true;
+    report.reproduce = reproduce_command(request_, recorder_.device(), budget_.bytes, *value,
+                                         request_.other ? values_.integer(request_.other->name) : 0);
     break;
   }
+  check_changes_memory(report, search, predicted);
 }
 
 FitReport AxisFitter::fit_once() {
@@ -329,13 +345,8 @@ FitReport AxisFitter::fit_once() {
   report.notes = notes_;
   set_range(report);
   recorder_.set_budget(budget_.bytes);
-  PredictedBytes predicted = prediction(report.range);
-  if (report.predictor == Predictor::estimator && is_constant(predicted, report.range)) {
-    report.notes.push_back(
-        fmt::format("the estimator does not depend on {}: peaks were extrapolated", report.axis));
-    report.predictor = Predictor::recordings;
-    predicted = nullptr;
-  }
+  const PredictedBytes predicted = prediction(report);
+  if (!predicted) report.predictor = Predictor::recordings;
   if (predicted) {
     if (!report.is_range_given) report.range = shortened(report.range, budget_.bytes, predicted);
     if (peak_) report.formula = to_text(*peak_, ExpressionStyle::display);

@@ -2,46 +2,14 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "base/files.hpp"
-#include "device/memory_budget.hpp"
 #include "explain/expression.hpp"
-#include "fit/report.hpp"
+#include "fit/fit_request.hpp"
 #include "supervise/record_shapes.hpp"
 #include "sweep/formula.hpp"
 
 namespace peakmark {
-
-/// An axis to fit, or one along which others are fitted, and the values that may be tried.
-struct FreeAxis {
-  std::string name;
-  std::optional<std::pair<Size, Size>>
-      range;  ///< both included; null: from the smallest value of the axis on
-};
-
-/// What is searched.
-struct FitRequest {
-  std::string variant;
-  FreeAxis axis;
-  /// The axis is fitted at several values of this one: its smallest value times powers of two, up to the end
-  /// of its range or the first at which nothing fits.
-  std::optional<FreeAxis> other;
-  /// AXIS=VALUE, and AXIS=FORMULA for an axis that follows others: `ny=2*nx`.
-  std::vector<std::string> values;
-  MemoryBudget budget;
-  Size step = 1;  ///< only multiples of it are tried
-  std::optional<Size> slices;
-  /// Null: the formula of a variant, else its estimator; the estimator of a program; else recorded peaks.
-  std::optional<Predictor> predictor;
-  bool needs_proof = false;
-  SweepOptions sweep;  ///< the suites (none: the variants of the worker), backend, device and time limits
-};
-
-/// Makes `request` one for a program: writes a suite into `folder` in which the command is the only program,
-/// with the axes of the request. Throws UsageError if the command does not read the fitted axis.
-void use_program(FitRequest& request, const std::vector<std::string>& command, const ScratchFolder& folder);
 
 /// Searches the largest value of an axis whose peak stays within a budget. Every trial is a process of its
 /// own.
@@ -64,6 +32,7 @@ class AxisFitter {
   FitReport fit_once();
   void find_predictor();
   void find_formula();
+  void extrapolate_unknown(const std::vector<Observation>& observations);
   void set_range(FitReport& report) const;
   void check_changes_memory(const FitReport& report, const LargestValueSearch& search,
                             const PredictedBytes& predicted) const;
@@ -74,7 +43,7 @@ class AxisFitter {
   [[nodiscard]] Parameters shape_at(Size fitted) const;
   [[nodiscard]] std::optional<Size> predict(Size fitted) const;
   [[nodiscard]] std::vector<std::optional<Size>> estimate(const std::vector<Size>& values) const;
-  [[nodiscard]] PredictedBytes prediction(const SearchRange& range) const;
+  [[nodiscard]] PredictedBytes prediction(FitReport& report) const;
 
   FitRequest request_;
   ShapeRecorder recorder_;
@@ -84,6 +53,9 @@ class AxisFitter {
   ResolvedBudget budget_;
   Predictor predictor_ = Predictor::recordings;
   std::optional<Expression> peak_;
+  /// Bytes of the allocations that `peak_` has no formula of, as a line along the axis.
+  double unknown_bytes_ = 0;
+  double unknown_bytes_per_step_ = 0;
   std::vector<std::string> notes_;  ///< on the prediction
 };
 

@@ -78,11 +78,19 @@ std::string answer_text(const FitReport& report) {
                        format_size(report.budget_bytes), quantity(report.budget_bytes, "byte"));
   }
   const Size peak = *report.answer().peak_bytes;
+  if (report.is_stopped) {
+    const FitTrial& last = report.trials.back();
+    return fmt::format("no answer: {} = {} ended with {}; the largest that ran is {}, with {} of {}\n",
+                       report.axis, last.value, last.outcome, *report.value, format_size(peak),
+                       format_size(report.budget_bytes));
+  }
   std::string text =
       fmt::format("largest {}: {}, which ran with {} of {} ({})\n", report.axis, *report.value,
                   format_size(peak), format_size(report.budget_bytes), share_cell(report, peak));
-  if (*report.value + report.range.step > report.range.max && report.is_range_given) {
-    text += fmt::format("  the end of the range {}..{}\n", report.range.min, report.range.max);
+  if (*report.value + report.range.step > report.range.max) {
+    text += report.is_range_given
+                ? fmt::format("  the end of the range {}..{}\n", report.range.min, report.range.max)
+                : "  larger values are not tried\n";
   } else if (report.is_proven()) {
     text += fmt::format("  {} was run, and exceeds the budget\n", *report.value + report.range.step);
   }
@@ -154,7 +162,8 @@ Json to_json(const FitReport& report) {
             {"intervals", report.predictor == Predictor::recordings ? Json() : intervals},
             {"predicted", predicted},
             {"chunks", Json()},
-            {"notes", report.notes}};
+            {"notes", report.notes},
+            {"reproduce", report.reproduce.empty() ? Json() : Json(report.reproduce)}};
   if (report.chunks) {
     json["chunks"] = {{"slices", report.chunks->slices},
                       {"chunk_slices", report.chunks->chunk_slices},
@@ -201,6 +210,7 @@ std::string fit_text(const FitReport& report, bool all_intervals) {
   if (!report.trials.empty()) text += trials_table(report);
   text += answer_text(report) + intervals_text(report, all_intervals) + chunks_text(report);
   for (const std::string& note : report.notes) text += fmt::format("  {}\n", note);
+  if (!report.reproduce.empty()) text += fmt::format("  reproduce: {}\n", report.reproduce);
   return plain_text(text);
 }
 
@@ -232,12 +242,13 @@ std::string fit_text(const std::vector<FitReport>& reports, const std::string& o
       table.add({at, std::to_string(*report.value), format_size(peak), fmt::format("{} B", peak),
                  share_cell(report, peak), trials});
     } else {
-      table.add({at, "nothing fits", "–", "", "", trials});
+      table.add({at, report.is_stopped ? report.trials.back().outcome : "nothing fits", "–", "", "", trials});
     }
     for (const std::string& note : report.notes) {
       const std::string line = fmt::format("  {}\n", note);
       if (notes.find(line) == std::string::npos) notes += line;
     }
+    if (!report.reproduce.empty()) notes += fmt::format("  reproduce: {}\n", report.reproduce);
   }
   std::string text = title(first, other_axis);
   if (!first.formula.empty()) text += fmt::format("  peak = {}\n", first.formula);

@@ -37,6 +37,7 @@ struct FitReport {
   std::optional<ChunkPlan> chunks;
   std::optional<Size> last_chunk_bytes;  ///< by the formula
   std::vector<std::string> notes;
+  std::string reproduce;  ///< the command that runs the trial that stopped the search; empty without one
 
   /// Returns the trial of the answer. `value` is set.
   [[nodiscard]] const FitTrial& answer() const;

@@ -20,6 +20,8 @@ constexpr long double kMaxResidual = 1e-3L;
 /// How much of the budget an extrapolation may be wrong by, if the error of a confirmed formula grows as the
 /// square of the axis.
 constexpr long double kMaxError = 0.02L;
+/// How far an extrapolation goes that no third peak confirms.
+constexpr Size kMaxJump = 16;
 
 long double power(Size value, int exponent) {
   return std::pow(static_cast<long double>(value), static_cast<long double>(exponent));
@@ -250,6 +252,12 @@ std::optional<Size> LargestValueSearch::next_by_peaks() const {
       target = above;
     }
   }
+  // Peaks that decrease show nothing of larger values.
+  const bool is_decreasing = points_.size() > 1 && points_[points_.size() - 2].bytes > last.bytes;
+  if (target && (!formula.residual || is_decreasing)) {
+    const Size jump = checked_multiply(last.value, is_decreasing ? 2 : kMaxJump);
+    target = range.at_most(std::min(*target, std::max(jump, above)));
+  }
   // A refused value although its bytes were predicted to fit: halve what is left.
   if (refused && target && *target == range.max) target = range.at_most(*best + (*refused - *best) / 2);
   if (!target || *target <= *best || is_tried(*target)) return std::nullopt;
@@ -289,6 +297,20 @@ std::vector<FittingInterval> fitting_intervals(const SearchRange& range, Size bu
   }
   if (was_fitting) intervals.back().last = value(count - 1);
   return intervals;
+}
+
+std::vector<std::pair<Size, Size>> predicted_curve(const LargestValueSearch& search,
+                                                   const SearchRange& range) {
+  constexpr Size kCurvePoints = 200;
+  Size last = range.min;
+  for (const FitTrial& trial : search.trials()) last = std::max(last, trial.value);
+  last = std::min(range.max, last + last / 4);
+  const Size stride = divide_up(divide_up(last - range.min + 1, kCurvePoints), range.step) * range.step;
+  std::vector<std::pair<Size, Size>> points;
+  for (Size value = range.min; value <= last; value += stride) {
+    if (const std::optional<Size> bytes = search.predict(value)) points.emplace_back(value, *bytes);
+  }
+  return points;
 }
 
 ChunkPlan plan_chunks(Size slices, Size chunk_slices) {

@@ -100,6 +100,11 @@ std::vector<FittingInterval> fitting_intervals(const SearchRange& range, Size bu
                                                const PredictedBytes& formula);
 inline constexpr Size kMaxEvaluated = Size{1} << 20;
 
+/// Returns the predicted bytes at about 200 values, from the smallest to a quarter beyond the largest that
+/// ran.
+std::vector<std::pair<Size, Size>> predicted_curve(const LargestValueSearch& search,
+                                                   const SearchRange& range);
+
 /// How a stack of slices is processed in chunks.
 struct ChunkPlan {
   Size slices = 0;

@@ -66,7 +66,8 @@ void JournalListener::finished(const PlannedCase& planned, const Observation& me
   const CaseEnd end = end_of(planned, observation);
   if (end == CaseEnd::failed) {
     progress_.message(planned.name + ": " + reason_of(observation));
-    progress_.message("  reproduce: " + reproduce_command(options_, device_, planned));
+    if (options_.reports_commands)
+      progress_.message("  reproduce: " + reproduce_command(options_, device_, planned));
   } else if (end == CaseEnd::skipped && is_first_round &&
              reported_.emplace(observation.variant, reason_of(observation)).second) {
     progress_.message(planned.name + ": skipped: " + reason_of(observation));

@@ -106,6 +106,7 @@ ShapeRecorder::ShapeRecorder(SweepOptions options) : options_(std::move(options)
   options_.run_file = folder_.path() / "run.json";
   options_.memory_only = true;
   options_.sequences = true;
+  options_.reports_commands = false;  // no suite has the shapes
   workers_ = std::make_unique<RunWorkers>(options_, -1);
   const DeviceList devices = list_devices();
   const Description& description = workers_->description();

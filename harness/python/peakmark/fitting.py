@@ -89,7 +89,7 @@ def fit(
     """Returns the largest value of an argument with which `function` stays within a budget of device memory.
 
     `axis` is the name of the argument, `batch`, or with the values to try, `batch=32..4096`. `budget` is a size such as
-    `16GiB`, or `90%` of the device's memory. Each value runs in a new process, which calls `function(batch=value)`; what it
+    `16GiB`, `90%` of the device's memory, or `free`. Each value runs in a new process, which calls `function(batch=value)`; what it
     returns is not read. The processes import the function, as those of multiprocessing do: the call of `fit` belongs below
     `if __name__ == "__main__":`. Functions of notebooks, and lambdas, need the package cloudpickle.
 
@@ -116,7 +116,10 @@ def fit(
         raise RecorderError(errors)
     found = json.loads(answer) if answer else {"notes": []}
     if exit_code not in (_CLEAN, _NOTHING_FITS):
-        raise FitError("; ".join(found["notes"]) or errors, exit_code)
+        reasons = list(found["notes"])
+        if found.get("reproduce"):  # a command with the file of the function, which is removed
+            reasons.append(f"reproduce: call {getattr(function, '__name__', 'the function')}({name}={found['trials'][-1]['value']})")
+        raise FitError("; ".join(reasons) or errors, exit_code)
     trials = tuple(FitTrial(**one) for one in found.pop("trials"))
     notes = tuple(found.pop("notes"))
     return Fit(trials=trials, notes=notes, **{key: found[key] for key in Fit.__annotations__ if key in found})

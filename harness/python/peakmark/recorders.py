@@ -57,7 +57,7 @@ def load(*, sync: bool = False, stacks: bool = False, budget: int | str | None =
 
 
 def parse_budget(budget: int | str) -> int:
-    """Returns a budget in bytes: a size, `90%` of the device's memory, or `free-1GiB`. Raises SizeError if it is not from 1 byte
+    """Returns a budget in bytes: a size, `90%` of the device's memory, `free` or `free-1GiB`. Raises SizeError if it is not from 1 byte
     to 256 TiB, or a part of a memory that is not known."""
     is_part = isinstance(budget, str) and (budget.endswith("%") or budget.startswith("free"))
     size_in_bytes = _budget_of_device(str(budget)) if is_part else parse_size(budget)

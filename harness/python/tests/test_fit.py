@@ -3,6 +3,8 @@
 import json
 import os
 import pathlib
+import re
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -48,6 +50,16 @@ def leave_process(batch):
     left = subprocess.Popen(["sleep", "600"])
     with open("left", "a") as file:
         print(left.pid, file=file)
+
+def nothing(batch):
+    allocate()
+
+def shrink(batch):
+    while batch:
+        try:
+            return allocate(120000 * batch)
+        except cl.Error:
+            batch -= 1
 
 def catch(batch):
     while True:
@@ -146,6 +158,55 @@ def test_a_function_that_no_process_can_import_is_an_error(run):
         assert "cannot be imported by another process: write it into a module, or run" in run(script, code=1, main=main)
 
 
+NOTEBOOK = (
+    """
+import pyopencl as cl
+
+FIXED = 1 << 22
+
+def train(batch):
+    context = cl.create_some_context(interactive=False)
+    return [cl.Buffer(context, cl.mem_flags.READ_WRITE, size) for size in (FIXED, 60000 * batch, 60000 * batch)]
+""",
+    "import peakmark\npeakmark.fit(train, 'batch', '64MiB')",
+    "FIXED = 1 << 21\npeakmark.fit(lambda batch: train(batch), 'batch=1..600', '64MiB').value",
+    "from train import crash\npeakmark.fit(crash, 'batch', '64MiB')",
+    "import sys\nsys.modules['cloudpickle'] = None\npeakmark.fit(train, 'batch', '64MiB')",
+)
+
+
+def test_functions_of_a_notebook_are_fitted_in_a_kernel_of_jupyter(tmp_path, monkeypatch):
+    why = "it is in ci/requirements-test.txt"
+    for module in ("cloudpickle", "ipykernel"):
+        pytest.importorskip(module, reason=why)
+    nbclient = pytest.importorskip("nbclient", reason=why)
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    (tmp_path / "train.py").write_text(TRAIN)
+    for name, value in {**environment(), "PEAKMARK_LIBRARY_DIR": str(library_folder()), "IPYTHONDIR": str(tmp_path)}.items():
+        monkeypatch.setenv(name, value)
+    notebook = new_notebook(cells=[new_code_cell(cell) for cell in NOTEBOOK])
+    client = nbclient.NotebookClient(
+        notebook, kernel_name="python3", timeout=200, allow_errors=True, resources={"metadata": {"path": str(tmp_path)}}
+    )
+    client.create_kernel_manager().transport = "ipc"
+    client.km.ip = "kernel"  # a short name of the sockets
+    monkeypatch.chdir(tmp_path)
+    client.execute()
+
+    cells = [cell.outputs for cell in notebook.cells]
+    assert cells[0] == []
+    shown = [outputs[0].data["text/plain"] for outputs in cells[1:3]]
+    assert shown == [
+        "<Fit batch = 524, 63.97 MiB (67074304 B) of 64 MiB (67108864 B), 4 trials, 0 out of memory>",
+        str((2**26 - 2**21) // 120000),
+    ]
+    errors = [(outputs[0].ename, outputs[0].evalue) for outputs in cells[3:]]
+    assert [name for name, _ in errors] == ["FitError", "FitError"]
+    assert "ValueError: as it happens; reproduce: call crash(batch=1)" in errors[0][1]
+    assert "cannot be imported by another process: write it into a module, or run `pip install cloudpickle`" in errors[1][1]
+
+
 def test_a_script_without_a_guard_is_an_error(run):
     script = """
         import peakmark, train
@@ -174,6 +235,7 @@ def test_nothing_fits(run):
         ("kill", "", 3, "signal SIGKILL"),
         ("catch", ", timeout=2", 3, "batch=1: "),
         ("ignore", "", 2, "axis 'batch' does not change the memory"),
+        ("nothing", "", 2, "axis 'batch' does not change the memory"),
         ("len", "", 2, "has no argument 'batch'; it has obj"),
         ("lambda: 1", "", 2, "has no argument 'batch'; it has none"),
         ("3", "", 2, "not a function: 3"),
@@ -184,6 +246,43 @@ def test_errors(run, function, options, exit_code, text):
     kind, code, message = error_of(run, function, options=options)
     assert (kind, code) == ("FitError", exit_code)
     assert text in message
+    assert ("; reproduce: call " + function + "(batch=1)" in message) == (exit_code == 3)
+
+
+def test_a_program_that_goes_on_with_a_smaller_size_does_not_fit(run):
+    shown = run("""
+        import peakmark
+        from train import shrink
+        found = peakmark.fit(shrink, "batch=1..8000", "64MiB", prove=True)
+        print(found.value, found.proven, found.out_of_memory)
+        print(*found.notes)
+        """).splitlines()
+    assert shown[0] == f"{2**26 // 120000} True 1"
+    assert re.search(r"batch=560: \d allocations? w.* refused, and the program went on", shown[1])
+
+
+def test_an_estimator_without_an_answer_is_not_taken_for_a_limit(tmp_path):
+    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "sizes.py").write_text(
+        "def powers(dims, dtype):\n"
+        "    if dims[0] & (dims[0] - 1):\n        raise ValueError('only powers of two are known')\n"
+        "    return 2**22 + 120000 * dims[0], 0\n"
+    )
+    suite = tmp_path / "suite.toml"
+    suite.write_text(
+        '[[estimator]]\nname = "powers"\ncall = "python:sizes:powers"\nform = "module"\nother_dimensions = ["batch", 1]\n'
+        '[[program]]\nvariant = "train/step"\nestimator = "powers"\nslice_axis = "n"\naxes.n = { default = 1, least = 1 }\n'
+        'axes.batch = { default = 1, least = 1 }\n'
+        'command = ["{python}", "-c", "import train; train.train({batch})"]\nenvironment = { PYTHONPATH = "{suite_folder}" }\n'
+        '[[sweep]]\nvariants = "train/step"\n'
+    )
+    words = [suite, "train/step", "batch", "--budget=64MiB", "--json"]
+    found = fitted(*words, **environment())
+    assert found["value"] == (2**26 - 2**22) // 120000 and found["predictor"] == "recordings"
+    assert found["notes"] == ["the estimator has no answer at batch=513: peaks were extrapolated"]
+    assert len(found["trials"]) <= 4 and found["out_of_memory"] == 0
+    asked = fitted(*words, "--predict=estimator", **environment())
+    assert asked["value"] == 512 and "larger values may fit" in asked["notes"][0]
 
 
 def test_processes_that_a_function_leaves_are_ended(run, tmp_path):
@@ -216,6 +315,18 @@ def test_each_of_several_devices_has_an_answer():
     assert second["device"] == fitted(*options, "--device=0", "--device=1", **devices)["devices"][1]["device"]
     wrong = peakmark_command("fit", *options, "--device=0", "--device=5", **devices)
     assert wrong.returncode != 0 and "5" in wrong.stderr
+
+
+def test_a_failed_trial_of_a_program_is_reproduced_by_the_printed_command():
+    program = [sys.executable, "-c", "import sys; sys.exit('two  words: ' + ' '.join(sys.argv[1:]))", "{n}", "{m}", "{k}", "{data}"]
+    axes = ["n=4..9", "m=3..3", "k=n+m-2", "data=nm"]
+    ended = peakmark_command("fit", *axes, "--budget=5 MB", "--multiple-of=2", "--", *program, "it's")
+    assert ended.returncode == 3, ended.stderr
+    command = ended.stdout.partition("  reproduce: ")[2].strip()
+    assert "peakmark-run-" not in command and "reproduce" not in ended.stderr
+    again = peakmark_command(*shlex.split(command)[1:])
+    assert again.returncode == 3
+    assert "two  words: 4 3 5 nm it's" in again.stdout
 
 
 def test_the_command_must_be_installed(monkeypatch):

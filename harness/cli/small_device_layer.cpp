@@ -1,0 +1,160 @@
+// For tests: a layer of the OpenCL loader that makes the driver's devices one small GPU, which all processes
+// with the same $SMALL_DEVICE, a file, share. It reports what is free, as AMD's drivers do. The first context
+// of a process takes memory until the process ends, and the last part of the memory cannot be allocated.
+#include "small_device_layer.hpp"
+
+#include <CL/cl_ext.h>
+#include <CL/cl_icd.h>
+#include <CL/cl_layer.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace {
+
+using namespace peakmark::small_device;
+
+struct Process {
+  std::atomic<pid_t> id;
+  std::atomic<std::int64_t> bytes;
+};
+struct Device {
+  std::array<Process, 64> processes;
+};
+
+cl_icd_dispatch next{};
+cl_icd_dispatch hooks{};
+std::mutex mutex;
+std::map<cl_mem, std::int64_t> live;
+
+/// Returns the memory of all processes; zero in a new file.
+Device& device() {
+  static Device* const shared = [] {
+    const int file = open(std::getenv("SMALL_DEVICE"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0 || ftruncate(file, sizeof(Device)) != 0) std::abort();
+    void* const mapped = mmap(nullptr, sizeof(Device), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (mapped == MAP_FAILED) std::abort();
+    return static_cast<Device*>(mapped);
+  }();
+  return *shared;
+}
+
+/// Returns the entry of this process. That of a process that has ended is used again.
+Process& own() {
+  for (Process& one : device().processes) {
+    if (one.id == getpid()) return one;
+  }
+  for (Process& one : device().processes) {
+    pid_t ended = one.id;
+    if (ended != 0 && (kill(ended, 0) == 0 || errno != ESRCH)) continue;
+    if (!one.id.compare_exchange_strong(ended, getpid())) continue;
+    one.bytes = 0;
+    return one;
+  }
+  std::abort();
+}
+
+std::int64_t free_bytes() {
+  std::int64_t used = 0;
+  for (const Process& one : device().processes) {
+    if (one.id != 0 && kill(one.id, 0) == 0) used += one.bytes;
+  }
+  return kMemoryBytes - used;
+}
+
+cl_int CL_API_CALL get_device_info(cl_device_id id, cl_device_info what, size_t size, void* value,
+                                   size_t* size_ret) {
+  const auto answer = [&](const void* bytes, size_t length) {
+    if (size_ret != nullptr) *size_ret = length;
+    if (value != nullptr && size < length) return CL_INVALID_VALUE;
+    if (value != nullptr) std::memcpy(value, bytes, length);
+    return CL_SUCCESS;
+  };
+  if (what == CL_DEVICE_GLOBAL_MEM_SIZE || what == CL_DEVICE_MAX_MEM_ALLOC_SIZE) {
+    const cl_ulong bytes = what == CL_DEVICE_GLOBAL_MEM_SIZE ? kMemoryBytes : kMaxAllocationBytes;
+    return answer(&bytes, sizeof(bytes));
+  }
+  if (what == CL_DEVICE_GLOBAL_FREE_MEMORY_AMD) {
+    const std::array<size_t, 2> kibibytes{static_cast<size_t>(free_bytes() / 1024), 0};
+    return answer(kibibytes.data(), sizeof(kibibytes));
+  }
+  if (what == CL_DEVICE_EXTENSIONS) {
+    size_t length = 0;
+    next.clGetDeviceInfo(id, what, 0, nullptr, &length);
+    std::string text(length, '\0');
+    next.clGetDeviceInfo(id, what, length, text.data(), nullptr);
+    text = "cl_amd_device_attribute_query " + std::string(text.c_str());
+    return answer(text.c_str(), text.size() + 1);
+  }
+  return next.clGetDeviceInfo(id, what, size, value, size_ret);
+}
+
+cl_context CL_API_CALL create_context(const cl_context_properties* properties, cl_uint count,
+                                      const cl_device_id* devices,
+                                      void(CL_CALLBACK* notify)(const char*, const void*, size_t, void*),
+                                      void* user_data, cl_int* result) {
+  static const bool is_charged = [] {
+    own().bytes += kContextBytes;
+    return true;
+  }();
+  static_cast<void>(is_charged);
+  return next.clCreateContext(properties, count, devices, notify, user_data, result);
+}
+
+cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void* host,
+                                 cl_int* result) {
+  const std::lock_guard lock(mutex);
+  const auto bytes = static_cast<std::int64_t>(size);
+  if (bytes > kMaxAllocationBytes || bytes > free_bytes() - kFragmentationBytes) {
+    if (result != nullptr) *result = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    return nullptr;
+  }
+  cl_mem const memory = next.clCreateBuffer(context, flags, size, host, result);
+  if (memory == nullptr) return nullptr;
+  own().bytes += bytes;
+  live[memory] = bytes;
+  return memory;
+}
+
+cl_int CL_API_CALL release_memory(cl_mem memory) {
+  const std::lock_guard lock(mutex);
+  cl_uint references = 0;
+  next.clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof(references), &references, nullptr);
+  if (references == 1 && live.contains(memory)) own().bytes -= live.extract(memory).mapped();
+  return next.clReleaseMemObject(memory);
+}
+
+}  // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void* value, size_t* size_ret) {
+  if (name != CL_LAYER_API_VERSION) return CL_INVALID_VALUE;
+  const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
+  if (value != nullptr && size >= sizeof(version)) std::memcpy(value, &version, sizeof(version));
+  if (size_ret != nullptr) *size_ret = sizeof(version);
+  return CL_SUCCESS;
+}
+
+EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch* target, cl_uint* entries_ret,
+                                      const cl_icd_dispatch** layer_ret) {
+  std::memcpy(&next, target, std::min<std::size_t>(entries * sizeof(void*), sizeof(next)));
+  hooks.clGetDeviceInfo = get_device_info;
+  hooks.clCreateContext = create_context;
+  hooks.clCreateBuffer = create_buffer;
+  hooks.clReleaseMemObject = release_memory;
+  *entries_ret = std::min<cl_uint>(entries, sizeof(hooks) / sizeof(void*));
+  *layer_ret = &hooks;
+  return CL_SUCCESS;
+}

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.hpp"
+#include "device/memory_budget.hpp"
+#include "fit/report.hpp"
+#include "supervise/sweep_run.hpp"
+
+namespace peakmark {
+
+/// An axis to fit, or one along which others are fitted, and the values that may be tried.
+struct FreeAxis {
+  std::string name;
+  std::optional<std::pair<Size, Size>>
+      range;  ///< both included; null: from the smallest value of the axis on
+};
+
+/// What is searched.
+struct FitRequest {
+  std::string variant;
+  std::vector<std::string> command;  ///< of a program without a suite, with placeholders; empty for others
+  FreeAxis axis;
+  /// The axis is fitted at several values of this one: its smallest value times powers of two, up to the end
+  /// of its range or the first at which nothing fits.
+  std::optional<FreeAxis> other;
+  /// AXIS=VALUE, and AXIS=FORMULA for an axis that follows others: `ny=2*nx`.
+  std::vector<std::string> values;
+  MemoryBudget budget;
+  Size step = 1;  ///< only multiples of it are tried
+  std::optional<Size> slices;
+  /// Null: the formula of a variant, else its estimator; the estimator of a program; else recorded peaks.
+  std::optional<Predictor> predictor;
+  bool needs_proof = false;
+  SweepOptions sweep;  ///< the suites (none: the variants of the worker), backend, device and time limits
+};
+
+/// Returns both sides of AXIS=VALUE.
+std::pair<std::string, std::string> split_axis_value(const std::string& text);
+
+/// Makes `request` one for the program of its command: writes a suite into `folder` in which the command is
+/// the only program, with the axes of the request. Throws UsageError if the command does not read the fitted
+/// axis.
+void use_program(FitRequest& request, const ScratchFolder& folder);
+
+/// Returns the command line, quoted for a shell, that runs one value of the axis alone, within
+/// `budget_bytes`. `other`: the value of the second free axis; read only if there is one.
+std::string reproduce_command(const FitRequest& request, const DeviceInfo& device, Size budget_bytes,
+                              Size value, Size other);
+
+}  // namespace peakmark

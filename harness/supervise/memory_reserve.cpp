@@ -1,0 +1,141 @@
+#include "supervise/memory_reserve.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <utility>
+
+#include "base/program.hpp"
+#include "base/text.hpp"
+#include "base/text_file.hpp"
+#include "device/largest_allocation.hpp"
+#include "runfile/json_fields.hpp"
+#include "supervise/case_listeners.hpp"
+#include "supervise/device_lock.hpp"
+
+namespace peakmark {
+namespace {
+
+using json_fields::Json;
+using json_fields::or_null;
+
+// The child starts a driver and clears the whole memory of a device.
+constexpr std::chrono::seconds kFillLimit{120};
+
+/// A device that is compared, not its name alone: its index may change.
+Json identity(const DeviceInfo& device) {
+  return {{"device", device.name}, {"driver", device.driver}, {"pci", device.pci}};
+}
+
+std::filesystem::path reserve_file(const DeviceInfo& device) {
+  return lock_folder() /
+         fmt::format("reserve-{}-{}-{}.json", to_string(device.backend), device.index, lock_name(device));
+}
+
+std::optional<Size> bytes_at(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  if (value.is_null()) return std::nullopt;
+  Size bytes = 0;
+  json_fields::read(value, bytes);
+  return bytes;
+}
+
+Json reserve_json(const MemoryReserve& reserve) {
+  return {{"free_bytes", or_null(reserve.free_bytes)},
+          {"context_bytes", or_null(reserve.context_bytes)},
+          {"library_bytes", or_null(reserve.library_bytes)},
+          {"allocatable_bytes", or_null(reserve.allocatable_bytes)},
+          {"date", reserve.date}};
+}
+
+/// Returns what an earlier measurement has kept; nothing if that was another device or driver, or no file.
+std::optional<MemoryReserve> read_kept(const DeviceInfo& device) {
+  try {
+    const Json json = Json::parse(read_text_file(reserve_file(device)));
+    if (json.at("of") != identity(device)) return std::nullopt;
+    MemoryReserve reserve;
+    reserve.free_bytes = bytes_at(json, "free_bytes");
+    reserve.context_bytes = bytes_at(json, "context_bytes");
+    reserve.library_bytes = bytes_at(json, "library_bytes");
+    reserve.allocatable_bytes = bytes_at(json, "allocatable_bytes");
+    reserve.date = json.at("date").get<std::string>();
+    return reserve.bytes() ? std::optional(reserve) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+/// Fills the device in a child process, while this one has it open.
+MemoryReserve fill_in_child(const DeviceInfo& device) {
+  MemoryReserve reserve;
+  reserve.date = utc_date().substr(0, 10);
+  const auto opened = open_device(device);
+  reserve.free_bytes = opened->memory().free_bytes;
+  std::optional<Size> free_in_child;
+  try {
+    const Answer answer = ask(probe_command(device, {"--fill-device"}), kFillLimit);
+    if (answer.end.exit_code != 0) return reserve;
+    const Json json = Json::parse(answer.output);
+    free_in_child = bytes_at(json, "free_bytes");
+    reserve.library_bytes = bytes_at(json, "library_bytes");
+    reserve.allocatable_bytes = bytes_at(json, "allocatable_bytes");
+  } catch (const NoAnswer&) {
+    return reserve;
+  } catch (const Json::exception&) {
+    return reserve;
+  }
+  if (reserve.free_bytes && free_in_child)
+    reserve.context_bytes = std::max<Size>(*reserve.free_bytes - *free_in_child, 0);
+  return reserve;
+}
+
+}  // namespace
+
+WorkerCommand probe_command(const DeviceInfo& device, std::vector<std::string> options) {
+  options.insert(options.begin(), "doctor");
+  options.insert(options.end(), {"--tried-backend", std::string(to_string(device.backend)), "--tried-device",
+                                 std::to_string(device.index)});
+  return {own_program(), std::move(options), {}, ""};
+}
+
+std::string filled_json(const DeviceInfo& device) {
+  const FilledDevice filled = fill_device(device);
+  return json_fields::pretty({{"free_bytes", or_null(filled.free_bytes)},
+                              {"library_bytes", or_null(filled.library_bytes)},
+                              {"allocatable_bytes", or_null(filled.allocatable_bytes)}});
+}
+
+MemoryReserve measure_reserve(const DeviceInfo& device) {
+  const DeviceLock lock(
+      device, {.suite = "its free memory", .memory_only = true},
+      [](const std::string& holder) { say("  waiting for the device: " + holder); }, [] {});
+  const MemoryReserve reserve = fill_in_child(device);
+  if (!reserve.bytes()) return reserve;
+  Json json = reserve_json(reserve);
+  json["of"] = identity(device);
+  replace_text_file(reserve_file(device), json_fields::pretty(json));
+  return reserve;
+}
+
+MemoryReserve known_reserve(const DeviceInfo& device) {
+  if (const auto kept = read_kept(device)) return *kept;
+  say(fmt::format("measuring how much of the free memory of {} can be allocated", device.name));
+  return measure_reserve(device);
+}
+
+ResolvedBudget resolve_budget_on(const MemoryBudget& budget, const DeviceInfo& device,
+                                 const DeviceMemory& memory) {
+  const bool is_measured = budget.needs_measured_reserve() && memory.free_bytes.has_value();
+  return resolve_budget(budget, device, memory, is_measured ? known_reserve(device) : MemoryReserve());
+}
+
+ResolvedBudget resolve_budget_on(const MemoryBudget& budget, const DeviceInfo& device) {
+  return resolve_budget_on(budget, device,
+                           budget.is_of_free_memory() ? open_device(device)->memory() : DeviceMemory());
+}
+
+}  // namespace peakmark
