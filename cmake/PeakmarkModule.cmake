@@ -99,10 +99,11 @@ function(peakmark_precompile_gmock name)
 endfunction()
 
 # peakmark_compile_briefly(TARGET…): -O1, for modules and programs of text and JSON without hot code; -O3 compiles up to twice as
-# long.
+# long. Only where more is optimised: not in builds for sanitizers and of CMAKE_BUILD_TYPE=Debug.
 function(peakmark_compile_briefly)
-  if(PEAKMARK_SANITIZE)
-    return()  # nothing is optimised there
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  if(NOT CMAKE_CXX_FLAGS_${type} MATCHES "-O[23]")
+    return()
   endif()
   foreach(name ${ARGN})
     target_compile_options(${name} PRIVATE -O1)
