@@ -59,7 +59,7 @@ ExitCode bisect_commits(BisectOptions& options, const std::vector<std::string>& 
   set_request(options, words);
   const BisectReport report = bisect(options.request);
   print_text(options.json ? bisect_json(report) : bisect_text(report));
-  return exit_code_of(report);
+  return bisect_exit_code(report);
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ std::string bisect_json(const BisectReport& report) {
   Json json{{"version", 1},
             {"minor", 0},
             {"end", name_of(report.end)},
-            {"exit_code", static_cast<int>(exit_code_of(report))},
+            {"exit_code", static_cast<int>(bisect_exit_code(report))},
             {"case", report.case_name},
             {"metric", report.metric},
             {"good", commit_json(report.good)},

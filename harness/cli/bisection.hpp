@@ -77,7 +77,7 @@ BisectReport bisect(const BisectRequest& request);
 /// - verdict: the bad commit is not worse;
 /// - measurement: the commits that are left cannot be judged;
 /// - interrupted.
-ExitCode exit_code_of(const BisectReport& report);
+ExitCode bisect_exit_code(const BisectReport& report);
 
 std::string bisect_text(const BisectReport& report);
 std::string bisect_json(const BisectReport& report);

@@ -35,7 +35,7 @@ const VariantDescription& find_variant(const ShapeRecorder& recorder, const std:
 }
 
 /// Returns the range up to some doublings beyond the last that is predicted to fit.
-SearchRange shortened(SearchRange range, Size budget_bytes, const PredictedBytes& predicted) {
+SearchRange shortened_range(SearchRange range, Size budget_bytes, const PredictedBytes& predicted) {
   int beyond = 0;
   for (Size value = range.min; value <= kMaxValue / 2; value *= 2) {
     const std::optional<Size> bytes = predicted(value);
@@ -348,7 +348,7 @@ FitReport AxisFitter::fit_once() {
   const PredictedBytes predicted = prediction(report);
   if (!predicted) report.predictor = Predictor::recordings;
   if (predicted) {
-    if (!report.is_range_given) report.range = shortened(report.range, budget_.bytes, predicted);
+    if (!report.is_range_given) report.range = shortened_range(report.range, budget_.bytes, predicted);
     if (peak_) report.formula = to_text(*peak_, ExpressionStyle::display);
     report.intervals = fitting_intervals(report.range, report.budget_bytes, predicted);
   }

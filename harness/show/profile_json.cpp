@@ -146,8 +146,7 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
                {"phases", std::move(phases)},
                {"phases_by_name", std::move(phases_by_name)},
                {"notes", summary.notes}};
-  if (const auto repeated = find_repetitions(process))
-    json["repetitions"] = repetitions_json(*repeated);
+  if (const auto repeated = find_repetitions(process)) json["repetitions"] = repetitions_json(*repeated);
   if (const auto budget = budget_bytes(process.header)) json["budget_bytes"] = *budget;
   if (summary.phases.size() > options.max_phases) json["phases"] = nullptr;
   if (summary.pool_seen) json["pool_reserved_peak_bytes"] = summary.pool_reserved_peak_bytes;
