@@ -75,9 +75,10 @@ class ShippedFormulas : public testing::Test {
   // answers.
   static void expect_estimator(const VariantFormulas& variant, const VariantDescription& description) {
     const auto peak = variant.explanation.peak();
-    // Allocations without a formula are named in it.
-    if (!peak) EXPECT_TRUE(variant.explanation.partial_peak());
-    if (!peak) return;
+    if (!peak) {  // then allocations without a formula are named in it
+      EXPECT_TRUE(variant.explanation.partial_peak());
+      return;
+    }
     Parameters defaults = description.defaults();
     for (const auto& [axis, words] : variant.cases.front().words) defaults.set(axis, words.front());
     const EstimateReply reply = ask_estimator(

@@ -60,7 +60,7 @@ void write_floats(const std::string& path, const std::vector<float>& values) {
   if (!file.flush()) throw IoError("fbp_host: " + path + ": cannot be written");
 }
 
-void answer(const nlohmann::json& line) {
+void answer(const nlohmann::ordered_json& line) {
   std::cout << line.dump() << std::endl;
 }
 
@@ -95,7 +95,7 @@ void serve(const std::vector<std::string>& arguments) {
       answer({{"ns", took.count()}});
     } else if (line.starts_with("save ")) {
       write_floats(line.substr(5), slice);
-      answer(nlohmann::json::object());
+      answer(nlohmann::ordered_json::object());
     } else {
       throw UsageError("fbp_host: unknown request '" + line + "'; write `call` or `save FILE`");
     }
