@@ -67,7 +67,8 @@ TEST_F(BisectCommand, FindsTheCommitThatGrewAmong30AndLeavesTheRepositoryAlone) 
   EXPECT_EQ(found["comparison"]["base"]["commit"], sh("git rev-parse v1").substr(0, 40));
   EXPECT_EQ(found["comparison"]["new"]["commit"], found["first_bad"]["commit"]);
   for (const auto& row : found["comparison"]["cases"]) {
-    if (row["metric"] == "requested_peak_bytes") EXPECT_EQ(row["allocations"][0]["name"], "cache");
+    if (row["metric"] != "requested_peak_bytes") continue;
+    EXPECT_EQ(row["allocations"][0]["name"], "cache");
   }
   EXPECT_EQ(sh("git for-each-ref; git rev-parse HEAD; git status --porcelain; git stash list"), refs);
   EXPECT_EQ(lines(worktrees()), 1);

@@ -25,19 +25,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Judgement {
+struct CommitJudgement {
   TrialVerdict verdict = TrialVerdict::skipped;
   std::string reason;
 };
 
-Judgement bytes_judgement(const BytesComparison* bytes) {
+CommitJudgement bytes_judgement(const BytesComparison* bytes) {
   if (bytes == nullptr || !bytes->change) return {TrialVerdict::skipped, "it is not measured on both sides"};
   if (*bytes->change != Change::grew || bytes->allowed) return {TrialVerdict::good, ""};
   if (bytes->unsteady) return {TrialVerdict::skipped, "its two memory passes differ by as much"};
   return {TrialVerdict::bad, ""};
 }
 
-Judgement time_judgement(const std::optional<TimeComparison>& time) {
+CommitJudgement time_judgement(const std::optional<TimeComparison>& time) {
   if (!time) return {TrialVerdict::skipped, "it has no time"};
   switch (time->verdict) {
     case TimeVerdict::slower:
@@ -52,7 +52,7 @@ Judgement time_judgement(const std::optional<TimeComparison>& time) {
 }
 
 /// Judges the one case of a comparison with the good commit.
-Judgement judge_commit(const RunComparison& comparison, const std::string& metric) {
+CommitJudgement judge_commit(const RunComparison& comparison, const std::string& metric) {
   const CaseComparison& one = comparison.cases.front();
   if (metric == kOutcomeMetric) return {one.is_lost() ? TrialVerdict::bad : TrialVerdict::good, ""};
   if (one.new_outcome != Outcome::ok || one.base_outcome != Outcome::ok) {
@@ -194,7 +194,7 @@ class Bisection {
       say("bytes are the same; timing it");
       trial.comparison = compare(side, report_.bad, false);
     }
-    const Judgement judgement = judge_commit(*trial.comparison, report_.metric);
+    const CommitJudgement judgement = judge_commit(*trial.comparison, report_.metric);
     if (judgement.verdict == TrialVerdict::skipped) {
       // A time that cannot be judged, of a metric that nobody asked for, shows no change either.
       if (!request_.metric.empty()) {
@@ -277,7 +277,7 @@ class Bisection {
     // Errors of this machine end the search; those of the commit do not.
     try {
       trial.comparison = compare(build(tried, trial.commit), trial.commit, report_.metric != kTimeMetric);
-      const Judgement judgement = judge_commit(*trial.comparison, report_.metric);
+      const CommitJudgement judgement = judge_commit(*trial.comparison, report_.metric);
       trial.verdict = judgement.verdict;
       trial.reason = judgement.reason;
     } catch (const UsageError& error) {
