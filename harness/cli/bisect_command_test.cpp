@@ -8,12 +8,10 @@ namespace {
 
 using testing::AllOf;
 using testing::AnyOf;
-using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Le;
-using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 

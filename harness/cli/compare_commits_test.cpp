@@ -8,7 +8,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-using testing::StartsWith;
 
 class CompareCommits : public CommitsTest {
  protected:

@@ -273,5 +273,43 @@ TEST_F(MeasuredRun, CasesOfAnotherBackendAreUnsupported) {
   EXPECT_EQ(measured.observations[2].requested_peak_bytes, 42000);
 }
 
+/// Two commits of a repository with a program that a suite measures, as it is at each commit.
+TEST_F(MeasuredRun, ProgramsOfCommitsAreMeasuredInTheirWorktrees) {
+  const std::filesystem::path project = folder_.path() / "project";
+  std::filesystem::create_directories(project);
+  std::ofstream(project / "suite.toml")
+      << "[[program]]\nvariant = 'program/allocating'\ncommand = ['{suite_folder}/program.sh']\n"
+         "backends = ['opencl']\nslice_axis = 'n'\naxes.n = { default = 1, least = 1 }\n"
+         "[[sweep]]\nvariants = 'program/allocating'\n";
+  const auto in_project = [&](const std::string& script) {
+    WorkerCommand command{
+        "/bin/sh", {"-e", "-c", "cd '" + project.string() + "' && " + script}, current_environment(), ""};
+    for (const std::string& entry :
+         {"XDG_CACHE_HOME=" + (folder_.path() / "cache").string(),
+          std::string("PEAKMARK_LIBRARY_DIR=" PEAKMARK_RECORDER_FOLDER), std::string("GIT_AUTHOR_NAME=a"),
+          std::string("GIT_AUTHOR_EMAIL=a@b"), std::string("GIT_COMMITTER_NAME=a"),
+          std::string("GIT_COMMITTER_EMAIL=a@b")})
+      command.environment.push_back(entry);
+    return ask(command, std::chrono::seconds(250));
+  };
+  const auto commit = [&](const std::string& what) {
+    std::ofstream(project / "program.sh")
+        << "#!/bin/sh\nexec " PEAKMARK_ALLOCATING_PROGRAM " " << what << "\n";
+    const Answer answer = in_project("chmod +x *.sh && git add -A && git commit --quiet -m '" + what + "'");
+    EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  };
+  ASSERT_EQ(in_project("git init --quiet .").end.exit_code, 0);
+  std::ofstream(project / "worker.sh") << "#!/bin/sh\nexec " PEAKMARK_SELFTEST_WORKER " \"$@\"\n";
+  commit("exit 0");
+  commit("leak");
+  // A suite that no commit has is copied to both.
+  std::ofstream(project / "suite.toml", std::ios::app) << "# changed\n";
+  const Answer answer = in_project("exec '" PEAKMARK_PROGRAM
+                                   "' bisect suite.toml HEAD~ HEAD --case program/allocating/opencl "
+                                   "--backend opencl --worker worker.sh -- true");
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.output, HasSubstr("peak grew by 900 B: 100 -> 1000 B"));
+}
+
 }  // namespace
 }  // namespace peakmark
