@@ -73,7 +73,7 @@ def test_a_leak_is_named_with_its_bytes_and_its_call_site(record, shown):
     assert again["growth"][0]["verdict"] == "leak"
 
 
-def tests_in(file):
+def read_junit(file):
     (suite,) = ElementTree.parse(file).getroot()
     tests = {test.get("name"): {one.tag: (one.get("type"), one.get("message"), one.text) for one in test} for test in suite}
     failures = sum("failure" in results for results in tests.values())
@@ -90,7 +90,7 @@ def test_junit_has_a_test_for_each_repeated_phase(record, tmp_path):
             kept.append(context.buffer(10))
     """
     record(script, "--repeat-call", "4", "--junit", "junit.xml", code=1)
-    tests = tests_in(tmp_path / "junit.xml")
+    tests = read_junit(tmp_path / "junit.xml")
     assert tests["read"] == {"system-out": (None, None, "steady")}
     kind, message, details = tests["blur"]["failure"]
     assert (kind, message) == ("leak", "leak: 10 B each time")
@@ -99,9 +99,9 @@ def test_junit_has_a_test_for_each_repeated_phase(record, tmp_path):
 
 def test_junit_of_a_run_that_shows_nothing_fails(record, tmp_path):
     record("temporary()", "--repeat-call", "4", "--junit", "junit.xml", code=4)
-    assert "no phase occurred 4 times" in tests_in(tmp_path / "junit.xml")["repetitions"]["failure"][1]
+    assert "no phase occurred 4 times" in read_junit(tmp_path / "junit.xml")["repetitions"]["failure"][1]
     record("raise SystemExit(7)", "--repeat-call", "4", "--junit", "junit.xml", code=7)
-    assert tests_in(tmp_path / "junit.xml")["program"]["failure"][1] == "the program ended with exit code 7"
+    assert read_junit(tmp_path / "junit.xml")["program"]["failure"][1] == "the program ended with exit code 7"
     record("", "--junit", "junit.xml", code=2)
 
 
