@@ -137,7 +137,8 @@ Explanation explain_group(const RecordedCases& cases, const AllocationSequences&
   explanation = explain(*cases.fitters, sequences);
   if (!explanation.has_enough_shapes())
     explanation.notes.emplace_back(
-        "add shapes to the suite, or explain the suite or the variant itself, which chooses them");
+        "add shapes to the suite, or explain the suite or the variant itself, which chooses shapes of axes "
+        "that are not fixed");
   return explanation;
 }
 
