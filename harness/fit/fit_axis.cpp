@@ -290,8 +290,9 @@ FitTrial AxisFitter::record(Size value, std::optional<Size> predicted) {
   if (observation.outcome != Outcome::ok) return trial;
   if (!observation.requested_peak_bytes)
     throw MeasurementError(fmt::format("{}={}: no memory was recorded", request_.axis.name, value));
-  if (observation.failed_allocations) {
-    // A program that goes on may have used a smaller size.
+  if (observation.failed_allocations && predicted.value_or(0) > budget_.bytes) {
+    // The program may have used a smaller size. Elsewhere a failure need not be a want of memory: some
+    // libraries ask for 0 bytes.
     trial.outcome = to_string(Outcome::out_of_memory);
     trial.message = fmt::format(
         "{}{}",

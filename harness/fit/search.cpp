@@ -128,16 +128,30 @@ void LargestValueSearch::add(const FitTrial& trial) {
   std::ranges::sort(points_, {}, &Point::value);
 }
 
+/// Returns what the formula misses at a value: as at the recorded value that is nearest, changed by the line
+/// to the second nearest, no farther than between these two.
+std::optional<Size> LargestValueSearch::missed_by_formula(Size value) const {
+  std::vector<Point> nearest = points_;
+  std::ranges::stable_sort(nearest, {}, [&](const Point& point) { return std::abs(point.value - value); });
+  const std::optional<Size> first = formula_(nearest[0].value);
+  if (!first) return std::nullopt;
+  const Size missed = nearest[0].bytes - *first;
+  if (nearest.size() < 2) return missed;
+  const std::optional<Size> second = formula_(nearest[1].value);
+  if (!second) return missed;
+  const Size apart = nearest[0].value - nearest[1].value;
+  const Size way = std::clamp(value - nearest[0].value, -std::abs(apart), std::abs(apart));
+  const long double change = static_cast<long double>(missed - (nearest[1].bytes - *second)) *
+                             static_cast<long double>(way) / static_cast<long double>(apart);
+  return missed + static_cast<Size>(change);
+}
+
 std::optional<Size> LargestValueSearch::predict(Size value) const {
   if (formula_) {
     const std::optional<Size> bytes = formula_(value);
     if (!bytes || points_.empty()) return bytes;
-    // What the formula misses at the recorded value that is nearest.
-    const Point& nearest = *std::ranges::min_element(points_, {}, [&](const Point& point) {
-      return point.value > value ? point.value - value : value - point.value;
-    });
-    const std::optional<Size> there = formula_(nearest.value);
-    return there ? std::optional(checked_add(*bytes, nearest.bytes - *there)) : std::nullopt;
+    const std::optional<Size> missed = missed_by_formula(value);
+    return missed ? std::optional(checked_add(*bytes, *missed)) : std::nullopt;
   }
   if (points_.empty()) return std::nullopt;
   const Model formula = model();

@@ -73,6 +73,7 @@ class LargestValueSearch {
   [[nodiscard]] bool fits(const FitTrial& trial) const;
   [[nodiscard]] bool is_tried(Size value) const;
   [[nodiscard]] std::optional<Size> smallest_refused() const;
+  [[nodiscard]] std::optional<Size> missed_by_formula(Size value) const;
   [[nodiscard]] std::optional<Size> next_by_formula() const;
   [[nodiscard]] std::optional<Size> next_by_peaks() const;
   [[nodiscard]] Model model() const;
