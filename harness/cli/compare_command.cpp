@@ -161,8 +161,8 @@ ExitCode compare_commits(const CompareOptions& options) {
     };
     const auto base = build(old_commit);
     const auto next = build(new_commit);
-    set_sides(two, side_of_commit(*base, repository, two.sweep),
-              side_of_commit(*next, repository, two.sweep));
+    const CommitSide base_side = side_of_commit(*base, repository, two.sweep);
+    set_sides(two, base_side, side_of_commit(*next, repository, two.sweep));
     code = compare_builds(options, two, [&](RunComparison& comparison) {
       comparison.base.commit = old_commit;
       comparison.next.commit = new_commit;
