@@ -34,8 +34,9 @@ class OomPrograms : public testing::Test {
     const Answer answer = oom(std::move(words));
     EXPECT_EQ(answer.end.exit_code, exit_code) << behaviour << ": " << answer.errors;
     // The report has how each run with a refusal ended; its suite is gone when the user reads it.
-    if (behaviour != "lock")
+    if (behaviour != "lock") {
       EXPECT_THAT(answer.errors, Not(testing::AnyOf(HasSubstr("skipped:"), HasSubstr("reproduce:"))));
+    }
     return json::parse(answer.output);
   }
   void expect_outcome(const std::string& behaviour, const std::string& outcome,
