@@ -123,6 +123,7 @@ DeviceInfo choose_device(const DeviceChoice& choice, const DeviceList& list) {
     if (is_index) return by_index(choice.device, pool, list);
     if (const DeviceInfo* info = by_name(choice.device, pool, list)) return *info;
   }
+  if (is_index && !choice.backend) return by_index(choice.device, {}, list);
   if (!choice.device.empty()) {
     // The listing below names `dry` as well, and it is never taken unasked.
     const bool means_dry = lower(choice.device) == to_string(Backend::dry);

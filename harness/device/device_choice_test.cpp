@@ -77,6 +77,11 @@ TEST(DeviceChoice, AnIndexNeverFallsThroughToANameOrAnotherBackend) {
               ::testing::HasSubstr("no device has the index"));
 }
 
+TEST(DeviceChoice, AnIndexIsNoNameWhereNoDeviceIs) {
+  EXPECT_THAT(refusal({.backend = {}, .device = "97"}, {kDry}),
+              ::testing::HasSubstr("no device has the index 97"));
+}
+
 TEST(DeviceChoice, APartOfANameInAnyCaseIsEnough) {
   EXPECT_EQ(chosen({.backend = {}, .device = "rADeon"}, {kPocl, kRadeon}), id(kRadeon));
   EXPECT_EQ(chosen({.backend = {}, .device = "sxm4"}, {kA100, kA100Sxm}), id(kA100Sxm));
