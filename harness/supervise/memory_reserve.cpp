@@ -113,7 +113,7 @@ MemoryReserve measure_reserve(const DeviceInfo& device) {
   const DeviceLock lock(
       device, {.suite = "its free memory", .memory_only = true},
       [](const std::string& holder) { say("  waiting for the device: " + holder); }, [] {});
-  const MemoryReserve reserve = fill_in_child(device);
+  MemoryReserve reserve = fill_in_child(device);
   if (!reserve.bytes()) return reserve;
   Json json = reserve_json(reserve);
   json["of"] = identity(device);
