@@ -88,7 +88,9 @@ install_nightly() {
   # shellcheck disable=SC2046 # one word a package
   install_packages $(packages_of ci/packages-build.txt)
   mkdir -p build
-  make_environment build/venv reports/requirements.txt
+  # At the same time as the build: pip waits for the network.
+  make_environment build/venv reports/requirements.txt &
+  local environment=$!
 
   say "building"
   # All sources of a module in one compilation: half of the time.
@@ -96,4 +98,5 @@ install_nightly() {
     -DPEAKMARK_CUDA_ARCHITECTURES="$(gpu_architectures)" -DCMAKE_INSTALL_PREFIX="$PWD/build/prefix" || exit 2
   build build/nightly-build || exit 2
   cmake --install build/nightly-build >/dev/null || die "peakmark could not be installed into build/prefix"
+  wait "$environment" || exit 2
 }

@@ -16,6 +16,7 @@ inline constexpr FormatVersion kTrends{1, 3};
 inline constexpr FormatVersion kNotification{1, 0};
 inline constexpr FormatVersion kVerdicts{1, 4};
 inline constexpr FormatVersion kComparison{1, 3};
+inline constexpr FormatVersion kBisection{1, 0};
 inline constexpr FormatVersion kProfileSummary{1, 5};
 inline constexpr FormatVersion kRepeatedPeaks{1, 1};
 inline constexpr FormatVersion kCases{1, 0};

@@ -144,8 +144,7 @@ bool begins_as_a_program(const fs::path& path) {
 std::string file_error(const fs::path& file) {
   if (!begins_as_a_program(file)) {
     return "is not a program: it is neither a binary nor a script that begins with #!; build it, and name "
-           "the "
-           "program that was built";
+           "the program that was built";
   }
   return is_executable(file) ? "" : "is not executable; run: chmod +x " + file.string();
 }

@@ -175,8 +175,7 @@ class CaseJudge {
       add(Rule::dtype, same ? Judgement::pass : Judgement::fail,
           same ? ""
                : fmt::format("wrong output dtype: estimated {}, but the output is {}. Methods chained after "
-                             "this one get "
-                             "wrong sizes",
+                             "this one get wrong sizes",
                              *estimate.dtype, *observation.output_dtype),
           estimate.estimator);
     }

@@ -242,8 +242,7 @@ std::string kinds_table(const std::vector<JudgedCase>& cases) {
 Json kinds_json(const Run& run) {
   Json list = Json::array();
   for (const Observation& one : run.observations)
-    list.push_back(
-        {{"case", one.case_name}, {"by_kind", one.by_kind.empty() ? Json(nullptr) : Json(one.by_kind)}});
+    list.push_back({{"case", one.case_name}, {"by_kind", json_fields::null_if_empty(one.by_kind)}});
   return list;
 }
 
@@ -315,7 +314,7 @@ std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts, 
     list.push_back({{"case", verdict.case_name},
                     {"rule", to_string(verdict.rule)},
                     {"judgement", to_string(verdict.judgement)},
-                    {"estimator", verdict.estimator.empty() ? Json(nullptr) : Json(verdict.estimator)},
+                    {"estimator", json_fields::null_if_empty(verdict.estimator)},
                     {"figure", json_fields::or_null(verdict.figure)},
                     {"bound", verdict.bound ? Json{{"lo", verdict.bound->lo}, {"hi", verdict.bound->hi}}
                                             : Json(nullptr)},

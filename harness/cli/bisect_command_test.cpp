@@ -129,8 +129,7 @@ TEST_F(BisectCommand, CommitsWithoutTheCaseAreSkipped) {
   commits(8, 5, "FAKE_WORKER_EXTRA_BYTES=256", {});
   // Rewritten: of the commits 3 and 4, the worker ends before it describes itself, or the case crashes.
   sh("git checkout --quiet -b other v2 && printf '#!/bin/sh\\nexit 9\\n' > worker.sh && git commit --quiet "
-     "-am "
-     "'commit 3'");
+     "-am 'commit 3'");
   write_worker("FAKE_WORKER=abort");
   commit(4);
   sh("git checkout --quiet v2 -- worker.sh");

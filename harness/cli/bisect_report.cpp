@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "base/size.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
@@ -32,11 +30,12 @@ const char* name_of(BisectEnd end) {
   return "interrupted";
 }
 
-/// The metric of a case on the side of a commit, and its share of change to the good one. Unknown is empty.
+/// The metric of a case on both sides of a comparison, and its relative change. Unknown is empty.
 struct Figure {
   Json base;
   Json value;
   Json relative;
+  std::string base_text;
   std::string text;
 };
 
@@ -47,52 +46,48 @@ Figure figure(const BisectTrial& trial, const std::string& metric) {
   if (one.new_outcome != Outcome::ok || metric == kOutcomeMetric) {
     figure.text = to_string(one.new_outcome);
     if (metric != kOutcomeMetric) return figure;
-    figure.base = to_string(one.base_outcome);
+    figure.base_text = to_string(one.base_outcome);
+    figure.base = figure.base_text;
     figure.value = figure.text;
   } else if (metric == kTimeMetric) {
     if (!one.time || !one.time->change) return figure;
     const TimeChange& change = *one.time->change;
-    figure = {change.base_ns, change.new_ns, change.relative, format_duration(change.new_ns)};
+    figure = {change.base_ns, change.new_ns, change.relative, format_duration(change.base_ns),
+              format_duration(change.new_ns)};
   } else if (const BytesComparison* const bytes = one.find(metric); bytes != nullptr && bytes->next) {
     figure = {json_fields::or_null(bytes->base), *bytes->next, json_fields::or_null(bytes->relative),
-              format_size(*bytes->next)};
+              bytes->base ? format_size(*bytes->base) : "", format_size(*bytes->next)};
   }
   return figure;
 }
 
 /// `3000 B -> 3256 B (+8.53 %)`
 std::string change_text(const BisectTrial& trial, const std::string& metric) {
-  const Figure after = figure(trial, metric);
-  if (after.base.is_null()) return after.text;
-  if (metric == kOutcomeMetric) return fmt::format("{} -> {}", after.base.get<std::string>(), after.text);
-  const std::string before =
-      metric == kTimeMetric ? format_duration(after.base.get<double>()) : format_size(after.base.get<Size>());
+  const Figure found = figure(trial, metric);
+  if (found.base.is_null()) return found.text;
   const std::string share =
-      after.relative.is_null() ? "" : fmt::format(" ({:+.2f} %)", 100 * after.relative.get<double>());
-  return fmt::format("{} -> {}{}", before, after.text, share);
+      found.relative.is_null() ? "" : fmt::format(" ({:+.2f} %)", 100 * found.relative.get<double>());
+  return fmt::format("{} -> {}{}", found.base_text, found.text, share);
+}
+
+/// `2026-01-31`
+std::string day_of(const CommitInfo& commit) {
+  return commit.date.substr(0, commit.date.find('T'));
 }
 
 std::string commit_text(const CommitInfo& commit) {
-  return fmt::format("{} ({}) {}", short_commit(commit.hash), commit.date.substr(0, commit.date.find('T')),
-                     one_line(commit.subject));
+  return fmt::format("{} ({}) {}", short_commit(commit.hash), day_of(commit), one_line(commit.subject));
 }
 
 std::string trials_table(const BisectReport& report) {
   TextTable table({{"commit"}, {"verdict"}, {report.metric}, {"date"}, {"subject"}});
   const auto add = [&](const CommitInfo& commit, const char* verdict, const std::string& value) {
-    table.add({short_commit(commit.hash), verdict, value, commit.date.substr(0, commit.date.find('T')),
-               commit.subject});
+    table.add({short_commit(commit.hash), verdict, value, day_of(commit), commit.subject});
   };
   std::string good;
   for (const BisectTrial& one : report.trials) {
-    const Json base = figure(one, report.metric).base;
-    if (base.is_null()) continue;
-    if (report.metric == kOutcomeMetric)
-      good = base.get<std::string>();
-    else
-      good =
-          report.metric == kTimeMetric ? format_duration(base.get<double>()) : format_size(base.get<Size>());
-    break;
+    good = figure(one, report.metric).base_text;
+    if (!good.empty()) break;
   }
   add(report.good, "good", good);
   for (const BisectTrial& one : report.trials)
@@ -156,24 +151,23 @@ std::string bisect_text(const BisectReport& report) {
 
 std::string bisect_json(const BisectReport& report) {
   const bool is_found = report.end == BisectEnd::found;
-  Json json{{"version", 1},
-            {"minor", 0},
-            {"end", name_of(report.end)},
-            {"exit_code", static_cast<int>(bisect_exit_code(report))},
-            {"case", report.case_name},
-            {"metric", report.metric},
-            {"good", commit_json(report.good)},
-            {"bad", commit_json(report.bad)},
-            {"first_bad", is_found ? commit_json(report.first_bad) : Json(nullptr)},
-            {"candidates", report.candidates},
-            {"trials", Json::array()},
-            {"comparison", nullptr},
-            {"command", report.command.empty() ? Json(nullptr) : Json(report.command)}};
+  Json json = json_fields::begin(format::kBisection);
+  json.update({{"end", name_of(report.end)},
+               {"exit_code", static_cast<int>(bisect_exit_code(report))},
+               {"case", report.case_name},
+               {"metric", report.metric},
+               {"good", commit_json(report.good)},
+               {"bad", commit_json(report.bad)},
+               {"first_bad", is_found ? commit_json(report.first_bad) : Json(nullptr)},
+               {"candidates", report.candidates},
+               {"trials", Json::array()},
+               {"comparison", nullptr},
+               {"command", json_fields::null_if_empty(report.command)}});
   for (const BisectTrial& one : report.trials) {
     const Figure of = figure(one, report.metric);
     Json row = commit_json(one.commit);
     row["verdict"] = name_of(one.verdict);
-    row["reason"] = one.reason.empty() ? Json(nullptr) : Json(one.reason);
+    row["reason"] = json_fields::null_if_empty(one.reason);
     row["base"] = of.base;
     row["new"] = of.value;
     row["relative"] = of.relative;
@@ -182,7 +176,7 @@ std::string bisect_json(const BisectReport& report) {
   const BisectTrial* const trial = is_found ? report.trial(report.first_bad.hash) : nullptr;
   if (trial != nullptr && trial->comparison)
     json["comparison"] = Json::parse(comparison_json(*trial->comparison));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_fields::pretty(json);
 }
 
 }  // namespace peakmark::cli

@@ -196,7 +196,7 @@ class Bisection {
     }
     const CommitJudgement judgement = judge_commit(*trial.comparison, report_.metric);
     if (judgement.verdict == TrialVerdict::skipped) {
-      // A time that cannot be judged, of a metric that nobody asked for, shows no change either.
+      // A time that cannot be judged shows no change; it is an error only if the user asked for times.
       if (!request_.metric.empty()) {
         throw MeasurementError(
             fmt::format("{} of the bad commit {} cannot be judged by {}: {}; choose "
@@ -273,7 +273,6 @@ class Bisection {
 
   TrialVerdict try_commit(CommitWorktree& tried, const std::string& commit) {
     BisectTrial trial = new_trial(repository_.info(commit));
-    const auto skip = [&](const std::string& reason) { trial.reason = reason; };
     // Errors of this machine end the search; those of the commit do not.
     try {
       trial.comparison = compare(build(tried, trial.commit), trial.commit, report_.metric != kTimeMetric);
@@ -281,11 +280,11 @@ class Bisection {
       trial.verdict = judgement.verdict;
       trial.reason = judgement.reason;
     } catch (const UsageError& error) {
-      skip(error.what());
+      trial.reason = error.what();
     } catch (const ProtocolError& error) {
-      skip(error.what());
+      trial.reason = error.what();
     } catch (const MeasurementError& error) {
-      skip(error.what());
+      trial.reason = error.what();
     }
     const TrialVerdict verdict = trial.verdict;
     say(fmt::format("{} {}: {}{}", short_commit(commit), trial.commit.subject,

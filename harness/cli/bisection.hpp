@@ -19,13 +19,13 @@ struct BisectRequest {
   std::string good;    ///< commits, as typed
   std::string bad;
   std::string case_name;
-  std::string metric;  ///< one of kBisectMetrics; empty: the first in which the bad commit is worse
+  std::string metric;  ///< empty: the first of those below in which the bad commit is worse
   GrowthAllowance allow_growth;
   std::string build_command;  ///< for the shell
   bool force = false;         ///< compare builds of different types
 };
 
-/// In this order they are looked at.
+/// The metrics, in the order in which they are compared.
 inline constexpr const char* kOutcomeMetric = "outcome";
 inline constexpr const char* kPeakMetric = "requested_peak_bytes";
 inline constexpr const char* kLeakMetric = "leaked_bytes";

@@ -45,15 +45,11 @@ class CommandTest : public testing::Test {
       std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(ci); });
 #ifdef PEAKMARK_TESTS_WITHOUT_OPENCL
     // No driver is loaded: threads of PoCL make LeakSanitizer itself fail now and then.
-    std::erase_if(environment,
-                  [&](const std::string& entry) { return entry.starts_with("OCL_ICD_VENDORS="); });
-    environment.push_back("OCL_ICD_VENDORS=" + folder_.path().string());
+    set_variable(environment, "OCL_ICD_VENDORS", folder_.path().string());
 #endif
     for (const std::string& entry : environment_) {
-      // Of two variables of one name the first would count.
-      const std::string name = entry.substr(0, entry.find('=') + 1);
-      std::erase_if(environment, [&](const std::string& other) { return other.starts_with(name); });
-      environment.push_back(entry);
+      const std::size_t equals = entry.find('=');
+      set_variable(environment, entry.substr(0, equals), entry.substr(equals + 1));
     }
     return {PEAKMARK_PROGRAM, std::move(arguments), std::move(environment), ""};
   }

@@ -70,8 +70,7 @@ ExitCode compare_profiles(const CompareOptions& options) {
     if (program.complete) continue;
     throw RecorderError(
         fmt::format("{}: recording is incomplete: the program was killed, called `_exit` or still runs; "
-                    "compared up to its "
-                    "last event. Record it to its end",
+                    "compared up to its last event. Record it to its end",
                     program.path.string()));
   }
   return comparison.is_regression() ? ExitCode::verdict : ExitCode::clean;
@@ -270,10 +269,10 @@ void add_compare_command(CLI::App& app, Result& result) {
   add_build_options(*command, *options);
   set_help(
       *command,
-      {.notes = {"Compares bytes exactly. Judges times only if both sides were interleaved (--build, "
-                 "--commits, or "
-                 "run --rounds); else a change of time is `suspicious`, which does not fail. Of profiles, "
-                 "judges the peak."},
+      {.notes =
+           {"Compares bytes exactly. Judges times only if both sides were interleaved (--build, --commits, "
+            "or run --rounds); else a change of time is `suspicious`, which does not fail. Of profiles, "
+            "judges the peak."},
        .exit_codes = {{"0", "no regression"},
                       {"1", "a peak or leak grew, or a time is slower"},
                       {"2", "wrong usage, or files that cannot be compared"},

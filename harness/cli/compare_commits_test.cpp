@@ -75,8 +75,7 @@ TEST_F(CompareCommits, SubmodulesAreCheckedOut) {
     environment_.emplace_back(entry);
   commits(1, 2, "");
   sh("git init --quiet ../library && cd ../library && echo FAKE_WORKER_EXTRA_BYTES=64 > environment && git "
-     "add "
-     "-A && git commit --quiet -m library");
+     "add -A && git commit --quiet -m library");
   sh("git submodule --quiet add '" + (folder_.path() / "library").string() + "' library");
   std::ofstream(project_ / "worker.sh")
       << "#!/bin/sh\nexport $(cat \"$(dirname \"$0\")/../library/environment\")\nexec " PEAKMARK_FAKE_WORKER

@@ -20,10 +20,6 @@ namespace {
 using json_fields::Json;
 using json_fields::or_null;
 
-Json json_of(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
-}
-
 /// Opens the device for a moment to read its memory; unknown if the device cannot be opened.
 DeviceMemory memory_of(const DeviceInfo& info) {
   try {
@@ -49,11 +45,11 @@ Json json_of(const DeviceInfo& info, const std::optional<MemoryBudget>& budget) 
   Json json{{"backend", to_string(info.backend)},
             {"index", info.index},
             {"name", info.name},
-            {"vendor", json_of(info.vendor)},
+            {"vendor", json_fields::null_if_empty(info.vendor)},
             {"platform", info.platform},
-            {"driver", json_of(info.driver)},
-            {"version", json_of(info.version)},
-            {"pci", json_of(info.pci)},
+            {"driver", json_fields::null_if_empty(info.driver)},
+            {"version", json_fields::null_if_empty(info.version)},
+            {"pci", json_fields::null_if_empty(info.pci)},
             {"is_cpu", info.is_cpu},
             {"has_f64", info.has_f64},
             {"compute_units", info.compute_units > 0 ? Json(info.compute_units) : Json(nullptr)},

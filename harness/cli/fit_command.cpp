@@ -176,8 +176,7 @@ void add_fit_command(CLI::App& app, Result& result) {
       *command, "--predict",
       [&request](const std::string& text) { request.predictor = parse_predictor(text); },
       "Predict by a formula found in small shapes, by the estimator, or by the peaks of small values. "
-      "Default: "
-      "the first that there is; the estimator or peaks for programs")
+      "Default: the first that there is; the estimator or peaks for programs")
       ->type_name("{formula,estimator,recordings}");
   command->add_flag("--prove", request.needs_proof, "Run the value above the answer too");
   command->add_flag("--all", options->all_intervals,

@@ -75,7 +75,7 @@ void add(const AddOptions& options) {
     for (const std::string& note : added.notes) print_message(stderr, "note: {}\n", plain_text(note));
     list.push_back({{"file", options.runs[i].string()},
                     {"run", context.id},
-                    {"branch", added.branch.empty() ? Json(nullptr) : Json(added.branch)},
+                    {"branch", json_fields::null_if_empty(added.branch)},
                     {"is_of_base", added.is_of_base},
                     {"was_there", added.was_there},
                     {"runs_of_device", added.runs_of_device},

@@ -29,8 +29,7 @@ std::string clock_warning(const NamedRun& shard) {
   if (date <= utc_date(std::chrono::system_clock::now() + kMaxSkew)) return {};
   return fmt::format(
       "{}: measured at {}, and now it is {} here: the clocks of the two machines differ, and a history "
-      "orders "
-      "runs by their dates; synchronise the clocks",
+      "orders runs by their dates; synchronise the clocks",
       shard.path.filename().string(), date, utc_date());
 }
 

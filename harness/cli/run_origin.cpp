@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
@@ -12,36 +11,32 @@
 #include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "runfile/json_fields.hpp"
-#include "subprocess/worker_process.hpp"
+#include "supervise/git_repository.hpp"
 
 namespace peakmark::cli {
 namespace {
 
 /// First parents of a merge base that are kept: a nightly run is seldom further away.
 constexpr int kMaxBaseCommits = 200;
-constexpr std::chrono::seconds kGitLimit{60};
 
-/// The git clone in the current folder.
+/// The git clone in the current folder. All is empty if there is none, or no program git.
 class Clone {
  public:
-  explicit Clone(const std::vector<std::string>& environment) : environment_(environment) {
-    if (const auto program = find_program(environment, "git")) program_ = *program;
-  }
-
   /// Returns the output of git without the last newline; empty if it fails.
-  [[nodiscard]] std::string git(std::vector<std::string> words) const {
-    if (program_.empty()) return {};
-    const Answer answer = ask({program_, std::move(words), environment_, ""}, kGitLimit);
+  [[nodiscard]] std::string git(const std::vector<std::string>& words) const {
+    if (!repository_) return {};
+    const Answer answer = repository_->git(words);
     if (answer.end.exit_code != 0) return {};
-    std::string text = answer.output;
-    while (text.ends_with('\n')) text.pop_back();
-    return text;
+    return answer.output.substr(0, answer.output.find_last_not_of('\n') + 1);
   }
 
   [[nodiscard]] std::string head() const { return git({"rev-parse", "--verify", "--quiet", "HEAD"}); }
   /// Empty if no branch is checked out.
   [[nodiscard]] std::string branch() const { return git({"symbolic-ref", "--quiet", "--short", "HEAD"}); }
-  [[nodiscard]] bool is_shallow() const { return git({"rev-parse", "--is-shallow-repository"}) == "true"; }
+  [[nodiscard]] bool is_shallow() const { return repository_ && repository_->is_shallow(); }
+  [[nodiscard]] std::string merge_base(const std::string& one, const std::string& other) const {
+    return repository_ ? repository_->merge_base(one, other).value_or("") : "";
+  }
   /// Returns whether the clone has this commit.
   [[nodiscard]] bool has(const std::string& commit) const {
     return !git({"rev-parse", "--verify", "--quiet", "--end-of-options", commit + "^{commit}"}).empty();
@@ -80,8 +75,7 @@ class Clone {
   }
 
  private:
-  std::filesystem::path program_;  ///< empty: git is not installed
-  const std::vector<std::string>& environment_;
+  std::optional<GitRepository> repository_ = GitRepository::find(std::filesystem::current_path());
 };
 
 std::string variable_text(const std::vector<std::string>& environment, std::string_view name) {
@@ -153,9 +147,9 @@ void add_merge_base(const Clone& clone, const std::string& commit, FoundOrigin& 
                                : "its commit is not in the git clone of this folder");
   }
   const std::string base = clone.base_ref(origin.base_branch);
-  const std::string merge_base = base.empty() ? "" : clone.git({"merge-base", base, commit});
+  const std::string merge_base = base.empty() ? "" : clone.merge_base(base, commit);
   if (!merge_base.empty()) {
-    found.origin.base_commits = clone.first_parents(merge_base.substr(0, merge_base.find('\n')));
+    found.origin.base_commits = clone.first_parents(merge_base);
   } else if (clone.is_shallow()) {
     note(
         "this clone is shallow; fetch the whole history (`git fetch --unshallow`, or fetch-depth: 0 of "
@@ -177,13 +171,13 @@ CiBranch find_ci_branch(const std::vector<std::string>& environment) {
 
 std::string find_branch_here(const std::vector<std::string>& environment) {
   const CiBranch job = find_ci_branch(environment);
-  return job.branch.empty() ? Clone(environment).branch() : job.branch;
+  return job.branch.empty() ? Clone().branch() : job.branch;
 }
 
 FoundOrigin find_origin(const OriginOptions& options, const std::vector<std::string>& environment,
                         const std::string& commit_of_run, const std::string& base_branch) {
   const std::string commit = commit_of_run.substr(0, commit_of_run.find('+'));
-  const Clone clone(environment);
+  const Clone clone;
   const CiBranch job = find_ci_branch(environment);
   FoundOrigin found;
   history::RunOrigin& origin = found.origin;

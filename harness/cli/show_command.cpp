@@ -59,8 +59,7 @@ void show_profile(const std::filesystem::path& path, const ShowOptions& options)
     if (trace.thinned) {
       std::cerr << fmt::format(
           "{}: {} of {} allocations have a span: the largest, and those live at the peak. Live bytes are "
-          "thinned, "
-          "the peak is exact; write all with --full\n",
+          "thinned, the peak is exact; write all with --full\n",
           options.trace->string(), trace.spans, trace.allocations);
     }
   }

@@ -140,8 +140,7 @@ std::string chosen_branch(const TrendsOptions& options, const std::string& base_
     if (branch.empty()) {
       throw UsageError(
           "--branch auto: no CI job and no git clone with a branch here; name the branch (`peakmark history "
-          "log` "
-          "lists them)");
+          "log` lists them)");
     }
   }
   return branch == base_branch ? "" : branch;

@@ -102,9 +102,9 @@ std::string comparison_json(const RecordingComparison& comparison) {
     refused.push_back({{"bytes", request.bytes},
                        {"kind", to_string(request.kind)},
                        {"error", request.error},
-                       {"error_name", name.empty() ? Json(nullptr) : Json(name)},
+                       {"error_name", json_fields::null_if_empty(name)},
                        {"phase", request.phase},
-                       {"frames", request.frames.empty() ? Json(nullptr) : Json(request.frames)},
+                       {"frames", json_fields::null_if_empty(request.frames)},
                        {"base_count", base_count},
                        {"new_count", new_count}});
   }

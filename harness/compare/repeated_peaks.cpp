@@ -94,13 +94,13 @@ std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced) {
 std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<std::string>& program) {
   using json_fields::Json;
   using json_fields::or_null;
-  const auto text_or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
   Json runs = Json::array();
   for (const RepeatedRun& run : peaks.runs) {
-    runs.push_back({{"profile", text_or_null(run.profile)},
-                    {"exit_code", run.exit_code},
-                    {"requested_peak_bytes", run.summary ? Json(run.summary->peak_bytes) : Json(nullptr)},
-                    {"trouble", text_or_null(run.error.empty() ? run.ended_early : run.error)}});
+    runs.push_back(
+        {{"profile", json_fields::null_if_empty(run.profile)},
+         {"exit_code", run.exit_code},
+         {"requested_peak_bytes", run.summary ? Json(run.summary->peak_bytes) : Json(nullptr)},
+         {"trouble", json_fields::null_if_empty(run.error.empty() ? run.ended_early : run.error)}});
   }
   Json moved = Json::array();
   for (const MovedBetweenLists& one : peaks.moved) {

@@ -146,8 +146,7 @@ void check_common(const RunComparison& comparison) {
   if (!comparison.cases.empty()) return;
   throw UsageError(
       fmt::format("{} and {} have no case in common: the first are {} and {}; cases are paired by variant, "
-                  "backend and all "
-                  "axes",
+                  "backend and all axes",
                   comparison.base.variant.empty() ? comparison.base.file : comparison.base.variant,
                   comparison.next.variant.empty() ? comparison.next.file : comparison.next.variant,
                   first_name(comparison.only_base), first_name(comparison.only_new)));

@@ -10,7 +10,7 @@ using json_fields::or_null;
 
 Json side_json(const ComparedSide& side) {
   return {{"file", side.file},
-          {"variant", side.variant.empty() ? Json(nullptr) : Json(side.variant)},
+          {"variant", json_fields::null_if_empty(side.variant)},
           {"id", side.id},
           {"date", side.date},
           {"commit", side.commit},
@@ -66,7 +66,7 @@ Json time_json(const CaseComparison& one, const TimeComparison& time) {
   row["base_blocks"] = of_change(&TimeChange::base_blocks);
   row["new_blocks"] = of_change(&TimeChange::new_blocks);
   row["look"] = time.pass;
-  row["advice"] = time.advice.empty() ? Json(nullptr) : Json(time.advice);
+  row["advice"] = json_fields::null_if_empty(time.advice);
   row["base_throughput"] = to_json(one.base_throughput);
   row["new_throughput"] = to_json(one.new_throughput);
   return row;

@@ -59,8 +59,7 @@ class Diagnosis {
     for (const std::string& reason : facts_.devices.reasons) {
       add("backend-without-device", Effect::device, reason,
           "nothing, if you do not need this backend; else install its loader and driver, and check that this "
-          "user and "
-          "container can access the device");
+          "user and container can access the device");
     }
   }
 

@@ -10,10 +10,6 @@ Json formula_json(const std::optional<Expression>& expression) {
   return expression ? Json(to_text(*expression)) : Json();
 }
 
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json() : Json(text);
-}
-
 Json axes(const Shapes& shapes, std::size_t shape) {
   Json values = Json::object();
   for (const Shapes::Axis& axis : shapes.axes) values[axis.name] = axis.values[shape];
@@ -28,9 +24,12 @@ Json recorded_sizes(const Figure& figure, const Shapes& shapes) {
 }
 
 Json allocation_json(const ExplainedAllocation& one, const VariantFormulas& variant) {
-  Json json{{"name", text_or_null(one.name)},           {"where", text_or_null(variant.site(one.where))},
-            {"process", text_or_null(one.process)},     {"phase", phase_name(one.phase)},
-            {"count", formula_json(one.count.formula)}, {"bytes", formula_json(one.bytes.formula)}};
+  Json json{{"name", json_fields::null_if_empty(one.name)},
+            {"where", json_fields::null_if_empty(variant.site(one.where))},
+            {"process", json_fields::null_if_empty(one.process)},
+            {"phase", phase_name(one.phase)},
+            {"count", formula_json(one.count.formula)},
+            {"bytes", formula_json(one.bytes.formula)}};
   if (!one.bytes.formula) json["recorded"] = recorded_sizes(one.bytes, variant.shapes());
   return json;
 }
@@ -66,13 +65,13 @@ Json cause_json(const VariantFormulas& variant, const EstimatorFindings& finding
           {"words", words_json(variant.words)},
           {"estimator", findings.estimator},
           {"kind", to_string(cause.kind)},
-          {"allocation", text_or_null(cause.allocation)},
-          {"where", text_or_null(variant.site(cause.where))},
-          {"process", text_or_null(cause.process)},
+          {"allocation", json_fields::null_if_empty(cause.allocation)},
+          {"where", json_fields::null_if_empty(variant.site(cause.where))},
+          {"process", json_fields::null_if_empty(cause.process)},
           {"bytes", formula_json(cause.bytes)},
           {"too_high", cause.is_too_high},
-          {"condition", text_or_null(cause.condition)},
-          {"reason", text_or_null(cause.reason)},
+          {"condition", json_fields::null_if_empty(cause.condition)},
+          {"reason", json_fields::null_if_empty(cause.reason)},
           {"text", cause_line(variant, cause)}};
 }
 
@@ -95,8 +94,8 @@ Json curve_json(const std::optional<MemoryCurve>& curve) {
   if (!curve) return {};
   Json layers = Json::array();
   for (const CurveLayer& layer : curve->layers)
-    layers.push_back({{"name", text_or_null(layer.name)},
-                      {"where", text_or_null(layer.where)},
+    layers.push_back({{"name", json_fields::null_if_empty(layer.name)},
+                      {"where", json_fields::null_if_empty(layer.where)},
                       {"phase", layer.phase},
                       {"bytes", layer.bytes}});
   Json within;

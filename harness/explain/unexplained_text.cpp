@@ -127,8 +127,7 @@ std::string unexplained_text(const VariantFormulas& variant) {
     text +=
         differs_between_passes(cases, one)
             ? "    two passes at the same shape differ: it does not depend on the axes alone; give the "
-              "program "
-              "a fixed seed, or make an axis of what it depends on\n"
+              "program a fixed seed, or make an axis of what it depends on\n"
             : "    record one of these shapes again: if it differs, it does not depend on the axes alone\n";
   }
   return text;

@@ -26,7 +26,6 @@ constexpr double kMaxUnknownBytes = 1e15;
 constexpr std::size_t kMaxTrials = 30;
 /// So many equal peaks: fewer may come from a pool of fixed size.
 constexpr std::size_t kMinSame = 3;
-constexpr std::string_view kWentOn = ", and the program went on";
 
 const VariantDescription& find_variant(const ShapeRecorder& recorder, const std::string& name) {
   if (name.empty())
@@ -171,8 +170,7 @@ PredictedBytes AxisFitter::prediction(FitReport& report) const {
         fmt::format("the estimator does not depend on {}: peaks were extrapolated", report.axis));
     return {};
   }
-  if (notes_.empty() || notes_.back().find("by the estimator") == std::string::npos)
-    report.notes.emplace_back("predicted by the estimator");
+  if (!is_estimator_noted_) report.notes.emplace_back("predicted by the estimator");
   return bytes;
 }
 
@@ -188,6 +186,7 @@ void AxisFitter::find_predictor() {
 /// Explains the variant with its words as they are fixed.
 void AxisFitter::find_formula() {
   notes_.clear();
+  is_estimator_noted_ = false;
   if (!budget_.text.empty()) notes_.push_back(fmt::format("budget: {}", budget_.text));
   if (predictor_ != Predictor::formula) return;
   std::map<std::string, AxisBounds> bounds;
@@ -218,6 +217,7 @@ void AxisFitter::find_formula() {
   if (!peak_) {
     const bool has_estimator = !request_.predictor && !variant_.estimators.empty();
     predictor_ = has_estimator ? Predictor::estimator : Predictor::recordings;
+    is_estimator_noted_ = has_estimator;
     notes_.push_back(
         fmt::format("no formula of the peak was found in {}: {}; `peakmark explain {}` shows why", shapes,
                     has_estimator ? "predicted by the estimator" : "peaks were extrapolated", variant_.name));
@@ -295,9 +295,9 @@ FitTrial AxisFitter::record(Size value, std::optional<Size> predicted) {
     // libraries ask for 0 bytes.
     trial.outcome = to_string(Outcome::out_of_memory);
     trial.message = fmt::format(
-        "{}{}",
-        quantity(*observation.failed_allocations, "allocation was refused", "allocations were refused"),
-        kWentOn);
+        "{}, and the program went on",
+        quantity(*observation.failed_allocations, "allocation was refused", "allocations were refused"));
+    trial.went_on = true;
     return trial;
   }
   trial.peak_bytes =
@@ -316,7 +316,7 @@ void AxisFitter::try_values(LargestValueSearch& search, FitReport& report, const
     }
     search.add(record(*value, search.predict(*value)));
     const FitTrial& trial = search.trials().back();
-    const bool is_worth_a_note = trial.outcome == "ok" || trial.message.ends_with(kWentOn);
+    const bool is_worth_a_note = trial.outcome == "ok" || trial.went_on;
     if (is_worth_a_note && !trial.message.empty() && noted.insert(trial.outcome).second)
       report.notes.push_back(fmt::format("{}={}: {}", report.axis, *value, trial.message));
     if (trial.outcome == "ok" || trial.outcome == "out_of_memory") continue;

@@ -56,7 +56,8 @@ class AxisFitter {
   /// Bytes of the allocations that `peak_` has no formula of, as a line along the axis.
   double unknown_bytes_ = 0;
   double unknown_bytes_per_step_ = 0;
-  std::vector<std::string> notes_;  ///< on the prediction
+  std::vector<std::string> notes_;   ///< on the prediction
+  bool is_estimator_noted_ = false;  ///< the notes say that the estimator predicts
 };
 
 }  // namespace peakmark

@@ -309,13 +309,13 @@ std::string oom_json(const OomReport& report) {
   for (const Refusal& one : report.refusals) {
     refusals.push_back({{"allocation", one.index},
                         {"bytes", one.bytes},
-                        {"name", one.name.empty() ? Json() : Json(one.name)},
-                        {"where", one.where.empty() ? Json() : Json(one.where)},
+                        {"name", json_fields::null_if_empty(one.name)},
+                        {"where", json_fields::null_if_empty(one.where)},
                         {"outcome", to_string(one.outcome)},
                         {"exit_code", or_null(one.exit_code)},
                         {"leaked_bytes", or_null(one.leaked_bytes)},
                         {"last_lines", one.last_lines},
-                        {"message", one.message.empty() ? Json() : Json(one.message)}});
+                        {"message", json_fields::null_if_empty(one.message)}});
   }
   return json_fields::pretty({{"program", report.program},
                               {"device", report.device},

@@ -134,7 +134,7 @@ Json to_json(const FitReport& report) {
                       {"predicted_bytes", or_null(one.predicted_bytes)},
                       {"recorded_bytes", or_null(one.peak_bytes)},
                       {"outcome", one.outcome},
-                      {"message", one.message.empty() ? Json() : Json(one.message)}});
+                      {"message", json_fields::null_if_empty(one.message)}});
   }
   Json intervals = Json::array();
   for (const FittingInterval& one : report.intervals)
@@ -154,7 +154,7 @@ Json to_json(const FitReport& report) {
             {"predicted_bytes", report.value ? or_null(report.answer().predicted_bytes) : Json()},
             {"recorded_bytes", report.value ? or_null(report.answer().peak_bytes) : Json()},
             {"predictor", to_string(report.predictor)},
-            {"formula", report.formula.empty() ? Json() : Json(report.formula)},
+            {"formula", json_fields::null_if_empty(report.formula)},
             {"trials", trials},
             {"out_of_memory", out_of_memory},
             {"confirmed", report.value.has_value()},
@@ -163,7 +163,7 @@ Json to_json(const FitReport& report) {
             {"predicted", predicted},
             {"chunks", Json()},
             {"notes", report.notes},
-            {"reproduce", report.reproduce.empty() ? Json() : Json(report.reproduce)}};
+            {"reproduce", json_fields::null_if_empty(report.reproduce)}};
   if (report.chunks) {
     json["chunks"] = {{"slices", report.chunks->slices},
                       {"chunk_slices", report.chunks->chunk_slices},

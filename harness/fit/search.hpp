@@ -28,6 +28,7 @@ struct FitTrial {
   std::optional<Size> predicted_bytes;
   std::string outcome = {};  ///< as in run files: `ok`, `out_of_memory`, …; not read by the search
   std::string message = {};
+  bool went_on = false;  ///< an allocation was refused, and the program did not end
 };
 
 /// Bytes at a value of the axis; nothing if they are not known there.

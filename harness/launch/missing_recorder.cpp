@@ -133,8 +133,8 @@ std::string missing_module(const MissingRecorder& evidence) {
   const auto folder = python_module_folder();
   return fmt::format(
       "the program ended with exit code {} before it used OpenCL or CUDA, so nothing was recorded; {} "
-      "imports "
-      "the Python module peakmark: if Python did not find it (-I and -E ignore PYTHONPATH), install it for "
+      "imports the Python module peakmark: if Python did not find it (-I and -E ignore PYTHONPATH), install "
+      "it for "
       "that Python: python -m pip install {}",
       evidence.program_code, evidence.script_with_marks->string(),
       folder ? folder->string() : "PREFIX/share/peakmark/python, where peakmark is installed in PREFIX");

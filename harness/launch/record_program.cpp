@@ -83,8 +83,7 @@ class SizeWatch {
     is_warned_ = true;
     request_.warn(
         fmt::format("{}: the profile has 1 GiB and grows by 128 bytes for each allocation with its release; "
-                    "use --compact "
-                    "to keep it small, or --max-size to limit it",
+                    "use --compact to keep it small, or --max-size to limit it",
                     name_.string()));
   }
 
@@ -143,8 +142,7 @@ std::string start_error(const std::vector<std::string>& environment, const std::
   if (error == ENOEXEC) {
     return fmt::format(
         "{0}: the system cannot start this file: begin the script with a line such as #!/bin/sh, or pass it "
-        "to "
-        "its interpreter: -- sh {0}",
+        "to its interpreter: -- sh {0}",
         program);
   }
   return fmt::format("{}: {}", program, failure);
@@ -183,8 +181,7 @@ std::string lost_recording(const fs::path& name, const RecordingName& taken,
   if (taken.has_lost_its_folder()) {
     return fmt::format(
         "{}: the folder was removed or renamed while the program ran, and the profile with it; name a file "
-        "in "
-        "another folder with -o",
+        "in another folder with -o",
         name.parent_path().string());
   }
   if (!removed.empty()) {

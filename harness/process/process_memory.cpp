@@ -193,8 +193,7 @@ struct ProcessMemory::State {
     if (!unseen.empty()) {
       notes.push_back(
           fmt::format("{} ended unseen, killed or by os._exit: counted as holding memory until the end was "
-                      "noticed; under "
-                      "`peakmark record` that is seen",
+                      "noticed; under `peakmark record` that is seen",
                       quantity(unseen.size(), "child process", "child processes")));
     }
     return notes;

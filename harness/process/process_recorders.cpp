@@ -258,8 +258,7 @@ void ProcessRecorders::require_cuda_recorded() const {
   }
   throw RecorderTooLateError(
       "CUDA was called before peakmark could load its recorder, or the recorder could not start (then "
-      "standard "
-      "error has the reason)");
+      "standard error has the reason)");
 }
 
 std::string ProcessRecorders::why_none() const {

@@ -261,8 +261,7 @@ void remove_earlier_recording(const fs::path& name) {
     if (!is_being_written(file)) continue;
     throw UsageError(
         fmt::format("{}: process {} of an earlier recording still writes {}; wait for it, end it, or name "
-                    "another file with "
-                    "-o",
+                    "another file with -o",
                     short_name(name), ProfileReader(file).header().pid, short_name(file)));
   }
   // The profiles go first: without the folded file they would lack events.

@@ -124,8 +124,7 @@ std::int64_t budget_from_environment() {
   char message[192];
   snprintf(message, sizeof(message),
            "no allocation is refused: PEAKMARK_BUDGET=%.40s is not a number of bytes from 1 to %lld; use "
-           "`peakmark "
-           "record --budget SIZE`",
+           "`peakmark record --budget SIZE`",
            text, static_cast<long long>(kMaxBudget));
   report_error(message);
   return 0;

@@ -34,6 +34,12 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+/// Returns null for an empty text or list.
+template <typename T>
+Json null_if_empty(const T& value) {
+  return value.empty() ? Json(nullptr) : Json(value);
+}
+
 /// Returns the fields that every format begins with.
 inline Json begin(FormatVersion version) {
   return Json{{"version", version.major}, {"minor", version.minor}};
@@ -253,7 +259,7 @@ class FieldWriter {
     if (is_written) (*this)(key, value);
   }
   void null_if_empty(const char* key, const std::string& text, bool /*is_younger*/ = false) {
-    object_.emplace_back(key, text.empty() ? Json(nullptr) : Json(text));
+    object_.emplace_back(key, json_fields::null_if_empty(text));
   }
   void derived(const char* key, std::string_view text) { object_.emplace_back(key, text); }
 

@@ -108,8 +108,7 @@ void give_up_child(pid_t child) {
 std::string given_up_text(pid_t child) {
   return fmt::format(
       "process {} cannot be killed: it hangs inside its driver, or a debugger holds it; the device may need "
-      "a "
-      "reset",
+      "a reset",
       child);
 }
 

@@ -74,16 +74,15 @@ std::string to_arguments(const Parameters& parameters) {
 std::string estimate_json(const std::string& variant, const std::string& parameters,
                           std::optional<Size> available_bytes, const EstimateReply& reply) {
   Json json = json_fields::begin(format::kEstimate);
-  json.update(Json{
-      {"variant", variant},
-      {"parameters", Json::parse(parameters)},
-      {"available_bytes", json_fields::or_null(available_bytes)},
-      {"slices", json_fields::or_null(reply.slices)},
-      {"bytes", json_fields::or_null(reply.bytes)},
-      {"dtype", json_fields::or_null(reply.dtype)},
-      {"terms", reply.terms.empty() ? Json(nullptr) : json_fields::to_json(reply.terms)},
-      {"output_dimensions", reply.output_dimensions.empty() ? Json(nullptr) : Json(reply.output_dimensions)},
-      {"padding", reply.padding.empty() ? Json(nullptr) : Json(reply.padding)}});
+  json.update(Json{{"variant", variant},
+                   {"parameters", Json::parse(parameters)},
+                   {"available_bytes", json_fields::or_null(available_bytes)},
+                   {"slices", json_fields::or_null(reply.slices)},
+                   {"bytes", json_fields::or_null(reply.bytes)},
+                   {"dtype", json_fields::or_null(reply.dtype)},
+                   {"terms", reply.terms.empty() ? Json(nullptr) : json_fields::to_json(reply.terms)},
+                   {"output_dimensions", json_fields::null_if_empty(reply.output_dimensions)},
+                   {"padding", json_fields::null_if_empty(reply.padding)}});
   return json_fields::pretty(json, 1);
 }
 

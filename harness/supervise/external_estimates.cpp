@@ -27,18 +27,18 @@ constexpr std::size_t kMaxMessageBytes = 400;
 std::string request_line(const ExternalEstimator& estimator, const EstimatorQuestion& question,
                          std::optional<Size> available_bytes, const std::string& parameters) {
   const std::string& call = estimator.call;
-  const auto or_none = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
-  return json_fields::one_line({{"function", call.substr(call.find(':') + 1)},
-                                {"form", estimator.form},
-                                {"slice_dimension", question.slice_dimension},
-                                {"other_dimensions", question.other_dimensions},
-                                {"dtype", question.dtype},
-                                {"parameters", parameters.empty() ? json_fields::to_json(question.parameters)
-                                                                  : Json::parse(parameters)},
-                                {"available_bytes", json_fields::or_null(available_bytes)},
-                                {"slices", question.slices},
-                                {"output_dimensions", or_none(estimator.output_dimensions)},
-                                {"padding", or_none(estimator.padding)}}) +
+  return json_fields::one_line(
+             {{"function", call.substr(call.find(':') + 1)},
+              {"form", estimator.form},
+              {"slice_dimension", question.slice_dimension},
+              {"other_dimensions", question.other_dimensions},
+              {"dtype", question.dtype},
+              {"parameters",
+               parameters.empty() ? json_fields::to_json(question.parameters) : Json::parse(parameters)},
+              {"available_bytes", json_fields::or_null(available_bytes)},
+              {"slices", question.slices},
+              {"output_dimensions", json_fields::null_if_empty(estimator.output_dimensions)},
+              {"padding", json_fields::null_if_empty(estimator.padding)}}) +
          "\n";
 }
 

@@ -66,6 +66,14 @@ GitRepository::GitRepository(const fs::path& folder) {
   top_ = top.end.exit_code == 0 ? fs::path(without_last_newline(top.output)) : common_folder_;
 }
 
+std::optional<GitRepository> GitRepository::find(const fs::path& folder) {
+  try {
+    return GitRepository(folder);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 std::string GitRepository::commit(const std::string& name) const {
   const Answer answer = git({"rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}"});
   if (answer.end.exit_code == 0) return without_last_newline(answer.output);

@@ -23,6 +23,8 @@ class GitRepository {
   /// Finds the repository of a folder. Throws EnvironmentError if there is no program `git`, and UsageError
   /// if the folder is in no repository, or git refuses it.
   explicit GitRepository(const std::filesystem::path& folder);
+  /// Returns the repository of a folder; nullopt where the constructor throws.
+  static std::optional<GitRepository> find(const std::filesystem::path& folder);
 
   /// Returns the root of the working tree; the repository itself if it is bare.
   [[nodiscard]] const std::filesystem::path& top() const { return top_; }

@@ -11,15 +11,32 @@
 #include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "device/largest_allocation.hpp"
+#include "runfile/field_list.hpp"
 #include "runfile/json_fields.hpp"
 #include "supervise/case_listeners.hpp"
 #include "supervise/device_lock.hpp"
 
 namespace peakmark {
+
+template <EitherConst<MemoryReserve> T, typename Fields>
+void for_each_field(T& reserve, Fields& fields) {
+  fields("free_bytes", reserve.free_bytes);
+  fields("context_bytes", reserve.context_bytes);
+  fields("library_bytes", reserve.library_bytes);
+  fields("allocatable_bytes", reserve.allocatable_bytes);
+  fields("date", reserve.date);
+}
+
+template <EitherConst<FilledDevice> T, typename Fields>
+void for_each_field(T& filled, Fields& fields) {
+  fields("free_bytes", filled.free_bytes);
+  fields("library_bytes", filled.library_bytes);
+  fields("allocatable_bytes", filled.allocatable_bytes);
+}
+
 namespace {
 
 using json_fields::Json;
-using json_fields::or_null;
 
 // The child starts a driver and clears the whole memory of a device.
 constexpr std::chrono::seconds kFillLimit{120};
@@ -34,33 +51,13 @@ std::filesystem::path reserve_file(const DeviceInfo& device) {
          fmt::format("reserve-{}-{}-{}.json", to_string(device.backend), device.index, lock_name(device));
 }
 
-std::optional<Size> bytes_at(const Json& json, const char* key) {
-  const Json& value = json.at(key);
-  if (value.is_null()) return std::nullopt;
-  Size bytes = 0;
-  json_fields::read(value, bytes);
-  return bytes;
-}
-
-Json reserve_json(const MemoryReserve& reserve) {
-  return {{"free_bytes", or_null(reserve.free_bytes)},
-          {"context_bytes", or_null(reserve.context_bytes)},
-          {"library_bytes", or_null(reserve.library_bytes)},
-          {"allocatable_bytes", or_null(reserve.allocatable_bytes)},
-          {"date", reserve.date}};
-}
-
 /// Returns what an earlier measurement has kept; nothing if that was another device or driver, or no file.
 std::optional<MemoryReserve> read_kept(const DeviceInfo& device) {
   try {
     const Json json = Json::parse(read_text_file(reserve_file(device)));
     if (json.at("of") != identity(device)) return std::nullopt;
     MemoryReserve reserve;
-    reserve.free_bytes = bytes_at(json, "free_bytes");
-    reserve.context_bytes = bytes_at(json, "context_bytes");
-    reserve.library_bytes = bytes_at(json, "library_bytes");
-    reserve.allocatable_bytes = bytes_at(json, "allocatable_bytes");
-    reserve.date = json.at("date").get<std::string>();
+    json_fields::read(json, reserve);
     return reserve.bytes() ? std::optional(reserve) : std::nullopt;
   } catch (const Error&) {
     return std::nullopt;
@@ -75,21 +72,20 @@ MemoryReserve fill_in_child(const DeviceInfo& device) {
   reserve.date = utc_date().substr(0, 10);
   const auto opened = open_device(device);
   reserve.free_bytes = opened->memory().free_bytes;
-  std::optional<Size> free_in_child;
+  FilledDevice filled;
   try {
     const Answer answer = ask(probe_command(device, {"--fill-device"}), kFillLimit);
     if (answer.end.exit_code != 0) return reserve;
-    const Json json = Json::parse(answer.output);
-    free_in_child = bytes_at(json, "free_bytes");
-    reserve.library_bytes = bytes_at(json, "library_bytes");
-    reserve.allocatable_bytes = bytes_at(json, "allocatable_bytes");
+    json_fields::read(Json::parse(answer.output), filled);
   } catch (const NoAnswer&) {
     return reserve;
   } catch (const Json::exception&) {
     return reserve;
   }
-  if (reserve.free_bytes && free_in_child)
-    reserve.context_bytes = std::max<Size>(*reserve.free_bytes - *free_in_child, 0);
+  reserve.library_bytes = filled.library_bytes;
+  reserve.allocatable_bytes = filled.allocatable_bytes;
+  if (reserve.free_bytes && filled.free_bytes)
+    reserve.context_bytes = std::max<Size>(*reserve.free_bytes - *filled.free_bytes, 0);
   return reserve;
 }
 
@@ -103,10 +99,7 @@ WorkerCommand probe_command(const DeviceInfo& device, std::vector<std::string> o
 }
 
 std::string filled_json(const DeviceInfo& device) {
-  const FilledDevice filled = fill_device(device);
-  return json_fields::pretty({{"free_bytes", or_null(filled.free_bytes)},
-                              {"library_bytes", or_null(filled.library_bytes)},
-                              {"allocatable_bytes", or_null(filled.allocatable_bytes)}});
+  return json_fields::pretty(json_fields::to_json(fill_device(device)));
 }
 
 MemoryReserve measure_reserve(const DeviceInfo& device) {
@@ -115,7 +108,7 @@ MemoryReserve measure_reserve(const DeviceInfo& device) {
       [](const std::string& holder) { say("  waiting for the device: " + holder); }, [] {});
   MemoryReserve reserve = fill_in_child(device);
   if (!reserve.bytes()) return reserve;
-  Json json = reserve_json(reserve);
+  Json json = json_fields::to_json(reserve);
   json["of"] = identity(device);
   replace_text_file(reserve_file(device), json_fields::pretty(json));
   return reserve;

@@ -106,8 +106,7 @@ std::string reference_warning(const ReferenceTimes& times) {
   if (std::abs(change) <= kReferenceTolerance) return {};
   return fmt::format(
       "reference copy drifted by {2:+.1f} %, from {0:.4g} us to {1:.4g} us: smaller time changes in this run "
-      "are "
-      "not reliable",
+      "are not reliable",
       *times.first_ns / 1e3, *times.last_ns / 1e3, change * 100);
 }
 

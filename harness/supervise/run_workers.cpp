@@ -136,8 +136,7 @@ std::string RunWorkers::warning() const {
     if (one.build == descriptions_.front().build) continue;
     return fmt::format(
         "the workers are builds of different types ({}), which makes times differ; build them alike, for "
-        "example "
-        "with -DCMAKE_BUILD_TYPE=Release",
+        "example with -DCMAKE_BUILD_TYPE=Release",
         description_.build);
   }
   return {};

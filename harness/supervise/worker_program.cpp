@@ -137,8 +137,7 @@ std::vector<CheckAnswer> parse_answers(CaseBatch cases, const std::string& outpu
     } catch (const Json::exception& error) {
       throw ProtocolError(
           fmt::format("{} --check answers '{}', which is not an answer ({}); a worker must print nothing to "
-                      "standard output "
-                      "while a case is made",
+                      "standard output while a case is made",
                       worker.string(), peakmark::one_line(shortened(line, kMaxQuotedAnswerBytes)),
                       json_fields::message_of(error)));
     }

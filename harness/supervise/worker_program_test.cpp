@@ -34,8 +34,7 @@ std::string said_of(const std::string& script, std::chrono::milliseconds limit =
 // As the system's loader says it.
 const std::string kMissing =
     "echo \"$0: error while loading shared libraries: LIBRARY: cannot open shared object file: No such file "
-    "or "
-    "directory\" >&2; exit 127";
+    "or directory\" >&2; exit 127";
 
 TEST(DescribeWorker, NamesTheFolderOfAMissingWorkerLibrary) {
   std::string script = kMissing;

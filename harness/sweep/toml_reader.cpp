@@ -174,8 +174,7 @@ void TomlReader::unknown(const SourceLocation& place, const std::string& key,
   if (key == "tolerance" || key == "tolerances") {
     fail(place,
          "suites cannot set a tolerance: it follows from the variant's arithmetic and dtype, and is part of "
-         "the "
-         "variant (docs/design.md)");
+         "the variant (docs/design.md)");
   }
   fail(place, "unknown key" + suggest_word(key, known));
 }

@@ -18,10 +18,10 @@ Json finding_json(const DeviceTrends& device, const Finding& finding) {
              {"backend", history.backend},
              {"run", run.id},
              {"date", run.date},
-             {"commit", null_if_empty(run.commit)},
-             {"commit_url", null_if_empty(commit_link(device.commit_url, run.commit))},
+             {"commit", json_fields::null_if_empty(run.commit)},
+             {"commit_url", json_fields::null_if_empty(commit_link(device.commit_url, run.commit))},
              {"run_before", before.id},
-             {"commit_before", null_if_empty(before.commit)},
+             {"commit_before", json_fields::null_if_empty(before.commit)},
              {"variant", finding.variant},
              {"variants", finding.variants},
              {"metric", worst.metric},
@@ -32,7 +32,7 @@ Json finding_json(const DeviceTrends& device, const Finding& finding) {
              {"after", level_json(worst.metric, worst.after)},
              {"relative", or_null(worst.relative())},
              {"why", why_text(device, finding, console_style())},
-             {"compare", null_if_empty(compare_command(history, finding))},
+             {"compare", json_fields::null_if_empty(compare_command(history, finding))},
              {"cases", Json::array()}};
   for (const Change* const change : finding.changes) entry["cases"].push_back(change->case_name);
   return entry;

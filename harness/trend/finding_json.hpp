@@ -11,10 +11,6 @@
 
 namespace peakmark::trend {
 
-inline json_fields::Json null_if_empty(const std::string& text) {
-  return text.empty() ? json_fields::Json(nullptr) : json_fields::Json(text);
-}
-
 /// Writes bytes as integers.
 inline json_fields::Json level_json(const std::string& metric, double value) {
   if (metric::is_exact(metric)) return static_cast<std::int64_t>(value);

@@ -15,15 +15,15 @@ Json base_run_json(const BaseRun& base, const DeviceHistory& history) {
   Json entry{{"branch", base.branch},
              {"base_branch", base.base_branch},
              {"suite", base.suite},
-             {"commit", null_if_empty(base.commit)},
-             {"merge_base", null_if_empty(base.merge_base)},
+             {"commit", json_fields::null_if_empty(base.commit)},
+             {"merge_base", json_fields::null_if_empty(base.merge_base)},
              {"run", nullptr},
              {"run_commit", nullptr},
              {"commits_before_merge_base", or_null(base.older)},
              {"text", to_text(base, history)}};
   if (base.run) {
     entry["run"] = history.runs[*base.run].id;
-    entry["run_commit"] = null_if_empty(history.runs[*base.run].commit);
+    entry["run_commit"] = json_fields::null_if_empty(history.runs[*base.run].commit);
   }
   return entry;
 }
@@ -98,8 +98,8 @@ class Writer {
     add_device(entry);
     entry["date"] = first.date;
     entry["run"] = first.id;
-    entry["commit"] = null_if_empty(first.commit);
-    entry["commit_before"] = null_if_empty(history_->runs[change.last_before].commit);
+    entry["commit"] = json_fields::null_if_empty(first.commit);
+    entry["commit_before"] = json_fields::null_if_empty(history_->runs[change.last_before].commit);
     entry["raised"] = history_->runs[change.raised].date;
     entry["raised_run"] = history_->runs[change.raised].id;
     entry["before"] = level_json(change.metric, change.before);
@@ -109,7 +109,7 @@ class Writer {
     entry["new"] = change.is_news;
     entry["state"] = change.state ? Json(to_string(*change.state)) : Json(nullptr);
     entry["evidence"] = change.evidence ? Json(to_string(*change.evidence)) : Json(nullptr);
-    entry["reference"] = change.reference.empty() ? Json(nullptr) : Json(change.reference);
+    entry["reference"] = json_fields::null_if_empty(change.reference);
     entry["allocations"] = change.allocations ? moved_json(*change.allocations) : Json(nullptr);
     entry["formulas"] = change.formulas;
     entry["environment"] = change.environment;
@@ -123,15 +123,14 @@ class Writer {
     add_device(entry);
     entry["state"] = to_string(status.state);
     entry["judgement"] = to_string(status.judgement);
-    entry["reason"] = status.reason.empty() ? Json(nullptr) : Json(status.reason);
+    entry["reason"] = json_fields::null_if_empty(status.reason);
     entry["texts"] = status.causes.empty() ? status.texts : status.causes;
     json_["cases"].push_back(std::move(entry));
   }
 
   void add(const Acceptance& acceptance) {
     const std::optional<std::size_t> run = find_run(*history_, acceptance.from_run);
-    Json entry{{"case", acceptance.case_name},
-               {"metric", acceptance.metric.empty() ? Json(nullptr) : Json(acceptance.metric)}};
+    Json entry{{"case", acceptance.case_name}, {"metric", json_fields::null_if_empty(acceptance.metric)}};
     add_device(entry);
     entry["run"] = acceptance.from_run;
     entry["date"] = run ? Json(history_->runs[*run].date) : Json(nullptr);
@@ -156,7 +155,8 @@ std::string trends_json(const std::vector<DeviceTrends>& devices) {
            {"exit_code", 0},
            {"allow_growth", devices.empty() ? GrowthAllowance{}.text : devices.front().trends.allowance.text},
            {"nights", 0}});
-  json["commit_url"] = devices.empty() ? Json(nullptr) : null_if_empty(devices.front().commit_url);
+  json["commit_url"] =
+      devices.empty() ? Json(nullptr) : json_fields::null_if_empty(devices.front().commit_url);
   json["devices"] = Json::array();
   json["branches"] = Json::array();
   std::size_t run_count = 0;

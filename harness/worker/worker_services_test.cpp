@@ -181,8 +181,8 @@ TEST(CaseCheck, WhatADeviceCannotDoIsNone) {
 TEST(CaseCheck, AnErrorOfTheWorkerIsReportedAsSuch) {
   EXPECT_EQ(answers_to("a/b/dry/n:5\n"),
             "{\"case\":\"a/b/dry/n:5\",\"error\":\"variant a/b: what makes its cases (a constructor, or the "
-            "function "
-            "given to Worker::add) threw: five is wrong (report invalid cases in the variant's `mistake`)\","
+            "function given to Worker::add) threw: five is wrong (report invalid cases in the variant's "
+            "`mistake`)\","
             "\"of_worker\":true}\n");
 }
 
