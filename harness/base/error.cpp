@@ -46,6 +46,9 @@ std::string advice_on_errno(int error) {
       return "allow it, or name another place";
     case ENOENT:
       return "check the path";
+    case ENOLCK:
+    case ENOTSUP:
+      return "its file system may not lock files (a shared one): name a place on a local disk";
     case EMFILE:
     case ENFILE:
       return "raise the limit of open files (`ulimit -n`)";

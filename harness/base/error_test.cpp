@@ -58,6 +58,16 @@ TEST(ErrorTest, AnIoErrorReportsWhereWhatWhyAndWhatToDo) {
   EXPECT_STREQ(io_error("", "a pipe cannot be made", EFBIG).what(), "a pipe cannot be made: File too large");
 }
 
+TEST(ErrorTest, AQuotaAndLostLocksHaveAdvice) {
+  EXPECT_STREQ(
+      io_error("/out/run.json", "cannot be written", EDQUOT).what(),
+      "/out/run.json: cannot be written: Disk quota exceeded; free space there, or name another place");
+  EXPECT_STREQ(
+      io_error("/tmp/peakmark-0/cpu.lock", "cannot lock the device", ENOLCK).what(),
+      "/tmp/peakmark-0/cpu.lock: cannot lock the device: No locks available; its file system may not "
+      "lock files (a shared one): name a place on a local disk");
+}
+
 TEST(ErrorTest, WhatNobodyExpectedIsPrintedAsSuch) {
   EXPECT_EQ(final_message(UsageError("--shard 9/4")), "--shard 9/4");
   EXPECT_EQ(final_message(std::logic_error("no such step")), "unexpected error: no such step");

@@ -11,6 +11,7 @@
 #include "base/size.hpp"
 #include "base/text.hpp"
 #include "check/baseline.hpp"
+#include "runfile/import_results.hpp"
 #include "runfile/run_summary.hpp"
 
 namespace peakmark {
@@ -40,14 +41,15 @@ class CaseJudge {
         window_tolerance_(options.window_tolerance),
         verdicts_(verdicts) {}
 
-  void judge(const Observation* observation) {
+  /// `is_imported`: of another program, which recorded no memory and asked no estimator.
+  void judge(const Observation* observation, bool is_imported) {
     if (observation == nullptr) {
       add(Rule::present, Judgement::failed_measurement,
           "no observation in the run: finish it with `peakmark run --resume`");
       return;
     }
     add(Rule::present, Judgement::pass);
-    if (!judge_outcome(*observation)) return;
+    if (!judge_outcome(*observation) || is_imported) return;
     judge_memory(*observation);
     judge_times(*observation);
     judge_estimates(*observation);
@@ -321,10 +323,12 @@ void mark_new(const Baseline& baseline,
 
 std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
   const auto observations = by_name(run);
+  const bool is_imported = run.context.environment.contains(kImportedFrom);
   std::vector<Verdict> verdicts;
   for (const PlannedCase& planned : run.context.planned) {
     const auto found = observations.find(planned.name);
-    CaseJudge(planned, options, verdicts).judge(found == observations.end() ? nullptr : found->second);
+    CaseJudge(planned, options, verdicts)
+        .judge(found == observations.end() ? nullptr : found->second, is_imported);
   }
   if (options.baseline != nullptr) {
     std::ranges::move(judge_baseline(run, *options.baseline, options.allowed_growth),

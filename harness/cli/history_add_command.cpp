@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/program.hpp"
@@ -14,7 +16,9 @@
 #include "cli/history_commands.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
+#include "history/address.hpp"
 #include "history/history.hpp"
+#include "history/retry.hpp"
 #include "runfile/json_fields.hpp"
 #include "runfile/run_file.hpp"
 #include "trend/reports.hpp"
@@ -25,25 +29,22 @@ using history::History;
 using json_fields::Json;
 using json_fields::pretty;
 
-namespace {
-
 // add
 
+namespace {
+
 struct AddOptions {
-  std::string history;
-  OriginOptions origin;
+  AddTarget target;
   std::vector<std::filesystem::path> runs;
-  bool json = false;
 };
 
-history::Added add_file(History& history, const std::filesystem::path& path, const Run& run,
-                        const FoundOrigin& found) {
+history::Added add_file(History& history, const FileRun& one, const FoundOrigin& found) {
   try {
-    history::Added added = history.add(run, found.origin);
+    history::Added added = history.add(one.run, found.origin);
     if (!added.was_there) added.notes.insert(added.notes.begin(), found.notes.begin(), found.notes.end());
     return added;
   } catch (const UsageError& error) {
-    throw UsageError(fmt::format("{}: {}", path.string(), error.what()));
+    throw UsageError(fmt::format("{}: {}", one.file.string(), error.what()));
   }
 }
 
@@ -52,20 +53,69 @@ std::string branch_text(const history::Added& added) {
   return added.is_of_base ? "" : fmt::format(" of branch '{}'", plain_text(added.branch));
 }
 
-void add(const AddOptions& options) {
-  std::vector<Run> runs;
-  runs.reserve(options.runs.size());
-  for (const auto& path : options.runs) runs.push_back(read_run(path));
-  const auto history = open_history(options.history, History::Purpose::write);
-  Json list = Json::array();
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const RunContext& context = runs[i].context;
-    const FoundOrigin found =
-        find_origin(options.origin, current_environment(), context.commit, history->settings().base_branch);
-    const history::Added added = add_file(*history, options.runs[i], runs[i], found);
-    print_message(stderr, "{}: {} {}, {}: run {}{} of '{}' ({}){}\n", options.runs[i].string(), context.id,
+}  // namespace
+
+namespace {
+
+/// Adds runs one by one, on a new connection after one was lost.
+class RunAdder {
+ public:
+  RunAdder(const AddTarget& target, const std::vector<FileRun>& runs) : target_(target), runs_(runs) {}
+
+  /// Adds those that are not added yet.
+  void add_rest() {
+    const auto history = open_history(target_.history, History::Purpose::write);
+    history_name_ = history->address().name();
+    while (next_ < runs_.size()) {
+      const FileRun& one = runs_[next_];
+      found_ = find_origin(target_.origin, current_environment(), one.run.context.commit,
+                           history->settings().base_branch);
+      const history::Added added = add_file(*history, one, found_);
+      ++next_;  // before anything is printed: it is in the database
+      report(one, added);
+    }
+  }
+
+  [[nodiscard]] Json json() const { return {{"history", history_name_}, {"runs", list_}}; }
+
+  /// Returns the command that adds those that are not added yet.
+  [[nodiscard]] std::string command(const std::string& name,
+                                    const std::vector<std::string>& more_words) const {
+    std::vector<std::string> words;
+    for (std::size_t i = next_; i < runs_.size(); ++i) {
+      const std::string file = runs_[i].file.string();
+      if (words.empty() || words.back() != file) words.push_back(file);  // a file may have several runs
+    }
+    words.insert(words.end(), more_words.begin(), more_words.end());
+    const auto option = [&](const char* option_name, const std::string& value) {
+      if (!value.empty()) words.insert(words.end(), {option_name, value});
+    };
+    // What a CI job knows is not known where the command is repeated.
+    const history::RunOrigin& origin = found_.origin;
+    option("--branch", target_.origin.branch.value_or(origin.branch));
+    option("--base-branch", target_.origin.base_branch.value_or(origin.base_branch));
+    option("--merge-base", target_.origin.merge_base.value_or(
+                               origin.base_commits.empty() ? "" : origin.base_commits.front()));
+    if (!target_.history.empty()) option("--history", history::hide_passwords(target_.history));
+    std::string text = "peakmark " + name;
+    for (const std::string& word : words) text += " " + shell_word(word);
+    return text;
+  }
+
+  [[nodiscard]] std::size_t left() const { return runs_.size() - next_; }
+
+  /// Finds the origin of the next run if no connection was made.
+  void find_next_origin() {
+    if (next_ < runs_.size() && history_name_.empty())
+      found_ = find_origin(target_.origin, current_environment(), runs_[next_].run.context.commit, "");
+  }
+
+ private:
+  void report(const FileRun& one, const history::Added& added) {
+    const RunContext& context = one.run.context;
+    print_message(stderr, "{}: {} {}, {}: run {}{} of '{}' ({}){}\n", one.file.string(), context.id,
                   added.was_there ? "exists already, nothing changed" : "added",
-                  quantity(runs[i].observations.size(), "case"), added.runs_of_device, branch_text(added),
+                  quantity(one.run.observations.size(), "case"), added.runs_of_device, branch_text(added),
                   plain_text(context.device), context.backend,
                   added.is_of_base && added.runs_of_device == 1 ? "; no baseline yet" : "");
     if (!added.is_of_base) {
@@ -73,18 +123,54 @@ void add(const AddOptions& options) {
                     shell_word(added.branch));
     }
     for (const std::string& note : added.notes) print_message(stderr, "note: {}\n", plain_text(note));
-    list.push_back({{"file", options.runs[i].string()},
-                    {"run", context.id},
-                    {"branch", json_fields::null_if_empty(added.branch)},
-                    {"is_of_base", added.is_of_base},
-                    {"was_there", added.was_there},
-                    {"runs_of_device", added.runs_of_device},
-                    {"notes", added.notes}});
+    list_.push_back({{"file", one.file.string()},
+                     {"run", context.id},
+                     {"branch", json_fields::null_if_empty(added.branch)},
+                     {"is_of_base", added.is_of_base},
+                     {"was_there", added.was_there},
+                     {"runs_of_device", added.runs_of_device},
+                     {"notes", added.notes}});
   }
-  if (options.json) print_text(pretty({{"history", history->address().name()}, {"runs", list}}));
-}
+
+  const AddTarget& target_;
+  const std::vector<FileRun>& runs_;
+  std::size_t next_ = 0;
+  FoundOrigin found_;  ///< of the next run
+  std::string history_name_;
+  Json list_ = Json::array();
+};
 
 }  // namespace
+
+void add_runs(const AddTarget& target, const std::vector<FileRun>& runs, const std::string& command,
+              const std::vector<std::string>& more_words) {
+  RunAdder adder(target, runs);
+  const auto pause = [](const history::DatabaseLost& error, std::chrono::milliseconds wait) {
+    print_message(stderr, "{}; trying again in {}\n", error.what(),
+                  format_duration(std::chrono::duration<double, std::nano>(wait).count()));
+    std::this_thread::sleep_for(wait);
+  };
+  try {
+    history::with_retries(
+        history::backoff_waits(*target.retry), [&] { adder.add_rest(); }, pause);
+  } catch (const history::DatabaseLost& error) {
+    adder.find_next_origin();
+    print_message(
+        stderr, "{}\n",
+        fmt::format("not added: {}; the files are complete. When the database answers, add them with\n  {}",
+                    quantity(adder.left(), "run"), adder.command(command, more_words)));
+    throw;
+  }
+  if (target.json) print_text(pretty(adder.json()));
+}
+
+void add_target_options(CLI::App& command, AddTarget& target) {
+  add_history_option(command, target.history);
+  add_origin_options(command, target.origin);
+  add_seconds_option(command, "--retry", target.retry,
+                     "Try again for so long if the database does not answer. Default: 30");
+  command.add_flag("--json", target.json, "Print what was added as JSON");
+}
 
 void add_origin_options(CLI::App& command, OriginOptions& options) {
   command
@@ -109,9 +195,7 @@ void add_add_command(CLI::App& app) {
   const auto options = std::make_shared<AddOptions>();
   CLI::App* const command = app.add_subcommand("add", "Add runs. A run that exists already changes nothing");
   command->add_option("RUN", options->runs, "Complete run files")->required();
-  add_history_option(*command, options->history);
-  add_origin_options(*command, options->origin);
-  command->add_flag("--json", options->json, "Print what was added as JSON");
+  add_target_options(*command, options->target);
   set_help(
       *command,
       {.notes =
@@ -119,7 +203,12 @@ void add_add_command(CLI::App& app) {
             "one.",
             "Trends follow the base branch; `peakmark trends --branch` compares another branch with it."},
        .exit_codes = {{"0", "clean"}, {"2", "a run is rejected, or a file cannot be read or written"}}});
-  command->callback([options] { add(*options); });
+  command->callback([options] {
+    std::vector<FileRun> runs;
+    runs.reserve(options->runs.size());
+    for (const std::filesystem::path& path : options->runs) runs.push_back({path, read_run(path)});
+    add_runs(options->target, runs, "history add");
+  });
 }
 
 // create

@@ -95,5 +95,22 @@ TEST_F(HistoryCommand, WhatCannotBeTakenIsNamed) {
   EXPECT_EQ(history({"export", "--otava", "x.yaml"}).end.exit_code, 2);
 }
 
+TEST_F(HistoryCommand, ADatabaseThatDoesNotAnswerKeepsTheRunAndSaysHowToAddIt) {
+  const std::string url = "postgresql://ada:secret@localhost/x?host=/none";
+  const Answer answer = peakmark({"history", "add", run_file_.string(), "--branch", "pull/12",
+                                  "--base-branch", "main", "--retry", "0.001", "--history", url});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors,
+              AllOf(HasSubstr("; trying again in 1 ms\n"),
+                    HasSubstr("not added: 1 run; the files are complete. When the database answers, add "
+                              "them with\n  peakmark history add " +
+                              run_file_.string() + " --branch pull/12 --base-branch main --history "),
+                    Not(HasSubstr("secret"))));
+  EXPECT_EQ(read_run(run_file_).observations.size(), 2U);
+  // The command of the message, with the database that answers now.
+  EXPECT_EQ(
+      history({"add", run_file_.string(), "--branch", "pull/12", "--base-branch", "main"}).end.exit_code, 0);
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/file_locks.hpp"
 #include "base/text.hpp"
 #include "profile/profile.hpp"
 #include "supervise/memory_reserve.hpp"
@@ -200,6 +201,21 @@ void add_history_option(CLI::App& command, std::string& history) {
       ->type_name(value_name::kHistory);
 }
 
+namespace {
+
+void note_on_shared_file(const history::Address& address, history::History::Purpose purpose) {
+  if (address.kind != history::Address::Kind::sqlite || purpose == history::History::Purpose::read) return;
+  const std::string file_system = shared_file_system(address.file);
+  if (file_system.empty()) return;
+  print_message(
+      stderr,
+      "note: {} is on {}, where locks of other machines can be lost: write to it from one machine at "
+      "a time, or use PostgreSQL\n",
+      address.name(), file_system);
+}
+
+}  // namespace
+
 std::unique_ptr<history::History> open_history(const std::string& option, history::History::Purpose purpose) {
   std::string place = option;
   if (const char* const set = std::getenv("PEAKMARK_HISTORY"); place.empty() && set != nullptr) place = set;
@@ -211,6 +227,7 @@ std::unique_ptr<history::History> open_history(const std::string& option, histor
     print_message(stderr, "{}: migrated from version {}; older versions of peakmark can no longer read it\n",
                   opened->address().name(), *version);
   }
+  note_on_shared_file(opened->address(), purpose);
   return opened;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/file_locks.hpp"
 #include "history/history.hpp"
 
 namespace peakmark::history {
@@ -25,6 +26,8 @@ constexpr const char* kDamaged =
 // Reasons for run files, which are published: without names of hosts, users and folders.
 constexpr const char* kLocked = "another process holds the lock of its database";
 constexpr const char* kRefused = "its database refuses access to this user";
+constexpr const char* kLost = "the connection to its database was lost";
+constexpr const char* kUnreachable = "its database cannot be reached, or refuses the connection";
 
 /// Returns the message on one line, without the statement that SOCI appends.
 std::string one_line_reason(const soci::soci_error& error) {
@@ -52,6 +55,14 @@ std::string sqlite_advice(int sqlite_code) {
     default:
       return "";
   }
+}
+
+/// Returns whether a connection failed because no server answered, or one that starts or stops. SOCI has no
+/// code for it. A server that refuses begins with FATAL; a host name that does not exist is a wrong address.
+bool is_without_answer(const std::string& reason) {
+  if (reason.find("could not translate host name") != std::string::npos) return false;
+  return reason.find("FATAL") == std::string::npos ||
+         reason.find("the database system is") != std::string::npos;
 }
 
 void check_folder(const std::filesystem::path& file) {
@@ -92,12 +103,23 @@ void Database::open_sqlite() {
   } else {
     check_folder(file);
   }
+  if (access_ != Access::read) check_locks();
   guarded([&] {
     // Absolute: `:memory:` is a file's name here.
     sql_.open(soci::sqlite3, fmt::format("dbname=\"{}\"", std::filesystem::absolute(file).string()));
     sql_ << fmt::format("PRAGMA busy_timeout = {}", patience_.count());
   });
   if (access_ != Access::read) check_pages();
+}
+
+void Database::check_locks() {
+  const std::filesystem::path folder = std::filesystem::absolute(address_.file).parent_path();
+  if (locks_exclude(folder)) return;
+  const std::string name = shared_file_system(folder);
+  fail(fmt::format("its file system{} does not lock files, so two processes could damage the history: use "
+                   "PostgreSQL, or a file on a local disk to which one machine adds the run files of all",
+                   name.empty() ? "" : " (" + name + ")"),
+       "its file system does not lock files");
 }
 
 // Finds damaged pages before all backups have them too. Takes 0.2 s for a year of 2,000 cases.
@@ -128,8 +150,9 @@ void Database::open_postgresql() {
         reason.find("does not exist") != std::string::npos) {
       fail(reason + "; check its name, or create it (`createdb`)");
     }
-    fail(reason + "; check that the server runs and accepts this user",
-         "its database cannot be reached, or refuses the connection");
+    const std::string message = reason + "; check that the server runs and accepts this user";
+    if (is_without_answer(reason)) throw DatabaseLost(address_.name() + ": " + message, kUnreachable);
+    fail(message, kUnreachable);
   }
   guarded([&] {
     sql_ << "SET client_min_messages TO warning";
@@ -140,7 +163,17 @@ void Database::open_postgresql() {
   });
 }
 
-void Database::fail(const soci::soci_error& error) const {
+bool Database::answers() {
+  try {
+    int one = 0;
+    sql_ << "SELECT 1", soci::into(one);
+    return true;
+  } catch (const soci::soci_error&) {
+    return false;
+  }
+}
+
+void Database::fail(const soci::soci_error& error) {
   const std::string reason = one_line_reason(error);
   if (const auto* sqlite = dynamic_cast<const soci::sqlite3_soci_error*>(&error)) {
     const int code = sqlite->result() & 0xFF;
@@ -152,6 +185,11 @@ void Database::fail(const soci::soci_error& error) const {
     const std::string advice = sqlite_advice(code);
     fail(advice.empty() ? reason : advice + " (" + reason + ")",
          advice == kDamaged ? "its file is damaged" : "its file cannot be read or written");
+  }
+  if (is_postgresql() && !answers()) {
+    throw DatabaseLost(fmt::format("{}: connection lost: {}; nothing of this run was added", address_.name(),
+                                   hide_passwords(reason)),
+                       kLost);
   }
   if (error.get_error_category() == soci::soci_error::no_privilege) {
     fail(reason + (reason.find("owner") == std::string::npos ? "; its owner can allow it: " + grant() : ""),

@@ -36,8 +36,8 @@ class Database {
       fail(error);
     }
   }
-  /// Throws DatabaseError.
-  [[noreturn]] void fail(const soci::soci_error& error) const;
+  /// Throws DatabaseError; DatabaseLost if the server does not answer any more.
+  [[noreturn]] void fail(const soci::soci_error& error);
   [[noreturn]] void fail(const std::string& what) const;
 
   /// Returns true if the table with the history's version exists.
@@ -48,7 +48,10 @@ class Database {
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& reason) const;
   [[nodiscard]] std::string grant() const;
+  /// Returns whether a statement still gets an answer. Not within a transaction, which may be aborted.
+  bool answers();
   void open_sqlite();
+  void check_locks();
   void check_pages();
   void open_postgresql();
 

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <regex>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "runfile/json_fields.hpp"
 #include "sweep/nearest_word.hpp"
 
@@ -115,11 +118,55 @@ Json spread(const std::vector<std::optional<T>>& values, const std::vector<std::
   return list;
 }
 
+/// Removes the elements of `list` whose run is out. An empty list stays empty.
+template <typename T>
+void remove_runs(std::vector<T>& list, const std::vector<bool>& is_out) {
+  std::size_t kept = 0;
+  for (std::size_t run = 0; run < list.size(); ++run) {
+    if (is_out[run]) continue;
+    if (kept != run) list[kept] = std::move(list[run]);
+    ++kept;
+  }
+  list.resize(kept);
+}
+
+/// Removes runs, and cases and series that were only in them.
+void keep_runs(trend::DeviceHistory& device, const std::string& since) {
+  const std::size_t first = device.first_of_branch();
+  std::vector<bool> is_out(device.runs.size());
+  for (std::size_t run = 0; run < is_out.size(); ++run)
+    is_out[run] = run < first || device.runs[run].date < since;
+  if (std::ranges::find(is_out, true) == is_out.end()) return;
+  const auto is_empty = [](const auto& values) {
+    return std::ranges::none_of(values, [](const auto& value) { return value.has_value(); });
+  };
+  remove_runs(device.runs, is_out);
+  for (trend::Series& series : device.series) {
+    remove_runs(series.values, is_out);
+    remove_runs(series.confirmations, is_out);
+  }
+  for (trend::CaseOutcomes& one : device.outcomes) remove_runs(one.outcomes, is_out);
+  std::erase_if(device.series, [&](const trend::Series& series) { return is_empty(series.values); });
+  std::erase_if(device.outcomes, [&](const trend::CaseOutcomes& one) { return is_empty(one.outcomes); });
+  device.base_runs.clear();
+}
+
+/// The measures of Bencher, as `report --bencher` names them: `latency` is in nanoseconds.
+const std::map<std::string, std::string, std::less<>> kBencherMeasures{
+    {"requested_peak_bytes", "peak-bytes"},
+    {"setup_bytes", "setup-bytes"},
+    {"gpu_time_ns", "latency"},
+    {"estimate_ratio", "peak-over-estimate"}};
+
+/// Bencher's limit of a name.
+constexpr std::size_t kMaxBencherName = 1024;
+
 }  // namespace
 
 trend::DeviceHistory chosen(trend::DeviceHistory device, const ExportChoice& choice) {
   check_metrics(choice.metrics);
   const std::regex filter = compile_filter(choice.filter);
+  keep_runs(device, choice.since);
   const auto is_out = [&](const std::string& case_name) {
     return !choice.filter.empty() && !std::regex_search(case_name, filter);
   };
@@ -158,9 +205,12 @@ std::string series_json_lines(const std::vector<trend::DeviceHistory>& devices) 
         if (!sweep_case.outcomes[run]) continue;
         Json line{{"run", one_run.id},
                   {"date", one_run.date},
+                  {"suite", one_run.suite},
                   {"commit", one_run.commit},
+                  {"branch", one_run.branch},
                   {"device", device.device},
                   {"backend", device.backend},
+                  {"driver", one_run.driver},
                   {"case", sweep_case.case_name},
                   {"outcome", *sweep_case.outcomes[run]}};
         for (const std::string_view metric : trend::metric::all) line[std::string(metric)] = nullptr;
@@ -205,6 +255,30 @@ std::string series_for_reports(const std::vector<trend::DeviceHistory>& devices,
     }
   }
   return lines;
+}
+
+std::string bencher_metrics(const std::vector<trend::DeviceHistory>& devices, const std::string& run) {
+  Json cases = Json::object();
+  for (const trend::DeviceHistory& device : devices) {
+    const std::optional<std::size_t> named = trend::find_run(device, run);
+    std::unordered_map<std::string_view, std::size_t> run_of_case;
+    for (const trend::CaseOutcomes& one : device.outcomes) {
+      for (std::size_t place = 0; place < one.outcomes.size(); ++place) {
+        if (one.outcomes[place] && (run == "latest" || place == named)) run_of_case[one.case_name] = place;
+      }
+    }
+    for (const trend::Series& series : device.series) {
+      const auto place = run_of_case.find(series.case_name);
+      const auto measure = kBencherMeasures.find(series.metric);
+      if (place == run_of_case.end() || measure == kBencherMeasures.end()) continue;
+      const std::optional<double>& value = series.values[place->second];
+      if (!value) continue;
+      const std::string name =
+          devices.size() > 1 ? device.device + ": " + series.case_name : series.case_name;
+      cases[shortened(name, kMaxBencherName)][measure->second]["value"] = json_of(series.metric, value);
+    }
+  }
+  return json_fields::pretty(cases, 1);
 }
 
 std::string otava_configuration(const trend::DeviceHistory& device, const std::string& csv_file) {

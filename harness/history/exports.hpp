@@ -16,18 +16,19 @@ struct ExportChoice {
   std::vector<std::string> metrics;  ///< empty: all
   std::string filter;                ///< a regular expression for case names; empty: all
   bool without_gaps = false;         ///< only series with a value for every run
+  std::string since;                 ///< only runs from this date on; empty: all
 };
 
-/// Returns the selected series and outcomes. Throws UsageError for an unknown metric or a malformed
-/// expression.
+/// Returns the selected runs, series and outcomes. Of a branch (trend::compare_with_base()), only its own
+/// runs. Throws UsageError for an unknown metric or a malformed expression.
 trend::DeviceHistory chosen(trend::DeviceHistory device, const ExportChoice& choice);
 
 /// Returns CSV (RFC 4180, but lines end with a newline) of one device: a line for each run, with
 /// `time,commit,run` and a column `CASE METRIC` for each series. Cells are empty if not measured.
 std::string series_csv(const trend::DeviceHistory& device);
 
-/// Returns a line of JSON for each case of each run: `run`, `date`, `commit`, `device`, `backend`, `case`,
-/// `outcome`, and each metric, null if not measured.
+/// Returns a line of JSON for each case of each run: `run`, `date`, `suite`, `commit`, `branch`, `device`,
+/// `backend`, `driver`, `case`, `outcome`, and each metric, null if not measured.
 std::string series_json_lines(const std::vector<trend::DeviceHistory>& devices);
 
 /// Returns the input of reports: a line `{"runs": […]}` sorted by date, then a line for each case on a
@@ -36,6 +37,10 @@ std::string series_json_lines(const std::vector<trend::DeviceHistory>& devices);
 /// `cases`.
 std::string series_for_reports(const std::vector<trend::DeviceHistory>& devices,
                                const std::vector<KnownCase>& cases);
+
+/// Returns Bencher Metric Format, `{case: {measure: {value}}}`, of this run; `latest`: of each case in the
+/// newest run that planned it. With several devices, names begin with the device: Bencher has one per file.
+std::string bencher_metrics(const std::vector<trend::DeviceHistory>& devices, const std::string& run);
 
 /// Returns Otava's configuration in YAML for the CSV `csv_file` of this device.
 std::string otava_configuration(const trend::DeviceHistory& device, const std::string& csv_file);

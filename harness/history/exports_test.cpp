@@ -92,6 +92,40 @@ TEST(Exports, JsonLinesHaveNullsForWhatWasNotMeasured) {
   EXPECT_EQ(lines[2].at("outcome"), "crashed");
 }
 
+TEST(Exports, RunsBeforeTheDateAndOfTheBaseBranchAreLeftOut) {
+  ExportChoice choice;
+  choice.since = "2026-01-02T00:00:00Z";
+  const trend::DeviceHistory late = chosen(gpu(), choice);
+  ASSERT_EQ(late.runs.size(), 1U);
+  EXPECT_EQ(late.runs[0].id, "3");
+  ASSERT_EQ(late.series.size(), 1U);  // no time since
+  EXPECT_EQ(late.series[0].metric, "requested_peak_bytes");
+  EXPECT_EQ(late.series[0].values, std::vector<std::optional<double>>{12.0});
+  EXPECT_EQ(late.outcomes.size(), 2U);
+  choice.since = "2026-01-03T02:00:01Z";
+  EXPECT_TRUE(chosen(gpu(), choice).runs.empty());
+  choice.since = "2026-01-01T02:00:00Z";
+  EXPECT_EQ(series_csv(chosen(gpu(), choice)), series_csv(gpu()));
+
+  trend::DeviceHistory branch = gpu();
+  branch.base_runs.resize(1);
+  EXPECT_EQ(series_csv(chosen(branch, {})),
+            "time,commit,run,op/a/opencl requested_peak_bytes\n2026-01-03T02:00:00Z,c3,3,12\n");
+}
+
+TEST(Exports, BencherHasTheValuesOfOneRun) {
+  const std::string measures = R"({"op/a/opencl":{"peak-bytes":{"value":12}}})";
+  EXPECT_EQ(Json::parse(bencher_metrics({gpu()}, "latest")), Json::parse(measures));
+  EXPECT_EQ(Json::parse(bencher_metrics({gpu()}, "3")), Json::parse(measures));
+  EXPECT_EQ(
+      Json::parse(bencher_metrics({gpu()}, "1")),
+      Json::parse(R"({"op/a/opencl":{"latency":{"value":0.1},"peak-bytes":{"value":9007199254740992}}})"));
+  EXPECT_EQ(Json::parse(bencher_metrics({gpu(), cpu()}, "2")),
+            Json::parse(
+                R"({"CPU: op/a/opencl":{"latency":{"value":0.1},"peak-bytes":{"value":9007199254740992}}})"));
+  EXPECT_EQ(bencher_metrics({}, "latest"), "{}\n");
+}
+
 TEST(Exports, ReportsGetListsAlignedWithAllRuns) {
   const KnownCase known{"op/a/opencl", "op/a", "opencl",
                         Parameters({{"n", Size{20}}, {"m", std::string("x")}})};

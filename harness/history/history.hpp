@@ -57,6 +57,13 @@ class DatabaseError : public IoError {
   std::string reason_;
 };
 
+/// The server of a database does not answer, or the connection to it is lost. What was not committed is not
+/// in the database; the same work can be tried again on a new connection.
+class DatabaseLost : public DatabaseError {
+ public:
+  using DatabaseError::DatabaseError;
+};
+
 /// One run, as `history log` lists it.
 struct LoggedRun : RunHead {
   std::string branch;

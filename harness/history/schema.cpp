@@ -137,11 +137,14 @@ Migration bring_up_to_date(Database& database, Access access) {
     int version = read_version(database);
     check_version(database, version);
     if (version == kSchemaVersion) return {};
-    if (version == 0) check_is_free(database);
-    if (version == 0 && access != Access::write) database.fail_without_history();
+    if (version == 0 && access != Access::write) {
+      check_is_free(database);
+      database.fail_without_history();
+    }
     Transaction transaction(database, Access::write);
-    version = read_version(database);  // another process may have migrated it
+    version = read_version(database);  // another process may have created or migrated it
     check_version(database, version);
+    if (version == 0) check_is_free(database);
     migrate(database, version);
     transaction.commit();
     return {version};

@@ -1,4 +1,5 @@
-"""`peakmark plot`, `peakmark explain --plot`, `peakmark fit --plot` and `peakmark report`, and `python -m peakmark_reports slice SLICE.npy` of ci/nightly."""
+"""`peakmark plot`, `peakmark explain --plot`, `peakmark fit --plot`, `peakmark report` and `peakmark history export --format
+parquet`, and `python -m peakmark_reports slice SLICE.npy` of ci/nightly."""
 
 from __future__ import annotations
 
@@ -35,6 +36,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         command.add_argument("-o", "--output", type=Path, default=Path("plots"), metavar="FOLDER", help="default: plots")
     formulas = commands.add_parser("formulas", help="memory against shape by formula, from the JSON of explain on standard input")
     fit = commands.add_parser("fit", help="memory against the fitted axis, from the JSON of fit on standard input")
+    parquet = commands.add_parser("parquet", help="a Parquet file, from the jsonl of history export on standard input")
+    parquet.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
     for command in (formulas, fit):
         command.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a .png, .svg or .pdf file")
     add_options(
@@ -76,6 +79,12 @@ def _fit(options: argparse.Namespace) -> list[Path]:
     return write_fit(sys.stdin.read(), options.output)
 
 
+def _parquet(options: argparse.Namespace) -> list[Path]:
+    from .parquet_export import write_parquet
+
+    return write_parquet(sys.stdin, options.output)
+
+
 def _report(options: argparse.Namespace) -> list[Path]:
     from .report import write_report
 
@@ -86,7 +95,7 @@ def _report(options: argparse.Namespace) -> list[Path]:
 
 def _run(arguments: list[str] | None, prog: str) -> int:
     options = _parser(prog).parse_args(arguments)
-    commands = {"plot": _plot, "slice": _slice, "fit": _fit, "formulas": _formulas, "report": _report}
+    commands = {"plot": _plot, "slice": _slice, "fit": _fit, "formulas": _formulas, "parquet": _parquet, "report": _report}
     try:
         written = commands[options.command](options)
     except InputError as error:

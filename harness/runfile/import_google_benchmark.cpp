@@ -1,0 +1,273 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/date.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "runfile/import_sources.hpp"
+
+namespace peakmark::import_sources {
+namespace {
+
+/// `context.json_schema_version`; files of older releases have none.
+constexpr Size kSchemaVersion = 1;
+
+/// Counters of device memory: of peakmark::DeviceMemoryCounters, and of RAPIDS. `max_bytes_used` is what the
+/// program's memory manager counts, often memory of the host.
+constexpr std::array<const char*, 2> kDevicePeaks{"device_peak", "peak_memory_usage"};
+
+/// Statistics of repetitions that can replace them.
+const std::set<std::string, std::less<>> kUsedAggregates{"median", "mean", "min", "max"};
+
+/// The rows of one benchmark.
+struct Rows {
+  std::vector<std::pair<Size, Size>> instances;  ///< family and instance of each row that has them
+  std::vector<double> times_ns;                  ///< of each repetition
+  std::map<std::string, double> aggregates_ns;
+  std::optional<double> peak_bytes;  ///< the maximum of the repetitions
+  std::optional<double> aggregate_peak_bytes;
+  Outcome outcome = Outcome::ok;
+  std::string message;
+};
+
+std::string text_or_empty(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+bool is_true(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_boolean() && found->get<bool>();
+}
+
+/// Returns null if the key is missing or null: Google Benchmark's NaN.
+std::optional<double> number(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return std::nullopt;
+  double value = 0;
+  json_fields::read(*found, value);
+  return value;
+}
+
+double unit_ns(const Json& row, const std::string& name) {
+  const std::string unit = text_or_empty(row, "time_unit");
+  if (unit.empty() || unit == "ns") return 1;
+  if (unit == "us") return 1e3;
+  if (unit == "ms") return 1e6;
+  if (unit == "s") return 1e9;
+  throw UsageError(fmt::format("unknown time_unit '{}' of {}: must be ns, us, ms or s", unit, name));
+}
+
+std::optional<double> time_ns(const Json& row, const std::string& name) {
+  const std::optional<double> time = number(row, "real_time");
+  if (!time) return std::nullopt;
+  if (*time < 0) throw UsageError(fmt::format("real_time of {} is {}; must be 0 or more", name, *time));
+  return *time * unit_ns(row, name);
+}
+
+std::optional<double> peak_of(const Json& row, const ImportOptions& options) {
+  std::optional<double> peak;
+  if (options.peak_counter) {
+    peak = number(row, options.peak_counter->c_str());
+  } else {
+    for (const char* const counter : kDevicePeaks) {
+      if (!peak) peak = number(row, counter);
+    }
+  }
+  // Google Benchmark's mark of an unknown number of bytes.
+  constexpr auto kUnknown = static_cast<double>(std::numeric_limits<std::int64_t>::max());
+  return peak == kUnknown ? std::nullopt : peak;
+}
+
+/// Returns the statistic of a row, empty for a repetition. Before 1.5 rows have no type: then `names`
+/// decides, which has all names of the file.
+std::string aggregate_of(const Json& row, const std::string& name, const std::set<std::string>& names) {
+  if (row.contains("big_o") || row.contains("rms") || row.contains("cpu_coefficient")) return "fit";
+  if (row.contains("run_type"))
+    return text_or_empty(row, "run_type") == "aggregate" ? row.at("aggregate_name").get<std::string>() : "";
+  for (const std::string word : {"mean", "median", "stddev", "cv"}) {
+    if (!name.ends_with("_" + word)) continue;
+    const std::string base = name.substr(0, name.size() - word.size());
+    if (names.contains(base + "mean") && names.contains(base + "stddev")) return word;
+  }
+  return "";
+}
+
+std::string base_name(const Json& row, const std::string& aggregate) {
+  const std::string run_name = text_or_empty(row, "run_name");
+  // Before 1.5 the run_name of an aggregate is its own name.
+  if (!run_name.empty() && row.contains("run_type")) return run_name;
+  const std::string name = row.at("name").get<std::string>();
+  return aggregate.empty() ? name : name.substr(0, name.size() - aggregate.size() - 1);
+}
+
+void take_row(Rows& rows, const Json& row, const std::string& name, const std::string& aggregate,
+              const ImportOptions& options) {
+  const bool has_error = is_true(row, "error_occurred");
+  if (has_error || is_true(row, "skipped")) {
+    rows.outcome = has_error ? Outcome::crashed : Outcome::unsupported;
+    rows.message = text_or_empty(row, has_error ? "error_message" : "skip_message");
+    return;
+  }
+  if (!aggregate.empty()) {
+    if (const auto time = time_ns(row, name)) rows.aggregates_ns[aggregate] = *time;
+    if (aggregate == "median" || !rows.aggregate_peak_bytes)
+      rows.aggregate_peak_bytes = peak_of(row, options);
+    return;
+  }
+  if (row.contains("family_index") && row.contains("per_family_instance_index")) {
+    std::pair<Size, Size> instance;
+    json_fields::field(row, "family_index", instance.first);
+    json_fields::field(row, "per_family_instance_index", instance.second);
+    rows.instances.push_back(instance);
+    if (instance != rows.instances.front())
+      throw UsageError(fmt::format("two benchmarks are named '{}'; remove one from the file", name));
+  }
+  if (const auto time = time_ns(row, name)) rows.times_ns.push_back(*time);
+  if (const auto peak = peak_of(row, options))
+    rows.peak_bytes = std::max(rows.peak_bytes.value_or(*peak), *peak);
+}
+
+std::optional<GpuTime> gpu_time(const Rows& rows) {
+  if (!rows.times_ns.empty()) {
+    std::vector<std::vector<double>> blocks;
+    blocks.reserve(rows.times_ns.size());
+    for (const double ns : rows.times_ns) blocks.push_back({ns});
+    return summarise_blocks(std::move(blocks));
+  }
+  const auto found = [&](const char* name) -> std::optional<double> {
+    const auto one = rows.aggregates_ns.find(name);
+    return one == rows.aggregates_ns.end() ? std::nullopt : std::optional(one->second);
+  };
+  std::optional<double> middle = found("median");
+  if (!middle) middle = found("mean");
+  if (!middle) return std::nullopt;
+  return GpuTime{*middle, found("min").value_or(*middle), found("max").value_or(*middle), {}};
+}
+
+/// Sets variant and axes: `BM_copy/n:8/64/real_time` is variant `BM_copy` with the axis `n`. Numbers without
+/// a name are only in the name of the case.
+void set_axes(Observation& observation) {
+  static const std::set<std::string, std::less<>> kMarks{"real_time", "manual_time", "process_time"};
+  std::vector<std::pair<std::string, AxisValue>> axes;
+  std::string variant;
+  std::string_view rest = observation.case_name;
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    const std::size_t colon = part.find(':');
+    const std::string_view name = part.substr(0, colon);
+    const bool is_named =
+        colon != std::string_view::npos && is_axis_name(name) && part.substr(colon, 2) != "::";
+    if (is_named) {
+      const std::string_view value = part.substr(colon + 1);
+      const bool is_known = std::ranges::any_of(axes, [&](const auto& axis) { return axis.first == name; });
+      const std::optional<Size> size = parse_number<Size>(value);
+      if (!is_known) axes.emplace_back(name, size ? AxisValue(*size) : AxisValue(std::string(value)));
+    } else if (!parse_number<Size>(part) && !kMarks.contains(part)) {
+      variant += (variant.empty() ? "" : "/") + std::string(part);
+    }
+  }
+  observation.variant = variant.empty() ? observation.case_name : variant;
+  observation.axes = Parameters(std::move(axes));
+}
+
+Observation benchmark_observation(const std::string& name, const Rows& rows, const Source& source) {
+  Observation observation;
+  observation.case_name = name;
+  observation.outcome = rows.outcome;
+  observation.message = public_text(rows.message, source.texts);
+  if (rows.outcome == Outcome::ok) {
+    observation.gpu_time = gpu_time(rows);
+    const std::optional<double> peak = rows.times_ns.empty() ? rows.aggregate_peak_bytes : rows.peak_bytes;
+    const std::string counter = source.options.peak_counter.value_or("device peak");
+    if (peak) observation.requested_peak_bytes = checked_bytes(*peak, counter, name);
+  }
+  set_axes(observation);
+  return observation;
+}
+
+std::string date_of(const Json& context, const ImportOptions& options, std::vector<std::string>& notes) {
+  if (options.date) return *options.date;
+  const std::string text = text_or_empty(context, "date");
+  const std::optional<ParsedDate> date = parse_date(text);
+  if (!date) {
+    throw UsageError(fmt::format(
+        "context.date '{}': not a date; name the date of these results: --date 2026-01-31T02:00:00Z", text));
+  }
+  if (!date->has_offset) {
+    notes.push_back(
+        fmt::format("its date {} has no time zone, and was read as UTC; --date DATE names another", text));
+  }
+  return utc_date(date->moment);
+}
+
+void check_schema_version(const Json& context) {
+  if (!context.contains("json_schema_version")) return;
+  Size version = 0;
+  json_fields::field(context, "json_schema_version", version);
+  if (version == kSchemaVersion) return;
+  throw UsageError(fmt::format(
+      "context.json_schema_version is {}: this peakmark imports version {} of Google Benchmark's JSON; use a "
+      "newer peakmark",
+      version, kSchemaVersion));
+}
+
+void set_program(RunContext& context, const Json& json, const ImportOptions& options) {
+  if (!options.device || !options.backend) {
+    throw UsageError(
+        "no device: Google Benchmark writes none; name it with --device NAME --backend BACKEND, as `peakmark "
+        "devices` prints them");
+  }
+  context.device = *options.device;
+  context.backend = *options.backend;
+  if (json.contains("executable")) context.worker = program_name_of(json.at("executable"));
+  context.suite = options.suite.value_or(context.worker.empty() ? "import" : context.worker);
+  context.environment[kImportedFrom] = "Google Benchmark";
+  if (is_true(json, "cpu_scaling_enabled"))
+    context.warnings.emplace_back("CPU frequency scaling was on: times may vary");
+  if (text_or_empty(json, "library_build_type") == "debug")
+    context.warnings.emplace_back("Google Benchmark was built as DEBUG: times may be too long");
+}
+
+}  // namespace
+
+ImportedResults read_google_benchmark(Source source) {
+  const Json& context = source.json.at("context");
+  check_schema_version(context);
+  // The name of the machine must not be published, in messages neither.
+  const std::string host = text_or_empty(context, "host_name");
+  if (!host.empty()) source.texts.words.emplace_back(host, "HOST");
+
+  ImportedResults results;
+  Run run = begin_run(source, "");
+  set_program(run.context, context, source.options);
+  run.context.date = date_of(context, source.options, results.notes);
+
+  std::set<std::string> names;
+  for (const Json& row : source.json.at("benchmarks")) names.insert(row.at("name").get<std::string>());
+  std::vector<std::string> order;
+  std::map<std::string, Rows> cases;
+  for (const Json& row : source.json.at("benchmarks")) {
+    const std::string aggregate = aggregate_of(row, row.at("name").get<std::string>(), names);
+    if (!aggregate.empty() && !kUsedAggregates.contains(aggregate)) continue;
+    const std::string name = base_name(row, aggregate);
+    const auto [found, is_new] = cases.try_emplace(name);
+    if (is_new) order.push_back(name);
+    take_row(found->second, row, name, aggregate, source.options);
+  }
+  for (const std::string& name : order) add_case(run, benchmark_observation(name, cases.at(name), source));
+  end_run(run);
+  results.runs.push_back(std::move(run));
+  return results;
+}
+
+}  // namespace peakmark::import_sources
