@@ -120,6 +120,7 @@ struct ExportOptions {
   std::string format = "csv";
   std::string run = "latest";
   std::string device;
+  std::string branch;
   history::ExportChoice choice;
   std::string output;
   std::string otava;
@@ -140,7 +141,7 @@ std::string run_files(History& history, const ExportOptions& options) {
 std::vector<trend::DeviceHistory> chosen_devices(History& history, const ExportOptions& options) {
   std::vector<trend::DeviceHistory> devices;
   std::string known;
-  for (trend::DeviceHistory& device : history.read()) {
+  for (trend::DeviceHistory& device : history.read(options.branch)) {
     known += fmt::format("{}'{}' ({})", known.empty() ? "" : ", ", device.device, device.backend);
     if (!options.device.empty() && device.device != options.device) continue;
     devices.push_back(peakmark::history::chosen(std::move(device), options.choice));
@@ -171,6 +172,8 @@ void export_history(ExportOptions options) {
   if (!options.otava.empty() && (options.output.empty() || options.format != "csv")) {
     throw UsageError("--otava describes a CSV file: name it with -o");
   }
+  if (!options.branch.empty() && options.format == "run")
+    throw UsageError("--branch exports series; with --format run choose a run with --run");
   remove_earlier_outputs({options.output, options.otava}, {options.history});
   const auto history = open_history(options.history, History::Purpose::read);
   if (!options.device.empty()) options.device = history->device_name(options.device);
@@ -199,6 +202,12 @@ void add_export_command(CLI::App& app) {
       ->type_name("ID")
       ->capture_default_str();
   command->add_option("--device", options->device, "Export only this device")->type_name(value_name::kDevice);
+  command
+      ->add_option("--branch", options->branch,
+                   "Export the newest run of this branch after the runs of the base branch that it is "
+                   "compared with, as `trends --branch` sees them. Not with --format run")
+      ->type_name(value_name::kBranch)
+      ->check(kNotEmpty);
   command
       ->add_option("--filter", options->choice.filter,
                    "Select cases whose name matches this regular expression")

@@ -71,6 +71,7 @@ Json json_of(const trend::HistoryRun& run, const trend::DeviceHistory& device) {
               {"date", run.date},
               {"suite", run.suite},
               {"commit", run.commit},
+              {"branch", run.branch},
               {"device", device.device},
               {"backend", device.backend},
               {"driver", run.driver},
