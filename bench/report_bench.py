@@ -1,10 +1,12 @@
-"""Measures how long `peakmark report` takes and how large its page is, for generated runs of many cases.
+"""Measures how long `peakmark report` takes and how large its page is, for generated runs of many cases on several devices.
 
-    PYTHONPATH=reports build/venv/bin/python bench/report_bench.py [--cases 2000] [--runs 365] [--keep FOLDER]
+    PYTHONPATH=reports build/venv/bin/python bench/report_bench.py [--cases 2000] [--runs 365] [--devices 1] [--keep FOLDER]
 
 Writes a history, its trends and the newest run in the formats of `peakmark history export` and `peakmark trends --json`, and
 makes the report in a separate process. If there is a Chromium, it also measures how long the page takes to react, and counts
 the errors on its console.
+
+Three devices with 10,000 cases in 30 runs: --cases 10000 --runs 30 --devices 3
 """
 
 from __future__ import annotations
@@ -27,15 +29,21 @@ SHAPES = 50
 DEVICE = "simulated GPU"
 
 
-def _runs(count: int) -> list[dict]:
+def _device(number: int) -> str:
+    return DEVICE if number == 0 else f"{DEVICE} {number + 1}"
+
+
+def _runs(count: int, device: str) -> list[dict]:
     begin = datetime(2026, 1, 1, 2)
     return [
         {
-            "id": f"{i:08x}",
+            "id": f"{i:08x}" if device == DEVICE else f"{i:08x}-{device[len(DEVICE) + 1:]}",
             "date": (begin + timedelta(days=i)).isoformat() + "Z",
             "commit": f"{i * 2654435761 % 2**32:08x}" * 5,
-            "device": DEVICE,
+            "device": device,
             "backend": "cuda",
+            "suite": "nightly",
+            "branch": "main",
             "driver": "550.54" if i < count // 2 else "555.42",
             "platform": "CUDA",
             "build": "release",
@@ -98,12 +106,14 @@ def _case(number: int, run_count: int, random: np.random.Generator) -> tuple[dic
 
 
 def _changes(number: int, name: str, before: int, runs: list[dict]) -> list[dict]:
+    """`runs`: those of the device."""
     found = []
+    where = {"device": runs[0]["device"], "backend": runs[0]["backend"]}
     if number % 17 == 0:
         at = runs[len(runs) * 2 // 3]
         found.append(
             {
-                "case": name, "metric": "requested_peak_bytes", "date": at["date"], "raised": at["date"],
+                "case": name, **where, "metric": "requested_peak_bytes", "date": at["date"], "raised": at["date"],
                 "run": at["id"], "relative": 4096 / before, "before": before, "after": before + 4096, "verdict": "regression",
                 "state": "open",
                 "allocations": [
@@ -115,7 +125,7 @@ def _changes(number: int, name: str, before: int, runs: list[dict]) -> list[dict
         at = runs[len(runs) - len(runs) // 10]
         found.append(
             {
-                "case": name, "metric": "gpu_time_ns", "date": at["date"], "raised": at["date"], "run": at["id"],
+                "case": name, **where, "metric": "gpu_time_ns", "date": at["date"], "raised": at["date"], "run": at["id"],
                 "relative": 0.08, "before": 1e5, "after": 1.08e5, "allocations": None,
                 "verdict": "suspicious" if number % 2 else "regression", "state": None if number % 2 else "open",
             }
@@ -125,50 +135,76 @@ def _changes(number: int, name: str, before: int, runs: list[dict]) -> list[dict
 
 def _states(changes: list[dict]) -> list[dict]:
     """Returns the worst change of each case that changed."""
-    found: dict[str, str] = {}
+    found: dict[tuple[str, str], str] = {}
     for one in changes:
-        if found.get(one["case"]) != "regression":
-            found[one["case"]] = one["verdict"]
+        if found.get((one["case"], one["device"])) != "regression":
+            found[one["case"], one["device"]] = one["verdict"]
     return [
-        {"case": case, "device": DEVICE, "backend": "cuda", "state": state, "texts": []} for case, state in found.items()
+        {"case": case, "device": device, "backend": "cuda", "state": state, "texts": []} for (case, device), state in found.items()
     ]
 
 
-def write_inputs(folder: Path, cases: int, run_count: int, seed: int = 1) -> None:
-    """Writes `series.jsonl`, `trends.json` and `run.json`."""
-    random = np.random.default_rng(seed)
-    runs = _runs(run_count)
-    planned, rows, changes = [], [], []
-    with (folder / "series.jsonl").open("w", encoding="utf-8") as file:
-        file.write(json.dumps({"runs": runs}) + "\n")
-        for number in range(cases):
-            line, observation = _case(number, run_count, random)
-            file.write(json.dumps(line) + "\n")
-            planned.append(
-                {
-                    "case": line["case"], "variant": line["variant"], "backend": "cuda", "axes": line["axes"],
-                    "window": [0.8, 1.0], "figure": None,
-                }
-            )
-            rows.append({"name": line["case"], "run_type": "aggregate", "peakmark": observation})
-            changes += _changes(number, line["case"], line["series"]["requested_peak_bytes"][0] or 2**20, runs)
-    context = {"version": 1, "device": DEVICE, "backend": "cuda", "driver": "555.42", "device_is_cpu": False}
-    run = {"context": {"peakmark": context | {"planned": planned}}, "benchmarks": rows}
-    (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
-    half = runs[run_count // 2]
-    environment = {
-        "device": DEVICE, "run": half["id"], "date": half["date"], "what": "driver", "before": "550.54",
-        "after": "555.42",
+def _spread(line: dict, number: int, devices: int) -> dict:
+    """Fills the runs of other devices, which are interleaved, with null."""
+
+    def spread(values: list) -> list:
+        return [one for value in values for one in [None] * number + [value] + [None] * (devices - number - 1)]
+
+    return line | {
+        "device": _device(number), "outcomes": spread(line["outcomes"]),
+        "series": {metric: spread(values) for metric, values in line["series"].items()},
     }
+
+
+def _trends(runs: list[list[dict]], changes: list[dict], cases: int) -> dict:
+    half = len(runs[0]) // 2
     states = _states(changes)
     changed = len(states)
-    trends = {
+    return {
         "version": 1, "headline": f"{changed} case{' needs' if changed == 1 else 's need'} attention",
-        "tally": f"{cases} cases: {cases - changed} pass", "cases": states, "changes": changes, "accepted": [], "nights": run_count,
-        "environment_changes": [environment], "vanished": [],
-        "new": [], "not_enough_data": [],
+        "tally": f"{cases} cases: {cases - changed} pass", "cases": states, "changes": changes, "accepted": [], "nights": len(runs[0]),
+        "environment_changes": [
+            {
+                "device": mine[half]["device"], "run": mine[half]["id"], "date": mine[half]["date"], "what": "driver",
+                "before": "550.54", "after": "555.42",
+            }
+            for mine in runs
+        ],
+        "vanished": [], "new": [], "not_enough_data": [],
     }
-    (folder / "trends.json").write_text(json.dumps(trends), encoding="utf-8")
+
+
+def _write_run(path: Path, device: str, lines: list[dict], observations: list[dict]) -> None:
+    planned = [
+        {"case": line["case"], "variant": line["variant"], "backend": "cuda", "axes": line["axes"], "window": [0.8, 1.0], "figure": None}
+        for line in lines
+    ]
+    rows = [
+        {"name": line["case"], "run_type": "aggregate", "peakmark": observation} for line, observation in zip(lines, observations)
+    ]
+    context = {"version": 1, "device": device, "backend": "cuda", "driver": "555.42", "device_is_cpu": False}
+    run = {"context": {"peakmark": context | {"planned": planned}}, "benchmarks": rows}
+    path.write_text(json.dumps(run), encoding="utf-8")
+
+
+def write_inputs(folder: Path, cases: int, run_count: int, devices: int = 1, seed: int = 1) -> None:
+    """Writes `series.jsonl`, `trends.json`, and `run.json` of the first device."""
+    random = np.random.default_rng(seed)
+    runs = [_runs(run_count, _device(number)) for number in range(devices)]
+    changes = []
+    with (folder / "series.jsonl").open("w", encoding="utf-8") as file:
+        file.write(json.dumps({"runs": [run for at_once in zip(*runs) for run in at_once]}) + "\n")
+        for device, mine in enumerate(runs):
+            lines, observations = [], []
+            for number in range(cases):
+                line, observation = _case(number, run_count, random)
+                file.write(json.dumps(_spread(line, device, devices)) + "\n")
+                changes += _changes(number, line["case"], line["series"]["requested_peak_bytes"][0] or 2**20, mine)
+                lines.append({key: line[key] for key in ("case", "variant", "axes")})
+                observations.append(observation)
+            if device == 0:
+                _write_run(folder / "run.json", _device(device), lines, observations)
+    (folder / "trends.json").write_text(json.dumps(_trends(runs, changes, cases * devices)), encoding="utf-8")
 
 
 def measure(folder: Path) -> dict[str, float]:
@@ -203,7 +239,7 @@ ACTIONS = {
     "filter_ms": "type('variant1 ny:640')",
     "clear_ms": "type('')",
     "sort_ms": "document.querySelector('#cases th[data-key=time] button').click()",
-    "show_all_ms": "document.querySelector('#more button:last-child').click()",
+    "show_all_ms": "document.querySelector('#cases-more button:last-child').click()",
     "sort_all_ms": "document.querySelector('#cases th[data-key=peak] button').click()",
 }
 HELPERS = """
@@ -235,6 +271,10 @@ def use(page_file: Path, folder: Path) -> dict[str, float]:
                 "return performance.now() - begin; })()"
             )
         begin = time.perf_counter()
+        page.evaluate("document.getElementById('compare-form').requestSubmit()")
+        page.wait_for("!document.getElementById('compare-result').hidden")
+        figures["compare_ms"] = 1000 * (time.perf_counter() - begin)
+        begin = time.perf_counter()
         page.evaluate("document.querySelector('#cases a.open').click()")
         page.wait_for("document.querySelectorAll('.detail .chart svg path').length > 1")
         figures["case_ms"] = 1000 * (time.perf_counter() - begin)
@@ -245,15 +285,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--runs", type=int, default=365)
+    parser.add_argument("--devices", type=int, default=1)
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write inputs and report to FOLDER and keep them")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        write_inputs(folder, options.cases, options.runs)
+        write_inputs(folder, options.cases, options.runs, options.devices)
         figures = measure(folder)
         figures |= use(folder / "report" / "index.html", folder)
-    print(f"{options.cases} cases, {options.runs} runs, {os.cpu_count()} cores")
+    print(f"{options.cases} cases, {options.runs} runs, {options.devices} devices, {os.cpu_count()} cores")
     for name, value in figures.items():
         print(f"{name:>18}  {value:.2f}" if isinstance(value, float) else f"{name:>18}  {value}")
     return 0

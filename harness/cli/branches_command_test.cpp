@@ -92,6 +92,15 @@ TEST_F(BranchesCommand, TheCloneHasBranchAndMergeBase) {
   EXPECT_EQ(json.at("branches").at(0).at("commits_before_merge_base"), 1);
   EXPECT_EQ(json.at("findings").at(0).at("commit_before"), commit("c1"));
 
+  // The input of a report: the runs of the base branch up to the compared one, then the branch's.
+  const std::string series = shell("$peakmark history export --branch topic --format series").output;
+  const Json runs = Json::parse(series.substr(0, series.find('\n'))).at("runs");
+  ASSERT_GE(runs.size(), 2U) << series;
+  EXPECT_EQ(runs[0].at("branch"), "main");
+  EXPECT_EQ(runs[runs.size() - 2].at("commit"), commit("c1"));
+  EXPECT_EQ(runs.back().at("branch"), "topic");
+  EXPECT_EQ(shell("$peakmark history export --branch topic --format run").end.exit_code, 2);
+
   const Answer main = shell("$peakmark trends");
   EXPECT_EQ(main.end.exit_code, 1);
   EXPECT_THAT(main.output, AllOf(HasSubstr("+512 B"), Not(HasSubstr("+256 B"))));

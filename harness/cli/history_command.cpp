@@ -200,6 +200,7 @@ void check_export(const ExportOptions& options) {
 
 void export_history(ExportOptions options) {
   check_export(options);
+  options.choice.with_base = options.format == "series";
   remove_earlier_outputs({options.output, options.otava}, {options.history});
   std::string text;
   {
@@ -240,7 +241,8 @@ void add_export_command(CLI::App& app) {
   command->add_option("--device", options->device, "Export only this device")->type_name(value_name::kDevice);
   command
       ->add_option("--branch", options->branch,
-                   "Export the newest run of each suite of this branch. Default: the runs of the base branch")
+                   "Export the newest run of each suite of this branch; `series` also has the runs that they are "
+                   "compared with. Default: the runs of the base branch")
       ->type_name(value_name::kBranch)
       ->check(kNotEmpty);
   add_parsed_option(

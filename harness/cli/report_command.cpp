@@ -29,6 +29,7 @@ struct PageOptions {
   std::string title;
   GrowthAllowance allow_growth;
   std::string commit_url;
+  std::vector<std::string> branches;
   CLI::Option* step_summary = nullptr;
   std::string step_summary_file;
   /// Options that Python has by the same name: the name and the value.
@@ -45,6 +46,7 @@ std::vector<std::string> report_words(const PageOptions& options) {
   add("title", options.title);
   if (!options.allow_growth.is_zero()) add("allow-growth", options.allow_growth.text);
   add("commit-url", options.commit_url);
+  for (const std::string& branch : options.branches) add("branch", branch);
   for (const auto& [name, value] : options.forms) add(name, value);
   if (options.step_summary->count() > 0) {
     words.push_back(options.step_summary_file.empty() ? "--step-summary"
@@ -104,6 +106,13 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
       ->add_option("--commit-url", options->commit_url,
                    "Link commits to this address, with {commit} in it. Default: `peakmark history set`")
       ->type_name("URL");
+  command
+      ->add_option("--branch", options->branches,
+                   "Also show what this branch changed since its merge base; * is any text, as in 'pull/*'. "
+                   "May be repeated")
+      ->type_name(value_name::kBranch)
+      ->check(kNotEmpty)
+      ->allow_extra_args(false);
   options->step_summary =
       command
           ->add_option("--step-summary", options->step_summary_file,

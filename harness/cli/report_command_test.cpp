@@ -38,15 +38,15 @@ TEST_F(Report, BecomesPython) {
   write_python();
   environment_.emplace_back("PYTHONPATH=/other");
   const Answer answer = peakmark({"report", "-o", "out", "--history", "postgresql://me:secret@h/d", "--junit",
-                                  "j.xml", "--step-summary"});
+                                  "j.xml", "--branch", "pull/*", "--branch", "-x", "--step-summary"});
   EXPECT_EQ(answer.end.exit_code, 3);
   EXPECT_THAT(
       lines(answer),
       ElementsAre(EndsWith("/share/peakmark/reports:/other"), "postgresql://me:secret@h/d", "-c",
                   "import sys", HasSubstr("sys.path[:] ="), "from peakmark_reports.__main__ import main",
                   HasSubstr("main(sys.argv[1:], 'peakmark')"), "report", "--peakmark",
-                  std::filesystem::canonical(PEAKMARK_PROGRAM).string(), "--output=out", "--junit=j.xml",
-                  "--step-summary"));
+                  std::filesystem::canonical(PEAKMARK_PROGRAM).string(), "--output=out", "--branch=pull/*",
+                  "--branch=-x", "--junit=j.xml", "--step-summary"));
 }
 
 TEST_F(Report, PlotPassesItsOptionsAndRunsToPython) {

@@ -74,6 +74,7 @@ Json json_of(const trend::HistoryRun& run, const trend::DeviceHistory& device) {
               {"date", run.date},
               {"suite", run.suite},
               {"commit", run.commit},
+              {"branch", run.branch},
               {"device", device.device},
               {"backend", device.backend},
               {"driver", run.driver},
@@ -131,11 +132,11 @@ void remove_runs(std::vector<T>& list, const std::vector<bool>& is_out) {
 }
 
 /// Removes runs, and cases and series that were only in them.
-void keep_runs(trend::DeviceHistory& device, const std::string& since) {
-  const std::size_t first = device.first_of_branch();
+void keep_runs(trend::DeviceHistory& device, const ExportChoice& choice) {
+  const std::size_t first = choice.with_base ? 0 : device.first_of_branch();
   std::vector<bool> is_out(device.runs.size());
   for (std::size_t run = 0; run < is_out.size(); ++run)
-    is_out[run] = run < first || device.runs[run].date < since;
+    is_out[run] = run < first || device.runs[run].date < choice.since;
   if (std::ranges::find(is_out, true) == is_out.end()) return;
   const auto is_empty = [](const auto& values) {
     return std::ranges::none_of(values, [](const auto& value) { return value.has_value(); });
@@ -166,7 +167,7 @@ constexpr std::size_t kMaxBencherName = 1024;
 trend::DeviceHistory chosen(trend::DeviceHistory device, const ExportChoice& choice) {
   check_metrics(choice.metrics);
   const std::regex filter = compile_filter(choice.filter);
-  keep_runs(device, choice.since);
+  keep_runs(device, choice);
   const auto is_out = [&](const std::string& case_name) {
     return !choice.filter.empty() && !std::regex_search(case_name, filter);
   };

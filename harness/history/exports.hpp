@@ -17,6 +17,7 @@ struct ExportChoice {
   std::string filter;                ///< a regular expression for case names; empty: all
   bool without_gaps = false;         ///< only series with a value for every run
   std::string since;                 ///< only runs from this date on; empty: all
+  bool with_base = false;            ///< of a branch, also the runs that it is compared with
 };
 
 /// Returns the selected runs, series and outcomes. Of a branch (trend::compare_with_base()), only its own

@@ -19,6 +19,7 @@ trend::HistoryRun sample(const std::string& id, const std::string& date) {
   run.id = id;
   run.date = date;
   run.commit = "c" + id;
+  run.branch = "main";
   run.environment = {{"kernel", "Linux"}};
   return run;
 }
@@ -135,6 +136,7 @@ TEST(Exports, ReportsGetListsAlignedWithAllRuns) {
   ASSERT_EQ(runs.size(), 4U);
   EXPECT_EQ(runs[1].at("id"), "2");
   EXPECT_EQ(runs[1].at("device"), "CPU");
+  EXPECT_EQ(runs[1].at("branch"), "main");
   EXPECT_EQ(runs[1].at("environment").at("kernel"), "Linux");
   EXPECT_TRUE(runs[1].at("reference_copy_ns").is_null());
   const Json& line = lines[3];

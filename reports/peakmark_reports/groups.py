@@ -11,6 +11,8 @@ from .trend_file import VERDICTS, Cause, Change, Trends
 
 # The same change of a time may be found in runs that are this far apart, because noise delays it for some shapes.
 SAME_CHANGE_RUNS = 3
+# The reason of `trends` for a case that vanished in the newest run.
+NEW = "new since the previous run"
 # A change of the environment may be the cause of a change this many runs later.
 CAUSE_RUNS = 2
 
@@ -31,6 +33,13 @@ class Member:
     @property
     def weight(self) -> float:
         return self.finding.change.weight if self.finding else 0.0
+
+    @property
+    def is_new(self) -> bool:
+        """True if the previous run did not have it. An estimate outside its window counts as known."""
+        if self.finding is not None:
+            return self.finding.change.new
+        return NEW in self.status.reasons or (self.status.state == "failed" and self.status.history.previous_outcome() == "ok")
 
     @property
     def levels(self) -> str:
@@ -71,6 +80,21 @@ class Group:
         first, *others = self.variants
         return f"{first} and {quantity(len(others), 'other variant')}" if others else first
 
+    @property
+    def is_new(self) -> bool:
+        """True if the newest run reported it first."""
+        return any(member.is_new for member in self.members)
+
+    @property
+    def short_text(self) -> str:
+        """`padding/coords1d: peak +25.0 %, 12 cases`"""
+        finding = self.first.finding
+        what = STATES[self.state]
+        if finding is not None:
+            what = f"{metric_name(finding.change.metric)} {relative_text(finding.change.relative)}"
+        cases = f", {quantity(len(self.members), 'case')}" if len(self.members) > 1 else ""
+        return f"{self.name}: {what}{cases}"
+
     def summary(self, several_devices: bool) -> str:
         """`peak +6.2 % to +25.0 %, since 2026-09-03, commit 12ab34cd56ef`"""
         status, finding = self.first.status, self.first.finding
@@ -97,7 +121,7 @@ class Group:
             runs = finding.device.runs
             since = f"{runs[first_at].date[:10]} to {runs[last_at].date[:10]}"
             commit = reported = ""
-        new = "new: " if any(member.finding.change.new for member in self.members) else ""
+        new = "new: " if self.is_new else ""
         return f"{new}{metric_name(finding.change.metric)} {what}{steps}, since {since}{commit}{reported}{where}{resolution}"
 
     def hints(self, assessment: Assessment) -> list[str]:

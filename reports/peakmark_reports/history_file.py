@@ -28,6 +28,8 @@ class HistoryRun:
     commit: str
     driver: str
     environment: dict[str, str]
+    suite: str = ""
+    branch: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class CaseHistory:
                 return i
         return None
 
+    def previous_outcome(self) -> str | None:
+        """Returns the outcome in the run before last_planned() that planned the case; None if there is none."""
+        planned = [outcome for outcome in self.outcomes if outcome is not None]
+        return planned[-2] if len(planned) > 1 else None
+
     def last_value(self, metric: str) -> float | int | None:
         """Returns the value in the newest run that planned the case; None if not measured there, never an older value."""
         last = self.last_planned()
@@ -68,6 +75,15 @@ class DeviceHistory:
     cases: list[CaseHistory]
     run_index: dict[str, int] = field(default_factory=dict)
     """Index in `runs` by the id of a run."""
+
+    @property
+    def branch(self) -> str:
+        """The branch of the newest run that has one; its base branch has earlier runs. Empty if unknown."""
+        return next((run.branch for run in reversed(self.runs) if run.branch), "")
+
+    @property
+    def label(self) -> str:
+        return self.device if self.device == self.backend else f"{self.device} ({self.backend})"
 
 
 @dataclass(frozen=True)
@@ -104,6 +120,8 @@ def _history_run(run: dict[str, Any]) -> HistoryRun:
         text(run.get("commit")),
         text(run.get("driver")),
         {text(name): text(value) for name, value in environment.items()},
+        text(run.get("suite")),
+        text(run.get("branch")),
     )
 
 

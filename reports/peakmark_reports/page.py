@@ -2,92 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from .assessment import STATES, Assessment
-from .common import InputError, metric_name, quantity, short_commit, value_text
+from .common import InputError, metric_name, quantity, short_commit
 from .formula_table import FormulaRow
-from .groups import Group, group_findings
-from .page_data import chunks, device_label, environment_marks, page_data
+from .groups import Member
+from .overview import COUNTS, NamedGroup, named_groups, overview
+from .page_data import Entry, chunks, device_data, entries, environment_marks, page_data
 from .plots import FOLDER, PlotOptions, draw_pictures
 from .run_file import Run, estimator_rows
-
-WIDTH, HEIGHT, EDGE = 220, 52, 5
-# Runs of a sparkline.
-MAX_RUNS = 150
-# Runs before the change that are always shown.
-BEFORE = 30
-
-
-def _path(values: list[float | int | None], steps: bool) -> tuple[list[tuple[float, float] | None], str]:
-    measured = [value for value in values if value is not None]
-    low, high = min(measured), max(measured)
-    scale = (HEIGHT - 2 * EDGE) / (high - low) if high > low else 0
-    across = (WIDTH - 2 * EDGE) / max(1, len(values) - 1)
-    points: list[tuple[float, float] | None] = []
-    path, is_open = "", False
-    for i, value in enumerate(values):
-        if value is None:
-            points.append(None)
-            is_open = False
-            continue
-        x = EDGE + i * across
-        y = HEIGHT - EDGE - (value - low) * scale if scale else HEIGHT / 2
-        points.append((x, y))
-        if not is_open:
-            # A single run between two without a value is a dash.
-            path += f"M{x - 1:.1f} {y:.1f}h2" if not steps else f"M{x:.1f} {y:.1f}h1"
-        else:
-            path += f"H{x:.1f}V{y:.1f}" if steps else f"L{x:.1f} {y:.1f}"
-        is_open = True
-    return points, path
-
-
-def sparkline(
-    values: list[float | int | None], metric: str, at: int | None, colour: str, environment: list[int] | None = None
-) -> Markup:
-    """Returns an SVG element; empty if nothing was measured. `at`: the run of the change; `colour`: a CSS variable.
-
-    `environment`: runs in which the device's environment changed.
-    """
-    first = max(0, len(values) - MAX_RUNS)
-    if at is not None:
-        first = min(first, max(0, at - BEFORE))
-    shown = values[first:]
-    measured = [value for value in shown if value is not None]
-    if not measured:
-        return Markup("")
-    points, path = _path(shown, metric != "gpu_time_ns")
-    across = (WIDTH - 2 * EDGE) / max(1, len(shown) - 1)
-    lines = Markup("").join(
-        Markup('<line class="mark" x1="{0}" x2="{0}" y1="0" y2="{1}"/>').format(
-            f"{EDGE + (run - first) * across:.1f}", HEIGHT
-        )
-        for run in environment or []
-        if run >= first
-    )
-    dot = Markup("")
-    if at is not None and points[at - first] is not None:
-        x, y = points[at - first]
-        dot = Markup('<circle cx="{}" cy="{}" r="4" style="fill:var({})"/>').format(f"{x:.1f}", f"{y:.1f}", colour)
-    label = (
-        f"{metric_name(metric)} over {quantity(len(shown), 'run')}: from {value_text(metric, measured[0])} to "
-        f"{value_text(metric, measured[-1])}, min {value_text(metric, min(measured))}, "
-        f"max {value_text(metric, max(measured))}"
-    )
-    return Markup(
-        '<svg class="spark" viewBox="0 0 {} {}" role="img" aria-label="{}">{}'
-        '<path class="line" d="{}"/>{}</svg>'
-    ).format(WIDTH, HEIGHT, label, lines, Markup(path), dot)
-
+from .sparkline import sparkline
 
 PAGE = "index.html"
 DATA = "data"
@@ -114,50 +47,69 @@ def _json(value: Any) -> Markup:
     return htmlsafe_json_dumps(value, dumps=json.dumps, separators=(",", ":"), allow_nan=False)
 
 
-def _shown_group(group: Group, assessment: Assessment, marks: dict[int, list[int]], several_devices: bool) -> dict:
-    def link(member) -> str:
-        address = {"case": member.status.history.case}
-        if several_devices:
-            address["device"] = device_label(member.status.device)
-        return f"#{urlencode(address)}"
+class _Groups:
+    """Prepares groups for the template."""
 
-    members = [
-        {
-            "case": member.status.history.case,
-            "link": link(member),
-            "levels": member.levels,
-            "allocations": member.finding.change.allocations if member.finding else [],
+    def __init__(self, shown: Sequence[Entry]) -> None:
+        self._entries = {id(entry.device): entry for entry in shown}
+        self._several = len(shown) > 1
+        self._marks = {
+            id(entry.device): [
+                mark["at"] for mark in environment_marks(entry.device, entry.assessment.trends.environment_changes)
+            ]
+            for entry in shown
         }
-        for member in group.members[: MAX_MEMBERS + 1]
-    ]
-    first = group.first
-    series = first.status.history.series
-    metric = group.metric or next((one for one in ("requested_peak_bytes", "gpu_time_ns") if one in series), None)
-    if group.state == "window" and "estimate_ratio" in series:
-        metric = "estimate_ratio"
-    line = Markup("")
-    if metric in series:
+
+    def _link(self, member: Member) -> str:
+        return self._entries[id(member.status.device)].address(case=member.status.history.case)
+
+    def _sparkline(self, named: NamedGroup) -> Markup:
+        group, first = named.group, named.group.first
+        series = first.status.history.series
+        metric = group.metric or next((one for one in ("requested_peak_bytes", "gpu_time_ns") if one in series), None)
+        if group.state == "window" and "estimate_ratio" in series:
+            metric = "estimate_ratio"
+        if metric not in series:
+            return Markup("")
         at = first.finding.at if first.finding else None
-        line = sparkline(
-            series[metric], metric, at, _COLOURS.get(group.state, "--quiet"), marks[id(first.status.device)]
-        )
-    return {
-        "state": group.state,
-        "name": group.name,
-        "metric": group.metric,
-        "commits": _commits(group, assessment),
-        "compare": group.cause.compare if group.cause else "",
-        "members": members + [None] * (len(group.members) - len(members)),
-        "first": members[0],
-        "summary": group.summary(several_devices),
-        "hints": group.hints(assessment),
-        "sparkline": line,
-    }
+        colour = _COLOURS.get(group.state, "--quiet")
+        return sparkline(series[metric], metric, at, colour, self._marks[id(first.status.device)])
+
+    def shown(self, named: NamedGroup) -> dict[str, Any]:
+        group = named.group
+        assessment = self._entries[id(group.first.status.device)].assessment
+        members = [
+            {
+                "case": member.status.history.case,
+                "link": self._link(member),
+                "levels": member.levels,
+                "allocations": member.finding.change.allocations if member.finding else [],
+            }
+            for member in group.members[: MAX_MEMBERS + 1]
+        ]
+        return {
+            "anchor": named.anchor,
+            "new": named.is_new,
+            "state": group.state,
+            "name": group.name,
+            "metric": group.metric,
+            "commits": _commits(named, assessment),
+            "compare": group.cause.compare if group.cause else "",
+            "members": members + [None] * (len(group.members) - len(members)),
+            "first": members[0],
+            "summary": group.summary(self._several),
+            "hints": group.hints(assessment),
+            "sparkline": self._sparkline(named),
+        }
+
+    def listed(self, groups: Sequence[NamedGroup]) -> list[dict[str, Any] | None]:
+        """Returns the first MAX_GROUPS, and None for each other."""
+        return [self.shown(one) for one in groups[:MAX_GROUPS]] + [None] * (len(groups) - MAX_GROUPS)
 
 
-def _commits(group: Group, assessment: Assessment) -> list[dict[str, str]]:
+def _commits(named: NamedGroup, assessment: Assessment) -> list[dict[str, str]]:
     """Returns the last good and the first bad commit of the largest change; empty if one is unknown."""
-    finding = group.first.finding
+    finding = named.group.first.finding
     if finding is None or not finding.change.commit or not finding.change.commit_before:
         return []
     return [
@@ -204,43 +156,65 @@ def _device_entries(assessment: Assessment) -> list[dict[str, Any]]:
     return entries
 
 
+SCRIPTS = ("chart.js", "values.js", "files.js", "table.js", "series_chart.js", "case_detail.js", "cases.js", "compare.js", "page.js")
+
+
+def _branch_sections(assessments: Sequence[Assessment], groups: list[dict], shown: _Groups) -> list[dict[str, Any]]:
+    """Returns what each branch changed."""
+    return [
+        {
+            "branch": next((device.branch for device in assessment.history.devices), ""),
+            "headline": assessment.headline,
+            "lines": assessment.trends.base_lines,
+            "open": shown.listed(parts["open"]),
+            "improved": shown.listed(parts["improved"]),
+        }
+        for assessment, parts in zip(assessments, groups)
+    ]
+
+
 def render_page(
-    assessment: Assessment, runs: list[Run], pictures: list, title: str, formulas: Sequence[FormulaRow] = ()
+    shown: Sequence[Entry], assessment: Assessment, runs: list[Run], pictures: list, title: str, version: str = "",
+    formulas: Sequence[FormulaRow] = (),
 ) -> str:
-    """Returns the text of index.html. Escapes all text of the history."""
+    """Returns the text of index.html. `assessment` is that of the base branch. Escapes all text of the history."""
     environment = Environment(
         loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )
-    several_devices = len(assessment.history.devices) > 1
-    changes = assessment.trends.environment_changes
-    marks = {
-        id(device): [mark["at"] for mark in environment_marks(device, changes)]
-        for device in assessment.history.devices
-    }
-    groups = {
-        part: [_shown_group(group, assessment, marks, several_devices) for group in found[: MAX_GROUPS + 1]]
-        + [None] * (len(found) - MAX_GROUPS - 1)
-        for part, found in group_findings(assessment).items()
-    }
     loader = environment.loader
+    prepared = _Groups(shown)
+    groups = named_groups(shown)
+    first = groups[0] if groups else {"open": [], "improved": [], "closed": []}
+    others = list({id(entry.assessment): entry.assessment for entry in shown}.values())[1:]
+    commit_url = assessment.trends.commit_url if assessment.trends.commit_link("0") else ""
     return environment.get_template("page.html.j2").render(
         assessment=assessment,
         title=title,
         css=Markup(loader.get_source(environment, "page.css")[0]),
-        script=Markup("".join(loader.get_source(environment, name)[0] for name in ("chart.js", "page.js"))),
-        data=_json(page_data(assessment)),
-        groups=groups,
+        script=Markup("".join(loader.get_source(environment, name)[0] for name in SCRIPTS)),
+        data=_json(page_data(shown, commit_url, version)),
+        overview=overview(shown, groups),
+        counts=COUNTS,
+        has_branches=any(entry.device.branch for entry in shown),
+        groups={
+            "new": prepared.listed([one for one in first["open"] if one.is_new]),
+            "open": prepared.listed([one for one in first["open"] if not one.is_new]),
+            "improved": prepared.listed(first["improved"]),
+            "closed": prepared.listed(first["closed"]),
+        },
+        branches=_branch_sections(others, groups[1:], prepared),
         states=STATES,
         basis_lines=_basis_lines(assessment),
         estimators=estimator_rows(runs),
         formulas=formulas,
         pictures=pictures,
         shapes=any(picture.kind != "estimates" for picture in pictures),
-        several_devices=several_devices,
+        several_devices=len(assessment.history.devices) > 1,
         devices=_device_entries(assessment),
         accepted=assessment.trends.accepted,
         metric_name=metric_name,
+        short_commit=short_commit,
         max_groups=MAX_GROUPS,
         max_members=MAX_MEMBERS,
     )
@@ -259,17 +233,33 @@ def _prepare_folder(folder: Path) -> None:
                     path.unlink()
 
 
+def _write_data(folder: Path, shown: Sequence[Entry]) -> str:
+    """Writes a file for the rows of each device and files for the series of its cases. Returns a mark of their contents."""
+    folder.mkdir(exist_ok=True)
+    digest = hashlib.sha256()
+
+    def write(name: str, value: Any) -> bytes:
+        content = f'peakmarkData("{name}",{_json(value)});\n'.encode("ascii")
+        (folder / f"{name}.js").write_bytes(content)
+        return content
+
+    for entry in shown:
+        digest.update(write(f"device-{entry.number}", device_data(entry)))
+        for number, cases in chunks(entry):
+            digest.update(write(f"cases-{number}", cases))
+    return digest.hexdigest()[:12]
+
+
 def write_page(
-    assessment: Assessment, runs: list[Run], folder: Path, title: str = "peakmark report", formulas: Sequence[FormulaRow] = ()
+    assessments: Sequence[Assessment], runs: list[Run], folder: Path, title: str = "peakmark report",
+    formulas: Sequence[FormulaRow] = (),
 ) -> Path:
-    """Writes the report and returns index.html, which is written last. Raises PageError or OSError."""
+    """Writes the report of the base branch and of other branches, and returns index.html, which is written last. Raises PageError or
+    OSError."""
     _prepare_folder(folder)
     pictures = draw_pictures(runs, folder / FOLDER, PlotOptions(max_bars=MAX_BARS))
-    text = render_page(assessment, runs, pictures, title, formulas)
-    (folder / DATA).mkdir(exist_ok=True)
-    for number, cases in enumerate(chunks(assessment)):
-        path = folder / DATA / f"cases-{number}.js"
-        path.write_text(f"peakmarkCases({number},{_json(cases)});\n", encoding="ascii")
+    shown = entries(assessments)
+    version = _write_data(folder / DATA, shown)
     page = folder / PAGE
-    page.write_text(text, encoding="utf-8")
+    page.write_text(render_page(shown, assessments[0], runs, pictures, title, version, formulas), encoding="utf-8")
     return page

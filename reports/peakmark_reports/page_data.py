@@ -1,25 +1,29 @@
-"""The data of the page's script: a row per case, and the series of cases in separate files."""
+"""The data of the page's script, in files that it loads when they are needed: for each device of a branch its runs and a row per
+case, and the series of its cases."""
 
 from __future__ import annotations
 
 import json
 import math
 import string
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from .assessment import NEEDS_ATTENTION, STATES, Assessment, Finding, CaseStatus
 from .common import levels_text, short_commit
 from .history_file import METRICS, DeviceHistory
 from .trend_file import EnvironmentChange
 
-# Cases of one data file, which is loaded when the first of them is opened.
-CASES_PER_FILE = 64
+# Cases of one data file, which is loaded when the first of them is opened; a comparison of two runs loads all files of a device.
+CASES_PER_FILE = 256
 # Significant digits of a time: noise is in the second or third.
 TIME_DIGITS = 4
 # Two letters encode 4,095 values and a gap; four digits and a comma take five characters. The page's script has the same list.
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"
 COLUMNS = (
-    "name", "device", "state", "operation", "peak", "time", "throughput", "ratio", "outcome", "change", "state_metric", "window",
+    "name", "state", "operation", "peak", "time", "throughput", "ratio", "outcome", "change", "state_metric", "window",
     "changes", "reasons", "chunk", "place",
 )
 
@@ -95,12 +99,11 @@ def _change(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _row(status: CaseStatus, device: int, place: int) -> list[Any]:
+def _row(status: CaseStatus, chunk: int, place: int) -> list[Any]:
     history, worst = status.history, status.worst
     changes = [_change(finding) for finding in status.findings]
     values = {
         "name": history.case,
-        "device": device,
         "state": status.state,
         "operation": history.operation,
         "peak": history.last_value("requested_peak_bytes"),
@@ -113,35 +116,69 @@ def _row(status: CaseStatus, device: int, place: int) -> list[Any]:
         "window": status.window,
         "changes": changes or None,
         "reasons": status.reasons or None,
-        "chunk": place // CASES_PER_FILE,
-        "place": place % CASES_PER_FILE,
+        "chunk": chunk,
+        "place": place,
     }
     return [values[name] for name in COLUMNS]
 
 
-def device_label(device: DeviceHistory) -> str:
-    return device.device if device.device == device.backend else f"{device.device} ({device.backend})"
+@dataclass(frozen=True)
+class Entry:
+    """A device of a branch, as the page numbers it, with its cases, worst first."""
+
+    number: int
+    assessment: Assessment
+    device: DeviceHistory
+    statuses: list[CaseStatus]
+    first_chunk: int
+
+    def address(self, **more: str) -> str:
+        """Returns a fragment of the page's address, which the page's script reads: it has names, so it stays valid."""
+        branch = {"branch": self.device.branch} if self.device.branch else {}
+        return f"#{urlencode(more | {'device': self.device.label} | branch)}"
 
 
-def page_data(assessment: Assessment) -> dict[str, Any]:
-    """Returns the data within the page. Rows are sorted, worst first."""
-    devices = assessment.history.devices
-    number = {id(device): i for i, device in enumerate(devices)}
+def entries(assessments: Sequence[Assessment]) -> list[Entry]:
+    """Returns the devices of the base branch, then those of the other branches."""
+    found: list[Entry] = []
+    chunk = 0
+    for assessment in assessments:
+        statuses: dict[int, list[CaseStatus]] = {id(device): [] for device in assessment.history.devices}
+        for status in assessment.statuses:
+            statuses[id(status.device)].append(status)
+        for device in assessment.history.devices:
+            mine = statuses[id(device)]
+            found.append(Entry(len(found), assessment, device, mine, chunk))
+            chunk += -(-len(mine) // CASES_PER_FILE)
+    return found
+
+
+def page_data(shown: Sequence[Entry], commit_url: str, version: str) -> dict[str, Any]:
+    """Returns the data within the page. `version` differs from that of an earlier report, whose files a browser may have kept."""
     return {
+        "version": version,
         "states": list(STATES.items()),
         "attention": NEEDS_ATTENTION,
         "devices": [
-            {
-                "label": device_label(device),
-                "runs": [{"date": run.date, "commit": short_commit(run.commit)} for run in device.runs],
-                "environment": environment_marks(device, assessment.trends.environment_changes),
-            }
-            for device in devices
+            {"label": entry.device.label, "branch": entry.device.branch, "cases": len(entry.statuses)} for entry in shown
         ],
-        "commit_url": assessment.trends.commit_url if assessment.trends.commit_link("0") else "",
+        "commit_url": commit_url,
         "columns": COLUMNS,
+    }
+
+
+def device_data(entry: Entry) -> dict[str, Any]:
+    """Returns the runs of a device, and a row for each case."""
+    runs = entry.device.runs
+    return {
+        "runs": [
+            {"id": run.id, "date": run.date, "commit": short_commit(run.commit), "suite": run.suite, "branch": run.branch}
+            for run in runs
+        ],
+        "environment": environment_marks(entry.device, entry.assessment.trends.environment_changes),
         "rows": [
-            _row(status, number[id(status.device)], place) for place, status in enumerate(assessment.statuses)
+            _row(status, entry.first_chunk + place // CASES_PER_FILE, place % CASES_PER_FILE)
+            for place, status in enumerate(entry.statuses)
         ],
     }
 
@@ -157,9 +194,8 @@ def case_data(status: CaseStatus) -> dict[str, Any]:
     }
 
 
-def chunks(assessment: Assessment) -> list[list[dict[str, Any]]]:
-    """Returns the series of every case in the order of the rows, in lists of CASES_PER_FILE."""
-    cases = assessment.statuses
-    return [
-        [case_data(status) for status in cases[i : i + CASES_PER_FILE]] for i in range(0, len(cases), CASES_PER_FILE)
-    ]
+def chunks(entry: Entry) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """Yields the number of each file, and the series of its cases in the order of the rows."""
+    for begin in range(0, len(entry.statuses), CASES_PER_FILE):
+        cases = [case_data(status) for status in entry.statuses[begin : begin + CASES_PER_FILE]]
+        yield entry.first_chunk + begin // CASES_PER_FILE, cases

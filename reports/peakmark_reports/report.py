@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,12 +41,13 @@ class SourceError(InputError):
 @dataclass(frozen=True)
 class Sources:
     """A history as series, its trends, the newest run of each suite on each device, by date, and the formulas of those runs
-    that have allocation sequences."""
+    that have allocation sequences. `branches`: history and trends of each further branch."""
 
     history: History
     trends: Trends
     runs: list[Run]
     formulas: list[FormulaRow] = field(default_factory=list)
+    branches: list[tuple[History, Trends]] = field(default_factory=list)
 
 
 def parse_runs(document: str, name: str) -> list[Run]:
@@ -108,19 +110,39 @@ def _is_current(run: Run, history: History) -> bool:
     return True
 
 
-def query_peakmark(
-    peakmark: str, history: str | None, allow_growth: str | None = None, commit_url: str | None = None
-) -> Sources:
-    """Runs the commands of peakmark for all three; `allow_growth` and `commit_url` are for `trends`. Raises SourceError, and
-    what parsing raises."""
-    with _lines(peakmark, ["history", "export", "--format", "series"], history) as lines:
+def _query_trends(peakmark: str, history: str | None, options: list[str]) -> tuple[History, Trends]:
+    branch = [one for one in options if one.startswith("--branch=")]
+    with _lines(peakmark, ["history", "export", "--format", "series", *branch], history) as lines:
         found = parse_history(lines, "history export --format series")
     if not found.devices:
-        return Sources(found, Trends(), [])
+        return found, Trends()
+    with _lines(peakmark, ["trends", "--json", *options], history) as lines:
+        return found, parse_trends(lines.read(), "trends --json")
+
+
+def _matching_branches(peakmark: str, history: str | None, patterns: list[str]) -> list[str]:
+    """Returns the branches that match, the one with the newest run first. Raises ReportError for a pattern that matches none."""
+    with _lines(peakmark, ["history", "log", "--all", "--json"], history) as lines:
+        runs = json.loads(lines.read())["runs"]
+    names = list(dict.fromkeys(run["branch"] for run in runs if run.get("branch")))
+    for pattern in patterns:
+        # A nightly asks for 'pull/*' before the first pull request.
+        if "*" not in pattern and pattern not in names:
+            raise ReportError(f"--branch {pattern}: no run of this branch; `peakmark history log` lists them")
+    return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+
+
+def query_peakmark(
+    peakmark: str, history: str | None, allow_growth: str | None = None, commit_url: str | None = None,
+    branches: Sequence[str] = (),
+) -> Sources:
+    """Runs the commands of peakmark; `allow_growth` and `commit_url` are for `trends`, `branches` are patterns. Raises SourceError,
+    ReportError, and what parsing raises."""
     options = [f"--allow-growth={allow_growth}"] if allow_growth else []
     options += [f"--commit-url={commit_url}"] if commit_url else []
-    with _lines(peakmark, ["trends", "--json", *options], history) as lines:
-        trends = parse_trends(lines.read(), "trends --json")
+    found, trends = _query_trends(peakmark, history, options)
+    if not found.devices:
+        return Sources(found, trends, [])
     with _lines(peakmark, ["history", "export", "--run", "latest", "--format", "run"], history) as lines:
         documents = [line for line in lines if line.strip()]
     runs, formulas = [], []
@@ -131,7 +153,10 @@ def query_peakmark(
             runs.append(run)
             if HAS_SEQUENCES in document:
                 formulas += _explain(peakmark, document, run.device[0])
-    return Sources(found, trends, runs, formulas)
+    base = {device.branch for device in found.devices}
+    names = _matching_branches(peakmark, history, list(branches)) if branches else []
+    compared = [_query_trends(peakmark, history, [*options, f"--branch={name}"]) for name in names if name not in base]
+    return Sources(found, trends, runs, formulas, compared)
 
 
 def read_files(series: Path, trends: Path | None, runs: list[Path], formulas: list[Path]) -> Sources:
@@ -173,6 +198,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--peakmark", default="peakmark", metavar="PROGRAM", help="the peakmark program")
     source.add_argument("--allow-growth", metavar="GROWTH", help="growth of a peak that is no regression, as for `trends`")
     source.add_argument("--commit-url", metavar="URL", help="link commits to this address, with {commit} in it, as for `trends`")
+    source.add_argument(
+        "--branch", action="append", default=[], metavar="BRANCH", help="also show what this branch changed; * is any text"
+    )
     source.add_argument("--series", type=Path, metavar="FILE", help="read the saved output of history export --format series instead")
     source.add_argument("--trends", type=Path, metavar="FILE", help="with --series: the saved output of trends --json")
     source.add_argument("--run", type=Path, action="append", default=[], metavar="RUN", help="with --series: the newest runs")
@@ -196,7 +224,9 @@ def _sources(options: argparse.Namespace) -> Sources:
     if options.series is None:
         if options.trends is not None or options.run or options.formulas:
             raise ReportError("--trends, --run and --formulas need --series; without it peakmark runs the commands itself")
-        return query_peakmark(options.peakmark, options.history, options.allow_growth, options.commit_url)
+        return query_peakmark(options.peakmark, options.history, options.allow_growth, options.commit_url, options.branch)
+    if options.branch:
+        raise ReportError("--branch needs a history; it takes no --series")
     if options.history is not None:
         raise ReportError("--series and --history are both given; use only one source")
     return read_files(options.series, options.trends, options.run, options.formulas)
@@ -246,5 +276,6 @@ def write_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
         # Imported here, since drawing libraries load slowly and CI reports need none.
         from .page import write_page
 
-        written.append(write_page(assessment, sources.runs, folder, options.title, sources.formulas))
+        branches = [assess(history, trends, []) for history, trends in sources.branches]
+        written.append(write_page([assessment, *branches], sources.runs, folder, options.title, sources.formulas))
     return "; ".join(filter(None, (assessment.headline, assessment.tally))), written

@@ -65,6 +65,8 @@ class Cause:
     variants: tuple[str, ...]
     compare: str
     """The command that compares the two commits; may be empty."""
+    id: str = ""
+    """That of `trends accept --finding`; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,8 @@ class Trends:
     not_enough_data: list[tuple[str, str]] = field(default_factory=list)
     causes: dict[tuple[str, str, str, str, str], Cause] = field(default_factory=dict)
     """By case, device, backend, metric and run. Cases whose times changed in other runs than the largest change are missing."""
+    base_lines: list[str] = field(default_factory=list)
+    """What the runs of a branch are compared with, a sentence for each device and suite."""
     commit_url: str = ""
     """An address with `{commit}`; empty: no links."""
 
@@ -196,7 +200,7 @@ def _causes(entries: list[dict[str, Any]]) -> dict[tuple[str, str, str, str, str
     causes = {}
     for number, entry in enumerate(entries):
         variants = tuple(text(one) for one in entry.get("variants") or [entry.get("variant")])
-        cause = Cause(number, variants, text(entry.get("compare")))
+        cause = Cause(number, variants, text(entry.get("compare")), text(entry.get("finding")))
         for case in entry.get("cases") or []:
             key = (text(case), *(text(entry.get(one)) for one in ("device", "backend", "metric", "run")))
             causes[key] = cause
@@ -247,6 +251,7 @@ def parse_trends(document: str, name: str) -> Trends:
             new=_names(root.get("new")),
             not_enough_data=_names(root.get("not_enough_data")),
             causes=_causes(root.get("findings") or []),
+            base_lines=[text(one.get("text")) for one in root.get("branches") or []],
             commit_url=text(root.get("commit_url")),
         )
     except json.JSONDecodeError as error:

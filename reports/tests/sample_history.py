@@ -108,6 +108,18 @@ def shapes() -> list[dict]:
     return [observation(variant, "edge", ny) for variant in ("padding/old", "padding/new") for ny in (32, 64, 128)]
 
 
+def device_cases(runs: list[dict], devices: tuple[str, ...], names: list[str]) -> list[dict]:
+    """Returns these cases on each device, measured in its runs."""
+    cases = [case(name, len(runs), device) for device in devices for name in names]
+    for one in cases:
+        mine = [run["device"] == one["device"] for run in runs]
+        one["outcomes"] = ["ok" if is_mine else None for is_mine in mine]
+        one["series"] = {
+            metric: [value if is_mine else None for value, is_mine in zip(values, mine)] for metric, values in one["series"].items()
+        }
+    return cases
+
+
 def write_files(folder: Path, series: str, trends: str, run: str | None = None) -> list[str]:
     """Returns the options of `report` that read them."""
     (folder / "series.jsonl").write_text(series, encoding="utf-8")

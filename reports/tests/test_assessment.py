@@ -5,7 +5,7 @@ from peakmark_reports.assessment import assess
 from peakmark_reports.ci_forms import step_summary
 from peakmark_reports.groups import group_findings
 from peakmark_reports.history_file import HistoryFileError, parse_history
-from peakmark_reports.page_data import COLUMNS, page_data
+from peakmark_reports.page_data import COLUMNS, device_data, entries
 from peakmark_reports.run_file import RunFileError
 from peakmark_reports.report import parse_runs
 from peakmark_reports.trend_file import TrendFileError, Trends, parse_trends
@@ -162,7 +162,7 @@ def test_what_is_new_since_the_previous_run_is_marked():
     (vanished,) = (one for one in assessment.statuses if one.state == "vanished")
     assert vanished.reasons == ["new since the previous run"]
     assert "new: peak" in step_summary(assessment)
-    rows = {row[COLUMNS.index("name")]: row[COLUMNS.index("changes")] for row in page_data(assessment)["rows"]}
+    rows = {row[COLUMNS.index("name")]: row[COLUMNS.index("changes")] for row in device_data(*entries([assessment]))["rows"]}
     assert [rows[name][0]["new"] for name in ("padding/a", "padding/b")] == [True, False]
 
 
@@ -172,8 +172,8 @@ def test_the_mark_of_changed_sources_is_shown():
     assessment = assess(history, parse_trends(trends_text([change("padding/a", 29)]), "t"), [])
     (group,) = group_findings(assessment)["open"]
     assert ", commit aaaaaaaaaaaa+" in group.summary(False)
-    assert page_data(assessment)["devices"][0]["runs"][29]["commit"] == "aaaaaaaaaaaa+"
-    assert page_data(assessment)["devices"][0]["runs"][0]["commit"] == "aaaaaaaaaaaa"
+    assert device_data(*entries([assessment]))["runs"][29]["commit"] == "aaaaaaaaaaaa+"
+    assert device_data(*entries([assessment]))["runs"][0]["commit"] == "aaaaaaaaaaaa"
 
 
 def test_a_slower_variant_is_one_group_although_noise_moves_its_runs():

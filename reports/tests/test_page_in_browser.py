@@ -1,6 +1,7 @@
 """Tests the script of the page in a headless Chromium; skipped if there is none."""
 
 import json
+import shutil
 
 import pytest
 from chromium import PROGRAM, Page
@@ -48,6 +49,7 @@ def page(browser, report):
     browser.set_view(*SIZES["desk"], dark=False)
     browser.errors.clear()  # after a call, so that errors of the previous page have arrived
     browser.open(report)
+    browser.wait_for("document.querySelectorAll('#cases a.open').length > 0")
     yield browser
     assert browser.errors == []
 
@@ -79,8 +81,8 @@ def open_case(page, report, fragment):
 def test_the_worst_cases_are_first_and_the_rest_is_counted(page):
     assert set(names(page)[:2]) == {GREW, f"filter/{HOSTILE}/{'x' * 200}"}
     assert len(names(page)) == 100
-    assert page.evaluate("document.getElementById('count').textContent") == "121 cases, the first 100 shown"
-    page.evaluate("document.querySelector('#more button:last-child').click()")
+    assert page.evaluate("document.getElementById('cases-count').textContent") == "121 cases, the first 100 shown"
+    page.evaluate("document.querySelector('#cases-more button:last-child').click()")
     assert len(names(page)) == 121
     # The focus moves to the first new row.
     assert page.evaluate("document.activeElement.textContent") == names(page)[100]
@@ -89,7 +91,7 @@ def test_the_worst_cases_are_first_and_the_rest_is_counted(page):
 def test_cases_are_filtered_by_words(page):
     type_words(page, "NEW ny:1")
     assert names(page) == [f"padding/new/opencl/ny:{ny}" for ny in sorted((1, *range(10, 20)), key=str)]
-    assert page.evaluate("document.getElementById('count').textContent") == "11 of 121 cases"
+    assert page.evaluate("document.getElementById('cases-count').textContent") == "11 of 121 cases"
     type_words(page, "no such case")
     assert names(page) == []
     page.evaluate("document.querySelector('#filters button[type=reset]').click()")
@@ -139,6 +141,7 @@ def test_an_address_has_filters_and_order(page, report):
     address = page.evaluate("location.hash")
     wanted = names(page)
     page.open(report, address)
+    page.wait_for("document.querySelectorAll('#cases a.open').length > 0")
     assert names(page) == wanted and len(wanted) == 60
 
 
@@ -157,17 +160,21 @@ def test_an_address_names_its_device(browser, tmp_path):
     browser.open(tmp_path / "report" / "index.html")
     address = browser.evaluate("document.querySelector('.findings a.case').hash")
     assert address == "#case=padding%2Fa&device=b+device+%28opencl%29"
-    opened = "[...document.querySelectorAll('a.open[aria-expanded=true]')].map((one) => one.closest('tr').cells[1].textContent)"
+    opened = "[...document.querySelectorAll('a.open[aria-expanded=true]')].map(() => document.getElementById('device').selectedOptions[0].textContent)"
     for device in devices:
         open_case(browser, tmp_path / "report" / "index.html", address.replace("b+", f"{device[0]}+"))
         assert browser.evaluate(opened) == [f"{device} (opencl)"]
-    browser.open(tmp_path / "report" / "index.html", "#only=b+device+%28opencl%29")
-    assert column(browser, 1) == ["b device (opencl)"]
+    # An address of an earlier version, and one of all devices.
+    for fragment, shown in (("#only=b+device+%28opencl%29", 1), ("#device=all", 2)):
+        browser.open(tmp_path / "report" / "index.html", fragment)
+        browser.wait_for("document.querySelectorAll('#cases a.open').length > 0")
+        assert len(names(browser)) == shown
+    assert sorted(column(browser, 1)) == ["a device (opencl)", "b device (opencl)"]
 
 
 def test_an_unknown_case_is_reported(page, report):
     page.open(report, "#case=removed%3Cb%3E")
-    assert "No case removed<b> in this report" in page.evaluate("document.getElementById('count').textContent")
+    page.wait_for("document.getElementById('cases-count').textContent.startsWith('No case removed<b> in this report. 121 cases')")
 
 
 def test_links_of_findings_open_their_case(page):
@@ -215,6 +222,10 @@ def test_a_missing_file_is_reported(browser, report, tmp_path):
     alone = tmp_path / "index.html"
     alone.write_bytes(report.read_bytes())
     browser.set_view(*SIZES["desk"], dark=False)
+    browser.open(alone, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
+    said = "document.getElementById('cases-count').textContent.includes('cannot be read') && document.getElementById('cases-count').textContent"
+    assert browser.wait_for(said) == "data/device-0.js cannot be read: it belongs to this page; keep the folder together."
+    shutil.copytree(report.parent / "data", tmp_path / "data", ignore=shutil.ignore_patterns("cases-*"))
     browser.open(alone, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
     said = browser.wait_for("document.querySelector('.detail [role=alert]')?.textContent")
     assert said == "data/cases-0.js cannot be read: it belongs to this page; keep the folder together."

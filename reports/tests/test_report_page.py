@@ -9,7 +9,7 @@ import pytest
 from peakmark_reports.__main__ import main
 from peakmark_reports.run_file import estimator_rows
 from peakmark_reports.page import render_page
-from peakmark_reports.page_data import LETTERS, packed, packed_series
+from peakmark_reports.page_data import LETTERS, device_data, entries, packed, packed_series
 from peakmark_reports.report import query_peakmark, parse_runs
 from sample_history import (
     HOSTILE, PEAK, TIME, assessed, case, change, history_run, run_text, series_text, shapes, trends_text, write_files,
@@ -48,7 +48,20 @@ class Parsed(HTMLParser):
 
 
 def rendered(*arguments, **more):
-    return Parsed(render_page(assessed(*arguments, **more), [], [], "a title"))
+    assessment = assessed(*arguments, **more)
+    return Parsed(render_page(entries([assessment]), assessment, [], [], "a title"))
+
+
+def read_data(report, name):
+    """Returns the content of a file of data/."""
+    text = (report / "data" / f"{name}.js").read_text(encoding="ascii")
+    return json.loads(re.fullmatch(rf'peakmarkData\("{name}",(.*)\);\n', text).group(1))
+
+
+def rows(report, device=0):
+    """Returns the rows of the list of cases by column."""
+    columns = json.loads(Parsed((report / "index.html").read_text(encoding="utf-8")).data)["columns"]
+    return [dict(zip(columns, row)) for row in read_data(report, f"device-{device}")["rows"]]
 
 
 def unpacked(series):
@@ -101,7 +114,8 @@ def test_everything_is_escaped():
         (tag, sorted(attributes)) for tag, attributes in tame_page.elements
     ]
     assert HOSTILE in hostile_page.text
-    assert json.loads(hostile_page.data)["rows"][0][0] == f"padding/{HOSTILE}"
+    (entry,) = entries([assessed([hostile], changes, runs=runs, **more)])
+    assert device_data(entry)["rows"][0][0] == f"padding/{HOSTILE}"
 
 
 def test_a_single_surrogate_can_be_written(tmp_path):
@@ -122,7 +136,9 @@ def test_histories_of_any_length_give_a_page(tmp_path, run_count, capsys):
         30: "Nothing to do",
     }
     assert words[run_count] in page.text
-    assert len(json.loads(page.data)["rows"]) == len(cases)
+    devices = json.loads(page.data)["devices"]
+    assert [one["cases"] for one in devices] == ([len(cases)] if run_count else [])
+    assert not devices or len(rows(tmp_path / "report")) == len(cases)
     assert ("No runs yet" if run_count == 0 else "Nothing to do") in capsys.readouterr().err
 
 
@@ -142,12 +158,11 @@ def test_values_that_are_not_numbers_are_not_measured(tmp_path):
     trends = trends_text([change("padding/a", 2, relative=math.inf, before=math.nan)])
     assert main(["report", "-o", str(tmp_path / "report"), *write_files(tmp_path, series, trends)]) == 0
     text = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
-    chunk = (tmp_path / "report" / "data" / "cases-0.js").read_text(encoding="utf-8")
-    one = json.loads(re.fullmatch(r"peakmarkCases\(0,(.*)\);\n", chunk).group(1))[0]
+    one = read_data(tmp_path / "report", "cases-0")[0]
     assert list(one["series"]) == ["requested_peak_bytes", "gpu_time_ns"]
     assert unpacked(one["series"]["gpu_time_ns"]) == [None, None, None, TIME]
     page = Parsed(text)
-    row = dict(zip(json.loads(page.data)["columns"], json.loads(page.data)["rows"][0]))
+    (row,) = rows(tmp_path / "report")
     assert (row["peak"], row["time"], row["ratio"]) == (None, TIME, None)
     assert "peak – → 6.754 MiB (from 0)" in page.text
 
@@ -156,7 +171,7 @@ def test_long_names_are_not_cut():
     name = "padding/" + "a" * 192
     page = rendered([case(name, 30)], [change(name, 20)])
     assert name in page.text
-    assert {"class": "case", "href": f"#case={name.replace('/', '%2F')}"} in page.of("a")
+    assert {"class": "case", "href": f"#case={name.replace('/', '%2F')}&device=a+device+%28opencl%29"} in page.of("a")
 
 
 def test_without_estimators_there_is_no_section():
