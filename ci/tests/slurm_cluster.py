@@ -58,6 +58,16 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
+def read_line(fifo: Path) -> str:
+    """Waits until a process writes to the FIFO."""
+    opened = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert select.select([opened], [], [], 120)[0], f"no process has written to {fifo}"
+        return os.read(opened, 100).decode()
+    finally:
+        os.close(opened)
+
+
 class SlurmCluster:
     """Runs munged, slurmctld and slurmd from start to stop()."""
 

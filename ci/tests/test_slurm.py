@@ -2,12 +2,11 @@
 
 import json
 import os
-import select
 import subprocess
 from pathlib import Path
 
 import pytest
-from slurm_cluster import NotHere, SlurmCluster
+from slurm_cluster import SlurmCluster, read_line
 
 ROOT = Path(__file__).resolve().parents[2]
 PEAKMARK = os.environ.get("PEAKMARK_COMMAND", str(ROOT / "build/prefix/bin/peakmark"))
@@ -18,16 +17,6 @@ WORKER = """#!/bin/sh
 [ -z "$SLURM_RESTART_COUNT" ] || unset FAKE_WORKER_FIFO
 exec '{worker}' "$@"
 """
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    try:
-        running = SlurmCluster()
-    except NotHere as reason:
-        pytest.skip(f"Slurm's daemons do not run here: {reason}")
-    yield running
-    running.stop()
 
 
 class Project:
@@ -79,16 +68,6 @@ def cases(run: dict) -> list[dict]:
     for case in measured:
         assert case.pop("seconds") > 0
     return measured
-
-
-def read_line(fifo: Path) -> str:
-    """Waits until somebody writes to the FIFO."""
-    opened = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        assert select.select([opened], [], [], 120)[0], "nobody has written to the FIFO"
-        return os.read(opened, 100).decode()
-    finally:
-        os.close(opened)
 
 
 def test_an_array_with_a_requeued_task_gives_the_run_of_one_machine(project, cluster):
