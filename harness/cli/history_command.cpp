@@ -240,9 +240,10 @@ void add_export_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--device", options->device, "Export only this device")->type_name(value_name::kDevice);
   command
-      ->add_option("--branch", options->branch,
-                   "Export the newest run of each suite of this branch; `series` also has the runs that they are "
-                   "compared with. Default: the runs of the base branch")
+      ->add_option(
+          "--branch", options->branch,
+          "Export the newest run of each suite of this branch; `series` also has the runs that they are "
+          "compared with. Default: the runs of the base branch")
       ->type_name(value_name::kBranch)
       ->check(kNotEmpty);
   add_parsed_option(
