@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -33,8 +34,11 @@ CasesToConfirm suspicious_against(const std::string& place, const Run& measured)
   std::string reason = "the history cannot be read";
   try {
     const auto opened = open_history(place, history::History::Purpose::read);
-    return {history::suspicious_cases(opened->read(), opened->device_name(measured.context.device), measured),
-            ""};
+    const history::DeviceBackend device{opened->device_name(measured.context.device),
+                                        measured.context.backend};
+    const std::vector<history::DeviceBackend> known = opened->devices();
+    if (std::ranges::find(known, device) == known.end()) return {{}, ""};  // the first run of this device
+    return {history::suspicious_cases(opened->read_device(device), measured), ""};
   } catch (const history::DatabaseError& error) {
     reason += ": " + error.reason();
     print_message(stderr, "warning: the run is not confirmed: {}\n", error.what());

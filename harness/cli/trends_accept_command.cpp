@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -29,15 +30,22 @@ using trend::Change;
 using trend::DeviceHistory;
 using trend::DeviceTrends;
 
-std::vector<DeviceTrends> find_history_trends(History& history, const std::vector<DeviceHistory>& devices,
-                                              const trend::TrendOptions& options) {
+HistoryTrends find_history_trends(History& history, const std::vector<history::DeviceBackend>& devices,
+                                  const std::string& branch, const trend::TrendOptions& options,
+                                  const std::function<void(DeviceTrends&)>& complete) {
   const trend::AllocationsAtPeak at_peak = [&history](const std::string& case_name, const std::string& run) {
     return history.at_peak(case_name, run);
   };
-  std::vector<DeviceTrends> all;
-  all.reserve(devices.size());
-  for (const DeviceHistory& device : devices)
-    all.push_back({&device, trend::find_trends(device, options, at_peak), {}});
+  HistoryTrends all;
+  all.histories.reserve(devices.size());  // `devices` refer to its elements
+  all.devices.reserve(devices.size());
+  for (const history::DeviceBackend& one : devices) {
+    DeviceHistory& device = all.histories.emplace_back(history.read_device(one, branch));
+    all.devices.push_back({&device, trend::find_trends(device, options, at_peak), {}});
+    if (complete) complete(all.devices.back());
+    device.series = {};
+    device.outcomes = {};
+  }
   return all;
 }
 
@@ -210,11 +218,10 @@ void accept(const AcceptOptions& options) {
   if (options.from) {
     acceptances.push_back({options.pattern, options.metric.value_or(""), *options.from, {}, {}, {}});
   } else {
-    const std::vector<DeviceHistory> devices = history->read(options.branch);
-    std::vector<DeviceTrends> trends = find_history_trends(*history, devices);
+    HistoryTrends trends = find_history_trends(*history, history->devices(options.branch), options.branch);
     const std::vector<trend::Notified> notified = history->notified();
-    for (DeviceTrends& device : trends) device.notified = notified;
-    acceptances = selected_acceptances(trends, options);
+    for (DeviceTrends& device : trends.devices) device.notified = notified;
+    acceptances = selected_acceptances(trends.devices, options);
     if (acceptances.empty()) {
       throw UsageError(
           fmt::format("no open change: {}. `peakmark trends` lists the open ones; --from RUN accepts the "

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -38,8 +40,12 @@ struct TrendsOptions {
   std::optional<std::filesystem::path> markdown;
   std::string branch;  ///< empty: the base branch
   std::optional<std::string> commit_url;
+  std::string device;  ///< empty: all; kNewestDevice
   std::string notify;  ///< a command; empty: none
 };
+
+/// The value of --device for that of the newest run.
+constexpr const char* kNewestDevice = "newest";
 
 /// The value of --branch for the branch that `history add` would keep here.
 constexpr const char* kThisBranch = "auto";
@@ -146,19 +152,43 @@ std::string chosen_branch(const TrendsOptions& options, const std::string& base_
   return branch == base_branch ? "" : branch;
 }
 
+/// Returns the devices of --device; all without.
+std::vector<history::DeviceBackend> devices_to_judge(History& history, const TrendsOptions& options,
+                                                     const std::string& branch) {
+  std::vector<history::DeviceBackend> devices = history.devices(branch);
+  if (options.device.empty()) return devices;
+  if (options.device == kNewestDevice) {
+    const std::vector<history::LoggedRun> runs = history.log();
+    const auto newest = std::find_if(runs.rbegin(), runs.rend(), [&](const history::LoggedRun& run) {
+      return std::ranges::find(devices, history::DeviceBackend{run.device, run.backend}) != devices.end();
+    });
+    if (newest == runs.rend()) return devices;
+    return {{newest->device, newest->backend}};
+  }
+  std::string known;
+  for (const history::DeviceBackend& one : devices)
+    known += fmt::format("{}'{}'", known.empty() ? "" : ", ", one.device);
+  const std::string name = history.device_name(options.device);
+  std::erase_if(devices, [&](const history::DeviceBackend& one) { return one.device != name; });
+  if (devices.empty() && !known.empty())
+    throw UsageError(fmt::format("--device '{}': not in this history; it has {}", options.device, known));
+  return devices;
+}
+
 ExitCode show_trends(const TrendsOptions& options) {
   if (options.markdown) remove_earlier_outputs({*options.markdown}, {options.history});
   if (options.commit_url && !options.commit_url->empty()) trend::check_commit_url(*options.commit_url);
   const bool notifies = !options.notify.empty();
   if (notifies && !options.branch.empty())
     throw UsageError("--notify is for the base branch; it takes no --branch");
+  if (notifies && !options.device.empty())
+    throw UsageError("--notify is for all devices; it takes no --device");
   const auto history =
       open_history(options.history, notifies ? History::Purpose::change : History::Purpose::read);
   const history::Settings settings = history->settings();
-  const std::vector<DeviceHistory> devices = history->read(chosen_branch(options, settings.base_branch));
-  std::vector<DeviceTrends> trends = find_history_trends(*history, devices, options.trend);
+  const std::string branch = chosen_branch(options, settings.base_branch);
   const std::vector<trend::Notified> notified = history->notified();
-  for (DeviceTrends& device : trends) {
+  const auto complete = [&](DeviceTrends& device) {
     device.notified = notified;
     device.commit_url = options.commit_url.value_or(settings.commit_url);
     device.statuses = trend::find_case_statuses(*device.history, device.trends,
@@ -166,7 +196,10 @@ ExitCode show_trends(const TrendsOptions& options) {
     HistoryFormulas formulas(*history);
     add_formulas(formulas, device);
     add_causes(formulas, device);
-  }
+  };
+  const HistoryTrends found = find_history_trends(*history, devices_to_judge(*history, options, branch),
+                                                  branch, options.trend, complete);
+  const std::vector<DeviceTrends>& trends = found.devices;
   if (options.markdown) replace_text_file(*options.markdown, trend::trends_markdown(trends));
   print_text(options.json ? trend::trends_json(trends) : trend::trends_table(trends));
   if (notifies) notify(*history, trends, options.notify);
@@ -193,6 +226,11 @@ void add_trends_command(CLI::App& app, Result& result) {
           "Report what this branch or pull request changed since its merge base; auto: the branch of "
           "this CI job, or of the git clone in this folder")
       ->type_name(value_name::kBranch)
+      ->check(kNotEmpty);
+  command
+      ->add_option("--device", options->device,
+                   "Read and report only this device; newest: the device and backend of the newest run")
+      ->type_name(value_name::kDevice)
       ->check(kNotEmpty);
   command
       ->add_option("--commit-url", options->commit_url,

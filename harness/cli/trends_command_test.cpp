@@ -23,10 +23,11 @@ class TrendsCommand : public HistoryTest {
  protected:
   Answer trends(std::vector<std::string> words = {}) const { return on_history("trends", std::move(words)); }
   /// Adds the run again, as of another day, with one case that needs `more_bytes` more.
-  void add_run(int day, int more_bytes) const {
+  void add_run(int day, int more_bytes, const std::string& device = {}) const {
     Json json = Json::parse(read_text_file(run_file_));
     Json& context = json.at("context").at("peakmark");
     context["id"] = "night-0" + std::to_string(day);
+    if (!device.empty()) context["device"] = device;
     context["date"] = "2026-01-0" + std::to_string(day) + "T02:00:00Z";
     for (Json& row : json.at("benchmarks")) {
       if (!row.contains("peakmark") || row.at("peakmark").at("case") != kGrown) continue;
@@ -39,6 +40,25 @@ class TrendsCommand : public HistoryTest {
     ASSERT_EQ(added.end.exit_code, 0) << added.errors;
   }
 };
+
+TEST_F(TrendsCommand, ADeviceIsReportedWithoutTheOthers) {
+  add_run(1, 0);
+  add_run(2, 0);
+  add_run(3, 256);
+  const std::string here = Json::parse(trends({"--json"}).output).at("changes").at(0).at("device");
+  for (const int day : {4, 5}) add_run(day, 0, "another device");
+
+  const Answer another = trends({"--json", "--device", "newest"});
+  EXPECT_EQ(another.end.exit_code, 0) << another.errors;
+  EXPECT_EQ(Json::parse(another.output).at("changes").size(), 0U);
+  EXPECT_EQ(trends({"--device", "another device"}).end.exit_code, 0);
+  EXPECT_EQ(trends({"--device", here}).end.exit_code, 1);
+  EXPECT_EQ(trends().end.exit_code, 1);
+  const Answer wrong = trends({"--device", "third"});
+  EXPECT_EQ(wrong.end.exit_code, 2);
+  EXPECT_THAT(wrong.errors,
+              AllOf(HasSubstr("--device 'third': not in this history"), HasSubstr("'another device'")));
+}
 
 TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {
   add_run(1, 0);

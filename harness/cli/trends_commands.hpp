@@ -1,6 +1,8 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "history/history.hpp"
@@ -8,10 +10,18 @@
 
 namespace peakmark::cli {
 
-/// Returns the trends of devices of a history, without states of cases.
-std::vector<trend::DeviceTrends> find_history_trends(history::History& history,
-                                                     const std::vector<trend::DeviceHistory>& devices,
-                                                     const trend::TrendOptions& options = {});
+/// The trends of devices of a history.
+struct HistoryTrends {
+  std::vector<trend::DeviceHistory> histories;  ///< without series and outcomes, which reports do not need
+  std::vector<trend::DeviceTrends> devices;     ///< refer to `histories`
+};
+
+/// Reads and judges one device after the other, so that the values of one are in memory. `complete` is called
+/// for each device while its values are there. `branch`: as History::read().
+HistoryTrends find_history_trends(history::History& history,
+                                  const std::vector<history::DeviceBackend>& devices,
+                                  const std::string& branch, const trend::TrendOptions& options = {},
+                                  const std::function<void(trend::DeviceTrends&)>& complete = {});
 
 /// Adds `accept` to `trends`.
 void add_accept_command(CLI::App& trends);

@@ -327,7 +327,8 @@ Pruned History::prune(const PruneChoice& choice, const RunsToKeep& runs_to_keep)
     const bool is_by_date = choice.branch.empty();
     std::set<std::string> kept;
     if (is_by_date && !choice.branches_only) {
-      for (const trend::DeviceHistory& device : implementation_->read()) kept.merge(runs_to_keep(device));
+      for (const DeviceBackend& device : implementation_->devices())
+        kept.merge(runs_to_keep(implementation_->read_device(device)));
     }
     Pruned pruned;
     std::vector<std::int64_t> numbers;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -69,6 +70,13 @@ struct LoggedRun : RunHead {
   std::string branch;
   std::int64_t cases = 0;
   std::int64_t ok = 0;  ///< cases with outcome ok
+};
+
+/// Runs of one device and backend are compared with each other.
+struct DeviceBackend {
+  std::string device;  ///< its current name
+  std::string backend;
+  auto operator<=>(const DeviceBackend&) const = default;
 };
 
 /// A case as it was measured last.
@@ -140,6 +148,10 @@ class History {
   /// With a `branch`, returns trend::compare_with_base() of the devices on which it has runs; throws
   /// UsageError if there are none. Without, returns the runs of the base branch.
   std::vector<trend::DeviceHistory> read(const std::string& branch = "");
+  /// Returns the devices of read(), in its order. For large histories, which are read device by device.
+  std::vector<DeviceBackend> devices(const std::string& branch = "");
+  /// Returns one of read(). Reads the rows of its runs only.
+  trend::DeviceHistory read_device(const DeviceBackend& device, const std::string& branch = "");
   /// Returns all cases by name.
   std::vector<KnownCase> cases();
   /// Returns the allocations at the peak of a case in a run, empty if unknown.

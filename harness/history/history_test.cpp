@@ -323,5 +323,44 @@ TEST_P(HistoryTest, ANewerVersionIsRefused) {
   }
 }
 
+TEST_P(HistoryTest, ADeviceIsReadWithoutTheOthers) {
+  for (int day = 1; day <= 3; ++day) {
+    open().add(sample_history_run(day, day).run);
+    open().add(sample_history_run(day, 10, 2000, "another").run);
+  }
+  open().add(sample_history_run(4, 4, 1000, "old name").run);
+  open().rename_device("old name", "a device");
+  const std::vector<DeviceBackend> devices = open_to_read().devices();
+  ASSERT_EQ(devices.size(), 2U);
+  EXPECT_EQ(devices[0], (DeviceBackend{"a device", "opencl"}));
+  const trend::DeviceHistory device = open_to_read().read_device(devices[0]);
+  EXPECT_EQ(device.runs.size(), 4U);
+  constexpr double kTwoMiB = 2097152;
+  EXPECT_EQ(values_of(device, "op/b/opencl/n:2", trend::metric::requested_peak_bytes),
+            (Values{kTwoMiB, 2 * kTwoMiB, 3 * kTwoMiB, 4 * kTwoMiB}));
+  const trend::DeviceHistory another = open_to_read().read_device(devices[1]);
+  EXPECT_EQ(values_of(another, "op/b/opencl/n:2", trend::metric::requested_peak_bytes),
+            (Values{10 * kTwoMiB, 10 * kTwoMiB, 10 * kTwoMiB}));
+  EXPECT_THAT(message_of([&] {
+                open_to_read().read_device({"third", "opencl"});
+              }),
+              testing::HasSubstr("no device 'third' (opencl)"));
+}
+
+TEST_P(HistoryTest, MoreRunsThanOneStatementReadsAreInOrder) {
+  constexpr int kRuns = 230;
+  for (int number = kRuns; number-- > 0;) {
+    SampleHistoryRun sample(fmt::format("run-{:03}", number),
+                            fmt::format("2026-01-01T02:{:02}:{:02}Z", number / 60, number % 60));
+    sample.add("op/a/opencl", 1 + number);
+    open().add(sample.run);
+  }
+  Values expected;
+  for (int number = 0; number < kRuns; ++number) expected.emplace_back(2.0 * (1 + number) * (1 << 20));
+  const auto devices = open_to_read().read();
+  ASSERT_EQ(devices.size(), 1U);
+  EXPECT_EQ(values_of(devices[0], "op/a/opencl", trend::metric::requested_peak_bytes), expected);
+}
+
 }  // namespace
 }  // namespace peakmark::history

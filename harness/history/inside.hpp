@@ -29,6 +29,8 @@ class History::Implementation {
   std::int64_t find_run_number(const std::string& run_id);
   /// As History's, within the caller's transaction: what is decided from it must be written in the same one.
   std::vector<trend::DeviceHistory> read(const std::string& branch = "");
+  std::vector<DeviceBackend> devices(const std::string& branch = "");
+  trend::DeviceHistory read_device(const DeviceBackend& device, const std::string& branch = "");
   std::vector<trend::Acceptance> acceptances();
   std::vector<trend::Notified> notified();
   Settings settings();

@@ -42,6 +42,12 @@ Run History::run(const std::string& /*id*/) {
 std::vector<trend::DeviceHistory> History::read(const std::string& /*branch*/) {
   refuse();
 }
+std::vector<DeviceBackend> History::devices(const std::string& /*branch*/) {
+  refuse();
+}
+trend::DeviceHistory History::read_device(const DeviceBackend& /*device*/, const std::string& /*branch*/) {
+  refuse();
+}
 std::vector<KnownCase> History::cases() {
   refuse();
 }

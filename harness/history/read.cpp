@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <set>
 #include <sstream>
 #include <unordered_map>
 #include <utility>
@@ -74,85 +76,123 @@ std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql) {
   return all;
 }
 
-/// The position of a run: index of the device and of the run.
-struct RunPlace {
-  std::size_t device = 0;
-  std::size_t run = 0;
-};
+/// Numbers of runs in one statement: a result of PostgreSQL is in memory as a whole.
+constexpr std::size_t kRunsAStatement = 100;
 
-/// Collects the rows of the table `observations` in series.
+/// Calls `take` with lists such as `3, 7, 8` of at most `kRunsAStatement` numbers.
+template <typename Take>
+void each_list(const std::vector<std::int64_t>& numbers, Take&& take) {
+  for (std::size_t begin = 0; begin < numbers.size(); begin += kRunsAStatement) {
+    const std::size_t end = std::min(begin + kRunsAStatement, numbers.size());
+    take(fmt::format("{}", fmt::join(numbers.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     numbers.begin() + static_cast<std::ptrdiff_t>(end), ", ")));
+  }
+}
+
+/// Collects the rows of the table `observations` in series, device by device.
 class Reader {
  public:
   /// `branch`: also read, besides the base branch; empty: none.
   Reader(History::Implementation& inside, std::string branch)
-      : sql_(inside.sql()),
+      : inside_(inside),
+        sql_(inside.sql()),
         names_(inside.device_names()),
         base_branch_(inside.settings().base_branch),
-        branch_(std::move(branch)) {}
+        branch_(std::move(branch)) {
+    find_runs();
+    if (runs_.empty() && !branch_.empty()) {
+      inside_.database.fail(fmt::format("no run of branch '{}': `peakmark history log` lists them", branch_));
+    }
+  }
 
-  std::vector<trend::DeviceHistory> read() {
-    read_runs();
-    facts_ = read_facts(sql_);
-    columns_.resize(devices_.size());
-    read_observations();
-    std::int64_t number = 0;
-    std::string name;
-    std::map<std::string, std::int64_t> cases;
-    each_row(
-        sql_, "SELECT number, name FROM cases", [&] { cases.emplace(name, number); }, soci::into(number),
-        soci::into(name));
-    for (std::size_t device = 0; device < devices_.size(); ++device) {
-      for (const auto& [case_name, case_number] : cases) add_series(device, case_name, case_number);
+  [[nodiscard]] std::vector<DeviceBackend> devices() const {
+    std::vector<DeviceBackend> devices;
+    devices.reserve(runs_.size());
+    for (const auto& [device, runs] : runs_) devices.push_back(device);
+    return devices;
+  }
+
+  trend::DeviceHistory read(const DeviceBackend& device) {
+    const auto found = runs_.find(device);
+    if (found == runs_.end()) {
+      inside_.database.fail(fmt::format("no device '{}' ({}): `peakmark history log` lists them",
+                                        device.device, device.backend));
     }
-    if (branch_.empty() || branch_ == base_branch_) return std::move(devices_);
-    std::vector<trend::DeviceHistory> compared;
-    for (std::size_t device = 0; device < devices_.size(); ++device) {
-      trend::DeviceHistory one =
-          trend::compare_with_base(devices_[device], order_added_[device], branch_, base_branch_);
-      if (!one.base_runs.empty()) compared.push_back(std::move(one));
+    if (facts_.empty()) facts_ = read_facts(sql_);
+    if (cases_.empty()) read_cases();
+    const std::vector<std::int64_t>& numbers = found->second;
+    history_ = {};
+    history_.device = device.device;
+    history_.backend = device.backend;
+    places_.clear();
+    columns_.clear();
+    for (const std::int64_t number : numbers) places_.emplace(number, places_.size());
+    read_contexts(numbers);
+    read_observations(numbers);
+    for (const auto& [case_name, case_number] : cases_) add_series(case_name, case_number);
+    if (is_of_branch()) {
+      const std::vector<std::size_t> order_added(numbers.begin(), numbers.end());
+      history_ = trend::compare_with_base(history_, order_added, branch_, base_branch_);
     }
-    return compared;
+    std::ranges::copy_if(
+        inside_.acceptances(), std::back_inserter(history_.acceptances),
+        [this](const trend::Acceptance& one) { return trend::find_run(history_, one.from_run).has_value(); });
+    return std::move(history_);
   }
 
  private:
-  void read_runs() {
-    std::map<std::pair<std::string, std::string>, trend::DeviceHistory> devices;
-    std::map<std::string, std::int64_t> numbers;
+  [[nodiscard]] bool is_of_branch() const { return !branch_.empty() && branch_ != base_branch_; }
+
+  void find_runs() {
+    std::set<DeviceBackend> with_branch;
+    std::int64_t number = 0;
+    std::string device;
+    std::string backend;
+    std::string branch;
+    each_row(
+        sql_, "SELECT number, device, backend, branch FROM runs ORDER BY date, number",
+        [&] {
+          const bool is_asked = branch == branch_;
+          if (!trend::is_of_base(branch, base_branch_) && !is_asked) return;
+          const DeviceBackend key{name_now(names_, device), backend};
+          runs_[key].push_back(number);
+          if (is_asked) with_branch.insert(key);
+        },
+        soci::into(number), soci::into(device), soci::into(backend), soci::into(branch));
+    if (is_of_branch())
+      std::erase_if(runs_, [&](const auto& one) { return !with_branch.contains(one.first); });
+  }
+
+  void read_cases() {
+    std::int64_t number = 0;
+    std::string name;
+    each_row(
+        sql_, "SELECT number, name FROM cases", [&] { cases_.emplace(name, number); }, soci::into(number),
+        soci::into(name));
+  }
+
+  void read_contexts(const std::vector<std::int64_t>& numbers) {
+    history_.runs.resize(numbers.size());
     std::int64_t number = 0;
     std::string context;
     std::string branch;
     std::string base_commits;
-    each_row(
-        sql_, "SELECT number, context, branch, base_commits FROM runs ORDER BY date, number",
-        [&] {
-          if (!trend::is_of_base(branch, base_branch_) && branch != branch_) {
-            skips_runs_ = true;
-            return;
-          }
-          trend::HistoryRun one = to_history_run(context);
-          one.branch = branch;
-          std::istringstream commits(base_commits);
-          one.base_commits.assign(std::istream_iterator<std::string>(commits), {});
-          const std::string& device = name_now(names_, one.device);
-          trend::DeviceHistory& history = devices[{device, one.backend}];
-          history.device = device;
-          history.backend = one.backend;
-          numbers.emplace(one.id, number);
-          history.runs.push_back(std::move(one));
-        },
-        soci::into(number), soci::into(context), soci::into(branch), soci::into(base_commits));
-    for (auto& [name, history] : devices) {
-      std::vector<std::size_t>& order = order_added_.emplace_back();
-      for (std::size_t run = 0; run < history.runs.size(); ++run) {
-        const std::int64_t run_number = numbers.at(history.runs[run].id);
-        places_[run_number] = {devices_.size(), run};
-        order.push_back(static_cast<std::size_t>(run_number));
-      }
-      devices_.push_back(std::move(history));
-    }
+    each_list(numbers, [&](const std::string& list) {
+      each_row(
+          sql_,
+          fmt::format("SELECT number, context, branch, base_commits FROM runs WHERE number IN ({})", list),
+          [&] {
+            trend::HistoryRun& one = history_.runs[places_.at(number)];
+            one = to_history_run(context);
+            one.branch = branch;
+            std::istringstream commits(base_commits);
+            one.base_commits.assign(std::istream_iterator<std::string>(commits), {});
+          },
+          soci::into(number), soci::into(context), soci::into(branch), soci::into(base_commits));
+    });
   }
 
-  void read_observations() {
+  void read_observations(const std::vector<std::int64_t>& numbers) {
     constexpr std::size_t kAtOnce = 4096;
     std::vector<long long> runs(kAtOnce);
     std::vector<long long> facts(kAtOnce);
@@ -160,49 +200,53 @@ class Reader {
     std::vector<soci::indicator> present(kAtOnce);
     std::vector<double> again(kAtOnce);
     std::vector<soci::indicator> again_present(kAtOnce);
-    soci::statement statement =
-        (sql_.prepare << "SELECT run_number, facts_number, gpu_time_ns, again_ns FROM observations",
-         soci::into(runs), soci::into(facts), soci::into(times, present), soci::into(again, again_present));
-    statement.execute();
-    while (statement.fetch()) {
-      for (std::size_t row = 0; row < runs.size(); ++row) {
-        put(runs[row], facts[row],
-            present[row] == soci::i_ok ? std::optional<double>(times[row]) : std::nullopt,
-            again_present[row] == soci::i_ok ? std::optional<double>(again[row]) : std::nullopt);
-      }
+    const auto resize = [&] {
       runs.resize(kAtOnce);
       facts.resize(kAtOnce);
       times.resize(kAtOnce);
       present.resize(kAtOnce);
       again.resize(kAtOnce);
       again_present.resize(kAtOnce);
-    }
+    };
+    each_list(numbers, [&](const std::string& list) {
+      resize();
+      soci::statement statement =
+          (sql_.prepare << "SELECT run_number, facts_number, gpu_time_ns, again_ns FROM observations "
+                           "WHERE run_number IN (" +
+                               list + ")",
+           soci::into(runs), soci::into(facts), soci::into(times, present), soci::into(again, again_present));
+      statement.execute();
+      while (statement.fetch()) {
+        for (std::size_t row = 0; row < runs.size(); ++row) {
+          put(places_.at(runs[row]), facts_.at(facts[row]),
+              present[row] == soci::i_ok ? std::optional<double>(times[row]) : std::nullopt,
+              again_present[row] == soci::i_ok ? std::optional<double>(again[row]) : std::nullopt);
+        }
+        resize();
+      }
+    });
   }
 
-  void put(std::int64_t run_number, std::int64_t facts_number, std::optional<double> time,
-           std::optional<double> again) {
-    if (skips_runs_ && !places_.contains(run_number)) return;  // of another branch
-    const RunPlace place = places_.at(run_number);
-    const Facts& facts = facts_.at(facts_number);
-    Columns& columns = columns_[place.device][facts.case_number];
-    if (columns.outcomes.empty()) {
-      const std::size_t runs = devices_[place.device].runs.size();
-      columns.outcomes.resize(runs);
-      for (auto& values : columns.values) values.resize(runs);
-    }
-    columns.outcomes[place.run] = facts.outcome;
-    for (std::size_t metric = 0; metric < kMetrics.size(); ++metric) {
-      columns.values.at(metric)[place.run] = facts.values.at(metric);
-    }
+  void put(std::size_t run, const Facts& facts, std::optional<double> time, std::optional<double> again) {
+    const std::size_t runs = history_.runs.size();
+    Columns& columns = columns_[facts.case_number];
+    if (columns.outcomes.empty()) columns.outcomes.resize(runs);
+    columns.outcomes[run] = facts.outcome;
+    const auto set = [&](std::size_t metric, const std::optional<double>& value) {
+      if (!value) return;
+      auto& values = columns.values.at(metric);
+      if (values.empty()) values.resize(runs);
+      values[run] = value;
+    };
+    for (std::size_t metric = 0; metric < kMetrics.size(); ++metric) set(metric, facts.values.at(metric));
     // A time of 0 is below the resolution of the device's clock.
-    if (time && *time > 0 && facts.outcome == to_string(Outcome::ok)) {
-      columns.values[kTime][place.run] = time;
-      columns.is_cold.resize(columns.outcomes.size());
-      columns.is_cold[place.run] = facts.is_cold;
-      if (again && *again > 0) {
-        columns.confirmations.resize(columns.outcomes.size());
-        columns.confirmations[place.run] = again;
-      }
+    if (!time || *time <= 0 || facts.outcome != to_string(Outcome::ok)) return;
+    set(kTime, time);
+    columns.is_cold.resize(runs);
+    columns.is_cold[run] = facts.is_cold;
+    if (again && *again > 0) {
+      columns.confirmations.resize(runs);
+      columns.confirmations[run] = again;
     }
   }
 
@@ -218,13 +262,13 @@ class Reader {
     series.cache = is_cold[newest] ? cache_state::cold : cache_state::hot;
   }
 
-  void add_series(std::size_t device, const std::string& case_name, std::int64_t case_number) {
-    const auto found = columns_[device].find(case_number);
-    if (found == columns_[device].end()) return;
+  void add_series(const std::string& case_name, std::int64_t case_number) {
+    const auto found = columns_.find(case_number);
+    if (found == columns_.end()) return;
     Columns& columns = found->second;
     for (std::size_t metric = 0; metric < kMetrics.size(); ++metric) {
       auto& values = columns.values.at(metric);
-      if (std::ranges::none_of(values, [](const auto& value) { return value.has_value(); })) continue;
+      if (values.empty()) continue;
       trend::Series series;
       series.case_name = case_name;
       series.metric = kMetrics.at(metric);
@@ -233,47 +277,65 @@ class Reader {
         series.confirmations = std::move(columns.confirmations);
         keep_newest_state(series, columns.is_cold);
       }
-      devices_[device].series.push_back(std::move(series));
+      history_.series.push_back(std::move(series));
     }
-    devices_[device].outcomes.push_back({case_name, std::move(columns.outcomes)});
+    history_.outcomes.push_back({case_name, std::move(columns.outcomes)});
   }
 
   static constexpr std::size_t kTime = 1;
   static_assert(kMetrics[kTime] == trend::metric::gpu_time_ns);
 
+  History::Implementation& inside_;
   soci::session& sql_;
   std::map<std::string, std::string> names_;
   std::string base_branch_;
   std::string branch_;
-  bool skips_runs_ = false;
-  std::vector<trend::DeviceHistory> devices_;
-  std::vector<std::vector<std::size_t>> order_added_;  ///< of the runs of each device
-  std::unordered_map<std::int64_t, RunPlace> places_;
+  std::map<DeviceBackend, std::vector<std::int64_t>> runs_;  ///< numbers, by date
   std::unordered_map<std::int64_t, Facts> facts_;
-  std::vector<std::unordered_map<std::int64_t, Columns>>
-      columns_;  ///< for each device, by number of the case
+  std::map<std::string, std::int64_t> cases_;
+
+  // Of the device that is being read.
+  trend::DeviceHistory history_;
+  std::unordered_map<std::int64_t, std::size_t> places_;  ///< of runs in `history_`, by number
+  std::unordered_map<std::int64_t, Columns> columns_;     ///< by number of the case
 };
 
 }  // namespace
 
 std::vector<trend::DeviceHistory> History::Implementation::read(const std::string& branch) {
-  std::vector<trend::DeviceHistory> devices = Reader(*this, branch).read();
-  if (devices.empty() && !branch.empty()) {
-    database.fail(fmt::format("no run of branch '{}': `peakmark history log` lists them", branch));
-  }
-  const std::vector<trend::Acceptance> all = acceptances();
-  for (trend::DeviceHistory& device : devices) {
-    std::ranges::copy_if(all, std::back_inserter(device.acceptances), [&](const trend::Acceptance& one) {
-      return trend::find_run(device, one.from_run).has_value();
-    });
-  }
-  return devices;
+  Reader reader(*this, branch);
+  std::vector<trend::DeviceHistory> all;
+  for (const DeviceBackend& device : reader.devices()) all.push_back(reader.read(device));
+  return all;
+}
+
+std::vector<DeviceBackend> History::Implementation::devices(const std::string& branch) {
+  return Reader(*this, branch).devices();
+}
+
+trend::DeviceHistory History::Implementation::read_device(const DeviceBackend& device,
+                                                          const std::string& branch) {
+  return Reader(*this, branch).read(device);
 }
 
 std::vector<trend::DeviceHistory> History::read(const std::string& branch) {
   return implementation_->database.guarded([&] {
     const Transaction transaction(implementation_->database, Access::read);
     return implementation_->read(branch);
+  });
+}
+
+std::vector<DeviceBackend> History::devices(const std::string& branch) {
+  return implementation_->database.guarded([&] {
+    const Transaction transaction(implementation_->database, Access::read);
+    return implementation_->devices(branch);
+  });
+}
+
+trend::DeviceHistory History::read_device(const DeviceBackend& device, const std::string& branch) {
+  return implementation_->database.guarded([&] {
+    const Transaction transaction(implementation_->database, Access::read);
+    return implementation_->read_device(device, branch);
   });
 }
 

@@ -386,14 +386,9 @@ void append_run(trend::DeviceHistory& device, const Run& run) {
 
 }  // namespace
 
-std::vector<std::string> suspicious_cases(std::vector<trend::DeviceHistory> devices,
-                                          const std::string& device, const Run& run) {
-  for (trend::DeviceHistory& one : devices) {
-    if (one.device != device || one.backend != run.context.backend) continue;
-    append_run(one, run);
-    return trend::find_trends(one).to_measure_again;
-  }
-  return {};  // the first run of this device
+std::vector<std::string> suspicious_cases(trend::DeviceHistory device, const Run& run) {
+  append_run(device, run);
+  return trend::find_trends(device).to_measure_again;
 }
 
 }  // namespace peakmark::history

@@ -82,9 +82,7 @@ inline constexpr const char* kThrottledKey = "throttled_blocks";
 inline constexpr const char* kTimeAgainKey = "gpu_time_again_ns";
 inline constexpr const char* kKernelsKey = "kernels";
 
-/// Returns the cases of a new run with suspicious times; none for an unknown device. `device`: the name of
-/// the run's device in the history.
-std::vector<std::string> suspicious_cases(std::vector<trend::DeviceHistory> devices,
-                                          const std::string& device, const Run& run);
+/// Returns the cases of a new run with suspicious times. `device`: the history of its device.
+std::vector<std::string> suspicious_cases(trend::DeviceHistory device, const Run& run);
 
 }  // namespace peakmark::history

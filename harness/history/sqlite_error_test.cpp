@@ -141,6 +141,27 @@ TEST_F(SqliteError, EveryDamagedPageIsDetected) {
   }
 }
 
+TEST_F(SqliteError, OfALargeFileAllTablesButTheObservationsAreChecked) {
+  ASSERT_EQ(message_of_adding(sample_history_run(1).run), "none");
+  long long page = 0;
+  {
+    soci::session sql(soci::sqlite3, "dbname=\"" + file_ + "\"");
+    sql << "CREATE TABLE large (bytes blob)";
+    sql << "INSERT INTO large VALUES (zeroblob(64000000))";
+    // Not read by adding a run.
+    sql << "SELECT rootpage FROM sqlite_master WHERE name = 'acceptances'", soci::into(page);
+  }
+  ASSERT_GT(std::filesystem::file_size(file_), 64'000'000U);
+  EXPECT_EQ(message_of_adding(sample_history_run(2).run), "none");
+  {
+    std::fstream file(file_, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp((page - 1) * 4096);
+    file << std::string(4096, 'x');
+  }
+  EXPECT_THAT(message_of_adding(sample_history_run(3).run),
+              AllOf(StartsWith(file_), HasSubstr("the file is damaged")));
+}
+
 TEST_F(SqliteError, AHistoryWithoutAVersionIsDamaged) {
   ASSERT_EQ(message_of_adding(sample_history_run(1).run), "none");
   {

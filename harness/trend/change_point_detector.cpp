@@ -32,15 +32,54 @@ double median_in_place(std::span<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
+namespace {
+
+/// Returns the distance from `centre` that `rank` of the sorted values are nearer than or as near as. The
+/// nearest values are neighbours: finds where they begin.
+double nearest_distance(std::span<const double> sorted, double centre, std::size_t rank) {
+  const auto below = [&](std::size_t first) { return centre - sorted[first]; };
+  const auto above = [&](std::size_t first) { return sorted[first + rank] - centre; };
+  std::size_t first = 0;
+  std::size_t end = sorted.size() - rank - 1;
+  while (first < end) {
+    const std::size_t middle = (first + end) / 2;
+    if (above(middle) >= below(middle)) {
+      end = middle;
+    } else {
+      first = middle + 1;
+    }
+  }
+  const double distance = std::max(above(first), below(first));
+  return first == 0 ? distance : std::min(distance, std::max(above(first - 1), below(first - 1)));
+}
+
+double median_of_sorted(std::span<const double> sorted) {
+  const std::size_t half = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half] + sorted[half - 1]) / 2;
+}
+
+double median_distance(std::span<const double> sorted, double centre) {
+  const std::size_t half = sorted.size() / 2;
+  const double distance = nearest_distance(sorted, centre, half);
+  return sorted.size() % 2 == 1 ? distance : (distance + nearest_distance(sorted, centre, half - 1)) / 2;
+}
+
+}  // namespace
+
 Noise estimate_noise(std::span<const double> values, std::span<double> scratch) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::ranges::sort(sorted);
+  return estimate_noise(values, sorted, scratch);
+}
+
+Noise estimate_noise(std::span<const double> values, std::span<const double> sorted,
+                     std::span<double> scratch) {
   static const double consistency = 1 / variance_of_clipped_normal(kClip);
   const std::size_t count = values.size();
   const std::span<double> work = scratch.first(count);
-  std::copy(values.begin(), values.end(), work.begin());
   Noise noise;
-  noise.centre = median_in_place(work);
-  for (std::size_t i = 0; i < count; ++i) work[i] = std::abs(values[i] - noise.centre);
-  const double deviation = std::max(kMadToDeviation * median_in_place(work), kMinSpread);
+  noise.centre = median_of_sorted(sorted);
+  const double deviation = std::max(kMadToDeviation * median_distance(sorted, noise.centre), kMinSpread);
 
   const double bound = kClip * deviation;
   double mean = 0;
@@ -118,6 +157,13 @@ double normal_equivalent(double t, double freedom) {
   return std::copysign(factor * std::sqrt(freedom * std::log1p(t * t / freedom)), t);
 }
 
+/// Returns a t, at least 0, of which smaller ones have a normal equivalent below `z`.
+double min_t_for(double z, double freedom) {
+  constexpr double kRounding = 1 - 1e-9;
+  const double factor = (8 * freedom + 1) / (8 * freedom + 3);
+  return kRounding * std::sqrt(freedom * std::expm1(z * z / (factor * factor * freedom)));
+}
+
 /// Returns true if the last runs outrank those before (or are outranked, for a negative sign).
 bool ranks_agree(std::span<const double> before, std::span<const double> last, double newest, double sign) {
   double wins = 0;
@@ -142,6 +188,14 @@ double min_distance(std::span<const double> last, double newest, const Noise& no
     if (std::abs(distance) < std::abs(least)) least = distance;
   }
   return std::abs(least) / noise.spread;
+}
+
+/// Returns memory for `count` values, until the next call in this thread. One for all series: thousands of
+/// them would not stay in the caches.
+std::span<double> scratch(std::size_t count) {
+  static thread_local std::vector<double> values;
+  if (values.size() < count) values.resize(count);
+  return std::span(values).first(count);
 }
 
 double median_with(std::span<const double> values, double another) {
@@ -171,10 +225,32 @@ Noise ChangePointDetector::blended(Noise noise, std::size_t runs) const {
 }
 
 std::optional<Noise> ChangePointDetector::noise() const {
+  if (noise_) return noise_;
   const std::span<const double> values = baseline();
   if (values.size() < kMinOfNewLevel) return former_;
-  scratch_.resize(values.size());
-  return blended(estimate_noise(values, scratch_), values.size());
+  noise_ = blended(estimate_noise(values, sorted_, scratch(values.size())), values.size());
+  return noise_;
+}
+
+void ChangePointDetector::add(double value) {
+  const std::size_t max_values = options_.baseline_runs + 3 * kWindows.back();
+  if (values_.size() >= options_.baseline_runs) {
+    const double oldest = values_[values_.size() - options_.baseline_runs];
+    sorted_.erase(std::ranges::lower_bound(sorted_, oldest));
+  }
+  sorted_.insert(std::ranges::upper_bound(sorted_, value), value);
+  if (values_.size() == 2 * max_values)
+    values_.erase(values_.begin(), values_.end() - static_cast<std::ptrdiff_t>(max_values));
+  values_.push_back(value);
+  if (since_return_ != kAll) ++since_return_;
+  noise_.reset();
+}
+
+void ChangePointDetector::sort_baseline() {
+  const std::span<const double> values = baseline();
+  sorted_.assign(values.begin(), values.end());
+  std::ranges::sort(sorted_);
+  noise_.reset();
 }
 
 double ChangePointDetector::settle(double first, double again) const {
@@ -193,8 +269,7 @@ Scan ChangePointDetector::scan(double value) const {
   const double freedom =
       static_cast<double>(count) - 1 + (former_ && count < kFormerNeeded ? kFormerWeight : 0);
 
-  scratch_.resize(count + 1);
-  const std::span<double> sums = scratch_;  // of the first values of the baseline, clipped
+  const std::span<double> sums = scratch(count + 1);  // of the first values of the baseline, clipped
   sums[0] = 0;
   const auto clipped = [&](double one, double clip) {
     return std::clamp(one, noise.centre - clip * noise.spread, noise.centre + clip * noise.spread);
@@ -206,6 +281,10 @@ Scan ChangePointDetector::scan(double value) const {
   const double loose = std::max(kWindowClip, kMinClip / noise.spread);
   const double far = min_distance(values.last(kTogether - 1), value, noise);
   const double wide = far > kNear ? far : kWindowClip;
+  const double min_step = std::log1p(options_.min_effect);
+  const double min_score = std::min(options_.slower, options_.faster);
+  const double min_t = min_t_for(min_score, freedom);
+  double max_t = 0;
   double sum = clipped(value, kWindowClip);
   double wide_sum = clipped(value, wide);
   double loose_sum = clipped(value, loose);
@@ -220,14 +299,17 @@ Scan ChangePointDetector::scan(double value) const {
     const std::size_t before = count + 1 - window;
     const double level = sums[before] / static_cast<double>(before);
     const auto length = static_cast<double>(window);
-    if (std::abs(loose_sum / length - level) < std::log1p(options_.min_effect)) continue;
+    if (std::abs(loose_sum / length - level) < min_step) continue;
     const double effect = (window < kTogether ? sum : wide_sum) / length - level;
     const double variance = tabled_variance_of_mean(window, noise.persistence) +
                             tabled_variance_of_mean(before, noise.persistence);
-    const double score = normal_equivalent(effect / (noise.spread * std::sqrt(variance)), freedom);
+    const double t = effect / (noise.spread * std::sqrt(variance));
+    if (std::abs(t) <= max_t && std::abs(t) < min_t) continue;  // changes neither suspicion nor score
+    max_t = std::max(max_t, std::abs(t));
+    const double score = normal_equivalent(t, freedom);
     if (std::abs(score) > std::abs(found.suspicion)) found.suspicion = score;
-    const bool may_be_change = window > 1 && std::abs(score) > std::abs(found.score) &&
-                               std::abs(score) >= std::min(options_.slower, options_.faster);
+    const bool may_be_change =
+        window > 1 && std::abs(score) > std::abs(found.score) && std::abs(score) >= min_score;
     if (!may_be_change) continue;
     if (!ranks_agree(values.first(before), values.last(window - 1), value, std::copysign(1.0, score)))
       continue;
@@ -243,9 +325,11 @@ void ChangePointDetector::begin_level(std::size_t runs) {
   const std::size_t last = std::min(runs, values_.size());
   std::vector<double> level(values_.end() - static_cast<std::ptrdiff_t>(last), values_.end());
   values_.resize(values_.size() - last);
+  sort_baseline();
   if (values_.size() >= kMinOfNewLevel) former_ = noise();
   former_values_ = std::exchange(values_, std::move(level));
   since_return_ = kAll;
+  sort_baseline();
 }
 
 void ChangePointDetector::return_to_former_level(std::size_t runs) {
@@ -261,6 +345,7 @@ void ChangePointDetector::return_to_former_level(std::size_t runs) {
                         values_.end());
   values_ = std::exchange(former_values_, {});
   since_return_ = runs;
+  sort_baseline();
 }
 
 double ChangePointDetector::level_before(std::size_t runs) const {

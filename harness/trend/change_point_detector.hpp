@@ -27,6 +27,9 @@ double median_in_place(std::span<double> values);
 /// noise (Huber's proposal in one step). The persistence is the correlation of neighbours among the clipped
 /// values plus 0.4 of its standard error 1/√n, at least 0. `scratch` has space for as many values.
 Noise estimate_noise(std::span<const double> values, std::span<double> scratch);
+/// The same, in linear time. `sorted`: the values in ascending order.
+Noise estimate_noise(std::span<const double> values, std::span<const double> sorted,
+                     std::span<double> scratch);
 
 /// Returns the variance of the mean of `count` neighbours of a stationary AR(1) series of variance 1 and
 /// correlation `persistence`: (1/k) (1 + 2 Σ_{j<k} (1 − j/k) φ^j). Box, Jenkins, Reinsel, Time Series
@@ -69,10 +72,7 @@ class ChangePointDetector {
 
   /// Scans the series with `value` as its newest run, without adding it.
   [[nodiscard]] Scan scan(double value) const;
-  void add(double value) {
-    values_.push_back(value);
-    if (since_return_ != kAll) ++since_return_;
-  }
+  void add(double value);
   /// Returns the value of a run that was measured twice: the mean, or the value nearer to the level if the
   /// two differ by more than noise explains.
   [[nodiscard]] double settle(double first, double again) const;
@@ -87,8 +87,8 @@ class ChangePointDetector {
   [[nodiscard]] double level_before(std::size_t runs) const;
   /// Returns the noise of the level; null with fewer than 3 runs and no former level.
   [[nodiscard]] std::optional<Noise> noise() const;
-  /// Returns the number of runs of the level.
-  [[nodiscard]] std::size_t size() const { return values_.size(); }
+  /// Returns true if the level has at least as many runs as a first level needs.
+  [[nodiscard]] bool has_min_runs() const { return values_.size() >= options_.min_runs; }
 
  private:
   static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
@@ -96,14 +96,17 @@ class ChangePointDetector {
   /// Returns the runs that a new one is compared with.
   [[nodiscard]] std::span<const double> baseline() const;
   [[nodiscard]] Noise blended(Noise noise, std::size_t runs) const;
+  /// To be called after `values_` or `former_` were replaced.
+  void sort_baseline();
 
   DetectorOptions options_;
-  std::vector<double> values_;  ///< of the present level
+  std::vector<double> values_;  ///< of the present level, without old ones that nothing needs
+  std::vector<double> sorted_;  ///< the baseline in ascending order
   /// Runs since a return to this level. A longer window would find the level in between again.
   std::size_t since_return_ = kAll;
   std::vector<double> former_values_;
-  std::optional<Noise> former_;  ///< noise of the level before
-  mutable std::vector<double> scratch_;
+  std::optional<Noise> former_;         ///< noise of the level before
+  mutable std::optional<Noise> noise_;  ///< of the level, once it was asked for; empty after each change
 };
 
 }  // namespace peakmark::trend

@@ -92,6 +92,9 @@ double chance(double score) {
 /// Below this number of series a second thread costs more than it saves.
 constexpr std::size_t kMinToShare = 256;
 
+/// Runs that one series is replayed for before the next, so that its values stay in the cache.
+constexpr std::size_t kRunsAtOnce = 64;
+
 /// One series of times during the replay.
 struct TimeSeries {
   const Series* series = nullptr;
@@ -102,10 +105,12 @@ struct TimeSeries {
   std::vector<std::size_t> restarts;  ///< runs at which an acceptance begins a level
 
   // Of the run being replayed.
+  std::size_t next = 0;
   TimeScan latest;
   bool is_confirmed = false;  ///< by a second measurement, or by the run before
   Evidence evidence{};
-  double pending = 0;  ///< the sign of the unconfirmed change in the run before, else 0
+  double pending = 0;                        ///< the sign of the unconfirmed change in the run before, else 0
+  std::array<double, kRunsAtOnce> scores{};  ///< of the block of runs; NaN: none
 
   TimeSeries(const Series& of, const References& references, const TrendOptions& options)
       : series(&of), views(of, references, options) {}
@@ -133,7 +138,8 @@ class Replay {
   }
 
   TimeTrends run() {
-    for (std::size_t run = 0; run < history_.runs.size(); ++run) replay(run);
+    for (std::size_t begin = 0; begin < history_.runs.size(); begin += kRunsAtOnce)
+      replay(begin, std::min(begin + kRunsAtOnce, history_.runs.size()));
     TimeTrends trends;
     for (TimeSeries& one : series_) {
       if (!one.runs.empty() && one.runs.size() <= options_.detector.min_runs) {
@@ -152,41 +158,72 @@ class Replay {
   }
 
  private:
-  void replay(std::size_t run) {
-    std::vector<TimeSeries*> candidates;  // null for a score that is too low
-    std::vector<double> chances;
-    std::vector<TimeSeries*> raised;
-    scan_all(run);
-    for (TimeSeries& one : series_) {
-      if (!one.views.has(run) || !one.latest.scan.enough) continue;
-      chances.push_back(chance(one.latest.scan.score));
-      candidates.push_back(scores(one) ? &one : nullptr);
+  /// Replays a block of runs. Only the limit of false discoveries among the cases of a run connects series:
+  /// each is scanned up to a run that may raise a change, which is decided once the scores of all are known.
+  void replay(std::size_t begin, std::size_t end) {
+    for (TimeSeries& one : series_) one.next = begin;
+    std::vector<std::vector<TimeSeries*>> waiting(end - begin);  // for the decision on a run
+    const auto wait = [&](TimeSeries& one, bool waits) {
+      if (waits) waiting[one.next - 1 - begin].push_back(&one);
+    };
+    const std::vector<char> waits = advance_all(begin, end);
+    for (std::size_t i = 0; i < series_.size(); ++i) wait(series_[i], waits[i] != 0);
+    for (std::size_t run = begin; run < end; ++run) {
+      if (waiting[run - begin].empty()) continue;
+      std::ranges::sort(waiting[run - begin]);  // as in `series_`
+      raise_certain(run, begin, waiting[run - begin]);
+      for (TimeSeries* const one : waiting[run - begin]) wait(*one, advance(*one, begin, end));
     }
-    const bool any = std::ranges::any_of(candidates, [](const TimeSeries* one) { return one != nullptr; });
-    if (any) {
-      const std::vector<double> adjusted = adjust_false_discovery(chances);
-      for (std::size_t i = 0; i < candidates.size(); ++i) {
-        if (candidates[i] != nullptr && candidates[i]->is_confirmed &&
-            adjusted[i] <= options_.false_discoveries) {
-          raised.push_back(candidates[i]);
-        }
-      }
-    }
-    for (TimeSeries* const one : raised) raise(*one, run);
   }
 
-  /// Series are independent, so many of them are scanned on all cores.
-  void scan_all(std::size_t run) {
+  /// Scans up to `end`, or to a run that may raise a change. Returns true for such a run.
+  bool advance(TimeSeries& one, std::size_t begin, std::size_t end) const {
+    while (one.next < end) {
+      const std::size_t run = one.next++;
+      double& score = one.scores[run - begin];
+      score = std::nan("");
+      if (!one.views.has(run)) continue;
+      scan(one, run);
+      if (!one.latest.scan.enough) continue;
+      score = one.latest.scan.score;
+      if (one.is_confirmed) return true;
+    }
+    return false;
+  }
+
+  /// Advances all series, many of them on all cores. Returns those that wait.
+  std::vector<char> advance_all(std::size_t begin, std::size_t end) {
     const std::size_t workers =
         series_.size() < kMinToShare ? 1 : std::max(1U, std::thread::hardware_concurrency());
-    const auto work = [this, run, workers](std::size_t worker) {
-      for (std::size_t i = worker; i < series_.size(); i += workers) {
-        if (series_[i].views.has(run)) scan(series_[i], run);
-      }
+    std::vector<char> waits(series_.size());
+    const auto work = [&](std::size_t worker) {
+      for (std::size_t i = worker; i < series_.size(); i += workers)
+        waits[i] = advance(series_[i], begin, end) ? 1 : 0;
     };
     std::vector<std::jthread> others;
     for (std::size_t worker = 1; worker < workers; ++worker) others.emplace_back(work, worker);
     work(0);
+    return waits;
+  }
+
+  /// Raises the changes that are certain enough among the scores of all series in this run.
+  void raise_certain(std::size_t run, std::size_t begin, const std::vector<TimeSeries*>& confirmed) {
+    std::vector<double> chances;
+    std::vector<std::size_t> places;  // in `chances`, of `confirmed`
+    auto next = confirmed.begin();
+    for (TimeSeries& one : series_) {
+      const double score = one.scores[run - begin];
+      if (std::isnan(score)) continue;
+      if (next != confirmed.end() && *next == &one) {
+        places.push_back(chances.size());
+        ++next;
+      }
+      chances.push_back(chance(score));
+    }
+    const std::vector<double> adjusted = adjust_false_discovery(chances);
+    for (std::size_t i = 0; i < confirmed.size(); ++i) {
+      if (adjusted[places[i]] <= options_.false_discoveries) raise(*confirmed[i], run);
+    }
   }
 
   bool scores(const TimeSeries& one) const {
@@ -196,7 +233,7 @@ class Replay {
     return score >= options_.detector.slower || score <= -faster;
   }
 
-  void scan(TimeSeries& one, std::size_t run) {
+  void scan(TimeSeries& one, std::size_t run) const {
     if (std::ranges::find(one.restarts, run) != one.restarts.end()) one.views.begin_level(0);
     one.runs.push_back(run);
     one.latest = one.views.scan(run, false);

@@ -91,6 +91,8 @@ TimeScan TimeViews::scan(std::size_t run, bool both) const {
 
 void TimeViews::add(std::size_t run, bool both) {
   for (const View view : {References::plain, References::copy, References::arithmetic}) {
+    // A view without references is never chosen.
+    if (view != References::plain && !references_.exists(view)) continue;
     detectors_[view].add(value(run, both, view));
     measured_[view].push_back(references_.has(view, run));
   }
@@ -106,11 +108,11 @@ void TimeViews::return_to_former_level(std::size_t runs) {
 }
 
 void TimeViews::choose() {
-  if (detectors_[References::plain].size() < options_.detector.min_runs)
-    return;  // too few runs: keep the view
+  if (!detectors_[References::plain].has_min_runs()) return;  // too few runs: keep the view
   double least = options_.quieter * noise_of_a_week(detectors_[References::plain]);
   chosen_ = References::plain;
   for (const View view : {References::copy, References::arithmetic}) {
+    if (!references_.exists(view)) continue;
     const std::vector<bool>& measured = measured_[view];
     const std::size_t considered = std::min(measured.size(), options_.detector.baseline_runs);
     const auto covered =

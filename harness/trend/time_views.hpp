@@ -28,6 +28,9 @@ class References {
 
   explicit References(const std::vector<HistoryRun>& runs);
 
+  /// Returns true if any run has the reference.
+  [[nodiscard]] bool exists(View view) const { return !logs_[view].empty(); }
+
   /// Returns the logarithm of the reference; the median of earlier runs if this one has none; 0 if no run has
   /// one.
   [[nodiscard]] double log(View view, std::size_t run) const {
