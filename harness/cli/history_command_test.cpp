@@ -95,6 +95,28 @@ TEST_F(HistoryCommand, WhatCannotBeTakenIsNamed) {
   EXPECT_EQ(history({"export", "--otava", "x.yaml"}).end.exit_code, 2);
 }
 
+// A full disk or quota: the history and the run stay as they were.
+TEST_F(HistoryCommand, AFullDiskKeepsTheHistoryAndTheRun) {
+  ASSERT_EQ(history({"add", run_file_.string()}).end.exit_code, 0);
+  peakmark::Run later = read_run(run_file_);
+  later.context.id = "later";
+  later.context.environment["kernel"] = std::string(100'000, 'x');
+  const std::string file = folder_.path() / "later.json";
+  write_run(later, file);
+  const auto before = std::filesystem::file_size(file_);
+  const std::string run_before = read_text_file(file);
+  {
+    const FullDisk full(static_cast<rlim_t>(before) + 8192);
+    const Answer answer = history({"add", file});
+    EXPECT_EQ(answer.end.exit_code, 2);
+    EXPECT_THAT(answer.errors, AllOf(HasSubstr(file_), HasSubstr("full"), HasSubstr("nothing was changed")));
+  }
+  EXPECT_EQ(read_text_file(file), run_before);
+  EXPECT_THAT(history({"log"}).output, HasSubstr("\n1 run\n"));
+  EXPECT_EQ(history({"add", file}).end.exit_code, 0);
+  EXPECT_THAT(history({"log"}).output, HasSubstr("\n2 runs\n"));
+}
+
 TEST_F(HistoryCommand, ADatabaseThatDoesNotAnswerKeepsTheRunAndSaysHowToAddIt) {
   const std::string url = "postgresql://ada:secret@localhost/x?host=/none";
   const Answer answer = peakmark({"history", "add", run_file_.string(), "--branch", "pull/12",

@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <sstream>
@@ -75,6 +76,9 @@ int run(int argc, char** argv) {
 }  // namespace peakmark::cli
 
 int main(int argc, char** argv) {
+  // A file beyond the limit of `ulimit -f` is then an error of write(), as on a full disk. Programs that are
+  // started get the default again.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int code = peakmark::cli::run(argc, argv);
     peakmark::cli::check_output();

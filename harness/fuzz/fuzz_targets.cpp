@@ -13,6 +13,7 @@
 #include "check/reports.hpp"
 #include "history/run_record.hpp"
 #include "runfile/description_json.hpp"
+#include "runfile/import_results.hpp"
 #include "runfile/run_file.hpp"
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"
@@ -159,10 +160,41 @@ void read_history_record(std::string_view input, unsigned /*form*/) {
   }
 }
 
+/// Results of other programs. Form 0: without what the files may lack.
+void read_results(std::string_view input, unsigned form) {
+  ImportOptions options;
+  if (form > 0) {
+    options.date = "2026-01-31T02:00:00Z";
+    options.backend = "cuda";
+    if (form > 1) options.device = "a device";
+    if (form > 2) options.peak_counter = "max_bytes_used";
+  }
+  ImportedResults results;
+  try {
+    results = import_results(file_with(input), options, {});
+  } catch (const UsageError&) {
+    return;
+  }
+  for (const Run& run : results.runs) {
+    const std::string text = run_file_text(run, -1);
+    try {
+      const Run again = read_run(file_with(text));
+      (void)judge(again, {});
+    } catch (const UsageError&) {
+      expect_readable(false, text);
+    }
+    try {
+      (void)history::to_run(history::to_record(run));
+    } catch (const UsageError&) {  // a time that is too large
+    }
+  }
+}
+
 }  // namespace
 
 std::span<const FuzzTarget> fuzz_targets() {
-  static constexpr std::array<FuzzTarget, 6> kTargets{{{"suite", read_suite},
+  static constexpr std::array<FuzzTarget, 7> kTargets{{{"suite", read_suite},
+                                                       {"results", read_results},
                                                        {"profile", read_profile},
                                                        {"run_file", read_run_file},
                                                        {"description", read_description},

@@ -74,6 +74,8 @@ std::string Address::connection_text() const {
   std::string parameters = "application_name=peakmark";
   // libpq has no timeout of its own: it waits for minutes if a host drops packets.
   if (std::getenv("PGCONNECT_TIMEOUT") == nullptr) parameters += "&connect_timeout=10";
+  // Nor does it notice that a host is gone in the middle of a transaction: after one to two minutes here.
+  parameters += "&keepalives_idle=60&keepalives_interval=10&keepalives_count=3&tcp_user_timeout=60000";
   if (path_end + 1 < url.size()) parameters += "&" + url.substr(path_end + 1);
   return url.substr(0, path_end) + "?" + parameters;
 }

@@ -25,7 +25,7 @@ struct Source {
 ImportedResults read_google_benchmark(Source source);
 ImportedResults read_nvbench(const Source& source);
 
-/// Returns a complete run without cases. `id_part` tells the runs of a file apart.
+/// Returns a complete run without cases. `id_part` differs for each run of a file.
 Run begin_run(const Source& source, const std::string& id_part);
 /// Adds a case. Throws UsageError if the run has one of this name.
 void add_case(Run& run, Observation observation);

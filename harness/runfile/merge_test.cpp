@@ -150,6 +150,17 @@ TEST(Merge, RefusesMixtures) {
   EXPECT_THAT(mixed([](RunContext& context) { context.shard->count = 4; }), HasSubstr("number of shards"));
 }
 
+// The clocks of two nodes differ: the merged run began when the first shard did by any of them.
+TEST(Merge, TheEarliestDateIsThatOfTheRun) {
+  NamedRun one = shard(1, 2, {"a"});
+  NamedRun two = shard(2, 2, {"b"});
+  one.run.context.date = "2026-01-31T02:00:00Z";
+  two.run.context.date = "2026-01-29T23:59:59Z";
+  EXPECT_EQ(merge_runs({one, two}).context.date, "2026-01-29T23:59:59Z");
+  EXPECT_EQ(merge_runs({two, one}).context.date, "2026-01-29T23:59:59Z");
+  EXPECT_EQ(merge_runs({one, two}).context.id, merge_runs({two, one}).context.id);
+}
+
 // So neither `merge` nor `--resume` puts cold and hot times into one run.
 TEST(FirstDifference, IsTheCacheThatWasAskedFor) {
   RunContext one;
