@@ -19,6 +19,7 @@ OPENED = {
     "cases": ["blur/two_passes/opencl", "blur/two_passes/opencl/ny:32/nx:32"],
     "commit_url": "https://example.org/abc", "compare": "peakmark compare blur.toml --commits abc def",
 }
+UPDATED = OPENED | {"event": "updated", "devices": [{"device": "GPU"}, {"device": "CPU"}], "text": "regression: on 2 devices: GPU, CPU"}
 CLOSED = OPENED | {"event": "closed", "reason": "recovered", "text": "recovered: regression: blur/two_passes"}
 
 
@@ -103,6 +104,10 @@ def test_an_issue_is_opened_updated_and_closed(server):
     opened = server.issues[1]
     assert opened["title"] == "regression: blur/two_passes/opencl: requested_peak_bytes"
     assert OPENED["compare"] in opened["body"] and OPENED["text"] in opened["body"]
+    assert issue(server, UPDATED).returncode == 0
+    assert (len(server.issues), opened["state"]) == (2, "open")
+    assert UPDATED["text"] in opened["body"] and "2 cases on GPU, CPU:" in opened["body"]
+    assert server.comments[-1] == (2, "It is there on GPU, CPU.")
     assert issue(server, CLOSED).returncode == 0
     assert (opened["state"], opened["state_reason"]) == ("closed", "completed")
     assert server.comments[-1] == (2, f"```\n{CLOSED['text']}\n```")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens a GitHub issue for a finding, opens it again if the finding comes back, and closes it when the finding is closed.
+"""Opens a GitHub issue for a finding, updates it when another device has the finding, opens it again if it comes back, and closes it.
 
 peakmark trends --notify examples/notify/github_issue.py
 
@@ -43,6 +43,11 @@ def find_issue(marker: str) -> dict | None:
     return None
 
 
+def devices_text(finding: dict) -> str:
+    devices = [one["device"] for one in finding.get("devices", [])]
+    return f" on {', '.join(devices)}" if devices else ""
+
+
 def issue_text(finding: dict, marker: str) -> str:
     lines = ["```", finding["text"], "```", ""]
     if finding.get("compare"):
@@ -50,7 +55,7 @@ def issue_text(finding: dict, marker: str) -> str:
     if finding.get("commit_url"):
         lines += [f"First commit with it: {finding['commit_url']}", ""]
     if finding.get("cases"):
-        lines += [f"{len(finding['cases'])} cases:", "```", *finding["cases"][:200], "```", ""]
+        lines += [f"{len(finding['cases'])} cases{devices_text(finding)}:", "```", *finding["cases"][:200], "```", ""]
     lines += ["Intended? Accept it:", "```", f"peakmark trends accept --finding {finding['finding']} --reason 'WHY'", "```", ""]
     return "\n".join([*lines, marker])
 
@@ -59,13 +64,14 @@ def main() -> None:
     finding = json.load(sys.stdin)
     marker = f"<!-- peakmark-finding: {finding['finding']} -->"
     issue = find_issue(marker)
-    if finding["event"] == "opened":
+    if finding["event"] in ("opened", "updated"):
         if issue is None:
             title = f"{finding['verdict']}: {finding['case']}: {finding['metric']}"
             api("POST", "issues", {"title": title[:250], "body": issue_text(finding, marker), "labels": [LABEL]})
         else:
             api("PATCH", f"issues/{issue['number']}", {"state": "open", "body": issue_text(finding, marker)})
-            api("POST", f"issues/{issue['number']}/comments", {"body": "It is back."})
+            said = "It is back." if finding["event"] == "opened" else f"It is there{devices_text(finding)}."
+            api("POST", f"issues/{issue['number']}/comments", {"body": said})
     elif issue is not None and issue["state"] == "open":
         api("POST", f"issues/{issue['number']}/comments", {"body": f"```\n{finding['text']}\n```"})
         api("PATCH", f"issues/{issue['number']}", {"state": "closed", "state_reason": "completed"})

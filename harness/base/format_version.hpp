@@ -12,8 +12,8 @@ struct FormatVersion {
 namespace format {
 inline constexpr FormatVersion kRunFile{1, 5};
 inline constexpr FormatVersion kBaseline{1, 0};
-inline constexpr FormatVersion kTrends{1, 3};
-inline constexpr FormatVersion kNotification{1, 0};
+inline constexpr FormatVersion kTrends{1, 4};
+inline constexpr FormatVersion kNotification{1, 1};
 inline constexpr FormatVersion kVerdicts{1, 4};
 inline constexpr FormatVersion kComparison{1, 3};
 inline constexpr FormatVersion kBisection{1, 0};

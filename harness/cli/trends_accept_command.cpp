@@ -21,6 +21,7 @@
 #include "cli/trends_commands.hpp"
 #include "history/history.hpp"
 #include "sweep/nearest_word.hpp"
+#include "trend/common_findings.hpp"
 #include "trend/findings.hpp"
 
 namespace peakmark::cli {
@@ -86,37 +87,45 @@ bool is_of_commit(const AcceptOptions& options, const trend::HistoryRun& run) {
   return !options.commit || (!run.commit.empty() && run.commit.starts_with(*options.commit));
 }
 
-/// Returns the changes that need a decision: open regressions and suspicions.
-std::vector<const Change*> open_changes(const DeviceTrends& device) {
-  std::vector<const Change*> open;
-  for (const Change& change : device.trends.changes) {
-    const bool is_suspicion = change.verdict == trend::Verdict::suspicious && !change.state;
-    if (trend::is_open(change) || is_suspicion) open.push_back(&change);
-  }
-  return open;
+/// Returns true for a change that needs a decision: an open regression or a suspicion.
+bool needs_decision(const Change& change) {
+  return trend::is_open(change) || (change.verdict == trend::Verdict::suspicious && !change.state);
 }
 
+/// A change and the device on which it was found.
+struct SelectedChange {
+  const DeviceTrends* device;
+  const Change* change;
+};
+
 /// Returns the open changes of the selected cases; with --all, of all findings that contain one of them; with
-/// --finding, of this finding.
-std::vector<const Change*> selected_changes(const DeviceTrends& device, const AcceptOptions& options) {
-  const auto is_chosen = [&](const Change* change) {
-    return is_selected(options, change->case_name) &&
-           is_of_commit(options, device.history->runs[change->first]);
+/// --finding, of this finding, on all of its devices.
+std::vector<SelectedChange> selected_changes(const std::vector<DeviceTrends>& devices,
+                                             const AcceptOptions& options) {
+  const auto is_chosen = [&](const SelectedChange& one) {
+    return is_selected(options, one.change->case_name) &&
+           is_of_commit(options, one.device->history->runs[one.change->first]);
   };
-  std::vector<const Change*> selected;
+  std::vector<SelectedChange> selected;
   if (!options.all && options.finding.empty()) {
-    std::ranges::copy_if(open_changes(device), std::back_inserter(selected), is_chosen);
+    for (const DeviceTrends& device : devices) {
+      for (const Change& change : device.trends.changes) {
+        if (needs_decision(change) && is_chosen({&device, &change})) selected.push_back({&device, &change});
+      }
+    }
     return selected;
   }
-  for (const trend::Finding& finding : trend::find_findings(open_changes(device))) {
+  for (const trend::CommonFinding& finding : trend::find_common_findings(devices, needs_decision)) {
     if (!options.finding.empty() &&
-        !trend::finding_id(*device.history, finding, device.notified).starts_with(options.finding))
+        !trend::finding_id(finding, finding.device->notified).starts_with(options.finding))
       continue;
-    const bool has_chosen =
-        std::ranges::any_of(finding.changes, is_chosen) || std::ranges::any_of(finding.with_it, is_chosen);
-    if (!has_chosen) continue;
-    for (const auto* const part : {&finding.changes, &finding.with_it})
-      selected.insert(selected.end(), part->begin(), part->end());
+    std::vector<SelectedChange> changes;
+    for (const trend::DeviceFinding& part : finding.parts) {
+      for (const auto* const list : {&part.finding.changes, &part.finding.with_it}) {
+        for (const Change* const change : *list) changes.push_back({part.device, change});
+      }
+    }
+    if (std::ranges::any_of(changes, is_chosen)) std::ranges::copy(changes, std::back_inserter(selected));
   }
   return selected;
 }
@@ -125,12 +134,10 @@ std::vector<const Change*> selected_changes(const DeviceTrends& device, const Ac
 std::vector<trend::Acceptance> selected_acceptances(const std::vector<DeviceTrends>& devices,
                                                     const AcceptOptions& options) {
   std::vector<trend::Acceptance> acceptances;
-  for (const DeviceTrends& device : devices) {
-    for (const Change* const change : selected_changes(device, options)) {
-      if (options.metric && change->metric != *options.metric) continue;
-      acceptances.push_back(
-          {change->case_name, change->metric, device.history->runs[change->first].id, {}, {}, {}});
-    }
+  for (const auto& [device, change] : selected_changes(devices, options)) {
+    if (options.metric && change->metric != *options.metric) continue;
+    acceptances.push_back(
+        {change->case_name, change->metric, device->history->runs[change->first].id, {}, {}, {}});
   }
   return acceptances;
 }
@@ -253,7 +260,8 @@ void add_accept_command(CLI::App& trends) {
       ->type_name("COMMIT");
   command
       ->add_option("--finding", options->finding,
-                   "Accept all of this finding, by the id in `trends --json` and in notifications")
+                   "Accept all of this finding, on all of its devices, by the id in `trends --json` and in "
+                   "notifications")
       ->type_name("ID")
       ->check(kNotEmpty);
   command

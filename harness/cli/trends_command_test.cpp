@@ -307,6 +307,26 @@ TEST_F(TrendsAccept, TakesAPatternACommitOrAllOfAFinding) {
               HasSubstr("no open change: commit c0ffee. `peakmark trends` lists the open ones; "));
 }
 
+TEST_F(TrendsAccept, AFindingOfTwoDevicesIsAcceptedOnBoth) {
+  for (int day = 2; day <= 3; ++day) {
+    peakmark::Run of_day = read_run(folder_.path() / ("run-" + std::to_string(day) + ".json"));
+    of_day.context.id = "other-" + std::to_string(day);
+    of_day.context.device = "another device";
+    const std::string path = folder_.path() / (of_day.context.id + ".json");
+    write_run(of_day, path);
+    ASSERT_EQ(on_history("history", {"add", path}).end.exit_code, 0);
+  }
+  EXPECT_THAT(trends().output, AllOf(HasSubstr("fake/case, 4 cases, largest: "), HasSubstr("2 devices: ")));
+  const Json findings = Json::parse(trends({"--json"}).output).at("findings");
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings[0].at("devices").size(), 2U);
+  const auto id = findings[0].at("finding").get<std::string>();
+  const Answer answer = accept({"--finding", id, "--reason", "a cache"});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("from run run-3 on"), HasSubstr("from run other-3 on")));
+  EXPECT_EQ(trends().end.exit_code, 0);
+}
+
 TEST_F(TrendsAccept, ListsAndUndoes) {
   EXPECT_EQ(accepted(), "no accepted changes\n");
   ASSERT_EQ(accept({kGrown, "--reason", "a cache", "--who", "ada"}).end.exit_code, 0);

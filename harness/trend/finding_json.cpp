@@ -1,5 +1,9 @@
 #include "trend/finding_json.hpp"
 
+#include <set>
+#include <string_view>
+#include <utility>
+
 #include "trend/finding_text.hpp"
 
 namespace peakmark::trend {
@@ -7,12 +11,33 @@ namespace peakmark::trend {
 using json_fields::Json;
 using json_fields::or_null;
 
-Json finding_json(const DeviceTrends& device, const Finding& finding) {
+namespace {
+
+/// Returns the device, its first bad run and last good run, and its cases.
+Json part_json(const DeviceFinding& part) {
+  const DeviceHistory& history = *part.device->history;
+  const Change& worst = part.finding.worst();
+  Json cases = Json::array();
+  for (const Change* const change : part.finding.changes) cases.push_back(change->case_name);
+  return {{"device", history.device},
+          {"backend", history.backend},
+          {"run", history.runs[worst.first].id},
+          {"run_before", history.runs[worst.last_before].id},
+          {"date", history.runs[worst.first].date},
+          {"new", worst.is_news},
+          {"cases", std::move(cases)}};
+}
+
+}  // namespace
+
+Json finding_json(const CommonFinding& common) {
+  const DeviceTrends& device = *common.device;
+  const Finding& finding = common.finding;
   const DeviceHistory& history = *device.history;
   const Change& worst = finding.worst();
   const HistoryRun& before = history.runs[worst.last_before];
   const HistoryRun& run = history.runs[worst.first];
-  Json entry{{"finding", finding_id(history, finding, device.notified)},
+  Json entry{{"finding", finding_id(common, device.notified)},
              {"case", worst.case_name},
              {"device", history.device},
              {"backend", history.backend},
@@ -27,14 +52,19 @@ Json finding_json(const DeviceTrends& device, const Finding& finding) {
              {"metric", worst.metric},
              {"verdict", to_string(worst.verdict)},
              {"state", worst.state ? Json(to_string(*worst.state)) : Json(nullptr)},
-             {"new", worst.is_news},
+             {"new", common.is_new()},
              {"before", level_json(worst.metric, worst.before)},
              {"after", level_json(worst.metric, worst.after)},
              {"relative", or_null(worst.relative())},
              {"why", why_text(device, finding, console_style())},
              {"compare", json_fields::null_if_empty(compare_command(history, finding))},
-             {"cases", Json::array()}};
-  for (const Change* const change : finding.changes) entry["cases"].push_back(change->case_name);
+             {"cases", Json::array()},
+             {"devices", Json::array()}};
+  std::set<std::string_view> names;
+  for (const Change* const change : finding.changes) {
+    if (names.insert(change->case_name).second) entry["cases"].push_back(change->case_name);
+  }
+  for (const DeviceFinding& part : common.parts) entry["devices"].push_back(part_json(part));
   return entry;
 }
 

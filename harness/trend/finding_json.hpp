@@ -6,7 +6,7 @@
 #include <string>
 
 #include "runfile/json_fields.hpp"
-#include "trend/findings.hpp"
+#include "trend/common_findings.hpp"
 #include "trend/reports.hpp"
 
 namespace peakmark::trend {
@@ -17,7 +17,7 @@ inline json_fields::Json level_json(const std::string& metric, double value) {
   return value;
 }
 
-/// Returns the worst case of a finding and the names of all.
-json_fields::Json finding_json(const DeviceTrends& device, const Finding& finding);
+/// Returns the worst case of a finding, its devices, and the names of all cases.
+json_fields::Json finding_json(const CommonFinding& finding);
 
 }  // namespace peakmark::trend

@@ -1,6 +1,7 @@
 #include "trend/finding_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -94,6 +95,20 @@ std::string cases_text(const Finding& finding, const TextStyle& style) {
   return fmt::format("{}{}, {} cases, largest: {}", style.name(finding.variant),
                      others == 0 ? "" : " and " + quantity(others, "other variant"), finding.changes.size(),
                      name);
+}
+
+std::string devices_text(const CommonFinding& finding) {
+  std::vector<std::string> names;
+  for (const DeviceFinding& part : finding.parts) {
+    const DeviceHistory& history = *part.device->history;
+    const bool is_named_twice = std::ranges::any_of(finding.parts, [&](const DeviceFinding& other) {
+      return other.device != part.device && other.device->history->device == history.device;
+    });
+    names.push_back(plain_text(is_named_twice ? fmt::format("{} ({})", history.device, history.backend)
+                                              : history.device));
+  }
+  if (names.size() == 1) return names.front();
+  return fmt::format("{} devices: {}", names.size(), fmt::join(names, ", "));
 }
 
 std::string why_text(const DeviceTrends& device, const Finding& finding, const TextStyle& style) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "trend/common_findings.hpp"
 #include "trend/findings.hpp"
 #include "trend/reports.hpp"
 
@@ -30,6 +31,8 @@ std::string step_text(const Change& change);
 std::string steps_text(const Finding& finding);
 /// Returns `padding/coords1d, 12 cases, largest: padding/coords1d/opencl/n:20`, or the name of a single case.
 std::string cases_text(const Finding& finding, const TextStyle& style);
+/// Returns `2 devices: GPU, CPU`, or the name of a single device.
+std::string devices_text(const CommonFinding& finding);
 /// Returns the reasons of the worst case, then the other metrics that changed with it.
 std::string why_text(const DeviceTrends& device, const Finding& finding, const TextStyle& style);
 

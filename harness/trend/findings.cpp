@@ -27,10 +27,6 @@ std::size_t metric_order(const std::string& metric) {
   return static_cast<std::size_t>(std::ranges::find(metric::all, metric) - metric::all.begin());
 }
 
-double step_size(const Change& change) {
-  return std::abs(change.relative().value_or(1));
-}
-
 /// The changes of one case in one run.
 struct CaseChanges {
   const Change* main = nullptr;  ///< the first metric in the order of metric::all
@@ -128,6 +124,10 @@ std::vector<std::vector<CaseChanges>> split_by_runs(std::vector<CaseChanges> cas
 }
 
 }  // namespace
+
+double step_size(const Change& change) {
+  return std::abs(change.relative().value_or(1));
+}
 
 bool Finding::has_case(const std::string& name) const {
   return std::ranges::find(changes, name, [](const Change* change) { return change->case_name; }) !=

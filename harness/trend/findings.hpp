@@ -22,8 +22,11 @@ struct Finding {
   [[nodiscard]] bool has_case(const std::string& name) const;
 };
 
-/// Groups changes into findings. Those that need action come first, then the largest steps. Points into
-/// `changes`.
+/// Returns the absolute relative change, by which changes are ordered; 1 if it is unknown.
+double step_size(const Change& change);
+
+/// Groups changes of one device into findings. Those that need action come first, then the largest steps.
+/// Points into `changes`.
 std::vector<Finding> find_findings(const std::vector<const Change*>& changes);
 
 /// Returns the command that compares the last good commit with the first bad one, on the cases of the

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
@@ -30,29 +32,36 @@ Key notified_key(const DeviceHistory& history, const Change& change) {
   return {change.case_name, change.metric, history.runs[change.first].id};
 }
 
-/// Of all its changes, so that two findings of one run differ.
-std::string new_id(const DeviceHistory& history, const std::vector<const Change*>& changes) {
-  Fingerprint fingerprint;
-  for (const Change* const change : changes) {
-    for (const std::string& part : notified_key(history, *change)) fingerprint.add(part);
-  }
-  return fingerprint.text().substr(0, kIdDigits);
-}
-
 std::vector<const Change*> all_changes(const Finding& finding) {
   std::vector<const Change*> all = finding.changes;
   all.insert(all.end(), finding.with_it.begin(), finding.with_it.end());
   return all;
 }
 
+/// Of all changes of the device that had it first, so that two findings of one run differ, and that the id
+/// stays when further devices have it.
+std::string new_id(const CommonFinding& finding) {
+  const DeviceFinding& first = *std::ranges::min_element(finding.parts, {}, [](const DeviceFinding& part) {
+    const DeviceHistory& history = *part.device->history;
+    return std::tie(history.runs[part.finding.worst().first].date, history.device, history.backend);
+  });
+  Fingerprint fingerprint;
+  for (const Change* const change : all_changes(first.finding)) {
+    for (const std::string& part : notified_key(*first.device->history, *change)) fingerprint.add(part);
+  }
+  return fingerprint.text().substr(0, kIdDigits);
+}
+
 /// Returns one line for a mail's subject: `regression: padding/coords1d, 12 cases, largest: …:
-/// requested_peak_bytes 15 MiB → 20 MiB (+5242880 B), commits 1a2b..3c4d`.
-std::string summary(const DeviceTrends& device, const Finding& finding) {
-  const Change& worst = finding.worst();
-  std::string text = fmt::format(
-      "{}: {}: {} {} → {} ({})", to_string(worst.verdict), cases_text(finding, console_style()), worst.metric,
-      level_text(worst, worst.before), level_text(worst, worst.after), steps_text(finding));
-  const std::string why = why_text(device, finding, console_style());
+/// requested_peak_bytes 15 MiB → 20 MiB (+5242880 B), on 2 devices: GPU, CPU; commits 1a2b..3c4d`.
+std::string summary(const CommonFinding& finding) {
+  const Change& worst = finding.finding.worst();
+  std::string text =
+      fmt::format("{}: {}: {} {} → {} ({})", to_string(worst.verdict),
+                  cases_text(finding.finding, console_style()), worst.metric, level_text(worst, worst.before),
+                  level_text(worst, worst.after), steps_text(finding.finding));
+  if (finding.parts.size() > 1) text += ", on " + devices_text(finding);
+  const std::string why = why_text(*finding.device, finding.finding, console_style());
   if (!why.empty()) text += "; " + why;
   return text;
 }
@@ -66,8 +75,8 @@ Json begin_document(const char* event, const std::string& finding, const std::st
 }
 
 /// Adds the keys of a finding but for its id, which may be that of an earlier part of it.
-void add_finding(Json& json, const DeviceTrends& device, const Finding& finding) {
-  Json keys = finding_json(device, finding);
+void add_finding(Json& json, const CommonFinding& finding) {
+  Json keys = finding_json(finding);
   keys.erase("finding");
   json.update(keys);
 }
@@ -86,13 +95,7 @@ class Search {
   }
 
   Notices find() {
-    for (const DeviceTrends& device : devices_) {
-      std::vector<const Change*> open;
-      for (const Change& change : device.trends.changes) {
-        if (is_open(change)) open.push_back(&change);
-      }
-      for (const Finding& finding : find_findings(open)) find_opened(device, finding);
-    }
+    for (const CommonFinding& finding : find_common_findings(devices_, is_open)) find_opened(finding);
     find_closed();
     return std::move(found_);
   }
@@ -114,35 +117,59 @@ class Search {
     return false;
   }
 
-  void find_opened(const DeviceTrends& device, const Finding& finding) {
-    const DeviceHistory& history = *device.history;
-    const std::vector<const Change*> changes = all_changes(finding);
-    Notice notice;
+  /// What was sent of the changes of a device.
+  struct Sent {
+    std::vector<Notified> rows;
     std::vector<Key> missing;
     const Notified* known = nullptr;
-    for (const Change* const change : changes) {
-      const auto row = rows_.find(notified_key(history, *change));
+  };
+
+  Sent find_sent(const DeviceFinding& part) {
+    Sent sent;
+    for (const Change* const change : all_changes(part.finding)) {
+      const Key key = notified_key(*part.device->history, *change);
+      const auto row = rows_.find(key);
       if (row == rows_.end()) {
-        missing.push_back(notified_key(history, *change));
+        sent.missing.push_back(key);
         continue;
       }
       still_open_.insert(row->second.finding);
-      notice.expected.push_back(row->second);
-      notice.finding = row->second.finding;
-      if (is_known(row->second)) known = &row->second;
+      sent.rows.push_back(row->second);
+      if (is_known(row->second)) sent.known = &row->second;
     }
-    if (known != nullptr) {
-      for (const Key& one : missing)
+    return sent;
+  }
+
+  void find_opened(const CommonFinding& finding) {
+    const Notified* known = nullptr;
+    std::vector<Sent> unsent;  // of devices of which nothing was sent
+    for (const DeviceFinding& part : finding.parts) {
+      Sent sent = find_sent(part);
+      if (sent.known == nullptr) {
+        unsent.push_back(std::move(sent));
+        continue;
+      }
+      known = sent.known;
+      for (const Key& one : sent.missing)
         found_.joined.push_back({one[0], one[1], one[2], known->finding, known->state, known->changed_at});
-      return;
     }
-    if (notice.finding.empty()) notice.finding = new_id(history, changes);
+    if (unsent.empty()) return;
+    Notice notice;
+    for (Sent& sent : unsent) {
+      if (!sent.rows.empty()) notice.finding = sent.rows.back().finding;
+      std::ranges::copy(sent.rows, std::back_inserter(notice.expected));
+    }
+    if (known != nullptr) notice.finding = known->finding;
+    if (notice.finding.empty()) notice.finding = new_id(finding);
     notice.failed = notice.expected;
-    for (const Key& one : missing) notice.failed.push_back({one[0], one[1], one[2], "", std::nullopt, ""});
+    for (const Sent& sent : unsent) {
+      for (const Key& one : sent.missing)
+        notice.failed.push_back({one[0], one[1], one[2], "", std::nullopt, ""});
+    }
     notice.sending = with_state(notice.failed, notice.finding, NotifiedState::opening);
     notice.sent = with_state(notice.failed, notice.finding, NotifiedState::open);
-    Json json = begin_document("opened", notice.finding, summary(device, finding));
-    add_finding(json, device, finding);
+    Json json = begin_document(known == nullptr ? "opened" : "updated", notice.finding, summary(finding));
+    add_finding(json, finding);
     notice.document = json_fields::pretty(json);
     found_.notices.push_back(std::move(notice));
   }
@@ -159,14 +186,19 @@ class Search {
   }
 
   void add_closed(const std::string& id, std::vector<Notified> rows) {
-    const DeviceTrends* device = nullptr;
-    std::vector<const Change*> changes;
+    std::vector<std::pair<const DeviceTrends*, std::vector<const Change*>>> devices;
     for (const Notified& row : rows) {
       const auto found = changes_.find(notified_key(row));
       if (found == changes_.end()) continue;
-      device = found->second.first;
-      changes.push_back(found->second.second);
+      const auto [device, change] = found->second;
+      const DeviceTrends* const wanted = device;
+      auto place = std::ranges::find_if(devices, [&](const auto& one) { return one.first == wanted; });
+      if (place == devices.end()) place = devices.insert(place, {device, {}});
+      place->second.push_back(change);
     }
+    std::vector<DeviceFinding> parts;
+    parts.reserve(devices.size());
+    for (const auto& [device, changes] : devices) parts.push_back({device, find_findings(changes).front()});
     Notice notice;
     notice.is_closed = true;
     notice.finding = id;
@@ -174,13 +206,13 @@ class Search {
     notice.sending = with_state(rows, id, NotifiedState::closing);
     notice.sent = with_state(rows, id, NotifiedState::closed);
     notice.failed = with_state(rows, id, NotifiedState::open);
-    notice.document = json_fields::pretty(closed_document(id, device, changes, rows));
+    notice.document = json_fields::pretty(closed_document(id, std::move(parts), rows));
     found_.notices.push_back(std::move(notice));
   }
 
-  static Json closed_document(const std::string& id, const DeviceTrends* device,
-                              const std::vector<const Change*>& changes, const std::vector<Notified>& rows) {
-    if (changes.empty()) {
+  static Json closed_document(const std::string& id, std::vector<DeviceFinding> parts,
+                              const std::vector<Notified>& rows) {
+    if (parts.empty()) {
       Json json = begin_document("closed", id,
                                  fmt::format("removed: {}: {}: its runs are no longer in the history",
                                              rows.front().case_name, rows.front().metric));
@@ -190,10 +222,11 @@ class Search {
       json["metric"] = rows.front().metric;
       return json;
     }
-    const Finding finding = find_findings(changes).front();
-    const State state = finding.worst().state.value_or(State::past);
-    const Acceptance* const acceptance = find_acceptance(*device->history, finding.worst());
-    std::string text = fmt::format("{}: {}", to_string(state), summary(*device, finding));
+    const CommonFinding finding = join_findings(std::move(parts));
+    const Change& worst = finding.finding.worst();
+    const State state = worst.state.value_or(State::past);
+    const Acceptance* const acceptance = find_acceptance(*finding.device->history, worst);
+    std::string text = fmt::format("{}: {}", to_string(state), summary(finding));
     Json accepted = nullptr;
     if (acceptance != nullptr) {
       accepted = {{"who", acceptance->who}, {"when", acceptance->when}, {"reason", acceptance->reason}};
@@ -202,7 +235,7 @@ class Search {
     Json json = begin_document("closed", id, text);
     json["reason"] = to_string(state);
     json["accepted"] = std::move(accepted);
-    add_finding(json, *device, finding);
+    add_finding(json, finding);
     return json;
   }
 
@@ -240,15 +273,15 @@ std::string_view to_string(NotifiedState state) {
   return kStates.at(static_cast<std::size_t>(state));
 }
 
-std::string finding_id(const DeviceHistory& history, const Finding& finding,
-                       const std::vector<Notified>& notified) {
-  const std::vector<const Change*> changes = all_changes(finding);
-  for (const Change* const change : changes) {
-    const auto row = std::ranges::find(notified, notified_key(history, *change),
-                                       [](const Notified& one) { return notified_key(one); });
-    if (row != notified.end()) return row->finding;
+std::string finding_id(const CommonFinding& finding, const std::vector<Notified>& notified) {
+  for (const DeviceFinding& part : finding.parts) {
+    for (const Change* const change : all_changes(part.finding)) {
+      const auto row = std::ranges::find(notified, notified_key(*part.device->history, *change),
+                                         [](const Notified& one) { return notified_key(one); });
+      if (row != notified.end()) return row->finding;
+    }
   }
-  return new_id(history, changes);
+  return new_id(finding);
 }
 
 NotifiedState parse_notified_state(const std::string& text) {

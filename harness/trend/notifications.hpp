@@ -10,9 +10,8 @@
 // What `trends --notify` has sent, and what is left to send.
 namespace peakmark::trend {
 
-struct DeviceHistory;
+struct CommonFinding;
 struct DeviceTrends;
-struct Finding;
 
 /// `opening`, `closing`: a process sends it now, or ended before it had.
 enum class NotifiedState : std::uint8_t { opening, open, closing, closed };
@@ -47,17 +46,16 @@ struct Notice {
 /// What a process that sends notices writes first, and what is sent.
 struct Notices {
   std::vector<Notice> notices;
-  /// Rows of further cases of findings that were sent: they are not sent again.
+  /// Rows of further cases of findings that were sent for their device: they are not sent again.
   std::vector<Notified> joined;
 };
 
-/// Returns the id under which a finding was sent or would be.
-std::string finding_id(const DeviceHistory& history, const Finding& finding,
-                       const std::vector<Notified>& notified);
+/// Returns the id under which a finding was sent or would be. It stays when further devices have the finding.
+std::string finding_id(const CommonFinding& finding, const std::vector<Notified>& notified);
 
-/// Returns the findings to send: open regressions of which no change was sent, and findings that were sent
-/// and of which no change is open any more. Skips those that another process began to send after
-/// `stale_before`. `now`: as `changed_at`.
+/// Returns the findings to send: open regressions of which no change was sent, findings that were sent and
+/// that another device has now, and findings that were sent and of which no change is open any more. Skips
+/// those that another process began to send after `stale_before`. `now`: as `changed_at`.
 Notices find_notices(const std::vector<DeviceTrends>& devices, const std::vector<Notified>& notified,
                      const std::string& now, const std::string& stale_before);
 

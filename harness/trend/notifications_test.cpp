@@ -31,6 +31,7 @@ class Notifications : public testing::Test {
 
   [[nodiscard]] Notices find() const {
     std::vector<DeviceTrends> devices{{&history_, find_trends(history_), {}, "https://example.org/{commit}"}};
+    if (!other_.runs.empty()) devices.push_back({&other_, find_trends(other_), {}});
     return find_notices(devices, sent_, kNow, kStale);
   }
   /// Sends all, as `trends --notify` does.
@@ -50,7 +51,17 @@ class Notifications : public testing::Test {
     history_.acceptances.push_back({case_name, "", "run2", "ada", "2026-02-01T00:00:00Z", "a cache"});
   }
 
+  /// Another device has one of the cases too.
+  void add_device() {
+    other_ = history_;
+    other_.device = "another GPU";
+    for (HistoryRun& run : other_.runs) run.id = "other-" + run.id;
+    other_.series.resize(1);
+    other_.outcomes.resize(1);
+  }
+
   DeviceHistory history_;
+  DeviceHistory other_;  ///< without runs: there is none
   std::vector<Notified> sent_;
 };
 
@@ -135,6 +146,63 @@ TEST_F(Notifications, AFurtherCaseOfAFindingIsNotSentAgain) {
   EXPECT_EQ(send(), 0U);
   EXPECT_THAT(sent_, SizeIs(2));
   EXPECT_EQ(sent_[0].finding, sent_[1].finding);
+}
+
+TEST_F(Notifications, AFindingOfTwoDevicesIsSentOnce) {
+  add_device();
+  const Notices notices = find();
+  ASSERT_THAT(notices.notices, SizeIs(1));
+  const Json json = Json::parse(notices.notices[0].document);
+  EXPECT_EQ(json.at("event"), "opened");
+  EXPECT_EQ(json.at("devices").size(), 2U);
+  EXPECT_THAT(json.at("text").get<std::string>(), HasSubstr("3 cases"));
+  EXPECT_THAT(json.at("text").get<std::string>(), HasSubstr("on 2 devices: GPU, another GPU"));
+  EXPECT_EQ(send(), 1U);
+  EXPECT_EQ(send(), 0U);
+  accept("pad/a/dry/n:1");
+  accept("pad/a/dry/n:2");
+  EXPECT_EQ(send(), 0U) << "the other device has it still";
+  other_.acceptances.push_back({"pad/a/dry/n:1", "", "other-run2", "ada", "2026-02-01T00:00:00Z", "a cache"});
+  const Notices closed = find();
+  ASSERT_THAT(closed.notices, SizeIs(1));
+  EXPECT_TRUE(closed.notices[0].is_closed);
+  EXPECT_EQ(Json::parse(closed.notices[0].document).at("devices").size(), 2U);
+}
+
+TEST_F(Notifications, AFindingThatReachesAnotherDeviceIsUpdated) {
+  const std::string id = find().notices.at(0).finding;
+  send();
+  add_device();
+  for (const bool is_sent : {false, true}) {
+    const Notices updated = find();
+    ASSERT_THAT(updated.notices, SizeIs(1));
+    EXPECT_EQ(updated.notices[0].finding, id);
+    const Json json = Json::parse(updated.notices[0].document);
+    EXPECT_EQ(json.at("event"), "updated");
+    EXPECT_EQ(json.at("finding"), id);
+    EXPECT_EQ(json.at("devices").at(1).at("device"), "another GPU");
+    EXPECT_EQ(send(is_sent), 1U) << "again, if it failed";
+  }
+  EXPECT_EQ(send(), 0U);
+  for (Series& series : history_.series) series.values[3] = 10.0;
+  EXPECT_EQ(send(), 0U) << "open on the other device";
+  other_.series[0].values[3] = 10.0;
+  const Notices closed = find();
+  ASSERT_THAT(closed.notices, SizeIs(1));
+  EXPECT_EQ(closed.notices[0].finding, id);
+}
+
+TEST_F(Notifications, AnUpdateThatAProcessDidNotEndIsSentAgain) {
+  send();
+  add_device();
+  replace(find().notices.at(0).sending);
+  EXPECT_THAT(find().notices, IsEmpty()) << "another process sends it";
+  for (Notified& row : sent_) {
+    if (row.state == NotifiedState::opening) row.changed_at = kStale;
+  }
+  ASSERT_THAT(find().notices, SizeIs(1));
+  EXPECT_EQ(send(), 1U);
+  EXPECT_EQ(send(), 0U);
 }
 
 TEST_F(Notifications, WhatAnotherProcessSendsIsLeftToIt) {

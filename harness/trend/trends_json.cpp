@@ -2,7 +2,6 @@
 #include "trend/branches.hpp"
 #include "trend/changes.hpp"
 #include "trend/finding_json.hpp"
-#include "trend/findings.hpp"
 #include "trend/reports.hpp"
 
 namespace peakmark::trend {
@@ -41,10 +40,6 @@ class Writer {
     history_ = device.history;
     for (const Change& change : device.trends.changes) add(change);
     for (const CaseStatus& one : device.statuses) add(one);
-    std::vector<const Change*> changes;
-    for (const Change& change : device.trends.changes) changes.push_back(&change);
-    for (const Finding& finding : find_findings(changes))
-      json_["findings"].push_back(finding_json(device, finding));
     for (const AllowedGrowth& one : device.trends.allowed_growth) {
       Json entry = case_entry(one.case_name, one.run);
       entry["metric"] = one.metric;
@@ -174,6 +169,8 @@ std::string trends_json(const std::vector<DeviceTrends>& devices) {
     if (has_open_regression(device.trends)) json["exit_code"] = 1;
     writer.add(device);
   }
+  for (const CommonFinding& finding : find_common_findings(devices, [](const Change&) { return true; }))
+    json["findings"].push_back(finding_json(finding));
   json["nights"] = run_count;
   return json_fields::pretty(json, 1);
 }

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "trend/branches.hpp"
+#include "trend/common_findings.hpp"
 #include "trend/finding_text.hpp"
 #include "trend/findings.hpp"
 #include "trend/reports.hpp"
@@ -23,15 +24,12 @@ constexpr std::size_t kMaxListed = 10;
 constexpr std::size_t kMaxTableBytes = kMarkdownLimit - 100'000;
 
 /// A row of the table of findings.
-struct FindingRow {
-  const DeviceTrends& device;
-  const Finding& finding;
-};
+using FindingRow = CommonFinding;
 
 std::string verdict_cell(const FindingRow& row) {
   const Change& change = row.finding.worst();
   std::vector<std::string_view> more;
-  if (change.is_news) more.emplace_back("new");
+  if (row.is_new()) more.emplace_back("new");
   if (change.verdict == Verdict::regression && change.state && *change.state != State::open) {
     more.push_back(to_string(*change.state));
   }
@@ -65,13 +63,12 @@ std::string step_cell(const FindingRow& row) {
 
 /// Returns the days from the first to the last of these runs of the members.
 std::string days_text(const FindingRow& row, std::size_t Change::*run) {
-  const auto [first, last] =
-      std::ranges::minmax(row.finding.changes, {}, [run](const Change* change) { return change->*run; });
-  const auto day_of_run = [&](const Change* change) {
-    return day(row.device.history->runs[change->*run].date);
-  };
-  return day_of_run(first) == day_of_run(last) ? day_of_run(first)
-                                               : day_of_run(first) + " to " + day_of_run(last);
+  std::set<std::string> days;
+  for (const DeviceFinding& part : row.parts) {
+    for (const Change* const change : part.finding.changes)
+      days.insert(day(part.device->history->runs[change->*run].date));
+  }
+  return days.size() == 1 ? *days.begin() : *days.begin() + " to " + *days.rbegin();
 }
 
 std::string since_cell(const FindingRow& row) {
@@ -83,61 +80,92 @@ std::string reported_cell(const FindingRow& row) {
 }
 
 std::string console_why_cell(const FindingRow& row) {
-  return why_text(row.device, row.finding, console_style());
+  return why_text(*row.device, row.finding, console_style());
 }
 
 std::string markdown_why_cell(const FindingRow& row) {
-  return why_text(row.device, row.finding, markdown_style(row.device.commit_url));
+  return why_text(*row.device, row.finding, markdown_style(row.device->commit_url));
 }
 
-std::vector<Field<FindingRow>> fields(bool is_markdown) {
+/// `has_devices`: with a column of the devices of each finding.
+std::vector<Field<FindingRow>> fields(bool is_markdown, bool has_devices) {
   using enum TextTable::Align;
   using Format = TextTable::Format;
-  return {{{"verdict"}, verdict_cell},
-          is_markdown ? Field<FindingRow>{{"case", left, Format::markdown}, markdown_cases_cell}
-                      : Field<FindingRow>{{"case"}, console_cases_cell},
-          {{"metric"}, metric_cell},
-          {{"before"}, before_cell},
-          {{"after"}, after_cell},
-          {{"step"}, step_cell},
-          {{"since"}, since_cell},
-          {{"reported"}, reported_cell},
-          is_markdown ? Field<FindingRow>{{"why", left, Format::markdown}, markdown_why_cell}
-                      : Field<FindingRow>{{"why"}, console_why_cell}};
+  std::vector<Field<FindingRow>> all{
+      {{"verdict"}, verdict_cell},
+      is_markdown ? Field<FindingRow>{{"case", left, Format::markdown}, markdown_cases_cell}
+                  : Field<FindingRow>{{"case"}, console_cases_cell},
+      {{"metric"}, metric_cell},
+      {{"before"}, before_cell},
+      {{"after"}, after_cell},
+      {{"step"}, step_cell},
+      {{"since"}, since_cell},
+      {{"reported"}, reported_cell},
+      is_markdown ? Field<FindingRow>{{"why", left, Format::markdown}, markdown_why_cell}
+                  : Field<FindingRow>{{"why"}, console_why_cell}};
+  if (has_devices) all.insert(all.begin() + 2, {{"device"}, devices_text});
+  return all;
 }
 
-/// Findings of a device under a title.
+/// Findings under a title.
 struct Section {
   const char* title;
-  std::vector<Finding> findings;
+  std::vector<CommonFinding> findings;
 };
 
 /// Separates what is new since the previous run from what is still open.
-std::vector<Section> find_sections(const DeviceTrends& device) {
-  std::vector<const Change*> shown;
-  for (const Change& change : device.trends.changes) {
-    if (is_open(change) || change.is_news) shown.push_back(&change);
-  }
+std::vector<Section> find_sections(const std::vector<DeviceTrends>& devices) {
   std::vector<Section> sections{
       {"new since the previous run", {}}, {"still open", {}}, {"no action needed", {}}};
-  for (Finding& finding : find_findings(shown)) {
-    const bool needs = needs_action(finding.worst());
-    sections[!needs ? 2 : finding.worst().is_news ? 0 : 1].findings.push_back(std::move(finding));
+  const auto is_shown = [](const Change& change) { return is_open(change) || change.is_news; };
+  for (CommonFinding& one : find_common_findings(devices, is_shown)) {
+    const bool needs = needs_action(one.finding.worst());
+    sections[!needs ? 2 : one.is_new() ? 0 : 1].findings.push_back(std::move(one));
   }
   std::erase_if(sections, [](const Section& section) { return section.findings.empty(); });
   return sections;
 }
 
 /// Returns the commands that compare the commits of these findings, a line each.
-std::vector<std::string> compare_lines(const DeviceTrends& device, const Section& section) {
+std::vector<std::string> compare_lines(const Section& section) {
   std::vector<std::string> lines;
-  for (const Finding& finding : section.findings) {
-    std::string line = compare_command(*device.history, finding);
-    if (line.empty() || !needs_action(finding.worst())) continue;
+  for (const CommonFinding& one : section.findings) {
+    std::string line = compare_command(*one.device->history, one.finding);
+    if (line.empty() || !needs_action(one.finding.worst())) continue;
     if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
     if (lines.size() == kMaxListed) break;
   }
   return lines;
+}
+
+std::string sections_table(const std::vector<DeviceTrends>& devices) {
+  std::string text;
+  for (const Section& section : find_sections(devices)) {
+    const std::vector<Field<FindingRow>> shown = fields(false, devices.size() > 1);
+    TextTable table(columns(shown));
+    for (const CommonFinding& finding : section.findings) table.add(cells(shown, finding));
+    text += fmt::format("{}:\n{}", section.title, table.text());
+    for (const std::string& line : compare_lines(section)) text += "to compare: " + line + "\n";
+  }
+  return text;
+}
+
+/// Returns at most `max_bytes` of tables.
+std::string sections_markdown(const std::vector<DeviceTrends>& devices, std::size_t max_bytes) {
+  std::string text;
+  for (const Section& section : find_sections(devices)) {
+    text += fmt::format("**{}**\n\n", section.title);
+    const std::vector<Field<FindingRow>> shown = fields(true, devices.size() > 1);
+    MarkdownTable table(columns(shown), max_bytes - std::min(text.size(), max_bytes));
+    for (const CommonFinding& finding : section.findings) table.add(cells(shown, finding));
+    text += table.text();
+    if (table.left_out() > 0)
+      text += "\n" + quantity(table.left_out(), "more row") + " not shown (--json has all)\n";
+    for (const std::string& line : compare_lines(section))
+      text += fmt::format("\nTo compare: {}\n", markdown_code(line));
+    text += "\n";
+  }
+  return text;
 }
 
 /// Returns `2 cases vanished: a, b`: the number and the first kMaxListed.
@@ -270,17 +298,13 @@ std::string tally(const std::vector<DeviceTrends>& devices) {
 
 std::string trends_table(const std::vector<DeviceTrends>& devices) {
   std::string text = headline(devices) + "; " + tally(devices) + "\n";
+  const bool is_one = devices.size() == 1;
+  const std::string sections = sections_table(devices);
+  if (!is_one && !sections.empty()) text += "\n" + sections;
   for (const DeviceTrends& device : devices) {
     text += "\n" + device_title(device) + "\n";
     for (const std::string& line : base_lines(device)) text += line + "\n";
-    for (const Section& section : find_sections(device)) {
-      TextTable table(columns(fields(false)));
-      for (const Finding& finding : section.findings) {
-        table.add(cells(fields(false), FindingRow{device, finding}));
-      }
-      text += fmt::format("{}:\n{}", section.title, table.text());
-      for (const std::string& line : compare_lines(device, section)) text += "to compare: " + line + "\n";
-    }
+    if (is_one) text += sections;
     for (const std::string& line : remarks(device)) text += line + "\n";
   }
   return text;
@@ -288,23 +312,13 @@ std::string trends_table(const std::vector<DeviceTrends>& devices) {
 
 std::string trends_markdown(const std::vector<DeviceTrends>& devices) {
   std::string text = "## " + headline(devices) + "\n\n" + markdown_cell(tally(devices)) + ".\n";
+  const bool is_one = devices.size() == 1;
+  const std::string sections = sections_markdown(devices, kMaxTableBytes);
+  if (!is_one && !sections.empty()) text += "\n" + sections;
   for (const DeviceTrends& device : devices) {
     text += "\n### " + markdown_cell(device_title(device)) + "\n\n";
     for (const std::string& line : base_lines(device)) text += markdown_cell(line) + "\n\n";
-    for (const Section& section : find_sections(device)) {
-      text += fmt::format("**{}**\n\n", section.title);
-      const std::size_t taken = std::min(text.size(), kMaxTableBytes);
-      MarkdownTable table(columns(fields(true)), kMaxTableBytes - taken);
-      for (const Finding& finding : section.findings) {
-        table.add(cells(fields(true), FindingRow{device, finding}));
-      }
-      text += table.text();
-      if (table.left_out() > 0)
-        text += "\n" + quantity(table.left_out(), "more row") + " not shown (--json has all)\n";
-      for (const std::string& line : compare_lines(device, section))
-        text += fmt::format("\nTo compare: {}\n", markdown_code(line));
-      text += "\n";
-    }
+    if (is_one) text += sections;
     for (const std::string& line : remarks(device)) text += "- " + markdown_cell(line) + "\n";
   }
   return text;

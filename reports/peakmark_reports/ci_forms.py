@@ -274,6 +274,8 @@ def _case_rows(groups: list[Group]) -> list[str]:
         for member in group.members:
             relative = relative_text(member.finding.change.relative) if member.finding else "–"
             name = markdown_code(member.status.history.case)
+            if len(group.devices) > 1:
+                name += f" on {markdown_text(member.status.device.device)}"
             rows.append(f"| {name} | {STATES[group.state]} | {relative} | {markdown_text(member.levels)} |\n")
     return rows
 

@@ -52,9 +52,9 @@ def _levels(change: Change) -> str:
 
 @dataclass(frozen=True)
 class Group:
-    """Cases with one state, device and cause, and one metric that changed in one run; the largest change first.
+    """Cases with one state and cause, and one metric that changed in one run; the largest change first.
 
-    Times may have changed a few runs apart. Without a `cause`, or with times, the cases are of one variant.
+    Times may have changed a few runs apart. Without a `cause` the cases are of one variant and device.
     """
 
     state: str
@@ -82,8 +82,15 @@ class Group:
 
     @property
     def is_new(self) -> bool:
-        """True if the newest run reported it first."""
+        """True if the newest run reported it first, and no device had it before."""
+        if self.cause is not None and self.cause.is_new is not None:
+            return self.cause.is_new
         return any(member.is_new for member in self.members)
+
+    @property
+    def devices(self) -> list[str]:
+        """Those of the members, that of the largest change first."""
+        return list(dict.fromkeys(member.status.device.device for member in self.members))
 
     @property
     def short_text(self) -> str:
@@ -98,7 +105,8 @@ class Group:
     def summary(self, several_devices: bool) -> str:
         """`peak +6.2 % to +25.0 %, since 2026-09-03, commit 12ab34cd56ef`"""
         status, finding = self.first.status, self.first.finding
-        where = f", on {status.device.device}" if several_devices else ""
+        several = f"{len(self.devices)} devices: " if len(self.devices) > 1 else ""
+        where = f", on {several}{', '.join(self.devices)}" if several_devices else ""
         if finding is None:
             reasons = list(dict.fromkeys(member.levels for member in self.members))
             return f"{reasons[0]}{', and more' if len(reasons) > 1 else ''}{where}"
@@ -114,12 +122,10 @@ class Group:
         raised = finding.change.raised[:10]
         reported = f", reported on {raised}" if raised and raised != run.date[:10] else ""
         resolution = f"; {finding.resolution}" if finding.resolution else ""
-        first_at = min(member.finding.at for member in self.members)
-        last_at = max(member.finding.at for member in self.members)
+        days = sorted({member.finding.device.runs[member.finding.at].date[:10] for member in self.members})
         since = run.date[:10]
-        if first_at != last_at:
-            runs = finding.device.runs
-            since = f"{runs[first_at].date[:10]} to {runs[last_at].date[:10]}"
+        if len(days) > 1:
+            since = f"{days[0]} to {days[-1]}"
             commit = reported = ""
         new = "new: " if self.is_new else ""
         return f"{new}{metric_name(finding.change.metric)} {what}{steps}, since {since}{commit}{reported}{where}{resolution}"
@@ -173,6 +179,21 @@ def _group(state: str, members: list[Member], trends: Trends) -> Group:
     return Group(state, ordered, _cause(ordered[0], trends))
 
 
+def _across_devices(groups: list[Group], trends: Trends) -> list[Group]:
+    """Joins the groups of each cause: one that reached several devices."""
+    found: dict[tuple, list[Group]] = {}
+    for number, group in enumerate(groups):
+        finding = group.first.finding
+        key: tuple = (number,)
+        if finding is not None and group.cause is not None:
+            key = (group.state, finding.change.metric, bool(finding.resolution), group.cause.number, "cause")
+        found.setdefault(key, []).append(group)
+    return [
+        parts[0] if len(parts) == 1 else _group(parts[0].state, [member for part in parts for member in part.members], trends)
+        for parts in found.values()
+    ]
+
+
 def _grouped(members: list[tuple[str, Member]], trends: Trends) -> list[Group]:
     found: dict[tuple, list[Member]] = {}
     for state, member in members:
@@ -182,6 +203,7 @@ def _grouped(members: list[tuple[str, Member]], trends: Trends) -> list[Group]:
         for key, group in found.items()
         for part in _by_runs(group)
     ]
+    groups = _across_devices(groups, trends)
     order = {state: i for i, state in enumerate(STATES)}
     return sorted(
         groups,

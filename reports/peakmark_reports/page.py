@@ -82,6 +82,7 @@ class _Groups:
             {
                 "case": member.status.history.case,
                 "link": self._link(member),
+                "device": f"on {member.status.device.label}" if len(group.devices) > 1 else "",
                 "levels": member.levels,
                 "allocations": member.finding.change.allocations if member.finding else [],
             }

@@ -67,6 +67,8 @@ class Cause:
     """The command that compares the two commits; may be empty."""
     id: str = ""
     """That of `trends accept --finding`; empty if unknown."""
+    is_new: bool | None = None
+    """True if the previous run had it on no device; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -200,10 +202,15 @@ def _causes(entries: list[dict[str, Any]]) -> dict[tuple[str, str, str, str, str
     causes = {}
     for number, entry in enumerate(entries):
         variants = tuple(text(one) for one in entry.get("variants") or [entry.get("variant")])
-        cause = Cause(number, variants, text(entry.get("compare")), text(entry.get("finding")))
-        for case in entry.get("cases") or []:
-            key = (text(case), *(text(entry.get(one)) for one in ("device", "backend", "metric", "run")))
-            causes[key] = cause
+        new = entry.get("new")
+        cause = Cause(
+            number, variants, text(entry.get("compare")), text(entry.get("finding")), new if isinstance(new, bool) else None
+        )
+        # An earlier peakmark wrote a finding for each device.
+        for part in entry.get("devices") or [entry]:
+            for case in part.get("cases") or []:
+                where = (text(part.get(one)) for one in ("device", "backend"))
+                causes[(text(case), *where, text(entry.get("metric")), text(part.get("run")))] = cause
     return causes
 
 

@@ -5,7 +5,9 @@ import re
 
 import pytest
 from peakmark_reports.__main__ import main
+from peakmark_reports.ci_forms import step_summary
 from peakmark_reports.overview import counts, named_groups, overview
+from peakmark_reports.page import render_page
 from peakmark_reports.page_data import entries
 from sample_history import assessed, case, change, device_cases, history_run, series_text, state, trends_text, write_files
 from test_report_page import Parsed, read_data
@@ -57,6 +59,38 @@ def test_a_measurement_that_fails_for_the_first_time_is_new():
     (groups,) = named_groups(entries([assessment]))
     # One group: it has a case that is new.
     assert [(one.is_new, [member.is_new for member in one.group.members]) for one in groups["open"]] == [(True, [True, False])]
+
+
+def shared_finding(at, **more):
+    """A finding of both devices, as `trends --json` has it."""
+    parts = [
+        {"device": device, "backend": "opencl", "run": history_run(at, device)["id"], "cases": [NAMES[0]]} for device in DEVICES
+    ]
+    return {"finding": "fedcba987654", "variants": ["padding/old"], "compare": "", "metric": "requested_peak_bytes", "devices": parts} | more
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_cause_on_two_devices_is_one_finding(is_new):
+    """One that was there on one device before is not new, though the other has it since its newest run."""
+    changes = [change(NAMES[0], 29, new=is_new), on_b(NAMES[0], 29, new=True, relative=0.5)]
+    assessment = team(changes, findings=[shared_finding(29, new=is_new)])
+    of = entries([assessment])
+    (group,) = named_groups(of)[0]["open"]
+    assert (group.anchor, group.is_new) == ("finding-fedcba987654", is_new)
+    assert group.group.summary(True) == (
+        f"{'new: ' if is_new else ''}peak +0.1 % to +50.0 %, since 2026-02-02, commit 000000000000, on 2 devices: b device, a device"
+    )
+    assert [[one.anchor for one in row.open] for row in overview(of, named_groups(of))] == [["finding-fedcba987654"]] * 2
+    text = step_summary(assessment)
+    assert text.count("since 2026-02-02") == 1
+    assert f"| `{NAMES[0]}` on b device |" in text and f"| `{NAMES[0]}` on a device |" in text
+    page = Parsed(render_page(of, assessment, [], [], "a title"))
+    assert "on a device (opencl)" in page.text and "on b device (opencl)" in page.text
+
+
+def test_without_a_common_cause_each_device_has_its_finding():
+    assessment = team([change(NAMES[0], 29), on_b(NAMES[0], 29)])
+    assert len(named_groups(entries([assessment]))[0]["open"]) == 2
 
 
 def test_the_page_separates_new_from_open(tmp_path):
