@@ -19,9 +19,11 @@
 #include "base/program.hpp"
 #include "base/text.hpp"
 #include "base/text_file.hpp"
+#include "cli/ci_files.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
+#include "cli/options.hpp"
 #include "embedded_files.hpp"
 #include "sweep/suite_keys.hpp"
 
@@ -32,6 +34,7 @@ namespace fs = std::filesystem;
 
 struct InitOptions {
   std::string kind = "opencl";
+  CiProject ci{.suite = "", .shards = 4, .require = ""};
   bool list = false;
 };
 
@@ -39,7 +42,7 @@ struct InitOptions {
 struct FirstFile {
   std::string path;  ///< relative to the working folder
   std::string text;
-  std::string_view what;  ///< its purpose in a few words
+  std::string what;  ///< its purpose in a few words
 };
 
 /// A first project.
@@ -56,6 +59,7 @@ std::string with_schema(std::string_view suite) {
 
 constexpr const char* kSchema = "suite.schema.json";
 constexpr const char* kWorkflow = ".github/workflows/peakmark.yml";
+constexpr const char* kCi = "ci";  ///< kind of files for a suite that exists
 
 constexpr std::string_view kNeedsOfWorker =
     "CMake, a C++ compiler, and OpenCL with a device\n"
@@ -260,23 +264,44 @@ std::string prefix_option() {
   return "";
 }
 
+std::string file_list(const std::vector<FirstFile>& files) {
+  std::string text;
+  for (const FirstFile& file : files) text += fmt::format("{:<30}  {}\n", file.path, file.what);
+  return text;
+}
+
 /// Returns the list of files, and the next commands.
 std::string summary(const FirstProject& project) {
-  std::string text;
-  for (const FirstFile& file : project.files) text += fmt::format("{:<30}  {}\n", file.path, file.what);
-  return text + fmt::format(
-                    "\nIt needs {4}\n"
-                    "\nNow:\n"
-                    "  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release{0}\n"
-                    "  cmake --build build\n"
-                    "  {2} list {1}\n"
-                    "  {2} run {1}{3} -o build/run.json\n"
-                    "  {2} check build/run.json\n",
-                    prefix_option(), project.suite, own_command(), project.run_options, project.needs);
+  return file_list(project.files) + fmt::format(
+                                        "\nIt needs {4}\n"
+                                        "\nNow:\n"
+                                        "  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release{0}\n"
+                                        "  cmake --build build\n"
+                                        "  {2} list {1}\n"
+                                        "  {2} run {1}{3} -o build/run.json\n"
+                                        "  {2} check build/run.json\n",
+                                        prefix_option(), project.suite, own_command(), project.run_options,
+                                        project.needs);
+}
+
+/// Returns the files that measure an existing suite in CI.
+std::vector<FirstFile> ci_files(const CiProject& ci) {
+  if (ci.suite.empty()) throw UsageError("init ci: no suite; name it with --suite");
+  const fs::path suite(ci.suite);
+  if (suite.is_absolute() || !fs::exists(suite)) {
+    throw UsageError(fmt::format(
+        "init: --suite {}: {}; name a file relative to this folder, the top of the repository", ci.suite,
+        suite.is_absolute() ? "an absolute path, which CI does not have" : "no such file"));
+  }
+  return {{".github/workflows/nightly.yml", github_nightly(ci),
+           fmt::format("GitHub: {} jobs measure, one judges", ci.shards)},
+          {".gitlab-ci.yml", gitlab_pipeline(ci), "the same for GitLab"}};
 }
 
 void init(const InitOptions& options) {
-  const FirstProject project = first_project(options.kind);
+  const bool is_ci = options.kind == kCi;
+  const FirstProject project =
+      is_ci ? FirstProject{ci_files(options.ci), "", "", ""} : first_project(options.kind);
   if (options.list) {
     std::string names;
     for (const FirstFile& file : project.files) names += file.path + "\n";
@@ -284,7 +309,11 @@ void init(const InitOptions& options) {
   }
   refuse_existing(project.files);
   write_all(project.files);
-  print_text(summary(project));
+  print_text(
+      is_ci ? file_list(project.files) +
+                  "\nRemove the file that you do not need, and commit the other. Its first lines say what "
+                  "it needs.\n"
+            : summary(project));
 }
 
 }  // namespace
@@ -294,16 +323,36 @@ void add_init_command(CLI::App& app, Result& /*result*/) {
   CLI::App* const command =
       app.add_subcommand("init", "Write a first worker, suite and workflow into this folder");
   command
-      ->add_option("KIND", options->kind,
-                   "opencl and cuda write a worker, program writes a suite for an unchanged program")
-      ->check(CLI::IsMember({"opencl", "cuda", "program"}))
+      ->add_option(
+          "KIND", options->kind,
+          "opencl and cuda write a worker, program writes a suite for an unchanged program, ci writes "
+          "workflows of GitHub and GitLab for a suite that you have")
+      ->check(CLI::IsMember({"opencl", "cuda", "program", kCi}))
       ->capture_default_str();
+  const std::vector<CLI::Option*> of_ci{
+      command->add_option("--suite", options->ci.suite, "With ci, the suite that is measured")
+          ->type_name(value_name::kSuite),
+      command->add_option("--shards", options->ci.shards, "With ci, the number of jobs that measure")
+          ->type_name("INT")
+          ->check(CLI::Range(1, 256))
+          ->capture_default_str(),
+      command
+          ->add_option("--require", options->ci.require,
+                       "With ci, measure on runners of your own that have such a device")
+          ->check(CLI::IsMember({"cuda", "gpu"}))};
   command->add_flag("--list", options->list, "List the files, and write nothing");
   set_help(
       *command,
       {.notes = {"The project works as written; the output ends with the next commands. Overwrites nothing."},
        .exit_codes = {{"0", "clean"}, {"2", "wrong usage, or a file exists or cannot be written"}}});
-  command->callback([options] { init(*options); });
+  command->callback([options, of_ci] {
+    for (const CLI::Option* const one : of_ci) {
+      if (one->count() == 0 || options->kind == kCi) continue;
+      throw UsageError(
+          fmt::format("init: {} with {}: it is for ci only; leave it out", one->get_name(), options->kind));
+    }
+    init(*options);
+  });
 }
 
 }  // namespace peakmark::cli

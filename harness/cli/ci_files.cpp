@@ -1,0 +1,118 @@
+#include "cli/ci_files.hpp"
+
+#include <fmt/format.h>
+
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "base/text.hpp"
+#include "embedded_files.hpp"
+
+namespace peakmark::cli {
+namespace {
+
+/// Libraries of an installed peakmark (Debian 12), and a device.
+constexpr std::string_view kRuntimePackages =
+    "libbenchmark1debian libfmt9 libpugixml1v5 libsoci-core4.0 libsoci-postgresql4.0 libsoci-sqlite3-4.0 "
+    "libtomlplusplus3 ocl-icd-libopencl1 pocl-opencl-icd";
+
+// Steps of both systems. They run with `sh -e`; the commands of a later one need only what is in the files.
+constexpr std::string_view kBuildStep = R"(# Build
+cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$PWD/build/prefix" -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON
+cmake --build build
+)";
+constexpr std::string_view kBalanceStep =
+    R"(# Balance: the newest run in the history has the seconds of each case. One file, since all shards need the same.
+if build/prefix/bin/peakmark history create --history "$HISTORY" &&
+  build/prefix/bin/peakmark history export --format run -o build/runs.jsonl --history "$HISTORY"; then
+  tail -n 1 build/runs.jsonl >build/balance.json
+fi
+)";
+constexpr std::string_view kPackStep = R"(# Pack: an artifact of single files would lose their modes
+tar -cf built.tar --exclude build/peakmark --exclude build/of-peakmark --exclude 'build/history.db*' build
+mv built.tar build/
+)";
+constexpr std::string_view kMeasureStep = R"(# Measure
+tar -xf build/built.tar
+balance=
+[ ! -s build/balance.json ] || balance="--balance build/balance.json"
+build/prefix/bin/peakmark run @SUITE@@REQUIRE@ --shard "$SHARD/@SHARDS@" $balance -o "build/shard-$SHARD.json"
+)";
+constexpr std::string_view kMergeStep = R"(# Merge: names the shards that are missing
+tar -xf build/built.tar
+build/prefix/bin/peakmark merge build/shard-*.json -o build/run.json
+)";
+constexpr std::string_view kAddStep = R"(# Add to the history
+build/prefix/bin/peakmark history create --history "$HISTORY"
+build/prefix/bin/peakmark history add build/run.json --history "$HISTORY"
+)";
+constexpr std::string_view kJudgeStep =
+    R"(# Judge: the cases of this run, and what changed: of a pull request since its merge base
+branch=
+[ -z "${GITHUB_HEAD_REF:-}${CI_MERGE_REQUEST_IID:-}" ] || branch="--branch auto"
+check=0
+trends=0
+build/prefix/bin/peakmark check build/run.json --junit build/junit.xml --markdown build/summary.md || check=$?
+build/prefix/bin/peakmark trends $branch --history "$HISTORY" --markdown build/trends.md || trends=$?
+[ "$check" = 0 ] || exit "$check"
+exit "$trends"
+)";
+constexpr std::string_view kReportStep =
+    R"(# Report. PEAKMARK_PYTHON of the runner, if it is set, has the packages already.
+if [ -z "${PEAKMARK_PYTHON:-}" ]; then
+  python3 -m venv build/venv
+  build/venv/bin/pip install -q -r build/prefix/share/peakmark/reports/requirements.txt
+  export PEAKMARK_PYTHON=build/venv/bin/python
+fi
+build/prefix/bin/peakmark report -o build/report --history "$HISTORY"
+)";
+
+std::string indented(std::string_view text, int columns) {
+  std::string result;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    result += (result.empty() ? "" : "\n") + std::string(static_cast<std::size_t>(columns), ' ') + line;
+  }
+  return result;
+}
+
+void replace_all(std::string& text, std::string_view mark, std::string_view with) {
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + with.size())) {
+    text.replace(at, mark.size(), with);
+  }
+}
+
+/// Replaces the marks of a template whose scripts begin in this column.
+std::string filled(std::string text, const CiProject& project, int column, std::string_view runner) {
+  const std::pair<std::string_view, std::string_view> steps[] = {
+      {"@BUILD@", kBuildStep},     {"@BALANCE@", kBalanceStep}, {"@PACK@", kPackStep},
+      {"@MEASURE@", kMeasureStep}, {"@MERGE@", kMergeStep},     {"@ADD@", kAddStep},
+      {"@JUDGE@", kJudgeStep},     {"@REPORT@", kReportStep}};
+  for (const auto& [mark, step] : steps) replace_all(text, mark, indented(step, column));
+  std::string shards = "1";
+  for (int shard = 2; shard <= project.shards; ++shard) shards += fmt::format(", {}", shard);
+  replace_all(text, "@SUITE@", shell_word(project.suite));
+  replace_all(text, "@REQUIRE@", project.require.empty() ? "" : " --require " + project.require);
+  replace_all(text, "@SHARDS@", std::to_string(project.shards));
+  replace_all(text, "@SHARD_LIST@", shards);
+  replace_all(text, "@RUNTIME@", kRuntimePackages);
+  replace_all(text, "@RUNNER@", runner);
+  replace_all(text, "@CMAKE_OPTIONS@", project.require.empty() ? "" : " -DPEAKMARK_CUDA=ON");
+  return text;
+}
+
+}  // namespace
+
+std::string github_nightly(const CiProject& project) {
+  return filled(std::string(embedded::nightly_yml()), project, 10,
+                project.require.empty() ? "    runs-on: ubuntu-latest\n    container: debian:12\n"
+                                        : "    runs-on: [self-hosted, gpu]  # the labels of your runners\n");
+}
+
+std::string gitlab_pipeline(const CiProject& project) {
+  return filled(std::string(embedded::gitlab_ci_yml()), project, 6,
+                project.require.empty() ? "  image: debian:12\n" : "  tags: [gpu]  # of your runners\n");
+}
+
+}  // namespace peakmark::cli
