@@ -93,7 +93,7 @@ std::string aggregate_of(const Json& row, const std::string& name, const std::se
   if (row.contains("big_o") || row.contains("rms") || row.contains("cpu_coefficient")) return "fit";
   if (row.contains("run_type"))
     return text_or_empty(row, "run_type") == "aggregate" ? row.at("aggregate_name").get<std::string>() : "";
-  for (const std::string word : {"mean", "median", "stddev", "cv"}) {
+  for (std::string word : {"mean", "median", "stddev", "cv"}) {
     if (!name.ends_with("_" + word)) continue;
     const std::string base = name.substr(0, name.size() - word.size());
     if (names.contains(base + "mean") && names.contains(base + "stddev")) return word;
@@ -102,7 +102,7 @@ std::string aggregate_of(const Json& row, const std::string& name, const std::se
 }
 
 std::string base_name(const Json& row, const std::string& aggregate) {
-  const std::string run_name = text_or_empty(row, "run_name");
+  std::string run_name = text_or_empty(row, "run_name");
   // Before 1.5 the run_name of an aggregate is its own name.
   if (!run_name.empty() && row.contains("run_type")) return run_name;
   const std::string name = row.at("name").get<std::string>();
