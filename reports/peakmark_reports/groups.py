@@ -94,13 +94,14 @@ class Group:
 
     @property
     def short_text(self) -> str:
-        """`padding/coords1d: peak +25.0 %, 12 cases`"""
+        """`padding/coords1d: peak +25.0 %, 12 cases on 2 devices`"""
         finding = self.first.finding
         what = STATES[self.state]
         if finding is not None:
             what = f"{metric_name(finding.change.metric)} {relative_text(finding.change.relative)}"
         cases = f", {quantity(len(self.members), 'case')}" if len(self.members) > 1 else ""
-        return f"{self.name}: {what}{cases}"
+        devices = f" on {len(self.devices)} devices" if len(self.devices) > 1 else ""
+        return f"{self.name}: {what}{cases}{devices}"
 
     def summary(self, several_devices: bool) -> str:
         """`peak +6.2 % to +25.0 %, since 2026-09-03, commit 12ab34cd56ef`"""

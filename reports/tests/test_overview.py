@@ -76,6 +76,7 @@ def test_a_cause_on_two_devices_is_one_finding(is_new):
     assessment = team(changes, findings=[shared_finding(29, new=is_new)])
     of = entries([assessment])
     (group,) = named_groups(of)[0]["open"]
+    assert group.group.short_text == "padding/old: peak +50.0 %, 2 cases on 2 devices"
     assert (group.anchor, group.is_new) == ("finding-fedcba987654", is_new)
     assert group.group.summary(True) == (
         f"{'new: ' if is_new else ''}peak +0.1 % to +50.0 %, since 2026-02-02, commit 000000000000, on 2 devices: b device, a device"
