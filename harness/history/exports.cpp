@@ -86,36 +86,25 @@ Json json_of(const trend::HistoryRun& run, const trend::DeviceHistory& device) {
               {"environment", Json(run.environment)}};
 }
 
-/// All runs of all devices by date.
-struct AllRuns {
-  Json list = Json::array();
-  std::vector<std::vector<std::size_t>> places;  ///< for each device, the positions of its runs in the list
-};
-
-AllRuns all_runs(const std::vector<trend::DeviceHistory>& devices) {
+/// Returns all runs of all devices by date. Those of one device stay in their order.
+Json all_runs(const std::vector<trend::DeviceHistory>& devices) {
   std::vector<std::pair<std::size_t, std::size_t>> order;
-  AllRuns all;
   for (std::size_t device = 0; device < devices.size(); ++device) {
-    all.places.emplace_back(devices[device].runs.size());
     for (std::size_t run = 0; run < devices[device].runs.size(); ++run) order.emplace_back(device, run);
   }
   const auto date = [&](const std::pair<std::size_t, std::size_t>& one) {
     return std::string_view(devices[one.first].runs[one.second].date);
   };
   std::ranges::stable_sort(order, {}, date);
-  for (const auto& [device, run] : order) {
-    all.places[device][run] = all.list.size();
-    all.list.push_back(json_of(devices[device].runs[run], devices[device]));
-  }
-  return all;
+  Json list = Json::array();
+  for (const auto& [device, run] : order) list.push_back(json_of(devices[device].runs[run], devices[device]));
+  return list;
 }
 
-/// Returns the values of a device's runs at the positions of these runs among all.
 template <typename T, typename ToJson>
-Json spread(const std::vector<std::optional<T>>& values, const std::vector<std::size_t>& places,
-            std::size_t runs, ToJson&& to_json) {
-  std::vector<Json> list(runs);
-  for (std::size_t run = 0; run < values.size(); ++run) list[places[run]] = to_json(values[run]);
+Json json_list(const std::vector<std::optional<T>>& values, ToJson&& to_json) {
+  Json list = Json::array();
+  for (const std::optional<T>& value : values) list.push_back(to_json(value));
   return list;
 }
 
@@ -227,15 +216,12 @@ std::string series_json_lines(const std::vector<trend::DeviceHistory>& devices) 
 
 std::string series_for_reports(const std::vector<trend::DeviceHistory>& devices,
                                const std::vector<KnownCase>& cases) {
-  const AllRuns runs = all_runs(devices);
   std::unordered_map<std::string_view, const KnownCase*> known;
   for (const KnownCase& one : cases) known.emplace(one.name, &one);
   const auto text = [](const std::optional<std::string>& value) { return or_null(value); };
 
-  std::string lines = json_fields::one_line(Json{{"runs", runs.list}}) + "\n";
-  for (std::size_t number = 0; number < devices.size(); ++number) {
-    const trend::DeviceHistory& device = devices[number];
-    const std::vector<std::size_t>& places = runs.places[number];
+  std::string lines = json_fields::one_line(Json{{"runs", all_runs(devices)}}) + "\n";
+  for (const trend::DeviceHistory& device : devices) {
     auto series = device.series.begin();  // in order of case, as the outcomes are
     for (const trend::CaseOutcomes& sweep_case : device.outcomes) {
       const auto found = known.find(sweep_case.case_name);
@@ -247,11 +233,11 @@ std::string series_for_reports(const std::vector<trend::DeviceHistory>& devices,
                 {"axes", is == nullptr ? Json::object() : json_fields::to_json(is->axes)},
                 {"series", Json::object()}};
       for (; series != device.series.end() && series->case_name == sweep_case.case_name; ++series) {
-        line["series"][series->metric] =
-            spread(series->values, places, runs.list.size(),
-                   [&](const std::optional<double>& value) { return json_of(series->metric, value); });
+        line["series"][series->metric] = json_list(series->values, [&](const std::optional<double>& value) {
+          return json_of(series->metric, value);
+        });
       }
-      line["outcomes"] = spread(sweep_case.outcomes, places, runs.list.size(), text);
+      line["outcomes"] = json_list(sweep_case.outcomes, text);
       lines += json_fields::one_line(line) + "\n";
     }
   }

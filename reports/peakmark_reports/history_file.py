@@ -127,8 +127,13 @@ def _history_run(run: dict[str, Any]) -> HistoryRun:
 
 def _case(line: dict[str, Any], places: list[int], runs: int, where: str) -> CaseHistory:
     def chosen(name: str, values: list[Any]) -> list[Any]:
+        if len(values) == len(places):
+            return values
+        # Exports of earlier versions have a value for each run of all devices.
         if len(values) != runs:
-            raise HistoryFileError(f"{where}: {name} has {quantity(len(values), 'value')} for {quantity(runs, 'run')}")
+            raise HistoryFileError(
+                f"{where}: {name} has {quantity(len(values), 'value')} for {quantity(len(places), 'run')} of the device"
+            )
         return [values[place] for place in places]
 
     series = {
