@@ -16,7 +16,8 @@ def environment() -> dict[str, str]:
     """Returns the variables of a user ada, outside of CI."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(OF_CI) and name != "CI"}
     return kept | {
-        "PATH": f"{PREFIX / 'bin'}:{os.environ['PATH']}", "POCL_MEMORY_LIMIT": "2", "GIT_CONFIG_NOSYSTEM": "1",
+        "PATH": f"{PREFIX / 'bin'}:{os.environ['PATH']}", "POCL_MEMORY_LIMIT": "2", "CMAKE_GENERATOR": "Ninja",
+        "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null",
         "GIT_AUTHOR_NAME": "ada", "GIT_AUTHOR_EMAIL": "ada@example.org",
         "GIT_COMMITTER_NAME": "ada", "GIT_COMMITTER_EMAIL": "ada@example.org",
     }  # fmt: skip

@@ -223,7 +223,7 @@ def test_the_steps_measure_in_shards_judge_and_compare_a_pull_request(system, tm
     assert (folder / "build/report/index.html").exists()
     assert (folder / "build/junit.xml").exists()
 
-    # The second night is balanced by the seconds of the first.
+    # The second run is balanced by the seconds of the first.
     folder, failed = ci.pipeline("main", pull_request=False)
     assert failed == {"build": 0, "measure": 0, "judge": 0}, ci.log
     seconds = [row["peakmark"]["seconds"] for row in first["benchmarks"] if "peakmark" in row]

@@ -8,11 +8,8 @@ from pathlib import Path
 
 import postgresql_server
 import pytest
+import team_project
 from slurm_cluster import read_line
-
-ROOT = Path(__file__).resolve().parents[2]
-PEAKMARK = os.environ.get("PEAKMARK_COMMAND", str(ROOT / "build/prefix/bin/peakmark"))
-PREFIX = Path(PEAKMARK).resolve().parents[1]
 
 # The call of one case writes its process id to the FIFO build/held, if there is one, and waits; not in a requeued task.
 HOLD = """
@@ -24,7 +21,6 @@ static void hold(const Case& c) {
   for (;;) pause();
 }
 """
-GROWN = "    (spare_ = device_.create<float>(\"spare\", {nx_})).fill(0.0F);\n"
 SUITE = """name = "nightly"
 worker = "build/scale"
 
@@ -57,10 +53,9 @@ def worker_source(written: str, grown: bool) -> str:
     first, last = written.index("class Scale"), written.index("std::vector<Part>")
     plain = written[first:last].replace("void call() override {", "void call() override { hold(c_);")
     plain = plain.replace("device_(device),", "device_(device), c_(c),").replace("Device& device_;", "Device& device_;\n  Case c_;")
-    plain = plain.replace("in_, out_;\n", "in_, out_, spare_;\n")
     steady = plain.replace("Scale", "Steady").replace("hold(c_);", "")
     if grown:
-        plain = plain.replace("void set_up() override {\n", "void set_up() override {\n" + GROWN)
+        plain = team_project.grown(plain)
     main = written[last:].replace("add<Scale>(plain)", "add<Scale>(plain).add<Steady>(steady)").replace(
         "  return Worker()", "  Variant steady = plain;\n  steady.name = \"scale/steady\";\n  return Worker()"
     )
@@ -74,46 +69,34 @@ class Project:
         self.folder = folder
         self.cluster = cluster
         self.last = ""
-        cluster.environment |= {
-            "PATH": f"{PREFIX / 'bin'}:{os.environ['PATH']}", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_AUTHOR_NAME": "ada", "GIT_AUTHOR_EMAIL": "ada@example.org",
-            "GIT_COMMITTER_NAME": "ada", "GIT_COMMITTER_EMAIL": "ada@example.org",
-            "PEAKMARK_HISTORY": database.url("writer"), "POCL_MEMORY_LIMIT": "2",
-        }  # fmt: skip
-        for name in ("GITHUB_ACTIONS", "GITLAB_CI", "JENKINS_URL"):  # the branch is that of the repository
-            cluster.environment.pop(name, None)
-        self.sh("peakmark init >/dev/null && git init --quiet --initial-branch=main && echo build/ >.gitignore")
+        slurm = {"SLURM_CONF": cluster.environment["SLURM_CONF"], "PEAKMARK_HISTORY": database.url("writer")}
+        cluster.environment = team_project.environment() | slurm
+        team_project.create(folder, SUITE)
         self.written = (folder / "scale.cpp").read_text()
-        (folder / "scale.toml").write_text(SUITE)
         self.held, self.ended = folder / "build/held", folder / "build/ended"
         (folder / "build").mkdir()
         for fifo in (self.held, self.ended):
             os.mkfifo(fifo)
 
-    def sh(self, script: str) -> str:
-        ended = self.cluster.call("bash", "-euc", script, cwd=self.folder)
-        assert ended.returncode == 0, ended.stdout + ended.stderr
-        return ended.stdout
-
     def peakmark(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return self.cluster.call(PEAKMARK, *words, cwd=self.folder)
+        return self.cluster.call(team_project.PEAKMARK, *words, cwd=self.folder)
 
     def commit_and_build(self, note: str, grown: bool) -> str:
         """Returns the id of the new commit."""
         (self.folder / "scale.cpp").write_text(worker_source(self.written, grown) + f"// {note}\n")
-        self.sh(f"git add -A && git commit --quiet -m '{note}'")
-        self.sh("[ -e build/CMakeCache.txt ] || cmake -S . -B build -DCMAKE_BUILD_TYPE=Debug; cmake --build build")
-        return self.sh("git rev-parse HEAD").strip()
+        commit = team_project.commit(self.folder, note)
+        team_project.sh("[ -e build/CMakeCache.txt ] || cmake -S . -B build -DCMAKE_BUILD_TYPE=Debug; cmake --build build", self.folder)
+        return commit
 
     def submit(self, *words: str) -> None:
         submitted = self.peakmark("slurm", "-o", "build/nightly.json", *words)
         assert submitted.returncode == 0, submitted.stderr
         self.last = submitted.stdout.splitlines()[-1].removeprefix("job ").split(":")[0]
 
-    def start_night(self) -> None:
+    def start_nightly(self) -> None:
         self.submit("scale.toml", "--tasks", "3", "--", "--memory-only")
 
-    def end_night(self) -> int:
+    def end_nightly(self) -> int:
         """Waits for the last job. Returns its exit code."""
         # `sbatch --wait`, and so `peakmark slurm --wait`, asks only every few seconds.
         waiting = self.cluster.call("sbatch", "--quiet", "--output=/dev/null", f"--dependency=afterany:{self.last}",
@@ -149,7 +132,7 @@ def supervisor_of(worker: int) -> int:
     return int(Path(f"/proc/{worker}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
 
-def test_three_nights_of_a_cluster_end_with_one_finding_that_names_the_commit(tmp_path, cluster, database):
+def test_three_nightly_runs_of_a_cluster_end_with_one_finding_that_names_the_commit(tmp_path, cluster, database):
     project = Project(tmp_path, cluster, database)
     created = project.peakmark("history", "create", "--history", database.url("owner"))
     assert created.returncode == 0, created.stderr
@@ -161,13 +144,13 @@ def test_three_nights_of_a_cluster_end_with_one_finding_that_names_the_commit(tm
     notify.write_text(f"#!/bin/sh\ncat >{sent}/$$\n")
     notify.chmod(0o755)
 
-    # The first night: a task is requeued, as by preemption, and continues.
+    # The first run: a task is requeued, as by preemption, and continues.
     good = project.commit_and_build("works", grown=False)
-    project.start_night()
+    project.start_nightly()
     task, _ = project.held_task()
     requeued = cluster.call("scontrol", "requeue", task)
     assert requeued.returncode == 0, requeued.stderr
-    assert project.end_night() == 0, project.logs()
+    assert project.end_nightly() == 0, project.logs()
     assert "resumed: " in project.logs(), project.logs()
     alone = project.peakmark("run", "scale.toml", "--memory-only", "-o", "build/alone.json")
     assert alone.returncode == 0, alone.stderr
@@ -175,23 +158,23 @@ def test_three_nights_of_a_cluster_end_with_one_finding_that_names_the_commit(tm
     assert measured_bytes(run) == measured_bytes(tmp_path / "build/alone.json")
     assert project.peakmark("trends", "--notify", str(notify)).returncode == 0
 
-    # The second night has the planted commit. A task is killed; its shard is measured alone.
+    # The second run has the planted commit. A task is killed; its shard is measured alone.
     bad = project.commit_and_build("keeps a spare buffer", grown=True)
-    project.start_night()
+    project.start_nightly()
     _, worker = project.held_task()
     os.kill(supervisor_of(worker), signal.SIGKILL)
-    assert project.end_night() == 2, project.logs()
+    assert project.end_nightly() == 2, project.logs()
     assert "of 3 is missing" in project.logs(), project.logs()
     assert project.peakmark("slurm", "--status", "-o", "build/nightly.json").stdout.count("ended, not complete") == 1
     project.held.unlink()
     project.submit("--rerun")
-    assert project.end_night() == 1, "the estimator is too low now" + project.logs()
+    assert project.end_nightly() == 1, "the estimator is too low now" + project.logs()
     assert project.peakmark("trends", "--notify", str(notify)).returncode == 1
 
-    # The third night has a harmless commit.
+    # The third run has a harmless commit.
     project.commit_and_build("other words", grown=True)
-    project.start_night()
-    assert project.end_night() == 1, project.logs()
+    project.start_nightly()
+    assert project.end_nightly() == 1, project.logs()
     assert project.peakmark("trends", "--notify", str(notify)).returncode == 1
 
     trends = project.peakmark("trends", "--json", "--history", database.url("reader"))

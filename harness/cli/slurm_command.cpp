@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,9 +23,11 @@
 #include "cli/slurm_jobs.hpp"
 #include "cli/slurm_scripts.hpp"
 #include "history/address.hpp"
+#include "history/history.hpp"
 #include "runfile/run_file.hpp"
 #include "supervise/run_selection.hpp"
 #include "sweep/suite.hpp"
+#include "sweep/suite_document.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -83,20 +86,48 @@ std::string history_of(std::string history) {
       "slurm: --history has a password, which everybody could read in the script; put it into ~/.pgpass");
 }
 
-/// Returns the run by whose seconds the shards of an array are balanced: the asked one, else the earlier run
-/// at the same place, if it has seconds.
-std::optional<fs::path> balancing_run(const SlurmOptions& options, const ShardArray& array) {
+/// Returns the newest run of this suite in a history, as the text of a run file; null if there is none.
+std::optional<std::string> newest_run(const std::string& place, const std::string& suite) {
+  try {
+    const auto history = open_history(place, history::History::Purpose::read);
+    std::map<std::string, std::string> suites;  // of each run
+    for (const history::LoggedRun& run : history->log()) suites[run.id] = run.suite;
+    const std::vector<std::string> ids = history->latest();
+    const auto id =
+        std::find_if(ids.rbegin(), ids.rend(), [&](const std::string& one) { return suites[one] == suite; });
+    if (id == ids.rend()) return std::nullopt;
+    const Run run = history->run(*id);
+    const bool has_seconds =
+        std::ranges::any_of(run.observations, [](const Observation& one) { return one.seconds.has_value(); });
+    return has_seconds ? std::optional(run_file_text(run, -1)) : std::nullopt;
+  } catch (const history::DatabaseError& error) {
+    print_message(stderr, "warning: the shards are not balanced by the history: {}\n", error.what());
+  } catch (const UsageError&) {  // no history yet: the last job creates it
+  }
+  return std::nullopt;
+}
+
+/// Returns the text of the run by whose seconds the shards of an array are balanced: the asked one, else the
+/// earlier run at the same place, if it has seconds, else the newest in the history.
+std::optional<std::string> balancing_run(const SlurmOptions& options, const ShardArray& array) {
   if (options.balance) {
     (void)recorded_seconds(*options.balance);
-    return options.balance;
+    return read_text_file(*options.balance);
   }
   try {
-    if (!fs::exists(array.run_file)) return std::nullopt;
-    (void)recorded_seconds(array.run_file);
-    return array.run_file;
-  } catch (const UsageError&) {
-    return std::nullopt;
+    if (fs::exists(array.run_file)) {
+      (void)recorded_seconds(array.run_file);
+      return read_text_file(array.run_file);
+    }
+  } catch (const UsageError&) {  // without seconds
   }
+  const SlurmPlan& plan = options.plan;
+  if (plan.history.empty()) return std::nullopt;
+  std::string suite;
+  for (const std::string& file : plan.suites) {
+    suite += (suite.empty() ? "" : "+") + read_suite_document(file).name;
+  }
+  return newest_run(plan.history, suite);
 }
 
 void complete_plan(SlurmOptions& options, const std::vector<std::string>& words) {
@@ -170,7 +201,7 @@ int submit(SlurmOptions& options) {
   SlurmJobs jobs{plan.tasks, "", {}};
   for (const ShardArray& array : plan.arrays) {
     fs::create_directories(array.folder);
-    if (array.balance) fs::copy_file(*array.balance, array.folder / kBalanceRun);
+    if (array.balance) replace_text_file(array.folder / kBalanceRun, *array.balance);
     set_run_file_aside(array.run_file);
     jobs.arrays.push_back({array.run_file.string(), array.folder.string(), "", ""});
   }
@@ -290,9 +321,10 @@ void add_slurm_command(CLI::App& app, Result& result) {
   list("--merge-option", plan.merge_options, "OPTION",
        "Add an option of sbatch to the jobs that need no device: --merge-option=--partition=cpu");
   command
-      ->add_option("--balance", options->balance,
-                   "Balance the shards by the seconds in this run file. Default: the earlier run of -o, if "
-                   "there is one")
+      ->add_option(
+          "--balance", options->balance,
+          "Balance the shards by the seconds in this run file. Default: the earlier run of -o, else the "
+          "newest in --history")
       ->type_name(value_name::kRun);
   add_history_option(*command, plan.history);
   command->add_flag("--dry-run", options->dry_run, "Print the scripts, and submit nothing");

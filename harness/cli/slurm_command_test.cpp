@@ -128,6 +128,34 @@ TEST_F(SlurmCommand, ItsScriptsMeasureMergeAndCheck) {
   EXPECT_THAT(outcomes(), testing::ElementsAre("ok", "ok", "crashed", "ok"));
 }
 
+#ifdef PEAKMARK_HAS_HISTORY
+TEST_F(SlurmCommand, ShardsAreBalancedByTheHistoryIfThereIsNoEarlierRun) {
+  add_slurm();
+  const std::string history = (folder_.path() / "history.db").string();
+  ASSERT_EQ(submit({"--history", history}).end.exit_code, 0) << "there is no history yet";
+  EXPECT_FALSE(fs::exists(slurm_ / "balance.json"));
+  ASSERT_EQ(run({"--memory-only"}).end.exit_code, 0);
+  ASSERT_EQ(peakmark({"history", "add", run_file_.string(), "--history", history}).end.exit_code, 0);
+  const std::string id = read_run(run_file_).context.id;
+  fs::remove(run_file_);
+
+  const Answer submitted = submit({"--history", history});
+  ASSERT_EQ(submitted.end.exit_code, 0) << submitted.errors;
+  EXPECT_EQ(read_run(slurm_ / "balance.json").context.id, id);
+  for (const char* task : {"1", "2"}) ASSERT_EQ(run_script("shards.sh", task).end.exit_code, 0);
+  EXPECT_TRUE(read_run(slurm_ / "shard-1.json").context.shard->places);
+}
+
+TEST_F(SlurmCommand, ADatabaseThatFailsOnlyLosesTheBalance) {
+  add_slurm();
+  const fs::path damaged = folder_.path() / "history.db";
+  std::ofstream(damaged) << "SQLite format 3 and no more";
+  const Answer submitted = submit({"--history", damaged.string()});
+  EXPECT_EQ(submitted.end.exit_code, 0) << submitted.errors;
+  EXPECT_FALSE(fs::exists(slurm_ / "balance.json"));
+}
+#endif
+
 TEST_F(SlurmCommand, WhatSbatchRefusesIsCancelledAndItsMessageShown) {
   add_slurm("merge.sh");
   const Answer refused = submit();

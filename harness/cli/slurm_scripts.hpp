@@ -12,8 +12,8 @@ struct ShardArray {
   std::string constraint;          ///< of sbatch; empty: any node
   std::filesystem::path run_file;  ///< of the merged shards, absolute
   std::filesystem::path folder;    ///< of its scripts, shards and logs, absolute
-  /// The run by whose seconds the shards are balanced; its copy is `balance.json` in the folder. Null: none.
-  std::optional<std::filesystem::path> balance = std::nullopt;
+  /// Text of the run by whose seconds the shards are balanced: `balance.json` in the folder. Null: none.
+  std::optional<std::string> balance = std::nullopt;
 };
 
 /// What `peakmark slurm` submits: an array and a merge for each kind of device, then one last job.
