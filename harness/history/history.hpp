@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -76,7 +77,10 @@ struct LoggedRun : RunHead {
 struct DeviceBackend {
   std::string device;  ///< its current name
   std::string backend;
-  auto operator<=>(const DeviceBackend&) const = default;
+  bool operator==(const DeviceBackend&) const = default;
+  bool operator<(const DeviceBackend& other) const {
+    return std::tie(device, backend) < std::tie(other.device, other.backend);
+  }
 };
 
 /// A case as it was measured last.
