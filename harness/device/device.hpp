@@ -254,11 +254,13 @@ struct DeviceList {
   std::vector<DeviceInfo> devices;
   std::vector<std::string> reasons;
 };
+/// Threads that a driver starts get no signals: this process, which waits for some, would miss them.
 DeviceList list_devices();
 
 /// Throws DeviceError with the list of devices if none matches or a part of a name matches several.
 DeviceInfo choose_device(const DeviceChoice& choice, const DeviceList& list);
 /// Opens a device. `is_cpu` may differ from the list, to run the kernels of the other grain.
+/// Threads that its driver starts get no signals.
 std::unique_ptr<Device> open_device(const DeviceInfo& info);
 
 }  // namespace peakmark

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "base/blocked_signals.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "device/backend.hpp"
@@ -99,6 +100,7 @@ Backend parse_backend(std::string_view name) {
 }
 
 DeviceList list_devices() {
+  const BlockedSignals blocked;
   DeviceList list;
 #ifdef PEAKMARK_HAS_CUDA
   list_cuda(list);
@@ -139,6 +141,7 @@ DeviceInfo choose_device(const DeviceChoice& choice, const DeviceList& list) {
 }
 
 std::unique_ptr<Device> open_device(const DeviceInfo& info) {
+  const BlockedSignals blocked;
   switch (info.backend) {
     case Backend::dry:
       return open_dry({.is_cpu = info.is_cpu});

@@ -103,6 +103,13 @@ void wait_for(pid_t program, const SignalForwarder& signals, ProgramWatch& watch
   bool is_seen = false;
   while (true) {
     const siginfo_t info = signals.wait(interval);
+    int status = 0;
+    if (waitpid(program, &status, WNOHANG) == program && (WIFSIGNALED(status) || WIFEXITED(status))) {
+      if (WIFSIGNALED(status)) recording.signal = WTERMSIG(status);
+      recording.program_code = WIFSIGNALED(status) ? 128 + recording.signal : WEXITSTATUS(status);
+      if (ends_process(info.si_signo)) recording.interrupted = true;
+      return;
+    }
     if (info.si_signo == 0) {
       is_seen = is_seen || scan(watch);
       interval = is_seen ? stuck.interval() : std::min({2 * interval, milliseconds(250), stuck.interval()});
@@ -115,20 +122,13 @@ void wait_for(pid_t program, const SignalForwarder& signals, ProgramWatch& watch
           program);
       return;
     }
-    if (info.si_signo == SIGCHLD) {
-      int status = 0;
-      if (waitpid(program, &status, WNOHANG) != program) continue;
-      if (WIFSIGNALED(status)) recording.signal = WTERMSIG(status);
-      recording.program_code = WIFSIGNALED(status) ? 128 + recording.signal : WEXITSTATUS(status);
-      if (WIFSIGNALED(status) || WIFEXITED(status)) return;
-    } else {
-      if (ends_process(info.si_signo)) {
-        recording.interrupted = true;
-        stuck.asked_to_end();
-        interval = std::min(interval, stuck.interval());
-      }
-      pass_on(info, program);
+    if (info.si_signo == SIGCHLD) continue;
+    if (ends_process(info.si_signo)) {
+      recording.interrupted = true;
+      stuck.asked_to_end();
+      interval = std::min(interval, stuck.interval());
     }
+    pass_on(info, program);
   }
 }
 

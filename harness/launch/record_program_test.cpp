@@ -85,6 +85,29 @@ TEST_P(StuckProgram, IsAbandonedAfterAKill) {
 
 INSTANTIATE_TEST_SUITE_P(Held, StuckProgram, testing::Values("traced", "uninterruptible"));
 
+TEST(RecordProgram, EndsAlthoughAnotherThreadTakesTheSignalOfTheEnd) {
+  const TemporaryFolder folder;
+  const pid_t recording = ::fork();
+  if (recording == 0) {
+    sigset_t ends{};
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+    std::thread([&ends] {
+      const timespec at_once{};
+      for (;;) sigtimedwait(&ends, nullptr, &at_once);
+    }).detach();
+    RecordRequest request;
+    request.command = {"/bin/sh", "-c", "exit 7"};
+    request.profile = folder.path() / "p";
+    request.kill_limit = std::chrono::milliseconds(100);
+    ::_exit(record_program(request, {}).program_code);
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(recording, &status, 0), recording);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
 TEST(IsStuck, FalseForASleepingProcess) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -96,25 +96,21 @@ bool SignalWatch::raised() const {
 }
 
 SignalForwarder::SignalForwarder() {
-  sigfillset(&set_);
-  for (const int signal : {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT}) sigdelset(&set_, signal);
   // The parent may have set it to be ignored, and then no child could be waited for.
   std::signal(SIGCHLD, SIG_DFL);
-  pthread_sigmask(SIG_BLOCK, &set_, &before_);
 }
 
 SignalForwarder::~SignalForwarder() {
   forget();
-  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 siginfo_t SignalForwarder::wait(std::optional<std::chrono::milliseconds> limit) const {
   siginfo_t info{};
   if (limit) {
     const timespec time{limit->count() / 1000, limit->count() % 1000 * 1'000'000};
-    if (sigtimedwait(&set_, &info, &time) < 0) info.si_signo = 0;
+    if (sigtimedwait(&signals_.blocked(), &info, &time) < 0) info.si_signo = 0;
   } else {
-    while (sigwaitinfo(&set_, &info) < 0) {
+    while (sigwaitinfo(&signals_.blocked(), &info) < 0) {
     }
   }
   return info;
@@ -124,7 +120,8 @@ bool SignalForwarder::forget() const {
   bool to_end = false;
   siginfo_t info{};
   const timespec at_once{};
-  while (sigtimedwait(&set_, &info, &at_once) > 0) to_end = to_end || ends_process(info.si_signo);
+  while (sigtimedwait(&signals_.blocked(), &info, &at_once) > 0)
+    to_end = to_end || ends_process(info.si_signo);
   return to_end;
 }
 

@@ -7,14 +7,15 @@
 #include <optional>
 #include <thread>
 
+#include "base/blocked_signals.hpp"
 #include "base/descriptor.hpp"
 
 namespace peakmark {
 
 /// While it exists, SIGINT, SIGTERM and SIGHUP make `descriptor` readable instead of ending the process, and
 /// a full disk or a closed pipe is an error instead of a signal. Another SIGINT or SIGTERM, at least a second
-/// after the first, ends the process at once with exit code 130. Create it before the first call into a
-/// driver: threads that the driver starts must inherit the mask, and PoCL installs a handler for SIGTERM.
+/// after the first, ends the process at once with exit code 130. No other thread may take these signals:
+/// list_devices() and open_device() see to those of drivers.
 class SignalWatch {
  public:
   /// Throws Error if the system has no descriptors left; signals are then handled as before.
@@ -51,17 +52,17 @@ class SignalForwarder {
   ~SignalForwarder();
 
   /// Returns the signal mask from before, for the program.
-  [[nodiscard]] const sigset_t& before() const { return before_; }
+  [[nodiscard]] const sigset_t& before() const { return signals_.before(); }
 
-  /// Returns the next signal; si_signo is 0 if none came in time.
+  /// Returns the next signal; si_signo is 0 if none came in time. SIGCHLD may be missing: another thread of
+  /// this process can have taken it.
   [[nodiscard]] siginfo_t wait(std::optional<std::chrono::milliseconds> limit) const;
 
   /// Discards pending signals, once the program has ended. Returns true if one of them asks a process to end.
   bool forget() const;
 
  private:
-  sigset_t set_{};
-  sigset_t before_{};
+  BlockedSignals signals_;
 };
 
 /// Returns true for signals by which users and terminals ask a process to end.

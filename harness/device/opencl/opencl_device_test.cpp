@@ -1,3 +1,14 @@
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "device/backend.hpp"
 #include "device/device_testing.hpp"
 
@@ -23,6 +34,30 @@ std::string error_message(const std::function<void()>& call) {
     return error.what();
   }
   return "nothing was thrown";
+}
+
+/// Returns the masks of blocked signals of all threads but the calling one.
+std::vector<std::uint64_t> masks_of_other_threads() {
+  std::vector<std::uint64_t> masks;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (thread.path().filename() == std::to_string(::gettid())) continue;
+    std::ifstream status(thread.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("SigBlk:")) masks.push_back(std::stoull(line.substr(7), nullptr, 16));
+    }
+  }
+  return masks;
+}
+
+TEST_F(OpenClTest, ThreadsOfTheDriverTakeNoSignalOfThisProcess) {
+  const std::vector<std::uint64_t> masks = masks_of_other_threads();
+  ASSERT_FALSE(masks.empty()) << "PoCL has threads";
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGUSR1}) {
+    for (const std::uint64_t mask : masks) EXPECT_TRUE(((mask >> (signal - 1)) & 1U) != 0) << signal;
+  }
+  sigset_t own{};
+  pthread_sigmask(SIG_SETMASK, nullptr, &own);
+  EXPECT_EQ(sigismember(&own, SIGINT), 0) << "this thread gets them as before";
 }
 
 TEST_F(OpenClTest, ASourceThatDoesNotCompileShowsTheLogWithItsOwnLine) {
