@@ -18,7 +18,6 @@
 
 #include "base/files_testing.hpp"
 #include "launch/program_watch.hpp"
-#include "launch/record_program.hpp"
 
 namespace peakmark {
 namespace {
