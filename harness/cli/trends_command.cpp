@@ -187,9 +187,7 @@ ExitCode show_trends(const TrendsOptions& options) {
       open_history(options.history, notifies ? History::Purpose::change : History::Purpose::read);
   const history::Settings settings = history->settings();
   const std::string branch = chosen_branch(options, settings.base_branch);
-  const std::vector<trend::Notified> notified = history->notified();
   const auto complete = [&](DeviceTrends& device) {
-    device.notified = notified;
     device.commit_url = options.commit_url.value_or(settings.commit_url);
     device.statuses = trend::find_case_statuses(*device.history, device.trends,
                                                 [&](const std::string& id) { return history->run(id); });

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <regex>
 #include <unordered_map>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/pattern.hpp"
 #include "base/text.hpp"
 #include "runfile/json_fields.hpp"
 #include "sweep/nearest_word.hpp"
@@ -53,10 +53,10 @@ std::string column_name(const trend::Series& series) {
   return series.case_name + " " + series.metric;
 }
 
-std::regex compile_filter(const std::string& filter) {
+Pattern compile_filter(const std::string& filter) {
   try {
-    return std::regex(filter);
-  } catch (const std::regex_error& error) {
+    return Pattern(filter);
+  } catch (const UsageError& error) {
     throw UsageError(fmt::format("--filter '{}': malformed regular expression: {}", filter, error.what()));
   }
 }
@@ -155,10 +155,10 @@ constexpr std::size_t kMaxBencherName = 1024;
 
 trend::DeviceHistory chosen(trend::DeviceHistory device, const ExportChoice& choice) {
   check_metrics(choice.metrics);
-  const std::regex filter = compile_filter(choice.filter);
+  const Pattern filter = compile_filter(choice.filter);
   keep_runs(device, choice);
   const auto is_out = [&](const std::string& case_name) {
-    return !choice.filter.empty() && !std::regex_search(case_name, filter);
+    return !choice.filter.empty() && !filter.is_in(case_name);
   };
   std::erase_if(device.outcomes, [&](const trend::CaseOutcomes& one) { return is_out(one.case_name); });
   std::erase_if(device.series, [&](const trend::Series& series) {

@@ -5,12 +5,12 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <regex>
 #include <span>
 #include <sstream>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/pattern.hpp"
 #include "profile/profile.hpp"
 #include "runfile/json_fields.hpp"
 
@@ -34,8 +34,8 @@ bool is_name(const std::string& key) {
 }
 
 bool is_host_mark(const std::string& text) {
-  static const std::regex mark("(host-[0-9a-f]{8}(\\+(?!$)|$))*");
-  return std::regex_match(text, mark);
+  static const Pattern mark("(host-[0-9a-f]{8}(\\+(?!$)|$))*");
+  return mark.matches(text);
 }
 
 /// `{"what": "CUDA_HOME", "before": …, "after": …}` of trends.
@@ -159,10 +159,8 @@ void collect(const Json& json, PrivateTexts& texts) {
 }
 
 void collect_owners(const std::string& text, PrivateTexts& texts) {
-  static const std::regex home("/(?:home|Users)/([A-Za-z0-9_.-]+)/");
-  for (std::sregex_iterator at(text.begin(), text.end(), home); at != std::sregex_iterator(); ++at) {
-    add_word(texts, (*at)[1].str(), "USER");
-  }
+  static const Pattern home("/(?:home|Users)/([A-Za-z0-9_.-]+)/");
+  for (const std::string& name : home.first_groups(text)) add_word(texts, name, "USER");
 }
 
 void publish(std::string& text, const PrivateTexts& texts) {

@@ -4,10 +4,10 @@
 
 #include <cstddef>
 #include <map>
-#include <regex>
 #include <string>
 #include <vector>
 
+#include "base/pattern.hpp"
 #include "trend/series.hpp"
 #include "trend/trends.hpp"
 
@@ -34,7 +34,7 @@ class Plans {
   [[nodiscard]] bool is_of_asked_backends(const CaseOutcomes& of) const;
 
   const DeviceHistory& history_;
-  std::map<std::string, std::regex> filters_;
+  std::map<std::string, Pattern> filters_;
 };
 
 /// Changes of one series whose values repeat exactly.

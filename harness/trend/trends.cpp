@@ -24,8 +24,8 @@ Plans::Plans(const DeviceHistory& history) : history_(history) {
   for (const HistoryRun& run : history.runs) {
     if (!run.filter || filters_.contains(*run.filter)) continue;
     try {
-      filters_.emplace(*run.filter, std::regex(*run.filter, std::regex::ECMAScript | std::regex::optimize));
-    } catch (const std::regex_error& error) {
+      filters_.emplace(*run.filter, Pattern(*run.filter));
+    } catch (const UsageError& error) {
       throw UsageError("the history of " + history.device + " is damaged: run " + run.id +
                        " has a filter that is no regular expression: " + error.what());
     }
@@ -34,7 +34,7 @@ Plans::Plans(const DeviceHistory& history) : history_(history) {
 
 bool Plans::is_excluded(const CaseOutcomes& of, const HistoryRun& run) const {
   const std::string& case_name = of.case_name;
-  if (run.filter && !std::regex_search(case_name, filters_.at(*run.filter))) return true;
+  if (run.filter && !filters_.at(*run.filter).is_in(case_name)) return true;
   if (run.asked_backend && backend(case_name) != *run.asked_backend) return true;
   if (!run.asked_backend && is_of_asked_backends(of)) return true;
   return !run.variants.empty() && std::ranges::none_of(run.variants, [&](const std::string& variant) {
