@@ -116,7 +116,7 @@ std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const Ju
   const auto cases = by_case(run, verdicts);
   for (const JudgedCase& judged : cases) {
     pugi::xml_node test = suite.append_child("testcase");
-    test.append_attribute("name") = judged.name.c_str();
+    test.append_attribute("name") = std::string(judged.name).c_str();
     test.append_attribute("classname") = class_name(judged).c_str();
     if (judged.observation != nullptr) {
       if (judged.observation->gpu_time) {
