@@ -8,7 +8,9 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "history/inside.hpp"
@@ -134,9 +136,10 @@ class Reader {
       const std::vector<std::size_t> order_added(numbers.begin(), numbers.end());
       history_ = trend::compare_with_base(history_, order_added, branch_, base_branch_);
     }
-    std::ranges::copy_if(
-        inside_.acceptances(), std::back_inserter(history_.acceptances),
-        [this](const trend::Acceptance& one) { return trend::find_run(history_, one.from_run).has_value(); });
+    std::unordered_set<std::string_view> runs;
+    for (const trend::HistoryRun& run : history_.runs) runs.insert(run.id);
+    std::ranges::copy_if(inside_.acceptances(), std::back_inserter(history_.acceptances),
+                         [&](const trend::Acceptance& one) { return runs.contains(one.from_run); });
     return std::move(history_);
   }
 

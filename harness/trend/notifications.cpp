@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -25,6 +26,7 @@ constexpr std::array<std::string_view, 4> kStates{"opening", "open", "closing", 
 constexpr std::size_t kIdDigits = 12;
 
 using Key = std::tuple<std::string, std::string, std::string>;  // Notified::key()
+using KeyView = std::tuple<std::string_view, std::string_view, std::string_view>;
 
 /// Returns the row of a change that was not sent.
 Notified unsent_row(const DeviceHistory& history, const Change& change) {
@@ -241,6 +243,7 @@ class Search {
   static const Acceptance* find_acceptance(const DeviceHistory& history, const Change& change) {
     if (change.state != State::accepted) return nullptr;
     for (const Acceptance& one : history.acceptances) {
+      if (one.case_name != change.case_name) continue;
       const auto from = find_run(history, one.from_run);
       if (from && accepts(one, *from, change)) return &one;
     }
@@ -273,15 +276,22 @@ std::string_view to_string(NotifiedState state) {
 }
 
 std::string finding_id(const CommonFinding& finding, const std::vector<Notified>& notified) {
+  if (notified.empty()) return new_id(finding);
+  std::map<KeyView, std::size_t> places;  // of the changes; both lists may have one for each case of a suite
   for (const DeviceFinding& part : finding.parts) {
-    for (const Change* const change : all_changes(part.finding)) {
-      const Notified unsent = unsent_row(*part.device->history, *change);
-      const auto row =
-          std::ranges::find_if(notified, [&](const Notified& one) { return one.key() == unsent.key(); });
-      if (row != notified.end()) return row->finding;
-    }
+    for (const Change* const change : all_changes(part.finding))
+      places.emplace(KeyView(change->case_name, change->metric, part.device->history->runs[change->first].id),
+                     places.size());
   }
-  return new_id(finding);
+  const Notified* first = nullptr;
+  std::size_t first_place = places.size();
+  for (const Notified& row : notified) {
+    const auto place = places.find(KeyView(row.case_name, row.metric, row.from_run));
+    if (place == places.end() || place->second >= first_place) continue;
+    first = &row;
+    first_place = place->second;
+  }
+  return first == nullptr ? new_id(finding) : first->finding;
 }
 
 NotifiedState parse_notified_state(const std::string& text) {
