@@ -333,6 +333,7 @@ trend::HistoryRun to_history_run(const RunContext& context) {
   result.build = context.build;
   result.host_name = context.host_name;
   result.fingerprint = context.fingerprint;
+  if (context.suite_files) result.suite_files = *context.suite_files;
   result.filter = context.filter;
   result.asked_backend = context.asked_backend;
   if (context.rounds && context.rounds->variants) {

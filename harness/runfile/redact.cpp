@@ -26,10 +26,10 @@ constexpr std::size_t kMinNameBytes = 3;
 /// it is.
 bool is_name(const std::string& key) {
   constexpr auto kNames = std::to_array<std::string_view>(
-      {"aggregate_name", "axes",   "backend",   "base_case",   "case",     "commit", "date",
-       "device",         "dtype",  "estimator", "fingerprint", "form",     "id",     "judged_estimators",
-       "kind",           "metric", "name",      "planned",     "platform", "run",    "run_name",
-       "suite",          "variant"});
+      {"aggregate_name", "axes",        "backend",   "base_case",   "case",     "commit", "date",
+       "device",         "dtype",       "estimator", "fingerprint", "form",     "id",     "judged_estimators",
+       "kind",           "metric",      "name",      "planned",     "platform", "run",    "run_name",
+       "suite",          "suite_files", "variant"});
   return std::ranges::binary_search(kNames, key);
 }
 

@@ -44,6 +44,8 @@ struct HistoryRun {
   std::string host_name;
   /// Of the whole suite, including cases that the run did not plan.
   std::string fingerprint;
+  /// Of the suite, as in the run file. Empty if unknown.
+  std::vector<std::string> suite_files;
   /// What limited the run: a regular expression for case names, and the compared variants. Null and empty: no
   /// limit, or unknown.
   std::optional<std::string> filter;
