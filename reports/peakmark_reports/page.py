@@ -258,7 +258,7 @@ def write_page(
     """Writes the report of the base branch and of other branches, and returns index.html, which is written last. Raises PageError or
     OSError."""
     _prepare_folder(folder)
-    pictures = draw_pictures(runs, folder / FOLDER, PlotOptions(max_bars=MAX_BARS))
+    pictures = draw_pictures(runs, folder / FOLDER, PlotOptions(formats=("svg",), max_bars=MAX_BARS))
     shown = entries(assessments)
     version = _write_data(folder / DATA, shown)
     page = folder / PAGE
