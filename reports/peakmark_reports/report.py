@@ -9,6 +9,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from .assessment import Assessment, assess
 from .ci_forms import append_step_summary, bencher, benchmark_action, code_quality, junit, metrics_report
 from .common import InputError
 from .formula_table import FormulaRow, parse_formulas
-from .history_file import History, load_history, parse_history
+from .history_file import MAX_RUNS, History, load_history, parse_history
 from .run_file import Run, RunFileError, parse_run
 from .trend_file import Trends, parse_trends
 
@@ -111,13 +112,17 @@ def _is_current(run: Run, history: History) -> bool:
 
 
 def _query_trends(peakmark: str, history: str | None, options: list[str]) -> tuple[History, Trends]:
+    def query_trends() -> Trends:
+        with _lines(peakmark, ["trends", "--json", *options], history) as lines:
+            return parse_trends(lines.read(), "trends --json")
+
     branch = [one for one in options if one.startswith("--branch=")]
-    with _lines(peakmark, ["history", "export", "--format", "series", *branch], history) as lines:
-        found = parse_history(lines, "history export --format series")
-    if not found.devices:
-        return found, Trends()
-    with _lines(peakmark, ["trends", "--json", *options], history) as lines:
-        return found, parse_trends(lines.read(), "trends --json")
+    # At the same time: of a history of years, both take long.
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        trends = pool.submit(query_trends)
+        with _lines(peakmark, ["history", "export", "--format", "series", f"--max-runs={MAX_RUNS}", *branch], history) as lines:
+            found = parse_history(lines, "history export --format series")
+        return found, trends.result() if found.devices else Trends()
 
 
 def _matching_branches(peakmark: str, history: str | None, patterns: list[str]) -> list[str]:
