@@ -67,11 +67,14 @@ def _lettered(array: np.ndarray, low: int) -> str:
 
 
 def _shortest(unit: float, array: np.ndarray) -> dict[str, Any]:
-    plain = {"unit": unit, "values": _packed_numbers(array)}
     low, high = int(np.nanmin(array)), int(np.nanmax(array))
     if high - low + 1 >= len(LETTERS) ** 2:
-        return plain
+        return {"unit": unit, "values": _packed_numbers(array)}
     lettered = {"unit": unit, "least": low, "letters": _lettered(array, low)}
+    changes = np.count_nonzero(np.diff(np.nan_to_num(array, nan=-1)))
+    if low >= 1000 and 5 * changes > 2 * len(array) + 100:
+        return lettered  # four digits and a comma for each change are longer
+    plain = {"unit": unit, "values": _packed_numbers(array)}
     return min(plain, lettered, key=lambda one: len(json.dumps(one, separators=(",", ":"))))
 
 
