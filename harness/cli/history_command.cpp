@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <functional>
 #include <iomanip>
 #include <map>
 #include <memory>
@@ -12,6 +13,8 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/date.hpp"
@@ -140,23 +143,38 @@ std::string run_files(History& history, const ExportOptions& options) {
   return text;
 }
 
+std::string device_names(const std::vector<history::DeviceBackend>& devices) {
+  std::string names;
+  for (const history::DeviceBackend& one : devices)
+    names += fmt::format("{}'{}' ({})", names.empty() ? "" : ", ", one.device, one.backend);
+  return names;
+}
+
+/// Reads one device after the other, and calls `take` for each that has chosen runs.
+void each_chosen_device(History& history, const ExportOptions& options,
+                        const std::function<void(trend::DeviceHistory)>& take) {
+  const std::vector<history::DeviceBackend> known = history.devices(options.branch);
+  std::vector<history::DeviceBackend> devices = known;
+  if (!options.device.empty())
+    std::erase_if(devices, [&](const history::DeviceBackend& one) { return one.device != options.device; });
+  if (devices.empty() && !known.empty()) {
+    throw UsageError(
+        fmt::format("--device '{}': not in this history; it has {}", options.device, device_names(known)));
+  }
+  for (const history::DeviceBackend& one : devices) {
+    trend::DeviceHistory device =
+        peakmark::history::chosen(history.read_device(one, options.branch, options.choice), options.choice);
+    if (!device.runs.empty()) take(std::move(device));
+  }
+}
+
 std::vector<trend::DeviceHistory> chosen_devices(History& history, const ExportOptions& options) {
   std::vector<trend::DeviceHistory> devices;
-  std::string known;
-  bool has_device = false;
-  for (trend::DeviceHistory& device : history.read(options.branch)) {
-    known += fmt::format("{}'{}' ({})", known.empty() ? "" : ", ", device.device, device.backend);
-    if (!options.device.empty() && device.device != options.device) continue;
-    has_device = true;
-    devices.push_back(peakmark::history::chosen(std::move(device), options.choice));
-    if (devices.back().runs.empty()) devices.pop_back();  // none since that date
-  }
-  if (!has_device && !known.empty()) {
-    throw UsageError(fmt::format("--device '{}': not in this history; it has {}", options.device, known));
-  }
+  each_chosen_device(history, options,
+                     [&](trend::DeviceHistory device) { devices.push_back(std::move(device)); });
   if (options.format == "csv" && devices.size() > 1) {
-    throw UsageError(
-        fmt::format("a CSV file has the series of one device: choose one of {} with --device", known));
+    throw UsageError(fmt::format("a CSV file has the series of one device: choose one of {} with --device",
+                                 device_names(history.devices(options.branch))));
   }
   return devices;
 }
@@ -172,17 +190,30 @@ std::string bencher(History& opened, const std::vector<trend::DeviceHistory>& de
                                opened.address().name(), run));
 }
 
+/// Returns the text of a format that needs all devices at once.
 std::string exported(History& opened, const ExportOptions& options) {
   if (options.format == "run") return run_files(opened, options);
   const std::vector<trend::DeviceHistory> devices = chosen_devices(opened, options);
-  if (options.format == "jsonl" || options.format == "parquet") return history::series_json_lines(devices);
-  if (options.format == "series") return history::series_for_reports(devices, opened.cases());
   if (options.format == "bencher") return bencher(opened, devices, options.run);
   if (devices.empty()) return "";
   if (!options.otava.empty()) {
     replace_text_file(options.otava, history::otava_configuration(devices.front(), options.output));
   }
   return history::series_csv(devices.front());
+}
+
+void write_export(History& opened, const ExportOptions& options, const TextSink& sink) {
+  if (options.format == "series") {
+    const std::vector<history::KnownCase> cases = opened.cases();
+    each_chosen_device(opened, options, [&](const trend::DeviceHistory& device) {
+      history::write_series_for_reports(device, cases, sink);
+    });
+  } else if (options.format == "jsonl" || options.format == "parquet") {
+    each_chosen_device(opened, options,
+                       [&](const trend::DeviceHistory& device) { history::write_json_lines(device, sink); });
+  } else {
+    sink(exported(opened, options));
+  }
 }
 
 void check_export(const ExportOptions& options) {
@@ -193,7 +224,8 @@ void check_export(const ExportOptions& options) {
     throw UsageError("a Parquet file is not a text: name it with -o");
   }
   const bool is_of_runs = options.format == "run";
-  if (is_of_runs && (!options.branch.empty() || !options.choice.since.empty())) {
+  const bool has_limits = !options.choice.since.empty() || options.choice.max_runs != 0;
+  if (is_of_runs && (!options.branch.empty() || has_limits)) {
     throw UsageError("--format run exports whole runs: choose them with --run and --device");
   }
 }
@@ -202,20 +234,20 @@ void export_history(ExportOptions options) {
   check_export(options);
   options.choice.with_base = options.format == "series";
   remove_earlier_outputs({options.output, options.otava}, {options.history});
-  std::string text;
-  {
-    const auto history = open_history(options.history, History::Purpose::read);
-    if (!options.device.empty()) options.device = history->device_name(options.device);
-    text = exported(*history, options);
-  }
+  auto history = open_history(options.history, History::Purpose::read);
+  if (!options.device.empty()) options.device = history->device_name(options.device);
+  const auto write = [&](const TextSink& sink) { write_export(*history, options, sink); };
   if (options.format == "parquet") {
+    std::string text;
+    write([&](std::string_view part) { text += part; });
+    history.reset();
     if (text.empty()) text = "\n";  // Python reads standard input in any case
     become_python_reports({"parquet", "--output=" + options.output}, "", text);
   }
   if (options.output.empty()) {
-    print_text(text);
+    write(print_text);
   } else {
-    replace_text_file(options.output, text);
+    replace_text_file(options.output, write);
   }
 }
 
@@ -255,6 +287,12 @@ void add_export_command(CLI::App& app) {
       },
       "Export only runs from this day or time on (UTC), such as 2026-01-31")
       ->type_name("DATE");
+  command
+      ->add_option("--max-runs", options->choice.max_runs,
+                   "Export at most this many runs of each suite on a device: the newest half of this number, "
+                   "and one in 2, 4, 8, … of the runs before them")
+      ->type_name("INT")
+      ->check(CLI::Range(2, 1'000'000));
   command
       ->add_option("--filter", options->choice.filter,
                    "Select cases whose name matches this regular expression")
