@@ -25,18 +25,18 @@ def documented(axis, dimensions, dtype, available, factor):
 
 @pytest.fixture
 def volume(queue, n):
-    return filled(queue, n * 800)
+    return device_buffer(queue, n * 800)
 
 @pytest.fixture(scope="module", autouse=True)
 def of_nobody(queue):
-    yield filled(queue, 12345)
+    yield device_buffer(queue, 12345)
 
 """
 ESTIMATED_TEST = """
 @pytest.mark.parametrize("n", [{n}])
 @pytest.mark.check_estimator("test_estimator:{function}", form="{form}", n="n", dimensions=(10, 20), {more})
 def test_{i}(queue, volume, n):
-    out = filled(queue, n * 800)
+    out = device_buffer(queue, n * 800)
 """
 
 # function, form, n, more keys of the mark, expected message (empty if the test passes)
@@ -94,10 +94,10 @@ def test_an_estimator_takes_its_shape_from_an_array_and_its_peak_from_a_window(p
         @pytest.mark.check_estimator("test_array:estimator", form="module", data="images", slice_axis=1,
                                      arguments=("radius",), of="call")
         def test_it(queue, images, radius, device_memory):
-            on_device = filled(queue, images.nbytes)
+            on_device = device_buffer(queue, images.nbytes)
             with device_memory.window("call"):
-                result = filled(queue, images.nbytes)
-            for_the_verification = filled(queue, 5 * images.nbytes)
+                result = device_buffer(queue, images.nbytes)
+            for_the_verification = device_buffer(queue, 5 * images.nbytes)
         """
     ).pytest(code=0)
 
@@ -112,13 +112,13 @@ def named(dimensions, dtype):
     return {"image": (image, 0), "result": (image // 2, 0), "copy": (0, 0)}
 
 def allocate(queue, n, ny, nx):
-    image = filled(queue, 4 * n * ny * nx)
-    result = filled(queue, 4 * n * ny * nx)
+    image = device_buffer(queue, 4 * n * ny * nx)
+    result = device_buffer(queue, 4 * n * ny * nx)
     peakmark.name(image, "image")
     peakmark.name(result, "result")
     copy = None
     if nx % 2:
-        copy = filled(queue, 4 * n * ny * (nx + 1))
+        copy = device_buffer(queue, 4 * n * ny * (nx + 1))
         peakmark.name(copy, "copy")
     return image, result, copy
 """

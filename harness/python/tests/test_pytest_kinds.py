@@ -14,23 +14,23 @@ def test_every_kind_of_test(project):
         @pytest.mark.limit_device_memory("100 B")
         class TestOfAClass:
             def test_kept(self, queue):
-                buffer = filled(queue, 100)
+                buffer = device_buffer(queue, 100)
 
             def test_class_101(self, queue):
-                buffer = filled(queue, 101)
+                buffer = device_buffer(queue, 101)
 
             @pytest.mark.limit_device_memory("200 B")
             def test_nearer(self, queue):
-                buffer = filled(queue, 200)
+                buffer = device_buffer(queue, 200)
 
         @pytest.mark.parametrize("size", [102, pytest.param(103, marks=pytest.mark.limit_device_memory("103 B"))])
         @pytest.mark.limit_device_memory("101 B")
         def test_parametrized(queue, size):
-            buffer = filled(queue, size)
+            buffer = device_buffer(queue, size)
 
         @pytest.fixture
         def broken(queue):
-            kept = filled(queue, 104)
+            kept = device_buffer(queue, 104)
             raise ValueError("no images")
 
         @pytest.mark.limit_device_memory("1 B")
@@ -42,7 +42,7 @@ def test_every_kind_of_test(project):
             request.node.add_marker(pytest.mark.limit_device_memory("99 B"))
 
         def test_marked_by_a_fixture_105(queue, marking):
-            buffer = filled(queue, 105)
+            buffer = device_buffer(queue, 105)
 
         @pytest.fixture
         def marking_wrongly(request):
@@ -57,14 +57,14 @@ def test_every_kind_of_test(project):
                 self.queue = cl.CommandQueue(cl.create_some_context(interactive=False))
 
             def test_106(self):
-                buffer = filled(self.queue, 106)
+                buffer = device_buffer(self.queue, 106)
 
             def test_own_failure(self):
-                buffer = filled(self.queue, 107)
+                buffer = device_buffer(self.queue, 107)
                 self.assertEqual("this", "that")
 
             def test_skips(self):
-                buffer = filled(self.queue, 108)
+                buffer = device_buffer(self.queue, 108)
                 self.skipTest("not today")
         """
     ).pytest("--device-memory-json", "memory.json", "-rs", code=1)
@@ -102,12 +102,12 @@ def pytest_runtest_makereport(item):
             request.node.ihook.pytest_runtest_logreport(report=report)
 
         def test_with_a_part(queue, request):
-            buffer = filled(queue, 10)
+            buffer = device_buffer(queue, 10)
             part_that_fails(request)
 
         @pytest.mark.limit_device_memory("9 B")
         def test_limited(queue, request):
-            buffer = filled(queue, 10)
+            buffer = device_buffer(queue, 10)
             part_that_fails(request)
         """
     ).pytest("--device-memory-json", "memory.json", code=1)

@@ -14,22 +14,22 @@ def test_a_leak_of_each_call_fails(project):
 
         @pytest.mark.limit_device_leaks("0 B", calls=6)
         def test_leaks(queue):
-            filled(queue, 1 << 20)
-            kept.append(filled(queue, 100))
+            device_buffer(queue, 1 << 20)
+            kept.append(device_buffer(queue, 100))
             peakmark.name(kept[-1], "the cache")
 
         @pytest.mark.limit_device_leaks("100 B", calls=6)
         def test_within_its_limit(queue):
-            kept.append(filled(queue, 100))
+            kept.append(device_buffer(queue, 100))
 
         @pytest.mark.limit_device_leaks("0 B", calls=8)
         def test_warms_up(queue):
             if len(kept) < 14:
-                kept.append(filled(queue, 100))
+                kept.append(device_buffer(queue, 100))
 
         @pytest.mark.limit_device_leaks("0 B", calls=6)
         def test_cycle(queue):
-            cycle = [filled(queue, 50)]
+            cycle = [device_buffer(queue, 50)]
             cycle.append(cycle)
         """
     ).pytest("--device-memory-stacks", code=1)
@@ -46,15 +46,15 @@ def test_the_fixture_repeats_a_call(project):
             kept = []
 
             def call():
-                filled(queue, 1000)
-                kept.append(filled(queue, 10))
+                device_buffer(queue, 1000)
+                kept.append(device_buffer(queue, 10))
 
             found = device_memory.repeat(call, calls=5)
             assert found.verdict == "leak: 10 B each time"
             assert found.live_after_bytes == (10, 20, 30, 40, 50)
             assert [(one.kind, one.bytes_per_repetition) for one in found.leaks] == [("buffer", 10)]
             assert found.leaked_bytes_per_call == 10 and found.peak_drift_bytes == 0
-            assert device_memory.repeat(lambda: filled(queue, 1000)).verdict == "steady"
+            assert device_memory.repeat(lambda: device_buffer(queue, 1000)).verdict == "steady"
             with pytest.raises(ValueError, match="too few calls to find a leak: 3; make 4 or more"):
                 device_memory.repeat(call, calls=3)
         """
@@ -66,11 +66,11 @@ def test_a_test_that_fails_or_skips_keeps_its_outcome(project):
         test_outcomes="""
         @pytest.mark.limit_device_leaks("0 B", calls=4)
         def test_fails(queue):
-            assert filled(queue, 10) is None
+            assert device_buffer(queue, 10) is None
 
         @pytest.mark.limit_device_leaks("0 B", calls=4)
         def test_skips(queue):
-            filled(queue, 10)
+            device_buffer(queue, 10)
             pytest.skip("not here")
         """
     ).pytest(code=1)
@@ -85,15 +85,15 @@ def test_kinds_have_limits_of_their_own(project):
 
         @pytest.mark.limit_device_memory("1 KiB", host_pointer="99 B")
         def test_host(queue):
-            kept = filled(queue, 1024), host(queue, 100)
+            kept = device_buffer(queue, 1024), host(queue, 100)
 
         @pytest.mark.limit_device_memory(buffer="99 B", image="0 B")
         def test_buffer(queue):
-            kept = filled(queue, 100)
+            kept = device_buffer(queue, 100)
 
         @pytest.mark.limit_device_memory(host_pinned="0 B", host_pointer="100 B")
         def test_within(queue):
-            kept = filled(queue, 100), host(queue, 100)
+            kept = device_buffer(queue, 100), host(queue, 100)
         """
     ).pytest("--device-memory-json", "memory.json", code=1)
     assert outcomes(said) == {"failed": 2, "passed": 1}

@@ -13,7 +13,7 @@ SHARED = """
 @pytest.mark.limit_device_memory("300 B")
 @pytest.mark.parametrize("i", range(4))
 def test_sizes(queue, i):
-    buffer = filled(queue, {}[i])
+    buffer = device_buffer(queue, {}[i])
 """
 
 
@@ -69,7 +69,7 @@ def test_with_memray_both_measure(project):
         @pytest.mark.limit_memory("100 MB")
         @pytest.mark.limit_device_memory("100 B")
         def test_passes(queue):
-            buffer = filled(queue, 100)
+            buffer = device_buffer(queue, 100)
 
         @pytest.mark.limit_memory("1 MB")
         @pytest.mark.limit_device_memory("100 B")
@@ -79,7 +79,7 @@ def test_with_memray_both_measure(project):
         @pytest.mark.limit_memory("100 MB")
         @pytest.mark.limit_device_memory("99 B")
         def test_device(queue):
-            buffer = filled(queue, 100)
+            buffer = device_buffer(queue, 100)
         """
     ).pytest("--memray", "--device-memory", code=1)
     assert outcomes(said) == {"failed": 2, "passed": 1}
@@ -92,8 +92,7 @@ def test_with_benchmark_the_peak_is_that_of_all_rounds(project):
     said = project.write(
         test_timed="""
         def one(queue):
-            filled(queue, 1000)
-            queue.finish()
+            device_buffer(queue, 1000)
 
         @pytest.mark.limit_device_memory("1000 B")
         def test_timed(queue, benchmark):
@@ -113,8 +112,8 @@ def test_under_record_a_test_is_a_phase_and_has_the_same_peak(project):
         @pytest.mark.parametrize("size", [100, 2000, 30])
         def test_sizes(queue, size):
             with peakmark.phase("call"):
-                buffer = filled(queue, size)
-            second = filled(queue, size)
+                buffer = device_buffer(queue, size)
+            second = device_buffer(queue, size)
         """
     )
     profile = project.folder / "profile"

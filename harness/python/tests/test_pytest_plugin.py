@@ -19,7 +19,7 @@ LIMITED = """
 @pytest.mark.limit_device_memory({size!r})
 @pytest.mark.limit_device_leaks("0 B")
 def test_two_buffers(queue):
-    first, second = filled(queue, 600), filled(queue, 424)
+    first, second = device_buffer(queue, 600), device_buffer(queue, 424)
 """
 
 
@@ -42,7 +42,7 @@ def test_a_limit_one_byte_too_low_fails_with_the_live_allocations(project):
 BUDGET = """
 def test_budget(queue):
     assert queue.device.global_mem_size == 1024
-    first = filled(queue, 1000)
+    first = device_buffer(queue, 1000)
     with pytest.raises(cl.MemoryError):
         cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 25)
 """
@@ -64,7 +64,7 @@ def test_a_session_may_undo_gc_freeze(project):
         @pytest.mark.limit_device_leaks("0 B")
         def test_cycle(queue):
             assert (gc.get_freeze_count() == 0) == {unfrozen}
-            cycle = [filled(queue, 50)]
+            cycle = [device_buffer(queue, 50)]
             cycle.append(cycle)
         """
     assert outcomes(project.write(test_freezing=test.format(unfrozen=False)).pytest(code=0)) == {"passed": 1}
@@ -89,12 +89,12 @@ def test_a_leak_fails_with_the_live_allocations(project):
 
         @pytest.mark.limit_device_leaks("99 B")
         def test_keeps(queue):
-            kept.append(filled(queue, 100))
+            kept.append(device_buffer(queue, 100))
             peakmark.name(kept[0], "the cache")
 
         @pytest.mark.limit_device_leaks("0 B")
         def test_cycle(queue):
-            cycle = [filled(queue, 50)]
+            cycle = [device_buffer(queue, 50)]
             cycle.append(cycle)
         """
     ).pytest(code=1)
@@ -108,13 +108,13 @@ def test_a_failure_of_the_test_itself_has_priority(project):
         test_fails="""
         @pytest.mark.limit_device_memory("0 B")
         def test_fails(queue):
-            kept = filled(queue, 10)
+            kept = device_buffer(queue, 10)
             assert "this" == "that"
 
         @pytest.mark.xfail(strict=True)
         @pytest.mark.limit_device_memory("0 B")
         def test_expected(queue):
-            kept = filled(queue, 10)
+            kept = device_buffer(queue, 10)
         """
     ).pytest(code=1)
     assert "assert 'this' == 'that'" in said and ", limit " not in said
@@ -125,9 +125,9 @@ def test_windows_of_the_fixture(project):
     said = project.write(
         test_windows="""
         def test_windows(queue, device_memory):
-            before = filled(queue, 100)
+            before = device_buffer(queue, 100)
             with device_memory.window("call") as call:
-                block = filled(queue, 1024)
+                block = device_buffer(queue, 1024)
                 del block
             assert (call.peak_bytes, call.live_peak_bytes, call.left_bytes) == (1024, 1124, 0)
         """
@@ -176,7 +176,7 @@ def test_pools_are_named_where_a_limit_fails(project):
 REPORTED = """
 @pytest.mark.parametrize("size", [100, 300, 200])
 def test_sizes(queue, size):
-    buffer = filled(queue, size)
+    buffer = device_buffer(queue, size)
 
 def test_nothing(queue):
     pass
@@ -209,7 +209,7 @@ def test_asks_for_too_much(queue):
     with peakmark.phase("call"):
         for _ in range(2):
             with pytest.raises(Exception):
-                filled(queue, 1 << 50)
+                device_buffer(queue, 1 << 50)
 """
 
 
@@ -234,7 +234,7 @@ def test_the_ini_file_has_a_setting_for_each_option(project):
     )
     said = project.write(test_report=REPORTED).pytest(code=0)
     assert said.count("Device memory results for") == 1
-    assert project.results()["test_sizes[100]"]["memory"]["at_peak"][0]["site"].startswith("filled test_report.py:")
+    assert project.results()["test_sizes[100]"]["memory"]["at_peak"][0]["site"].startswith("device_buffer test_report.py:")
 
 
 def test_an_invalid_number_of_tests_is_an_error(project):
@@ -262,7 +262,7 @@ def test_a_file_that_cannot_be_written_is_an_error_before_the_tests_run(project)
 
 def test_a_peak_that_grew_fails(project):
     def write(first, second):
-        text = "def test_{}(queue):\n    buffer = filled(queue, {})\n"
+        text = "def test_{}(queue):\n    buffer = device_buffer(queue, {})\n"
         return project.write(test_grows=text.format("first", first) + text.format("second", second))
 
     option = "--device-memory-fail-on-increase"
@@ -276,7 +276,7 @@ def test_a_peak_that_grew_fails(project):
 
 def test_the_number_of_tests_with_an_earlier_peak_is_reported(project):
     """With a new, lost or damaged cache every test passes."""
-    project.write(test_kept="def test_first(queue): buffer = filled(queue, 1000)\ndef test_second(queue): pass")
+    project.write(test_kept="def test_first(queue): buffer = device_buffer(queue, 1000)\ndef test_second(queue): pass")
     file = project.folder / ".pytest_cache/v/peakmark/device_memory"
     file.parent.mkdir(parents=True)
     file.write_text('{"test_kept.py::test_first": 1000, "test_kept.py::test_second": "none"}')
@@ -294,7 +294,7 @@ def test_invalid_peaks_of_the_cache_are_ignored():
 
 
 def test_only_fail_on_increase_needs_the_cache(project):
-    project.write(test_report="def test_it(queue): kept = filled(queue, 10)")
+    project.write(test_report="def test_it(queue): kept = device_buffer(queue, 10)")
     project.pytest("-p", "no:cacheprovider", "--device-memory", code=0)
     said = project.pytest("-p", "no:cacheprovider", "--device-memory-fail-on-increase", code=4)
     assert "needs pytest's cache, which is disabled; remove -p no:cacheprovider" in said

@@ -50,7 +50,7 @@ TEST = PYOPENCL + """
 @pytest.mark.limit_device_memory({size!r})
 @pytest.mark.limit_device_leaks("0 B")
 def test_two_images(queue):
-    first, second = filled(queue, 1 << 22), filled(queue, 1 << 22)
+    first, second = device_buffer(queue, 1 << 22), device_buffer(queue, 1 << 22)
 """
 
 
