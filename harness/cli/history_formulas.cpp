@@ -50,8 +50,7 @@ const std::vector<VariantFormulas>& HistoryFormulas::formulas(const std::string&
     if (observation.variant == variant && observation.allocation_sequence)
       explained.cases.observations.push_back(observation);
   }
-  if (!explained.cases.observations.empty())
-    explained.formulas = explain_cases(group_cases(explained.cases));
+  if (!explained.cases.observations.empty()) explained.formulas = explain_cases(group_cases(explained.cases));
   return explained.formulas;
 }
 

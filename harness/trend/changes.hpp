@@ -33,8 +33,8 @@ class Plans {
   /// What all runs need to know of a case, found in one pass: else each of many runs would go over all.
   struct CasePlan {
     const CaseOutcomes* of = nullptr;
-    std::vector<bool> is_in_plan;                ///< by the numbers of plan_of_run_
-    bool is_of_asked_backends = true;            ///< only runs with `--backend` had it
+    std::vector<bool> is_in_plan;             ///< by the numbers of plan_of_run_
+    bool is_of_asked_backends = true;         ///< only runs with `--backend` had it
     std::map<const Pattern*, bool> is_found;  ///< by filters that were asked
   };
   /// Returns the plan of the case; valid until it is called for another one. `of` is one of the history's.
