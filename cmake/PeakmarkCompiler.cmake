@@ -17,6 +17,11 @@ if(PEAKMARK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC collects garbage only above 1 GB: this saves a tenth of its time for a whole module.
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=1000000>)
+endif()
+
 # nlohmann's messages name the place in the document. For all targets: the macro changes the layout of a JSON value, so that
 # functions with JSON parameters work only between files that agree on it.
 add_compile_definitions(JSON_DIAGNOSTICS=1)

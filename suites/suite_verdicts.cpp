@@ -34,9 +34,8 @@ class CaseTest : public testing::Test {
         RecordProperty(std::string(to_string(verdict->rule)), fmt::format("{:.6f}", *verdict->figure));
       }
       if (verdict->judgement >= Judgement::fail) {
-        ADD_FAILURE() << to_string(verdict->rule)
-                      << (verdict->estimator.empty() ? "" : " of " + verdict->estimator) << ": "
-                      << verdict->advice;
+        ADD_FAILURE() << to_string(verdict->rule) << (verdict->estimator.empty() ? "" : " of ")
+                      << verdict->estimator << ": " << verdict->advice;
       }
       if (verdict->judgement == Judgement::as_expected) RecordProperty("as_expected", verdict->advice);
     }
@@ -72,7 +71,7 @@ void register_cases(const peakmark::Run& run, const std::vector<Verdict>& verdic
   const auto cases = by_case(run, verdicts);
   if (exit_code_of(run, verdicts) == peakmark::ExitCode::nothing) register_broken("nothing was measured");
   for (const JudgedCase& sweep_case : cases) {
-    register_test(sweep_case.name, [sweep_case] { return new CaseTest(sweep_case); });
+    register_test(std::string(sweep_case.name), [sweep_case] { return new CaseTest(sweep_case); });
   }
 }
 

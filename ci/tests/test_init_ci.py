@@ -1,7 +1,8 @@
-"""Runs the steps of the files of `peakmark init ci` as GitHub and GitLab would: each job in a folder of its own.
+"""Runs every step of the files of `peakmark init ci` as GitHub and GitLab would: each job in a folder of its own.
 
-Only what the systems do themselves is in this file: checkout, artifacts, caches, conditions. The steps that install are replaced
-by the installed peakmark.
+What the systems do themselves is in this file: checkout, artifacts, caches, conditions. The programs that need a network are replaced:
+`apt-get` notes what it should install, and `cmake` configures peakmark, but installs the installed peakmark instead of building it.
+A step that no test runs is a failure.
 """
 
 import json
@@ -9,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,18 @@ backend = "opencl"
 axes.n = 20
 axes.nx = { pow2 = [8, 12] }
 """
+PROGRAMS = {
+    "id": 'echo "$USER_ID"',
+    "apt-get": 'echo "$*" >>"$PACKAGES"',
+    "cmake": """case "$*" in
+"-S build/peakmark -B build/of-peakmark "*) [ -e "$CONFIGURED" ] || "$CMAKE" "$@" && touch "$CONFIGURED" ;;
+"--build build/of-peakmark") ;;
+"--install build/of-peakmark --prefix build/prefix") mkdir -p build && cp -a "$INSTALLED" build/prefix ;;
+*) exec "$CMAKE" "$@" ;;
+esac""",
+}
+# Of the image debian:12 itself.
+IN_IMAGE = {"libc6", "libgcc-s1", "libstdc++6"}
 
 
 class Ci:
@@ -33,11 +47,21 @@ class Ci:
     def __init__(self, folder: Path):
         self.folder = folder
         self.repository = folder / "project"
+        self.programs = folder / "programs"
         self.jobs = 0
         self.cache = folder / "cache.db"
         self.log = ""
+        self.runs_as_root = True
+        self.has_python_packages = False
+        self.steps: set[tuple] = set()
+        self.steps_run: set[tuple] = set()
+        self.failed_steps: list[str] = []
         team_project.create(self.repository, SUITE)
         team_project.sh(f"peakmark init ci --suite scale.toml --shards {SHARDS}", self.repository)
+        self.programs.mkdir()
+        for name, script in PROGRAMS.items():
+            (self.programs / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+            (self.programs / name).chmod(0o755)
 
     def new_job(self) -> Path:
         self.jobs += 1
@@ -50,13 +74,25 @@ class Ci:
             f"git clone --quiet {f'--depth {depth}' if depth else ''} --branch {branch} file://{self.repository} {folder}", folder
         )
 
-    def install(self, folder: Path) -> None:
-        shutil.copytree(team_project.PREFIX, folder / "build/prefix", symlinks=True)
+    def environment(self, folder: Path) -> dict[str, str]:
+        kept = team_project.environment()
+        kept.pop("PEAKMARK_PYTHON", None)
+        python = Path(sys.executable)
+        # pip finds the packages of this Python, and no others: a requirement that they do not meet is an error.
+        found = {"PEAKMARK_PYTHON": str(python)} if self.has_python_packages else {
+            "PYTHONPATH": sysconfig.get_paths()["purelib"], "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"
+        }  # fmt: skip
+        return kept | found | {
+            "PATH": f"{self.programs}:{python.parent}:{kept['PATH']}", "USER_ID": "0" if self.runs_as_root else "1000",
+            "PACKAGES": f"{folder}-packages", "GIT_CONFIG_GLOBAL": f"{folder}-gitconfig", "CMAKE": shutil.which("cmake"),
+            "CONFIGURED": str(self.folder / "configured"), "INSTALLED": str(team_project.PREFIX),
+            "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*",
+        }  # fmt: skip
 
-    def run(self, script: str, folder: Path, variables: dict[str, str], shell: list[str]) -> int:
+    def run(self, script: str, folder: Path, variables: dict[str, str]) -> int:
         ended = subprocess.run(
-            [*shell, script], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-            env=team_project.environment() | {"PEAKMARK_PYTHON": sys.executable} | variables,
+            ["sh", "-euxc", script], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+            env=self.environment(folder) | variables,
         )  # fmt: skip
         self.log += ended.stdout
         return ended.returncode
@@ -73,26 +109,40 @@ class Ci:
 class GitHub(Ci):
     """The parts of GitHub that the workflow uses. An unknown action or condition is an error."""
 
-    def pipeline(self, branch: str, pull_request: bool) -> tuple[Path, dict[str, int]]:
-        """Runs all jobs. Returns the folder of the last, and how many jobs of a name failed."""
+    has_repository = True
+
+    def pipeline(self, branch: str, pull_request: bool, lost_shard: int = 0) -> tuple[Path, dict[str, int]]:
+        """Runs the jobs. Returns the folder of the last that measures or judges, and how many jobs of a name failed."""
         workflow = yaml.safe_load((self.repository / ".github/workflows/nightly.yml").read_text())
         assert set(workflow[True]) == {"schedule", "workflow_dispatch", "pull_request"}, "YAML reads `on` as true"
         jobs = workflow["jobs"]
-        assert list(jobs) == ["build", "measure", "judge", "pages"]
+        self.steps = {(name, number) for name, job in jobs.items() for number in range(len(job["steps"]))}
         assert jobs["measure"]["strategy"]["matrix"]["shard"] == list(range(1, SHARDS + 1))
         artifacts: dict[str, Path] = {}
-        failed = {}
-        for name in ("build", "measure", "judge"):
-            shards = range(1, SHARDS + 1) if name == "measure" else [None]
-            codes = []
-            for shard in shards:
+        failed: dict[str, int] = {}
+        for name, job in jobs.items():
+            conditions = {
+                None: "needs" not in job or failed.get(job["needs"]) == 0,
+                "${{ !cancelled() && needs.measure.result != 'skipped' }}": "measure" in failed,
+                "${{ !cancelled() && needs.judge.result != 'skipped' && github.event_name != 'pull_request' "
+                "&& vars.PEAKMARK_PAGES == 'true' }}": "judge" in failed and not pull_request,
+            }  # fmt: skip
+            if not conditions[job.get("if")]:
+                continue
+            failed[name] = 0
+            for shard in job.get("strategy", {"matrix": {"shard": [None]}})["matrix"]["shard"]:
                 folder = self.new_job()
-                codes.append(self.job(jobs[name], folder, branch, pull_request, shard, artifacts))
-            failed[name] = sum(codes)
-        return folder, failed
+                lost = shard is not None and shard == lost_shard
+                failed[name] += lost or self.job(name, job, folder, branch, pull_request, shard, artifacts)
+            if name != "pages":
+                last = folder
+        return last, failed
 
-    def job(self, job, folder, branch, pull_request, shard, artifacts) -> bool:
-        values = {"matrix.shard": str(shard), "github.run_id": "7", "github.run_attempt": "1",
+    def summary(self, folder: Path) -> Path:
+        return folder.parent / f"{folder.name}-summary.md"
+
+    def job(self, name, job, folder, branch, pull_request, shard, artifacts) -> bool:
+        values = {"matrix.shard": str(shard), "github.run_id": "7", "github.run_attempt": "1", "vars.PEAKMARK_REPOSITORY": "team/peakmark",
                   "secrets.PEAKMARK_HISTORY || 'build/history.db'": "build/history.db"}  # fmt: skip
 
         def filled(text: str) -> str:
@@ -100,9 +150,8 @@ class GitHub(Ci):
                 text = text.replace("${{ %s }}" % name, value)
             return text
 
-        summary = folder.parent / f"{folder.name}-summary.md"
         variables = {
-            "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary), "GITHUB_REF_TYPE": "branch",
+            "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(self.summary(folder)), "GITHUB_REF_TYPE": "branch",
             "GITHUB_REF": "refs/pull/12/merge" if pull_request else f"refs/heads/{branch}",
             "GITHUB_REF_NAME": "12/merge" if pull_request else branch,
             **({"GITHUB_HEAD_REF": branch, "GITHUB_BASE_REF": "main"} if pull_request else {}),
@@ -110,29 +159,30 @@ class GitHub(Ci):
         }  # fmt: skip
         assert not any("${{" in value for value in variables.values()), variables
         failed = False
-        for step in job["steps"]:
+        for number, step in enumerate(job["steps"]):
             has_history = (folder / "build/history.db").exists()
             conditions = {
                 None: not failed,
-                "vars.PEAKMARK_REPOSITORY == ''": False,
+                "vars.PEAKMARK_REPOSITORY == ''": not self.has_repository,
                 "always()": True,
                 "always() && github.event_name != 'pull_request' && hashFiles('build/history.db') != ''": not pull_request and has_history,
-                "always() && github.event_name != 'pull_request' && vars.PEAKMARK_PAGES == 'true'": False,
+                "always() && github.event_name != 'pull_request' && vars.PEAKMARK_PAGES == 'true'": not pull_request,
             }
             if not conditions[step.get("if")]:
                 continue
+            self.steps_run.add((name, number))
             if "run" in step:
-                if step["name"].startswith("Install"):
-                    if step["name"] == "Install peakmark":
-                        self.install(folder)
-                    continue
-                self.log += f"--- {folder.name}: {step['name']}\n"
-                failed = self.run(step["run"], folder, variables, ["sh", "-euxc"]) != 0 or failed
+                self.log += f"--- {folder.name}: {step.get('name')}\n"
+                if self.run(step["run"], folder, variables) != 0:
+                    failed = True
+                    self.failed_steps.append(step.get("name", ""))
                 continue
             options = {name: filled(str(value)) for name, value in step.get("with", {}).items()}
             match step["uses"].split("@")[0]:
                 case "actions/checkout":
-                    if "repository" not in options:
+                    if options.get("repository") == "team/peakmark":
+                        team_project.sh(f"git clone --quiet --depth 1 file://{team_project.ROOT} {options['path']}", folder)
+                    else:
                         self.check_out(branch, folder, int(options.get("fetch-depth", 1)))
                 case "actions/cache/restore":
                     self.restore(folder)
@@ -147,33 +197,45 @@ class GitHub(Ci):
                 case "actions/download-artifact":
                     for artifact in [options["name"]] if "name" in options else list(artifacts):
                         copy(artifacts[artifact], folder / options["path"])
+                case "actions/upload-pages-artifact":
+                    if not (folder / options["path"]).exists():
+                        failed = True
+                        continue
+                    artifacts["github-pages"] = self.folder / f"artifact-{self.jobs}-pages"
+                    copy(folder / options["path"], artifacts["github-pages"])
+                case "actions/deploy-pages":
+                    failed = "github-pages" not in artifacts
+                    failed or shutil.copytree(artifacts["github-pages"], self.folder / "site", dirs_exist_ok=True)
                 case other:
                     raise AssertionError(other)
         return failed
 
 
 class GitLab(Ci):
-    """The parts of GitLab that the pipeline uses."""
+    """The parts of GitLab that the pipeline uses. An unknown rule is an error."""
 
     def pipeline(self, branch: str, pull_request: bool) -> tuple[Path, dict[str, int]]:
         written = yaml.safe_load((self.repository / ".gitlab-ci.yml").read_text())
-        assert written["stages"] == ["build", "measure", "judge", "publish"]
-        variables = {"GITLAB_CI": "true", "CI_PROJECT_DIR": "", "PEAKMARK_REPOSITORY": "nowhere"}
+        variables = {"GITLAB_CI": "true", "CI_PROJECT_DIR": "", "PEAKMARK_REPOSITORY": f"file://{team_project.ROOT}"}
         if pull_request:
             base = team_project.sh(f"git merge-base main {branch}", self.repository)
             variables |= {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_IID": "12",
                           "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "CI_MERGE_REQUEST_DIFF_BASE_SHA": base}  # fmt: skip
         else:
             variables |= {"CI_PIPELINE_SOURCE": "schedule", "CI_COMMIT_BRANCH": branch}
+        rules = {
+            '$CI_PIPELINE_SOURCE == "schedule" || $CI_PIPELINE_SOURCE == "merge_request_event"': True,
+            '$CI_PIPELINE_SOURCE == "schedule"': not pull_request,
+        }
         artifacts = self.folder / f"artifacts-{self.jobs}"
         artifacts.mkdir()
-        failed = {}
-        for name in ("build", "measure", "judge"):
-            job = {}
-            parts = written[name]["extends"]
-            for part in [parts] if isinstance(parts, str) else parts:
-                job |= written[part]
-            job |= written[name]
+        jobs = {name: merged(written, name) for name in written if name != "stages" and not name.startswith(".")}
+        self.steps = {(name, part) for name, job in jobs.items() for part in job if part.endswith("script")}
+        failed: dict[str, int] = {}
+        for name, job in sorted(jobs.items(), key=lambda one: written["stages"].index(one[1]["stage"])):
+            matching = [rule for rule in job["rules"] if rules[rule["if"]]]
+            if not matching or (any(failed.values()) and "always" not in (job.get("when"), matching[0].get("when"))):
+                continue
             count = job.get("parallel", 1)
             failed[name] = 0
             for index in range(1, count + 1):
@@ -182,21 +244,37 @@ class GitLab(Ci):
                 copy(artifacts, folder)
                 if "cache" in job:
                     self.restore(folder)
-                own = variables | {"CI_NODE_INDEX": str(index), "CI_NODE_TOTAL": str(count)}
-                if "Install peakmark" in job["script"][0]:
-                    self.install(folder)
-                assert job["script"][0].startswith("# Install")
-                script = "\n".join([*job.get("before_script", []), *job["script"][1:]])
-                self.log += f"--- {folder.name}: {name}\n"
-                failed[name] += self.run(script, folder, own, ["sh", "-euxc"]) != 0
-                if "after_script" in job:
-                    assert self.run("\n".join(job["after_script"]), folder, own, ["sh", "-euxc"]) == 0, self.log
+                failed[name] += self.job(name, job, folder, variables | {"CI_NODE_INDEX": str(index), "CI_NODE_TOTAL": str(count)})
                 if "cache" in job and job["cache"].get("policy") != "pull":
                     self.save(folder)
                 for pattern in job["artifacts"]["paths"]:
                     for path in folder.glob(pattern):
                         copy(path, artifacts / path.relative_to(folder))
-        return folder, failed
+            if name != "pages":
+                last = folder
+        if (artifacts / "public").exists():
+            copy(artifacts / "public", self.folder / "site")
+        return last, failed
+
+    def job(self, name: str, job: dict, folder: Path, variables: dict[str, str]) -> bool:
+        self.log += f"--- {folder.name}: {name}\n"
+        # The one shell of before_script and script ends at the first command that fails.
+        failed = self.run("\n".join([*job.get("before_script", []), *job["script"]]), folder, variables) != 0
+        if not failed:
+            self.steps_run |= {(name, part) for part in ("before_script", "script") if part in job}
+        if "after_script" in job:
+            assert self.run("\n".join(job["after_script"]), folder, variables) == 0, self.log
+            self.steps_run.add((name, "after_script"))
+        return failed
+
+
+def merged(written: dict, name: str) -> dict:
+    """Returns a job with what it extends."""
+    job = {}
+    parts = written[name].get("extends", [])
+    for part in [parts] if isinstance(parts, str) else parts:
+        job |= written[part]
+    return job | written[name]
 
 
 def copy(path: Path, to: Path) -> None:
@@ -211,21 +289,67 @@ def load(file: Path) -> dict:
     return json.loads(file.read_text())
 
 
+def packages(folder: Path) -> set[str]:
+    """Returns what a job installed."""
+    log = Path(f"{folder}-packages")
+    calls = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+    return {word for call in calls if "install" in call for word in call if not word.startswith("-")} - {"install"}
+
+
+def library_packages(program: Path) -> set[str]:
+    """Returns the packages of the libraries that a program is linked with, but for those of the image."""
+    needed = [line.split("[")[1].rstrip("]") for line in output("readelf", "-d", program).splitlines() if "(NEEDED)" in line]
+    found = set()
+    for line in output("ldd", program).splitlines():
+        words = line.split()
+        if len(words) > 2 and words[0] in needed and words[2].startswith("/"):
+            name = Path(words[2])
+            owner = output("dpkg-query", "--search", f"*/{name.parent.name}/{name.name}")
+            found |= {one.split(":")[0] for one in owner.splitlines()}
+    return found - IN_IMAGE
+
+
+def output(*words: str | Path) -> str:
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.parametrize("system", [GitHub, GitLab])
-def test_the_steps_measure_in_shards_judge_and_compare_a_pull_request(system, tmp_path):
+def test_every_step_runs_and_measures_in_shards_judges_and_compares_a_pull_request(system, tmp_path):
     ci = system(tmp_path)
     good = team_project.commit(ci.repository, "works")
+    if system is GitHub:
+        ci.has_repository = False
+        _, failed = ci.pipeline("main", pull_request=False)
+        assert failed == {"build": 1}
+        assert "Set the variable PEAKMARK_REPOSITORY to OWNER/NAME" in ci.log
+        ci.has_repository = True
+    before = ci.jobs
     folder, failed = ci.pipeline("main", pull_request=False)
-    assert failed == {"build": 0, "measure": 0, "judge": 0}, ci.log
+    assert failed == {"build": 0, "measure": 0, "judge": 0, "pages": 0}, ci.log
+    assert "Manually-specified variables were not used" not in ci.log, "options of peakmark's CMake"
     assert load(folder / "build/shard-1.json")["context"]["peakmark"]["shard"].get("places") is None
     first = load(folder / "build/run.json")
     assert first["context"]["peakmark"]["complete"] and len(first["context"]["peakmark"]["planned"]) == 5
-    assert (folder / "build/report/index.html").exists()
     assert (folder / "build/junit.xml").exists()
+    assert (ci.folder / "site/index.html").read_bytes() == (folder / "build/report/index.html").read_bytes()
+    built, *measured = (ci.folder / f"job-{before + number}" for number in range(1, 2 + SHARDS))
+    lines = (team_project.ROOT / "ci/packages-build.txt").read_text().splitlines()
+    assert packages(built) == {"git", "ca-certificates", *" ".join(line.split("#")[0] for line in lines).split()} | (
+        {"zstd"} if system is GitHub else set()
+    )
+    for one in (*measured, folder):
+        needed = set().union(*(library_packages(program) for program in (folder / "build/prefix/bin").iterdir()))
+        assert needed and needed <= packages(one)
+    if system is GitHub:
+        parts = [(folder / f"build/{part}.md").read_text() for part in ("summary", "trends")]
+        assert ci.summary(folder).read_text() == "".join(parts) and all(parts)
+        assert Path(f"{built}-gitconfig").read_text().count(str(built)) == 2
 
-    # The second run is balanced by the seconds of the first.
+    # The second run is balanced by the seconds of the first. Its runners install nothing.
+    ci.runs_as_root, ci.has_python_packages = False, True
     folder, failed = ci.pipeline("main", pull_request=False)
-    assert failed == {"build": 0, "measure": 0, "judge": 0}, ci.log
+    assert failed == {"build": 0, "measure": 0, "judge": 0, "pages": 0}, ci.log
+    assert packages(folder) == set()
     seconds = [row["peakmark"]["seconds"] for row in first["benchmarks"] if "peakmark" in row]
     places = [load(folder / f"build/shard-{shard}.json")["context"]["peakmark"]["shard"]["places"] for shard in (1, 2)]
     assert sorted(places[0] + places[1]) == [0, 1, 2, 3, 4]
@@ -246,18 +370,20 @@ def test_the_steps_measure_in_shards_judge_and_compare_a_pull_request(system, tm
 
     team_project.sh("git checkout --quiet main", ci.repository)
     folder, failed = ci.pipeline("main", pull_request=False)
-    assert failed == {"build": 0, "measure": 0, "judge": 0}, ci.log
+    assert failed == {"build": 0, "measure": 0, "judge": 0, "pages": 0}, ci.log
+    assert ci.steps - ci.steps_run == set(), "steps that this test does not run"
 
 
-def test_a_missing_shard_is_named(tmp_path):
+def test_a_missing_shard_is_named_and_the_summary_of_nothing_adds_no_failure(tmp_path):
     ci = GitHub(tmp_path)
     team_project.commit(ci.repository, "works")
-    folder, _ = ci.pipeline("main", pull_request=False)
-    (folder / "build/shard-2.json").unlink()
-    steps = yaml.safe_load((ci.repository / ".github/workflows/nightly.yml").read_text())["jobs"]["judge"]["steps"]
-    merge = next(step["run"] for step in steps if step.get("name") == "Merge")
-    assert ci.run(merge, folder, {}, ["sh", "-euc"]) != 0
+    ci.runs_as_root, ci.has_python_packages = False, True
+    folder, failed = ci.pipeline("main", pull_request=False, lost_shard=2)
+    assert (failed["build"], failed["measure"], failed["judge"]) == (0, 1, 1), ci.log
     assert "part 2 of 2 is missing" in ci.log
+    assert f"--- {folder.name}: Summary" in ci.log
+    assert ci.failed_steps == ["Merge", "Report"], "there is no history yet"
+    assert not ci.summary(folder).exists()
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def test_three_nightly_runs_of_a_cluster_end_with_one_finding_that_names_the_com
     assert sorted(finding["cases"]) == sorted(grown)
     assert finding["relative"] == 4 / (4 * 20 + 4 * 20), "a row, beside 20 rows of input and of output"
     assert "spare" in finding["why"]
-    assert f"--commits {good[:12]} {bad[:12]} " in finding["compare"]
+    assert finding["compare"].startswith(f"peakmark compare scale.toml --commits {good[:12]} {bad[:12]} "), "the suite is `nightly`"
     said = [json.loads(file.read_text()) for file in sent.iterdir()]
     assert [one["event"] for one in said] == ["opened"], "said once"
     assert said[0]["finding"] == finding["finding"]

@@ -10,7 +10,7 @@ struct FormatVersion {
 };
 
 namespace format {
-inline constexpr FormatVersion kRunFile{1, 5};
+inline constexpr FormatVersion kRunFile{1, 6};
 inline constexpr FormatVersion kBaseline{1, 0};
 inline constexpr FormatVersion kTrends{1, 4};
 inline constexpr FormatVersion kNotification{1, 1};

@@ -9,9 +9,9 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 
 #include "base/fingerprint.hpp"
+#include "base/pattern.hpp"
 #include "base/program.hpp"
 
 namespace peakmark {
@@ -176,8 +176,8 @@ void hide_accounts_of_urls(std::string& text) {
 }
 
 bool names_a_secret(const std::string& name) {
-  static const std::regex secret(".*(KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|_PAT$|PGPASS|AUTH).*");
-  return std::regex_match(name, secret);
+  static const Pattern secret(".*(KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|_PAT$|PGPASS|AUTH).*");
+  return secret.matches(name);
 }
 
 std::string first_line_of(const char* file) {

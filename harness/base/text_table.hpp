@@ -10,7 +10,8 @@
 
 namespace peakmark {
 
-/// A table for the console. Columns are as wide as their widest cell in UTF-8 characters, two blanks apart.
+/// A table for the console. Columns are as wide as their widest cell in UTF-8 characters, two blanks apart. A
+/// table of a million rows takes the memory of its text.
 class TextTable {
  public:
   enum class Align { left, right };
@@ -33,11 +34,11 @@ class TextTable {
                                         std::initializer_list<std::string_view> optional) const;
 
  private:
-  [[nodiscard]] std::vector<std::size_t> widths() const;
   [[nodiscard]] std::string text(const std::vector<bool>& shown) const;
 
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::size_t> widths_;
+  std::string cells_;  ///< of the titles and all rows, each with a newline
 };
 
 /// A markdown table with a limit of length. It keeps no rows, so that a table of a million rows needs no

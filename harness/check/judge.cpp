@@ -254,10 +254,9 @@ class CaseJudge {
     verdicts_.back().bound = window_;
   }
 
-  void add(Rule rule, Judgement judgement, std::string advice = "", std::string estimator = "",
+  void add(Rule rule, Judgement judgement, std::string advice = "", std::string_view estimator = "",
            std::optional<double> figure = std::nullopt) {
-    verdicts_.push_back(
-        {planned_.name, rule, judgement, std::move(estimator), figure, std::nullopt, std::move(advice)});
+    verdicts_.push_back({planned_.name, rule, judgement, estimator, figure, std::nullopt, std::move(advice)});
   }
 
   const PlannedCase& planned_;
@@ -304,13 +303,17 @@ std::unordered_map<std::string_view, const Observation*> by_name(const Run& run)
 
 namespace {
 
+/// Of a case with one estimator and two memory passes. A list of a million cases should not grow while it is
+/// filled.
+constexpr std::size_t kVerdictsOfACase = 7;
+
 /// Marks failures that the baseline does not have.
 void mark_new(const Baseline& baseline,
               const std::unordered_map<std::string_view, const Observation*>& observations,
               std::vector<Verdict>& verdicts) {
   for (Verdict& verdict : verdicts) {
     if (verdict.rule != Rule::outcome || verdict.judgement < Judgement::fail) continue;
-    const auto known = baseline.cases.find(verdict.case_name);
+    const auto known = baseline.cases.find(std::string(verdict.case_name));
     const auto observed = observations.find(verdict.case_name);
     if (known == baseline.cases.end() || observed == observations.end()) continue;
     if (known->second.outcome == observed->second->outcome) continue;
@@ -325,6 +328,7 @@ std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
   const auto observations = by_name(run);
   const bool is_imported = run.context.environment.contains(kImportedFrom);
   std::vector<Verdict> verdicts;
+  verdicts.reserve(run.context.planned.size() * kVerdictsOfACase);
   for (const PlannedCase& planned : run.context.planned) {
     const auto found = observations.find(planned.name);
     CaseJudge(planned, options, verdicts)

@@ -43,12 +43,12 @@ std::string_view to_string(Judgement judgement);
 /// Returns the words for people: `warning`, `as expected`, `not measured`.
 std::string_view label(Judgement judgement);
 
-/// One verdict on one case.
+/// One verdict on one case. Its names are those of the run or the baseline, which must live as long.
 struct Verdict {
-  std::string case_name;
+  std::string_view case_name;
   Rule rule{};
   Judgement judgement{};
-  std::string estimator;         ///< the judged estimator; empty for rules that judge none
+  std::string_view estimator;    ///< the judged estimator; empty for rules that judge none
   std::optional<double> figure;  ///< a ratio or bytes; null if the rule has none
   std::optional<Window> bound;
   std::string advice;  ///< what is wrong and what to do, or why the case is skipped; empty for a pass

@@ -26,7 +26,8 @@ std::string reasons_text(const std::map<std::string, std::size_t>& reasons) {
 std::string JudgedCase::variant() const {
   if (planned != nullptr) return planned->sweep_case.variant;
   const std::size_t operation = name.find('/');
-  return name.substr(0, operation == std::string::npos ? operation : name.find('/', operation + 1));
+  return std::string(
+      name.substr(0, operation == std::string_view::npos ? operation : name.find('/', operation + 1)));
 }
 
 Judgement JudgedCase::judgement() const {

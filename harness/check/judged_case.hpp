@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "check/judge.hpp"
 
@@ -10,7 +11,7 @@ namespace peakmark {
 
 /// One case with its observation and verdicts, as reports show it.
 struct JudgedCase {
-  std::string name;
+  std::string_view name;
   const PlannedCase* planned = nullptr;      ///< null: only the baseline has it
   const Observation* observation = nullptr;  ///< null: missing from the run
   std::vector<const Verdict*> verdicts;

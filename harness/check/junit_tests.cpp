@@ -1,5 +1,7 @@
 #include "check/junit_tests.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <pugixml.hpp>
 #include <sstream>
@@ -17,42 +19,71 @@ void set_text(pugi::xml_node node, const std::string& text) {
   if (!text.empty()) node.append_child(pugi::node_pcdata).set_value(plain_text(text).c_str());
 }
 
-void add_result(pugi::xml_node node, const JunitTest& test) {
-  switch (test.result) {
-    case JunitTest::Result::passed:
-      if (!test.message.empty()) set_text(node.append_child("system-out"), test.message);
-      return;
-    case JunitTest::Result::skipped:
-      return set(node.append_child("skipped"), "message", test.message);
-    case JunitTest::Result::failed:
-      pugi::xml_node failure = node.append_child("failure");
-      set(failure, "type", test.type);
-      set(failure, "message", test.message);
-      set_text(failure, test.details);
-      return;
+void set_seconds(pugi::xml_node node, std::optional<double> seconds) {
+  if (seconds) set(node, "time", fmt::format("{:.9f}", *seconds));
+}
+
+void add_output(pugi::xml_node node, const std::string& text) {
+  if (!text.empty()) set_text(node.append_child("system-out"), text);
+}
+
+void add_properties(pugi::xml_node node, const JunitProperties& all) {
+  if (all.empty()) return;
+  pugi::xml_node properties = node.append_child("properties");
+  for (const auto& [name, value] : all) {
+    pugi::xml_node property = properties.append_child("property");
+    set(property, "name", name);
+    set(property, "value", value);
   }
+}
+
+void add_result(pugi::xml_node node, const JunitTest& test) {
+  using enum JunitTest::Result;
+  if (test.result == passed) return add_output(node, test.message);
+  if (test.result == skipped) return set(node.append_child("skipped"), "message", test.message);
+  pugi::xml_node failure = node.append_child(test.result == failed ? "failure" : "error");
+  set(failure, "type", test.type);
+  set(failure, "message", test.message);
+  set_text(failure, test.details);
+}
+
+std::optional<double> sum_of_seconds(const std::vector<JunitTest>& tests) {
+  std::optional<double> sum;
+  for (const JunitTest& test : tests) {
+    if (test.seconds) sum = sum.value_or(0) + *test.seconds;
+  }
+  return sum;
 }
 
 }  // namespace
 
-std::string junit_text(const std::string& suite, const std::vector<JunitTest>& tests) {
+std::string junit_text(const JunitSuite& suite) {
+  using enum JunitTest::Result;
   pugi::xml_document document;
   pugi::xml_node all = document.append_child("testsuites");
   pugi::xml_node one = all.append_child("testsuite");
-  set(one, "name", suite);
+  set(one, "name", suite.name);
+  if (!suite.date.empty()) set(one, "timestamp", suite.date);
+  if (!suite.host.empty()) set(one, "hostname", suite.host);
+  const std::optional<double> seconds = sum_of_seconds(suite.tests);
   for (pugi::xml_node node : {all, one}) {
-    node.append_attribute("tests") = static_cast<unsigned long long>(tests.size());
+    node.append_attribute("tests") = static_cast<unsigned long long>(suite.tests.size());
     for (const auto& [name, result] :
-         {std::pair("failures", JunitTest::Result::failed), {"skipped", JunitTest::Result::skipped}})
+         {std::pair("failures", failed), {"errors", error}, {"skipped", skipped}})
       node.append_attribute(name) =
-          static_cast<unsigned long long>(std::ranges::count(tests, result, &JunitTest::result));
+          static_cast<unsigned long long>(std::ranges::count(suite.tests, result, &JunitTest::result));
+    set_seconds(node, seconds);
   }
-  for (const JunitTest& test : tests) {
+  add_properties(one, suite.properties);
+  for (const JunitTest& test : suite.tests) {
     pugi::xml_node node = one.append_child("testcase");
     set(node, "name", test.name);
     set(node, "classname", test.class_name);
+    set_seconds(node, test.seconds);
+    add_properties(node, test.properties);
     add_result(node, test);
   }
+  add_output(one, suite.output);
   std::ostringstream text;
   document.save(text, "  ");
   return text.str();

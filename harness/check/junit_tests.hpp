@@ -1,24 +1,40 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace peakmark {
 
+using JunitProperties = std::vector<std::pair<std::string, std::string>>;
+
 /// A test of a JUnit file. Texts may have any bytes.
 struct JunitTest {
-  enum class Result : std::uint8_t { passed, skipped, failed };
+  enum class Result : std::uint8_t { passed, skipped, failed, error };
 
   std::string name;
   std::string class_name;
   Result result = Result::passed;
-  std::string type = {};     ///< of a failure: what failed, in a word
+  std::string type = {};     ///< of a failure or an error: what failed, in a word
   std::string message = {};  ///< why it was skipped or failed; of a passed test its output
-  std::string details = {};  ///< of a failure
+  std::string details = {};  ///< of a failure or an error
+  std::optional<double> seconds = {};
+  JunitProperties properties = {};
 };
 
-/// Returns a JUnit file with one test suite.
-std::string junit_text(const std::string& suite, const std::vector<JunitTest>& tests);
+/// A test suite of a JUnit file.
+struct JunitSuite {
+  std::string name;
+  std::vector<JunitTest> tests;
+  std::string date = {};  ///< empty: unknown, as the host
+  std::string host = {};
+  JunitProperties properties = {};
+  std::string output = {};
+};
+
+/// Returns a JUnit file with one test suite. Its time is the sum of the times of tests that have one.
+std::string junit_text(const JunitSuite& suite);
 
 }  // namespace peakmark

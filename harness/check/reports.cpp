@@ -40,7 +40,7 @@ std::function<std::string(const CaseRow&)> observed(Text text) {
 }
 
 std::string case_cell(const CaseRow& row) {
-  return row.judged.name;
+  return std::string(row.judged.name);
 }
 
 std::string peak_cell(const Observation& observation, const RunContext& /*context*/) {
@@ -190,7 +190,7 @@ std::string advice_line(const VerdictGroup& group) {
                                 : fmt::format("{}, {} cases, {}: ", group.variant, group.verdicts.size(),
                                               worst.figure ? "worst" : "first");
   return fmt::format("{}{}: {}{}: {}\n", cases, worst.case_name, to_string(worst.rule),
-                     worst.estimator.empty() ? "" : " of " + worst.estimator, worst.advice);
+                     worst.estimator.empty() ? "" : fmt::format(" of {}", worst.estimator), worst.advice);
 }
 
 /// Sorts rows of one judgement: the ratio farthest from 1 first.
@@ -223,7 +223,7 @@ std::string kinds_table(const std::vector<JudgedCase>& cases) {
   for (const std::string& kind : kinds) columns.push_back({kind, Align::right});
   TextTable table(std::move(columns));
   for (const JudgedCase& judged : cases) {
-    std::vector<std::string> row{judged.name};
+    std::vector<std::string> row{std::string(judged.name)};
     row.reserve(kinds.size() + 1);
     for (const std::string& kind : kinds) {
       if (judged.observation == nullptr || judged.observation->by_kind.empty()) {
@@ -263,10 +263,14 @@ Json times_json(const Run& run) {
 
 }  // namespace
 
-std::string headline(const Run& run, const std::vector<Verdict>& verdicts) {
+std::string headline(const Run& run, const std::vector<JudgedCase>& cases) {
   Tally tally;
-  for (const JudgedCase& judged : by_case(run, verdicts)) tally.add(judged);
+  for (const JudgedCase& judged : cases) tally.add(judged);
   return headline(tally) + (has_measurement(run) ? "" : "; nothing was measured");
+}
+
+std::string headline(const Run& run, const std::vector<Verdict>& verdicts) {
+  return headline(run, by_case(run, verdicts));
 }
 
 std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, std::size_t max_width,
@@ -279,7 +283,7 @@ std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, 
   std::string notes;
   for (const std::string& note : notes_on(options)) notes += note + "\n";
   return table.text_within(max_width, {"top at the peak", "setup", "estimate", "GB/s"}) + kinds_table(all) +
-         (advice.empty() ? "" : "\n" + plain_text(advice)) + "\n" + notes + headline(run, verdicts) + "\n";
+         (advice.empty() ? "" : "\n" + plain_text(advice)) + "\n" + notes + headline(run, all) + "\n";
 }
 
 std::string markdown(const Run& run, const std::vector<Verdict>& verdicts, const JudgeOptions& options) {

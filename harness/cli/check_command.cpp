@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -63,16 +64,17 @@ struct JudgedRun {
 /// Returns the same with all axes in the case names, for people. JSON and JUnit keep the short names.
 JudgedRun with_full_names(const JudgedRun& judged) {
   JudgedRun named = judged;
-  std::unordered_map<std::string, std::string> full_names;
+  std::unordered_map<std::string, std::string_view> full_names;
   for (PlannedCase& planned : named.run.context.planned) {
-    const std::string full_name = full_case_name(planned.sweep_case);
-    full_names.emplace(std::exchange(planned.name, full_name), full_name);
+    std::string name = std::exchange(planned.name, full_case_name(planned.sweep_case));
+    full_names.emplace(std::move(name), planned.name);
   }
-  const auto replace = [&](std::string& name) {
-    if (const auto found = full_names.find(name); found != full_names.end()) name = found->second;
+  const auto replace = [&](auto& name) {
+    if (const auto found = full_names.find(std::string(name)); found != full_names.end())
+      name = found->second;
   };
   for (Observation& observation : named.run.observations) replace(observation.case_name);
-  for (Verdict& verdict : named.verdicts) replace(verdict.case_name);
+  for (Verdict& verdict : named.verdicts) replace(verdict.case_name);  // as `planned`, which moves with it
   return named;
 }
 
@@ -141,7 +143,7 @@ std::vector<ExplainedEstimators> explain_failed_estimates(const JudgedRun& judge
     const std::string& variant = observation->second->variant;
     auto& of_variant = wrong[variant];
     if (std::ranges::find(of_variant, verdict.estimator, &VariantEstimator::estimator) == of_variant.end())
-      of_variant.push_back({variant, verdict.estimator});
+      of_variant.push_back({variant, std::string(verdict.estimator)});
   }
   std::vector<ExplainedEstimators> explained;
   explained.reserve(wrong.size());

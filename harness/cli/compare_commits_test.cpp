@@ -69,6 +69,63 @@ TEST_F(CompareCommits, ABuildThatWasRemovedByHandIsMadeAgain) {
   EXPECT_EQ(lines(worktrees()), 3);
 }
 
+#ifdef PEAKMARK_HAS_HISTORY
+// The suite has another name than its file, and its runs are measured in its folder, in shards.
+TEST_F(CompareCommits, TheCommandThatTrendsPrintsNamesTheFileOfTheSuite) {
+  const std::string suite_text = read_text_file(project_ / suite_);
+  std::ofstream(project_ / suite_) << "name = \"weekly\"\n" << suite_text;
+  commits(2, 2, "FAKE_WORKER_EXTRA_BYTES=256");
+  const std::string history = folder_.path() / "history.db";
+  const auto peakmark_here = [&](const std::vector<std::string>& words, const std::string& script = "") {
+    std::vector<std::string> shell{"/bin/sh", "-e", "-c", script + R"(exec "$@")", "sh"};
+    const std::vector<std::string> program = peakmark_words(words);
+    shell.insert(shell.end(), program.begin(), program.end());
+    return in_project(shell);
+  };
+  ASSERT_EQ(peakmark_here({"history", "create", "--history", history}).end.exit_code, 0);
+  for (const std::string version : {"1", "2"}) {
+    sh("git checkout --quiet v" + version + " && " + build_);
+    for (const std::string shard : {"1", "2"}) {
+      const Answer measured = peakmark_here({"run", "stencil.toml", "--memory-only", "--shard", shard + "/2",
+                                             "-o", "../build/" + shard + ".json"},
+                                            "cd suites; ");
+      ASSERT_EQ(measured.end.exit_code, 0) << measured.errors;
+    }
+    ASSERT_EQ(peakmark_here({"merge", "build/1.json", "build/2.json", "-o", "build/run.json"}).end.exit_code,
+              0);
+    const std::filesystem::path run_file = project_ / "build" / "run.json";
+    peakmark::Run run = read_run(run_file);
+    EXPECT_EQ(run.context.suite, "weekly");
+    EXPECT_EQ(run.context.suite_files, std::vector<std::string>{"suites/stencil.toml"});
+    run.context.commit = sh("git rev-parse HEAD").substr(0, 40);  // the fake worker has none
+    run.context.date = "2026-01-0" + version + "T02:00:00Z";
+    write_run(run, run_file);
+    const Answer added = peakmark_here({"history", "add", "build/run.json", "--history", history});
+    ASSERT_EQ(added.end.exit_code, 0) << added.errors;
+  }
+  sh("git checkout --quiet main");
+  EXPECT_THAT(peakmark_here({"history", "export", "--format", "run", "--history", history}).output,
+              HasSubstr(R"("suite_files":["suites/stencil.toml"])"));
+
+  const auto trends = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"trends", "--history", history});
+    return peakmark_here(more);
+  };
+  const std::string printed =
+      nlohmann::json::parse(trends({"--json"}).output).at("findings").at(0).at("compare").get<std::string>();
+  const std::string sent = folder_.path() / "sent";
+  EXPECT_THAT(trends({"--notify", "cat >'" + sent + "'"}).output,
+              HasSubstr("\nto compare: " + printed + "\n"));
+  EXPECT_EQ(nlohmann::json::parse(read_text_file(sent)).at("compare"), printed);
+
+  std::string command = "'" PEAKMARK_PROGRAM "'" + printed.substr(std::string("peakmark").size());
+  command.replace(command.find(" BUILD "), 7, " '" + build_ + "' ");
+  const Answer compared = in_project({"/bin/sh", "-c", command});
+  EXPECT_EQ(compared.end.exit_code, 1) << command << "\n" << compared.errors;
+  EXPECT_THAT(compared.output, HasSubstr("peak grew by 256 B"));
+}
+#endif
+
 TEST_F(CompareCommits, SubmodulesAreCheckedOut) {
   for (const char* const entry :
        {"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always"})

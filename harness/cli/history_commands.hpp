@@ -10,11 +10,12 @@
 #include "cli/run_origin.hpp"
 #include "runfile/run_file.hpp"
 
-// Subcommands of `peakmark history` that change it.
+// Subcommands of `peakmark history`.
 namespace peakmark::cli {
 
 void add_add_command(CLI::App& app);
 void add_create_command(CLI::App& app);
+void add_export_command(CLI::App& app);
 void add_import_command(CLI::App& app);
 void add_set_command(CLI::App& app);
 

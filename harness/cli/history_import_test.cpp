@@ -106,6 +106,20 @@ TEST_F(HistoryImport, NothingIsAddedIfAFileIsRejected) {
   EXPECT_THAT(date.errors, HasSubstr("--date: 'yesterday' is not a date such as 2026-01-31T02:00:00Z"));
 }
 
+TEST_F(HistoryImport, ExportsOfLongHistoriesLeaveOutRuns) {
+  const std::string first = google("first.json", 1, row("blur/8", "1000", "4096"));
+  const std::string second = google("second.json", 2, row("blur/8", "1001", "4096"));
+  const std::string third = google("third.json", 3, row("blur/8", "1002", "4096"));
+  ASSERT_EQ(history(on_h100({"import", first, second, third})).end.exit_code, 0);
+  EXPECT_THAT(history({"export", "--max-runs", "2"}).output,
+              AllOf(HasSubstr(",1000,4096\n"), Not(HasSubstr(",1001,")), HasSubstr(",1002,4096\n")));
+  const std::string id = Json::parse(history({"log", "--json"}).output).at("runs").at(1).at("run");
+  const std::string series = history({"export", "--format", "series", "--max-runs", "2"}).output;
+  EXPECT_EQ(Json::parse(series.substr(0, series.find('\n'))).at("left_out"), Json({{id, 1}}));
+  EXPECT_EQ(history({"export", "--max-runs", "1"}).end.exit_code, 2);
+  EXPECT_EQ(history({"export", "--format", "run", "--max-runs", "2"}).end.exit_code, 2);
+}
+
 TEST_F(HistoryImport, ExportsAreChosenByDateAndBranch) {
   const std::string first = google("first.json", 1, row("blur/8", "1000", "4096"));
   const std::string second = google("second.json", 2, row("blur/8", "1001", "8192"));

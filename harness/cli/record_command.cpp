@@ -196,7 +196,7 @@ std::string repetitions_junit(const std::vector<RepeatingProcess>& processes, co
   } else if (processes.empty()) {
     add("repetitions", "nothing", no_repetitions(), "");
   }
-  return junit_text(fmt::format("{}", fmt::join(request.command, " ")), tests);
+  return junit_text({fmt::format("{}", fmt::join(request.command, " ")), std::move(tests)});
 }
 
 /// Prints what repetitions left behind, and sets the exit code. An incomplete recording has its own.

@@ -88,9 +88,9 @@ TEST_F(Report, WithoutPythonReportsWhatToDo) {
 TEST_F(Report, WithoutLibrariesReportsWhatToInstall) {
   const std::filesystem::path modules = folder_.path() / "modules";
   std::filesystem::create_directories(modules);
-  // A pandas that is not there.
-  std::ofstream(modules / "pandas.py")
-      << "raise ModuleNotFoundError(\"No module named 'pandas'\", name='pandas')\n";
+  // A numpy that is not there.
+  std::ofstream(modules / "numpy.py")
+      << "raise ModuleNotFoundError(\"No module named 'numpy'\", name='numpy')\n";
   environment_.push_back("PYTHONPATH=" + modules.string());
   if (!find_program(current_environment(), "python3")) GTEST_SKIP() << "there is no python3 here";
   std::ofstream(run_file_) << "{}";
@@ -98,7 +98,7 @@ TEST_F(Report, WithoutLibrariesReportsWhatToInstall) {
        std::vector<std::vector<std::string>>{{"report", "--junit", "j.xml"}, {"plot", run_file_.string()}}) {
     const Answer answer = peakmark(words);
     EXPECT_EQ(answer.end.exit_code, 2);
-    EXPECT_THAT(answer.errors, AllOf(HasSubstr("Python module pandas is missing in "), HasSubstr("python3"),
+    EXPECT_THAT(answer.errors, AllOf(HasSubstr("Python module numpy is missing in "), HasSubstr("python3"),
                                      HasSubstr("-m pip install -r "), HasSubstr("/requirements.txt")));
   }
 }

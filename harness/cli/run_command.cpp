@@ -37,7 +37,16 @@ CasesToConfirm suspicious_against(const std::string& place, const Run& measured)
     const history::DeviceBackend device{opened->device_name(measured.context.device),
                                         measured.context.backend};
     const std::vector<history::DeviceBackend> known = opened->devices();
-    if (std::ranges::find(known, device) == known.end()) return {{}, ""};  // the first run of this device
+    if (std::ranges::find(known, device) == known.end()) {
+      if (!known.empty()) {
+        print_message(
+            stderr,
+            "note: no case is confirmed: '{}' ({}) has no run in the history; if it is another name "
+            "of a known device: `peakmark history rename-device`\n",
+            device.device, device.backend);
+      }
+      return {{}, ""};
+    }
     return {history::suspicious_cases(opened->read_device(device), measured), ""};
   } catch (const history::DatabaseError& error) {
     reason += ": " + error.reason();

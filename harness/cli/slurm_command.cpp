@@ -145,12 +145,10 @@ void complete_plan(SlurmOptions& options, const std::vector<std::string>& words)
   plan.arrays = shard_arrays(plan.run_file, options.constraints);
 }
 
-/// Returns the earlier submission into this run file. Throws UsageError if its jobs have not ended.
-std::optional<SlurmJobs> ended_submission(const fs::path& run_file) {
-  auto jobs = read_jobs(run_file);
-  if (!jobs) return std::nullopt;
-  const auto queued = queued_tasks(*jobs);
-  if (queued.empty()) return jobs;
+/// Throws UsageError if jobs of an earlier submission into this run file have not ended.
+void check_ended(const SlurmJobs& jobs, const fs::path& run_file) {
+  const auto queued = queued_tasks(jobs);
+  if (queued.empty()) return;
   throw UsageError(
       fmt::format("{}: {} of its jobs are still in the queue, the first {} ({}); wait for them, or use "
                   "`peakmark slurm --cancel -o` with this file",
@@ -196,7 +194,7 @@ int submit(SlurmOptions& options) {
     return 0;
   }
   check_slurm();
-  ended_submission(plan.run_file);
+  if (const auto earlier = read_jobs(plan.run_file)) check_ended(*earlier, plan.run_file);
   set_folder_aside(plan.folder);
   SlurmJobs jobs{plan.tasks, "", {}};
   for (const ShardArray& array : plan.arrays) {
@@ -226,7 +224,7 @@ SlurmJobs submitted_jobs(const fs::path& run_file) {
 
 int rerun(const SlurmOptions& options, const fs::path& run_file) {
   SlurmJobs jobs = submitted_jobs(run_file);
-  ended_submission(run_file);
+  check_ended(jobs, run_file);
   fs::remove(slurm_folder(run_file) / kExitCode);
   ShardsByRun all_missing;
   for (const ArrayJobs& array : jobs.arrays) {

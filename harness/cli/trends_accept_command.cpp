@@ -37,12 +37,13 @@ HistoryTrends find_history_trends(History& history, const std::vector<history::D
   const trend::AllocationsAtPeak at_peak = [&history](const std::string& case_name, const std::string& run) {
     return history.at_peak(case_name, run);
   };
+  const std::vector<trend::Notified> notified = history.notified();
   HistoryTrends all;
   all.histories.reserve(devices.size());  // `devices` refer to its elements
   all.devices.reserve(devices.size());
   for (const history::DeviceBackend& one : devices) {
     DeviceHistory& device = all.histories.emplace_back(history.read_device(one, branch));
-    all.devices.push_back({&device, trend::find_trends(device, options, at_peak), {}});
+    all.devices.push_back({&device, trend::find_trends(device, options, at_peak), {}, "", notified});
     if (complete) complete(all.devices.back());
     device.series = {};
     device.outcomes = {};
@@ -225,9 +226,8 @@ void accept(const AcceptOptions& options) {
   if (options.from) {
     acceptances.push_back({options.pattern, options.metric.value_or(""), *options.from, {}, {}, {}});
   } else {
-    HistoryTrends trends = find_history_trends(*history, history->devices(options.branch), options.branch);
-    const std::vector<trend::Notified> notified = history->notified();
-    for (DeviceTrends& device : trends.devices) device.notified = notified;
+    const HistoryTrends trends =
+        find_history_trends(*history, history->devices(options.branch), options.branch);
     acceptances = selected_acceptances(trends.devices, options);
     if (acceptances.empty()) {
       throw UsageError(

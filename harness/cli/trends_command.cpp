@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -14,13 +13,13 @@
 #include "base/text_file.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
+#include "cli/history_formulas.hpp"
 #include "cli/input_output.hpp"
 #include "cli/notify.hpp"
 #include "cli/options.hpp"
 #include "cli/run_origin.hpp"
 #include "cli/trends_commands.hpp"
 #include "explain/changed_formulas.hpp"
-#include "explain/reports.hpp"
 #include "history/history.hpp"
 #include "trend/findings.hpp"
 #include "trend/reports.hpp"
@@ -50,65 +49,6 @@ constexpr const char* kNewestDevice = "newest";
 /// The value of --branch for the branch that `history add` would keep here.
 constexpr const char* kThisBranch = "auto";
 
-/// The formulas of variants in runs of a history, each found once.
-class HistoryFormulas {
- public:
-  explicit HistoryFormulas(History& history) : history_(history) {}
-
-  const Run& run(const std::string& id) {
-    const auto [found, is_new] = runs_.try_emplace(id);
-    if (is_new) found->second = history_.run(id);
-    return found->second;
-  }
-
-  /// Empty if no case of the variant has an allocation sequence.
-  const std::vector<VariantFormulas>& formulas(const std::string& run_id, const std::string& variant) {
-    const auto [found, is_new] = explained_.try_emplace({run_id, variant});
-    Explained& explained = found->second;
-    if (!is_new) return explained.formulas;
-    for (const Observation& observation : run(run_id).observations) {
-      if (observation.variant == variant && observation.allocation_sequence)
-        explained.cases.observations.push_back(observation);
-    }
-    if (!explained.cases.observations.empty())
-      explained.formulas = explain_cases(group_cases(explained.cases));
-    return explained.formulas;
-  }
-
-  /// Returns the causes of the wrong estimates of a variant, a line each.
-  const std::vector<std::string>& causes(const std::string& run_id, const std::string& variant) {
-    const auto [found, is_new] = causes_.try_emplace({run_id, variant});
-    if (is_new) found->second = find_causes(run(run_id), variant);
-    return found->second;
-  }
-
- private:
-  struct Explained {
-    Run cases;  ///< of the variant; `formulas` refer to it
-    std::vector<VariantFormulas> formulas;
-  };
-
-  static std::vector<std::string> find_causes(const Run& run, const std::string& variant) {
-    const std::set<std::string> estimators = answered_estimators(run, variant);
-    std::vector<VariantEstimator> asked;
-    asked.reserve(estimators.size());
-    for (const std::string& estimator : estimators) asked.push_back({variant, estimator});
-    FormulaReport report = explain_estimators(run, asked);
-    std::ranges::stable_sort(report.findings, {}, &EstimatorFindings::estimator);
-    std::vector<std::string> lines;
-    for (const EstimatorFindings& one : report.findings) {
-      for (const EstimateCause& cause : one.causes)
-        lines.push_back(one.estimator + ": " + cause_line(report.variants[one.variant], cause));
-    }
-    return lines;
-  }
-
-  History& history_;
-  std::map<std::string, Run> runs_;
-  std::map<std::pair<std::string, std::string>, Explained> explained_;
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> causes_;
-};
-
 /// Adds what became of formulas to the changes of peaks that are reported.
 void add_formulas(HistoryFormulas& formulas, DeviceTrends& device) {
   const std::vector<trend::HistoryRun>& runs = device.history->runs;
@@ -116,9 +56,8 @@ void add_formulas(HistoryFormulas& formulas, DeviceTrends& device) {
     if (change.metric != trend::metric::requested_peak_bytes || !(trend::is_open(change) || change.is_news))
       continue;
     const std::string& run = runs[change.first].id;
-    const std::vector<Observation>& observations = formulas.run(run).observations;
-    const auto one = std::ranges::find(observations, change.case_name, &Observation::case_name);
-    if (one == observations.end() || !one->allocation_sequence) continue;
+    const Observation* const one = formulas.find_case(run, change.case_name);
+    if (one == nullptr || !one->allocation_sequence) continue;
     change.formulas = changed_formula_lines(formulas.formulas(runs[change.last_before].id, one->variant),
                                             formulas.formulas(run, one->variant), one->axes);
   }
@@ -187,9 +126,7 @@ ExitCode show_trends(const TrendsOptions& options) {
       open_history(options.history, notifies ? History::Purpose::change : History::Purpose::read);
   const history::Settings settings = history->settings();
   const std::string branch = chosen_branch(options, settings.base_branch);
-  const std::vector<trend::Notified> notified = history->notified();
   const auto complete = [&](DeviceTrends& device) {
-    device.notified = notified;
     device.commit_url = options.commit_url.value_or(settings.commit_url);
     device.statuses = trend::find_case_statuses(*device.history, device.trends,
                                                 [&](const std::string& id) { return history->run(id); });

@@ -160,6 +160,21 @@ TEST_F(TrendsCommand, ARunTakesTheHistoryToConfirmAgainst) {
   EXPECT_EQ(run({"--confirm", file_, "--memory-only"}).end.exit_code, 2);
 }
 
+TEST_F(TrendsCommand, ADeviceThatTheHistoryDoesNotHaveIsMeasuredWithoutConfirmation) {
+  ASSERT_EQ(on_history("history", {"create"}).end.exit_code, 0);
+  const Answer first = run({"--confirm", file_});
+  EXPECT_EQ(first.end.exit_code, 0);
+  EXPECT_THAT(first.errors, Not(HasSubstr("no run in the history"))) << "it has no run of any device";
+  peakmark::Run of_another_device = read_run(run_file_);
+  of_another_device.context.device = "another device";
+  write_run(of_another_device, run_file_);
+  ASSERT_EQ(on_history("history", {"add", run_file_.string()}).end.exit_code, 0);
+  const Answer unknown = run({"--confirm", file_});
+  EXPECT_EQ(unknown.end.exit_code, 0) << unknown.errors;
+  EXPECT_THAT(unknown.errors, HasSubstr("note: no case is confirmed: 'dry' (dry) has no run in the history"));
+  EXPECT_THAT(read_run(run_file_).context.warnings, Not(Contains(HasSubstr("not confirmed"))));
+}
+
 TEST_F(TrendsCommand, AHistoryThatDoesNotExistIsAnErrorBeforeAnythingIsMeasured) {
   std::filesystem::remove(run_file_);
   std::ofstream(folder_.path() / "empty.db");

@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 
 #include "base/error.hpp"
@@ -88,17 +87,15 @@ class CauseSearch {
 
   void find_live() {
     // Several allocations of one name and place are one cause, even in different phases.
-    std::map<std::tuple<std::string, std::string, std::string>, std::size_t> index;
+    std::map<AllocationKey, std::size_t> index;
     for (std::size_t row = 0; row < shapes_.size(); ++row) {
       const AllocationSequence& sequence = cases_.sequence(shapes_[row]);
       for (const std::size_t i : live_at_peak(sequence)) {
         const SequencedAllocation* const one = &sequence[i];
-        const auto [found, is_new] = index.try_emplace({one->name, one->where, one->process}, live_.size());
+        const auto [found, is_new] = index.try_emplace(allocation_key(*one), live_.size());
         if (is_new) {
-          const auto explained = std::ranges::find_if(explanation_.allocations, [&](const auto& other) {
-            return other.name == one->name && other.phase == one->phase && other.where == one->where &&
-                   other.process == one->process;
-          });
+          const auto explained =
+              std::ranges::find(explanation_.allocations, phased_key(*one), phased_key<ExplainedAllocation>);
           live_.push_back({&*explained, Vector(shapes_.size(), 0), std::nullopt});
         }
         Size& bytes = live_[found->second].bytes[row];

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "ledger/sequence_steps.hpp"
@@ -38,15 +37,13 @@ void add_by_order(std::vector<MatchedAllocations>& groups, const MatchedAllocati
 }  // namespace
 
 std::vector<MatchedAllocations> group_allocations(const AllocationSequences& sequences) {
-  using Key = std::tuple<std::string, std::string, std::string, std::string>;
-  std::map<Key, std::size_t> index;
+  std::map<PhasedKey, std::size_t> index;
   std::vector<MatchedAllocations> by_key;
   for (std::size_t shape = 0; shape < sequences.size(); ++shape) {
     const AllocationSequence& sequence = sequences[shape];
     for (std::size_t i = 0; i < sequence.size(); ++i) {
       const SequencedAllocation& one = sequence[i];
-      const auto [found, is_new] =
-          index.try_emplace({one.phase, one.name, one.where, one.process}, by_key.size());
+      const auto [found, is_new] = index.try_emplace(phased_key(one), by_key.size());
       if (is_new) {
         by_key.push_back({one.phase, one.name, one.where, one.process, {}});
         by_key.back().members.resize(sequences.size());

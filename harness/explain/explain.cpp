@@ -63,8 +63,7 @@ class Explainer {
   [[nodiscard]] bool is_last_round(std::size_t g) const {
     const MatchedAllocations& rounds = groups_[g - 1];
     const MatchedAllocations& last = groups_[g];
-    return rounds.phase == last.phase && rounds.name == last.name && rounds.where == last.where &&
-           rounds.process == last.process &&
+    return phased_key(rounds) == phased_key(last) &&
            std::ranges::any_of(rounds.members, [](const auto& one) { return one.size() != 1; });
   }
 

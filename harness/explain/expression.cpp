@@ -198,6 +198,35 @@ bool Expression::operator==(const Expression& other) const {
 
 namespace {
 
+bool is_negative(const Expression& term) {
+  const Expression& first = term.operation() == Operation::multiply ? term.operands()[0] : term;
+  return first.operation() == Operation::integer && first.integer() < 0;
+}
+
+Expression negated(const Expression& term) {
+  return Expression::multiply({Expression(Size{-1}), term});
+}
+
+// Returns the sum of a negative product that takes its sign: 4·(1 - a) for -4·(a - 1). Null if none has a
+// term that becomes positive.
+const Expression* sum_with_sign(const Expression& product) {
+  if (!is_negative(product)) return nullptr;
+  const auto sum = std::ranges::find_if(product.operands(), [](const Expression& factor) {
+    return factor.operation() == Operation::add && std::ranges::any_of(factor.operands(), is_negative);
+  });
+  return sum == product.operands().end() ? nullptr : &*sum;
+}
+
+// Returns the terms of the sum with the other sign, the positive ones first.
+std::vector<Expression> negated_terms(const Expression& sum) {
+  std::vector<Expression> terms;
+  terms.reserve(sum.operands().size());
+  for (const Expression& term : sum.operands()) terms.push_back(negated(term));
+  std::stable_partition(terms.begin(), terms.end(),
+                        [](const Expression& term) { return !is_negative(term); });
+  return terms;
+}
+
 // How tightly an expression binds: a part that binds less than its place is put in parentheses.
 enum class Binding : unsigned char { sum, product, single };
 
@@ -214,8 +243,12 @@ class Writer {
       case Operation::axis:
         return axis(expression.name());
       case Operation::add:
-        return parentheses(sum(expression), place != Binding::sum);
+        return parentheses(sum(expression.operands()), place != Binding::sum);
       case Operation::multiply:
+        if (const Expression* const sum_of_sign = sum_with_sign(expression);
+            sum_of_sign != nullptr && expression.operands().size() == 2 &&
+            expression.operands()[0].is_integer(-1))
+          return parentheses(sum(negated_terms(*sum_of_sign)), place != Binding::sum);
         return parentheses(product(expression), place == Binding::single);
       case Operation::divide_down:
       case Operation::divide_up:
@@ -255,23 +288,15 @@ class Writer {
     for (const char c : name) text += c == '_' ? std::string("\\_") : std::string(1, c);
     return "\\mathrm{" + text + "}";
   }
-  [[nodiscard]] std::string sum(const Expression& expression) const {
+  [[nodiscard]] std::string sum(const std::vector<Expression>& terms) const {
     std::string text;
-    for (const Expression& operand : expression.operands()) {
-      const bool is_negative =
-          (operand.operation() == Operation::integer && operand.integer() < 0) ||
-          (operand.operation() == Operation::multiply &&
-           operand.operands()[0].operation() == Operation::integer && operand.operands()[0].integer() < 0);
-      std::string part;
-      if (is_negative) {
-        part = write(Expression::multiply({Expression(Size{-1}), operand}), Binding::product);
-      } else {
-        part = write(operand, Binding::product);
-      }
+    for (const Expression& term : terms) {
+      const bool has_minus = is_negative(term);
+      const std::string part = write(has_minus ? negated(term) : term, Binding::product);
       if (text.empty()) {
-        text = is_negative ? "-" + part : part;
+        text = has_minus ? "-" + part : part;
       } else {
-        text += (is_negative ? " - " : " + ") + part;
+        text += (has_minus ? " - " : " + ") + part;
       }
     }
     return text;
@@ -280,10 +305,17 @@ class Writer {
     const std::string_view between = style_ == ExpressionStyle::latex     ? " \\cdot "
                                      : style_ == ExpressionStyle::display ? "·"
                                                                           : " * ";
+    const Expression* const sum_of_sign = sum_with_sign(expression);
     std::string text;
     for (const Expression& factor : expression.operands()) {
+      const bool is_sign = sum_of_sign != nullptr && &factor == &expression.operands().front();
+      if (is_sign && factor.is_integer(-1)) continue;
       if (!text.empty()) text += between;
-      text += write(factor, text.empty() ? Binding::product : Binding::single);
+      if (&factor == sum_of_sign) {
+        text += parentheses(sum(negated_terms(factor)), true);
+      } else {
+        text += write(is_sign ? negated(factor) : factor, text.empty() ? Binding::product : Binding::single);
+      }
     }
     return text;
   }

@@ -71,6 +71,24 @@ TEST(Expression, NextSmoothIsThatOfScipy) {
   EXPECT_EQ(next_smooth(11, 7), 12);
 }
 
+TEST(Expression, ASumTakesTheSignOfItsProduct) {
+  const auto less = Expression::add({kPad, integer(-1)});
+  const auto text = [](std::vector<Expression> factors) {
+    return to_text(Expression::multiply(std::move(factors)), ExpressionStyle::display);
+  };
+  EXPECT_EQ(text({integer(-1), less}), "1 - pad_y0");
+  EXPECT_EQ(text({integer(-1), less, kNy}), "(1 - pad_y0)·ny");
+  EXPECT_EQ(text({integer(-4), kNy, less}), "4·ny·(1 - pad_y0)");
+  EXPECT_EQ(text({integer(4), kNy, less}), "4·ny·(pad_y0 - 1)");
+  EXPECT_EQ(text({integer(-4), kNy}), "(-4)·ny");
+  EXPECT_EQ(text({integer(-1), Expression::add({kNy, kPad})}), "(-1)·(ny + pad_y0)");
+  const auto minus = Expression::multiply({integer(-1), less});
+  EXPECT_EQ(to_text(Expression::add({kNy, minus})), "ny - (pad_y0 - 1)");
+  EXPECT_EQ(to_text(Expression::apply(Operation::divide_down, {minus, kNy})), "(1 - pad_y0) / ny");
+  EXPECT_EQ(to_text(Expression::apply(Operation::max, {minus, kNy}), ExpressionStyle::python),
+            "max(1 - pad_y0, ny)");
+}
+
 TEST(Expression, IsWrittenForPeopleAndForCompilers) {
   const auto padded = Expression::add({kNy, Expression::multiply({integer(2), kPad})});
   const auto bytes =

@@ -6,7 +6,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <tuple>
 
 #include "base/error.hpp"
 
@@ -157,9 +156,9 @@ class PeakAtShape {
   explicit PeakAtShape(const VariantFormulas& variant) : variant_(variant) {
     const Explanation& explanation = variant.explanation;
     moments_ = explanation.moments.empty() ? &explanation.partial_moments : &explanation.moments;
-    std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places;
+    std::map<AllocationKey, std::size_t> places;
     for (const ExplainedAllocation& one : explanation.allocations) {
-      const auto [place, is_new] = places.try_emplace({one.name, one.where, one.process}, layers_.size());
+      const auto [place, is_new] = places.try_emplace(allocation_key(one), layers_.size());
       if (is_new) layers_.push_back({one.name, variant.site(one.where), phase_name(one.phase), {}});
       layer_of_.push_back(place->second);
     }

@@ -24,7 +24,7 @@ std::string label(const VariantFormulas& variant, const ExplainedAllocation& one
 bool is_repeated(const Explanation& explanation, const ExplainedAllocation& allocation) {
   for (const ExplainedAllocation& one : explanation.allocations) {
     if (&one == &allocation) return false;
-    if (one.name == allocation.name && one.where == allocation.where && one.process == allocation.process &&
+    if (allocation_key(one) == allocation_key(allocation) &&
         one.bytes.recorded == allocation.bytes.recorded && one.count.recorded == allocation.count.recorded)
       return true;
   }
@@ -47,8 +47,7 @@ std::string common_value(const Shapes& shapes, const std::vector<std::size_t>& t
 bool differs_between_passes(const RecordedCases& cases, const ExplainedAllocation& allocation) {
   for (std::size_t shape = 0; shape < cases.observations.size(); ++shape) {
     if (std::ranges::any_of(cases.sequence(shape), [&](const SequencedAllocation& one) {
-          return !one.is_repeated && one.name == allocation.name && one.phase == allocation.phase &&
-                 one.where == allocation.where && one.process == allocation.process;
+          return !one.is_repeated && phased_key(one) == phased_key(allocation);
         }))
       return true;
   }

@@ -10,18 +10,18 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <deque>
 
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
 #include "base/program.hpp"
+#include "subprocess/last_lines.hpp"
 #include "subprocess/processes.hpp"
 #include "subprocess/spawn.hpp"
 
 namespace peakmark {
 namespace {
 
-constexpr std::size_t kLastLines = 3;
+constexpr std::size_t kMaxLines = 3;
 constexpr std::size_t kMaxLineBytes = 400;
 
 [[noreturn]] void fail(const char* what) {
@@ -29,9 +29,9 @@ constexpr std::size_t kMaxLineBytes = 400;
 }
 
 /// Keeps the last lines that come from a pipe.
-class LastLines {
+class PipedLines {
  public:
-  explicit LastLines(int descriptor) : descriptor_(descriptor) { ::fcntl(descriptor, F_SETFL, O_NONBLOCK); }
+  explicit PipedLines(int descriptor) : descriptor_(descriptor) { ::fcntl(descriptor, F_SETFL, O_NONBLOCK); }
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
@@ -52,7 +52,7 @@ class LastLines {
 
   [[nodiscard]] std::vector<std::string> lines() {
     end_line();
-    return {lines_.begin(), lines_.end()};
+    return {lines_.all().begin(), lines_.all().end()};
   }
 
  private:
@@ -68,14 +68,13 @@ class LastLines {
 
   void end_line() {
     const std::size_t first = line_.find_first_not_of(" \t");
-    if (first != std::string::npos) lines_.push_back(line_.substr(first));
-    if (lines_.size() > kLastLines) lines_.pop_front();
+    if (first != std::string::npos) lines_.add(line_.substr(first));
     line_.clear();
   }
 
   int descriptor_;
   std::string line_;
-  std::deque<std::string> lines_;
+  LastLines lines_{kMaxLines};
 };
 
 pid_t guard = -1;  // the process of guard_group()
@@ -119,8 +118,8 @@ ProgramEnd run_program(const std::vector<std::string>& command, const std::vecto
   output.write_end.close();
   errors.write_end.close();
   ChildWatch watch(program);
-  LastLines said(output.read_end.get());
-  LastLines complained(errors.read_end.get());
+  PipedLines said(output.read_end.get());
+  PipedLines complained(errors.read_end.get());
   for (bool running = true; running;) {
     std::array<pollfd, 3> watched{{{said.descriptor(), POLLIN, 0},
                                    {complained.descriptor(), POLLIN, 0},

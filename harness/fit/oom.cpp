@@ -347,10 +347,10 @@ OomReport parse_oom_json(const std::string& text) {
 }
 
 std::string oom_junit(const OomReport& report) {
-  std::vector<JunitTest> tests;
-  tests.reserve(report.refusals.size());
+  JunitSuite suite{report.program, {}};
+  suite.tests.reserve(report.refusals.size());
   for (const Refusal& one : report.refusals) {
-    JunitTest& test = tests.emplace_back();
+    JunitTest& test = suite.tests.emplace_back();
     test.name = fmt::format("{} ({})", one.index, place(one));
     test.class_name = "oom";
     if (!is_failure(one.outcome) && one.outcome != RefusalOutcome::not_refused) continue;
@@ -358,7 +358,7 @@ std::string oom_junit(const OomReport& report) {
     test.type = to_string(one.outcome);
     test.message = one.message;
   }
-  return junit_text(report.program, tests);
+  return junit_text(suite);
 }
 
 }  // namespace peakmark

@@ -17,7 +17,7 @@
 #include "runfile/run_file.hpp"
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"
-#include "supervise/external_estimates.hpp"
+#include "supervise/external_answer.hpp"
 #include "sweep/sample_description.hpp"
 #include "sweep/suite.hpp"
 #include "sweep/suite_document.hpp"

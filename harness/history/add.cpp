@@ -157,8 +157,9 @@ class Addition {
   using enum ColumnType;
 
  public:
-  Addition(Database& database, const RunRecord& record, const RunOrigin& origin)
-      : database_(database), sql_(database.sql()), record_(record), origin_(origin) {}
+  /// `record`: of `run`, without the texts of its facts.
+  Addition(Database& database, const Run& run, const RunRecord& record, const RunOrigin& origin)
+      : database_(database), sql_(database.sql()), run_(run), record_(record), origin_(origin) {}
 
   void write() {
     const std::int64_t run = Numbers(sql_, "runs").take();
@@ -282,14 +283,15 @@ class Addition {
                     {"leaked_bytes", integer},
                     {"bytes_estimated", integer},
                     {"observation", text}});
-    for (const ObservationRecord& one : record_.observations) {
+    for (std::size_t i = 0; i < record_.observations.size(); ++i) {
+      const ObservationRecord& one = record_.observations[i];
       const std::pair key(cases.at(one.case_name), one.facts_hash);
       if (numbers.contains(key)) continue;
       const std::int64_t taken = next.take();
       numbers.emplace(key, taken);
       rows.add({taken, key.first, key.second, one.outcome, null_or(one.requested_peak_bytes),
                 null_or(one.setup_bytes), null_or(one.leaked_bytes), null_or(one.bytes_estimated),
-                one.facts});
+                facts_text(run_.observations[i])});
     }
     rows.finish();
     return numbers;
@@ -297,6 +299,7 @@ class Addition {
 
   Database& database_;
   soci::session& sql_;
+  const Run& run_;
   const RunRecord& record_;
   const RunOrigin& origin_;
 };
@@ -352,7 +355,7 @@ std::vector<std::string> notes_on(const RunRecord& record, const std::string& de
 }  // namespace
 
 Added History::add(const Run& run, const RunOrigin& origin) {
-  const RunRecord record = to_record(run);
+  const RunRecord record = to_record(run, false);
   return implementation_->database.guarded([&] {
     Transaction transaction(implementation_->database, Access::write);
     Added added;
@@ -387,7 +390,7 @@ Added History::add(const Run& run, const RunOrigin& origin) {
         runs, [&](const LoggedRun& one) { return one.device == device && one.backend == record.backend; });
     if (added.was_there) return added;
     std::ranges::move(notes_on(record, device, runs), std::back_inserter(added.notes));
-    Addition(implementation_->database, record, origin).write();
+    Addition(implementation_->database, run, record, origin).write();
     ++added.runs_of_device;
     transaction.commit();
     return added;

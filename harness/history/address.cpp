@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <regex>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/pattern.hpp"
 
 namespace peakmark::history {
 namespace {
@@ -17,15 +17,15 @@ constexpr const char* kHidden = "postgresql://…";
 
 /// Matches URLs whose parts are unambiguous, because separators within them are escaped. Groups: 1 scheme, 2
 /// user, 3 password, 4 hosts and database, 5 parameters.
-const std::regex& url_form() {
+const Pattern& url_form() {
   static const std::string host = R"((?:\[[0-9a-f:.%]*\]|[^\[\]/?#@:,\s]*)(?::\d*)?)";
   static const std::string parameter = R"([^=&?#\s]+=[^&?#\s]*)";
-  static const std::regex form(
+  static const Pattern form(
       fmt::format(
           R"((postgres(?:ql)?://)(?:([^:/?#@\s]*)(?::([^:/?#@\s]*))?@)?({0}(?:,{0})*(?:/[^/?#@\s]*)?))"
           R"((?:\?({1}(?:&{1})*)?)?)",
           host, parameter),
-      std::regex::icase);
+      Pattern::Letters::any_case);
   return form;
 }
 
@@ -54,12 +54,13 @@ std::string shown_parameters(std::string_view parameters) {
 }
 
 std::string shown_url(const std::string& url) {
-  std::smatch parts;
-  if (!std::regex_match(url, parts, url_form())) return kHidden;
-  std::string shown = parts[1].str();
-  if (parts[2].matched) shown += parts[2].str() + "@";
-  shown += parts[4].str();
-  if (parts[5].matched) shown += "?" + shown_parameters(parts[5].str());
+  const std::optional<Pattern::Groups> parts = url_form().groups(url);
+  if (!parts) return kHidden;
+  const Pattern::Groups& part = *parts;
+  std::string shown = part[1].value();
+  if (part[2]) shown += *part[2] + "@";
+  shown += part[4].value();
+  if (part[5]) shown += "?" + shown_parameters(*part[5]);
   return shown;
 }
 
@@ -108,7 +109,7 @@ Address parse_address(const std::string& text) {
   if (text.empty()) throw UsageError("no history named: write a file or postgresql://…");
   Address address;
   if (is_url(text)) {
-    if (!std::regex_match(text, url_form())) {
+    if (!url_form().matches(text)) {
       throw UsageError(
           "postgresql://…: malformed URL: write postgresql://user:password@host:5432/database, and in user "
           "and "

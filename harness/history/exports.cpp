@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <regex>
 #include <unordered_map>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/pattern.hpp"
 #include "base/text.hpp"
 #include "runfile/json_fields.hpp"
 #include "sweep/nearest_word.hpp"
@@ -53,10 +53,10 @@ std::string column_name(const trend::Series& series) {
   return series.case_name + " " + series.metric;
 }
 
-std::regex compile_filter(const std::string& filter) {
+Pattern compile_filter(const std::string& filter) {
   try {
-    return std::regex(filter);
-  } catch (const std::regex_error& error) {
+    return Pattern(filter);
+  } catch (const UsageError& error) {
     throw UsageError(fmt::format("--filter '{}': malformed regular expression: {}", filter, error.what()));
   }
 }
@@ -86,21 +86,6 @@ Json json_of(const trend::HistoryRun& run, const trend::DeviceHistory& device) {
               {"environment", Json(run.environment)}};
 }
 
-/// Returns all runs of all devices by date. Those of one device stay in their order.
-Json all_runs(const std::vector<trend::DeviceHistory>& devices) {
-  std::vector<std::pair<std::size_t, std::size_t>> order;
-  for (std::size_t device = 0; device < devices.size(); ++device) {
-    for (std::size_t run = 0; run < devices[device].runs.size(); ++run) order.emplace_back(device, run);
-  }
-  const auto date = [&](const std::pair<std::size_t, std::size_t>& one) {
-    return std::string_view(devices[one.first].runs[one.second].date);
-  };
-  std::ranges::stable_sort(order, {}, date);
-  Json list = Json::array();
-  for (const auto& [device, run] : order) list.push_back(json_of(devices[device].runs[run], devices[device]));
-  return list;
-}
-
 template <typename T, typename ToJson>
 Json json_list(const std::vector<std::optional<T>>& values, ToJson&& to_json) {
   Json list = Json::array();
@@ -120,12 +105,35 @@ void remove_runs(std::vector<T>& list, const std::vector<bool>& is_out) {
   list.resize(kept);
 }
 
+/// Marks the thinned runs. Those of the base branch were not read.
+void thin(trend::DeviceHistory& device, const RunLimits& limits, std::vector<bool>& is_out) {
+  if (limits.max_runs == 0) return;
+  std::vector<std::size_t> places;
+  std::vector<std::string_view> suites;
+  for (std::size_t run = 0; run < is_out.size(); ++run) {
+    if (is_out[run]) continue;
+    places.push_back(run);
+    suites.emplace_back(device.runs[run].suite);
+  }
+  const std::vector<bool> is_kept = thinned_runs(suites, limits.max_runs);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (is_kept[i]) {
+      ++kept;
+    } else {
+      is_out[places[i]] = true;
+      device.left_out.emplace(device.runs[places[i]].id, kept);
+    }
+  }
+}
+
 /// Removes runs, and cases and series that were only in them.
 void keep_runs(trend::DeviceHistory& device, const ExportChoice& choice) {
   const std::size_t first = choice.with_base ? 0 : device.first_of_branch();
   std::vector<bool> is_out(device.runs.size());
   for (std::size_t run = 0; run < is_out.size(); ++run)
     is_out[run] = run < first || device.runs[run].date < choice.since;
+  thin(device, choice, is_out);
   if (std::ranges::find(is_out, true) == is_out.end()) return;
   const auto is_empty = [](const auto& values) {
     return std::ranges::none_of(values, [](const auto& value) { return value.has_value(); });
@@ -155,10 +163,10 @@ constexpr std::size_t kMaxBencherName = 1024;
 
 trend::DeviceHistory chosen(trend::DeviceHistory device, const ExportChoice& choice) {
   check_metrics(choice.metrics);
-  const std::regex filter = compile_filter(choice.filter);
+  const Pattern filter = compile_filter(choice.filter);
   keep_runs(device, choice);
   const auto is_out = [&](const std::string& case_name) {
-    return !choice.filter.empty() && !std::regex_search(case_name, filter);
+    return !choice.filter.empty() && !filter.is_in(case_name);
   };
   std::erase_if(device.outcomes, [&](const trend::CaseOutcomes& one) { return is_out(one.case_name); });
   std::erase_if(device.series, [&](const trend::Series& series) {
@@ -184,64 +192,60 @@ std::string series_csv(const trend::DeviceHistory& device) {
   return text;
 }
 
-std::string series_json_lines(const std::vector<trend::DeviceHistory>& devices) {
-  std::string text;
-  for (const trend::DeviceHistory& device : devices) {
-    std::unordered_map<std::string_view, std::vector<const trend::Series*>> series;
-    for (const trend::Series& one : device.series) series[one.case_name].push_back(&one);
-    for (std::size_t run = 0; run < device.runs.size(); ++run) {
-      const trend::HistoryRun& one_run = device.runs[run];
-      for (const trend::CaseOutcomes& sweep_case : device.outcomes) {
-        if (!sweep_case.outcomes[run]) continue;
-        Json line{{"run", one_run.id},
-                  {"date", one_run.date},
-                  {"suite", one_run.suite},
-                  {"commit", one_run.commit},
-                  {"branch", one_run.branch},
-                  {"device", device.device},
-                  {"backend", device.backend},
-                  {"driver", one_run.driver},
-                  {"case", sweep_case.case_name},
-                  {"outcome", *sweep_case.outcomes[run]}};
-        for (const std::string_view metric : trend::metric::all) line[std::string(metric)] = nullptr;
-        for (const trend::Series* const one : series[sweep_case.case_name]) {
-          line[one->metric] = json_of(one->metric, one->values[run]);
-        }
-        text += json_fields::one_line(line) + "\n";
+void write_json_lines(const trend::DeviceHistory& device, const TextSink& sink) {
+  std::unordered_map<std::string_view, std::vector<const trend::Series*>> series;
+  for (const trend::Series& one : device.series) series[one.case_name].push_back(&one);
+  for (std::size_t run = 0; run < device.runs.size(); ++run) {
+    const trend::HistoryRun& one_run = device.runs[run];
+    std::string text;
+    for (const trend::CaseOutcomes& sweep_case : device.outcomes) {
+      if (!sweep_case.outcomes[run]) continue;
+      Json line{{"run", one_run.id},
+                {"date", one_run.date},
+                {"suite", one_run.suite},
+                {"commit", one_run.commit},
+                {"branch", one_run.branch},
+                {"device", device.device},
+                {"backend", device.backend},
+                {"driver", one_run.driver},
+                {"case", sweep_case.case_name},
+                {"outcome", *sweep_case.outcomes[run]}};
+      for (const std::string_view metric : trend::metric::all) line[std::string(metric)] = nullptr;
+      for (const trend::Series* const one : series[sweep_case.case_name]) {
+        line[one->metric] = json_of(one->metric, one->values[run]);
       }
+      text += json_fields::one_line(line) + "\n";
     }
+    sink(text);
   }
-  return text;
 }
 
-std::string series_for_reports(const std::vector<trend::DeviceHistory>& devices,
-                               const std::vector<KnownCase>& cases) {
+void write_series_for_reports(const trend::DeviceHistory& device, const std::vector<KnownCase>& cases,
+                              const TextSink& sink) {
   std::unordered_map<std::string_view, const KnownCase*> known;
   for (const KnownCase& one : cases) known.emplace(one.name, &one);
   const auto text = [](const std::optional<std::string>& value) { return or_null(value); };
 
-  std::string lines = json_fields::one_line(Json{{"runs", all_runs(devices)}}) + "\n";
-  for (const trend::DeviceHistory& device : devices) {
-    auto series = device.series.begin();  // in order of case, as the outcomes are
-    for (const trend::CaseOutcomes& sweep_case : device.outcomes) {
-      const auto found = known.find(sweep_case.case_name);
-      const KnownCase* const is = found == known.end() ? nullptr : found->second;
-      Json line{{"case", sweep_case.case_name},
-                {"device", device.device},
-                {"backend", device.backend},
-                {"variant", is == nullptr ? Json(nullptr) : Json(is->variant)},
-                {"axes", is == nullptr ? Json::object() : json_fields::to_json(is->axes)},
-                {"series", Json::object()}};
-      for (; series != device.series.end() && series->case_name == sweep_case.case_name; ++series) {
-        line["series"][series->metric] = json_list(series->values, [&](const std::optional<double>& value) {
-          return json_of(series->metric, value);
-        });
-      }
-      line["outcomes"] = json_list(sweep_case.outcomes, text);
-      lines += json_fields::one_line(line) + "\n";
+  Json runs = Json::array();
+  for (const trend::HistoryRun& run : device.runs) runs.push_back(json_of(run, device));
+  sink(json_fields::one_line(Json{{"runs", std::move(runs)}, {"left_out", Json(device.left_out)}}) + "\n");
+  auto series = device.series.begin();  // in order of case, as the outcomes are
+  for (const trend::CaseOutcomes& sweep_case : device.outcomes) {
+    const auto found = known.find(sweep_case.case_name);
+    const KnownCase* const is = found == known.end() ? nullptr : found->second;
+    Json line{{"case", sweep_case.case_name},
+              {"device", device.device},
+              {"backend", device.backend},
+              {"variant", is == nullptr ? Json(nullptr) : Json(is->variant)},
+              {"axes", is == nullptr ? Json::object() : json_fields::to_json(is->axes)},
+              {"series", Json::object()}};
+    for (; series != device.series.end() && series->case_name == sweep_case.case_name; ++series) {
+      line["series"][series->metric] = json_list(
+          series->values, [&](const std::optional<double>& value) { return json_of(series->metric, value); });
     }
+    line["outcomes"] = json_list(sweep_case.outcomes, text);
+    sink(json_fields::one_line(line) + "\n");
   }
-  return lines;
 }
 
 std::string bencher_metrics(const std::vector<trend::DeviceHistory>& devices, const std::string& run) {

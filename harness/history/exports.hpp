@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/text_file.hpp"
 #include "history/history.hpp"
+#include "history/run_limits.hpp"
 #include "trend/series.hpp"
 
 namespace peakmark::history {
@@ -12,11 +14,10 @@ namespace peakmark::history {
 // Formats for other programs: pure functions of the result of History::read().
 
 /// Selects what is exported.
-struct ExportChoice {
+struct ExportChoice : RunLimits {
   std::vector<std::string> metrics;  ///< empty: all
   std::string filter;                ///< a regular expression for case names; empty: all
   bool without_gaps = false;         ///< only series with a value for every run
-  std::string since;                 ///< only runs from this date on; empty: all
   bool with_base = false;            ///< of a branch, also the runs that it is compared with
 };
 
@@ -28,16 +29,16 @@ trend::DeviceHistory chosen(trend::DeviceHistory device, const ExportChoice& cho
 /// `time,commit,run` and a column `CASE METRIC` for each series. Cells are empty if not measured.
 std::string series_csv(const trend::DeviceHistory& device);
 
-/// Returns a line of JSON for each case of each run: `run`, `date`, `suite`, `commit`, `branch`, `device`,
+/// Writes a line of JSON for each case of each run: `run`, `date`, `suite`, `commit`, `branch`, `device`,
 /// `backend`, `driver`, `case`, `outcome`, and each metric, null if not measured.
-std::string series_json_lines(const std::vector<trend::DeviceHistory>& devices);
+void write_json_lines(const trend::DeviceHistory& device, const TextSink& sink);
 
-/// Returns the input of reports: a line `{"runs": […]}` sorted by date, then a line for each case on a
-/// device: `case`, `device`, `backend`, `variant`, `axes`, `series` {metric: values}, `outcomes`. Lists are
-/// as long as `runs`, with null if not measured. `variant` is null and `axes` empty for a case that is not in
-/// `cases`.
-std::string series_for_reports(const std::vector<trend::DeviceHistory>& devices,
-                               const std::vector<KnownCase>& cases);
+/// Writes the input of reports for a device: a line `{"runs": […], "left_out": {id: index of the next run}}`,
+/// then a line for each case: `case`, `device`, `backend`, `variant`, `axes`, `series` {metric: values},
+/// `outcomes`. Lists are as long as `runs`, with null if not measured. `variant` is null and `axes` empty for
+/// a case that is not in `cases`.
+void write_series_for_reports(const trend::DeviceHistory& device, const std::vector<KnownCase>& cases,
+                              const TextSink& sink);
 
 /// Returns Bencher Metric Format, `{case: {measure: {value}}}`, of this run; `latest`: of each case in the
 /// newest run that planned it. With several devices, names begin with the device: Bencher has one per file.

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/text_file.hpp"
 
 namespace peakmark::history {
 namespace {
@@ -42,9 +44,10 @@ trend::DeviceHistory cpu() {
   return device;
 }
 
-std::vector<Json> lines_of(const std::string& text) {
+std::vector<Json> lines_of(const TextWriter& write) {
+  std::stringstream stream;
+  write([&](std::string_view text) { stream << text; });
   std::vector<Json> lines;
-  std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(Json::parse(line));
   return lines;
 }
@@ -83,8 +86,8 @@ TEST(Exports, WhatIsChosen) {
 }
 
 TEST(Exports, JsonLinesHaveNullsForWhatWasNotMeasured) {
-  const std::vector<Json> lines = lines_of(series_json_lines({gpu(), cpu()}));
-  ASSERT_EQ(lines.size(), 6U);
+  const std::vector<Json> lines = lines_of([](const TextSink& sink) { write_json_lines(gpu(), sink); });
+  ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(lines[1].at("run"), "3");
   EXPECT_EQ(lines[1].at("case"), "op/a/opencl");
   EXPECT_TRUE(lines[1].at("gpu_time_ns").is_null());
@@ -114,6 +117,22 @@ TEST(Exports, RunsBeforeTheDateAndOfTheBaseBranchAreLeftOut) {
             "time,commit,run,op/a/opencl requested_peak_bytes\n2026-01-03T02:00:00Z,c3,3,12\n");
 }
 
+TEST(Exports, RunsOfABranchAreThinnedWithThoseOfItsBase) {
+  trend::DeviceHistory branch;
+  for (const char* const id : {"1", "2", "3", "4", "5"}) branch.runs.push_back(sample(id, "2026-01-01"));
+  branch.base_runs.resize(1);
+  branch.series = {
+      {"op/a/opencl", "setup_bytes", {1.0, 2.0, 3.0, 4.0, 5.0}, {}},
+      {"op/b/opencl", "setup_bytes", {std::nullopt, 2.0, std::nullopt, std::nullopt, std::nullopt}, {}}};
+  ExportChoice choice;
+  choice.with_base = true;
+  choice.max_runs = 4;
+  const trend::DeviceHistory kept = chosen(branch, choice);
+  ASSERT_EQ(kept.series.size(), 1U);  // of the other, no run is left
+  EXPECT_EQ(kept.series[0].values, (std::vector<std::optional<double>>{1.0, 3.0, 4.0, 5.0}));
+  EXPECT_EQ(kept.left_out, (std::map<std::string, std::size_t>{{"2", 1}}));
+}
+
 TEST(Exports, BencherHasTheValuesOfOneRun) {
   const std::string measures = R"({"op/a/opencl":{"peak-bytes":{"value":12}}})";
   EXPECT_EQ(Json::parse(bencher_metrics({gpu()}, "latest")), Json::parse(measures));
@@ -130,16 +149,20 @@ TEST(Exports, BencherHasTheValuesOfOneRun) {
 TEST(Exports, ReportsGetListsAlignedWithTheRunsOfTheirDevice) {
   const KnownCase known{"op/a/opencl", "op/a", "opencl",
                         Parameters({{"n", Size{20}}, {"m", std::string("x")}})};
-  const std::vector<Json> lines = lines_of(series_for_reports({cpu(), gpu()}, {known}));
-  ASSERT_EQ(lines.size(), 5U);
+  trend::DeviceHistory device = gpu();
+  device.left_out = {{"2", 1}};
+  const std::vector<Json> lines =
+      lines_of([&](const TextSink& sink) { write_series_for_reports(device, {known}, sink); });
+  ASSERT_EQ(lines.size(), 3U);
   const Json& runs = lines[0].at("runs");
-  ASSERT_EQ(runs.size(), 4U);
-  EXPECT_EQ(runs[1].at("id"), "2");
-  EXPECT_EQ(runs[1].at("device"), "CPU");
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[1].at("id"), "3");
+  EXPECT_EQ(runs[1].at("device"), "GPU");
   EXPECT_EQ(runs[1].at("branch"), "main");
   EXPECT_EQ(runs[1].at("environment").at("kernel"), "Linux");
   EXPECT_TRUE(runs[1].at("reference_copy_ns").is_null());
-  const Json& line = lines[3];
+  EXPECT_EQ(lines[0].at("left_out"), Json({{"2", 1}}));
+  const Json& line = lines[1];
   EXPECT_EQ(line.at("case"), "op/a/opencl");
   EXPECT_EQ(line.at("device"), "GPU");
   EXPECT_EQ(line.at("variant"), "op/a");
@@ -147,8 +170,8 @@ TEST(Exports, ReportsGetListsAlignedWithTheRunsOfTheirDevice) {
   EXPECT_EQ(line.at("series").at("requested_peak_bytes"), Json({9007199254740992, 12}));
   EXPECT_EQ(line.at("series").at("gpu_time_ns"), Json({0.1, nullptr}));
   EXPECT_EQ(line.at("outcomes"), Json({"ok", "ok"}));
-  EXPECT_TRUE(lines[4].at("variant").is_null());
-  EXPECT_TRUE(lines[4].at("series").empty());
+  EXPECT_TRUE(lines[2].at("variant").is_null());
+  EXPECT_TRUE(lines[2].at("series").empty());
 }
 
 TEST(Exports, OtavasFileNamesTheColumns) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/private_text.hpp"
 #include "history/address.hpp"
+#include "history/run_limits.hpp"
 #include "runfile/run_file.hpp"
 #include "trend/notifications.hpp"
 #include "trend/series.hpp"
@@ -154,8 +154,10 @@ class History {
   std::vector<trend::DeviceHistory> read(const std::string& branch = "");
   /// Returns the devices of read(), in its order. For large histories, which are read device by device.
   std::vector<DeviceBackend> devices(const std::string& branch = "");
-  /// Returns one of read(). Reads the rows of its runs only.
-  trend::DeviceHistory read_device(const DeviceBackend& device, const std::string& branch = "");
+  /// Returns one of read(). Reads the rows of its runs only: those within the limits. A branch is read whole,
+  /// because older runs of the base branch may be its base.
+  trend::DeviceHistory read_device(const DeviceBackend& device, const std::string& branch = "",
+                                   const RunLimits& limits = {});
   /// Returns all cases by name.
   std::vector<KnownCase> cases();
   /// Returns the allocations at the peak of a case in a run, empty if unknown.

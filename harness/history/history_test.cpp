@@ -347,6 +347,26 @@ TEST_P(HistoryTest, ADeviceIsReadWithoutTheOthers) {
               testing::HasSubstr("no device 'third' (opencl)"));
 }
 
+TEST_P(HistoryTest, OnlyRunsWithinTheLimitsAreRead) {
+  constexpr int kDays = 9;
+  for (int day = 1; day <= kDays; ++day) open().add(sample_history_run(day, day).run);
+  const DeviceBackend known{"a device", "opencl"};
+  const auto mib = [&](const RunLimits& limits) {
+    const trend::DeviceHistory device = open_to_read().read_device(known, "", limits);
+    std::vector<int> sizes;
+    for (const auto& value : values_of(device, "op/b/opencl/n:2", trend::metric::requested_peak_bytes))
+      sizes.push_back(static_cast<int>(value.value() / (2.0 * kMiB)));
+    EXPECT_EQ(device.runs.size(), sizes.size());
+    return sizes;
+  };
+  EXPECT_THAT(mib({"2026-01-06T00:00:00Z", 0}), testing::ElementsAre(6, 7, 8, 9));
+  EXPECT_THAT(mib({"", 6}), testing::ElementsAre(1, 3, 5, 7, 8, 9));
+  EXPECT_THAT(mib({"2026-01-04T00:00:00Z", 4}), testing::ElementsAre(4, 6, 8, 9));
+  EXPECT_THAT(mib({"2026-01-10T00:00:00Z", 4}), testing::IsEmpty());
+  EXPECT_EQ(open_to_read().read_device(known, "", {"", 6}).left_out,
+            (std::map<std::string, std::size_t>{{"night-02", 1}, {"night-04", 2}, {"night-06", 3}}));
+}
+
 TEST_P(HistoryTest, MoreRunsThanOneStatementReadsAreInOrder) {
   constexpr int kRuns = 230;
   for (int number = kRuns; number-- > 0;) {

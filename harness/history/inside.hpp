@@ -30,7 +30,8 @@ class History::Implementation {
   /// As History's, within the caller's transaction: what is decided from it must be written in the same one.
   std::vector<trend::DeviceHistory> read(const std::string& branch = "");
   std::vector<DeviceBackend> devices(const std::string& branch = "");
-  trend::DeviceHistory read_device(const DeviceBackend& device, const std::string& branch = "");
+  trend::DeviceHistory read_device(const DeviceBackend& device, const std::string& branch = "",
+                                   const RunLimits& limits = {});
   std::vector<trend::Acceptance> acceptances();
   std::vector<trend::Notified> notified();
   Settings settings();

@@ -45,7 +45,8 @@ std::vector<trend::DeviceHistory> History::read(const std::string& /*branch*/) {
 std::vector<DeviceBackend> History::devices(const std::string& /*branch*/) {
   refuse();
 }
-trend::DeviceHistory History::read_device(const DeviceBackend& /*device*/, const std::string& /*branch*/) {
+trend::DeviceHistory History::read_device(const DeviceBackend& /*device*/, const std::string& /*branch*/,
+                                          const RunLimits& /*limits*/) {
   refuse();
 }
 std::vector<KnownCase> History::cases() {

@@ -8,7 +8,9 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "history/inside.hpp"
@@ -30,6 +32,14 @@ struct Columns {
   std::vector<std::optional<std::string>> outcomes;
   std::vector<std::optional<double>> confirmations;  ///< empty if no run has one
   std::vector<bool> is_cold;                         ///< of the time of each run
+};
+
+/// A row of the table `runs`.
+struct RunOfDevice {
+  std::int64_t number = 0;
+  std::string id;
+  std::string date;
+  std::string suite;
 };
 
 /// A row of the table `facts`.
@@ -112,7 +122,7 @@ class Reader {
     return devices;
   }
 
-  trend::DeviceHistory read(const DeviceBackend& device) {
+  trend::DeviceHistory read(const DeviceBackend& device, const RunLimits& limits) {
     const auto found = runs_.find(device);
     if (found == runs_.end()) {
       inside_.database.fail(fmt::format("no device '{}' ({}): `peakmark history log` lists them",
@@ -120,8 +130,9 @@ class Reader {
     }
     if (facts_.empty()) facts_ = read_facts(sql_);
     if (cases_.empty()) read_cases();
-    const std::vector<std::int64_t>& numbers = found->second;
     history_ = {};
+    const std::vector<std::int64_t> numbers =
+        numbers_within(found->second, is_of_branch() ? RunLimits{} : limits);
     history_.device = device.device;
     history_.backend = device.backend;
     places_.clear();
@@ -134,9 +145,10 @@ class Reader {
       const std::vector<std::size_t> order_added(numbers.begin(), numbers.end());
       history_ = trend::compare_with_base(history_, order_added, branch_, base_branch_);
     }
-    std::ranges::copy_if(
-        inside_.acceptances(), std::back_inserter(history_.acceptances),
-        [this](const trend::Acceptance& one) { return trend::find_run(history_, one.from_run).has_value(); });
+    std::unordered_set<std::string_view> runs;
+    for (const trend::HistoryRun& run : history_.runs) runs.insert(run.id);
+    std::ranges::copy_if(inside_.acceptances(), std::back_inserter(history_.acceptances),
+                         [&](const trend::Acceptance& one) { return runs.contains(one.from_run); });
     return std::move(history_);
   }
 
@@ -145,22 +157,45 @@ class Reader {
 
   void find_runs() {
     std::set<DeviceBackend> with_branch;
-    std::int64_t number = 0;
+    RunOfDevice run;
     std::string device;
     std::string backend;
     std::string branch;
     each_row(
-        sql_, "SELECT number, device, backend, branch FROM runs ORDER BY date, number",
+        sql_, "SELECT number, id, date, suite, device, backend, branch FROM runs ORDER BY date, number",
         [&] {
           const bool is_asked = branch == branch_;
           if (!trend::is_of_base(branch, base_branch_) && !is_asked) return;
           const DeviceBackend key{name_now(names_, device), backend};
-          runs_[key].push_back(number);
+          runs_[key].push_back(run);
           if (is_asked) with_branch.insert(key);
         },
-        soci::into(number), soci::into(device), soci::into(backend), soci::into(branch));
+        soci::into(run.number), soci::into(run.id), soci::into(run.date), soci::into(run.suite),
+        soci::into(device), soci::into(backend), soci::into(branch));
     if (is_of_branch())
       std::erase_if(runs_, [&](const auto& one) { return !with_branch.contains(one.first); });
+  }
+
+  /// Returns the numbers of the runs within the limits, and keeps the ids of thinned ones.
+  std::vector<std::int64_t> numbers_within(const std::vector<RunOfDevice>& runs, const RunLimits& limits) {
+    const auto first =
+        std::ranges::find_if(runs, [&](const RunOfDevice& run) { return run.date >= limits.since; });
+    std::vector<std::string_view> suites;
+    suites.reserve(runs.size());
+    std::for_each(first, runs.end(), [&](const RunOfDevice& run) { suites.emplace_back(run.suite); });
+    const std::size_t max_runs = limits.max_runs == 0 ? runs.size() : limits.max_runs;
+    const std::vector<bool> is_kept = thinned_runs(suites, max_runs);
+    std::vector<std::int64_t> numbers;
+    numbers.reserve(suites.size());
+    for (std::size_t place = 0; place < suites.size(); ++place) {
+      const RunOfDevice& run = first[static_cast<std::ptrdiff_t>(place)];
+      if (is_kept[place]) {
+        numbers.push_back(run.number);
+      } else {
+        history_.left_out.emplace(run.id, numbers.size());
+      }
+    }
+    return numbers;
   }
 
   void read_cases() {
@@ -290,7 +325,7 @@ class Reader {
   std::map<std::string, std::string> names_;
   std::string base_branch_;
   std::string branch_;
-  std::map<DeviceBackend, std::vector<std::int64_t>> runs_;  ///< numbers, by date
+  std::map<DeviceBackend, std::vector<RunOfDevice>> runs_;  ///< by date
   std::unordered_map<std::int64_t, Facts> facts_;
   std::map<std::string, std::int64_t> cases_;
 
@@ -305,7 +340,7 @@ class Reader {
 std::vector<trend::DeviceHistory> History::Implementation::read(const std::string& branch) {
   Reader reader(*this, branch);
   std::vector<trend::DeviceHistory> all;
-  for (const DeviceBackend& device : reader.devices()) all.push_back(reader.read(device));
+  for (const DeviceBackend& device : reader.devices()) all.push_back(reader.read(device, {}));
   return all;
 }
 
@@ -314,8 +349,9 @@ std::vector<DeviceBackend> History::Implementation::devices(const std::string& b
 }
 
 trend::DeviceHistory History::Implementation::read_device(const DeviceBackend& device,
-                                                          const std::string& branch) {
-  return Reader(*this, branch).read(device);
+                                                          const std::string& branch,
+                                                          const RunLimits& limits) {
+  return Reader(*this, branch).read(device, limits);
 }
 
 std::vector<trend::DeviceHistory> History::read(const std::string& branch) {
@@ -332,10 +368,11 @@ std::vector<DeviceBackend> History::devices(const std::string& branch) {
   });
 }
 
-trend::DeviceHistory History::read_device(const DeviceBackend& device, const std::string& branch) {
+trend::DeviceHistory History::read_device(const DeviceBackend& device, const std::string& branch,
+                                          const RunLimits& limits) {
   return implementation_->database.guarded([&] {
     const Transaction transaction(implementation_->database, Access::read);
-    return implementation_->read_device(device, branch);
+    return implementation_->read_device(device, branch, limits);
   });
 }
 

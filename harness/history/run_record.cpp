@@ -141,7 +141,17 @@ void set_planned(RunRecord& record, const std::vector<PlannedCase>& planned) {
   record.planned_hash = static_cast<std::int64_t>(fingerprint.number());
 }
 
-ObservationRecord to_record(const Observation& observation) {
+Json facts_json(const Observation& observation) {
+  Json facts = to_json(observation);
+  facts.erase(kTimeKey);
+  facts.erase(kTimeAgainKey);
+  facts[kTimeHotKey] = nullptr;
+  facts[kThrottledKey] = nullptr;
+  for (Json& kernel : facts.at(kKernelsKey)) kernel.erase("ns");
+  return facts;
+}
+
+ObservationRecord to_record(const Observation& observation, bool with_facts) {
   check_figures(observation);
   ObservationRecord record;
   record.case_name = observation.case_name;
@@ -151,13 +161,8 @@ ObservationRecord to_record(const Observation& observation) {
   record.leaked_bytes = observation.leaked_bytes;
   if (observation.estimate) record.bytes_estimated = observation.estimate->bytes_estimated;
 
-  Json facts = to_json(observation);
-  facts.erase(kTimeKey);
-  facts.erase(kTimeAgainKey);
-  facts[kTimeHotKey] = nullptr;
-  facts[kThrottledKey] = nullptr;
-  for (Json& kernel : facts.at(kKernelsKey)) kernel.erase("ns");
-  record.facts = json_fields::one_line(facts);
+  Json facts = facts_json(observation);
+  if (with_facts) record.facts = json_fields::one_line(facts);
   // Files without this key have hot times: their facts are the same.
   if (observation.cache == cache_state::hot) facts["cache"] = nullptr;
   record.facts_hash = hash_json(facts);
@@ -268,7 +273,11 @@ std::int64_t hash_facts(const std::string& facts) {
   return checked([&] { return hash_json(Json::parse(facts)); });
 }
 
-RunRecord to_record(const Run& run) {
+std::string facts_text(const Observation& observation) {
+  return json_fields::one_line(facts_json(observation));
+}
+
+RunRecord to_record(const Run& run, bool with_facts) {
   check_context(run);
   check_cases(run);
   RunRecord record;
@@ -286,7 +295,7 @@ RunRecord to_record(const Run& run) {
   record.context = json_fields::one_line(context);
   record.observations.reserve(run.observations.size());
   for (const Observation& observation : run.observations) {
-    record.observations.push_back(to_record(observation));
+    record.observations.push_back(to_record(observation, with_facts));
   }
   context.erase("minor");  // must not change the digest
   record.digest = make_digest(record, hash_json(context));
@@ -303,6 +312,7 @@ Run to_run(const RunRecord& record) {
     context["planned"] = json_fields::parse_with_long_lists(record.planned, lists);
     run.context = run_context_from_json(context);
     run.context.planned = std::move(planned);
+    run.observations.reserve(record.observations.size());
     for (const ObservationRecord& observation : record.observations) {
       run.observations.push_back(to_observation(observation));
     }
@@ -323,6 +333,7 @@ trend::HistoryRun to_history_run(const RunContext& context) {
   result.build = context.build;
   result.host_name = context.host_name;
   result.fingerprint = context.fingerprint;
+  if (context.suite_files) result.suite_files = *context.suite_files;
   result.filter = context.filter;
   result.asked_backend = context.asked_backend;
   if (context.rounds && context.rounds->variants) {

@@ -44,8 +44,11 @@ struct RunRecord : RunHead {
 
 /// Converts a run. Throws UsageError, with the reason, for a run that is incomplete or a shard, that lacks
 /// id, date or device, with two observations of a case, bytes below 0 or above 2^53 (not exact in a double),
-/// or times that are not finite.
-RunRecord to_record(const Run& run);
+/// or times that are not finite. `with_facts` false: the texts of the facts stay empty, which are most of the
+/// memory of a large run.
+RunRecord to_record(const Run& run, bool with_facts = true);
+/// Returns the text of the facts of an observation, as to_record() sets it.
+std::string facts_text(const Observation& observation);
 
 /// Digest of a redacted run: its contents cannot be compared any more.
 inline constexpr const char* kRedactedDigest = "redacted";

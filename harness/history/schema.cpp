@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "history/database.hpp"
@@ -10,69 +11,83 @@
 namespace peakmark::history {
 namespace {
 
-using Statements = std::vector<const char*>;
+enum class Dialect : std::uint8_t { sqlite, postgresql };
+
+/// A statement of a migration.
+struct Statement {
+  std::string sql;
+  std::optional<Dialect> dialect = {};  ///< of the databases that need it; null: of all
+};
+using Statements = std::vector<Statement>;
 
 // Statements that migrate from one version to the next, beginning with version 0, an empty database. Never
 // change a released migration: add one, and a database of the version before to versions/. All integers are
 // bigint, because SOCI reads other integers of SQLite as 32 bits.
 const std::array<Statements, kSchemaVersion>& migrations() {
+  const std::string measurements =
+      " measurements AS SELECT r.id AS run, r.date, r.suite, r.commit_id, r.device, r.backend,"
+      " r.driver, r.build, c.name AS case_name, f.outcome, f.requested_peak_bytes, f.setup_bytes,"
+      " f.leaked_bytes, f.bytes_estimated, o.gpu_time_ns, r.branch FROM observations o"
+      " JOIN runs r ON r.number = o.run_number JOIN cases c ON c.number = o.case_number"
+      " JOIN facts f ON f.number = o.facts_number";
   static const std::array<Statements, kSchemaVersion> all{{
       {
-          "CREATE TABLE peakmark_history (version bigint NOT NULL)",
-          "INSERT INTO peakmark_history (version) VALUES (0)",
-          "CREATE TABLE plans (number bigint NOT NULL PRIMARY KEY, hash bigint NOT NULL UNIQUE,"
-          " planned text NOT NULL)",
-          "CREATE TABLE runs (number bigint NOT NULL PRIMARY KEY, id text NOT NULL UNIQUE, date text NOT "
-          "NULL,"
-          " suite text NOT NULL, commit_id text NOT NULL, device text NOT NULL, backend text NOT NULL,"
-          " driver text NOT NULL, build text NOT NULL, host_name text NOT NULL, cases bigint NOT NULL,"
-          " ok bigint NOT NULL, plan_number bigint NOT NULL, context text NOT NULL, digest text NOT NULL)",
-          "CREATE TABLE cases (number bigint NOT NULL PRIMARY KEY, name text NOT NULL UNIQUE)",
-          "CREATE TABLE facts (number bigint NOT NULL PRIMARY KEY, case_number bigint NOT NULL,"
-          " hash bigint NOT NULL, outcome text NOT NULL, requested_peak_bytes bigint, setup_bytes bigint,"
-          " leaked_bytes bigint, bytes_estimated bigint, observation text NOT NULL,"
-          " UNIQUE (case_number, hash))",
-          "CREATE TABLE observations (run_number bigint NOT NULL, case_number bigint NOT NULL,"
-          " facts_number bigint NOT NULL, gpu_time_ns double precision, median_ns double precision,"
-          " min_ns double precision, max_ns double precision, kernel_ns text,"
-          " PRIMARY KEY (run_number, case_number))",
+          {"CREATE TABLE peakmark_history (version bigint NOT NULL)"},
+          {"INSERT INTO peakmark_history (version) VALUES (0)"},
+          {"CREATE TABLE plans (number bigint NOT NULL PRIMARY KEY, hash bigint NOT NULL UNIQUE,"
+           " planned text NOT NULL)"},
+          {"CREATE TABLE runs (number bigint NOT NULL PRIMARY KEY, id text NOT NULL UNIQUE, date text NOT "
+           "NULL,"
+           " suite text NOT NULL, commit_id text NOT NULL, device text NOT NULL, backend text NOT NULL,"
+           " driver text NOT NULL, build text NOT NULL, host_name text NOT NULL, cases bigint NOT NULL,"
+           " ok bigint NOT NULL, plan_number bigint NOT NULL, context text NOT NULL, digest text NOT NULL)"},
+          {"CREATE TABLE cases (number bigint NOT NULL PRIMARY KEY, name text NOT NULL UNIQUE)"},
+          {"CREATE TABLE facts (number bigint NOT NULL PRIMARY KEY, case_number bigint NOT NULL,"
+           " hash bigint NOT NULL, outcome text NOT NULL, requested_peak_bytes bigint, setup_bytes bigint,"
+           " leaked_bytes bigint, bytes_estimated bigint, observation text NOT NULL,"
+           " UNIQUE (case_number, hash))"},
+          {"CREATE TABLE observations (run_number bigint NOT NULL, case_number bigint NOT NULL,"
+           " facts_number bigint NOT NULL, gpu_time_ns double precision, median_ns double precision,"
+           " min_ns double precision, max_ns double precision, kernel_ns text,"
+           " PRIMARY KEY (run_number, case_number))"},
       },
       {
-          "CREATE TABLE acceptances (case_name text NOT NULL, metric text NOT NULL, from_run text NOT NULL,"
-          " accepted_by text NOT NULL, accepted_at text NOT NULL, reason text NOT NULL,"
-          " PRIMARY KEY (case_name, metric, from_run))",
-          "CREATE TABLE device_names (device text NOT NULL PRIMARY KEY, is_device text NOT NULL)",
-          "CREATE VIEW measurements AS SELECT r.id AS run, r.date, r.suite, r.commit_id, r.device, r.backend,"
-          " r.driver, r.build, c.name AS case_name, f.outcome, f.requested_peak_bytes, f.setup_bytes,"
-          " f.leaked_bytes, f.bytes_estimated, o.gpu_time_ns FROM observations o"
-          " JOIN runs r ON r.number = o.run_number JOIN cases c ON c.number = o.case_number"
-          " JOIN facts f ON f.number = o.facts_number",
+          {"CREATE TABLE acceptances (case_name text NOT NULL, metric text NOT NULL, from_run text NOT NULL,"
+           " accepted_by text NOT NULL, accepted_at text NOT NULL, reason text NOT NULL,"
+           " PRIMARY KEY (case_name, metric, from_run))"},
+          {"CREATE TABLE device_names (device text NOT NULL PRIMARY KEY, is_device text NOT NULL)"},
+          {"CREATE VIEW measurements AS SELECT r.id AS run, r.date, r.suite, r.commit_id, r.device, "
+           "r.backend,"
+           " r.driver, r.build, c.name AS case_name, f.outcome, f.requested_peak_bytes, f.setup_bytes,"
+           " f.leaked_bytes, f.bytes_estimated, o.gpu_time_ns FROM observations o"
+           " JOIN runs r ON r.number = o.run_number JOIN cases c ON c.number = o.case_number"
+           " JOIN facts f ON f.number = o.facts_number"},
       },
       {
-          "ALTER TABLE observations ADD COLUMN again_ns double precision",
+          {"ALTER TABLE observations ADD COLUMN again_ns double precision"},
       },
       {
-          "ALTER TABLE runs ADD COLUMN branch text NOT NULL DEFAULT ''",
-          "ALTER TABLE runs ADD COLUMN base_commits text NOT NULL DEFAULT ''",
+          {"ALTER TABLE runs ADD COLUMN branch text NOT NULL DEFAULT ''"},
+          {"ALTER TABLE runs ADD COLUMN base_commits text NOT NULL DEFAULT ''"},
           // Columns, not a table of settings: who may read the version may read them.
-          "ALTER TABLE peakmark_history ADD COLUMN base_branch text NOT NULL DEFAULT ''",
-          "ALTER TABLE peakmark_history ADD COLUMN commit_url text NOT NULL DEFAULT ''",
-          "CREATE TABLE notifications (case_name text NOT NULL, metric text NOT NULL, from_run text NOT NULL,"
-          " finding text NOT NULL, state text NOT NULL, changed_at text NOT NULL,"
-          " PRIMARY KEY (case_name, metric, from_run))",
+          {"ALTER TABLE peakmark_history ADD COLUMN base_branch text NOT NULL DEFAULT ''"},
+          {"ALTER TABLE peakmark_history ADD COLUMN commit_url text NOT NULL DEFAULT ''"},
+          {"CREATE TABLE notifications (case_name text NOT NULL, metric text NOT NULL, from_run text NOT "
+           "NULL,"
+           " finding text NOT NULL, state text NOT NULL, changed_at text NOT NULL,"
+           " PRIMARY KEY (case_name, metric, from_run))"},
           // Who may read or write acceptances may do so here.
-          "DO $$ DECLARE one record; BEGIN FOR one IN SELECT grantee, privilege_type"
-          " FROM information_schema.role_table_grants WHERE table_schema = 'peakmark'"
-          " AND table_name = 'acceptances' LOOP EXECUTE format('GRANT %s ON peakmark.notifications TO %s',"
-          " one.privilege_type, CASE WHEN one.grantee = 'PUBLIC' THEN 'PUBLIC' ELSE quote_ident(one.grantee) "
-          "END);"
-          " END LOOP; END $$",
-          "CREATE OR REPLACE VIEW measurements AS SELECT r.id AS run, r.date, r.suite, r.commit_id, "
-          "r.device, r.backend,"
-          " r.driver, r.build, c.name AS case_name, f.outcome, f.requested_peak_bytes, f.setup_bytes,"
-          " f.leaked_bytes, f.bytes_estimated, o.gpu_time_ns, r.branch FROM observations o"
-          " JOIN runs r ON r.number = o.run_number JOIN cases c ON c.number = o.case_number"
-          " JOIN facts f ON f.number = o.facts_number",
+          {"DO $$ DECLARE one record; BEGIN FOR one IN SELECT grantee, privilege_type"
+           " FROM information_schema.role_table_grants WHERE table_schema = 'peakmark'"
+           " AND table_name = 'acceptances' LOOP EXECUTE format('GRANT %s ON peakmark.notifications TO %s',"
+           " one.privilege_type, CASE WHEN one.grantee = 'PUBLIC' THEN 'PUBLIC' ELSE"
+           " quote_ident(one.grantee) END);"
+           " END LOOP; END $$",
+           Dialect::postgresql},
+          // Replaced, a view keeps its privileges. SQLite has none, and cannot replace one.
+          {"DROP VIEW measurements", Dialect::sqlite},
+          {"CREATE VIEW" + measurements, Dialect::sqlite},
+          {"CREATE OR REPLACE VIEW" + measurements, Dialect::postgresql},
       },
   }};
   return all;
@@ -105,27 +120,14 @@ void check_is_free(Database& database) {
     database.fail("a database of another program, not a history: name another file; nothing was changed");
 }
 
-/// Executes a statement of a migration. SQLite cannot replace a view; PostgreSQL keeps its privileges so.
-/// SQLite has no privileges, so no blocks that copy them.
-void execute(Database& database, const std::string& statement) {
-  constexpr std::string_view replace = "CREATE OR REPLACE VIEW ";
-  soci::session& sql = database.sql();
-  if (!database.is_postgresql() && statement.starts_with("DO $$")) return;
-  if (database.is_postgresql() || !statement.starts_with(replace)) {
-    sql << statement;
-    return;
-  }
-  const std::string rest = statement.substr(replace.size());
-  sql << "DROP VIEW " + rest.substr(0, rest.find(' '));
-  sql << "CREATE VIEW " + rest;
-}
-
 void migrate(Database& database, int from) {
   soci::session& sql = database.sql();
+  const Dialect dialect = database.is_postgresql() ? Dialect::postgresql : Dialect::sqlite;
   if (from == 0 && database.is_postgresql()) sql << "CREATE SCHEMA IF NOT EXISTS peakmark";
   for (int version = from; version < kSchemaVersion; ++version) {
-    for (const char* const statement : migrations().at(static_cast<std::size_t>(version)))
-      execute(database, statement);
+    for (const Statement& one : migrations().at(static_cast<std::size_t>(version))) {
+      if (one.dialect.value_or(dialect) == dialect) sql << one.sql;
+    }
   }
   sql << "UPDATE peakmark_history SET version = :version", soci::use(kSchemaVersion);
 }

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <string_view>
 
+#include "base/pattern.hpp"
 #include "base/program.hpp"
 
 namespace peakmark {
@@ -175,7 +175,7 @@ std::string missing_on_system(const RecorderLibraries& libraries) {
 }  // namespace
 
 std::optional<fs::path> script_that_imports_peakmark(const std::vector<std::string>& command) {
-  static const std::regex import_line(R"((^|\n)[ \t]*(import|from)[ \t]+peakmark\b)");
+  static const Pattern import_line(R"((^|\n)[ \t]*(import|from)[ \t]+peakmark\b)");
   constexpr std::streamsize kMaxBytes = 1 << 20;
   for (const std::string& word : command) {
     std::error_code error;
@@ -184,7 +184,7 @@ std::optional<fs::path> script_that_imports_peakmark(const std::vector<std::stri
     std::ifstream file(word, std::ios::binary);
     file.read(text.data(), kMaxBytes);
     text.resize(static_cast<std::size_t>(file.gcount()));
-    if (std::regex_search(text, import_line)) return word;
+    if (import_line.is_in(text)) return word;
   }
   return std::nullopt;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -143,11 +142,8 @@ std::vector<std::size_t> live_at_peak(const AllocationSequence& sequence) {
 
 std::string compare_passes(AllocationSequence& first, const AllocationSequence& second) {
   if (first == second) return "";
-  using Key = std::tuple<std::string_view, std::string_view, std::string_view, std::string_view, Size>;
-  const auto key = [](const SequencedAllocation& one) {
-    return Key{one.phase, one.name, one.where, one.process, one.bytes};
-  };
-  std::map<Key, std::size_t> left;
+  const auto key = [](const SequencedAllocation& one) { return std::pair(phased_key(one), one.bytes); };
+  std::map<std::pair<PhasedKey, Size>, std::size_t> left;
   for (const SequencedAllocation& one : second) ++left[key(one)];
   std::size_t missing = 0;
   const SequencedAllocation* example = nullptr;

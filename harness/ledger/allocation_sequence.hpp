@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/size.hpp"
@@ -31,6 +33,21 @@ struct SequencedAllocation {
 };
 /// The allocations of a case in the order in which they were made.
 using AllocationSequence = std::vector<SequencedAllocation>;
+
+/// Key of the allocations that a program makes for one purpose: name, call chain and process. Refers to the
+/// strings of an allocation, of a sequence or of what was found from sequences.
+using AllocationKey = std::tuple<std::string_view, std::string_view, std::string_view>;
+template <typename Allocation>
+AllocationKey allocation_key(const Allocation& one) {
+  return {one.name, one.where, one.process};
+}
+/// The same in one phase.
+using PhasedKey = std::pair<std::string_view, AllocationKey>;
+template <typename Allocation>
+PhasedKey phased_key(const Allocation& one) {
+  return {one.phase, allocation_key(one)};
+}
+
 /// Sequences that others own, such as the observations of a run.
 using AllocationSequences = std::vector<std::reference_wrapper<const AllocationSequence>>;
 

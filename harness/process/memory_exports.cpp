@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.hpp"
 #include "peakmark/memory_abi.h"
 #include "process/process_memory.hpp"
 #include "profile/call_frames.hpp"

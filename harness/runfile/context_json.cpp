@@ -59,6 +59,7 @@ void for_each_field(T& context, Fields& fields) {
   fields("complete", context.complete);
   fields("suite", context.suite);
   fields("fingerprint", context.fingerprint);
+  fields.younger("suite_files", context.suite_files);
   fields.younger("filter", context.filter);
   fields.younger("asked_backend", context.asked_backend);
   fields.younger("asked_cache", context.asked_cache);

@@ -2,11 +2,11 @@
 
 // For .cpp files, and headers that only they include: nlohmann's header takes seconds to compile.
 #include <algorithm>
+#include <atomic>
 #include <concepts>
 #include <functional>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +16,7 @@
 
 #include "base/error.hpp"
 #include "base/format_version.hpp"
+#include "base/json.hpp"
 #include "base/size.hpp"
 #include "runfile/field_list.hpp"
 #include "sweep/parameters.hpp"
@@ -126,6 +127,7 @@ template <typename T>
 void read(const Json& json, std::vector<T>& values) {
   if (!json.is_array()) wrong_type(json, "a list");
   values.clear();
+  values.reserve(json.size());
   for (const Json& item : json) read(item, values.emplace_back());
 }
 template <typename T>
@@ -144,14 +146,14 @@ void field(const Json& json, const char* key, T& value) {
 /// Reads each field of a field list from an object.
 class FieldReader {
  public:
-  explicit FieldReader(const Json& json) : json_(json) {}
+  explicit FieldReader(const Json& json) : json_(json), next_(json.begin()) {}
 
   template <typename T>
   void operator()(const char* key, T& value) {
-    field(json_, key, value);
+    read(at(key), value);
   }
   void bytes(const char* key, std::optional<Size>& bytes) {
-    field(json_, key, bytes);
+    read(at(key), bytes);
     if (bytes && *bytes < 0) {
       throw UsageError(std::string(key) + " is " + std::to_string(*bytes) + "; bytes are 0 or more");
     }
@@ -162,7 +164,7 @@ class FieldReader {
   }
   template <typename T>
   void younger(const char* key, T& value, const char* as) {
-    if (json_.contains(as)) field(json_, key, value);
+    if (is_next(as) || json_.contains(as)) read(at(key), value);
   }
   template <typename T>
   void written_if(const char* key, T& value, bool /*is_written*/) {
@@ -170,13 +172,26 @@ class FieldReader {
   }
   void null_if_empty(const char* key, std::string& text, bool is_younger = false) {
     if (is_younger && !json_.contains(key)) return;
-    const Json& value = json_.at(key);
+    const Json& value = at(key);
     if (!value.is_null()) read(value, text);
   }
   void derived(const char* /*key*/, std::string_view /*text*/) {}
 
  private:
+  [[nodiscard]] bool is_next(std::string_view key) const {
+    return json_.is_object() && next_ != json_.end() && next_.key() == key;
+  }
+  /// Documents have the order of the list: the next field is tried before the object is searched.
+  const Json& at(const char* key) {
+    if (!is_next(key)) {
+      next_ = json_.find(key);
+      if (next_ == json_.end()) return json_.at(key);  // throws
+    }
+    return *next_++;
+  }
+
   const Json& json_;
+  Json::const_iterator next_;
 };
 
 /// Reads a structure by its field list alone: for read() of a type whose list needs a check besides.
@@ -242,6 +257,9 @@ Json to_json(const std::vector<T>& values) {
 /// Writes each field of a field list into an object, in the order of the list.
 class FieldWriter {
  public:
+  /// `count`: about the number of fields.
+  explicit FieldWriter(std::size_t count) { object_.reserve(count); }
+
   template <typename T>
   void operator()(const char* key, const T& value) {
     object_.emplace_back(key, to_json(value));  // no search for the key: a list names it once
@@ -263,6 +281,7 @@ class FieldWriter {
   }
   void derived(const char* key, std::string_view text) { object_.emplace_back(key, text); }
 
+  [[nodiscard]] std::size_t size() const { return object_.size(); }
   /// Returns the object. Call it once, at the end.
   Json take() { return Json(std::move(object_)); }
 
@@ -273,8 +292,10 @@ class FieldWriter {
 /// Returns the object of a structure by its field list alone.
 template <HasFieldList T>
 Json fields_json(const T& value) {
-  FieldWriter fields;
+  static std::atomic<std::size_t> count{0};  // of the last one; growth would copy every key
+  FieldWriter fields(count.load(std::memory_order_relaxed));
   for_each_field(value, fields);
+  count.store(fields.size(), std::memory_order_relaxed);
   return fields.take();
 }
 

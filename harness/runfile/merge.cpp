@@ -211,6 +211,7 @@ Run merge_runs(std::vector<NamedRun> shards) {
     if (merged.context.largest_allocation_bytes != context.largest_allocation_bytes)
       merged.context.largest_allocation_bytes.reset();
     if (merged.context.clocks != context.clocks) merged.context.clocks = {};
+    if (merged.context.suite_files != context.suite_files) merged.context.suite_files.reset();
     std::erase_if(merged.context.environment, [&](const auto& entry) {
       const auto other = context.environment.find(entry.first);
       return other == context.environment.end() || other->second != entry.second;

@@ -54,7 +54,14 @@ TEST(Merge, PutsTheCasesInTheSuitesOrder) {
   EXPECT_EQ(merged.context.host_name, "host1+host2+host3");
   EXPECT_THAT(merged.context.warnings, ElementsAre("of all", "of 1", "of 2", "of 3"));
   EXPECT_EQ(merged.context.environment, (std::map<std::string, std::string>{{"same", "x"}}));
+  EXPECT_EQ(merged.context.suite_files, std::vector<std::string>{"suites/nightly.toml"});
   EXPECT_NE(merged.context.id, example_run().context.id);
+}
+
+TEST(Merge, FilesOfTheSuiteThatDifferAreUnknown) {
+  NamedRun elsewhere = shard(2, 2, {"b"});
+  elsewhere.run.context.suite_files = {{"nightly.toml"}};
+  EXPECT_EQ(merge_runs({shard(1, 2, {"a"}), elsewhere}).context.suite_files, std::nullopt);
 }
 
 NamedRun balanced_shard(int index, int count, const std::vector<std::string>& names,

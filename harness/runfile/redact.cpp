@@ -5,12 +5,12 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <regex>
 #include <span>
 #include <sstream>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/pattern.hpp"
 #include "profile/profile.hpp"
 #include "runfile/json_fields.hpp"
 
@@ -26,16 +26,16 @@ constexpr std::size_t kMinNameBytes = 3;
 /// it is.
 bool is_name(const std::string& key) {
   constexpr auto kNames = std::to_array<std::string_view>(
-      {"aggregate_name", "axes",   "backend",   "base_case",   "case",     "commit", "date",
-       "device",         "dtype",  "estimator", "fingerprint", "form",     "id",     "judged_estimators",
-       "kind",           "metric", "name",      "planned",     "platform", "run",    "run_name",
-       "suite",          "variant"});
+      {"aggregate_name", "axes",        "backend",   "base_case",   "case",     "commit", "date",
+       "device",         "dtype",       "estimator", "fingerprint", "form",     "id",     "judged_estimators",
+       "kind",           "metric",      "name",      "planned",     "platform", "run",    "run_name",
+       "suite",          "suite_files", "variant"});
   return std::ranges::binary_search(kNames, key);
 }
 
 bool is_host_mark(const std::string& text) {
-  static const std::regex mark("(host-[0-9a-f]{8}(\\+(?!$)|$))*");
-  return std::regex_match(text, mark);
+  static const Pattern mark("(host-[0-9a-f]{8}(\\+(?!$)|$))*");
+  return mark.matches(text);
 }
 
 /// `{"what": "CUDA_HOME", "before": …, "after": …}` of trends.
@@ -159,10 +159,8 @@ void collect(const Json& json, PrivateTexts& texts) {
 }
 
 void collect_owners(const std::string& text, PrivateTexts& texts) {
-  static const std::regex home("/(?:home|Users)/([A-Za-z0-9_.-]+)/");
-  for (std::sregex_iterator at(text.begin(), text.end(), home); at != std::sregex_iterator(); ++at) {
-    add_word(texts, (*at)[1].str(), "USER");
-  }
+  static const Pattern home("/(?:home|Users)/([A-Za-z0-9_.-]+)/");
+  for (const std::string& name : home.first_groups(text)) add_word(texts, name, "USER");
 }
 
 void publish(std::string& text, const PrivateTexts& texts) {

@@ -40,6 +40,9 @@ struct RunContext {
   std::string host_name;
   std::string suite;        ///< name
   std::string fingerprint;  ///< of all cases of the suite, planned or not
+  /// Of the suite, relative to the root of its Git repository; outside of one without their folders. Null:
+  /// not measured from suites, or unknown.
+  std::optional<std::vector<std::string>> suite_files = std::nullopt;
   /// The options `--filter`, `--backend` and `--cache`; null where not given, or unknown. The cache state of
   /// a case is in its observation.
   std::optional<std::string> filter;

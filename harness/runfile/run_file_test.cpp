@@ -107,6 +107,7 @@ TEST_F(RunFile, OfVersion1_0IsReadAndWhatItLacksIsUnknown) {
   EXPECT_EQ(run.context.commit, "b9d90c6");
   EXPECT_EQ(run.context.planned.size(), 2u);
   EXPECT_EQ(run.context.filter, std::nullopt);
+  EXPECT_EQ(run.context.suite_files, std::nullopt);
   EXPECT_EQ(run.context.largest_allocation_bytes, std::nullopt);
   EXPECT_EQ(run.context.clocks, Clocks{});
   EXPECT_FALSE(run.context.rounds);

@@ -116,6 +116,7 @@ std::filesystem::path RunJournal::start(RunContext context) {
   kept_ = earlier_stays_ ? free_name_beside(partial_.path()) : std::filesystem::path();
   publish_texts(context, private_texts_);
   run_ = Run{std::move(context), {}};
+  run_.observations.reserve(run_.context.planned.size());
   places_.clear();
   run_.context.complete = false;
   if (!earlier_stays_) write_all();
@@ -172,6 +173,7 @@ void RunJournal::read_partial() {
         if (is_long) run_.context.planned = std::exchange(planned, {});
         has_context = true;
       } else {
+        if (run_.observations.empty()) run_.observations.reserve(run_.context.planned.size());
         read_one(observation_from_json(json));
       }
     } catch (const Json::exception& error) {
@@ -197,13 +199,13 @@ void RunJournal::check_observations() const {
 }
 
 void RunJournal::add(const Observation& measured) {
-  const Observation observation = published(measured);
+  Observation observation = published(measured);
   if (earlier_stays_) {
     replace_earlier_by(observation);
   } else {
     partial_.append(to_json_line(observation));
   }
-  keep(observation);
+  keep(std::move(observation));
   measured_ = true;
 }
 
@@ -214,25 +216,25 @@ Observation RunJournal::published(Observation observation) const {
 
 /// Reads one observation. A line may replace an earlier one of its case, written when less was known; else it
 /// is a new case or a further round.
-void RunJournal::read_one(const Observation& observation) {
+void RunJournal::read_one(Observation observation) {
   const auto known = places_.find(observation.case_name);
   if (known != places_.end()) {
     Observation& earlier = run_.observations[known->second];
     const bool rewrites = !run_.context.rounds || !earlier.gpu_time || shares_a_round(earlier, observation);
     if (is_unasked(earlier) && rewrites) {
-      earlier = observation;
+      earlier = std::move(observation);
       return;
     }
   }
-  keep(observation);
+  keep(std::move(observation));
 }
 
-void RunJournal::keep(const Observation& observation) {
+void RunJournal::keep(Observation observation) {
   const auto [known, is_new] = places_.emplace(observation.case_name, run_.observations.size());
   if (!is_new && run_.context.rounds) {
     add_round(run_.observations[known->second], observation);
   } else {
-    run_.observations.push_back(observation);
+    run_.observations.push_back(std::move(observation));
   }
 }
 
@@ -254,9 +256,9 @@ void RunJournal::replace_earlier_by(const Observation& observation) {
 }
 
 void RunJournal::note(const Observation& noted) {
-  const Observation observation = published(noted);
+  Observation observation = published(noted);
   if (!earlier_stays_) partial_.append(to_json_line(observation));
-  keep(observation);
+  keep(std::move(observation));
 }
 
 void RunJournal::change(const std::function<void(RunContext&)>& edit) {
@@ -292,12 +294,11 @@ void RunJournal::append_context() {
   partial_.append([&](const TextSink& sink) { write_with_planned(line, run_.context.planned, -1, 0, sink); });
 }
 
-std::vector<PlannedCase> RunJournal::missing() const {
-  std::unordered_set<std::string> there;
-  for (const Observation& observation : run_.observations) there.insert(observation.case_name);
-  std::vector<PlannedCase> missing;
+std::vector<const PlannedCase*> RunJournal::missing() const {
+  std::vector<const PlannedCase*> missing;
+  missing.reserve(run_.context.planned.size() - std::min(places_.size(), run_.context.planned.size()));
   for (const PlannedCase& planned : run_.context.planned) {
-    if (!there.contains(planned.name)) missing.push_back(planned);
+    if (!places_.contains(planned.name)) missing.push_back(&planned);
   }
   return missing;
 }
@@ -307,7 +308,7 @@ bool RunJournal::is_complete() const {
 }
 
 void RunJournal::finish() {
-  std::unordered_map<std::string, std::size_t> place;
+  std::unordered_map<std::string_view, std::size_t> place;
   for (const PlannedCase& planned : run_.context.planned) place.emplace(planned.name, place.size());
   const auto place_of = [&](const Observation& one) { return place.at(one.case_name); };
   // Sorting takes half as much memory again.

@@ -56,7 +56,7 @@ class RunJournal {
   /// Returns the observations about which an external estimator was not asked yet.
   [[nodiscard]] std::vector<Observation> unasked() const;
   /// Returns the planned cases without an observation.
-  [[nodiscard]] std::vector<PlannedCase> missing() const;
+  [[nodiscard]] std::vector<const PlannedCase*> missing() const;
   /// Returns true if no case is missing, every estimator was asked, and every round was measured.
   [[nodiscard]] bool is_complete() const;
 
@@ -69,8 +69,8 @@ class RunJournal {
   void check_observations() const;
   void write_all();
   void append_context();
-  void keep(const Observation& observation);
-  void read_one(const Observation& observation);
+  void keep(Observation observation);
+  void read_one(Observation observation);
   void replace_earlier_by(const Observation& observation);
   /// Returns the observation with messages as they may be published.
   [[nodiscard]] Observation published(Observation observation) const;

@@ -112,7 +112,7 @@ TEST_F(RunJournalTest, ResumesAKilledRunWithoutItsHalfLine) {
   RunJournal journal(path_);
   EXPECT_TRUE(journal.resume(context_));
   ASSERT_EQ(journal.missing().size(), 2u);
-  EXPECT_EQ(journal.missing().at(0).name, "b");
+  EXPECT_EQ(journal.missing().at(0)->name, "b");
   EXPECT_EQ(journal.run().context.id, context_.id);
   journal.add(example_observation("b"));
   journal.add(example_observation("c"));
@@ -220,7 +220,7 @@ TEST_F(RunJournalTest, StartingAnewKeepsWhatWasThereUnderAnotherName) {
   RunJournal journal(path_);
   EXPECT_TRUE(journal.resume(context_));
   ASSERT_EQ(journal.missing().size(), 1u);
-  EXPECT_EQ(journal.missing().front().name, "a");
+  EXPECT_EQ(journal.missing().front()->name, "a");
   EXPECT_EQ(read_text_file(kept), before);
   EXPECT_EQ(read_text_file(partial_.string() + ".1"), "an earlier one still");
 }

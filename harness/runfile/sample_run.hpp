@@ -54,6 +54,7 @@ inline Run example_run() {
   context.host_name = "bench";
   context.suite = "nightly";
   context.fingerprint = "abcd";
+  context.suite_files = {{"suites/nightly.toml"}};
   context.filter = "^padding/";
   context.asked_backend = "opencl";
   context.asked_cache = "both";

@@ -31,37 +31,36 @@ std::string both(Size bytes) {
   return text.ends_with(" B") && !text.ends_with("iB") ? text : fmt::format("{} ({} B)", text, bytes);
 }
 
+/// Returns the columns of a table of groups after those of `first`.
+std::vector<TextTable::Column> group_columns(std::vector<TextTable::Column> first) {
+  first.insert(first.end(), {{"kind"},
+                             {"phase"},
+                             {"count", Align::right},
+                             {"largest", Align::right},
+                             {"bytes", Align::right},
+                             {"", Align::right}});
+  return first;
+}
+
+void add_group(TextTable& table, std::vector<std::string> first, const AllocationGroup& one) {
+  first.back() += one.name.empty() ? "(unnamed)" : one.name;
+  first.insert(first.end(),
+               {to_string(one.kind), one.phase, std::to_string(one.count), format_size(one.largest_bytes),
+                std::to_string(one.bytes), format_size(one.bytes)});
+  table.add(std::move(first));
+}
+
 std::string groups_text(const std::vector<Allocation>& allocations) {
-  const TextTable columns({{"  name"},
-                           {"kind"},
-                           {"phase"},
-                           {"count", Align::right},
-                           {"largest", Align::right},
-                           {"bytes", Align::right},
-                           {"", Align::right}});
-  return first_rows(columns, kMaxRows, group(allocations), [](TextTable& table, const AllocationGroup& one) {
-    table.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), to_string(one.kind), one.phase,
-               std::to_string(one.count), format_size(one.largest_bytes), std::to_string(one.bytes),
-               format_size(one.bytes)});
-  });
+  return first_rows(TextTable(group_columns({{"  name"}})), kMaxRows, group(allocations),
+                    [](TextTable& table, const AllocationGroup& one) { add_group(table, {"  "}, one); });
 }
 
 std::string process_groups_text(const std::vector<ProcessGroup>& groups) {
-  const TextTable columns({{"  pid"},
-                           {"name"},
-                           {"kind"},
-                           {"phase"},
-                           {"count", Align::right},
-                           {"largest", Align::right},
-                           {"bytes", Align::right},
-                           {"", Align::right}});
   if (groups.empty()) return {};
-  return first_rows(columns, kMaxRows, groups, [](TextTable& table, const ProcessGroup& of_process) {
-    const AllocationGroup& one = of_process.group;
-    table.add({fmt::format("  {}", of_process.pid), one.name.empty() ? "(unnamed)" : one.name,
-               to_string(one.kind), one.phase, std::to_string(one.count), format_size(one.largest_bytes),
-               std::to_string(one.bytes), format_size(one.bytes)});
-  });
+  return first_rows(TextTable(group_columns({{"  pid"}, {"name"}})), kMaxRows, groups,
+                    [](TextTable& table, const ProcessGroup& one) {
+                      add_group(table, {fmt::format("  {}", one.pid), ""}, one.group);
+                    });
 }
 
 std::string sites_text(const std::vector<Site>& sites) {

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <deque>
 #include <fstream>
 #include <functional>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "base/fingerprint.hpp"
 #include "base/text.hpp"
 #include "base/text_file.hpp"
+#include "subprocess/last_lines.hpp"
 #include "supervise/case_listeners.hpp"
 #include "supervise/worker_program.hpp"
 
@@ -32,6 +32,7 @@ namespace fs = std::filesystem;
 constexpr const char* kLock = "lock";
 constexpr const char* kBuilt = "built";  // holds the build command
 constexpr int kLockPollMs = 200;
+constexpr std::size_t kMaxLinesShown = 20;
 
 /// Returns a lock of the folder; nullopt while another process has it, or has just removed the folder.
 std::optional<Descriptor> try_lock(const fs::path& folder) {
@@ -53,25 +54,6 @@ void remove_worktree(const GitRepository& repository, const fs::path& top) {
   // Twice: also one that is locked, since git was killed while it made it.
   repository.git({"worktree", "remove", "--force", "--force", top.string()});
 }
-
-/// Keeps the last lines of an output.
-class LastLines {
- public:
-  void add(const std::string& line) {
-    constexpr std::size_t kMaxLines = 20;
-    lines_.push_back(line);
-    if (lines_.size() > kMaxLines) lines_.pop_front();
-  }
-  [[nodiscard]] const std::deque<std::string>& all() const { return lines_; }
-  [[nodiscard]] std::string last() const {
-    const auto found = std::ranges::find_if(lines_.rbegin(), lines_.rend(),
-                                            [](const std::string& line) { return !line.empty(); });
-    return found == lines_.rend() ? "" : *found;
-  }
-
- private:
-  std::deque<std::string> lines_;
-};
 
 /// The files and folders in the cache of a repository, and when each was used last.
 struct CacheEntry {
@@ -174,7 +156,7 @@ void CommitWorktree::build(const std::string& command) {
        environment_without_git(),
        ""});
   std::ofstream log(log_file);
-  LastLines lines;
+  LastLines lines(kMaxLinesShown);
   for (;;) {
     const WorkerEvent event = process.next(std::nullopt, interrupt_);
     if (event.kind == WorkerEvent::Kind::interrupted) {
@@ -194,7 +176,7 @@ void CommitWorktree::build(const std::string& command) {
   for (const std::string& line : lines.all()) say("    " + one_line(line));
   Answer end;
   end.end = process.end();
-  end.errors = lines.last();
+  if (!lines.all().empty()) end.errors = lines.all().back();
   throw MeasurementError(fmt::format("{}: does not build: {}; its output is in {}", short_commit(commit_),
                                      end.how_it_ended(), log_file.string()));
 }

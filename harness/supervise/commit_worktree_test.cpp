@@ -77,13 +77,13 @@ TEST_F(CommitWorktreeTest, AKeptBuildIsOfOneCommand) {
 
 TEST_F(CommitWorktreeTest, ABuildThatFailsIsRemovedAndItsOutputKept) {
   try {
-    build_commit(*repository_, one_, "echo first; echo last >&2; exit 7", -1);
+    build_commit(*repository_, one_, "echo first; echo last >&2; echo; exit 7", -1);
     FAIL();
   } catch (const MeasurementError& error) {
     EXPECT_THAT(error.what(), HasSubstr("does not build: exit code 7: last; its output is in "));
   }
   EXPECT_EQ(worktrees(), 1U);
-  EXPECT_EQ(read_text_file(commit_cache(*repository_) / (one_.substr(0, 12) + ".log")), "first\nlast\n");
+  EXPECT_EQ(read_text_file(commit_cache(*repository_) / (one_.substr(0, 12) + ".log")), "first\nlast\n\n");
 }
 
 TEST_F(CommitWorktreeTest, TheOldestBuildsAreRemovedAndThoseOfKilledProcesses) {

@@ -1,67 +1,17 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/error.hpp"
 #include "base/size.hpp"
 #include "runfile/observation.hpp"
 #include "subprocess/worker_process.hpp"
+#include "supervise/external_answer.hpp"
 #include "sweep/external_estimator.hpp"
 #include "sweep/suite.hpp"
 
 namespace peakmark {
-
-/// Why an external estimator has no answer (docs/estimators.md).
-enum class NoEstimate : std::uint8_t {
-  not_found,          ///< no such program or environment
-  no_answer,          ///< its answer lacks a number
-  no_answer_in_time,  ///< its process wrote nothing within its time
-  died,               ///< its process ended before it answered
-  negative,
-  negative_slices,  ///< the number of slices: `negative` in messages
-  too_large,
-  zero_per_slice,
-  wrong_type,
-  wrong_dtype,
-};
-/// The name in messages: `no_answer_in_time`.
-std::string_view to_string(NoEstimate reason);
-
-/// An external estimator has no answer. The message starts with the name of the reason, as the documented
-/// `error` of an estimate.
-class NoEstimateError : public ProtocolError {
- public:
-  NoEstimateError(NoEstimate reason, const std::string& message);
-  [[nodiscard]] NoEstimate reason() const noexcept { return reason_; }
-
- private:
-  NoEstimate reason_;
-};
-
-/// What an external estimator answered. Unknown is nullopt.
-struct ExternalAnswer {
-  std::optional<Size> slices;        ///< that fit the available bytes
-  std::optional<Size> bytes;         ///< that the slices need
-  std::vector<EstimateTerm> terms;   ///< that add up to `bytes`; empty if the estimator names none
-  std::optional<std::string> dtype;  ///< of the output; by our name (`f32`) if it has one
-  std::vector<Size> output_dimensions;
-  std::vector<Size> padding;         ///< slices before and after
-  std::optional<std::string> error;  ///< starts with the reason: `negative: …`, `no_answer_in_time: …`
-};
-
-/// How an answer is checked.
-struct AnswerRules {
-  bool by_command = false;    ///< from a command: the dtype was not checked by numpy in our Python server
-  bool asked_slices = false;  ///< the question was also how many slices fit
-  Size slices = 0;            ///< the question was for the bytes of these
-};
-
-/// Reads an answer from one line (docs/formats.md). Throws NoEstimateError for an invalid one.
-ExternalAnswer read_external_answer(const std::string& line, const AnswerRules& rules);
 
 /// What stops a question early.
 struct AskLimits {

@@ -60,26 +60,26 @@ WorkerCall programs_call(const MeasuredSide& side) {
 }
 
 /// Returns the cases without an observation: those of programs, or all others.
-std::vector<PlannedCase> missing_cases(const MeasuredSide& side, bool of_programs) {
-  std::vector<PlannedCase> cases = side.journal.missing();
-  std::erase_if(cases, [&](const PlannedCase& planned) {
-    return is_program_of(side.selection, planned) != of_programs;
+std::vector<const PlannedCase*> missing_cases(const MeasuredSide& side, bool of_programs) {
+  std::vector<const PlannedCase*> cases = side.journal.missing();
+  std::erase_if(cases, [&](const PlannedCase* planned) {
+    return is_program_of(side.selection, *planned) != of_programs;
   });
   return cases;
 }
 
 /// Journals cases that name a backend other than the device's: they cannot be measured in this run.
 void note_unsupported(RunJournal& journal, const DeviceInfo& device) {
-  for (const PlannedCase& planned : journal.missing()) {
-    if (!is_of_another_backend(planned, device)) continue;
+  for (const PlannedCase* const planned : journal.missing()) {
+    if (!is_of_another_backend(*planned, device)) continue;
     Observation observation;
-    observation.case_name = planned.name;
-    observation.axes = planned.sweep_case.parameters;
-    observation.variant = planned.sweep_case.variant;
-    observation.backend = planned.sweep_case.backend;
+    observation.case_name = planned->name;
+    observation.axes = planned->sweep_case.parameters;
+    observation.variant = planned->sweep_case.variant;
+    observation.backend = planned->sweep_case.backend;
     observation.outcome = Outcome::unsupported;
     observation.message = fmt::format("this run measures on {} ({}); --backend {} measures this case",
-                                      to_string(device.backend), device.name, planned.sweep_case.backend);
+                                      to_string(device.backend), device.name, planned->sweep_case.backend);
     journal.note(observation);
   }
 }
@@ -215,10 +215,11 @@ Stop Measurement::measure_once(const MeasuredSide& side) {
 }
 
 /// Has each worker measure its cases, one worker after the other.
-Stop Measurement::supervise_each(const MeasuredSide& side, const std::vector<PlannedCase>& cases,
+Stop Measurement::supervise_each(const MeasuredSide& side, const std::vector<const PlannedCase*>& cases,
                                  SupervisorListener& listener, bool times_only) {
-  std::vector<std::vector<PlannedCase>> cases_of_worker(side.workers.size());
-  for (const PlannedCase& planned : cases) cases_of_worker.at(side.worker_of(planned)).push_back(planned);
+  std::vector<std::vector<const PlannedCase*>> cases_of_worker(side.workers.size());
+  for (const PlannedCase* const planned : cases)
+    cases_of_worker.at(side.worker_of(*planned)).push_back(planned);
   Stop stop = Stop::done;
   for (std::size_t i = 0; i < side.workers.size() && stop == Stop::done; ++i) {
     const WorkerCall& call = side.workers[i];
@@ -302,7 +303,7 @@ Stop Measurement::confirm(const MeasuredSide& side) {
   });
   const std::vector<PlannedCase> of_programs(programs, cases.end());
   cases.erase(programs, cases.end());
-  const Stop stop = supervise_each(side, cases, listener, side.takes_blocks);
+  const Stop stop = supervise_each(side, pointers_to(cases), listener, side.takes_blocks);
   if (stop != Stop::done || of_programs.empty()) return stop;
   return supervise(supervisor_options(side, programs_call(side).for_times_only()), of_programs, listener);
 }

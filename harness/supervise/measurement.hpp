@@ -60,7 +60,7 @@ class Measurement {
   Stop measure_pass(const std::vector<MeasuredSide>& sides, int first, int last);
   Stop measure_round(const MeasuredSide& side, int round, bool takes_blocks);
   Stop confirm(const MeasuredSide& side);
-  Stop supervise_each(const MeasuredSide& side, const std::vector<PlannedCase>& cases,
+  Stop supervise_each(const MeasuredSide& side, const std::vector<const PlannedCase*>& cases,
                       SupervisorListener& listener, bool times_only);
   void note_reference(const MeasuredSide& side, bool is_last);
   [[nodiscard]] SupervisorOptions supervisor_options(const MeasuredSide& side, const WorkerCall& call) const;

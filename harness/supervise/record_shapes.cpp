@@ -207,7 +207,8 @@ void ShapeRecorder::measure(std::vector<PlannedCase> cases, std::map<std::string
   });
 }
 
-std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<ShapeRequest>& requests) {
+std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<ShapeRequest>& requests,
+                                                         double slow_seconds) {
   std::vector<Choosing> all;
   std::map<std::string, Parameters> bases;
   for (const ShapeRequest& request : requests) {
@@ -227,8 +228,8 @@ std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<Shape
     }
     choosing.chooser.fit_base_to_flags(is_accepted);
   }
-  for (std::vector<NextShape> next = next_shapes(all, slow_seconds_); !next.empty();
-       next = next_shapes(all, slow_seconds_)) {
+  for (std::vector<NextShape> next = next_shapes(all, slow_seconds); !next.empty();
+       next = next_shapes(all, slow_seconds)) {
     std::vector<std::pair<std::string, Parameters>> shapes;
     shapes.reserve(next.size());
     for (const NextShape& one : next) shapes.emplace_back(all[one.choosing].recorded.variant, one.shape);

@@ -48,9 +48,6 @@ class ShapeRecorder {
   /// Whether workers verify the results of what is recorded from now on. Default: no, since only memory is
   /// asked for.
   void set_verification(bool verifies) { verifies_ = verifies; }
-  /// Of a variant whose shapes take longer than this, record_chosen() records as few as of a program.
-  /// Default: 1 s; a library that compiles kernels for each length (VkFFT on PoCL) takes several.
-  void set_slow_seconds(double seconds) { slow_seconds_ = seconds; }
   /// What is recorded from now on may use so much of the device; null: all of it.
   void set_budget(std::optional<Size> bytes) { options_.budget = bytes; }
   /// In what is recorded from now on, the first allocation of this number of each process is refused, as a
@@ -65,8 +62,11 @@ class ShapeRecorder {
   std::vector<Observation> record(const std::vector<std::pair<std::string, Parameters>>& shapes);
 
   /// Chooses shapes (ShapeChooser) and records them. Replaces those that fail. May return fewer shapes than
-  /// shape_counts() where a variant refuses most.
-  std::vector<RecordedShapes> record_chosen(const std::vector<ShapeRequest>& requests);
+  /// shape_counts() where a variant refuses most. Of a variant whose shapes take longer than `slow_seconds`,
+  /// records as few as of a program: a library that compiles kernels for each length (VkFFT on PoCL) takes
+  /// several seconds.
+  std::vector<RecordedShapes> record_chosen(const std::vector<ShapeRequest>& requests,
+                                            double slow_seconds = 1);
 
  private:
   [[nodiscard]] PlannedCase planned_case(const VariantDescription& variant, const Parameters& shape) const;
@@ -78,7 +78,6 @@ class ShapeRecorder {
   ScratchFolder folder_;
   SweepOptions options_;
   bool verifies_ = false;
-  double slow_seconds_ = 1;
   std::unique_ptr<RunWorkers> workers_;
   Selection selection_;
   std::vector<PlannedCase> planned_;

@@ -9,8 +9,13 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <random>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "base/private_text.hpp"
 #include "base/text.hpp"
@@ -19,6 +24,8 @@
 
 namespace peakmark {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr double kReferenceTolerance = 0.05;
 
@@ -30,6 +37,27 @@ std::string cpu_name() {
     if (value != std::string::npos) return line.substr(value + 2);
   }
   return {};
+}
+
+/// Returns a file relative to the root of its Git repository; outside of one its name. Does not ask git: a
+/// node of a cluster may have none, and it refuses clones of other users, but all shards must name one file.
+std::string path_in_repository(const fs::path& file) {
+  std::error_code ignored;
+  const fs::path folder = fs::weakly_canonical(fs::absolute(file).parent_path(), ignored);
+  for (fs::path root = folder; !root.empty(); root = root.parent_path()) {
+    if (fs::exists(root / ".git", ignored))
+      return (folder.lexically_relative(root) / file.filename()).lexically_normal().string();
+    if (root == root.root_path()) break;
+  }
+  return file.filename().string();
+}
+
+std::optional<std::vector<std::string>> published_files(const Suite& suite) {
+  if (suite.files.empty()) return std::nullopt;
+  std::vector<std::string> files;
+  files.reserve(suite.files.size());
+  for (const fs::path& file : suite.files) files.push_back(path_in_repository(file));
+  return files;
 }
 
 }  // namespace
@@ -64,6 +92,7 @@ RunContext make_run_context(const Selection& selection, const Description& descr
   context.host_name = host_name ? this_host() : host_mark();
   context.suite = selection.suite.name;
   context.fingerprint = selection.suite.fingerprint;
+  context.suite_files = published_files(selection.suite);
   context.filter = selection.filter;
   context.asked_backend = selection.asked_backend;
   context.planned = selection.planned;

@@ -3,13 +3,20 @@
 #include <gmock/gmock.h>
 #include <stdlib.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "base/files_testing.hpp"
+
 namespace peakmark {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::MatchesRegex;
+using testing::Optional;
 
 TEST(RunContext, IdsSortByTimeAndDiffer) {
   EXPECT_THAT(make_run_id(), MatchesRegex("[0-9]{8}T[0-9]{6}Z-[0-9a-f]{16}"));
@@ -47,6 +54,26 @@ TEST(RunContext, HoldsWhatWasChosen) {
   EXPECT_EQ(context.environment.at("POCL_MEMORY_LIMIT"), "8");
   EXPECT_EQ(context.environment.at("device version"), "9.0");
   EXPECT_THAT(context.environment.at("kernel"), HasSubstr("Linux"));
+}
+
+TEST(RunContext, SuitesAreNamedFromTheRootOfTheirRepository) {
+  const TemporaryFolder folder;
+  const std::filesystem::path project = folder.path() / "project";
+  std::filesystem::create_directories(project / ".git");
+  std::filesystem::create_directories(project / "suites" / "deep");
+  std::filesystem::create_directories(folder.path() / "elsewhere");
+  std::filesystem::create_directory_symlink(project / "suites", folder.path() / "elsewhere" / "linked");
+  Selection selection;
+  EXPECT_EQ(make_run_context(selection, {}, true).suite_files, std::nullopt) << "no suites";
+  selection.suite.files = {project / "a.toml", project / "suites" / "deep" / ".." / "b.toml",
+                           folder.path() / "elsewhere" / "linked" / "c.toml",
+                           folder.path() / "elsewhere" / "d.toml"};
+  EXPECT_THAT(make_run_context(selection, {}, true).suite_files,
+              Optional(ElementsAre("a.toml", "suites/b.toml", "suites/c.toml", "d.toml")));
+  std::filesystem::remove(project / ".git");
+  std::ofstream(project / ".git") << "gitdir: of a worktree or a submodule\n";
+  selection.suite.files = {project / "suites" / "b.toml"};
+  EXPECT_THAT(make_run_context(selection, {}, true).suite_files, Optional(ElementsAre("suites/b.toml")));
 }
 
 TEST(RunContext, UnknownVariablesAndPathsAreNotCopied) {

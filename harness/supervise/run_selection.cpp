@@ -1,10 +1,10 @@
 #include "supervise/run_selection.hpp"
 
 #include <algorithm>
-#include <regex>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/pattern.hpp"
 #include "base/text.hpp"
 #include "runfile/run_file.hpp"
 #include "sweep/nearest_word.hpp"
@@ -85,20 +85,22 @@ Listing list_on(const std::optional<DeviceInfo>& device, const SelectionOptions&
   return listing;
 }
 
+Pattern compile_filter(const std::string& expression) {
+  try {
+    return Pattern(expression);
+  } catch (const UsageError& error) {
+    throw UsageError("--filter '" + expression + "' is no regular expression: " + error.what());
+  }
+}
+
 }  // namespace
 
 std::vector<PlannedCase> filtered(std::vector<PlannedCase> cases, const std::string& expression) {
-  std::regex pattern;
-  try {
-    pattern = std::regex(expression, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& error) {
-    throw UsageError("--filter '" + expression + "' is no regular expression: " + error.what());
-  }
+  const Pattern pattern = compile_filter(expression);
   const std::size_t all = cases.size();
   const std::string first = cases.empty() ? "none" : full_case_name(cases.front().sweep_case);
   std::erase_if(cases, [&](const PlannedCase& planned) {
-    return !std::regex_search(planned.name, pattern) &&
-           !std::regex_search(full_case_name(planned.sweep_case), pattern);
+    return !pattern.is_in(planned.name) && !pattern.is_in(full_case_name(planned.sweep_case));
   });
   if (cases.empty()) {
     throw UsageError("--filter '" + expression + "' leaves none of the " + quantity(all, "case") +

@@ -90,11 +90,12 @@ class WorkerStderr {
 /// Measures cases by workers, one after the other.
 class Supervision {
  public:
-  Supervision(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
+  Supervision(const SupervisorOptions& options, const std::vector<const PlannedCase*>& cases,
               SupervisorListener& listener)
-      : options_(options), listener_(listener), stderr_(options, listener) {
-    for (const PlannedCase& planned : cases) pending_.push_back(&planned);
-  }
+      : options_(options),
+        listener_(listener),
+        stderr_(options, listener),
+        pending_(cases.begin(), cases.end()) {}
 
   Stop run() {
     while (!pending_.empty()) {
@@ -315,9 +316,21 @@ class Supervision {
 
 }  // namespace
 
-Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
+std::vector<const PlannedCase*> pointers_to(const std::vector<PlannedCase>& cases) {
+  std::vector<const PlannedCase*> pointers;
+  pointers.reserve(cases.size());
+  for (const PlannedCase& planned : cases) pointers.push_back(&planned);
+  return pointers;
+}
+
+Stop supervise(const SupervisorOptions& options, const std::vector<const PlannedCase*>& cases,
                SupervisorListener& listener) {
   return Supervision(options, cases, listener).run();
+}
+
+Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
+               SupervisorListener& listener) {
+  return supervise(options, pointers_to(cases), listener);
 }
 
 ReferenceTime measure_reference(const SupervisorOptions& options, SupervisorListener& listener) {

@@ -72,8 +72,13 @@ enum class Stop { done, deadline, interrupted };
 /// may also exit between two cases, to be replaced by a new one. A case that the deadline or an interrupt
 /// stops has no observation. Throws RecorderError, UsageError or DeviceError when a worker ends with exit
 /// code 5, 2 or 4 before a case, and ProtocolError when three workers in a row end before their first case.
+Stop supervise(const SupervisorOptions& options, const std::vector<const PlannedCase*>& cases,
+               SupervisorListener& listener);
 Stop supervise(const SupervisorOptions& options, const std::vector<PlannedCase>& cases,
                SupervisorListener& listener);
+
+/// Returns where the cases are.
+std::vector<const PlannedCase*> pointers_to(const std::vector<PlannedCase>& cases);
 
 /// Measures the reference case in a separate worker. Returns null times when that fails; the listener gets
 /// the reason. Throws RecorderError as supervise().

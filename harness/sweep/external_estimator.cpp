@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
 #include <vector>
 
 #include "base/dtype.hpp"
 #include "base/error.hpp"
+#include "base/pattern.hpp"
 #include "sweep/nearest_word.hpp"
 #include "sweep/suite_keys.hpp"
 
@@ -161,8 +161,8 @@ void check_estimator_form(std::string_view form) {
 
 void check_estimator_dtype(const std::string& dtype) {
   const std::vector<std::string>& names = suite_keys::dtypes();
-  static const std::regex code("[<>=|]?([?bBhHiIlLqQefdgFDG]|[biufc][0-9]{1,3})");
-  if (std::ranges::find(names, dtype) != names.end() || std::regex_match(dtype, code)) return;
+  static const Pattern code("[<>=|]?([?bBhHiIlLqQefdgFDG]|[biufc][0-9]{1,3})");
+  if (std::ranges::find(names, dtype) != names.end() || code.matches(dtype)) return;
   throw UsageError(fmt::format("unknown dtype '{}'{}", dtype, suggest_word(dtype, names)));
 }
 

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <mutex>
+#include <unordered_set>
 
 #include "base/error.hpp"
 #include "sweep/nearest_word.hpp"
@@ -17,7 +20,33 @@ const AxisValue& value_of(const Parameters& parameters, std::string_view axis) {
   throw UsageError(fmt::format("unknown axis '{}'{}", axis, suggest_word(axis, names)));
 }
 
+struct PairHash {
+  std::size_t operator()(const AxisList::value_type& pair) const {
+    constexpr std::size_t kFactor = 0x9e3779b97f4a7c15;  // else equal hashes of name and word cancel
+    return std::hash<std::string>{}(pair.first) * kFactor ^ std::hash<AxisValue>{}(pair.second);
+  }
+};
+
+/// Returns the one pair in memory that is equal.
+const AxisList::value_type* interned(AxisList::value_type pair) {
+  static std::mutex mutex;
+  static auto& pairs = *new std::unordered_set<AxisList::value_type, PairHash>;  // outlives static objects
+  const std::lock_guard lock(mutex);
+  return &*pairs.insert(std::move(pair)).first;
+}
+
 }  // namespace
+
+void AxisList::set(value_type pair) {
+  const auto found =
+      std::ranges::find_if(pairs_, [&](const value_type* one) { return one->first == pair.first; });
+  const value_type* const stored = interned(std::move(pair));
+  if (found == pairs_.end()) {
+    pairs_.push_back(stored);
+  } else {
+    *found = stored;
+  }
+}
 
 std::string to_text(const AxisValue& value) {
   if (const Size* integer = std::get_if<Size>(&value)) return fmt::format("{}", *integer);
@@ -36,8 +65,15 @@ const std::string& Parameters::word(std::string_view axis) const {
   throw UsageError(fmt::format("axis '{}' is the integer {}, not a word", axis, to_text(value)));
 }
 
-const Parameters::Values& Parameters::values() const {
-  static const Values kNone;
+Parameters::Parameters(Values values) {
+  if (values.empty()) return;
+  values_ = std::make_shared<AxisList>();
+  values_->reserve(values.size());
+  for (AxisList::value_type& pair : values) values_->set(std::move(pair));
+}
+
+const AxisList& Parameters::values() const {
+  static const AxisList kNone;
   return values_ ? *values_ : kNone;
 }
 
@@ -48,14 +84,8 @@ const AxisValue* Parameters::find(std::string_view axis) const {
 }
 
 void Parameters::set(std::string_view axis, AxisValue value) {
-  if (!values_ || values_.use_count() > 1) values_ = std::make_shared<Values>(values());
-  const auto found =
-      std::ranges::find(*values_, axis, [](const auto& entry) { return std::string_view(entry.first); });
-  if (found == values_->end()) {
-    values_->emplace_back(axis, std::move(value));
-  } else {
-    found->second = std::move(value);
-  }
+  if (!values_ || values_.use_count() > 1) values_ = std::make_shared<AxisList>(values());
+  values_->set({std::string(axis), std::move(value)});
 }
 
 Parameters word_axes(const Parameters& parameters) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,15 +18,56 @@ using AxisValue = std::variant<Size, std::string>;
 
 std::string to_text(const AxisValue& value);
 
-/// The axis values of one case, with defaults, in the variant's order. Copies share their values: a suite of
-/// a million cases has several copies of each.
+/// The axes of a case with their values, in the variant's order. Equal pairs of all cases are one pair in
+/// memory, which is never released: a suite of a million cases has few different ones.
+class AxisList {
+ public:
+  using value_type = std::pair<std::string, AxisValue>;
+
+  class const_iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = AxisList::value_type;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const value_type*;
+    using reference = const value_type&;
+
+    const_iterator() = default;
+    explicit const_iterator(const value_type* const* place) : place_(place) {}
+    reference operator*() const { return **place_; }
+    pointer operator->() const { return *place_; }
+    const_iterator& operator++() {
+      ++place_;
+      return *this;
+    }
+    const_iterator operator++(int) { return const_iterator(place_++); }
+    friend bool operator==(const const_iterator&, const const_iterator&) = default;
+
+   private:
+    const value_type* const* place_ = nullptr;
+  };
+
+  [[nodiscard]] const_iterator begin() const { return const_iterator(pairs_.data()); }
+  [[nodiscard]] const_iterator end() const { return const_iterator(pairs_.data() + pairs_.size()); }
+  [[nodiscard]] std::size_t size() const { return pairs_.size(); }
+  [[nodiscard]] bool empty() const { return pairs_.empty(); }
+  /// Replaces the value of the axis, or appends the axis.
+  void set(value_type pair);
+  void reserve(std::size_t size) { pairs_.reserve(size); }
+  friend bool operator==(const AxisList&, const AxisList&) = default;  // equal pairs have one address
+
+ private:
+  std::vector<const value_type*> pairs_;
+};
+
+/// The axis values of one case, with defaults. Copies share their list: a run has several copies of each.
 class Parameters {
  public:
-  using Values = std::vector<std::pair<std::string, AxisValue>>;
+  using Values = std::vector<AxisList::value_type>;
 
   Parameters() = default;
-  explicit Parameters(std::vector<std::pair<std::string, AxisValue>> values)
-      : values_(std::make_shared<Values>(std::move(values))) {}
+  /// If an axis occurs twice, the last value counts.
+  explicit Parameters(Values values);
 
   /// Throw UsageError with the axis if it is missing or of the other type.
   [[nodiscard]] Size integer(std::string_view axis) const;
@@ -33,7 +76,7 @@ class Parameters {
   /// Sets the value in this copy only.
   void set(std::string_view axis, AxisValue value);
 
-  [[nodiscard]] const Values& values() const;
+  [[nodiscard]] const AxisList& values() const;
   friend bool operator==(const Parameters& one, const Parameters& other) {
     return one.values_ == other.values_ || one.values() == other.values();
   }
@@ -43,7 +86,7 @@ class Parameters {
   }
 
  private:
-  std::shared_ptr<Values> values_;  ///< null: no axes
+  std::shared_ptr<AxisList> values_;  ///< null: no axes
 };
 
 /// Returns the axes whose values are words.

@@ -54,6 +54,17 @@ TEST(Parameters, ShareTheirValuesUntilACopyIsSet) {
   EXPECT_EQ(Parameters{}, Parameters(Parameters::Values{}));
 }
 
+TEST(Parameters, KeepEqualPairsOfAxisAndValueOnce) {
+  const Parameters first = example();
+  Parameters other({{"mode", std::string("wrap")}, {"nx", Size{512}}, {"ny", Size{512}}});
+  EXPECT_EQ(other.find("nx"), first.find("nx")) << "of another case";
+  EXPECT_NE(other.find("ny"), first.find("nx")) << "of another axis";
+  EXPECT_NE(other.find("mode"), first.find("mode"));
+  other.set("mode", std::string("edge"));
+  EXPECT_EQ(other.find("mode"), first.find("mode"));
+  EXPECT_FALSE(other == first);
+}
+
 TEST(Parameters, OfWordsHaveNoIntegers) {
   EXPECT_EQ(word_axes(example()), Parameters({{"mode", std::string("edge")}}));
   EXPECT_EQ(word_axes({}), Parameters{});

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <numeric>
 #include <queue>
 #include <tuple>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -72,31 +72,59 @@ std::string make_fingerprint(const std::vector<PlannedCase>& cases, const Vocabu
 
 class Collector {
  public:
-  explicit Collector(Suite& suite) : suite_(suite) {}
+  explicit Collector(Suite& suite) : suite_(suite), places_(0, Hash{suite.cases}, Equal{suite.cases}) {}
 
   void add(const SweepExpansion& sweep, const SourceLocation& place) {
     max_cases_ += sweep.max_cases();
     if (max_cases_ > kMaxCases) fail(place, fmt::format("more than {} cases in the suite", kMaxCases));
     sweep.walk([&](SweepExpansion::Expanded expanded) {
-      Case written = expanded.planned.sweep_case;
-      written.backend = expanded.written_backend;
-      const std::string written_name = case_name(written, *expanded.variant);
-      const auto [first, is_new] = first_places_.try_emplace(written_name, place);
-      if (!is_new) {
-        fail(place, fmt::format("duplicate case {}: it is already in {}:{}", written_name, first->second.file,
-                                first->second.line));
-      }
-      expanded.planned.name = case_name(expanded.planned.sweep_case, *expanded.variant);
+      PlannedCase& planned = expanded.planned;
+      planned.name = case_name(planned.sweep_case, *expanded.variant);
       // Cases for `auto` and `dry` are the same if auto is dry: they are measured once.
-      if (names_.insert(expanded.planned.name).second) suite_.cases.push_back(std::move(expanded.planned));
+      const bool is_automatic = expanded.written_backend != planned.sweep_case.backend;
+      std::size_t index = suite_.cases.size();
+      if (const auto known = places_.find(std::string_view(planned.name)); known != places_.end()) {
+        index = *known;
+      } else {
+        suite_.cases.push_back(std::move(planned));
+        written_at_.push_back({});
+        places_.insert(index);
+      }
+      const SourceLocation*& written = written_at_[index].at(is_automatic ? 1 : 0);
+      if (written != nullptr) fail_duplicate(expanded, suite_.cases[index], *written, place);
+      written = &place;
     });
   }
 
  private:
+  [[noreturn]] static void fail_duplicate(const SweepExpansion::Expanded& expanded, const PlannedCase& known,
+                                          const SourceLocation& first, const SourceLocation& place) {
+    Case written = known.sweep_case;
+    written.backend = expanded.written_backend;
+    fail(place, fmt::format("duplicate case {}: it is already in {}:{}",
+                            case_name(written, *expanded.variant), first.file, first.line));
+  }
+
+  // The index of a case is found by its name, which is kept once: a suite may have millions.
+  struct Hash {
+    using is_transparent = void;
+    const std::vector<PlannedCase>& cases;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+    std::size_t operator()(std::size_t index) const { return (*this)(std::string_view(cases[index].name)); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    const std::vector<PlannedCase>& cases;
+    bool operator()(std::size_t one, std::size_t other) const { return one == other; }
+    bool operator()(std::string_view name, std::size_t index) const { return cases[index].name == name; }
+    bool operator()(std::size_t index, std::string_view name) const { return cases[index].name == name; }
+  };
+
   Suite& suite_;
   std::size_t max_cases_ = 0;
-  std::unordered_map<std::string, SourceLocation> first_places_;
-  std::unordered_set<std::string> names_;
+  std::unordered_set<std::size_t, Hash, Equal> places_;
+  /// Of each case: where it is written with its backend, and with `auto`; null: nowhere.
+  std::vector<std::array<const SourceLocation*, 2>> written_at_;
 };
 
 }  // namespace

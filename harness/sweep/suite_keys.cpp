@@ -1,7 +1,6 @@
 #include "sweep/suite_keys.hpp"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.hpp"
 #include "embedded_files.hpp"
 
 namespace peakmark {

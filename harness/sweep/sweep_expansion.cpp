@@ -204,8 +204,8 @@ void SweepExpansion::count() {
   times(count_, backends_.size());
 }
 
-Parameters SweepExpansion::parameters(const VariantDescription& variant, std::size_t index) const {
-  Parameters parameters = variant.defaults();
+Parameters SweepExpansion::parameters(const VariantDescription& variant, Parameters parameters,
+                                      std::size_t index) const {
   for (auto dimension = sweep_.dimensions.rbegin(); dimension != sweep_.dimensions.rend(); ++dimension) {
     const std::size_t step = index % dimension->size();
     index /= dimension->size();
@@ -244,15 +244,17 @@ bool SweepExpansion::apply_rules(Expanded& expanded, std::vector<bool>& held) co
 void SweepExpansion::walk(const std::function<void(Expanded)>& take) const {
   std::vector<bool> held(sweep_.rules.size());
   bool empty = true;
+  const std::string place = fmt::format("{}:{}", sweep_.place.file, sweep_.place.line);
   for (const VariantDescription* variant : variants_) {
+    const Parameters defaults = variant->defaults();
     for (const auto& [written, resolved] : backends_) {
       for (std::size_t i = 0; i < axis_combinations_; ++i) {
         Expanded expanded{{}, written, variant};
-        expanded.planned.sweep_case = {variant->name, resolved, parameters(*variant, i)};
+        expanded.planned.sweep_case = {variant->name, resolved, parameters(*variant, defaults, i)};
         apply(suite_.expectation, expanded.planned);
         apply(sweep_.expectation, expanded.planned);
         expanded.planned.figure = sweep_.figure;
-        expanded.planned.place = fmt::format("{}:{}", sweep_.place.file, sweep_.place.line);
+        expanded.planned.place = place;
         if (!apply_rules(expanded, held)) continue;
         empty = false;
         take(std::move(expanded));

@@ -35,7 +35,9 @@ class SweepExpansion {
   void check_estimators(const Expectation& expectation, const VariantDescription& variant) const;
   void order_derived();
   void count();
-  [[nodiscard]] Parameters parameters(const VariantDescription& variant, std::size_t index) const;
+  /// `parameters`: the defaults of the variant.
+  [[nodiscard]] Parameters parameters(const VariantDescription& variant, Parameters parameters,
+                                      std::size_t index) const;
   bool apply_rules(Expanded& expanded, std::vector<bool>& held) const;
 
   const SweepDocument& sweep_;

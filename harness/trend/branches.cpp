@@ -57,17 +57,7 @@ std::vector<T> chosen(const std::vector<T>& values, const std::vector<std::size_
   return rest;
 }
 
-}  // namespace
-
-bool is_of_base(const std::string& branch, const std::string& base_branch) {
-  return branch.empty() || branch == base_branch;
-}
-
-bool is_same_commit(std::string_view one, std::string_view other) {
-  if (one.size() > other.size()) std::swap(one, other);
-  return one.size() >= kMinDigits && other.starts_with(one) && !other.ends_with('+');
-}
-
+/// Returns the history with these runs only, in this order.
 DeviceHistory with_runs(const DeviceHistory& history, const std::vector<std::size_t>& runs) {
   DeviceHistory rest;
   rest.device = history.device;
@@ -88,6 +78,17 @@ DeviceHistory with_runs(const DeviceHistory& history, const std::vector<std::siz
     if (find_run(rest, acceptance.from_run)) rest.acceptances.push_back(acceptance);
   }
   return rest;
+}
+
+}  // namespace
+
+bool is_of_base(const std::string& branch, const std::string& base_branch) {
+  return branch.empty() || branch == base_branch;
+}
+
+bool is_same_commit(std::string_view one, std::string_view other) {
+  if (one.size() > other.size()) std::swap(one, other);
+  return one.size() >= kMinDigits && other.starts_with(one) && !other.ends_with('+');
 }
 
 DeviceHistory compare_with_base(const DeviceHistory& history, const std::vector<std::size_t>& order_added,

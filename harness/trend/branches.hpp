@@ -15,9 +15,6 @@ bool is_of_base(const std::string& branch, const std::string& base_branch);
 /// Returns true if one is the other or its beginning of at least 7 digits. False for modified sources (`+`).
 bool is_same_commit(std::string_view one, std::string_view other);
 
-/// Returns the history with these runs only, in this order.
-DeviceHistory with_runs(const DeviceHistory& history, const std::vector<std::size_t>& runs);
-
 /// Returns the runs of the base branch up to the one that `branch` is compared with, of the suites that the
 /// branch has, then the newest run of the branch of each suite, so that find_trends() finds what the branch
 /// changed. `base_runs` says what each is compared with:

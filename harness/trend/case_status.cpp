@@ -58,7 +58,7 @@ std::string verdict_text(const peakmark::Verdict& verdict) {
 
 /// Returns the status from judge() alone.
 CaseStatus judged_status(const JudgedCase& judged) {
-  CaseStatus status{judged.name, CaseState::steady, judged.judgement(), reason(judged), {}};
+  CaseStatus status{std::string(judged.name), CaseState::steady, judged.judgement(), reason(judged), {}};
   const peakmark::Verdict* const worst = judged.worst();
   switch (status.judgement) {
     case Judgement::failed_measurement:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 
 #include "runfile/run_file.hpp"
 
@@ -90,11 +92,20 @@ bool accepts(const Acceptance& acceptance, std::size_t from, const Change& chang
 }
 
 void apply_acceptances(const DeviceHistory& history, std::vector<Change>& changes) {
+  if (history.acceptances.empty()) return;
+  // A pattern accepts each of its cases: both lists may have one for each case of a suite.
+  std::unordered_map<std::string_view, std::size_t> runs;
+  for (const HistoryRun& run : history.runs) runs.emplace(run.id, runs.size());
+  std::unordered_map<std::string_view, std::vector<Change*>> open;
+  for (Change& change : changes) {
+    if (is_open(change)) open[change.case_name].push_back(&change);
+  }
   for (const Acceptance& acceptance : history.acceptances) {
-    const std::optional<std::size_t> from = find_run(history, acceptance.from_run);
-    if (!from) continue;
-    for (Change& change : changes) {
-      if (is_open(change) && accepts(acceptance, *from, change)) change.state = State::accepted;
+    const auto from = runs.find(acceptance.from_run);
+    const auto of_case = open.find(acceptance.case_name);
+    if (from == runs.end() || of_case == open.end()) continue;
+    for (Change* const change : of_case->second) {
+      if (is_open(*change) && accepts(acceptance, from->second, *change)) change->state = State::accepted;
     }
   }
 }

@@ -4,10 +4,10 @@
 
 #include <cstddef>
 #include <map>
-#include <regex>
 #include <string>
 #include <vector>
 
+#include "base/pattern.hpp"
 #include "trend/series.hpp"
 #include "trend/trends.hpp"
 
@@ -30,11 +30,22 @@ class Plans {
   [[nodiscard]] std::size_t last(const CaseOutcomes& of, const std::string& suite) const;
 
  private:
+  /// What all runs need to know of a case, found in one pass: else each of many runs would go over all.
+  struct CasePlan {
+    const CaseOutcomes* of = nullptr;
+    std::vector<bool> is_in_plan;             ///< by the numbers of plan_of_run_
+    bool is_of_asked_backends = true;         ///< only runs with `--backend` had it
+    std::map<const Pattern*, bool> is_found;  ///< by filters that were asked
+  };
+  /// Returns the plan of the case; valid until it is called for another one. `of` is one of the history's.
+  CasePlan& plan_of(const CaseOutcomes& of) const;
   [[nodiscard]] bool is_excluded(const CaseOutcomes& of, const HistoryRun& run) const;
-  [[nodiscard]] bool is_of_asked_backends(const CaseOutcomes& of) const;
 
   const DeviceHistory& history_;
-  std::map<std::string, std::regex> filters_;
+  std::map<std::string, Pattern> filters_;
+  std::vector<std::size_t> plan_of_run_;  ///< number of suite and fingerprint of each run
+  std::size_t plans_ = 0;
+  mutable CasePlan last_;
 };
 
 /// Changes of one series whose values repeat exactly.

@@ -164,15 +164,31 @@ std::vector<Finding> find_findings(const std::vector<const Change*>& changes) {
   return findings;
 }
 
+namespace {
+
+/// Returns the suite of a run as arguments. Its files are those of the newest run: a suite may have moved
+/// since, and older runs may not name them.
+std::string suite_arguments(const DeviceHistory& history, const HistoryRun& run) {
+  const auto newest = std::find_if(history.runs.rbegin(), history.runs.rend(), [&](const HistoryRun& one) {
+    return one.suite == run.suite && !one.suite_files.empty();
+  });
+  if (newest == history.runs.rend()) return shell_word(run.suite.empty() ? "SUITE" : run.suite + ".toml");
+  std::string arguments;
+  for (const std::string& file : newest->suite_files)
+    arguments += (arguments.empty() ? "" : " ") + shell_word(file);
+  return arguments;
+}
+
+}  // namespace
+
 std::string compare_command(const DeviceHistory& history, const Finding& finding) {
   const HistoryRun& before = history.runs[finding.worst().last_before];
   const HistoryRun& after = history.runs[finding.worst().first];
   const auto is_known = [](const std::string& commit) { return !commit.empty() && !commit.ends_with('+'); };
   if (!is_known(before.commit) || !is_known(after.commit) || before.commit == after.commit) return {};
-  std::string command =
-      fmt::format("peakmark compare {} --commits {} {} --build-command BUILD",
-                  shell_word(after.suite.empty() ? "SUITE" : after.suite + ".toml"),
-                  shell_word(short_commit(before.commit)), shell_word(short_commit(after.commit)));
+  std::string command = fmt::format("peakmark compare {} --commits {} {} --build-command BUILD",
+                                    suite_arguments(history, after), shell_word(short_commit(before.commit)),
+                                    shell_word(short_commit(after.commit)));
   if (finding.variants.size() > kMaxFilteredVariants) return command;
   return command + " --filter " + shell_word(fmt::format("^({})/", fmt::join(finding.variants, "|")));
 }

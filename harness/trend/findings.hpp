@@ -31,8 +31,8 @@ std::vector<Finding> find_findings(const std::vector<const Change*>& changes);
 
 /// Returns the command that compares the last good commit with the first bad one, on the cases of the
 /// finding: `peakmark compare nightly.toml --commits 1a2b3c4d5e6f 9f8e7d6c5b4a --build-command BUILD --filter
-/// '^(padding/coords1d)/'`. The user writes the command that builds a commit for BUILD. Empty if a commit is
-/// unknown, has modified sources, or both are one.
+/// '^(padding/coords1d)/'`. It is for the root of the repository. The user writes the command that builds a
+/// commit for BUILD. Empty if a commit is unknown, has modified sources, or both are one.
 std::string compare_command(const DeviceHistory& history, const Finding& finding);
 
 /// Returns `padding/coords1d` for `padding/coords1d/opencl/n:20`.

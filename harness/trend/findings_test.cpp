@@ -8,8 +8,10 @@ namespace peakmark::trend {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::StartsWith;
 
 /// An open regression of `case_name` that began with run `first`.
 Change grown(const std::string& case_name, double step, std::size_t first = 3,
@@ -110,6 +112,22 @@ TEST(Findings, TheCommandComparesTheLastGoodWithTheFirstBadCommit) {
     history.runs[3].commit = commit;
     EXPECT_EQ(compare_command(history, finding), "") << commit;
   }
+}
+
+TEST(Findings, TheCommandNamesTheFilesOfTheNewestRunOfTheSuite) {
+  DeviceHistory history = nightly_history(4);
+  history.runs[0].commit = std::string(40, 'a');
+  history.runs[1].commit = std::string(40, 'b');
+  const std::vector<Change> changes{grown("pad/a/dry/n:1", 10, 1)};
+  const Finding finding = findings_of(changes).at(0);
+  history.runs[1].suite_files = {"old/nightly.toml"};
+  EXPECT_THAT(compare_command(history, finding), StartsWith("peakmark compare old/nightly.toml --commits a"));
+  history.runs[2].suite_files = {"suites/it's new.toml", "suites/b.toml"};
+  EXPECT_THAT(compare_command(history, finding),
+              StartsWith(R"(peakmark compare 'suites/it'\''s new.toml' suites/b.toml --commits a)"));
+  history.runs[3].suite_files = {"other.toml"};
+  history.runs[3].suite = "other";
+  EXPECT_THAT(compare_command(history, finding), HasSubstr("suites/b.toml --commits a"));
 }
 
 TEST(Findings, TheVariantIsWhatComesBeforeTheBackend) {

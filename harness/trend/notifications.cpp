@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -24,12 +25,12 @@ using json_fields::Json;
 constexpr std::array<std::string_view, 4> kStates{"opening", "open", "closing", "closed"};
 constexpr std::size_t kIdDigits = 12;
 
-using Key = std::array<std::string, 3>;  // case, metric, run
-Key notified_key(const Notified& row) {
-  return {row.case_name, row.metric, row.from_run};
-}
-Key notified_key(const DeviceHistory& history, const Change& change) {
-  return {change.case_name, change.metric, history.runs[change.first].id};
+using Key = std::tuple<std::string, std::string, std::string>;  // Notified::key()
+using KeyView = std::tuple<std::string_view, std::string_view, std::string_view>;
+
+/// Returns the row of a change that was not sent.
+Notified unsent_row(const DeviceHistory& history, const Change& change) {
+  return {change.case_name, change.metric, history.runs[change.first].id, "", std::nullopt, ""};
 }
 
 std::vector<const Change*> all_changes(const Finding& finding) {
@@ -47,7 +48,8 @@ std::string new_id(const CommonFinding& finding) {
   });
   Fingerprint fingerprint;
   for (const Change* const change : all_changes(first.finding)) {
-    for (const std::string& part : notified_key(*first.device->history, *change)) fingerprint.add(part);
+    const Notified row = unsent_row(*first.device->history, *change);
+    for (const std::string& part : {row.case_name, row.metric, row.from_run}) fingerprint.add(part);
   }
   return fingerprint.text().substr(0, kIdDigits);
 }
@@ -86,11 +88,11 @@ class Search {
   Search(const std::vector<DeviceTrends>& devices, const std::vector<Notified>& notified, std::string now,
          std::string stale_before)
       : devices_(devices), now_(std::move(now)), stale_before_(std::move(stale_before)) {
-    for (const Notified& row : notified) rows_.emplace(notified_key(row), row);
+    for (const Notified& row : notified) rows_.emplace(row.key(), row);
     if (rows_.empty()) return;
     for (const DeviceTrends& device : devices_) {
       for (const Change& change : device.trends.changes)
-        changes_.emplace(notified_key(*device.history, change), std::pair(&device, &change));
+        changes_.emplace(unsent_row(*device.history, change).key(), std::pair(&device, &change));
     }
   }
 
@@ -120,17 +122,17 @@ class Search {
   /// What was sent of the changes of a device.
   struct Sent {
     std::vector<Notified> rows;
-    std::vector<Key> missing;
+    std::vector<Notified> missing;
     const Notified* known = nullptr;
   };
 
   Sent find_sent(const DeviceFinding& part) {
     Sent sent;
     for (const Change* const change : all_changes(part.finding)) {
-      const Key key = notified_key(*part.device->history, *change);
-      const auto row = rows_.find(key);
+      Notified unsent = unsent_row(*part.device->history, *change);
+      const auto row = rows_.find(unsent.key());
       if (row == rows_.end()) {
-        sent.missing.push_back(key);
+        sent.missing.push_back(std::move(unsent));
         continue;
       }
       still_open_.insert(row->second.finding);
@@ -150,8 +152,10 @@ class Search {
         continue;
       }
       known = sent.known;
-      for (const Key& one : sent.missing)
-        found_.joined.push_back({one[0], one[1], one[2], known->finding, known->state, known->changed_at});
+      for (const Notified& one : sent.missing) {
+        found_.joined.push_back(
+            {one.case_name, one.metric, one.from_run, known->finding, known->state, known->changed_at});
+      }
     }
     if (unsent.empty()) return;
     Notice notice;
@@ -162,10 +166,7 @@ class Search {
     if (known != nullptr) notice.finding = known->finding;
     if (notice.finding.empty()) notice.finding = new_id(finding);
     notice.failed = notice.expected;
-    for (const Sent& sent : unsent) {
-      for (const Key& one : sent.missing)
-        notice.failed.push_back({one[0], one[1], one[2], "", std::nullopt, ""});
-    }
+    for (const Sent& sent : unsent) std::ranges::copy(sent.missing, std::back_inserter(notice.failed));
     notice.sending = with_state(notice.failed, notice.finding, NotifiedState::opening);
     notice.sent = with_state(notice.failed, notice.finding, NotifiedState::open);
     Json json = begin_document(known == nullptr ? "opened" : "updated", notice.finding, summary(finding));
@@ -188,7 +189,7 @@ class Search {
   void add_closed(const std::string& id, std::vector<Notified> rows) {
     std::vector<std::pair<const DeviceTrends*, std::vector<const Change*>>> devices;
     for (const Notified& row : rows) {
-      const auto found = changes_.find(notified_key(row));
+      const auto found = changes_.find(row.key());
       if (found == changes_.end()) continue;
       const auto [device, change] = found->second;
       const DeviceTrends* const wanted = device;
@@ -242,6 +243,7 @@ class Search {
   static const Acceptance* find_acceptance(const DeviceHistory& history, const Change& change) {
     if (change.state != State::accepted) return nullptr;
     for (const Acceptance& one : history.acceptances) {
+      if (one.case_name != change.case_name) continue;
       const auto from = find_run(history, one.from_run);
       if (from && accepts(one, *from, change)) return &one;
     }
@@ -274,14 +276,22 @@ std::string_view to_string(NotifiedState state) {
 }
 
 std::string finding_id(const CommonFinding& finding, const std::vector<Notified>& notified) {
+  if (notified.empty()) return new_id(finding);
+  std::map<KeyView, std::size_t> places;  // of the changes; both lists may have one for each case of a suite
   for (const DeviceFinding& part : finding.parts) {
-    for (const Change* const change : all_changes(part.finding)) {
-      const auto row = std::ranges::find(notified, notified_key(*part.device->history, *change),
-                                         [](const Notified& one) { return notified_key(one); });
-      if (row != notified.end()) return row->finding;
-    }
+    for (const Change* const change : all_changes(part.finding))
+      places.emplace(KeyView(change->case_name, change->metric, part.device->history->runs[change->first].id),
+                     places.size());
   }
-  return new_id(finding);
+  const Notified* first = nullptr;
+  std::size_t first_place = places.size();
+  for (const Notified& row : notified) {
+    const auto place = places.find(KeyView(row.case_name, row.metric, row.from_run));
+    if (place == places.end() || place->second >= first_place) continue;
+    first = &row;
+    first_place = place->second;
+  }
+  return first == nullptr ? new_id(finding) : first->finding;
 }
 
 NotifiedState parse_notified_state(const std::string& text) {

@@ -44,6 +44,8 @@ struct HistoryRun {
   std::string host_name;
   /// Of the whole suite, including cases that the run did not plan.
   std::string fingerprint;
+  /// Of the suite, as in the run file. Empty if unknown.
+  std::vector<std::string> suite_files;
   /// What limited the run: a regular expression for case names, and the compared variants. Null and empty: no
   /// limit, or unknown.
   std::optional<std::string> filter;
@@ -110,6 +112,8 @@ struct DeviceHistory {
   std::vector<Acceptance> acceptances;
   /// Of compare_with_base(): one for each of its last runs, which are the branch's. Else empty.
   std::vector<BaseRun> base_runs = {};
+  /// Ids of runs that were not read (history::RunLimits), each with the index in `runs` of the next one.
+  std::map<std::string, std::size_t> left_out = {};
 
   /// Returns the index of the first run of the branch; 0 if the history is that of the base branch.
   [[nodiscard]] std::size_t first_of_branch() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "runfile/observation.hpp"
@@ -24,29 +25,44 @@ Plans::Plans(const DeviceHistory& history) : history_(history) {
   for (const HistoryRun& run : history.runs) {
     if (!run.filter || filters_.contains(*run.filter)) continue;
     try {
-      filters_.emplace(*run.filter, std::regex(*run.filter, std::regex::ECMAScript | std::regex::optimize));
-    } catch (const std::regex_error& error) {
+      filters_.emplace(*run.filter, Pattern(*run.filter));
+    } catch (const UsageError& error) {
       throw UsageError("the history of " + history.device + " is damaged: run " + run.id +
                        " has a filter that is no regular expression: " + error.what());
     }
   }
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> numbers;
+  plan_of_run_.reserve(history.runs.size());
+  for (const HistoryRun& run : history.runs)
+    plan_of_run_.push_back(numbers.try_emplace({run.suite, run.fingerprint}, numbers.size()).first->second);
+  plans_ = numbers.size();
+}
+
+Plans::CasePlan& Plans::plan_of(const CaseOutcomes& of) const {
+  if (last_.of == &of) return last_;
+  last_ = {&of, std::vector<bool>(plans_), true, {}};
+  for (std::size_t run = 0; run < of.outcomes.size(); ++run) {
+    if (!of.outcomes[run]) continue;
+    last_.is_in_plan[plan_of_run_[run]] = true;
+    if (!history_.runs[run].asked_backend) last_.is_of_asked_backends = false;
+  }
+  return last_;
 }
 
 bool Plans::is_excluded(const CaseOutcomes& of, const HistoryRun& run) const {
   const std::string& case_name = of.case_name;
-  if (run.filter && !std::regex_search(case_name, filters_.at(*run.filter))) return true;
+  CasePlan& plan = plan_of(of);
+  if (run.filter) {
+    const Pattern& filter = filters_.at(*run.filter);
+    const auto [found, is_new] = plan.is_found.try_emplace(&filter);
+    if (is_new) found->second = filter.is_in(case_name);
+    if (!found->second) return true;
+  }
   if (run.asked_backend && backend(case_name) != *run.asked_backend) return true;
-  if (!run.asked_backend && is_of_asked_backends(of)) return true;
+  if (!run.asked_backend && plan.is_of_asked_backends) return true;
   return !run.variants.empty() && std::ranges::none_of(run.variants, [&](const std::string& variant) {
     return case_name.starts_with(variant + "/");
   });
-}
-
-bool Plans::is_of_asked_backends(const CaseOutcomes& of) const {
-  for (std::size_t run = 0; run < of.outcomes.size(); ++run) {
-    if (of.outcomes[run] && !history_.runs[run].asked_backend) return false;
-  }
-  return true;
 }
 
 bool Plans::covers(const CaseOutcomes& of, std::size_t run) const {
@@ -54,12 +70,7 @@ bool Plans::covers(const CaseOutcomes& of, std::size_t run) const {
   const HistoryRun& candidate = history_.runs[run];
   if (is_excluded(of, candidate)) return false;
   if (candidate.fingerprint.empty()) return true;
-  for (std::size_t other = 0; other < of.outcomes.size(); ++other) {
-    const HistoryRun& one = history_.runs[other];
-    if (of.outcomes[other] && one.suite == candidate.suite && one.fingerprint == candidate.fingerprint)
-      return false;
-  }
-  return true;
+  return !plan_of(of).is_in_plan[plan_of_run_[run]];
 }
 
 bool Plans::is_last(const std::string& case_name, std::size_t run) const {

@@ -41,6 +41,17 @@ class Finding:
     """Author, date and reason of an acceptance; empty if the change is not accepted."""
 
     @property
+    def date(self) -> str:
+        """That of the change's run, which may have been left out of the runs of the device."""
+        return self.change.date or self.device.runs[self.at].date
+
+    @property
+    def commit(self) -> str:
+        """As date; empty if unknown."""
+        run = self.device.runs[self.at]
+        return run.commit if run.id == self.change.run else self.change.commit
+
+    @property
     def resolution(self) -> str:
         """The reason why the change needs no attention; empty if it needs attention or is an improvement."""
         if self.change.state == "accepted":
@@ -89,7 +100,7 @@ class Assessment:
 
     @property
     def run_count(self) -> int:
-        return max((len(device.runs) for device in self.history.devices), default=0)
+        return max((device.run_count for device in self.history.devices), default=0)
 
     def count(self, state: str) -> int:
         return sum(status.state == state for status in self.statuses)

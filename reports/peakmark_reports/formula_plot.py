@@ -225,7 +225,7 @@ def _label_layers(axes, curve: Curve, colours: dict[str, str]) -> list:
         bottom += size
     total = "known part" if curve.unexplained else "peak"
     labels.append(add_label(axes, f"{total} {size_text(curve.peak[-1])}".replace(" ", "\u00a0"), (float(curve.x[-1]), bottom), "black"))
-    labels[-1].set_fontweight("bold")
+    labels[-1].text.set_fontweight("bold")
     return labels
 
 

@@ -111,20 +111,19 @@ class Group:
         if finding is None:
             reasons = list(dict.fromkeys(member.levels for member in self.members))
             return f"{reasons[0]}{', and more' if len(reasons) > 1 else ''}{where}"
-        run = finding.device.runs[finding.at]
         if len(self.members) == 1:
             what = self.first.levels
         else:
             texts = [relative_text(member.finding.change.relative) for member in (self.members[-1], self.first)]
             what = texts[0] if texts[0] == texts[1] else " to ".join(texts)
-        commit = f", commit {short_commit(run.commit)}" if run.commit else ""
+        commit = f", commit {short_commit(finding.commit)}" if finding.commit else ""
         max_steps = max(member.steps for member in self.members)
         steps = f" in {max_steps} steps" if max_steps > 1 else ""
         raised = finding.change.raised[:10]
-        reported = f", reported on {raised}" if raised and raised != run.date[:10] else ""
+        since = finding.date[:10]
+        reported = f", reported on {raised}" if raised and raised != since else ""
         resolution = f"; {finding.resolution}" if finding.resolution else ""
-        days = sorted({member.finding.device.runs[member.finding.at].date[:10] for member in self.members})
-        since = run.date[:10]
+        days = sorted({member.finding.date[:10] for member in self.members})
         if len(days) > 1:
             since = f"{days[0]} to {days[-1]}"
             commit = reported = ""
@@ -217,7 +216,8 @@ def _together(steps: list[Finding]) -> Finding:
     first, last = steps[0], steps[-1]
     before, after = first.change.before, last.change.after
     relative = after / before - 1 if before and after is not None else last.change.relative
-    return replace(last, at=first.at, change=replace(last.change, before=before, relative=relative, run=first.change.run))
+    begin = {name: getattr(first.change, name) for name in ("run", "date", "commit", "commit_before")}
+    return replace(last, at=first.at, change=replace(last.change, before=before, relative=relative, **begin))
 
 
 def _members(status: CaseStatus) -> list[tuple[str, str, Member]]:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from .common import InputError, quantity
 
 # In the order in which they are shown.
 METRICS = ("requested_peak_bytes", "gpu_time_ns", "estimate_ratio", "setup_bytes", "leaked_bytes")
+
+# Runs of a suite on a device in a report, as `history export --max-runs` chooses them: a year of nightly runs is shown whole.
+MAX_RUNS = 400
 
 
 class HistoryFileError(InputError):
@@ -32,6 +37,28 @@ class HistoryRun:
     branch: str = ""
 
 
+class Values(Sequence):
+    """The numbers of a metric over runs, None if not measured. A list of Python's numbers takes four times the memory."""
+
+    __slots__ = ("array", "is_whole")
+
+    def __init__(self, array: np.ndarray, is_whole: bool) -> None:
+        self.array = array
+        """64-bit floats, NaN if not measured."""
+        self.is_whole = is_whole
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        value = float(self.array[place])
+        if math.isnan(value):
+            return None
+        return int(value) if self.is_whole else value
+
+
 @dataclass(frozen=True)
 class CaseHistory:
     """One case on one device. Every list has an entry per run of the device, None if not measured."""
@@ -39,7 +66,7 @@ class CaseHistory:
     case: str
     variant: str
     axes: dict[str, str]
-    series: dict[str, list[float | int | None]]
+    series: dict[str, Values]
     outcomes: list[str | None]
 
     @property
@@ -74,7 +101,12 @@ class DeviceHistory:
     runs: list[HistoryRun]
     cases: list[CaseHistory]
     run_index: dict[str, int] = field(default_factory=dict)
-    """Index in `runs` by the id of a run."""
+    """Index in `runs` by the id of a run; for a run that was left out, the index of the next one."""
+
+    @property
+    def run_count(self) -> int:
+        """The number of runs with those that were left out."""
+        return max(len(self.runs), len(self.run_index))
 
     @property
     def branch(self) -> str:
@@ -125,6 +157,15 @@ def _history_run(run: dict[str, Any]) -> HistoryRun:
     )
 
 
+def _values(values: list[Any]) -> Values:
+    kinds = set(map(type, values))
+    if not kinds <= {int, float, type(None)}:
+        values = [finite(value) for value in values]
+    array = np.array(values, dtype=float)
+    array[np.isinf(array)] = np.nan
+    return Values(array, float not in kinds)
+
+
 def _case(line: dict[str, Any], places: list[int], runs: int, where: str) -> CaseHistory:
     def chosen(name: str, values: list[Any]) -> list[Any]:
         if len(values) == len(places):
@@ -137,24 +178,32 @@ def _case(line: dict[str, Any], places: list[int], runs: int, where: str) -> Cas
         return [values[place] for place in places]
 
     series = {
-        text(metric): [finite(value) for value in chosen(metric, values)]
+        text(metric): _values(chosen(metric, values))
         for metric, values in (line.get("series") or {}).items()
         if values is not None
     }
     # Drops metrics without any value.
-    series = {metric: values for metric, values in series.items() if any(value is not None for value in values)}
+    series = {metric: values for metric, values in series.items() if not np.isnan(values.array).all()}
     outcomes = line.get("outcomes")
     if outcomes is None:
-        outcomes = [
-            "ok" if any(values[i] is not None for values in series.values()) else None for i in range(len(places))
-        ]
+        measured = [~np.isnan(values.array) for values in series.values()]
+        outcomes = ["ok" if any(one[i] for one in measured) else None for i in range(len(places))]
     else:
-        outcomes = [None if one is None else text(one) for one in chosen("outcomes", outcomes)]
+        outcomes = chosen("outcomes", outcomes)
+        texts = {one: None if one is None else text(one) for one in set(outcomes)}
+        outcomes = [texts[one] for one in outcomes]
     axes = {text(name): text(value) for name, value in (line.get("axes") or {}).items()}
     # The variant of an unknown case is the beginning of its name.
     case = text(line["case"])
     variant = text(line.get("variant")) or "/".join(case.split("/")[:2])
     return CaseHistory(case, variant, axes, series, outcomes)
+
+
+def _add_left_out(device: DeviceHistory, left_out: dict[str, Any], where: str) -> None:
+    for run, place in left_out.items():
+        if not isinstance(place, int) or not 0 <= place < len(device.runs):
+            raise HistoryFileError(f"{where}: left_out: no run {place} follows {text(run)}")
+        device.run_index[text(run)] = place
 
 
 def parse_history(lines: Iterable[str], name: str) -> History:
@@ -165,6 +214,8 @@ def parse_history(lines: Iterable[str], name: str) -> History:
     runs: list[dict[str, Any]] = []
     devices: dict[tuple[str, str], DeviceHistory] = {}
     places: dict[tuple[str, str], list[int]] = {}
+    # Most cases have equal outcomes: one list for all of them.
+    outcomes: dict[tuple, list[str | None]] = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -179,14 +230,17 @@ def parse_history(lines: Iterable[str], name: str) -> History:
                     device.run_index[text(run["id"])] = len(device.runs)
                     device.runs.append(_history_run(run))
                     places.setdefault(key, []).append(place)
+                if runs:
+                    _add_left_out(device, entry.get("left_out") or {}, where)
                 continue
             key = (text(entry.get("device")), text(entry.get("backend")))
             if key not in devices:
                 raise HistoryFileError(f"{where}: a case on {key[0]} ({key[1]}), which has no run")
-            devices[key].cases.append(_case(entry, places[key], len(runs), where))
+            case = _case(entry, places[key], len(runs), where)
+            devices[key].cases.append(replace(case, outcomes=outcomes.setdefault(tuple(case.outcomes), case.outcomes)))
         except json.JSONDecodeError as error:
             raise HistoryFileError(f"{where}: invalid or truncated JSON: {error}") from error
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, OverflowError) as error:
             raise HistoryFileError(f"{where}: not a line of a history export: {error!r}") from error
     return History(list(devices.values()))
 

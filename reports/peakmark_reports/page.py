@@ -16,6 +16,7 @@ from .assessment import STATES, Assessment
 from .common import InputError, metric_name, quantity, short_commit
 from .formula_table import FormulaRow
 from .groups import Member
+from .history_file import MAX_RUNS
 from .overview import COUNTS, NamedGroup, named_groups, overview
 from .page_data import Entry, chunks, device_data, entries, environment_marks, page_data
 from .plots import FOLDER, PlotOptions, draw_pictures
@@ -130,6 +131,10 @@ def _basis_lines(assessment: Assessment) -> list[str]:
             f"{count:,} case{'' if count == 1 else 's'} on {len(devices)} device{'' if len(devices) == 1 else 's'}, "
             f"{quantity(assessment.run_count, 'run')}; the newest on {newest[:10]}."
         )
+    if any(device.run_count > len(device.runs) for device in devices):
+        lines.append(
+            f"Charts and comparisons have the newest {MAX_RUNS // 2} runs of each suite on a device, and some of those before: at most {MAX_RUNS}."
+        )
     if assessment.run_count == 1:
         lines.append("First run: no baseline yet. Bytes are compared from the second run on.")
     elif 1 < assessment.run_count < MIN_RUNS:
@@ -144,7 +149,7 @@ def _device_entries(assessment: Assessment) -> list[dict[str, Any]]:
     for device in assessment.history.devices:
         changes = [one for one in assessment.trends.environment_changes if one.run in device.run_index]
         runs = device.runs
-        summary = quantity(len(runs), "run")
+        summary = quantity(device.run_count, "run")
         if runs:
             summary += f", {runs[0].date[:10]} to {runs[-1].date[:10]}"
             summary += f"; driver {runs[-1].driver}" if runs[-1].driver else ""
@@ -258,7 +263,7 @@ def write_page(
     """Writes the report of the base branch and of other branches, and returns index.html, which is written last. Raises PageError or
     OSError."""
     _prepare_folder(folder)
-    pictures = draw_pictures(runs, folder / FOLDER, PlotOptions(max_bars=MAX_BARS))
+    pictures = draw_pictures(runs, folder / FOLDER, PlotOptions(formats=("svg",), max_bars=MAX_BARS))
     shown = entries(assessments)
     version = _write_data(folder / DATA, shown)
     page = folder / PAGE

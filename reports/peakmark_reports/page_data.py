@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
+
 from .assessment import NEEDS_ATTENTION, STATES, Assessment, Finding, CaseStatus
 from .common import levels_text, short_commit
-from .history_file import METRICS, DeviceHistory
+from .history_file import METRICS, DeviceHistory, Values
 from .trend_file import EnvironmentChange
 
 # Cases of one data file, which is loaded when the first of them is opened; a comparison of two runs loads all files of a device.
@@ -41,38 +43,54 @@ def packed(values: list[Any]) -> list[Any]:
     return out
 
 
-def _lettered(values: list[int | None], low: int) -> str:
-    """Encodes a value in two letters; `AA` is None."""
-    numbers = [0 if value is None else value - low + 1 for value in values]
-    return "".join(LETTERS[number // 64] + LETTERS[number % 64] for number in numbers)
+def _packed_numbers(array: np.ndarray) -> list[Any]:
+    """Encodes whole numbers as packed(); NaN is None."""
+    if not len(array):
+        return []
+    is_equal = (array[1:] == array[:-1]) | (np.isnan(array[1:]) & np.isnan(array[:-1]))
+    starts = np.flatnonzero(np.concatenate(([True], ~is_equal)))
+    counts = np.diff(np.append(starts, len(array)))
+    out: list[Any] = []
+    for first, count in zip(array[starts].tolist(), counts.tolist()):
+        value = None if math.isnan(first) else int(first)
+        out.extend([[count, value]] if count >= 3 else [value] * count)
+    return out
 
 
-def _shortest(unit: float, values: list[int | None]) -> dict[str, Any]:
-    plain = {"unit": unit, "values": packed(values)}
-    known = [value for value in values if value is not None]
-    if max(known) - min(known) + 1 >= len(LETTERS) ** 2:
-        return plain
-    lettered = {"unit": unit, "least": min(known), "letters": _lettered(values, min(known))}
+_LETTERS = np.frombuffer(LETTERS.encode("ascii"), np.uint8)
+
+
+def _lettered(array: np.ndarray, low: int) -> str:
+    """Encodes a value in two letters; `AA` is NaN."""
+    numbers = np.where(np.isnan(array), 0, array - low + 1).astype(int)
+    return np.column_stack((_LETTERS[numbers // 64], _LETTERS[numbers % 64])).tobytes().decode("ascii")
+
+
+def _shortest(unit: float, array: np.ndarray) -> dict[str, Any]:
+    low, high = int(np.nanmin(array)), int(np.nanmax(array))
+    if high - low + 1 >= len(LETTERS) ** 2:
+        return {"unit": unit, "values": _packed_numbers(array)}
+    lettered = {"unit": unit, "least": low, "letters": _lettered(array, low)}
+    changes = np.count_nonzero(np.diff(np.nan_to_num(array, nan=-1)))
+    if low >= 1000 and 5 * changes > 2 * len(array) + 100:
+        return lettered  # four digits and a comma for each change are longer
+    plain = {"unit": unit, "values": _packed_numbers(array)}
     return min(plain, lettered, key=lambda one: len(json.dumps(one, separators=(",", ":"))))
 
 
-def packed_series(metric: str, values: list[float | int | None]) -> dict[str, Any]:
+def packed_series(metric: str, values: Values | list[float | int | None]) -> dict[str, Any]:
     """Encodes values as `unit` × `values`, or as `unit` × (`least` − 1 + number of two `letters`), whichever is shorter. Times are
     rounded to four digits of their median."""
-    if metric.endswith("_bytes"):
-        return {"unit": 1, "values": packed(values)}
-    measured = sorted(abs(value) for value in values if value)
-    if not measured:
-        return {"unit": 1, "values": packed(values)}
+    array = values.array if isinstance(values, Values) else np.array(values, dtype=float)
+    measured = np.sort(np.abs(array[~np.isnan(array) & (array != 0)]))
+    if metric.endswith("_bytes") or not len(measured):
+        return {"unit": 1, "values": _packed_numbers(array)}
     digits = TIME_DIGITS if metric == "gpu_time_ns" else 6
     exponent = math.floor(math.log10(measured[len(measured) // 2])) - digits + 1
     # Divides instead of multiplying, since negative powers of ten are not exact in binary.
     divide = 10 ** -exponent if exponent < 0 else None
     unit = 10**exponent if exponent >= 0 else 1 / divide
-    scaled = [
-        None if value is None else round(value * divide) if divide else round(value / unit) for value in values
-    ]
-    return _shortest(unit, scaled)
+    return _shortest(unit, np.rint(array * float(divide) if divide else array / unit))
 
 
 def environment_marks(device: DeviceHistory, changes: list[EnvironmentChange]) -> list[dict[str, Any]]:
@@ -89,6 +107,7 @@ def _change(finding: Finding) -> dict[str, Any]:
     change = finding.change
     return {
         "at": finding.at,
+        "date": finding.date[:10],
         "metric": change.metric,
         "verdict": change.verdict,
         "relative": change.relative,

@@ -42,7 +42,7 @@ class PlotOptions:
 
 @dataclass(frozen=True)
 class Picture:
-    """`svg` and `png` are addresses relative to the page, which is next to FOLDER; `kind` is one of KINDS."""
+    """`svg` is an address relative to the page, which is next to FOLDER; `kind` is one of KINDS."""
 
     kind: str
     title: str
@@ -55,10 +55,6 @@ class Picture:
     @property
     def svg(self) -> str:
         return f"{FOLDER}/{self.name}.svg"
-
-    @property
-    def png(self) -> str:
-        return f"{FOLDER}/{self.name}.png"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from .assessment import Assessment, assess
 from .ci_forms import append_step_summary, bencher, benchmark_action, code_quality, junit, metrics_report
 from .common import InputError
 from .formula_table import FormulaRow, parse_formulas
-from .history_file import History, load_history, parse_history
+from .history_file import MAX_RUNS, History, load_history, parse_history
 from .run_file import Run, RunFileError, parse_run
 from .trend_file import Trends, parse_trends
 
@@ -110,14 +111,20 @@ def _is_current(run: Run, history: History) -> bool:
     return True
 
 
-def _query_trends(peakmark: str, history: str | None, options: list[str]) -> tuple[History, Trends]:
+def _query_trends(
+    pool: Executor, peakmark: str, history: str | None, options: list[str]
+) -> tuple[History, Callable[[], Trends]]:
+    """Returns the history, and a function that waits for its trends: of a history of years, both take long."""
+
+    def query_trends() -> Trends:
+        with _lines(peakmark, ["trends", "--json", *options], history) as lines:
+            return parse_trends(lines.read(), "trends --json")
+
     branch = [one for one in options if one.startswith("--branch=")]
-    with _lines(peakmark, ["history", "export", "--format", "series", *branch], history) as lines:
+    trends = pool.submit(query_trends)
+    with _lines(peakmark, ["history", "export", "--format", "series", f"--max-runs={MAX_RUNS}", *branch], history) as lines:
         found = parse_history(lines, "history export --format series")
-    if not found.devices:
-        return found, Trends()
-    with _lines(peakmark, ["trends", "--json", *options], history) as lines:
-        return found, parse_trends(lines.read(), "trends --json")
+    return found, trends.result if found.devices else Trends
 
 
 def _matching_branches(peakmark: str, history: str | None, patterns: list[str]) -> list[str]:
@@ -140,9 +147,17 @@ def query_peakmark(
     ReportError, and what parsing raises."""
     options = [f"--allow-growth={allow_growth}"] if allow_growth else []
     options += [f"--commit-url={commit_url}"] if commit_url else []
-    found, trends = _query_trends(peakmark, history, options)
-    if not found.devices:
-        return Sources(found, trends, [])
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        found, trends = _query_trends(pool, peakmark, history, options)
+        runs, formulas = _query_runs(peakmark, history, found) if found.devices else ([], [])
+        base = {device.branch for device in found.devices}
+        names = _matching_branches(peakmark, history, list(branches)) if branches and found.devices else []
+        compared = [_query_trends(pool, peakmark, history, [*options, f"--branch={name}"]) for name in names if name not in base]
+        return Sources(found, trends(), runs, formulas, [(one, its_trends()) for one, its_trends in compared])
+
+
+def _query_runs(peakmark: str, history: str | None, found: History) -> tuple[list[Run], list[FormulaRow]]:
+    """Returns the newest runs of suites that are current, and their formulas."""
     with _lines(peakmark, ["history", "export", "--run", "latest", "--format", "run"], history) as lines:
         documents = [line for line in lines if line.strip()]
     runs, formulas = [], []
@@ -153,10 +168,7 @@ def query_peakmark(
             runs.append(run)
             if HAS_SEQUENCES in document:
                 formulas += _explain(peakmark, document, run.device[0])
-    base = {device.branch for device in found.devices}
-    names = _matching_branches(peakmark, history, list(branches)) if branches else []
-    compared = [_query_trends(peakmark, history, [*options, f"--branch={name}"]) for name in names if name not in base]
-    return Sources(found, trends, runs, formulas, compared)
+    return runs, formulas
 
 
 def read_files(series: Path, trends: Path | None, runs: list[Path], formulas: list[Path]) -> Sources:

@@ -96,11 +96,14 @@ def run_text(observations: list[dict]) -> str:
 def assessed(cases: list[dict], changes: list[dict] | None = None, run_count: int = 30, runs: list[dict] | None = None,
              observations: list[dict] | None = None, states: list[dict] | None = None, **trends: Any) -> Assessment:
     """Returns the assessment of these."""
-    return assess(
-        parse_history(series_text(runs or [history_run(i) for i in range(run_count)], cases).splitlines(), "history"),
-        parse_trends(trends_text(changes, states, **trends), "trends"),
-        parse_runs(run_text(observations), "run") if observations else [],
-    )
+    text = series_text(runs or [history_run(i) for i in range(run_count)], cases)
+    return assessed_lines(text.splitlines(), trends_text(changes, states, **trends), observations)
+
+
+def assessed_lines(series: list[str], trends: str, observations: list[dict] | None = None) -> Assessment:
+    """Returns the assessment of the output of the commands."""
+    runs = parse_runs(run_text(observations), "run") if observations else []
+    return assess(parse_history(series, "history"), parse_trends(trends, "trends"), runs)
 
 
 def shapes() -> list[dict]:

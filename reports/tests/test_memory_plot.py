@@ -102,8 +102,16 @@ def test_labels_are_at_the_lines_in_their_order(run):
     drawing = draw(figures(run)[0], run.context)
     overhead = shown(drawing)[2]
     assert labels(overhead) == ["old 1.03×", "new 1.01×", "floor 1×"]
-    heights = [note.xyann[1] for note in overhead.texts]
+    heights = [note.get_position()[1] for note in overhead.texts]
     assert heights == sorted(heights, reverse=True)
+    # A line leads from the height of each label to 2 points before the end of its line.
+    leaders = [line for line in overhead.lines if line.get_transform() == drawing.dpi_scale_trans]
+    assert len(leaders) == 3
+    for note, leader, line in zip(overhead.texts, leaders, [line for line in overhead.lines if line not in leaders]):
+        begin, end = drawing.dpi_scale_trans.transform(leader.get_xydata())
+        assert begin[1] == pytest.approx(overhead.transAxes.transform(note.get_position())[1])
+        last = overhead.transData.transform(line.get_xydata()[-1])
+        assert np.hypot(*(last - end)) == pytest.approx(2 * drawing.dpi / 72)
     assert not drawing.legends
     assert_nothing_overlaps(drawing)
 

@@ -131,7 +131,7 @@ def peakmark(tmp_path):
         (tmp_path / f"{name}.jsonl").write_text(series)
         (tmp_path / f"{name}.json").write_text(trends)
         option = "" if branch == "main" else f" --branch={branch}"
-        lines.append(f'"history export --format series{option}") cat {tmp_path}/{name}.jsonl ;;')
+        lines.append(f'"history export --format series --max-runs=400{option}") cat {tmp_path}/{name}.jsonl ;;')
         lines.append(f'"trends --json{option}") cat {tmp_path}/{name}.json ;;')
     log = {"runs": [{"branch": name} for name in ("pull/2", "pull/1", "main", "")]}
     (tmp_path / "log.json").write_text(json.dumps(log))

@@ -309,7 +309,7 @@ def test_peakmark_is_run_for_all_three(tmp_path, capsys):
         f"""#!/bin/sh
 echo "$*" >>{tmp_path}/asked
 case "$* of $PEAKMARK_HISTORY" in
-  "history export --format series of H") cat {tmp_path}/series.jsonl ;;
+  "history export --format series --max-runs=400 of H") cat {tmp_path}/series.jsonl ;;
   "history export --run latest --format run of H") cat {tmp_path}/run.json ;;
   "trends --json of H") cat {tmp_path}/trends.json; exit 1 ;;
   *) echo "peakmark: H2: no such history" >&2; exit 2 ;;
@@ -323,7 +323,7 @@ esac
     assert "--allow-growth" not in asked
     assert "H" not in asked  # other users can read arguments, and a URL may contain a password
     assert main(["report", "--peakmark", str(program), "--history", "H2", "-o", str(tmp_path / "report")]) == 2
-    assert "history export --format series: H2: no such history" in capsys.readouterr().err
+    assert "history export --format series --max-runs=400: H2: no such history" in capsys.readouterr().err
 
 
 FORMULAS = {

@@ -131,7 +131,7 @@ function chart(spec) {
       const colour = `var(${(!change.resolution && kMarkColours[change.verdict]) || "--quiet"})`;
       const px = x(change.at);
       const line = shape("line", { class: "change", x1: px, x2: px, y1: top - 4, y2: height - bottom, stroke: colour, "stroke-width": 1.4 });
-      line.append(shape("title", {}, `${runs[change.at].date.slice(0, 10)}: ${change.verdict} ${relative(change.relative)}`));
+      line.append(shape("title", {}, `${change.date}: ${change.verdict} ${relative(change.relative)}`));
       const label = relative(change.relative);
       svg.append(line);
       const wide = label.length * 6.6 + 6;
