@@ -38,7 +38,7 @@ Value value_at(const Byte* object, std::size_t offset) {
 
 constexpr std::size_t kType = 8;  // in every object, after the reference count
 constexpr std::size_t kFrameBytes = 120;
-constexpr std::size_t kCodeBytes = 192;
+constexpr std::size_t kCodeBytes = 208;
 
 }  // namespace
 
@@ -136,6 +136,20 @@ const PythonMemory::Layout PythonMemory::kLayouts[] = {
      .name = 128,
      .ascii = 40,
      .through_c_frame = false},
+    {.minor = 14,
+     .number_bytes = 0,
+     .frames = 72,
+     .in_c_frame = 0,
+     .back = 8,
+     .code = 0,
+     .instruction = 56,
+     .owner = 74,
+     .code_start = 208,
+     .first_traceable = 192,
+     .file = 112,
+     .name = 128,
+     .ascii = 40,
+     .through_c_frame = false},
 };
 
 bool PythonMemory::find() {
@@ -155,7 +169,9 @@ bool PythonMemory::find() {
 }
 
 bool PythonMemory::add_frame(const Byte* frame, StackText& text, bool carefully) const {
-  const auto* const code = value_at<const Byte*>(frame, layout_->code);
+  // From 3.14 on, the lowest bit says who counts the reference.
+  const auto* const code =
+      reinterpret_cast<const Byte*>(value_at<std::uintptr_t>(frame, layout_->code) & ~std::uintptr_t{1});
   Byte copy[kCodeBytes];
   const std::size_t needed =
       std::max({layout_->file, layout_->name, layout_->first_traceable}) + sizeof(std::uint64_t);
@@ -183,8 +199,8 @@ bool PythonMemory::add_frame(const Byte* frame, StackText& text, bool carefully)
 }
 
 bool PythonMemory::walk(const void* thread, StackText& text, bool carefully) const {
-  constexpr int kMaxFrames = 1000;  // in case the chain is a ring
-  constexpr Byte kOfTheInterpreter = 3;
+  constexpr int kMaxFrames = 1000;       // in case the chain is a ring
+  constexpr Byte kOfTheInterpreter = 3;  // and what is higher
   const Byte* at = nullptr;
   const auto follow = [&](const void* place) { return read_memory(place, &at, sizeof(at), carefully); };
   if (!follow(static_cast<const Byte*>(thread) + layout_->frames)) return false;
@@ -193,7 +209,7 @@ bool PythonMemory::walk(const void* thread, StackText& text, bool carefully) con
     Byte frame[kFrameBytes];
     const std::size_t needed = std::max(layout_->instruction + sizeof(void*), layout_->owner + 1);
     if (!read_memory(at, frame, needed, carefully)) return false;
-    const bool is_own = layout_->owner != 0 && frame[layout_->owner] == kOfTheInterpreter;
+    const bool is_own = layout_->owner != 0 && frame[layout_->owner] >= kOfTheInterpreter;
     if (!is_own && !add_frame(frame, text, carefully)) return false;
     at = value_at<const Byte*>(frame, layout_->back);
   }

@@ -25,7 +25,7 @@ void look_for_python();
 /// Reads the Python frames of a thread that has released the GIL, as ctypes, CuPy, torch and most C++
 /// bindings do around a call. API functions that count references must not be called then. But nobody changes
 /// the frames of a thread during that call, and they keep their code objects and names alive. So they can be
-/// read at the offsets of the known versions (3.9 to 3.13).
+/// read at the offsets of the known versions (3.9 to 3.14).
 ///
 /// Nothing is guessed: a frame is used only if its code object and its names have the type addresses of code
 /// and string objects. Anything else, such as a build with another layout, ends the walk without frames.
@@ -49,7 +49,7 @@ class PythonMemory {
     std::size_t back;        ///< in a frame: the outer frame
     std::size_t code;
     std::size_t instruction;      ///< a pointer, or an index
-    std::size_t owner;            ///< the owner: 3 is the interpreter itself; 0: no such field
+    std::size_t owner;            ///< the owner: from 3 on the interpreter itself; 0: no such field
     std::size_t code_start;       ///< in a code object: the instructions
     std::size_t first_traceable;  ///< the first instruction with a line; 0: unknown
     std::size_t file;
