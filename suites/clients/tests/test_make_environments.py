@@ -33,7 +33,7 @@ def run(*words, folder):
 
 def test_every_package_has_its_version(program):
     files = program.requirement_files()
-    assert len(files) == 7
+    assert files.keys() >= {"nabu-2023.2.0", "cupy-14.2.0", "lightgbm-4.7.0"}
     for path in files.values():
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
         assert lines
@@ -90,7 +90,7 @@ def test_a_folder_that_is_not_an_environment_is_not_removed(tmp_path):
     assert (tmp_path / "nabu-2023.2.0/thesis.txt").exists()
 
 
-def test_the_list_shows_what_is_made(tmp_path):
+def test_the_list_shows_what_is_made(program, tmp_path):
     done = run("--list", folder=tmp_path)
     assert done.returncode == 0
-    assert done.stdout.count("not made") == 7
+    assert done.stdout.count("not made") == len(program.requirement_files())
