@@ -2,6 +2,7 @@
 #include "recorders/cupti/tests/fake_libcuda.hpp"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -62,6 +63,35 @@ std::uint64_t Numbers::take() {
   const std::uint64_t number = free_.back();
   free_.pop_back();
   return number;
+}
+
+std::uint64_t reserve_addresses(std::size_t bytes) {
+  void* const place =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return place == MAP_FAILED ? 0 : reinterpret_cast<std::uint64_t>(place);
+}
+void release_addresses(std::uint64_t address, std::size_t bytes) {
+  munmap(reinterpret_cast<void*>(address), bytes);
+}
+
+std::uint64_t Addresses::take() {
+  if (free_.empty()) {
+    const std::uint64_t made = reserve_addresses(kDeviceBytes);
+    if (made == 0) abort_with("mmap", "the system has no addresses left");
+    taken_.insert(made);
+    return made;
+  }
+  const std::uint64_t address = free_.back();
+  free_.pop_back();
+  return address;
+}
+void Addresses::undo(std::uint64_t address) {
+  madvise(reinterpret_cast<void*>(address), kDeviceBytes, MADV_DONTNEED);
+  free_.push_back(address);
+}
+bool Addresses::contains(std::uint64_t address) const {
+  const auto after = taken_.upper_bound(address);
+  return after != taken_.begin() && address - *std::prev(after) < kDeviceBytes;
 }
 
 ContextStack& context_stack() {
@@ -168,21 +198,6 @@ CUresult cuInit(unsigned int /*flags*/) {
   if (library == nullptr) return CUDA_SUCCESS;  // the real driver prints nothing either
   const auto initialise = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
   if (initialise != nullptr && initialise() == 0) return CUDA_ERROR_UNKNOWN;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuDriverGetVersion(int* version) {
-  *version = CUDA_VERSION;
-  return CUDA_SUCCESS;
-}
-CUresult cuDeviceGetCount(int* count) {
-  if (state().pid == 0) return CUDA_ERROR_NOT_INITIALIZED;
-  *count = fake_cuda::kDevices;
-  return CUDA_SUCCESS;
-}
-CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  if (ordinal < 0 || ordinal >= fake_cuda::kDevices) return CUDA_ERROR_INVALID_DEVICE;
-  *device = ordinal;
   return CUDA_SUCCESS;
 }
 

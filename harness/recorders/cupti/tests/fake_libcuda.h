@@ -3,7 +3,6 @@
 // What the fake libcuda.so.1 exports besides the driver's calls, for test programs and the fake CUPTI. A
 // plain C header.
 #include <cuda.h>
-
 #include <stdint.h>
 
 #ifdef __cplusplus

@@ -5,11 +5,15 @@
 #include <cuda.h>
 #include <cupti.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "recorders/cupti/tests/fake_libcuda.h"
@@ -33,6 +37,7 @@ struct CUmemPoolHandle_st {
   std::size_t used = 0;
   std::size_t reserved = 0;
   std::size_t allocations = 0;
+  std::uint64_t release_threshold = 0;  ///< only stored
 };
 struct CUgraph_st {
   struct Node {
@@ -51,12 +56,48 @@ struct CUstream_st {
   bool alive = true;
   CUcontext context = nullptr;
   CUgraph capture = nullptr;
+  unsigned flags = 0;
+  int priority = 0;
+  std::uint64_t id = 0;
+};
+struct CUevent_st {
+  bool alive = true;
+  CUcontext context = nullptr;
+  std::uint64_t recorded_ns = 0;  ///< 0: never
+};
+/// A kernel of a module. Also CUkernel: both handles are this one's address.
+struct CUfunc_st {
+  CUmodule module = nullptr;
+  std::string name;
+  int registers = 0;
+  int shared_bytes = 0;
+  int max_dynamic_shared_bytes = 48 << 10;
+};
+/// A module, and a library.
+struct CUmod_st {
+  struct Global {
+    std::size_t bytes = 0;
+    CUdeviceptr address = 0;
+  };
+  /// False: an image in a format that is not documented. Any name is found in it, as a kernel.
+  bool is_known = true;
+  bool is_library = false;
+  CUcontext context = nullptr;
+  std::map<std::string, CUfunc_st> functions;
+  std::map<std::string, Global> globals;
 };
 
 namespace fake_cuda {
 
 constexpr int kDevices = 2;
 constexpr std::size_t kDeviceBytes = std::size_t{4} << 30;
+
+inline bool is_device(CUdevice device) {
+  return device >= 0 && device < kDevices;
+}
+inline std::uint64_t number(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
 
 [[noreturn]] void abort_with(const char* call, const char* what);
 
@@ -73,7 +114,24 @@ class Numbers {
   std::vector<std::uint64_t> free_;
 };
 
-enum class Kind { plain, pool, graph, host, registered, array, mipmapped, imported };
+/// Addresses with memory behind them, which takes no space until it is written: as large as a device each.
+class Addresses {
+ public:
+  std::uint64_t take();
+  /// Makes the memory zero again.
+  void undo(std::uint64_t address);
+  /// Returns whether the address was ever taken.
+  [[nodiscard]] bool contains(std::uint64_t address) const;
+
+ private:
+  std::set<std::uint64_t> taken_;
+  std::vector<std::uint64_t> free_;
+};
+/// Reserves addresses with memory behind them. Returns 0 if the system has none.
+std::uint64_t reserve_addresses(std::size_t bytes);
+void release_addresses(std::uint64_t address, std::size_t bytes);
+
+enum class Kind { plain, managed, pool, graph, host, registered, array, mipmapped, imported, global };
 
 struct Memory {
   std::size_t bytes = 0;
@@ -100,11 +158,10 @@ struct State {
   int pid = 0;
   bool deinitialised = false;
   bool reuse_handles = false;
-  Numbers addresses{0x7f00'0000'0000, 0x1'0000'0000};
+  Addresses addresses;
   Numbers objects{0x5500'0000'0000, 0x100};  ///< arrays
-  Numbers host_addresses{0x6600'0000'0000, 0x1'0000'0000};
+  Addresses host_addresses;
   Numbers handles{0x1000, 0x10};
-  Numbers reservations{0x2000'0000'0000, 0x1'0000'0000};
   std::map<std::uint64_t, Memory> memory;
   std::map<std::uint64_t, Physical*> physical;  ///< by valid handle
   std::map<std::uint64_t, Multicast> multicast;
@@ -130,6 +187,13 @@ struct State {
   CUmemoryPool current_pool[kDevices] = {};
   std::deque<CUstream_st> streams;
   std::deque<CUgreenCtx_st> greens;
+  std::atomic<std::uint64_t> synchronisations{0};
+  std::uint64_t next_stream_id = 1;
+  std::map<CUlimit, std::size_t> limits{{CU_LIMIT_STACK_SIZE, 1 << 10},
+                                        {CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20},
+                                        {CU_LIMIT_MALLOC_HEAP_SIZE, 8 << 20}};
+  std::deque<CUevent_st> events;  ///< kept, so that a later use is detected
+  std::map<CUmodule, std::unique_ptr<CUmod_st>> modules;
 };
 
 State& state();
@@ -196,10 +260,31 @@ CUresult make_call(CUpti_CallbackId id, const char* name, const Parameters& para
 
 void show_kernel(CUcontext context, std::uint32_t correlation);
 
+/// Returns the memory that contains the address, or the end of the map.
+std::map<std::uint64_t, Memory>::iterator find_memory(State& s, std::uint64_t address);
+void check_stream(CUstream stream, const char* call);
+/// Returns whether the stream was created, and so is none of the default streams.
+bool is_created(CUstream stream);
+/// Checks that work can be enqueued. It begins and ends at once, except during a capture.
+CUresult enqueue(CUstream stream, const char* call, bool is_kernel);
+/// Ends the modules of a context, or one.
+void end_modules(CUcontext context);
+
 }  // namespace fake_cuda
 
 /// FAKE_CALL(cuMemFree_v2, dptr)([&](State& s) {…}): the call, with CUPTI's name and parameters.
 #define FAKE_CALL(name, ...)                                                                         \
   return [&, parameters = name##_params{__VA_ARGS__}](auto body) {                                   \
     return fake_cuda::make_call(CUPTI_DRIVER_TRACE_CBID_##name, #name, parameters, std::move(body)); \
+  }
+
+#define FAKE_UNPACK(...) __VA_ARGS__
+/// FAKE_VARIANTS(cuMemcpyAsync, _ptsz, (CUdeviceptr to, …), (to, …), [&](State& s) {…}): defines the call,
+/// and its variant of the thread's default stream.
+#define FAKE_VARIANTS(name, suffix, parameters, arguments, ...)  \
+  CUresult name parameters {                                     \
+    FAKE_CALL(name, FAKE_UNPACK arguments)(__VA_ARGS__);         \
+  }                                                              \
+  CUresult name##suffix parameters {                             \
+    FAKE_CALL(name##suffix, FAKE_UNPACK arguments)(__VA_ARGS__); \
   }

@@ -1,8 +1,7 @@
-// Contexts, streams and work of the fake driver.
+// Contexts of the fake driver.
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "recorders/cupti/tests/fake_libcuda.hpp"
@@ -11,16 +10,11 @@ using fake_cuda::check_alive;
 using fake_cuda::context_or_null;
 using fake_cuda::context_stack;
 using fake_cuda::current_context;
+using fake_cuda::is_device;
 using fake_cuda::State;
 using fake_cuda::state;
 
 namespace {
-
-std::atomic<std::uint64_t> synchronisations{0};
-
-bool is_device(CUdevice device) {
-  return device >= 0 && device < fake_cuda::kDevices;
-}
 
 CUcontext new_context(State& s, CUdevice device) {
   CUcontext made = nullptr;
@@ -56,25 +50,6 @@ CUresult create_context(State& s, CUcontext* context, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-void check_stream(CUstream stream, const char* call) {
-  const bool is_special = stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
-  if (!is_special && !stream->alive) fake_cuda::abort_with(call, "a stream that was destroyed");
-}
-
-bool is_created(CUstream stream) {
-  return stream != nullptr && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
-}
-
-/// Work begins and ends at once, except during a capture.
-CUresult enqueue(CUstream stream, const char* call, bool is_kernel) {
-  check_stream(stream, call);
-  CUcontext context = nullptr;
-  if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
-  if (is_created(stream) && stream->capture != nullptr) return CUDA_SUCCESS;
-  if (is_kernel) fake_cuda::show_kernel(context, 0);
-  return CUDA_SUCCESS;
-}
-
 }  // namespace
 
 namespace fake_cuda {
@@ -88,6 +63,7 @@ void end_context(CUcontext context) {
   for (CUstream_st& stream : state().streams) {
     if (stream.context == context) stream.alive = false;
   }
+  end_modules(context);
   context->alive = false;
   context->references = 0;
   if (!context->primary) state().free_contexts.push_back(context);
@@ -103,7 +79,7 @@ void release_primary(CUdevice device) {
 extern "C" {
 
 uint64_t fake_cuda_synchronisations(void) {
-  return synchronisations;
+  return state().synchronisations;
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {
@@ -222,12 +198,108 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 }
 CUresult cuCtxSynchronize(void) {
   // It has no parameters.
-  return fake_cuda::make_call(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, "cuCtxSynchronize", 0,
-                              [](State& /*s*/) {
-                                CUcontext context = nullptr;
-                                ++synchronisations;
-                                return current_context(context);
-                              });
+  return fake_cuda::make_call(CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, "cuCtxSynchronize", 0, [](State& s) {
+    CUcontext context = nullptr;
+    ++s.synchronisations;
+    return current_context(context);
+  });
+}
+
+#undef cuCtxCreate_v3
+CUresult cuCtxCreate_v3(CUcontext* pctx, CUexecAffinityParam* paramsArray, int numParams, unsigned int flags,
+                        CUdevice dev) {
+  FAKE_CALL(cuCtxCreate_v3, pctx, paramsArray, numParams, flags, dev)
+  ([&](State& s) { return create_context(s, pctx, dev); });
+}
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags) {
+  FAKE_CALL(cuDevicePrimaryCtxSetFlags_v2, dev, flags)
+  ([&](State& /*s*/) { return is_device(dev) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE; });
+}
+CUresult cuCtxGetFlags(unsigned int* flags) {
+  FAKE_CALL(cuCtxGetFlags, flags)
+  ([&](State& /*s*/) {
+    CUcontext context = nullptr;
+    *flags = 0;
+    return current_context(context);
+  });
+}
+CUresult cuCtxSetFlags(unsigned int flags) {
+  FAKE_CALL(cuCtxSetFlags, flags)
+  ([&](State& /*s*/) {
+    CUcontext context = nullptr;
+    return current_context(context);
+  });
+}
+CUresult cuCtxGetId(CUcontext ctx, unsigned long long* ctxId) {
+  FAKE_CALL(cuCtxGetId, ctx, ctxId)
+  ([&](State& /*s*/) {
+    CUcontext context = ctx;
+    const CUresult result = ctx == nullptr ? current_context(context) : CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS) *ctxId = context->uid;
+    return result;
+  });
+}
+CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int* version) {
+  FAKE_CALL(cuCtxGetApiVersion, ctx, version)
+  ([&](State& /*s*/) {
+    *version = 3020;
+    return CUDA_SUCCESS;
+  });
+}
+CUresult cuCtxGetStreamPriorityRange(int* leastPriority, int* greatestPriority) {
+  FAKE_CALL(cuCtxGetStreamPriorityRange, leastPriority, greatestPriority)
+  ([&](State& /*s*/) {
+    if (leastPriority != nullptr) *leastPriority = 0;
+    if (greatestPriority != nullptr) *greatestPriority = -5;
+    return CUDA_SUCCESS;
+  });
+}
+CUresult cuCtxGetLimit(size_t* pvalue, CUlimit limit) {
+  FAKE_CALL(cuCtxGetLimit, pvalue, limit)
+  ([&](State& s) {
+    CUcontext context = nullptr;
+    if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+    const auto found = s.limits.find(limit);
+    if (found == s.limits.end()) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    *pvalue = found->second;
+    return CUDA_SUCCESS;
+  });
+}
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+  FAKE_CALL(cuCtxSetLimit, limit, value)
+  ([&](State& s) {
+    CUcontext context = nullptr;
+    if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
+    if (!s.limits.contains(limit)) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+    s.limits[limit] = value;
+    return CUDA_SUCCESS;
+  });
+}
+CUresult cuCtxGetCacheConfig(CUfunc_cache* pconfig) {
+  FAKE_CALL(cuCtxGetCacheConfig, pconfig)
+  ([&](State& /*s*/) {
+    *pconfig = CU_FUNC_CACHE_PREFER_NONE;
+    return CUDA_SUCCESS;
+  });
+}
+CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
+  FAKE_CALL(cuCtxSetCacheConfig, config)([&](State& /*s*/) { return CUDA_SUCCESS; });
+}
+CUresult cuCtxGetSharedMemConfig(CUsharedconfig* pConfig) {
+  FAKE_CALL(cuCtxGetSharedMemConfig, pConfig)
+  ([&](State& /*s*/) {
+    *pConfig = CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE;
+    return CUDA_SUCCESS;
+  });
+}
+CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
+  FAKE_CALL(cuCtxSetSharedMemConfig, config)([&](State& /*s*/) { return CUDA_SUCCESS; });
+}
+CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int flags) {
+  FAKE_CALL(cuCtxEnablePeerAccess, peerContext, flags)([&](State& /*s*/) { return CUDA_SUCCESS; });
+}
+CUresult cuCtxDisablePeerAccess(CUcontext peerContext) {
+  FAKE_CALL(cuCtxDisablePeerAccess, peerContext)([&](State& /*s*/) { return CUDA_SUCCESS; });
 }
 
 CUresult cuGreenCtxCreate(CUgreenCtx* phCtx, CUdevResourceDesc desc, CUdevice dev, unsigned int flags) {
@@ -258,76 +330,6 @@ CUresult cuCtxFromGreenCtx(CUcontext* pContext, CUgreenCtx hCtx) {
     *pContext = &hCtx->context;
     return CUDA_SUCCESS;
   });
-}
-
-CUresult cuStreamCreate(CUstream* phStream, unsigned int flags) {
-  FAKE_CALL(cuStreamCreate, phStream, flags)
-  ([&](State& s) {
-    CUcontext context = nullptr;
-    const CUresult result = current_context(context);
-    if (result != CUDA_SUCCESS) return result;
-    *phStream = &s.streams.emplace_back();
-    (*phStream)->context = context;
-    return CUDA_SUCCESS;
-  });
-}
-CUresult cuStreamDestroy(CUstream stream) {
-  FAKE_CALL(cuStreamDestroy_v2, stream)
-  ([&](State& /*s*/) {
-    check_stream(stream, "cuStreamDestroy");
-    stream->alive = false;
-    return CUDA_SUCCESS;
-  });
-}
-CUresult cuStreamSynchronize(CUstream stream) {
-  FAKE_CALL(cuStreamSynchronize, stream)
-  ([&](State& /*s*/) {
-    check_stream(stream, "cuStreamSynchronize");
-    ++synchronisations;
-    return is_created(stream) && stream->capture != nullptr ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-                                                            : CUDA_SUCCESS;
-  });
-}
-CUresult cuStreamQuery(CUstream stream) {
-  FAKE_CALL(cuStreamQuery, stream)
-  ([&](State& /*s*/) {
-    check_stream(stream, "cuStreamQuery");
-    ++synchronisations;
-    return is_created(stream) && stream->capture != nullptr ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-                                                            : CUDA_SUCCESS;
-  });
-}
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  FAKE_CALL(cuThreadExchangeStreamCaptureMode, mode)
-  ([&](State& /*s*/) {
-    thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    std::swap(current, *mode);
-    return CUDA_SUCCESS;
-  });
-}
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  FAKE_CALL(cuStreamIsCapturing, stream, status)
-  ([&](State& /*s*/) {
-    check_stream(stream, "cuStreamIsCapturing");
-    *status = is_created(stream) && stream->capture != nullptr ? CU_STREAM_CAPTURE_STATUS_ACTIVE
-                                                               : CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-  });
-}
-
-CUresult cuLaunchKernel(CUfunction f, unsigned int gridX, unsigned int gridY, unsigned int gridZ,
-                        unsigned int blockX, unsigned int blockY, unsigned int blockZ, unsigned int shared,
-                        CUstream stream, void** params, void** extra) {
-  FAKE_CALL(cuLaunchKernel, f, gridX, gridY, gridZ, blockX, blockY, blockZ, shared, stream, params, extra)
-  ([&](State& /*s*/) { return enqueue(stream, "cuLaunchKernel", true); });
-}
-CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
-  FAKE_CALL(cuMemcpyHtoDAsync_v2, to, from, bytes, stream)
-  ([&](State& /*s*/) { return enqueue(stream, "cuMemcpyHtoDAsync", false); });
-}
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
-  FAKE_CALL(cuMemsetD8Async, to, value, count, stream)
-  ([&](State& /*s*/) { return enqueue(stream, "cuMemsetD8Async", false); });
 }
 
 }  // extern "C"

@@ -7,6 +7,7 @@
 using fake_cuda::current_context;
 using fake_cuda::Kind;
 using fake_cuda::Memory;
+using fake_cuda::number;
 using fake_cuda::State;
 
 namespace {
@@ -16,12 +17,13 @@ CUresult new_memory(State& s, std::uint64_t& address, std::size_t bytes, Kind ki
   if (const CUresult result = current_context(context); result != CUDA_SUCCESS) return result;
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   const bool on_host = kind == Kind::host;
+  if (on_host && bytes > fake_cuda::kDeviceBytes) return CUDA_ERROR_OUT_OF_MEMORY;
   if (!on_host) {
     const CUresult result = fake_cuda::take_bytes(context->device, bytes);
     if (result != CUDA_SUCCESS) return result;
   }
   const bool is_handle = kind == Kind::array || kind == Kind::mipmapped;
-  address = (on_host ? s.host_addresses : is_handle ? s.objects : s.addresses).take();
+  address = is_handle ? s.objects.take() : (on_host ? s.host_addresses : s.addresses).take();
   s.memory[address] = {
       .bytes = bytes, .kind = kind, .owner = context->memory_owner, .device = context->device};
   return CUDA_SUCCESS;
@@ -44,10 +46,6 @@ CUresult free_memory(State& s, std::uint64_t address, std::initializer_list<Kind
     return CUDA_ERROR_INVALID_VALUE;
   fake_cuda::end_memory(found);
   return CUDA_SUCCESS;
-}
-
-std::uint64_t number(const void* pointer) {
-  return reinterpret_cast<std::uint64_t>(pointer);
 }
 
 /// Rough size, enough to know when the device is full.
@@ -84,9 +82,11 @@ void end_memory(std::map<std::uint64_t, Memory>::iterator memory) {
     case Kind::graph:
       break;  // the graph keeps the address
     case Kind::imported:
+    case Kind::global:
       s.addresses.undo(memory->first);
       break;
     case Kind::plain:
+    case Kind::managed:
       s.addresses.undo(memory->first);
       give_bytes(one.device, one.bytes);
       break;
@@ -114,11 +114,13 @@ CUresult cuMemAllocPitch(CUdeviceptr* dptr, size_t* pPitch, size_t width, size_t
 }
 CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned int flags) {
   FAKE_CALL(cuMemAllocManaged, dptr, bytesize, flags)
-  ([&](State& s) { return new_pointer(s, dptr, bytesize, Kind::plain); });
+  ([&](State& s) { return new_pointer(s, dptr, bytesize, Kind::managed); });
 }
 CUresult cuMemFree(CUdeviceptr dptr) {
   FAKE_CALL(cuMemFree_v2, dptr)
-  ([&](State& s) { return free_memory(s, dptr, {Kind::plain, Kind::pool, Kind::graph, Kind::imported}); });
+  ([&](State& s) {
+    return free_memory(s, dptr, {Kind::plain, Kind::managed, Kind::pool, Kind::graph, Kind::imported});
+  });
 }
 
 CUresult cuMemGetInfo(size_t* free, size_t* total) {
@@ -182,21 +184,6 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray* pHandle, const CUDA_ARRAY3D_DE
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
   FAKE_CALL(cuMipmappedArrayDestroy, hMipmappedArray)
   ([&](State& s) { return free_memory(s, number(hMipmappedArray), {Kind::mipmapped}); });
-}
-
-CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr ptr) {
-  FAKE_CALL(cuPointerGetAttribute, data, attribute, ptr)
-  ([&](State& s) {
-    const auto found = s.memory.find(ptr);
-    if (found == s.memory.end() || attribute != CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
-      return CUDA_ERROR_INVALID_VALUE;
-    const Memory& memory = found->second;
-    const bool on_host =
-        memory.kind == Kind::host || memory.kind == Kind::registered ||
-        (memory.pool != nullptr && memory.pool->location.type != CU_MEM_LOCATION_TYPE_DEVICE);
-    *static_cast<unsigned*>(data) = on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-    return CUDA_SUCCESS;
-  });
 }
 
 // Memory of another process; the handle is the address.

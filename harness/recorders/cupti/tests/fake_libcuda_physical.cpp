@@ -120,7 +120,8 @@ CUresult cuMemAddressReserve(CUdeviceptr* ptr, size_t size, size_t alignment, CU
                              unsigned long long flags) {
   FAKE_CALL(cuMemAddressReserve, ptr, size, alignment, addr, flags)
   ([&](State& s) {
-    *ptr = s.reservations.take();
+    *ptr = fake_cuda::reserve_addresses(size);
+    if (*ptr == 0) return CUDA_ERROR_OUT_OF_MEMORY;
     s.reserved[*ptr] = size;
     return CUDA_SUCCESS;
   });
@@ -132,7 +133,7 @@ CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size) {
     if (!s.reserved.contains(ptr) || (mapped != s.mappings.end() && mapped->first - ptr < size))
       return CUDA_ERROR_INVALID_VALUE;
     s.reserved.erase(ptr);
-    s.reservations.undo(ptr);
+    fake_cuda::release_addresses(ptr, size);
     return CUDA_SUCCESS;
   });
 }

@@ -61,8 +61,8 @@ CUresult release(State& s, CUdeviceptr dptr, CUstream stream) {
   const auto found = s.memory.find(dptr);
   if (found == s.memory.end()) return CUDA_ERROR_INVALID_VALUE;
   const Kind kind = found->second.kind;
-  const bool is_freed_so =
-      kind == Kind::pool || kind == Kind::plain || kind == Kind::graph || kind == Kind::imported;
+  const bool is_freed_so = kind == Kind::pool || kind == Kind::plain || kind == Kind::managed ||
+                           kind == Kind::graph || kind == Kind::imported;
   if (!is_freed_so) return CUDA_ERROR_INVALID_VALUE;
   fake_cuda::end_memory(found);
   return CUDA_SUCCESS;
@@ -140,9 +140,39 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void
   FAKE_CALL(cuMemPoolGetAttribute, pool, attr, value)
   ([&](State& /*s*/) {
     check_alive(pool, "cuMemPoolGetAttribute");
-    if (attr != CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT && attr != CU_MEMPOOL_ATTR_USED_MEM_CURRENT)
-      return CUDA_ERROR_INVALID_VALUE;
-    *static_cast<cuuint64_t*>(value) = attr == CU_MEMPOOL_ATTR_USED_MEM_CURRENT ? pool->used : pool->reserved;
+    switch (attr) {
+      case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+        *static_cast<cuuint64_t*>(value) = pool->used;
+        break;
+      case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+        *static_cast<cuuint64_t*>(value) = pool->reserved;
+        break;
+      case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+        *static_cast<cuuint64_t*>(value) = pool->release_threshold;
+        break;
+      case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+      case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+      case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        *static_cast<int*>(value) = 1;
+        break;
+      default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+  });
+}
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void* value) {
+  FAKE_CALL(cuMemPoolSetAttribute, pool, attr, value)
+  ([&](State& /*s*/) {
+    check_alive(pool, "cuMemPoolSetAttribute");
+    if (attr == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) pool->release_threshold = *static_cast<cuuint64_t*>(value);
+    return CUDA_SUCCESS;
+  });
+}
+CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* map, size_t count) {
+  FAKE_CALL(cuMemPoolSetAccess, pool, map, count)
+  ([&](State& /*s*/) {
+    check_alive(pool, "cuMemPoolSetAccess");
     return CUDA_SUCCESS;
   });
 }

@@ -1,0 +1,63 @@
+"""Writes the table of the driver's symbols from the toolkit's headers, for the fake libcuda.so.1.
+
+    fake_libcuda_symbols.py INCLUDE-FOLDER CUPTI-INCLUDE-FOLDER OUTPUT.cpp
+
+The table has the rows of cuGetProcAddress: name, version, stream, symbol. The versions are in cudaTypedefs.h (PFN_NAME_vVERSION);
+which symbol belongs to a version is not. The newest version is the newest symbol (NAME, NAME_v2, …), and so on downwards.
+
+Each symbol of the driver also gets a weak definition, which returns CUDA_ERROR_NOT_SUPPORTED. The sources of the fake override it.
+"""
+import pathlib
+import re
+import sys
+
+SYMBOL = re.compile(r"CUPTI_DRIVER_TRACE_CBID_(cu[A-Z]\w*)")
+TYPEDEF = re.compile(r"\*PFN_(cu[A-Z]\w*?)_v(\d+)(_ptds|_ptsz)?\)")
+# CUPTI has no callbacks for them.
+WITHOUT_CALLBACK = {"cuGetExportTable", "cuGetErrorName", "cuGetErrorString", "cuGetProcAddress", "cuGetProcAddress_v2"}
+
+
+def family(symbols: set[str], name: str, stream: str) -> list[str]:
+    """Returns the symbols of a function, oldest first: NAME, NAME_v2, …, each with the suffix of its stream."""
+    pattern = re.compile(re.escape(name) + r"(?:_v(\d+))?" + stream)
+    found = [(int(match[1] or 1), symbol) for symbol in symbols if (match := pattern.fullmatch(symbol))]
+    return [symbol for _, symbol in sorted(found)]
+
+
+def rows(typedefs: str, symbols: set[str]) -> list[tuple[str, int, str, str]]:
+    """Returns (name, version, stream, symbol), sorted."""
+    versions: dict[tuple[str, str], set[int]] = {}
+    for name, version, stream in TYPEDEF.findall(typedefs):
+        versions.setdefault((name, stream), set()).add(int(version))
+    result = []
+    for (name, stream), known in versions.items():
+        newest_first = zip(sorted(known, reverse=True), reversed(family(symbols, name, stream)))
+        result += [(name, version, stream.removeprefix("_"), symbol) for version, symbol in newest_first]
+    return sorted(result)
+
+
+def symbols_of(cuda: str, callbacks: str) -> set[str]:
+    """Returns the driver's symbols. CUPTI has ids for some that cuda.h lacks: only those of a stream count."""
+    declared = set(re.findall(r"\bcu[A-Z]\w*", cuda))
+    return {symbol for symbol in SYMBOL.findall(callbacks) if symbol in declared or symbol.endswith(("_ptds", "_ptsz"))} | WITHOUT_CALLBACK
+
+
+def table(include: pathlib.Path, cupti: pathlib.Path) -> str:
+    headers = "".join((include / name).read_text() for name in ("cuda.h", "cudaProfiler.h"))
+    typedefs = "".join((include / name).read_text() for name in ("cudaTypedefs.h", "cudaProfilerTypedefs.h"))
+    symbols = symbols_of(headers, (cupti / "cupti_driver_cbid.h").read_text())
+    weak = [f'__attribute__((weak)) int {name}() {{ return fake_cuda_not_supported("{name}"); }}' for name in sorted(symbols)]
+    entries = [
+        f'    {{"{name}", {version}, {"true" if stream else "false"}, reinterpret_cast<void*>(&{symbol})}},'
+        for name, version, stream, symbol in rows(typedefs, symbols)
+    ]
+    return "\n".join([
+        "// Written by fake_libcuda_symbols.py.",
+        '#include "recorders/cupti/tests/fake_libcuda_symbols.hpp"',
+        'extern "C" {', *weak, "}",
+        "const fake_cuda::Symbol fake_cuda::kSymbols[] = {", *entries, "};",
+        "const std::size_t fake_cuda::kSymbolCount = std::size(kSymbols);", ""])
+
+
+if __name__ == "__main__":
+    pathlib.Path(sys.argv[3]).write_text(table(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])))
