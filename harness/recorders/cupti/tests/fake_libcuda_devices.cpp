@@ -110,7 +110,7 @@ CUresult find_function(const char* name, void** function, int version, cuuint64_
   return *function == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
 
-// Their texts are the names.
+// The texts of all others than CUDA_ERROR_OUT_OF_MEMORY are their names.
 #define FAKE_RESULTS(DO)                                                                                \
   DO(CUDA_SUCCESS)                                                                                      \
   DO(CUDA_ERROR_INVALID_VALUE)                                                                          \
@@ -156,7 +156,9 @@ CUresult cuGetErrorName(CUresult error, const char** pStr) {
   return set_name(error, pStr);
 }
 CUresult cuGetErrorString(CUresult error, const char** pStr) {
-  return set_name(error, pStr);
+  if (error != CUDA_ERROR_OUT_OF_MEMORY) return set_name(error, pStr);
+  *pStr = "out of memory";  // as NVIDIA's driver: programs and `oom` look for it
+  return CUDA_SUCCESS;
 }
 
 CUresult cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags,
