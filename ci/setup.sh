@@ -59,21 +59,41 @@ build() {
     { grep -E -A20 'FAILED|error:' "$1.log" | head -n 100; return 1; }
 }
 
-has_toolkit() { command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; }
+# has_toolkit: whether the nvcc of $CUDA_HOME, PATH or /usr/local/cuda is of CUDA 13 and has the headers of CUPTI and the static
+# runtime next to it: the tests and the wheel need them. Else sets no_toolkit to the reason.
+has_toolkit() {
+  local nvcc version root
+  no_toolkit="no nvcc"
+  nvcc=${CUDA_HOME:+$CUDA_HOME/bin/nvcc}
+  [ -x "$nvcc" ] || nvcc=$(command -v nvcc) || nvcc=/usr/local/cuda/bin/nvcc
+  [ -x "$nvcc" ] || return 1
+  version=$("$nvcc" --version 2>/dev/null | sed -n 's/.*, V\([0-9.]*\).*/\1/p' || true)
+  no_toolkit="$nvcc is of CUDA ${version:-?}, and CUDA 13 is needed"
+  [ "${version%%.*}" = 13 ] || return 1
+  # A program that calls the nvcc of another folder names that one.
+  root=$("$nvcc" --dryrun -c x.cu 2>&1 | sed -n 's/^#\$ TOP=//p')
+  no_toolkit="$nvcc has no libcudart_static.a or cupti.h next to it"
+  [ -n "$(find "$root/include" "$root"/targets/*/include "$root/extras/CUPTI/include" -maxdepth 1 -name cupti.h 2>/dev/null)" ] &&
+    [ -n "$(find "$root"/lib* "$root"/targets/*/lib -maxdepth 1 -name libcudart_static.a 2>/dev/null)" ]
+}
 
 # find_cuda: uses an installed toolkit, else NVIDIA's wheels. Sets cuda_root (the option that names it) and cuda_options (all
 # options of a build with CUDA).
 find_cuda() {
   cuda_root=()
   if ! has_toolkit; then
+    say "CUDA: $no_toolkit: NVIDIA's wheels are used (ci/cuda-wheels)"
     local root
     root=$(ci/cuda-wheels build/cuda-wheels)
     cuda_root=(-DCUDAToolkit_ROOT="$root")
-    # Programs open CUPTI, cuFFT and NVRTC from there at run time.
-    export CUDA_HOME="${CUDA_HOME:-$root}"
+    # Programs open CUPTI, cuFFT and NVRTC from there at run time. The variable of an unusable toolkit is replaced.
+    export CUDA_HOME="$root"
   fi
   cuda_options=(-DPEAKMARK_CUDA=ON "${cuda_root[@]}")
 }
+
+# print_cuda LOG: prints which toolkit a configuration uses, or why it is without one and how to get one.
+print_cuda() { sed -n 's/^-- CUDA: /ci: CUDA: /p' "$1"; }
 
 # gpu_architectures: prints the compute capabilities of this machine's GPUs, 75;90 for example. Without a GPU: the oldest one
 # supported, so that device code compiles once.
@@ -96,6 +116,7 @@ install_nightly() {
   # All sources of a module in one compilation: half of the time.
   configure build/nightly-build -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -DPEAKMARK_TESTS=OFF -DPEAKMARK_WERROR=ON -DPEAKMARK_BENCHMARKS=OFF -DPEAKMARK_CUDA=AUTO \
     -DPEAKMARK_CUDA_ARCHITECTURES="$(gpu_architectures)" -DCMAKE_INSTALL_PREFIX="$PWD/build/prefix" || exit 2
+  print_cuda build/nightly-build.log
   build build/nightly-build || exit 2
   cmake --install build/nightly-build >/dev/null || die "peakmark could not be installed into build/prefix"
   wait "$environment" || exit 2

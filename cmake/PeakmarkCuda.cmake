@@ -1,34 +1,21 @@
 # Finds a CUDA toolkit and sets PEAKMARK_HAS_CUDA. nvcc compiles device code through custom commands, and the C++ compiler host
 # code: so the toolkit may consist of PyPI's wheels (ci/cuda-wheels), which CMake's CUDA language does not accept. Nothing links
-# libcuda: programs must start on a machine without a driver.
-#
-# -DCUDAToolkit_ROOT=… names the toolkit; without it, CUDA_HOME, CUDA_PATH, PATH and /usr/local/cuda are searched.
+# libcuda: programs must start on a machine without a driver. Toolkits of CUDA 12.0 to 13.x build it.
 set(PEAKMARK_CUDA_ARCHITECTURES "75;80;90" CACHE STRING
     "Compute capabilities to compile device code for; PTX of the last is added for newer devices")
-set(PEAKMARK_MIN_CUDA 13.0)  # activity records are read with the layouts of this release
 
 set(PEAKMARK_HAS_CUDA FALSE)
+set(PEAKMARK_HAS_CUDA_13 FALSE)
 if(NOT PEAKMARK_CUDA STREQUAL "OFF")
-  set(error "")
-  if(CUDAToolkit_ROOT AND NOT EXISTS ${CUDAToolkit_ROOT}/bin/nvcc)
-    set(error "no bin/nvcc in CUDAToolkit_ROOT: ${CUDAToolkit_ROOT}")
-  elseif(NOT CUDAToolkit_ROOT AND DEFINED ENV{CUDA_HOME})
-    set(CUDAToolkit_ROOT $ENV{CUDA_HOME})
-  endif()
-  if(CUDAToolkit_ROOT)
-    # FindCUDAToolkit needs some library of the runtime to find the folder; wheels have the static one only.
-    find_library(CUDA_CUDART NAMES cudart libcudart_static.a
-                 PATHS ${CUDAToolkit_ROOT} PATH_SUFFIXES lib64 lib targets/x86_64-linux/lib NO_DEFAULT_PATH)
-  endif()
   peakmark_find_cuda_toolkit()
-  if(error)
-    # The search may have found another toolkit than the named one.
-  elseif(NOT CUDAToolkit_FOUND OR NOT CUDAToolkit_NVCC_EXECUTABLE)
-    set(error "no CUDA toolkit found; set CUDAToolkit_ROOT, or make a toolkit with ci/cuda-wheels")
-  elseif(CUDAToolkit_VERSION VERSION_LESS PEAKMARK_MIN_CUDA)
-    set(error "CUDA ${CUDAToolkit_VERSION} in ${CUDAToolkit_BIN_DIR} is older than ${PEAKMARK_MIN_CUDA}")
-  elseif(NOT TARGET CUDA::cudart_static OR NOT CUDAToolkit_CUPTI_INCLUDE_DIR)
-    set(error "incomplete CUDA toolkit in ${CUDAToolkit_BIN_DIR}: libcudart_static.a or cupti.h is missing")
+  set(error "${peakmark_cuda_error}")
+  if(NOT error AND (NOT TARGET CUDA::cudart_static OR NOT CUDAToolkit_CUPTI_INCLUDE_DIR))
+    set(error "incomplete CUDA toolkit in ${CUDAToolkit_BIN_DIR}: libcudart_static.a or cupti.h is missing; install the whole toolkit")
+  endif()
+  set(also "")
+  if(peakmark_cuda_others)
+    list(JOIN peakmark_cuda_others ", " also)
+    set(also "; not used: ${also}")
   endif()
   if(NOT error)
     # Toolkits of wheels may lack the libraries of the FFTs, which need only the headers to be compiled.
@@ -49,14 +36,19 @@ if(NOT PEAKMARK_CUDA STREQUAL "OFF")
     # For scripts
     cmake_path(GET CUDAToolkit_BIN_DIR PARENT_PATH root)
     file(WRITE ${CMAKE_BINARY_DIR}/cuda-toolkit.txt "CUDA_ROOT=${root}\nVERSION=${CUDAToolkit_VERSION}\n")
+    if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 13.0)
+      set(PEAKMARK_HAS_CUDA_13 TRUE)
+    elseif(PEAKMARK_TESTS)
+      message(STATUS "CUDA: the recorder's tests are left out: their fake driver needs the headers of CUDA 13")
+    endif()
     if(PEAKMARK_CUDA STREQUAL "RECORDER")
-      message(STATUS "CUDA: ${CUDAToolkit_VERSION}, its recorder only")
+      message(STATUS "CUDA: ${CUDAToolkit_VERSION}, its recorder only${also}")
     else()
       set(PEAKMARK_HAS_CUDA TRUE)
-      message(STATUS "CUDA: ${CUDAToolkit_VERSION}, ${CUDAToolkit_NVCC_EXECUTABLE}")
+      message(STATUS "CUDA: ${CUDAToolkit_VERSION}, ${CUDAToolkit_NVCC_EXECUTABLE}${also}")
     endif()
   elseif(PEAKMARK_CUDA STREQUAL "AUTO")
-    message(STATUS "CUDA: built without it (${error})")
+    message(STATUS "CUDA: built without it (${error}; ci/cuda-wheels makes one of NVIDIA's wheels)")
   else()
     message(FATAL_ERROR "PEAKMARK_CUDA is ${PEAKMARK_CUDA}, but ${error}")
   endif()

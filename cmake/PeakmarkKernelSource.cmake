@@ -5,7 +5,7 @@
 # its line.
 #
 # The fatbins are for the architectures in PEAKMARK_CUDA_ARCHITECTURES (75;80;90 by default). -DPEAKMARK_HAS_CUDA=OFF leaves them
-# out; otherwise nvcc is that of find_package(CUDAToolkit).
+# out; otherwise nvcc is that of peakmark_find_cuda_toolkit(). Without a toolkit the configuration prints why there is no fatbin.
 
 # The header that is put in front of device code: of the source tree, the package of a build folder, or an installed package.
 foreach(folder ${CMAKE_CURRENT_LIST_DIR}/../harness/device ${CMAKE_CURRENT_LIST_DIR} ${CMAKE_CURRENT_LIST_DIR}/../../../include/peakmark)
@@ -52,7 +52,7 @@ function(peakmark_cuda_fatbin output source dtype)
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -fatbin -O3 -std=c++17 ${targets} -ccbin ${CMAKE_CXX_COMPILER}
+    COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -fatbin -O3 -std=c++17 ${targets} -ccbin ${PEAKMARK_CUDA_HOST_COMPILER}
             -include ${language} -DPM_DTYPE_${dtype} -x cu ${source} -o ${fatbin}
     COMMAND ${CMAKE_COMMAND} -DINPUT=${fatbin} -DOUTPUT=${output} -P ${hex}
     DEPENDS ${source} ${ARGN} ${language} ${hex} ${CUDAToolkit_NVCC_EXECUTABLE}
@@ -60,13 +60,104 @@ function(peakmark_cuda_fatbin output source dtype)
     VERBATIM)
 endfunction()
 
-# Finds the CUDA toolkit. FindCUDAToolkit of CMake 3.25.1, which Debian 12 has, ends with an error if the toolkit has no
-# libnvToolsExt, as CUDA 13, and the project asks for CMake 3.25.
+# Sets PEAKMARK_CUDA_HOST_COMPILER to the C++ compiler that nvcc uses: CUDAHOSTCXX of the environment, else the compiler of this build,
+# else an older one. Each release of CUDA refuses newer compilers than it knows.
+function(peakmark_find_cuda_host_compiler)
+  if(PEAKMARK_CUDA_HOST_COMPILER)
+    return()
+  endif()
+  set(empty ${CMAKE_CURRENT_BINARY_DIR}/empty.cu)
+  file(WRITE ${empty} "")
+  foreach(name "$ENV{CUDAHOSTCXX}" "${CMAKE_CXX_COMPILER}" g++-15 g++-14 g++-13 g++-12 g++-11)
+    find_program(compiler NAMES ${name} NO_CACHE)
+    if(compiler)
+      execute_process(COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -E -x cu -ccbin ${compiler} ${empty}
+        RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+      if(result EQUAL 0)
+        if(NOT compiler STREQUAL "${CMAKE_CXX_COMPILER}" AND CMAKE_CXX_COMPILER)
+          message(STATUS "CUDA: nvcc uses ${compiler}, not ${CMAKE_CXX_COMPILER}")
+        endif()
+        set(PEAKMARK_CUDA_HOST_COMPILER ${compiler} CACHE FILEPATH "The C++ compiler that nvcc uses")
+        return()
+      endif()
+    endif()
+    unset(compiler)
+  endforeach()
+endfunction()
+
+# Finds a CUDA toolkit with nvcc, of 12.0 or later. Sets the variables of FindCUDAToolkit, `peakmark_cuda_error` (empty, or what is
+# wrong and what to do), and `peakmark_cuda_others` (the roots of further toolkits on this machine).
+# -DCUDAToolkit_ROOT=… names the toolkit; without it, CUDAToolkit_ROOT and CUDA_HOME of the environment, CUDA_PATH, PATH and
+# /usr/local/cuda are searched.
 macro(peakmark_find_cuda_toolkit)
+  set(peakmark_cuda_error "")
+  set(peakmark_cuda_others "")
+  foreach(variable CUDAToolkit_ROOT CUDA_HOME)
+    if(NOT CUDAToolkit_ROOT AND NOT "$ENV{${variable}}" STREQUAL "")
+      set(CUDAToolkit_ROOT $ENV{${variable}})
+    endif()
+  endforeach()
+  if(CUDAToolkit_ROOT AND NOT EXISTS ${CUDAToolkit_ROOT}/bin/nvcc)
+    set(peakmark_cuda_error "no bin/nvcc in CUDAToolkit_ROOT: ${CUDAToolkit_ROOT}; name the root of a toolkit")
+  endif()
+  if(CUDAToolkit_ROOT)
+    # FindCUDAToolkit needs some library of the runtime to find the folder; toolkits made of wheels have the static one only.
+    find_library(CUDA_CUDART NAMES cudart libcudart_static.a
+                 PATHS ${CUDAToolkit_ROOT} PATH_SUFFIXES lib64 lib lib/x86_64-linux-gnu targets/x86_64-linux/lib NO_DEFAULT_PATH)
+  endif()
+  # FindCUDAToolkit of CMake 3.25.1, which Debian 12 has, ends with an error if the toolkit has no libnvToolsExt, as CUDA 13, and
+  # the project asks for CMake 3.25.
   set(peakmark_minimum ${CMAKE_MINIMUM_REQUIRED_VERSION})
   set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
-  find_package(CUDAToolkit QUIET)
+  if(NOT peakmark_cuda_error)
+    find_package(CUDAToolkit QUIET)
+  endif()
   set(CMAKE_MINIMUM_REQUIRED_VERSION ${peakmark_minimum})
+  set(peakmark_cuda_used "")
+  foreach(folder ${CUDAToolkit_BIN_DIR} ${CUDAToolkit_INCLUDE_DIRS})
+    file(REAL_PATH ${folder}/.. folder)
+    list(APPEND peakmark_cuda_used ${folder})
+  endforeach()
+  # FindCUDAToolkit takes the runtime of another toolkit where this one lacks it.
+  find_library(PEAKMARK_CUDART NAMES cudart libcudart_static.a
+               PATHS ${peakmark_cuda_used} PATH_SUFFIXES lib64 lib lib/x86_64-linux-gnu targets/x86_64-linux/lib NO_DEFAULT_PATH)
+  # A machine may have several toolkits, of which one is used.
+  find_program(PEAKMARK_NVCC_IN_PATH nvcc)
+  mark_as_advanced(PEAKMARK_CUDART PEAKMARK_NVCC_IN_PATH)
+  file(GLOB peakmark_cuda_compilers /usr/local/cuda*/bin/nvcc)
+  foreach(compiler "${PEAKMARK_NVCC_IN_PATH}" ${peakmark_cuda_compilers})
+    if(EXISTS "${compiler}")
+      file(REAL_PATH ${compiler} peakmark_cuda_other)
+      cmake_path(GET peakmark_cuda_other PARENT_PATH peakmark_cuda_other)
+      cmake_path(GET peakmark_cuda_other PARENT_PATH peakmark_cuda_other)
+      # Not a link or script that calls the nvcc of another folder.
+      if(EXISTS ${peakmark_cuda_other}/include/cuda_runtime.h AND NOT peakmark_cuda_other IN_LIST peakmark_cuda_used)
+        list(APPEND peakmark_cuda_others ${peakmark_cuda_other})
+      endif()
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES peakmark_cuda_others)
+  if(peakmark_cuda_error)
+    # The named toolkit is wrong: no other one is taken.
+  elseif(CUDAToolkit_NVCC_EXECUTABLE AND NOT CUDAToolkit_VERSION)
+    set(peakmark_cuda_error "${CUDAToolkit_NVCC_EXECUTABLE} does not run; install the toolkit again")
+  elseif(CUDAToolkit_NVCC_EXECUTABLE AND NOT (CUDAToolkit_FOUND AND PEAKMARK_CUDART))
+    set(peakmark_cuda_error "incomplete CUDA toolkit of ${CUDAToolkit_NVCC_EXECUTABLE}: its headers or libcudart are missing; install the whole toolkit")
+  elseif(NOT CUDAToolkit_FOUND OR NOT CUDAToolkit_NVCC_EXECUTABLE)
+    set(peakmark_cuda_error "no CUDA toolkit found; install one and set CUDAToolkit_ROOT")
+  elseif(CUDAToolkit_VERSION VERSION_LESS 12.0)
+    set(peakmark_cuda_error "CUDA ${CUDAToolkit_VERSION} in ${CUDAToolkit_BIN_DIR} is older than 12.0; install a newer toolkit and set CUDAToolkit_ROOT")
+  endif()
+  if(NOT peakmark_cuda_error)
+    peakmark_find_cuda_host_compiler()
+    if(NOT PEAKMARK_CUDA_HOST_COMPILER)
+      set(peakmark_cuda_error "CUDA ${CUDAToolkit_VERSION} supports none of the C++ compilers here; install an older one (g++-13 for CUDA 12.4) or set CUDAHOSTCXX")
+    endif()
+  endif()
+  if(peakmark_cuda_error AND peakmark_cuda_others)
+    list(JOIN peakmark_cuda_others ", " peakmark_cuda_other_roots)
+    string(APPEND peakmark_cuda_error " (there is ${peakmark_cuda_other_roots})")
+  endif()
 endmacro()
 
 function(peakmark_add_kernel_source target name file)
@@ -77,7 +168,15 @@ function(peakmark_add_kernel_source target name file)
   endif()
   if(NOT DEFINED PEAKMARK_HAS_CUDA)  # in a project of a user
     peakmark_find_cuda_toolkit()
-    set(PEAKMARK_HAS_CUDA ${CUDAToolkit_NVCC_EXECUTABLE})
+    set(PEAKMARK_HAS_CUDA TRUE)
+    if(peakmark_cuda_error)
+      set(PEAKMARK_HAS_CUDA FALSE)
+      get_property(is_reported GLOBAL PROPERTY PEAKMARK_REPORTED_NO_CUDA)
+      if(NOT is_reported)
+        message(STATUS "peakmark: kernels are compiled without CUDA images: ${peakmark_cuda_error}; -DPEAKMARK_HAS_CUDA=OFF if none are wanted")
+        set_property(GLOBAL PROPERTY PEAKMARK_REPORTED_NO_CUDA TRUE)
+      endif()
+    endif()
   endif()
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/generated)
   set(path ${CMAKE_CURRENT_SOURCE_DIR}/${file})

@@ -105,7 +105,9 @@ DeviceList list_devices() {
 #ifdef PEAKMARK_HAS_CUDA
   list_cuda(list);
 #else
-  list.reasons.emplace_back("cuda: this peakmark was built without CUDA");
+  list.reasons.emplace_back(
+      "cuda: this peakmark was built without CUDA; build it with a toolkit of CUDA 12.0 or later, which "
+      "ci/cuda-wheels makes");
 #endif
 #ifdef PEAKMARK_HAS_OPENCL
   list_opencl(list);

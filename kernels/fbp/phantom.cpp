@@ -51,8 +51,9 @@ double projection_of(const Phantom& phantom, double angle, double u) {
   const double sine = std::sin(angle);
   for (const Ellipse& e : phantom) {
     // Half the width of the ellipse's shadow, and how far from the shadow's middle the line passes.
-    const double half = std::hypot(e.semi_x * (cosine * std::cos(e.tilt) - sine * std::sin(e.tilt)),
-                                   e.semi_y * (cosine * std::sin(e.tilt) + sine * std::cos(e.tilt)));
+    const double along_x = e.semi_x * (cosine * std::cos(e.tilt) - sine * std::sin(e.tilt));
+    const double along_y = e.semi_y * (cosine * std::sin(e.tilt) + sine * std::cos(e.tilt));
+    const double half = std::sqrt(along_x * along_x + along_y * along_y);  // std::hypot needs glibc 2.35
     const double from_middle = u - (e.x * cosine - e.y * sine);
     const double square = half * half - from_middle * from_middle;
     if (square > 0) integral += e.density * 2 * e.semi_x * e.semi_y * std::sqrt(square) / (half * half);

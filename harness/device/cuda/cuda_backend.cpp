@@ -41,11 +41,12 @@ constexpr std::array<Size, 3> kMaxBlocks{0x7fffffff, 65535, 65535};
 }  // namespace
 
 bool is_context_lost(cudaError_t result) {
+  constexpr int kTensorMemoryLeak = 721;  // since CUDA 12.8
+  constexpr int kContained = 226;         // since CUDA 12.8
   const int code = result;
   return code == cudaErrorIllegalAddress || code == cudaErrorLaunchTimeout || code == cudaErrorAssert ||
          (code >= cudaErrorHardwareStackError && code <= cudaErrorLaunchFailure) ||
-         code == cudaErrorTensorMemoryLeak || code == cudaErrorContained ||
-         code == cudaErrorMpsClientTerminated;
+         code == kTensorMemoryLeak || code == kContained || code == cudaErrorMpsClientTerminated;
 }
 
 void check_cuda(cudaError_t result, std::string_view what) {
@@ -71,9 +72,14 @@ std::string cuda_absence(cudaError_t result, int driver_version) {
   }
   if (driver_version == 0) return "cuda: no NVIDIA driver found";
   if (result == cudaErrorInsufficientDriver) {
+    // A runtime works with every driver of its major version and later.
+    constexpr int kMajor = CUDART_VERSION / 1000;
+    constexpr int kOldestDriver = kMajor == 12 ? 525 : 580;
     return fmt::format(
-        "cuda: the NVIDIA driver supports CUDA {}, and this peakmark needs {}; update the driver",
-        version_text(driver_version), version_text(CUDART_VERSION));
+        "cuda: the NVIDIA driver supports CUDA {}, and this peakmark needs {}.0; update the driver to {} or "
+        "later{}",
+        version_text(driver_version), kMajor, kOldestDriver,
+        kMajor > 12 && driver_version >= 12000 ? ", or build peakmark with a toolkit of CUDA 12" : "");
   }
   if (result == cudaSuccess || result == cudaErrorNoDevice) {
     return "cuda: no CUDA device found; check CUDA_VISIBLE_DEVICES and the container";

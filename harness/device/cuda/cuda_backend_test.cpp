@@ -21,7 +21,17 @@ TEST(CudaList, ReportsWhyThereIsNoDevice) {
 
 TEST(CudaList, TheReasonIsTheRealOne) {
   EXPECT_EQ(cuda_absence(cudaErrorInsufficientDriver, 0), "cuda: no NVIDIA driver found");
-  EXPECT_NE(cuda_absence(cudaErrorInsufficientDriver, 12040).find("supports CUDA 12.4"), std::string::npos);
+  EXPECT_EQ(cuda_absence(cudaErrorInsufficientDriver, 11080).find(", or build"), std::string::npos);
+#if CUDART_VERSION >= 13000
+  EXPECT_EQ(cuda_absence(cudaErrorInsufficientDriver, 12040),
+            "cuda: the NVIDIA driver supports CUDA 12.4, and this peakmark needs 13.0; update the driver to "
+            "580 or later, or "
+            "build peakmark with a toolkit of CUDA 12");
+#else
+  EXPECT_EQ(cuda_absence(cudaErrorInsufficientDriver, 11080),
+            "cuda: the NVIDIA driver supports CUDA 11.8, and this peakmark needs 12.0; update the driver to "
+            "525 or later");
+#endif
   EXPECT_NE(cuda_absence(cudaErrorStubLibrary, 0).find("stub"), std::string::npos);
   for (const cudaError_t none : {cudaSuccess, cudaErrorNoDevice}) {
     EXPECT_NE(cuda_absence(none, 13000).find("no CUDA device found"), std::string::npos);

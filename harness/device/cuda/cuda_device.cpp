@@ -55,8 +55,29 @@ class CudaTimePoint : public TimePoint {
   cudaEvent_t event_ = nullptr;
 };
 
+/// Obtained through the runtime, since nothing links libcuda.
+template <typename Function>
+Function driver_function(const char* name) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+#if CUDART_VERSION >= 12050
+  check_cuda(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found),
+#else
+  check_cuda(cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found),
+#endif
+             fmt::format("find {} in the driver", name));
+  if (function == nullptr) throw Unsupported(fmt::format("cuda: this driver lacks {}", name));
+  return reinterpret_cast<Function>(function);
+}
+#define PEAKMARK_DRIVER(name) driver_function<decltype(&(name))>(#name)
+
+void check_driver(CUresult result, std::string_view what) {
+  // Driver and runtime have the same codes for every error that check_cuda distinguishes.
+  check_cuda(static_cast<cudaError_t>(result), what);
+}
+
 /// The kernels of one device, loaded from their fatbins at the first use of each and kept until this object
-/// dies.
+/// dies. By the driver's functions, which are in CUDA 12.0; the runtime has its own from 12.8 on.
 class CudaKernels {
  public:
   CudaKernels() = default;
@@ -65,61 +86,47 @@ class CudaKernels {
   CudaKernels& operator=(const CudaKernels&) = delete;
 
   /// Throws Unsupported if the source has no image of this dtype, UsageError if it has no such kernel.
-  cudaKernel_t get(const KernelSource& source, std::string_view name, DType dtype);
+  CUkernel get(const KernelSource& source, std::string_view name, DType dtype);
 
  private:
-  cudaLibrary_t library(const KernelSource& source, DType dtype);
+  CUlibrary library(const KernelSource& source, DType dtype);
 
-  std::map<std::pair<std::string, DType>, cudaLibrary_t> libraries_;
+  decltype(&cuLibraryLoadData) load_ = PEAKMARK_DRIVER(cuLibraryLoadData);
+  decltype(&cuLibraryUnload) unload_ = PEAKMARK_DRIVER(cuLibraryUnload);
+  decltype(&cuLibraryGetKernel) get_kernel_ = PEAKMARK_DRIVER(cuLibraryGetKernel);
+  std::map<std::pair<std::string, DType>, CUlibrary> libraries_;
 };
 
 CudaKernels::~CudaKernels() {
-  for (const auto& [key, library] : libraries_) cudaLibraryUnload(library);
+  for (const auto& [key, library] : libraries_) unload_(library);
 }
 
-cudaLibrary_t CudaKernels::library(const KernelSource& source, DType dtype) {
+CUlibrary CudaKernels::library(const KernelSource& source, DType dtype) {
   const auto key = std::make_pair(std::string(source.text), dtype);
   if (const auto found = libraries_.find(key); found != libraries_.end()) return found->second;
   const auto image = std::ranges::find(source.cuda_images, to_string(dtype), &CudaImage::dtype);
   if (image == source.cuda_images.end()) {
     throw Unsupported(fmt::format("cuda: {} is not compiled for {}", source.name, to_string(dtype)));
   }
-  cudaLibrary_t library = nullptr;
-  check_cuda(cudaLibraryLoadData(&library, image->bytes.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
-             fmt::format("load the kernels of {} for {}", source.name, to_string(dtype)));
+  CUlibrary library = nullptr;
+  check_driver(load_(&library, image->bytes.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+               fmt::format("load the kernels of {} for {}", source.name, to_string(dtype)));
   libraries_.emplace(key, library);
   return library;
 }
 
-cudaKernel_t CudaKernels::get(const KernelSource& source, std::string_view name, DType dtype) {
-  cudaKernel_t kernel = nullptr;
-  const cudaError_t result = cudaLibraryGetKernel(&kernel, library(source, dtype), std::string(name).c_str());
-  if (result == cudaErrorSymbolNotFound || result == cudaErrorInvalidDeviceFunction) {
-    cudaGetLastError();
+CUkernel CudaKernels::get(const KernelSource& source, std::string_view name, DType dtype) {
+  CUkernel kernel = nullptr;
+  const CUresult result = get_kernel_(&kernel, library(source, dtype), std::string(name).c_str());
+  if (result == CUDA_ERROR_NOT_FOUND) {
     throw UsageError(fmt::format("cuda: {} has no kernel {}", source.name, name));
   }
-  check_cuda(result, fmt::format("find the kernel {} of {}", name, source.name));
+  check_driver(result, fmt::format("find the kernel {} of {}", name, source.name));
   return kernel;
 }
 
 std::byte* at(const Array& array, Size offset) {
   return static_cast<const CudaBuffer&>(array.buffer()).at(offset);
-}
-
-/// Obtained through the runtime, since nothing links libcuda.
-template <typename Function>
-Function driver_function(const char* name) {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-  check_cuda(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found),
-             fmt::format("find {} in the driver", name));
-  if (function == nullptr) throw Unsupported(fmt::format("cuda: this driver lacks {}", name));
-  return reinterpret_cast<Function>(function);
-}
-
-void check_driver(CUresult result, std::string_view what) {
-  // Driver and runtime have the same codes for every error that check_cuda distinguishes.
-  check_cuda(static_cast<cudaError_t>(result), what);
 }
 
 class CudaDevice : public Device {
@@ -245,10 +252,11 @@ class CudaDevice : public Device {
     start(kernel, launch_shape({.x = count}, info_).value(), arguments.data(), what);
   }
 
-  void start(const void* kernel, const LaunchShape& shape, void** arguments, std::string_view what) {
-    check_cuda(cudaLaunchKernel(kernel, dim3(shape.grid_x, shape.grid_y, shape.grid_z),
-                                dim3(shape.block_x, shape.block_y, shape.block_z), arguments, 0, stream_),
-               what);
+  /// The driver takes a kernel of a library in the place of a function.
+  void start(void* kernel, const LaunchShape& shape, void** arguments, std::string_view what) {
+    check_driver(launch_(static_cast<CUfunction>(kernel), shape.grid_x, shape.grid_y, shape.grid_z,
+                         shape.block_x, shape.block_y, shape.block_z, 0, stream_, arguments, nullptr),
+                 what);
   }
 
   /// The driver reads each parameter with the kernel's width, from the start of the slot.
@@ -263,9 +271,10 @@ class CudaDevice : public Device {
   DeviceInfo info_;
   cudaStream_t stream_ = nullptr;
   CudaKernels kernels_;
-  decltype(&cuMemsetD8Async) memset8_ = driver_function<decltype(&cuMemsetD8Async)>("cuMemsetD8Async");
-  decltype(&cuMemsetD16Async) memset16_ = driver_function<decltype(&cuMemsetD16Async)>("cuMemsetD16Async");
-  decltype(&cuMemsetD32Async) memset32_ = driver_function<decltype(&cuMemsetD32Async)>("cuMemsetD32Async");
+  decltype(&cuLaunchKernel) launch_ = PEAKMARK_DRIVER(cuLaunchKernel);
+  decltype(&cuMemsetD8Async) memset8_ = PEAKMARK_DRIVER(cuMemsetD8Async);
+  decltype(&cuMemsetD16Async) memset16_ = PEAKMARK_DRIVER(cuMemsetD16Async);
+  decltype(&cuMemsetD32Async) memset32_ = PEAKMARK_DRIVER(cuMemsetD32Async);
 };
 
 }  // namespace

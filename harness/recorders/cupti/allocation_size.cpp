@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "recorders/cupti/newer_cuda.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -19,6 +21,8 @@ struct Texel {
 };
 
 std::optional<Texel> texel_size(CUarray_format format, unsigned channels) {
+  // Not a case below: headers before CUDA 12.8 have no such enumerator.
+  if (format == CU_AD_FORMAT_UNORM_INT_101010_2) return Texel{4, 1};
   switch (format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
     case CU_AD_FORMAT_SIGNED_INT8:
@@ -30,8 +34,7 @@ std::optional<Texel> texel_size(CUarray_format format, unsigned channels) {
     case CU_AD_FORMAT_UNSIGNED_INT32:
     case CU_AD_FORMAT_SIGNED_INT32:
     case CU_AD_FORMAT_FLOAT:
-    case CU_AD_FORMAT_UNORM_INT_101010_2:
-      return Texel{format == CU_AD_FORMAT_UNORM_INT_101010_2 ? 4 : 4 * channels, 1};
+      return Texel{4 * channels, 1};
     case CU_AD_FORMAT_UNORM_INT8X1:
     case CU_AD_FORMAT_SNORM_INT8X1:
       return Texel{1, 1};

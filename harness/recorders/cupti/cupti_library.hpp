@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "recorders/cupti/newer_cuda.hpp"
+
 namespace peakmark {
 
 /// The functions of libcupti, version 12 or 13, that the recorder uses, from the library that the process has

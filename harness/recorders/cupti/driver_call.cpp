@@ -91,7 +91,7 @@ constexpr auto kMemoryCalls = [] {
 
 /// By id, since every call is looked up.
 constexpr auto kIsReleasing = [] {
-  std::array<bool, CUPTI_DRIVER_TRACE_CBID_SIZE> by_id{};
+  std::array<bool, std::ranges::max(kReleasingCalls) + 1> by_id{};
   for (const CUpti_CallbackId id : kReleasingCalls) by_id[id] = true;
   return by_id;
 }();
@@ -137,11 +137,7 @@ std::optional<std::uint32_t> device_at(const CUmemLocation& location) {
 Pools::Info pool_info(const CUmemLocation& location, CUmemAllocationType type) {
   Pools::Info info{.kind = MemoryKind::host_pinned, .device = device_at(location).value_or(0)};
   if (location.type == CU_MEM_LOCATION_TYPE_DEVICE) info.kind = MemoryKind::pool_async;
-#if CUDA_VERSION >= 13000
   if (type == CU_MEM_ALLOCATION_TYPE_MANAGED) info.kind = MemoryKind::managed;
-#else
-  (void)type;
-#endif
   return info;
 }
 

@@ -10,6 +10,7 @@
 
 #include "profile/event.hpp"
 #include "recorders/cupti/live_objects.hpp"
+#include "recorders/cupti/newer_cuda.hpp"
 #include "recorders/cupti/physical_memory.hpp"
 
 /// CUPTI's id of a call of the driver, by the name in cupti_driver_cbid.h: PEAKMARK_CALL(cuMemFree_v2).

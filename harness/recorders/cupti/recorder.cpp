@@ -17,6 +17,10 @@
 namespace peakmark {
 namespace {
 
+// The release of CUPTI from which on memory_calls() and enqueueing_calls() exist, whatever headers this build
+// has.
+constexpr std::uint32_t kCuptiWithAllCalls = 130'000;
+
 std::size_t page_bytes() {
   return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
@@ -152,11 +156,11 @@ bool Recorder::enable_calls(std::string& reason) {
   };
   for (const CUpti_CallbackId id : memory_calls()) {
     // A call unknown to this libcupti does not exist in its driver.
-    if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, id) && version_ >= CUPTI_API_VERSION) return false;
+    if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, id) && version_ >= kCuptiWithAllCalls) return false;
   }
   if (is_set("PEAKMARK_SYNC")) {
     for (const CUpti_CallbackId id : enqueueing_calls()) {
-      if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, id) && version_ >= CUPTI_API_VERSION) return false;
+      if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, id) && version_ >= kCuptiWithAllCalls) return false;
     }
   }
   if (is_set("PEAKMARK_BUDGET")) enable(CUPTI_CB_DOMAIN_DRIVER_API, PEAKMARK_CALL(cuMemGetInfo_v2));

@@ -29,7 +29,11 @@ template <typename Function>
 Function driver(const char* name) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
+#if CUDART_VERSION >= 12050
   CHECK(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found));
+#else
+  CHECK(cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found));
+#endif
   if (function == nullptr) check(500, name);
   return reinterpret_cast<Function>(function);
 }
