@@ -93,5 +93,62 @@ TEST_F(RecordLoaders, OneThatIsHiddenBehindAnotherIsNot) {
   EXPECT_EQ(recorded(profile()).peak_bytes, 1500);
 }
 
+TEST_F(RecordLoaders, WhyTheSystemsLoaderCannotBeLoadedIsSaid) {
+  std::filesystem::create_directory(file("broken"));
+  std::ofstream(file("broken/libOpenCL.so.1")) << "no library";
+  const Result result = record("-- true", "export LD_LIBRARY_PATH=" + file("broken") + ";");
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err, HasSubstr(file("broken/libOpenCL.so.1") + ": file too short"));
+}
+
+/// Programs on small_driver.cpp, alone.
+class RecordDrivers : public RecordLoaders {
+ protected:
+  /// The shell's line that makes a driver the only one, also of loaders that read OCL_ICD_FILENAMES.
+  std::string only(const std::string& driver) const {
+    std::filesystem::create_directory(file("vendors"));
+    std::ofstream(file("vendors/one.icd")) << driver << '\n';
+    return "export OCL_ICD_VENDORS=" + file("vendors") + " OCL_ICD_FILENAMES=" + driver + ";";
+  }
+};
+
+TEST_F(RecordDrivers, OneOfOpenCl10HasNoCallbacks) {
+  const Result result = record("-- $PROGRAM leak", only(PEAKMARK_SMALL_DRIVER_1_0));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(recorded(profile()).peak_bytes, 1000);
+  EXPECT_EQ(recorded(profile()).live_at_end_bytes, 500);
+}
+
+TEST_F(RecordDrivers, WhatIsDestroyedAtUnloadWasNotReleased) {
+  for (const char* const what : {"leak", "global"}) {
+    const Result result = record(std::string("-- $PROGRAM ") + what, only(PEAKMARK_SMALL_DRIVER));
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(recorded(profile()).peak_bytes, what == std::string("leak") ? 1000 : 1500);
+    EXPECT_EQ(recorded(profile()).live_at_end_bytes, 500) << what;
+  }
+}
+
+TEST_F(RecordDrivers, ALibraryWithALoaderOfItsOwnUsesTheSystems) {
+  const std::string program = "-- " PEAKMARK_OWN_LOADER_PROGRAM " " PEAKMARK_OWN_LOADER;
+  Result result = record(program, only(PEAKMARK_SMALL_DRIVER));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(recorded(profile()).peak_bytes, 500);
+  EXPECT_EQ(recorded(profile()).live_at_end_bytes, 0);
+  result = record(program + " with", only(PEAKMARK_SMALL_DRIVER));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(recorded(profile()).peak_bytes, 1500);
+  EXPECT_EQ(recorded(profile()).live_at_end_bytes, 1000);
+}
+
+TEST_F(RecordDrivers, ALoaderThatIsCalledPastTheDynamicLinkerIsReported) {
+  const std::string program = "-- " PEAKMARK_OWN_LOADER_PROGRAM " " PEAKMARK_OWN_LOADER_HIDDEN;
+  for (const std::string& line : {program, program + " with"}) {
+    const Result result = record(line, only(PEAKMARK_SMALL_DRIVER));
+    EXPECT_EQ(result.code, 5);
+    EXPECT_THAT(result.err, HasSubstr("the OpenCL loader that is linked into " PEAKMARK_OWN_LOADER_HIDDEN
+                                      "; link it to libOpenCL.so.1 instead"));
+  }
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -11,6 +12,7 @@
 
 #include "base/pattern.hpp"
 #include "base/program.hpp"
+#include "recorders/elf_file.hpp"
 
 namespace peakmark {
 namespace {
@@ -42,10 +44,15 @@ std::string library_errors(const RecorderLibraries& libraries) {
   return text;
 }
 
-bool is_loadable(const char* library) {
+/// Returns why a library cannot be loaded; empty if it can.
+std::string load_error(const char* library) {
   void* const handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-  if (handle != nullptr) dlclose(handle);
-  return handle != nullptr;
+  if (handle == nullptr) {
+    const char* const why = dlerror();
+    return why == nullptr ? fmt::format("{} cannot be loaded", library) : why;
+  }
+  dlclose(handle);
+  return "";
 }
 
 std::string missing_libraries(const RecorderLibraries& libraries) {
@@ -57,8 +64,8 @@ std::string missing_libraries(const RecorderLibraries& libraries) {
       kOpenclRecorder, kCudaRecorder, fmt::join(folders, ", "));
 }
 
-bool is_opencl(const std::string& loader) {
-  return fs::path(loader).filename().string().starts_with("libOpenCL");
+bool is_named(const std::string& library, std::string_view name) {
+  return fs::path(library).filename().string().starts_with(name);
 }
 
 /// True if an OpenCL loader would find a driver's file in its folders, or if other variables name the
@@ -107,7 +114,7 @@ std::string why_not_recorded(pid_t process, const SeenProcess& seen, const Recor
   const std::string& loader = *seen.loaders.begin();
   const std::string who = fmt::format("{} loaded {}", describe(process, seen), loader);
   if (!seen.has_variables) return fmt::format("{}, but was {}", who, cleared_environment(seen));
-  if (!is_opencl(loader)) {
+  if (is_named(loader, "libcuda.so")) {
     if (!libraries.cuda)
       return who + ", but the CUDA recorder is not built: build peakmark with a CUDA toolkit";
     return who + ", but CUDA did not start: check the driver with `nvidia-smi`";
@@ -117,7 +124,15 @@ std::string why_not_recorded(pid_t process, const SeenProcess& seen, const Recor
         "{}, but the OpenCL recorder {} is missing: reinstall peakmark, or build it with OpenCL", who,
         kOpenclRecorder);
   }
-  if (!supports_layers(loader)) {
+  if (!is_named(loader, "libOpenCL") && !supports_layers(ElfFile(loader.c_str()))) {
+    const std::string error = load_error("libOpenCL.so.1");
+    return fmt::format(
+        "{}, into which an OpenCL loader without layers is linked: {}set LD_PRELOAD=libOpenCL.so.1, or link "
+        "it "
+        "to that",
+        who, error.empty() ? "" : fmt::format("install libOpenCL.so.1 ({}), then ", error));
+  }
+  if (!supports_layers(ElfFile(loader.c_str()))) {
     return who +
            ", which does not support layers: preload a loader that does, with LD_PRELOAD=libOpenCL.so.1 of "
            "ocl-icd 2.3 or Khronos";
@@ -140,9 +155,24 @@ std::string missing_module(const MissingRecorder& evidence) {
       folder ? folder->string() : "PREFIX/share/peakmark/python, where peakmark is installed in PREFIX");
 }
 
+/// Explains a process with a driver and no loader: its loader is hidden, or it calls the driver itself.
+std::string driver_without_loader(pid_t process, const SeenProcess& seen) {
+  const auto hidden = std::ranges::find_if(seen.files, [&](const std::string& file) {
+    return !seen.drivers.contains(file) && !is_named(file, kOpenclRecorder) &&
+           asks_opencl_drivers(ElfFile(file.c_str()));
+  });
+  return fmt::format(
+      "{} uses the OpenCL driver {} without a loader that supports layers{}: link it to libOpenCL.so.1",
+      describe(process, seen), *seen.drivers.begin(),
+      hidden == seen.files.end() ? "" : fmt::format(", from {}", *hidden));
+}
+
 std::string seen_reason(const MissingRecorder& evidence) {
   for (const auto& [process, seen] : evidence.seen) {
     if (!seen.loaders.empty()) return why_not_recorded(process, seen, evidence.libraries);
+  }
+  for (const auto& [process, seen] : evidence.seen) {
+    if (!seen.drivers.empty() && seen.has_variables) return driver_without_loader(process, seen);
   }
   for (const auto& [process, seen] : evidence.seen) {
     if (!seen.has_variables)
@@ -160,11 +190,20 @@ std::string seen_reason(const MissingRecorder& evidence) {
 }
 
 std::string missing_on_system(const RecorderLibraries& libraries) {
-  const bool opencl = libraries.opencl && is_loadable("libOpenCL.so.1");
-  const bool cuda = libraries.cuda && is_loadable("libcuda.so.1");
+  std::string errors;
+  const auto can_load = [&](bool has_recorder, const char* loader) {
+    if (!has_recorder) return false;
+    const std::string error = load_error(loader);
+    if (!error.empty()) errors += (errors.empty() ? "" : "; ") + error;
+    return error.empty();
+  };
+  const bool opencl = can_load(libraries.opencl.has_value(), "libOpenCL.so.1");
+  const bool cuda = can_load(libraries.cuda.has_value(), "libcuda.so.1");
   if (!opencl && !cuda) {
-    return "the program did not load OpenCL or CUDA, and this system has no loader for which a recorder was "
-           "built (libOpenCL.so.1, libcuda.so.1)";
+    return fmt::format(
+        "the program did not load OpenCL or CUDA, and this system has no loader that works and for which a "
+        "recorder was built ({})",
+        errors);
   }
   std::string text = "the program did not load OpenCL or CUDA (libOpenCL, libcuda)";
   if (opencl && !has_driver_files())
@@ -187,12 +226,6 @@ std::optional<fs::path> script_that_imports_peakmark(const std::vector<std::stri
     if (import_line.is_in(text)) return word;
   }
   return std::nullopt;
-}
-
-bool supports_layers(const fs::path& loader) {
-  std::ifstream file(loader, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  return bytes.find("OPENCL_LAYERS") != std::string::npos;
 }
 
 std::string why_no_recorder(const MissingRecorder& evidence) {

@@ -29,7 +29,4 @@ std::optional<std::filesystem::path> script_that_imports_peakmark(const std::vec
 /// recorders, then of the program, then what was seen of its processes, then what this system lacks.
 std::string why_no_recorder(const MissingRecorder& evidence);
 
-/// True if this OpenCL loader supports layers: then it contains the name OPENCL_LAYERS, which it reads.
-bool supports_layers(const std::filesystem::path& loader);
-
 }  // namespace peakmark

@@ -99,6 +99,25 @@ TEST_F(MissingRecorderTest, ALoaderWithoutLayers) {
               Not(HasSubstr("does not support layers")));
 }
 
+TEST_F(MissingRecorderTest, ALoaderThatIsLinkedIn) {
+  EXPECT_THAT(
+      why(loaded(loader_file("lib_lightgbm.so", "OCL_ICD_VENDORS"))),
+      testing::AllOf(HasSubstr("lib_lightgbm.so, into which an OpenCL loader without layers is linked: "),
+                     HasSubstr("set LD_PRELOAD=libOpenCL.so.1")));
+}
+
+TEST_F(MissingRecorderTest, ADriverWithoutALoader) {
+  MissingRecorder evidence = loaded("");
+  const std::string driver = loader_file("libdriver.so", "clIcdGetPlatformIDsKHR");
+  const std::string program = loader_file("tool", "..clIcdGetPlatformIDsKHR..");
+  evidence.seen[7].loaders.clear();
+  evidence.seen[7].drivers = {driver};
+  evidence.seen[7].files = {driver, program, loader_file("libm.so.6", "sin")};
+  EXPECT_THAT(why(evidence),
+              HasSubstr("uses the OpenCL driver " + driver + " without a loader that supports layers, from " +
+                        program + ": link it to libOpenCL.so.1"));
+}
+
 TEST_F(MissingRecorderTest, ARecorderThatWasNotBuilt) {
   EXPECT_THAT(why(loaded("/usr/lib/libcuda.so.550.1")), HasSubstr("the CUDA recorder is not built"));
   MissingRecorder evidence = loaded(loader_file("libOpenCL-new.so.1", "..OPENCL_LAYERS.."));

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "recorders/elf_file.hpp"
 #include "recorders/recorder_libraries.hpp"
 #include "subprocess/processes.hpp"
 
@@ -93,22 +94,41 @@ std::optional<std::string> environment_of(const fs::path& folder) {
   return environment;
 }
 
-/// Collects the paths of the mapped libraries.
-void note_libraries(const std::string& maps, SeenProcess& seen) {
-  for (std::size_t at = 0; (at = maps.find('/', at)) != std::string::npos;) {
-    const std::size_t end = std::min(maps.find('\n', at), maps.size());
-    const std::string path = maps.substr(at, end - at);
-    at = end;
-    const std::string name = path.substr(path.rfind('/') + 1);
-    if (name.starts_with("libOpenCL") || name.starts_with("libcuda.so")) seen.loaders.insert(path);
-    if (name.starts_with(kOpenclRecorder) || name.starts_with(kCudaRecorder)) seen.has_recorder = true;
-  }
-}
-
 }  // namespace
 
 ProgramWatch::ProgramWatch(pid_t program, std::string variable)
     : program_(program), variable_(std::move(variable)) {}
+
+ProgramWatch::Role ProgramWatch::role(const std::string& path) {
+  if (const auto known = roles_.find(path); known != roles_.end()) return known->second;
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const ElfFile file(path.c_str());
+  Role role = Role::other;
+  if (name.starts_with("libOpenCL") || name.starts_with("libcuda.so") || has_opencl_loader(file)) {
+    role = Role::loader;
+  } else if (is_opencl_driver(file)) {
+    role = Role::driver;
+  }
+  return roles_.emplace(path, role).first->second;
+}
+
+/// Collects the paths of what is mapped.
+void ProgramWatch::note_libraries(const std::string& maps, SeenProcess& seen) {
+  for (std::size_t at = 0; (at = maps.find('/', at)) != std::string::npos;) {
+    const std::size_t end = std::min(maps.find('\n', at), maps.size());
+    const std::string path = maps.substr(at, end - at);
+    at = end;
+    if (!seen.files.insert(path).second) continue;
+    const std::string name = path.substr(path.rfind('/') + 1);
+    if (name.starts_with(kOpenclRecorder) || name.starts_with(kCudaRecorder)) {
+      seen.has_recorder = true;
+      continue;
+    }
+    const Role found = role(path);
+    if (found == Role::loader) seen.loaders.insert(path);
+    if (found == Role::driver) seen.drivers.insert(path);
+  }
+}
 
 bool ProgramWatch::scan() {
   std::vector<pid_t> left{program_};

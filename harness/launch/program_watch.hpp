@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -15,8 +16,10 @@ struct SeenProcess {
   bool is_static = false;         ///< linked statically: no recorder can be loaded
   bool has_variables = true;      ///< its environment has the recording's PEAKMARK_PROFILE
   bool has_recorder = false;
-  std::set<std::string> loaders;   ///< paths of libOpenCL* and libcuda.so*
-  std::string other_profile = {};  ///< another PEAKMARK_PROFILE in its environment; empty: none
+  std::set<std::string> loaders;       ///< paths of libraries with an OpenCL loader, and of libcuda.so*
+  std::string other_profile = {};      ///< another PEAKMARK_PROFILE in its environment; empty: none
+  std::set<std::string> drivers = {};  ///< paths of OpenCL drivers
+  std::set<std::string> files = {};    ///< of all that is mapped
 };
 
 /// Inspects the processes of a running program in /proc, to explain later why no recorder was loaded.
@@ -32,11 +35,16 @@ class ProgramWatch {
   [[nodiscard]] const std::map<pid_t, SeenProcess>& seen() const { return seen_; }
 
  private:
+  enum class Role : std::uint8_t { other, loader, driver };
+
   void scan_process(pid_t process);
+  void note_libraries(const std::string& maps, SeenProcess& seen);
+  Role role(const std::string& path);
 
   pid_t program_;
   std::string variable_;
   std::map<pid_t, SeenProcess> seen_;
+  std::map<std::string, Role> roles_;  ///< by path: each file is read once
 };
 
 /// Returns the running processes, without this one, that have `variable` (NAME=value) in their environment.

@@ -13,6 +13,7 @@
 
 #include "base/program.hpp"
 #include "launch/missing_recorder.hpp"
+#include "recorders/elf_file.hpp"
 #include "subprocess/processes.hpp"
 
 namespace peakmark {
@@ -209,8 +210,8 @@ void ProcessRecorders::require_recorded(UnrecordedOpencl opencl) {
 
   const std::string also = loaded_.empty() ? "" : "CUDA is recorded and OpenCL is not: ";
   const bool is_refused = opencl == UnrecordedOpencl::refused ? has_driver : loaded_.empty();
-  const bool has_layers =
-      std::ranges::any_of(found, [](const Library& loader) { return supports_layers(file_of(loader)); });
+  const bool has_layers = std::ranges::any_of(
+      found, [](const Library& loader) { return supports_layers(ElfFile(file_of(loader).c_str())); });
   // Nobody can be asked whether the program has called this loader: if it has a driver, it may have.
   if (is_installed(kOpenclRecorder) && has_driver && has_layers)
     throw RecorderTooLateError(also + "OpenCL was called before peakmark could load its recorder");

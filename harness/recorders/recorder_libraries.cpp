@@ -65,6 +65,12 @@ void add_recorders(std::vector<std::string>& environment, const RecorderLibrarie
       if (!layer.empty() && layer != libraries.opencl->string()) layers.append(":").append(layer);
     }
     set_variable(environment, "OPENCL_LAYERS", layers);
+    // Loaders without layers load drivers: the recorder is one without platforms. Only Khronos's read this.
+    const std::string own = libraries.opencl->string();
+    std::string drivers = find_variable(environment, "OCL_ICD_FILENAMES").value_or("");
+    if (drivers.empty()) drivers = own;
+    if (drivers != own && !drivers.starts_with(own + ":")) drivers.insert(0, own + ":");
+    set_variable(environment, "OCL_ICD_FILENAMES", drivers);
   }
   if (libraries.cuda) set_variable(environment, "CUDA_INJECTION64_PATH", libraries.cuda->string());
 }

@@ -35,12 +35,14 @@ TEST(RecorderLibraries, EnvironmentOfARecordedProgram) {
   libraries.opencl = "/p/libpeakmark-opencl.so";
   libraries.cuda = "/p/libpeakmark-cupti.so";
   std::vector<std::string> environment{"HOME=/root", "OPENCL_LAYERS=/a.so:/p/libpeakmark-opencl.so:/b.so",
-                                       "PEAKMARK_PROFILE=/old", "PEAKMARK_PROFILES=mine"};
-  add_recorders(environment, libraries, "/tmp/p", true);
+                                       "PEAKMARK_PROFILE=/old", "PEAKMARK_PROFILES=mine",
+                                       "OCL_ICD_FILENAMES=/d.so"};
+  for (int again = 0; again < 2; ++again) add_recorders(environment, libraries, "/tmp/p", true);
   EXPECT_THAT(environment, testing::UnorderedElementsAre(
                                "HOME=/root", "OPENCL_LAYERS=/p/libpeakmark-opencl.so:/a.so:/b.so",
-                               "PEAKMARK_PROFILE=/tmp/p", "PEAKMARK_PROFILES=mine", "PEAKMARK_SYNC=1",
-                               "PEAKMARK_STACKS=0", "CUDA_INJECTION64_PATH=/p/libpeakmark-cupti.so"));
+                               "OCL_ICD_FILENAMES=/p/libpeakmark-opencl.so:/d.so", "PEAKMARK_PROFILE=/tmp/p",
+                               "PEAKMARK_PROFILES=mine", "PEAKMARK_SYNC=1", "PEAKMARK_STACKS=0",
+                               "CUDA_INJECTION64_PATH=/p/libpeakmark-cupti.so"));
 }
 
 TEST(RecorderLibraries, TheUsersNvtxInjectionStays) {

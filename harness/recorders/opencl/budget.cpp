@@ -117,8 +117,8 @@ bool take_from(std::uint64_t set, std::int64_t bytes) {
 /// The memory of a sub-device is that of its device.
 cl_device_id whole_device(cl_device_id device) {
   cl_device_id parent = nullptr;
-  while (layer.next().clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id), &parent,
-                                      nullptr) == CL_SUCCESS &&
+  while (ask_driver<&cl_icd_dispatch::clGetDeviceInfo>(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id),
+                                                       &parent, nullptr) == CL_SUCCESS &&
          parent != nullptr) {
     device = std::exchange(parent, nullptr);
   }
@@ -156,13 +156,18 @@ std::uint8_t number_of_set(const cl_device_id* first, std::size_t count) {
 [[gnu::noinline]] std::uint8_t devices_of(cl_context context) {
   std::array<cl_device_id, kMaxDevices> found{};
   std::size_t bytes = 0;
-  if (layer.next().clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, nullptr, &bytes) != CL_SUCCESS) return 0;
+  const auto ask = [context](std::size_t size, void* value, std::size_t* size_ret) {
+    return ask_driver<&cl_icd_dispatch::clGetContextInfo>(context, CL_CONTEXT_DEVICES, size, value, size_ret);
+  };
+  const cl_int result = ask(0, nullptr, &bytes);
+  if (result == CL_INVALID_CONTEXT) return 0;
   std::uint8_t number = 0;
-  if (bytes <= sizeof(found) && layer.next().clGetContextInfo(context, CL_CONTEXT_DEVICES, bytes,
-                                                              found.data(), nullptr) == CL_SUCCESS) {
+  if (result == CL_SUCCESS && bytes <= sizeof(found) && ask(bytes, found.data(), nullptr) == CL_SUCCESS)
     number = number_of_set(found.data(), bytes / sizeof(cl_device_id));
+  if (number == 0) {
+    note_unlimited(
+        "the budget does not limit a context: its driver does not report its devices, or they are too many");
   }
-  if (number == 0) note_unlimited("the budget does not limit a context: the program uses too many devices");
   return number;
 }
 

@@ -23,7 +23,7 @@ std::atomic<int> unset_events{0};
 
 void finish(cl_command_queue queue) {
   if (!has_unset_events()) {
-    layer.next().clFinish(queue);
+    ask_driver<&cl_icd_dispatch::clFinish>(queue);
     return;
   }
   static std::atomic<bool> noted{false};
@@ -124,7 +124,8 @@ std::int64_t now_ns() {
 }
 
 bool read_time(cl_event event, cl_profiling_info what, cl_ulong& ns) {
-  return layer.next().clGetEventProfilingInfo(event, what, sizeof(ns), &ns, nullptr) == CL_SUCCESS;
+  return ask_driver<&cl_icd_dispatch::clGetEventProfilingInfo>(event, what, sizeof(ns), &ns, nullptr) ==
+         CL_SUCCESS;
 }
 
 /// `enqueued`: the time of the enqueue in ns.
@@ -136,14 +137,15 @@ void CL_CALLBACK note_work(cl_event event, cl_int status, void* enqueued) {
     layer.writer.work(static_cast<std::int64_t>(end - start),
                       static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(enqueued)));
   }
-  layer.next().clReleaseEvent(event);
+  ask_driver<&cl_icd_dispatch::clReleaseEvent>(event);
 }
 
 /// Records the command when it is complete, and releases the event.
 void watch(cl_event event, std::int64_t enqueued_ns) {
   void* const enqueued = reinterpret_cast<void*>(static_cast<std::intptr_t>(enqueued_ns));
-  if (layer.next().clSetEventCallback(event, CL_COMPLETE, note_work, enqueued) != CL_SUCCESS) {
-    layer.next().clReleaseEvent(event);
+  if (ask_driver<&cl_icd_dispatch::clSetEventCallback>(event, CL_COMPLETE, note_work, enqueued) !=
+      CL_SUCCESS) {
+    ask_driver<&cl_icd_dispatch::clReleaseEvent>(event);
   }
 }
 
@@ -162,8 +164,8 @@ struct Timing<Slot, cl_int(CL_API_CALL*)(Arguments...)> {
     const std::int64_t enqueued_ns = now_ns();
     const cl_int result = std::apply(forward, all);
     if (result != CL_SUCCESS || *asked == nullptr) return result;
-    if (theirs) layer.next().clRetainEvent(*asked);
-    watch(*asked, enqueued_ns);
+    if (!theirs || ask_driver<&cl_icd_dispatch::clRetainEvent>(*asked) == CL_SUCCESS)
+      watch(*asked, enqueued_ns);
     return result;
   }
   static inline cl_int(CL_API_CALL* forward)(Arguments...) = nullptr;

@@ -56,7 +56,7 @@ void CL_CALLBACK on_lazy_destroyed(cl_mem memory, void* /*user_data*/) {
     object = found->second;
     objects().erase(found);
   }
-  if (!object.is_backed) return;
+  if (!object.is_backed || is_driver_unloading()) return;
   layer.writer.release(to_address(memory));
   give_budget_back(object.charge);
 }
@@ -64,8 +64,8 @@ void CL_CALLBACK on_lazy_destroyed(cl_mem memory, void* /*user_data*/) {
 /// Returns the object whose memory a sub-buffer or an image over a buffer has.
 cl_mem owner(cl_mem memory) {
   cl_mem parent = nullptr;
-  while (layer.next().clGetMemObjectInfo(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(cl_mem), &parent,
-                                         nullptr) == CL_SUCCESS &&
+  while (ask_driver<&cl_icd_dispatch::clGetMemObjectInfo>(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(cl_mem),
+                                                          &parent, nullptr) == CL_SUCCESS &&
          parent != nullptr) {
     memory = parent;
   }
@@ -226,6 +226,12 @@ cl_int CL_API_CALL create_new_kernels(cl_program program, cl_uint count, cl_kern
   return result;
 }
 
+void note_no_callbacks() {
+  static std::atomic<bool> noted{false};
+  if (!noted.exchange(true))
+    layer.writer.note("the driver has no destructor callbacks: allocations are refused at their creation");
+}
+
 void follow_forks() {
   pthread_atfork([] { pthread_mutex_lock(&guarding_objects); },
                  [] { pthread_mutex_unlock(&guarding_objects); },
@@ -235,14 +241,18 @@ void follow_forks() {
 }  // namespace
 
 bool refuses_at_use(const Request& request) {
-  return is_enabled && request.kind != MemoryKind::gl_shared;
+  if (!is_enabled || request.kind == MemoryKind::gl_shared) return false;
+  if (!driver_lacks<&cl_icd_dispatch::clSetMemObjectDestructorCallback>(request.context)) return true;
+  note_no_callbacks();
+  return false;
 }
 
 cl_mem keep_for_use(cl_mem memory, const Request& request) {
   if (memory == nullptr) return memory;
   LazyObject object{request, false, false, {}};
   std::size_t bytes = 0;
-  if (layer.next().clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr) == CL_SUCCESS)
+  if (ask_driver<&cl_icd_dispatch::clGetMemObjectInfo>(memory, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr) ==
+      CL_SUCCESS)
     object.request.bytes = static_cast<std::int64_t>(bytes);
   // By its number, if the budget has the bytes.
   if (const Charge charge = take_budget_again(request.context, request.bytes, request.kind);
@@ -257,16 +267,19 @@ cl_mem keep_for_use(cl_mem memory, const Request& request) {
     return memory;
   }
   has_objects.store(true, std::memory_order_release);
-  layer.next().clSetMemObjectDestructorCallback(memory, on_lazy_destroyed, nullptr);
+  if (ask_driver<&cl_icd_dispatch::clSetMemObjectDestructorCallback>(memory, on_lazy_destroyed, nullptr) !=
+      CL_SUCCESS) {
+    const ObjectsLock lock;  // its handle may become another object's, unnoticed: it is never refused
+    objects().erase(memory);
+  } else {
+    watch_unloading();
+  }
   return memory;
 }
 
 void hook_first_use() {
   using Slots = cl_icd_dispatch;
-  if (layer.draft->next.clSetMemObjectDestructorCallback == nullptr) {
-    layer.writer.note("the driver has no destructor callbacks: allocations are refused at their creation");
-    return;
-  }
+  if (layer.draft->next.clSetMemObjectDestructorCallback == nullptr) return note_no_callbacks();
   if (!std::exchange(is_enabled, true)) follow_forks();
   put_hook<Backing, &Slots::clEnqueueReadBuffer>();
   put_hook<Backing, &Slots::clEnqueueWriteBuffer>();

@@ -60,10 +60,12 @@ void hook_all() {
   if (const std::int64_t bytes = layer.writer.budget(); bytes != 0) hook_budget(bytes);
   if (const char* const number = std::getenv("PEAKMARK_REFUSE"); number != nullptr)
     refuse_one(std::strtoll(number, nullptr, 10));
+  hook_references();
   hook_user_events();
   hook_queues();
   if (is_one("PEAKMARK_WORK")) hook_work();
   if (is_one("PEAKMARK_REFUSE_AT_USE")) hook_first_use();  // before the others see the command
+  hook_destructions();
 }
 
 /// Called with `initialising` held. Threads of the program may call through the published tables, so new

@@ -67,11 +67,34 @@ inline std::uint64_t to_address(const void* handle) {
   return reinterpret_cast<std::uint64_t>(handle);
 }
 
+/// True if the driver of this handle lacks a function: an old driver has null in its table, and the loader,
+/// whose own entry is never null, would call it. Every handle begins with its driver's table (cl_khr_icd).
+template <auto Slot>
+bool driver_lacks(const void* handle) {
+  // CL_ICD2_TAG_KHR: the loader has a table of its own for this driver, without null.
+  constexpr std::uint64_t kTableOfLoader = 0x4F50454E434C3331;
+  if (handle == nullptr) return false;  // the loader refuses it
+  const cl_icd_dispatch* const table = *static_cast<const cl_icd_dispatch* const*>(handle);
+  return table->*Slot == nullptr &&
+         reinterpret_cast<std::uint64_t>(table->clGetPlatformIDs) != kTableOfLoader;
+}
+
+/// Calls a function that the program did not call. Returns CL_INVALID_OPERATION if loader or driver lacks it.
+/// Calls of the program are passed on unchecked: they fail or crash as without the recorder.
+template <auto Slot, typename Handle, typename... Arguments>
+cl_int ask_driver(Handle handle, Arguments... arguments) {
+  const auto function = layer.next().*Slot;
+  return function == nullptr || driver_lacks<Slot>(handle) ? CL_INVALID_OPERATION
+                                                           : function(handle, arguments...);
+}
+
 // Each hooks the calls that its file is about.
 void hook_memory_objects();
 void hook_svm();
 void hook_extensions();
 void hook_user_events();
+void hook_references();
+void hook_destructions();
 void hook_enqueues();   ///< with PEAKMARK_SYNC=1
 void hook_work();       ///< with PEAKMARK_WORK=1
 void hook_first_use();  ///< with PEAKMARK_REFUSE_AT_USE=1
@@ -135,6 +158,17 @@ void* allocate_pointer(const Request& request, cl_int* errcode_ret, Allocate all
   return memory;
 }
 
+/// True if the driver of this memory has no destructor callbacks: then its release is recorded, and its
+/// stored charge given back, at the program's last clReleaseMemObject.
+bool is_released_by_references(cl_mem memory);
+
+/// Begins to watch for the end of the process. Call it when the driver has created a memory object.
+void watch_unloading();
+
+/// True if this thread ends the process and the program makes no call: then the driver destroys what the
+/// program did not release.
+bool is_driver_unloading();
+
 /// Marks the loader that contains `caller` as reached: it has passed its table to the layer.
 void note_reached(const void* caller);
 
@@ -142,6 +176,14 @@ void note_reached(const void* caller);
 /// layer. The first call also loads the system's loader (libOpenCL.so.1), so that a library linked to it
 /// finds it initialised. Call it with no lock held.
 void reach_loaders();
+
+/// A loader has loaded the recorder as a driver. If it supports no layers, the library with this code uses
+/// the system's loader from now on.
+void meet_loader(const void* code);
+
+/// Makes the library with this code call the functions of `loader` (of dlopen) wherever it calls OpenCL.
+/// Returns false if it calls a loader within it past the dynamic linker.
+bool use_other_loader(const void* code, void* loader);
 
 /// Reports each loader of this process that is not reached, once, in a note and an error. While the program
 /// runs, only loaders that were asked are reported; at the end, all. A loader whose functions nobody gets,

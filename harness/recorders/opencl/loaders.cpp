@@ -1,11 +1,12 @@
 // A process can contain several OpenCL loaders: a Python wheel brings one, and a library next to it is linked
 // to the system's. A loader initialises its layers only when it is asked for its platforms. A loader that
 // only gets handles made by another one is never asked, and its calls would not be recorded. So the recorder
-// asks.
+// asks. A loader may have any file name, and be in a library or program with other tasks.
 
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "recorders/elf_file.hpp"
 #include "recorders/opencl/layer.hpp"
 #include "recorders/report_error.hpp"
 
@@ -26,8 +28,11 @@ constexpr int kMaxLoaders = 32;  // loaders in a process, many more than seen in
 /// A loader, identified by the address at which it is mapped.
 struct Loader {
   const void* base = nullptr;
-  bool reached = false;  ///< it has passed its table to the layer
-  bool asked = false;    ///< its platforms were requested
+  bool is_examined = false;
+  bool is_loader = false;  ///< else a driver, or a library that passes calls on to a loader
+  bool met = false;        ///< meet_loader() was called for it
+  bool reached = false;    ///< it has passed its table to the layer
+  bool asked = false;      ///< its platforms were requested
   bool answered = false;
   bool reported = false;  ///< it was reported as not reached
 };
@@ -58,42 +63,76 @@ const void* base_address(const void* code) {
   return dladdr(code, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-struct Found {
+/// Objects of this process, some at a time: nothing may be loaded or looked up while they are iterated.
+struct Objects {
   char path[kMaxLoaders][512];
   int count = 0;
+  int skipped = 0;
 };
 
 int collect(dl_phdr_info* info, std::size_t /*size*/, void* data) {
-  auto& found = *static_cast<Found*>(data);
-  const char* const path = info->dlpi_name == nullptr ? "" : info->dlpi_name;
-  const char* const slash = std::strrchr(path, '/');
-  if (std::strncmp(slash == nullptr ? path : slash + 1, "libOpenCL", 9) == 0 && found.count < kMaxLoaders) {
-    snprintf(found.path[found.count++], sizeof(found.path[0]), "%s", path);
+  auto& objects = *static_cast<Objects*>(data);
+  if (objects.skipped > 0) {
+    --objects.skipped;
+    return 0;
   }
+  if (objects.count == kMaxLoaders) return 1;
+  snprintf(objects.path[objects.count++], sizeof(objects.path[0]), "%s",
+           info->dlpi_name == nullptr ? "" : info->dlpi_name);
   return 0;
 }
 
 using GetPlatforms = cl_int(CL_API_CALL*)(cl_uint, cl_platform_id*, cl_uint*);
 
+/// Returns the function of this object itself, not of a library that it links. The program's path is empty.
+void* function_of(const char* path, const char* name) {
+  void* const handle = dlopen(*path == '\0' ? nullptr : path, RTLD_NOLOAD | RTLD_LAZY);
+  if (handle == nullptr) return nullptr;
+  void* const function = dlsym(handle, name);
+  dlclose(handle);
+  Dl_info info{};
+  if (function == nullptr || dladdr(function, &info) == 0) return nullptr;
+  if (*path != '\0') return std::strcmp(info.dli_fname, path) == 0 ? function : nullptr;
+  return info.dli_fbase == base_address(reinterpret_cast<const void*>(getauxval(AT_ENTRY))) ? function
+                                                                                            : nullptr;
+}
+
+bool is_named_as_loader(const char* path) {
+  const char* const slash = std::strrchr(path, '/');
+  return std::strncmp(slash == nullptr ? path : slash + 1, "libOpenCL", 9) == 0;
+}
+
+/// True if the object with this function is a loader. Reads its file once.
+bool is_loader(const char* path, const void* base) {
+  {
+    const Lock lock;
+    const Loader* const loader = known_at(base);
+    if (loader == nullptr) return false;
+    if (loader->is_examined) return loader->is_loader;
+  }
+  const bool found = is_named_as_loader(path) || has_opencl_loader(ElfFile(path));
+  const Lock lock;
+  if (Loader* const loader = known_at(base)) {
+    loader->is_examined = true;
+    loader->is_loader = found;
+  }
+  return found;
+}
+
 /// Calls `use(path, base, get_platforms)` for each mapped loader.
 template <typename Use>
 void for_each_loader(Use use) {
-  Found found;
-  dl_iterate_phdr(collect, &found);
-  for (int i = 0; i < found.count; ++i) {
-    void* const handle = dlopen(found.path[i], RTLD_NOLOAD | RTLD_LAZY);
-    if (handle == nullptr) continue;
-    void* const function = dlsym(handle, "clGetPlatformIDs");
-    // Skips a function of a library that this one links.
-    if (function != nullptr) {
-      const void* const base = base_address(function);
-      Dl_info info{};
-      if (base != nullptr && dladdr(function, &info) != 0 &&
-          std::strcmp(info.dli_fname, found.path[i]) == 0) {
-        use(found.path[i], base, reinterpret_cast<GetPlatforms>(function));
-      }
+  for (int first = 0;; first += kMaxLoaders) {
+    Objects objects;
+    objects.skipped = first;
+    dl_iterate_phdr(collect, &objects);
+    for (int i = 0; i < objects.count; ++i) {
+      void* const function = function_of(objects.path[i], "clGetPlatformIDs");
+      const void* const base = function == nullptr ? nullptr : base_address(function);
+      const char* const path = objects.path[i][0] == '\0' ? "/proc/self/exe" : objects.path[i];
+      if (base != nullptr && is_loader(path, base)) use(path, base, reinterpret_cast<GetPlatforms>(function));
     }
-    dlclose(handle);
+    if (objects.count < kMaxLoaders) return;
   }
 }
 
@@ -210,9 +249,61 @@ void reach_loaders() {
   }
 }
 
+void meet_loader(const void* code) {
+  Dl_info info{};
+  if (!has_layers_variable() || dladdr(code, &info) == 0 || is_named_as_loader(info.dli_fname)) return;
+  const char* const path = info.dli_fbase == base_address(reinterpret_cast<const void*>(getauxval(AT_ENTRY)))
+                               ? "/proc/self/exe"
+                               : info.dli_fname;
+  if (supports_layers(ElfFile(path))) return;  // it initialises the layer when it has its drivers
+  {
+    const Lock lock;
+    Loader* const loader = known_at(info.dli_fbase);
+    if (loader == nullptr || loader->reached || loader->met) return;
+    loader->met = true;
+    loader->asked = true;  // it is asked at this moment
+  }
+  // Stays loaded, since the library calls it from now on.
+  void* const system = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
+  void* const get_platforms = system == nullptr ? nullptr : dlsym(system, "clGetPlatformIDs");
+  if (get_platforms == nullptr) return;
+  cl_uint count = 0;
+  reinterpret_cast<GetPlatforms>(get_platforms)(0, nullptr, &count);
+  if (layer.hooks().clCreateBuffer == nullptr || !use_other_loader(code, system)) return;
+  const Lock lock;
+  if (Loader* const loader = known_at(info.dli_fbase)) loader->reached = true;
+}
+
+namespace {
+
+void report_not_counted(const char* format, const char* path, const char* remedy) {
+  char text[ProfileWriter::kMaxTextBytes];
+  snprintf(text, sizeof(text), format, kNotCountedNote.data(), path, remedy);
+  layer.writer.note(text);
+  report_error(text);
+}
+
+/// A loader within a library or program that calls it past the dynamic linker.
+void report_met() {
+  for (Loader& loader : known) {
+    Dl_info info{};
+    {
+      const Lock lock;
+      if (!loader.met || loader.reached || loader.reported || dladdr(loader.base, &info) == 0) continue;
+      loader.reported = true;
+    }
+    report_not_counted(
+        "%s what the program allocates through the OpenCL loader that is linked into %s; link it to %s",
+        info.dli_fname, "libOpenCL.so.1 instead");
+  }
+}
+
+}  // namespace
+
 void report_unreached(Moment moment) {
   // A forked child has no profile until its first event, and must not get one for this.
   if (!has_layers_variable() || (getpid() != recorded_process && layer.writer.count() == 0)) return;
+  report_met();
   const void* const foremost = base_address(dlsym(RTLD_DEFAULT, "clCreateBuffer"));
   char reached[512] = "libOpenCL.so.1";
   for_each_loader([&](const char* path, const void* base, GetPlatforms /*get_platforms*/) {
@@ -230,13 +321,10 @@ void report_unreached(Moment moment) {
       if (!loader->answered && moment != Moment::end) return;
       loader->reported = true;
     }
-    char text[ProfileWriter::kMaxTextBytes];
-    snprintf(text, sizeof(text),
-             "%s what the program allocates through the OpenCL loader %s; set LD_PRELOAD=%s to make it use "
-             "that one",
-             kNotCountedNote.data(), path, reached);
-    layer.writer.note(text);
-    report_error(text);
+    report_not_counted(
+        "%s what the program allocates through the OpenCL loader %s; set LD_PRELOAD=%s to make it use that "
+        "one",
+        path, reached);
   });
 }
 

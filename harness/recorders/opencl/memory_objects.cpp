@@ -91,28 +91,40 @@ namespace {
 /// The driver calls this when there are no references and no command needs the object, just before the
 /// memory is freed. Counting references would record the release too early.
 void CL_CALLBACK on_destroyed(cl_mem memory, void* charge) {
+  if (is_driver_unloading()) return;
   layer.writer.release(to_address(memory));
   give_budget_back(Charge(reinterpret_cast<std::uint64_t>(charge)));
 }
 
+void note_once(std::atomic<bool>& noted, const char* text) {
+  if (!noted.exchange(true)) layer.writer.note(text);
+}
+
 void watch_destruction(cl_mem memory, Charge charge) {
-  if (layer.next().clSetMemObjectDestructorCallback != nullptr &&
-      layer.next().clSetMemObjectDestructorCallback(memory, on_destroyed,
-                                                    reinterpret_cast<void*>(charge.packed())) == CL_SUCCESS) {
-    return;
-  }
-  give_budget_back(charge);  // nobody will know when it is released
-  static std::atomic<bool> noted{false};
-  if (!noted.exchange(true)) {
-    layer.writer.note(
-        "the driver does not support destructor callbacks: releases of memory objects are not recorded, and "
-        "no budget limits them");
+  static std::atomic<bool> noted_references{false};
+  static std::atomic<bool> noted_no_releases{false};
+  if (ask_driver<&cl_icd_dispatch::clSetMemObjectDestructorCallback>(
+          memory, on_destroyed, reinterpret_cast<void*>(charge.packed())) == CL_SUCCESS) {
+    watch_unloading();
+  } else if (is_released_by_references(memory)) {
+    store_charge(memory, charge);
+    note_once(
+        noted_references,
+        "the driver has no destructor callbacks: memory ends with the program's last reference, although "
+        "queued commands may keep it longer");
+  } else {
+    give_budget_back(charge);  // nobody will know when it is released
+    note_once(
+        noted_no_releases,
+        "the driver does not support destructor callbacks: releases of memory objects are not recorded, "
+        "and no budget limits them");
   }
 }
 
 std::int64_t object_bytes(cl_mem memory, std::int64_t otherwise) {
   std::size_t size = 0;
-  return layer.next().clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof(size), &size, nullptr) == CL_SUCCESS
+  return ask_driver<&cl_icd_dispatch::clGetMemObjectInfo>(memory, CL_MEM_SIZE, sizeof(size), &size,
+                                                          nullptr) == CL_SUCCESS
              ? static_cast<std::int64_t>(size)
              : otherwise;
 }
@@ -272,7 +284,7 @@ cl_mem record_memory(cl_mem memory, cl_int result, const Request& request, Charg
   const std::int64_t bytes = request.kind == MemoryKind::view ? 0 : object_bytes(memory, request.bytes);
   if (!change_budget(charge, bytes)) {
     give_budget_back(charge);
-    layer.next().clReleaseMemObject(memory);
+    ask_driver<&cl_icd_dispatch::clReleaseMemObject>(memory);
     const cl_int error = refuse({request.context, bytes, request.kind});
     if (errcode_ret != nullptr) *errcode_ret = error;
     return nullptr;
@@ -332,8 +344,10 @@ cl_int CL_API_CALL enqueue_svm_free(cl_command_queue queue, cl_uint count, void*
                                     FreeFunction function, void* user_data, cl_uint waits,
                                     const cl_event* wait_list, cl_event* event) {
   cl_context context = nullptr;
-  if (function == nullptr && layer.next().clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context),
-                                                                &context, nullptr) == CL_SUCCESS) {
+  if (function == nullptr &&
+      ask_driver<&cl_icd_dispatch::clGetCommandQueueInfo>(queue, CL_QUEUE_CONTEXT, sizeof(cl_context),
+                                                          &context, nullptr) == CL_SUCCESS &&
+      !driver_lacks<&cl_icd_dispatch::clSVMFree>(context)) {
     function = free_all;
     user_data = context;
   }

@@ -88,7 +88,9 @@ cl_int CL_API_CALL release_known_queue(cl_command_queue handle) {
 cl_command_queue retained_queue(int place) {
   const QueuesLock lock;
   const cl_command_queue handle = known_queues[place].handle;
-  return handle != nullptr && layer.next().clRetainCommandQueue(handle) == CL_SUCCESS ? handle : nullptr;
+  return handle != nullptr && ask_driver<&cl_icd_dispatch::clRetainCommandQueue>(handle) == CL_SUCCESS
+             ? handle
+             : nullptr;
 }
 
 void follow_forks_of_queues() {
@@ -124,8 +126,9 @@ const char* synchronise() {
   for (int place = 0; place < kMaxQueues; ++place) {
     const cl_command_queue queue = retained_queue(place);
     if (queue == nullptr) continue;
-    layer.next().clFinish(queue);
-    layer.next().clReleaseCommandQueue(queue);
+    const bool is_finished = ask_driver<&cl_icd_dispatch::clFinish>(queue) == CL_SUCCESS;
+    ask_driver<&cl_icd_dispatch::clReleaseCommandQueue>(queue);
+    if (!is_finished) return "the driver cannot finish a queue";
   }
   const QueuesLock lock;
   return too_many_queues ? "the program has created more queues than the recorder can track" : nullptr;

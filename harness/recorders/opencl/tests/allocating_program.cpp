@@ -2,6 +2,7 @@
 //   allocating_program WHAT
 // touch       requests the platforms, allocates nothing
 // leak        a buffer of 1000 bytes, released; one of 500, not
+// global      a buffer of 1000 bytes, released by the destructor of a global; one of 500, not
 // exit N      a buffer of 100 bytes, exit code N
 // held        20 buffers of 1 MB, each released before the kernel that writes it has run
 // fork        a buffer of 300 bytes, and one of 400 in a forked child
@@ -38,6 +39,14 @@ cl_mem buffer(std::size_t bytes) {
   if (result != CL_SUCCESS) std::exit(99);
   return memory;
 }
+
+struct Global {
+  cl_mem memory = nullptr;
+  ~Global() {
+    if (memory != nullptr) clReleaseMemObject(memory);
+  }
+};
+Global global;
 
 /// Writes to address 0, because raise(SIGSEGV) returns under the handlers that PoCL installs. A sanitizer
 /// would end the program normally.
@@ -101,6 +110,9 @@ int main(int argc, char** argv) {
     clReleaseMemObject(buffer(1000));
     buffer(500);
     std::puts("said by the program");
+  } else if (what == "global") {
+    global.memory = buffer(1000);
+    buffer(500);
   } else if (what == "exit") {
     buffer(100);
     return std::atoi(argv[2]);

@@ -15,6 +15,7 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace peakmark::opencl_layer {
@@ -61,7 +62,11 @@ class FakeAccount {
 };
 inline FakeAccount fake_account;
 
+/// The driver's own table, with which each of its handles begins. A test takes functions out.
+inline cl_icd_dispatch fake_driver_table;
+
 struct FakeObject {
+  const cl_icd_dispatch* driver = &fake_driver_table;
   std::size_t size = 0;
   bool has_parent = false;
   void(CL_CALLBACK* destroyed)(cl_mem, void*) = nullptr;
@@ -87,18 +92,22 @@ inline cl_mem made(const char* call, cl_int* errcode_ret, std::size_t asked = 0)
   if (fake.result != CL_SUCCESS) return nullptr;
   const std::size_t size = fake.size != 0 ? fake.size : asked;
   fake_account.add(static_cast<std::int64_t>(size));
-  return reinterpret_cast<cl_mem>(new FakeObject{size, fake.has_parent});
+  return reinterpret_cast<cl_mem>(new FakeObject{.size = size, .has_parent = fake.has_parent});
 }
 
-/// A queue is its reference count. It is never deleted, so that a use after the last release changes a count
-/// and does not crash.
+struct FakeQueue {
+  const cl_icd_dispatch* driver = &fake_driver_table;
+  int references = 1;
+};
+
+/// A queue is never deleted, so that a use after the last release changes a count and does not crash.
 inline cl_command_queue made_queue(cl_int* errcode_ret) {
   if (errcode_ret != nullptr) *errcode_ret = fake.result;
   if (fake.result != CL_SUCCESS) return nullptr;
   static std::mutex mutex;
   const std::scoped_lock lock(mutex);
-  static std::deque<int> references;
-  return reinterpret_cast<cl_command_queue>(&references.emplace_back(1));
+  static std::deque<FakeQueue> queues;
+  return reinterpret_cast<cl_command_queue>(&queues.emplace_back());
 }
 
 inline char fake_heap[1024];
@@ -149,6 +158,10 @@ inline void* CL_API_CALL fake_get_function(const char* name) {
 
 /// The table that a loader passes to a layer.
 inline cl_icd_dispatch fake_table() {
+  // Handles have a table without null; the functions are called through the table that the layer gets.
+  std::array<void*, sizeof(cl_icd_dispatch) / sizeof(void*)> whole;
+  whole.fill(reinterpret_cast<void*>(fake_unknown));
+  std::memcpy(&fake_driver_table, whole.data(), sizeof(fake_driver_table));
   cl_icd_dispatch table{};
   table.clGetMemObjectInfo = [](cl_mem memory, cl_mem_info what, size_t, void* value, size_t*) -> cl_int {
     const cl_mem parent = object_of(memory).has_parent ? memory : nullptr;
@@ -217,11 +230,11 @@ inline cl_icd_dispatch fake_table() {
   table.clCreateCommandQueueWithProperties = [](cl_context, cl_device_id, const cl_queue_properties*,
                                                 cl_int* e) { return made_queue(e); };
   table.clRetainCommandQueue = [](cl_command_queue queue) -> cl_int {
-    ++std::atomic_ref(*reinterpret_cast<int*>(queue));
+    ++std::atomic_ref(reinterpret_cast<FakeQueue*>(queue)->references);
     return CL_SUCCESS;
   };
   table.clReleaseCommandQueue = [](cl_command_queue queue) -> cl_int {
-    if (--std::atomic_ref(*reinterpret_cast<int*>(queue)) == 0) called("queue destroyed");
+    if (--std::atomic_ref(reinterpret_cast<FakeQueue*>(queue)->references) == 0) called("queue destroyed");
     return CL_SUCCESS;
   };
   table.clEnqueueCopyBuffer = [](cl_command_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint,
@@ -239,11 +252,14 @@ inline cl_icd_dispatch fake_table() {
 
 /// A device and a context, for tables with devices. Their handles are their addresses.
 struct FakeDevice {
+  const cl_icd_dispatch* driver = &fake_driver_table;
   cl_ulong memory = 64'000;
   cl_ulong largest = 32'000;
   FakeDevice* parent = nullptr;  ///< of a sub-device
 };
 struct FakeContext {
+  FakeContext(std::vector<FakeDevice*> of = {}) : devices(std::move(of)) {}
+  const cl_icd_dispatch* driver = &fake_driver_table;
   std::vector<FakeDevice*> devices;
 };
 

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace peakmark {
+
+/// An ELF file, mapped to look for what tells OpenCL loaders and drivers from other libraries: their names
+/// do not. Allocates nothing, since the recorder uses it too. What cannot be read defines nothing.
+class ElfFile {
+ public:
+  explicit ElfFile(const char* path);
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
+  ~ElfFile();
+
+  /// True if a function of this name is defined, exported or in the symbol table of a file that is not
+  /// stripped.
+  [[nodiscard]] bool defines(std::string_view function) const;
+  [[nodiscard]] bool contains(std::string_view text) const { return bytes_.find(text) != text.npos; }
+
+ private:
+  std::string_view bytes_;
+};
+
+/// True for a library or a program with an OpenCL loader in it. A stripped one that does not export its
+/// functions is not found.
+bool has_opencl_loader(const ElfFile& file);
+
+/// True for a driver that OpenCL loaders load.
+bool is_opencl_driver(const ElfFile& file);
+
+/// True for loaders, also hidden ones: they ask a driver for its platforms by name. True for drivers too.
+bool asks_opencl_drivers(const ElfFile& file);
+
+/// True if an OpenCL loader supports layers: it reads OPENCL_LAYERS.
+bool supports_layers(const ElfFile& file);
+
+}  // namespace peakmark

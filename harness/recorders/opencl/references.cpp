@@ -1,0 +1,76 @@
+// A driver of OpenCL 1.0 has no destructor callbacks: the program's last reference to a memory object counts
+// as its release. The driver's own count may have references of commands.
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+
+#include "recorders/opencl/layer.hpp"
+
+namespace peakmark::opencl_layer {
+namespace {
+
+pthread_mutex_t guarding_references = PTHREAD_MUTEX_INITIALIZER;
+/// References of the program beyond the first. Never destroyed, because memory may be released until the
+/// process has ended.
+std::map<cl_mem, std::int64_t>& further_references() {
+  static auto& all = *new std::map<cl_mem, std::int64_t>;
+  return all;
+}
+
+void follow_forks_of_references() {
+  static std::atomic<bool> follows{false};
+  const auto unlock = [] { pthread_mutex_unlock(&guarding_references); };
+  if (!follows.exchange(true))
+    pthread_atfork([] { pthread_mutex_lock(&guarding_references); }, unlock, unlock);
+}
+
+void add_reference(cl_mem memory) {
+  follow_forks_of_references();
+  pthread_mutex_lock(&guarding_references);
+  try {
+    ++further_references()[memory];
+  } catch (...) {  // no memory of the host: its release is recorded too early
+  }
+  pthread_mutex_unlock(&guarding_references);
+}
+
+/// Returns true if it was the last one.
+bool drop_reference(cl_mem memory) {
+  pthread_mutex_lock(&guarding_references);
+  const auto found = further_references().find(memory);
+  const bool is_last = found == further_references().end();
+  if (!is_last && --found->second == 0) further_references().erase(found);
+  pthread_mutex_unlock(&guarding_references);
+  return is_last;
+}
+
+cl_int CL_API_CALL retain_memory(cl_mem memory) {
+  const cl_int result = layer.next().clRetainMemObject(memory);
+  if (result == CL_SUCCESS && memory != nullptr && is_released_by_references(memory)) add_reference(memory);
+  return result;
+}
+
+cl_int CL_API_CALL release_memory(cl_mem memory) {
+  if (memory == nullptr || !is_released_by_references(memory) || !drop_reference(memory))
+    return layer.next().clReleaseMemObject(memory);
+  layer.writer.release(to_address(memory));
+  const Charge charge = withdraw_charge(memory);
+  const cl_int result = layer.next().clReleaseMemObject(memory);
+  give_budget_back(charge);
+  return result;
+}
+
+}  // namespace
+
+bool is_released_by_references(cl_mem memory) {
+  return driver_lacks<&cl_icd_dispatch::clSetMemObjectDestructorCallback>(memory);
+}
+
+void hook_references() {
+  hook(&cl_icd_dispatch::clRetainMemObject, retain_memory);
+  hook(&cl_icd_dispatch::clReleaseMemObject, release_memory);
+}
+
+}  // namespace peakmark::opencl_layer
