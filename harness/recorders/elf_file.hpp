@@ -5,7 +5,7 @@
 
 namespace peakmark {
 
-/// An ELF file, mapped to look for what tells OpenCL loaders and drivers from other libraries: their names
+/// An ELF file, mapped to find OpenCL loaders and drivers among other libraries: their names
 /// do not. Allocates nothing, since the recorder uses it too. What cannot be read defines nothing.
 class ElfFile {
  public:
