@@ -1,6 +1,5 @@
 // What the fake driver reports about itself and its devices, and where its functions are.
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -110,32 +109,11 @@ CUresult find_function(const char* name, void** function, int version, cuuint64_
   return *function == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
 
-// The texts of all others than CUDA_ERROR_OUT_OF_MEMORY are their names.
-#define FAKE_RESULTS(DO)                                                                                \
-  DO(CUDA_SUCCESS)                                                                                      \
-  DO(CUDA_ERROR_INVALID_VALUE)                                                                          \
-  DO(CUDA_ERROR_OUT_OF_MEMORY)                                                                          \
-  DO(CUDA_ERROR_NOT_INITIALIZED) DO(CUDA_ERROR_DEINITIALIZED) DO(CUDA_ERROR_NO_DEVICE)                  \
-      DO(CUDA_ERROR_INVALID_DEVICE) DO(CUDA_ERROR_INVALID_IMAGE) DO(CUDA_ERROR_INVALID_CONTEXT)         \
-          DO(CUDA_ERROR_NO_BINARY_FOR_GPU) DO(CUDA_ERROR_UNSUPPORTED_LIMIT) DO(CUDA_ERROR_INVALID_PTX)  \
-              DO(CUDA_ERROR_INVALID_SOURCE) DO(CUDA_ERROR_FILE_NOT_FOUND) DO(CUDA_ERROR_INVALID_HANDLE) \
-                  DO(CUDA_ERROR_NOT_FOUND) DO(CUDA_ERROR_NOT_READY) DO(CUDA_ERROR_CONTEXT_IS_DESTROYED) \
-                      DO(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)                                     \
-                          DO(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED) DO(CUDA_ERROR_NOT_SUPPORTED)        \
-                              DO(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) DO(CUDA_ERROR_UNKNOWN)
-
 CUresult set_name(CUresult error, const char** text) {
-  switch (error) {
-#define FAKE_RESULT(name) \
-  case name:              \
-    *text = #name;        \
-    return CUDA_SUCCESS;
-    FAKE_RESULTS(FAKE_RESULT)
-#undef FAKE_RESULT
-    default:
-      *text = nullptr;
-      return CUDA_ERROR_INVALID_VALUE;
-  }
+  const auto results = std::span(fake_cuda::kResults, fake_cuda::kResultCount);
+  const auto found = std::ranges::find(results, static_cast<int>(error), &fake_cuda::Result::number);
+  *text = found == results.end() ? nullptr : found->name;
+  return found == results.end() ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -157,7 +135,7 @@ CUresult cuGetErrorName(CUresult error, const char** pStr) {
 }
 CUresult cuGetErrorString(CUresult error, const char** pStr) {
   if (error != CUDA_ERROR_OUT_OF_MEMORY) return set_name(error, pStr);
-  *pStr = "out of memory";  // as NVIDIA's driver: programs and `oom` look for it
+  *pStr = "out of memory";  // as NVIDIA's driver: `oom` looks for it. Other texts are the names.
   return CUDA_SUCCESS;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The table of the driver's symbols, which fake_libcuda_symbols.py writes. It declares the functions itself,
-// without their parameters, and so must not include cuda.h.
+// Tables of the driver's symbols and errors, which fake_libcuda_symbols.py writes. Its file declares the
+// functions itself, without their parameters, and so must not include cuda.h.
 #include <cstddef>
 #include <iterator>
 
@@ -16,6 +16,14 @@ struct Symbol {
 /// Sorted by name, then by version.
 extern const Symbol kSymbols[];
 extern const std::size_t kSymbolCount;
+
+/// A CUresult and its name.
+struct Result {
+  int number;
+  const char* name;
+};
+extern const Result kResults[];
+extern const std::size_t kResultCount;
 
 }  // namespace fake_cuda
 

@@ -1,4 +1,4 @@
-"""Writes the table of the driver's symbols from the toolkit's headers, for the fake libcuda.so.1.
+"""Writes tables of the driver's symbols and errors from the toolkit's headers, for the fake libcuda.so.1.
 
     fake_libcuda_symbols.py INCLUDE-FOLDER CUPTI-INCLUDE-FOLDER OUTPUT.cpp
 
@@ -12,6 +12,7 @@ import re
 import sys
 
 SYMBOL = re.compile(r"CUPTI_DRIVER_TRACE_CBID_(cu[A-Z]\w*)")
+RESULT = re.compile(r"^\s+(CUDA_(?:SUCCESS|ERROR_\w+))\s*=\s*(\d+)", re.MULTILINE)
 TYPEDEF = re.compile(r"\*PFN_(cu[A-Z]\w*?)_v(\d+)(_ptds|_ptsz)?\)")
 # CUPTI has no callbacks for them.
 WITHOUT_CALLBACK = {"cuGetExportTable", "cuGetErrorName", "cuGetErrorString", "cuGetProcAddress", "cuGetProcAddress_v2"}
@@ -51,12 +52,15 @@ def table(include: pathlib.Path, cupti: pathlib.Path) -> str:
         f'    {{"{name}", {version}, {"true" if stream else "false"}, reinterpret_cast<void*>(&{symbol})}},'
         for name, version, stream, symbol in rows(typedefs, symbols)
     ]
+    results = [f'    {{{number}, "{name}"}},' for name, number in RESULT.findall(headers)]
     return "\n".join([
         "// Written by fake_libcuda_symbols.py.",
         '#include "recorders/cupti/tests/fake_libcuda_symbols.hpp"',
         'extern "C" {', *weak, "}",
         "const fake_cuda::Symbol fake_cuda::kSymbols[] = {", *entries, "};",
-        "const std::size_t fake_cuda::kSymbolCount = std::size(kSymbols);", ""])
+        "const std::size_t fake_cuda::kSymbolCount = std::size(kSymbols);",
+        "const fake_cuda::Result fake_cuda::kResults[] = {", *results, "};",
+        "const std::size_t fake_cuda::kResultCount = std::size(kResults);", ""])
 
 
 if __name__ == "__main__":
