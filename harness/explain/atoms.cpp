@@ -222,6 +222,7 @@ class Candidates {
   std::vector<Atom> make() {
     make_sums();
     for (const Length& sum : sums_) collector_.add(sum, true);
+    add_wide_margins();
     add_lengths_for_transforms();
     add_quotients();
     add_halves();
@@ -286,6 +287,21 @@ class Candidates {
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       for (std::size_t b = a + 1; b < axes_.size(); ++b) {
         for (std::size_t c = b + 1; c < axes_.size(); ++c) add_sum({&axes_[a], &axes_[b], &axes_[c]});
+      }
+    }
+  }
+
+  // An image with a margin of several radii on both sides: `nx + 4 * radius`. Nothing rounds these, so that
+  // there are few.
+  void add_wide_margins() {
+    for (const Size factor : {3, 4, 6}) {
+      for (const Length& margin : axes_) {
+        const Length width = times(factor, margin);
+        for (const Length& axis : axes_) {
+          if (&axis == &margin) continue;
+          if (const auto sum = collector_.combine(Operation::add, {&axis, &width}))
+            collector_.add(*sum, true);
+        }
       }
     }
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "base/error.hpp"
@@ -222,6 +223,7 @@ class Explainer {
       result.notes.push_back(fmt::format("{}: {} gives the same bytes at all shapes; record {} to decide",
                                          one.name, to_text(*one.bytes.rival), shape));
     }
+    add_multiples(result);
     std::vector<std::string> constant;
     for (const Shapes::Axis& axis : shapes_.axes) {
       if (is_constant(axis.values)) constant.push_back(fmt::format("{}={}", axis.name, axis.values.front()));
@@ -230,6 +232,23 @@ class Explainer {
       result.notes.push_back(fmt::format(
           "{} at every shape: formulas do not show the part of {}; vary {}", fmt::join(constant, ", "),
           constant.size() == 1 ? "this axis" : "these axes", constant.size() == 1 ? "it" : "them"));
+  }
+
+  // Lengths that are a multiple of 2 at every shape do not show what is rounded to one.
+  void add_multiples(Explanation& result) const {
+    std::map<Size, std::vector<std::string>> axes;  // by their common divisor
+    for (const Shapes::Axis& axis : shapes_.axes) {
+      Size divisor = 0;
+      for (const Size value : axis.values) divisor = std::gcd(divisor, value);
+      if (divisor > 1 && !is_constant(axis.values)) axes[divisor].push_back(axis.name);
+    }
+    for (const auto& [divisor, names] : axes) {
+      result.notes.push_back(fmt::format(
+          "every recorded {} is {}: what a program rounds to {} looks as if it were not rounded; "
+          "record another length",
+          fmt::join(names, " and "), divisor == 2 ? "even" : fmt::format("a multiple of {}", divisor),
+          divisor == 2 ? "even lengths" : "such lengths"));
+    }
   }
 
   const Shapes& shapes_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "explain/formula_algebra.hpp"
 #include "explain/polynomial_search.hpp"
 #include "explain/prepared_shapes.hpp"
 #include "explain/product_search.hpp"
@@ -38,8 +39,9 @@ class Fitter::Search {
     const std::size_t fitted = shapes_.count() - held_out_.size();
     if (fitted == 0) return std::nullopt;
     auto found = is_constant(sizes) ? std::optional(Fit{Expression(sizes.front()), {}, {}}) : searched(sizes);
+    if (found) found->formula = without_idle_rounding(found->formula);
     // From few shapes, a formula of many parts is a coincidence.
-    if (found && weight(found->formula) > std::max(kMaxSimple, static_cast<Size>(fitted)))
+    if (found && unlikely_parts(found->formula, sizes) > std::max(kMaxSimple, static_cast<Size>(fitted)))
       return std::nullopt;
     if (found && !shows_choices(found->formula)) return std::nullopt;
     if (found && found->rival && !shows_choices(*found->rival)) found->rival.reset();
@@ -58,6 +60,7 @@ class Fitter::Search {
   static constexpr Size kMaxRivalWeight = 8;
   static constexpr std::size_t kMaxConstants = 5;
   static constexpr std::size_t kMinValuesOfAxis = 2;
+  static constexpr std::size_t kMinSizesOfCoefficient = 4;
 
   // Whether the shapes where an axis is 0 show what a choice is there: where they are few, some sum of axes
   // fits by coincidence.
@@ -72,6 +75,31 @@ class Fitter::Search {
       if (values.size() < kMinValuesOfAxis * zero.axes().size()) return false;
     }
     return std::ranges::all_of(formula.operands(), [&](const Expression& one) { return shows_choices(one); });
+  }
+
+  // Of lengths that are even at every shape, 8·⌈nx·ny / 2⌉ is 4·nx·ny: nothing shows that it is rounded.
+  [[nodiscard]] Expression without_idle_rounding(const Expression& formula) const {
+    return without_exact_divisions(formula, [&](const Expression& dividend, Size divisor) {
+      const auto values = evaluate(dividend, shapes_);
+      return values && std::ranges::all_of(*values, [&](Size value) { return value % divisor == 0; });
+    });
+  }
+
+  // The weight of a formula. Of a product a factor counts once, however often it occurs, and a large
+  // coefficient as 1: that several different sizes have a large common factor is no coincidence.
+  [[nodiscard]] static Size unlikely_parts(const Expression& formula, std::span<const Size> sizes) {
+    if (formula.operation() != Expression::Operation::multiply ||
+        std::set<Size>(sizes.begin(), sizes.end()).size() < kMinSizesOfCoefficient)
+      return weight(formula);
+    const std::vector<Expression>& factors = formula.operands();
+    Size sum = 1;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      const auto before = factors.begin() + static_cast<std::ptrdiff_t>(i);
+      const bool is_known = factors[i].operation() == Expression::Operation::integer ||
+                            std::find(factors.begin(), before, factors[i]) != before;
+      sum += is_known ? 1 : weight(factors[i]);
+    }
+    return sum;
   }
 
   static std::optional<Fit> as_fit(std::optional<Expression> formula) {

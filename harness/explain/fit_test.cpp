@@ -265,6 +265,57 @@ TEST(Fitter, FindsNoPolynomialByCoincidence) {
   EXPECT_FALSE(Fitter(shapes, {3, 7, 11, 15, 19, 23, 27}).fit(sizes));
 }
 
+// Returns the formula of sizes at shapes of two axes, of which the last two are held out.
+std::string formula_of(const std::vector<std::pair<Size, Size>>& shapes,
+                       const std::function<Size(Size nx, Size ny)>& bytes) {
+  Shapes axes{{{"nx", {}}, {"ny", {}}}};
+  std::vector<Size> sizes;
+  for (const auto& [nx, ny] : shapes) {
+    axes.axes[0].values.push_back(nx);
+    axes.axes[1].values.push_back(ny);
+    sizes.push_back(bytes(nx, ny));
+  }
+  const auto found = Fitter(axes, {shapes.size() - 2, shapes.size() - 1}).fit(sizes);
+  return found ? to_text(found->formula) : "";
+}
+
+const std::vector<std::pair<Size, Size>> kEvenShapes{{128, 64},  {256, 64},  {270, 64},
+                                                     {128, 100}, {256, 100}, {270, 100}};
+
+TEST(Fitter, OfEvenLengthsNothingIsRounded) {
+  EXPECT_EQ(formula_of(kEvenShapes, [](Size nx, Size ny) { return 4 * nx * ny; }), "4 * nx * ny");
+  EXPECT_EQ(formula_of(kEvenShapes, [](Size nx, Size ny) { return nx * ny; }), "nx * ny");
+  EXPECT_EQ(formula_of(kEvenShapes, [](Size nx, Size ny) { return 4 * nx * ny + 1024; }),
+            "4 * nx * ny + 1024");
+  EXPECT_EQ(formula_of(kEvenShapes, [](Size nx, Size ny) { return 8 * (nx / 2 + 1) * ny; }),
+            "4 * ny * (nx + 2)");
+  EXPECT_EQ(formula_of({{129, 64}, {256, 64}, {271, 64}, {129, 101}, {256, 101}, {271, 101}},
+                       [](Size nx, Size ny) { return 8 * blocks(nx * ny, 2); }),
+            "8 * ceil_div(nx * ny, 2)");
+}
+
+TEST(Fitter, FindsLargeOddCoefficientsFromFewShapes) {
+  for (const Size coefficient : {124, 372, 513, 744, 99'999}) {
+    EXPECT_EQ(formula_of(kEvenShapes, [&](Size nx, Size ny) { return coefficient * (nx + 1) * (ny + 1); }),
+              std::to_string(coefficient) + " * (nx + 1) * (ny + 1)");
+  }
+  // Two sizes show no coefficient.
+  EXPECT_EQ(formula_of(kEvenShapes, [](Size nx, Size ny) { return nx * ny == 27'000 ? 60'753 : 2 * 60'753; }),
+            "");
+}
+
+TEST(Fitter, FindsMarginsOfSeveralRadii) {
+  const std::vector<std::pair<Size, Size>> shapes{{64, 3}, {100, 3}, {129, 3}, {64, 5}, {100, 7}, {131, 8}};
+  for (const Size factor : {3, 4}) {
+    const std::string width = "(nx + " + std::to_string(factor) + " * ny)";
+    EXPECT_EQ(
+        formula_of(shapes, [&](Size nx, Size ny) { return 16 * (nx + factor * ny) * (nx + factor * ny); }),
+        "16 * " + width + " * " + width);
+  }
+  EXPECT_EQ(formula_of(shapes, [](Size nx, Size ny) { return 16 * (nx + 2 * ny) * (nx + 4 * ny); }),
+            "16 * (nx + 4 * ny) * (nx + 2 * ny)");
+}
+
 // A padded length where the pads never vary, from few shapes.
 TEST(Fitter, FindsLengthsWithAxesThatNeverVary) {
   Shapes shapes{{{"ny", {}}, {"nx", {}}, {"pad_y0", {}}, {"pad_y1", {}}, {"pad_x0", {}}, {"pad_x1", {}}}};

@@ -6,37 +6,56 @@
 
 namespace peakmark {
 
+namespace {
+
+using Operation = Expression::Operation;
+using IsExact = std::function<bool(const Expression& dividend, Size divisor)>;
+
+// Drops divisions from a product: k · ⌈x / k⌉ is x where x is a multiple of k.
+Expression without_divisions(std::vector<Expression> factors, const IsExact& is_exact) {
+  for (std::size_t i = 1; i < factors.size() && factors[0].operation() == Operation::integer; ++i) {
+    const Operation operation = factors[i].operation();
+    if (operation != Operation::divide_up && operation != Operation::divide_down) continue;
+    const Expression dividend = factors[i].operands()[0];
+    const Expression& divisor = factors[i].operands()[1];
+    if (divisor.operation() != Operation::integer || factors[0].integer() % divisor.integer() != 0 ||
+        !is_exact(dividend, divisor.integer()))
+      continue;
+    factors[0] = Expression(factors[0].integer() / divisor.integer());
+    factors[i] = dividend;
+  }
+  return Expression::multiply(std::move(factors));
+}
+
+Expression rebuilt(Operation operation, std::vector<Expression> operands, const IsExact& is_exact) {
+  switch (operation) {
+    case Operation::add:
+      return Expression::add(std::move(operands));
+    case Operation::multiply:
+      return without_divisions(std::move(operands), is_exact);
+    default:
+      return Expression::apply(operation, std::move(operands));
+  }
+}
+
+}  // namespace
+
+Expression without_exact_divisions(const Expression& formula, const IsExact& is_exact) {
+  if (formula.operands().empty()) return formula;
+  std::vector<Expression> operands;
+  for (const Expression& operand : formula.operands())
+    operands.push_back(without_exact_divisions(operand, is_exact));
+  return rebuilt(formula.operation(), std::move(operands), is_exact);
+}
+
 Expression without_rounding(const Expression& formula) {
   if (formula.operands().empty()) return formula;
   std::vector<Expression> operands;
   for (const Expression& operand : formula.operands()) operands.push_back(without_rounding(operand));
-  switch (formula.operation()) {
-    case Expression::Operation::add:
-      return Expression::add(std::move(operands));
-    case Expression::Operation::multiply: {
-      // k · ⌈x / k⌉ is x.
-      const Expression first = operands.front();
-      for (std::size_t i = 1; i < operands.size(); ++i) {
-        const Expression& factor = formula.operands()[i];
-        if (first.operation() != Expression::Operation::integer ||
-            (factor.operation() != Expression::Operation::divide_up &&
-             factor.operation() != Expression::Operation::divide_down))
-          continue;
-        const Expression& divisor = factor.operands()[1];
-        if (divisor.operation() != Expression::Operation::integer || first.integer() % divisor.integer() != 0)
-          continue;
-        operands[0] = Expression(first.integer() / divisor.integer());
-        operands[i] = without_rounding(factor.operands()[0]);
-        break;
-      }
-      return Expression::multiply(std::move(operands));
-    }
-    case Expression::Operation::next_pow2:
-    case Expression::Operation::next_smooth:
-      return operands.front();
-    default:
-      return Expression::apply(formula.operation(), std::move(operands));
-  }
+  if (formula.operation() == Operation::next_pow2 || formula.operation() == Operation::next_smooth)
+    return operands.front();
+  return rebuilt(formula.operation(), std::move(operands),
+                 [](const Expression& /*dividend*/, Size /*divisor*/) { return true; });
 }
 
 std::pair<Expression, Expression> without_common_parts(const Expression& one, const Expression& other) {

@@ -12,6 +12,8 @@ namespace peakmark {
 namespace {
 
 constexpr std::size_t kMaxSizesShown = 8;
+// With fewer, only formulas of few parts are believed.
+constexpr std::size_t kManyShapes = 16;
 
 // Name of an allocation in a sentence: its call site if it has no name.
 std::string label(const VariantFormulas& variant, const ExplainedAllocation& one) {
@@ -123,11 +125,16 @@ std::string unexplained_text(const VariantFormulas& variant) {
     if (!value.empty())
       text += fmt::format("    only shapes with {} have it: fix {} to find a formula from more of them\n",
                           value, value);
-    text +=
-        differs_between_passes(cases, one)
-            ? "    two passes at the same shape differ: it does not depend on the axes alone; give the "
-              "program a fixed seed, or make an axis of what it depends on\n"
-            : "    record one of these shapes again: if it differs, it does not depend on the axes alone\n";
+    if (differs_between_passes(cases, one)) {
+      text +=
+          "    two passes at the same shape differ: it does not depend on the axes alone; give the program a "
+          "fixed seed, or make an axis of what it depends on\n";
+    } else if (figure.recorded.size() < kManyShapes) {
+      text += fmt::format("    record more shapes: from {} only a short formula is believed\n",
+                          quantity(figure.recorded.size(), "shape"));
+    } else {
+      text += "    record one of these shapes again: if it differs, it does not depend on the axes alone\n";
+    }
   }
   return text;
 }

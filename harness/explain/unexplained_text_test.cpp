@@ -93,6 +93,16 @@ TEST(UnexplainedText, ALoopOfRandomSizesWithAKnownLargestHasAnExactPeak) {
             "others have no formula\n");
 }
 
+TEST(UnexplainedText, OfFewShapesMoreAreNeeded) {
+  auto run = run_with([](SequenceRecorder& recorder, const SampleAxes& s) {
+    recorder.allocate("table", "call 1", "", 7 + (s.n * s.n * 6007 + s.ny * 7919 + s.nx * 104729) % 9973);
+  });
+  EXPECT_THAT(unexplained_text(explained(run)), HasSubstr("record one of these shapes again"));
+  run.observations.resize(6);
+  EXPECT_THAT(unexplained_text(explained(run)),
+              HasSubstr("record more shapes: from 6 shapes only a short formula is believed"));
+}
+
 TEST(UnexplainedText, SaysWhichValueGivesMoreShapes) {
   const auto run = run_with([](SequenceRecorder& recorder, const SampleAxes& s) {
     if (s.pad_y == 8) recorder.allocate("copy", "call 1", "", 8 * s.ny * s.nx + s.pad_x);

@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <random>
 #include <set>
 
 #include "base/error.hpp"
+#include "base/pattern.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "check/junit_tests.hpp"
@@ -21,13 +21,21 @@ namespace {
 using json_fields::Json;
 using json_fields::or_null;
 
-/// Parts of messages, in lower case, by which people and programs recognise a lack of memory.
-constexpr std::array kMemoryWords{"memory", "alloc", "out_of_resources", "out of resources", "oom"};
-
-bool names_memory(std::string line) {
-  std::ranges::transform(line, line.begin(), [](unsigned char c) { return std::tolower(c); });
-  return std::ranges::any_of(kMemoryWords,
-                             [&](const char* word) { return line.find(word) != std::string::npos; });
+/// Returns whether people and programs recognise a lack of memory in a line: by a word, which the names of
+/// error codes have too, or by the number of an error code next to the name of the API or of its function.
+bool names_memory(const std::string& line) {
+  static const Pattern word("memory|alloc|out[_ ]of[_ ]resources|oom", Pattern::Letters::any_case);
+  static const Pattern opencl(R"((^|\W)(cl[A-Z]\w*|cl::|CL[_ ]|[Oo]pen[Cc][Ll]|OPENCL))");
+  // CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_OUT_OF_RESOURCES, CL_OUT_OF_HOST_MEMORY
+  static const Pattern opencl_code(R"((^|[^\w-])-[456](?![\w%]|\.\d))");
+  static const Pattern cuda(R"((^|\W)(cu(da)?[A-Z]\w*|hip[A-Z]\w*|[Cc][Uu][Dd][Aa]|HIP))");
+  // CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation, hipErrorOutOfMemory. Other small numbers are
+  // devices, streams and lines: an error must be named.
+  static const Pattern cuda_code(
+      R"(((err|error|errno|code|status|result|returned|failed)\W{0,4}|(cu|hip)\w+(\(\))?\s*[:=]+\s*)2(?![\w%]|\.\d))",
+      Pattern::Letters::any_case);
+  return word.is_in(line) || (opencl.is_in(line) && opencl_code.is_in(line)) ||
+         (cuda.is_in(line) && cuda_code.is_in(line));
 }
 
 Size live_at_end(const Observation& observation) {
@@ -54,12 +62,16 @@ std::string how_it_went_on(Size index, const Observation& reference, const Obser
 
 constexpr std::string_view kNamesNoMemory = "the message does not name memory";
 
-/// Returns the last line that the program wrote, or the whole message if that says more.
+/// Returns the last line of the program that names memory, else its last line, or the whole message if that
+/// says more.
 std::string short_message(const Refusal& refusal) {
   if (refusal.last_lines.empty() || refusal.outcome == RefusalOutcome::unusable)
     return one_line(refusal.message);
   const bool is_silent = refusal.outcome == RefusalOutcome::crashed && refusal.exit_code;
-  return one_line(refusal.last_lines.back()) + (is_silent ? fmt::format("; {}", kNamesNoMemory) : "");
+  // Not std::views::reverse: clang 14 knows none of GCC 12.
+  const auto telling = std::find_if(refusal.last_lines.rbegin(), refusal.last_lines.rend(), names_memory);
+  return one_line(telling != refusal.last_lines.rend() ? *telling : refusal.last_lines.back()) +
+         (is_silent ? fmt::format("; {}", kNamesNoMemory) : "");
 }
 
 RefusalOutcome parse_refusal_outcome(std::string_view name) {

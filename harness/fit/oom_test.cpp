@@ -61,6 +61,22 @@ TEST(JudgeRefusal, AnEndThatDoesNotNameMemoryIsACrash) {
   EXPECT_EQ(refusal.exit_code, std::nullopt);
 }
 
+TEST(JudgeRefusal, AnErrorCodeOfMemoryNamesMemory) {
+  for (const char* const message :
+       {"openmm.OpenMMException: Error creating array posq: clCreateBuffer (-4)", "mean: OpenCL error -4",
+        "ERROR: clEnqueueNDRangeKernel returned -5.", "[OpenCL] status=-6", "cl::Error -4 in Filter",
+        "error -4 of clEnqueueWriteBuffer", "OpenCL Error in 'clCreateImage' (fft.cpp:88): -4",
+        "CUDA error 2 at fft.cu:31", "cudaMalloc failed: 2", "cuMemAlloc_v2 returned 2", "hipMalloc = 2",
+        "Cuda failure: status(2)"})
+    EXPECT_EQ(judged(failed(Outcome::crashed, 1, {message})), RefusalOutcome::handled) << message;
+  for (const char* const message :
+       {"OpenCL error -48", "clBuildProgram (-11)", "clSetKernelArg: -50", "clEnqueueCopyBuffer: -4.5",
+        "error -4", "lines 3-4 of the OpenCL program", "class -4", "OpenCL 1.2-4",
+        "cudaSetDevice(2) failed: 101", "CUDA error 209", "CUDA 12 failed", "error at kernel.cu:2",
+        "cuda error in line 2"})
+    EXPECT_EQ(judged(failed(Outcome::crashed, 1, {message})), RefusalOutcome::crashed) << message;
+}
+
 TEST(JudgeRefusal, AProgramThatGoesOnIsJudgedByItsResultAndItsMemory) {
   EXPECT_EQ(judged(observation(Outcome::timeout)), RefusalOutcome::hung);
   EXPECT_EQ(judged(observation(Outcome::wrong_answer)), RefusalOutcome::wrong_result);
@@ -162,6 +178,16 @@ TEST(OomReport, TheWorstSiteIsFirst) {
   good.is_result_compared = true;
   EXPECT_THAT(oom_text(good), HasSubstr("1 refusal: none crashed, hung or changed the result"));
   EXPECT_THAT(oom_text(good), Not(HasSubstr("--compare-output")));
+}
+
+TEST(OomReport, TheMessageIsTheLastLineThatNamesMemory) {
+  OomReport report = sample_oom_report();
+  report.refusals.resize(1);
+  report.refusals[0].last_lines = {"CLFFT_MEM_OBJECT_ALLOCATION_FAILURE at plan.cpp:7",
+                                   "clfftBakePlan failed: out of memory", "Please call clfftTeardown( )."};
+  EXPECT_THAT(oom_text(report), HasSubstr("1  clfftBakePlan failed: out of memory\n"));
+  report.refusals[0].last_lines = {"one", "two"};
+  EXPECT_THAT(oom_text(report), HasSubstr("1  two\n"));
 }
 
 TEST(OomReport, JsonHasEveryRefusal) {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "base/error.hpp"
@@ -226,6 +228,16 @@ LargestValueSearch::Model LargestValueSearch::model() const {
   return best ? *best : parabola;
 }
 
+/// Returns the value that shows most between one that fits and one that does not. Many programs round lengths
+/// to a power of two: if memory steps there, two trials decide. Else what is left is halved.
+Size LargestValueSearch::between(Size fitting, Size refused) const {
+  const auto power = static_cast<Size>(std::bit_floor(static_cast<std::uint64_t>(refused - 1)));
+  if (power > fitting && range_.at_most(power) == power) return power;
+  const Size next = fitting + range_.step;
+  if (std::has_single_bit(static_cast<std::uint64_t>(fitting)) && !is_tried(next)) return next;
+  return *range_.at_most(fitting + (refused - fitting) / 2);
+}
+
 std::optional<Size> LargestValueSearch::next_by_peaks() const {
   if (points_.empty()) return trials_.empty() ? std::optional(range_.min) : std::nullopt;
   const std::optional<Size> best = largest();
@@ -272,8 +284,8 @@ std::optional<Size> LargestValueSearch::next_by_peaks() const {
     const Size jump = checked_multiply(last.value, is_decreasing ? 2 : kMaxJump);
     target = range.at_most(std::min(*target, std::max(jump, above)));
   }
-  // A refused value although its bytes were predicted to fit: halve what is left.
-  if (refused && target && *target == range.max) target = range.at_most(*best + (*refused - *best) / 2);
+  // A refused value although its bytes were predicted to fit.
+  if (refused && target && *target == range.max) target = between(*best, *refused);
   if (!target || *target <= *best || is_tried(*target)) return std::nullopt;
   return target;
 }

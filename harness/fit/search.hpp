@@ -77,6 +77,7 @@ class LargestValueSearch {
   [[nodiscard]] std::optional<Size> missed_by_formula(Size value) const;
   [[nodiscard]] std::optional<Size> next_by_formula() const;
   [[nodiscard]] std::optional<Size> next_by_peaks() const;
+  [[nodiscard]] Size between(Size fitting, Size refused) const;
   [[nodiscard]] Model model() const;
 
   SearchRange range_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -74,6 +75,23 @@ TEST(LargestValueSearch, FindsAPatchLengthInFourTrials) {
       EXPECT_EQ(outcome.refusals, 0U);
     }
   }
+}
+
+// As UFO's filtered backprojection: images are padded to a power of two for the transform.
+TEST(LargestValueSearch, TriesAPowerOfTwoWhereMemoryStepsThere) {
+  const auto padded = [](Size n) { return static_cast<Size>(std::bit_ceil(static_cast<std::uint64_t>(n))); };
+  const Memory images = [&](Size n) { return 16 * padded(n) * padded(n) + 8 * n; };
+  const Memory lines = [&](Size n) { return 4 * n * n + 40 * n * padded(n) + 4 * padded(n); };
+  for (const Memory& memory : {images, lines}) {
+    for (const Size answer : {64, 256, 512, 4096}) {
+      const Outcome outcome = search({16, Size{1} << 20, 1}, 2 * memory(answer), memory, {}, true);
+      EXPECT_EQ(outcome.answer, exhaustive({16, 10'000, 1}, 2 * memory(answer), memory));
+      EXPECT_LE(outcome.refusals, 5U) << answer;
+      EXPECT_LE(outcome.trials, 12U) << answer;
+    }
+  }
+  EXPECT_EQ(search({8, Size{1} << 20, 1}, images(700), images, {}, true).answer, 700);
+  EXPECT_EQ(search({6, 6000, 6}, images(513), images, {}, true).answer, 510);
 }
 
 TEST(LargestValueSearch, AnswersAnythingBetweenTheSmallestValueAndTheRangesEnd) {

@@ -1,7 +1,8 @@
 #include "ledger/allocation_sequence.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -172,30 +173,47 @@ std::string compare_passes(AllocationSequence& first, const AllocationSequence& 
   return text;
 }
 
+namespace {
+
+/// Returns the innermost frame that is no wrapper of each chain; empty if it has no frame.
+std::vector<std::string> innermost_sites(const std::vector<WeighedChain>& chains) {
+  const std::vector<std::size_t> wrappers = count_wrappers(chains);
+  std::vector<std::string> sites;
+  sites.reserve(chains.size());
+  for (std::size_t i = 0; i < chains.size(); ++i)
+    sites.push_back(chains[i].frames.empty() ? "" : chains[i].frames[wrappers[i]]);
+  return sites;
+}
+
+}  // namespace
+
 std::map<std::string, std::string> short_call_sites(const AllocationSequences& sequences) {
-  std::map<std::string, std::vector<std::string>> chains;
+  std::map<std::string, double> bytes;
   for (const AllocationSequence& sequence : sequences) {
-    for (const SequencedAllocation& one : sequence) {
-      if (!chains.contains(one.where)) chains.emplace(one.where, frames_of(one.where));
-    }
+    for (const SequencedAllocation& one : sequence) bytes[one.where] += static_cast<double>(one.bytes);
   }
-  constexpr int kMaxSkippedFrames = 16;
-  for (int skipped = 0; skipped < kMaxSkippedFrames; ++skipped) {
-    std::map<std::string, std::set<std::vector<std::string>>> by_innermost;
-    for (const auto& [where, frames] : chains) {
-      if (!frames.empty()) by_innermost[frames.front()].insert(frames);
+  std::vector<WeighedChain> telling;  // lines of Python, else native frames
+  std::vector<WeighedChain> called;   // native frames that Python called
+  for (const auto& [where, weight] : bytes) {
+    std::vector<std::string> frames = frames_of(where);
+    const auto python = std::ranges::find_if(frames, is_python_line);
+    WeighedChain& native = called.emplace_back(WeighedChain{{}, weight});
+    if (python != frames.end()) {
+      native.frames.assign(frames.begin(), python);
+      frames.erase(frames.begin(), python);
     }
-    std::size_t all = 0;
-    for (const auto& [frame, different] : by_innermost) all += different.size();
-    const auto wrapper = std::ranges::find_if(
-        by_innermost, [&](const auto& one) { return one.second.size() > 1 && 2 * one.second.size() > all; });
-    if (wrapper == by_innermost.end()) break;
-    for (auto& [where, frames] : chains) {
-      if (frames.size() > 1 && frames.front() == wrapper->first) frames.erase(frames.begin());
-    }
+    telling.push_back({std::move(frames), weight});
   }
+  const std::vector<std::string> telling_sites = innermost_sites(telling);
+  const std::vector<std::string> called_sites = innermost_sites(called);
   std::map<std::string, std::string> sites;
-  for (auto& [where, frames] : chains) sites[where] = frames.empty() ? "" : std::move(frames.front());
+  std::size_t i = 0;
+  for (const auto& [where, weight] : bytes) {
+    sites[where] = called_sites[i].empty()
+                       ? telling_sites[i]
+                       : fmt::format("{}{}{}", called_sites[i], kCallerSign, telling_sites[i]);
+    ++i;
+  }
   return sites;
 }
 

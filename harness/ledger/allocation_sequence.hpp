@@ -80,8 +80,8 @@ Size peak_bytes(const AllocationSequence& sequence);
 std::string compare_passes(AllocationSequence& first, const AllocationSequence& second);
 
 /// Returns for each `where` of the sequences its call site without wrappers, so that sites differ:
-/// `padding.py:88`. A wrapper is an innermost frame that more than half of the call chains share, such as
-/// `Array.__init__` of pyopencl. Depends on all sequences: pass those of all shapes together.
+/// `padding.py:88`, or `Filter::make < padding.py:88` where Python called a library. Wrappers are those of
+/// count_wrappers(). Depends on all sequences: pass those of all shapes together.
 std::map<std::string, std::string> short_call_sites(const AllocationSequences& sequences);
 
 }  // namespace peakmark

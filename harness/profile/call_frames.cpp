@@ -1,13 +1,15 @@
 #include "profile/call_frames.hpp"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
-#include <memory>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "profile/function_name.hpp"
 
 namespace peakmark {
 namespace {
@@ -24,20 +26,50 @@ std::string_view base_name(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+/// Namespaces of headers that are compiled into the caller, between it and the driver.
+constexpr std::array<std::string_view, 5> kDriverHeaders{
+    "cl::", "boost::compute::", "thrust::", "std::", "__gnu_cxx::"};
+
+/// The beginnings of the names of libraries and functions between Python and a library that it calls.
+constexpr std::array<std::string_view, 3> kBindingLibraries{"libffi", "_ctypes.", "_cffi_backend."};
+constexpr std::array<std::string_view, 5> kBindings{"nanobind::", "pybind11::", "boost::python::", "_wrap_",
+                                                    "__pyx_"};
+
+template <std::size_t N>
+bool begins_with_one(std::string_view text, const std::array<std::string_view, N>& beginnings) {
+  return std::ranges::any_of(beginnings, [&](std::string_view one) { return text.starts_with(one); });
+}
+
 bool is_of_driver(const CallFrame& frame) {
-  const std::string_view name = base_name(frame.file);
-  return std::ranges::any_of(kDriverLibraries, [&](std::string_view one) { return name.starts_with(one); });
+  return begins_with_one(base_name(frame.file), kDriverLibraries) ||
+         begins_with_one(frame.function, kDriverHeaders);
+}
+
+bool is_binding(const CallFrame& frame) {
+  return begins_with_one(base_name(frame.file), kBindingLibraries) ||
+         begins_with_one(frame.function, kBindings);
+}
+
+/// Returns whether a line of Python is of an installed package, the standard library, the interpreter or the
+/// marks of peakmark.
+bool is_installed(const CallFrame& frame) {
+  const std::string_view file = frame.file;
+  const auto has = [&](std::string_view part) { return file.find(part) != std::string_view::npos; };
+  return has("/site-packages/") || has("/dist-packages/") || has("/lib/python") ||
+         file.starts_with("<frozen") || file.ends_with("/peakmark/marks.py");
 }
 
 bool runs_python(const CallFrame& frame) {
   return frame.function.starts_with("_PyEval_EvalFrame");
 }
 
-std::string demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && text != nullptr ? text.get() : name;
+bool has_python(const std::vector<CallFrame>& chain) {
+  return std::ranges::find(chain, CallFrame::Kind::python, &CallFrame::kind) != chain.end();
+}
+
+std::string frame_in_chain(const CallFrame& frame) {
+  if (frame.kind == CallFrame::Kind::python) return fmt::format("{}:{}", base_name(frame.file), frame.place);
+  return frame.function.empty() ? text_of(frame) : frame.function;
 }
 
 /// Removes the text up to the separator, and returns it.
@@ -63,12 +95,12 @@ std::vector<CallFrame> parse_stack(std::string_view text, const Symbols& symbols
     const std::string_view kind = take(line, '\t');
     CallFrame frame;
     if (kind == "N") {
-      frame.function = demangled(std::string(take(line, '\t')));
+      frame.function = readable_function(std::string(take(line, '\t')));
       take(line, '\t');  // the offset in the function
       frame.file = take(line, '\t');
       frame.place = number(take(line, '\t'), 16);
       if (frame.function.empty() && symbols != nullptr) {
-        frame.function = demangled(symbols(frame.file, frame.place));
+        frame.function = readable_function(symbols(frame.file, frame.place));
       }
     } else if (kind == "P") {
       frame.kind = CallFrame::Kind::python;
@@ -130,64 +162,89 @@ std::string call_site(std::string_view stack) {
   return site == frames.end() ? "" : text_of(*site);
 }
 
-namespace {
+std::vector<CallFrame> native_frames(const std::vector<CallFrame>& chain) {
+  const bool python = has_python(chain);
+  std::vector<CallFrame> native;
+  std::ranges::copy_if(chain, std::back_inserter(native), [&](const CallFrame& frame) {
+    return frame.kind == CallFrame::Kind::native &&
+           (!python || (!frame.function.empty() && !is_binding(frame)));
+  });
+  return native;
+}
 
-/// Returns the name of a function without return type, parameters and template arguments:
-/// `plan::Filter::make` of `void plan::Filter<float>::make(int) const`.
-std::string short_name(std::string_view function) {
-  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  constexpr std::string_view kCallOperator = "operator()";
-  function = function.substr(0, function.find(" [clone"));
-  if (function.ends_with(" const")) function.remove_suffix(6);
-  std::string name;
-  int depth = 0;
-  while (!function.empty()) {
-    if (function.starts_with(kAnonymous)) {
-      function.remove_prefix(kAnonymous.size());
-      continue;
+const CallFrame* own_frame(const std::vector<CallFrame>& chain) {
+  const CallFrame* outermost = nullptr;
+  for (const CallFrame& frame : chain) {
+    if (frame.kind != CallFrame::Kind::python) continue;
+    if (!is_installed(frame)) return &frame;
+    outermost = &frame;
+  }
+  return outermost;
+}
+
+std::vector<std::size_t> count_wrappers(const std::vector<WeighedChain>& chains) {
+  constexpr std::size_t kMaxWrappers = 16;  // deeper than that a program is not made of wrappers
+  struct Through {
+    std::set<std::vector<std::string>> chains;
+    double bytes = 0;
+  };
+  std::vector<std::size_t> counts(chains.size(), 0);
+  double all_bytes = 0;
+  for (const WeighedChain& one : chains) all_bytes += one.bytes;
+  for (std::size_t skipped = 0; skipped < kMaxWrappers; ++skipped) {
+    std::map<std::string, Through> innermost;
+    for (std::size_t i = 0; i < chains.size(); ++i) {
+      const std::vector<std::string>& frames = chains[i].frames;
+      if (frames.empty()) continue;
+      const auto first = frames.begin() + static_cast<std::ptrdiff_t>(counts[i]);
+      Through& through = innermost[*first];
+      through.chains.emplace(first, frames.end());
+      through.bytes += chains[i].bytes;
     }
-    if (depth == 0 && function.starts_with(kCallOperator)) {
-      name += kCallOperator;
-      function.remove_prefix(kCallOperator.size());
-      continue;
-    }
-    const char letter = function.front();
-    function.remove_prefix(1);
-    if (letter == '<' || letter == '(' || letter == '[') {
-      ++depth;
-    } else if (letter == '>' || letter == ')' || letter == ']') {
-      --depth;
-    } else if (letter == ' ' && depth == 0) {
-      name.clear();  // it was the return type
-    } else if (depth == 0) {
-      name += letter;
+    std::size_t all = 0;
+    for (const auto& [frame, through] : innermost) all += through.chains.size();
+    const auto wrapper = std::ranges::find_if(innermost, [&](const auto& one) {
+      const Through& through = one.second;
+      return through.chains.size() > 1 && (through.chains.size() > all - through.chains.size() ||
+                                           through.bytes > all_bytes - through.bytes);
+    });
+    if (wrapper == innermost.end()) break;
+    for (std::size_t i = 0; i < chains.size(); ++i) {
+      const std::vector<std::string>& frames = chains[i].frames;
+      if (counts[i] + 1 < frames.size() && frames[counts[i]] == wrapper->first) ++counts[i];
     }
   }
-  return name;
+  return counts;
 }
-
-std::string frame_in_chain(const CallFrame& frame) {
-  if (frame.kind == CallFrame::Kind::python) return fmt::format("{}:{}", base_name(frame.file), frame.place);
-  const std::string name = short_name(frame.function);
-  return name.empty() ? text_of(frame) : name;
-}
-
-}  // namespace
 
 std::string call_chain(std::string_view stack, const Symbols& symbols) {
-  constexpr int kMaxFrames = 8;
-  const std::vector<CallFrame> frames = caller_frames(parse_stack(stack, symbols));
-  const bool has_python =
-      std::ranges::find(frames, CallFrame::Kind::python, &CallFrame::kind) != frames.end();
-  const CallFrame::Kind kind = has_python ? CallFrame::Kind::python : CallFrame::Kind::native;
-  std::string chain;
-  int count = 0;
-  for (const CallFrame& frame : frames) {
-    if (frame.kind != kind || count == kMaxFrames) continue;
-    if (count++ > 0) chain += kCallerSign;
-    chain += frame_in_chain(frame);
+  constexpr std::size_t kMaxFrames = 8;
+  constexpr std::size_t kMaxNativeFrames = 4;  // before those of Python
+  const std::vector<CallFrame> chain = caller_frames(parse_stack(stack, symbols));
+  const bool python = has_python(chain);
+  std::vector<CallFrame> shown = native_frames(chain);
+  shown.resize(std::min(shown.size(), python ? kMaxNativeFrames : kMaxFrames));
+  if (python) {
+    std::vector<CallFrame> lines;
+    std::ranges::copy_if(chain, std::back_inserter(lines),
+                         [](const CallFrame& frame) { return frame.kind == CallFrame::Kind::python; });
+    lines.resize(std::min(lines.size(), kMaxFrames));
+    const CallFrame& own = *own_frame(chain);
+    if (std::ranges::find(lines, own) == lines.end()) lines.back() = own;
+    shown.insert(shown.end(), lines.begin(), lines.end());
   }
-  return chain;
+  std::string text;
+  for (const CallFrame& frame : shown) {
+    if (!text.empty()) text += kCallerSign;
+    text += frame_in_chain(frame);
+  }
+  return text;
+}
+
+bool is_python_line(std::string_view frame) {
+  const std::size_t colon = frame.rfind(':');
+  return colon != std::string_view::npos && colon + 1 < frame.size() &&
+         frame.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
 }
 
 std::string text_of(const CallFrame& frame) {

@@ -181,19 +181,22 @@ std::string pools_text(const PoolUsage& usage) {
 std::string contents_text(const RecordedProcess& process, const LedgerSummary& summary,
                           const ReportOptions& options) {
   std::string text;
-  if (options.by_site && summary.stacks.empty()) {
+  const bool has_allocations = summary.allocations > 0 || summary.failed_allocations > 0;
+  if (options.by_site && summary.stacks.empty() && has_allocations) {
     text += "\nno call stacks are in this profile: record it with --stacks\n";
   }
   auto stacks =
       options.by_site ? caller_stacks(process, summary) : decltype(caller_stacks(process, summary)){};
-  if (options.skips_wrappers) stacks = without_wrappers(std::move(stacks));
-  const auto list = [&](const std::vector<Allocation>& allocations) {
+  if (options.skips_wrappers) stacks = without_wrappers(std::move(stacks), bytes_by_stack(summary));
+  const auto list = [&](const std::vector<Allocation>& allocations, bool with_own_line) {
     return stacks.empty() ? groups_text(allocations)
-                          : sites_text(sites_of(allocations, stacks, options.frames));
+                          : sites_text(sites_of(allocations, stacks, options.frames, with_own_line));
   };
-  if (!summary.at_peak.empty()) text += "\nat the peak\n" + list(summary.at_peak);
-  if (!summary.leaked.empty()) text += "\nnever released\n" + list(summary.leaked);
-  return text + refused_text(refused_by_site(process, summary, options.frames), process.header);
+  if (!summary.at_peak.empty()) text += "\nat the peak\n" + list(summary.at_peak, false);
+  // A cache of a library holds what leaks: the line that asked for it says more.
+  if (!summary.leaked.empty()) text += "\nnever released\n" + list(summary.leaked, true);
+  return text + refused_text(refused_by_site(process, summary, options.frames, options.skips_wrappers),
+                             process.header);
 }
 
 std::string process_text(const RecordedProcess& process, const ReportOptions& options) {
@@ -258,8 +261,8 @@ std::string profile_table(const RecordedTree& tree, const ReportOptions& options
     const RecordedProcess& process = tree.processes[place.index];
     const LedgerSummary summary = summarise(process.events);
     if (place.index != 0) {
-      refused += refused_text(refused_by_site(process, summary, options.frames), process.header,
-                              fmt::format(" in process {}", process.header.pid));
+      refused += refused_text(refused_by_site(process, summary, options.frames, options.skips_wrappers),
+                              process.header, fmt::format(" in process {}", process.header.pid));
     }
     const std::size_t indent = 2 + 2 * static_cast<std::size_t>(place.depth);
     table.add({std::string(indent, ' ') +

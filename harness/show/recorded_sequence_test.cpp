@@ -69,40 +69,5 @@ TEST(RecordedSequence, AnIncompleteProfileHasNone) {
   EXPECT_THAT([&] { recorded_sequence({{process}}); }, testing::ThrowsMessage<UsageError>(HasSubstr("3")));
 }
 
-TEST(CallChain, OfNativeFramesBeginsAtTheCallerOfTheDriver) {
-  EXPECT_EQ(call_chain("N\tclCreateBuffer\t0\t/lib/libOpenCL.so.1\t10\n"
-                       "N\t_ZN4plan4makeEi\t1f\t/home/me/libplan.so\t2a10\n"
-                       "N\tmain\t1f\t/home/me/program\t10\n",
-                       nullptr),
-            "plan::make < main");
-  std::string deep;
-  for (int i = 0; i < 20; ++i) deep += "P\tf\t" + std::to_string(i) + "\t/a/b.py\n";
-  EXPECT_EQ(call_chain(deep, nullptr),
-            "b.py:0 < b.py:1 < b.py:2 < b.py:3 < b.py:4 < b.py:5 < b.py:6 < b.py:7");
-  EXPECT_EQ(call_chain("", nullptr), "");
-  EXPECT_EQ(call_chain("N\t\t0\t/opt/program\t1234\n", nullptr), "program+0x1234");
-  // As the demangler of GCC 12 writes them.
-  const auto short_name = [](const std::string& function) {
-    return call_chain("N\t" + function + "\t0\t/opt/program\t1234\n", nullptr);
-  };
-  EXPECT_EQ(short_name("peakmark::(anonymous namespace)::OpenClDevice::allocate(long)"),
-            "peakmark::OpenClDevice::allocate");
-  EXPECT_EQ(short_name("void detail::guard<Held::step(void*, int)::{lambda()#1}>(Failure*, Held&&)"),
-            "detail::guard");
-  EXPECT_EQ(
-      short_name("Shift::operator()(Array&, std::span<float const, 18446744073709551615ul>)::{lambda(long, "
-                 "std::span<Term const>)#1}::operator()(long, std::span<Term const>) const [clone "
-                 ".constprop.0]"),
-      "Shift::operator()::{lambda#1}::operator()");
-  EXPECT_EQ(
-      short_name("std::_Function_handler<void (), Trial::pass(bool)::{lambda()#1}>::_M_invoke(std::_Any_data "
-                 "const&)"),
-      "std::_Function_handler::_M_invoke");
-  EXPECT_EQ(
-      short_name("auto call<Held::step(int)::{lambda(Failure*)#1}>(Held::step(int)::{lambda(Failure*)#1}&&) "
-                 "[clone .isra.0]"),
-      "call");
-}
-
 }  // namespace
 }  // namespace peakmark

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <set>
 #include <tuple>
 
 #include "show/elf_symbols.hpp"
@@ -11,61 +10,92 @@
 namespace peakmark {
 namespace {
 
-/// Returns the kind of the frames by which sites differ: Python's if there are any.
-CallFrame::Kind telling_kind(const std::vector<CallFrame>& chain) {
-  const bool python =
-      std::ranges::any_of(chain, [](const CallFrame& one) { return one.kind == CallFrame::Kind::python; });
-  return python ? CallFrame::Kind::python : CallFrame::Kind::native;
+bool is_python(const CallFrame& frame) {
+  return frame.kind == CallFrame::Kind::python;
 }
 
-/// The frames by which a chain is grouped: Python's innermost, then the native one that they called; without
+bool has_python(const std::vector<CallFrame>& chain) {
+  return std::ranges::any_of(chain, is_python);
+}
+
+void add_texts(std::vector<std::string>& texts, const std::vector<CallFrame>& frames, std::size_t max) {
+  for (std::size_t i = 0; i < std::min(frames.size(), max); ++i) texts.push_back(text_of(frames[i]));
+}
+
+/// The native frames of a chain that Python called; the innermost if a user recognises none.
+std::vector<CallFrame> native_of_site(const std::vector<CallFrame>& chain) {
+  std::vector<CallFrame> native = native_frames(chain);
+  if (native.empty() && !chain.empty() && chain.front().kind == CallFrame::Kind::native)
+    native.push_back(chain.front());
+  return native;
+}
+
+/// The frames by which a chain is grouped: Python's innermost, then the native ones that they called; without
 /// Python the innermost native ones, and why there is no Python.
-std::vector<std::string> key_of(const std::vector<CallFrame>& chain, std::size_t frames) {
-  const CallFrame::Kind wanted = telling_kind(chain);
-  const bool python = wanted == CallFrame::Kind::python;
+std::vector<std::string> key_of(const std::vector<CallFrame>& chain, std::size_t frames, bool with_own_line) {
+  std::vector<CallFrame> python;
+  std::ranges::copy_if(chain, std::back_inserter(python), is_python);
+  const std::vector<CallFrame> native = native_of_site(chain);
   std::vector<std::string> key;
-  for (const CallFrame& frame : chain) {
-    if (frame.kind == wanted && key.size() < frames) key.push_back(text_of(frame));
+  if (python.empty()) add_texts(key, native, frames);
+  add_texts(key, python, frames);
+  if (const CallFrame* const own = with_own_line ? own_frame(chain) : nullptr) {
+    if (std::string text = text_of(*own); std::ranges::find(key, text) == key.end()) key.push_back(text);
   }
   for (const CallFrame& frame : chain) {
     if (frame.kind == CallFrame::Kind::remark) key.push_back(text_of(frame));
   }
-  if (python && chain.front().kind == CallFrame::Kind::native) key.push_back(text_of(chain.front()));
+  if (!python.empty()) add_texts(key, native, frames);
   return key;
 }
 
-/// Returns the texts of the frames by which sites differ, innermost first.
-std::vector<std::string> telling_frames(const std::vector<CallFrame>& chain) {
-  const CallFrame::Kind wanted = telling_kind(chain);
-  std::vector<std::string> frames;
-  for (const CallFrame& frame : chain) {
-    if (frame.kind == wanted) frames.push_back(text_of(frame));
+/// A chain with the frames of one kind that tell its site.
+struct TellingChain {
+  std::vector<CallFrame>* chain;
+  std::vector<CallFrame> frames;
+  double bytes;
+};
+
+/// Erases the wrappers among the frames of these chains.
+void erase_wrappers(const std::vector<TellingChain>& all) {
+  std::vector<WeighedChain> chains;
+  for (const TellingChain& one : all) {
+    chains.push_back({{}, one.bytes});
+    add_texts(chains.back().frames, one.frames, one.frames.size());
   }
-  return frames;
+  const std::vector<std::size_t> wrappers = count_wrappers(chains);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t frame = 0; frame < wrappers[i]; ++frame)
+      all[i].chain->erase(std::ranges::find(*all[i].chain, all[i].frames[frame]));
+  }
 }
 
 }  // namespace
 
-std::map<std::uint64_t, std::vector<CallFrame>> without_wrappers(
-    std::map<std::uint64_t, std::vector<CallFrame>> stacks) {
-  constexpr int kMaxWrappers = 16;  // deeper than that a program is not made of wrappers
-  for (int skipped = 0; skipped < kMaxWrappers; ++skipped) {
-    std::map<std::string, std::set<std::vector<std::string>>> chains;  // by their innermost frame
-    for (const auto& [id, chain] : stacks) {
-      std::vector<std::string> frames = telling_frames(chain);
-      if (!frames.empty()) chains[std::string(frames.front())].insert(std::move(frames));
-    }
-    std::size_t all = 0;
-    for (const auto& [frame, with_callers] : chains) all += with_callers.size();
-    const auto wrapper = std::ranges::find_if(
-        chains, [&](const auto& one) { return one.second.size() > 1 && 2 * one.second.size() > all; });
-    if (wrapper == chains.end()) break;
-    for (auto& [id, chain] : stacks) {
-      const std::vector<std::string> frames = telling_frames(chain);
-      if (frames.size() < 2 || frames.front() != wrapper->first) continue;
-      chain.erase(std::ranges::find(chain, telling_kind(chain), &CallFrame::kind));
-    }
+std::map<std::uint64_t, double> bytes_by_stack(const LedgerSummary& summary) {
+  std::map<std::uint64_t, double> bytes;
+  for (const auto* const list : {&summary.at_peak, &summary.leaked}) {
+    for (const Allocation& one : *list) bytes[one.stack] += static_cast<double>(one.bytes);
   }
+  return bytes;
+}
+
+std::map<std::uint64_t, std::vector<CallFrame>> without_wrappers(
+    std::map<std::uint64_t, std::vector<CallFrame>> stacks, const std::map<std::uint64_t, double>& bytes) {
+  std::vector<TellingChain> telling;  // lines of Python, else native frames
+  std::vector<TellingChain> called;   // native frames that Python called
+  for (auto& [id, chain] : stacks) {
+    const auto weight = bytes.find(id);
+    TellingChain one{&chain, native_frames(chain), weight == bytes.end() ? 0 : weight->second};
+    if (has_python(chain)) {
+      called.push_back(one);
+      one.frames.clear();
+      std::ranges::copy_if(chain, std::back_inserter(one.frames), is_python);
+    }
+    telling.push_back(std::move(one));
+  }
+  erase_wrappers(telling);
+  erase_wrappers(called);
   return stacks;
 }
 
@@ -93,15 +123,15 @@ std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const RecordedProc
 }
 
 std::vector<Site> sites_of(const std::vector<Allocation>& allocations,
-                           const std::map<std::uint64_t, std::vector<CallFrame>>& stacks,
-                           std::size_t frames) {
+                           const std::map<std::uint64_t, std::vector<CallFrame>>& stacks, std::size_t frames,
+                           bool with_own_line) {
   std::map<std::uint64_t, std::vector<std::string>> keys;  // of each stack once: allocations are many
   std::map<std::vector<std::string>, Site> by_key;
   for (const Allocation& allocation : allocations) {
     const auto [key, is_new] = keys.try_emplace(allocation.stack);
     if (is_new) {
       if (const auto stack = stacks.find(allocation.stack); stack != stacks.end()) {
-        key->second = key_of(stack->second, frames);
+        key->second = key_of(stack->second, frames, with_own_line);
       }
     }
     Site& site = by_key[key->second];
@@ -120,12 +150,10 @@ std::vector<Site> sites_of(const std::vector<Allocation>& allocations,
 }
 
 std::vector<RefusedAllocation> refused_by_site(const RecordedProcess& process, const LedgerSummary& summary,
-                                               std::size_t frames) {
+                                               std::size_t frames, bool skips_wrappers) {
   if (summary.refused.empty() || summary.stacks.empty()) return summary.refused;
-  LedgerSummary refused_only;
-  refused_only.refused = summary.refused;
-  refused_only.stacks = summary.stacks;
-  const auto stacks = caller_stacks(process, refused_only);
+  auto stacks = caller_stacks(process, summary);
+  if (skips_wrappers) stacks = without_wrappers(std::move(stacks), bytes_by_stack(summary));
   std::vector<RefusedAllocation> by_site;
   std::map<
       std::tuple<Size, MemoryKind, std::int32_t, std::string, std::uint64_t, std::vector<std::string>, bool>,
@@ -133,7 +161,7 @@ std::vector<RefusedAllocation> refused_by_site(const RecordedProcess& process, c
       places;
   for (RefusedAllocation one : summary.refused) {
     if (const auto stack = stacks.find(one.stack); stack != stacks.end()) {
-      one.frames = key_of(stack->second, frames);
+      one.frames = key_of(stack->second, frames, false);
       one.stack = 0;
     }
     const auto [place, is_new] = places.try_emplace(

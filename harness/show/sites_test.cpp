@@ -25,72 +25,15 @@ CallFrame remark(std::string text) {
   return {CallFrame::Kind::remark, std::move(text), "", 0};
 }
 
-TEST(ParseStack, LinesBecomeFrames) {
-  const std::string text =
-      "P\tFilter.run\t31\t/home/me/filter.py\n"
-      "R\tpython: deeper than is recorded\n"
-      "N\t_ZN4plan4makeEi\t1f\t/usr/lib/libplan.so\t2a10\n"
-      "N\t\t0\t/opt/program\t1234\n"
-      "X\tof a later recorder\n"
-      "N\tcut";
-  const auto symbols = [](const std::string& file, std::uint64_t offset) {
-    return file == "/opt/program" && offset == 0x1234 ? "_ZN6anchor3putEv" : "";
-  };
-  EXPECT_THAT(parse_stack(text, symbols),
-              ElementsAre(python("Filter.run", 31), remark("python: deeper than is recorded"),
-                          native("plan::make(int)", "/usr/lib/libplan.so", 0x2a10),
-                          native("anchor::put()", "/opt/program", 0x1234), native("cut", "", 0)));
-  EXPECT_THAT(parse_stack("", nullptr), IsEmpty());
-}
-
-TEST(CallerFrames, FramesOfRecorderLoaderAndDriverAreSkipped) {
-  const CallFrame own = native("upload");
-  const CallFrame main = native("main");
-  EXPECT_THAT(caller_frames({native("clCreateBuffer", "/wheel.libs/libOpenCL-6a.so.1.0.0"), own, main}),
-              ElementsAre(own, main));
-  EXPECT_THAT(caller_frames({native("cuMemAlloc_v2", "/usr/lib/libcuda.so.1"),
-                             native("cudaMalloc", "/w/libcudart.so.13"), own}),
-              ElementsAre(own));
-  EXPECT_THAT(caller_frames({native("__interceptor_backtrace", "/usr/lib/libasan.so.8"),
-                             native("id_of_caller", "/lib/peakmark/libpeakmark-opencl.so"), own}),
-              ElementsAre(own));
-  // A callback into the program keeps what is below it.
-  const CallFrame driver = native("", "/usr/lib/libpocl.so.2");
-  EXPECT_THAT(caller_frames({own, driver, main}), ElementsAre(own, driver, main));
-  // Nobody else is there.
-  EXPECT_THAT(caller_frames({driver, driver}), ElementsAre(driver, driver));
-}
-
-TEST(CallerFrames, PythonTakesTheInterpretersPlace) {
-  const std::string interpreter = "/usr/bin/python3.11";
-  const CallFrame ffi = native("ffi_call", "/usr/lib/libffi.so.8");
-  EXPECT_THAT(
-      caller_frames({python("inner", 3), python("<module>", 9), native("clCreateBuffer", "libOpenCL.so.1"),
-                     ffi, native("_PyObject_Call", interpreter),
-                     native("_PyEval_EvalFrameDefault", interpreter), native("main", interpreter)}),
-      ElementsAre(ffi, python("inner", 3), python("<module>", 9)));
-  // Without the lock the interpreter is all there is to show.
-  EXPECT_THAT(
-      caller_frames({remark("python: not held"), ffi, native("_PyEval_EvalFrameDefault", interpreter)}),
-      ElementsAre(ffi, native("_PyEval_EvalFrameDefault", interpreter), remark("python: not held")));
-}
-
-TEST(CallerFrames, AsText) {
-  EXPECT_EQ(text_of(native("put", "/opt/program")), "put (program)");
-  EXPECT_EQ(text_of(native("", "/opt/program", 0x1f)), "program+0x1f");
-  EXPECT_EQ(text_of(native("", "", 0x1f)), "0x1f");
-  EXPECT_EQ(text_of(python("inner", 3)), "inner filter.py:3");
-  EXPECT_EQ(text_of(remark("python: not held")), "[python: not held]");
+Allocation allocation(Size bytes, std::uint64_t stack) {
+  Allocation one;
+  one.bytes = bytes;
+  one.stack = stack;
+  return one;
 }
 
 class Sites : public testing::Test {
  protected:
-  static Allocation allocation(Size bytes, std::uint64_t stack) {
-    Allocation one;
-    one.bytes = bytes;
-    one.stack = stack;
-    return one;
-  }
   std::vector<std::string> lines(std::size_t frames) const {
     std::vector<std::string> lines;
     for (const Site& site : sites_of(allocations, stacks, frames)) {
@@ -120,8 +63,8 @@ TEST_F(Sites, AreTheInnermostFrameAndPythons) {
 TEST_F(Sites, DifferByAsManyFramesAsAskedFor) {
   EXPECT_THAT(lines(2),
               ElementsAre("1 100|make (program)|left (program)", "2 100|make (program)|right (program)",
-                          "1 30|load filter.py:3|run filter.py:9|ffi (program)",
-                          "1 20|load filter.py:4|run filter.py:9|ffi (program)", "2 12",
+                          "1 30|load filter.py:3|run filter.py:9|ffi (program)|glue (program)",
+                          "1 20|load filter.py:4|run filter.py:9|ffi (program)|glue (program)", "2 12",
                           "1 9|make (program)|[python: not held]"));
 }
 
@@ -171,7 +114,7 @@ TEST(WithoutWrappers, BeginsWhereSitesDiffer) {
                                                                {3, {buffer, init, zeros, at(12)}},
                                                                {4, {buffer, init, at(20)}},
                                                                {5, {buffer, at(30)}}};
-  const auto without = without_wrappers(stacks);
+  const auto without = without_wrappers(stacks, {});
   EXPECT_THAT(without.at(1), ElementsAre(buffer, at(10))) << "behind Array.__init__ and zeros";
   EXPECT_THAT(without.at(2), ElementsAre(buffer, at(11)));
   EXPECT_THAT(without.at(4), ElementsAre(buffer, at(20)));
@@ -185,12 +128,61 @@ TEST(WithoutWrappers, KeepsFramesThatDistinguishSites) {
                                                                {2, {python("step", 5), python("main", 20)}},
                                                                {3, {python("step", 6), python("main", 10)}},
                                                                {4, {python("step", 6), python("main", 20)}}};
-  EXPECT_EQ(without_wrappers(stacks), stacks);
+  EXPECT_EQ(without_wrappers(stacks, {{1, 10}, {2, 10}, {3, 10}, {4, 10}}), stacks);
   const std::map<std::uint64_t, std::vector<CallFrame>> one{{1, {python("step", 5), python("main", 10)}}};
-  EXPECT_EQ(without_wrappers(one), one) << "a single site is not shortened";
+  EXPECT_EQ(without_wrappers(one, {{1, 10}}), one) << "a single site is not shortened";
   const std::map<std::uint64_t, std::vector<CallFrame>> outermost{{1, {native("main")}},
                                                                   {2, {native("main")}}};
-  EXPECT_EQ(without_wrappers(outermost), outermost);
+  EXPECT_EQ(without_wrappers(outermost, {{1, 10}}), outermost);
+}
+
+// As in UFO: one function makes what is large, and small tables have chains of their own.
+TEST(WithoutWrappers, SkipsWhatMostBytesGoThrough) {
+  const CallFrame make = native("make");
+  std::map<std::uint64_t, std::vector<CallFrame>> stacks{{1, {make, native("fft"), native("main")}},
+                                                         {2, {make, native("filter"), native("main")}}};
+  std::map<std::uint64_t, double> bytes{{1, 1 << 20}, {2, 1 << 20}};
+  for (std::uint64_t id = 3; id < 9; ++id) {
+    stacks[id] = {native("table" + std::to_string(id)), native("main")};
+    bytes[id] = 16;
+  }
+  const auto without = without_wrappers(stacks, bytes);
+  EXPECT_THAT(without.at(1), ElementsAre(native("fft"), native("main")));
+  EXPECT_THAT(without.at(2), ElementsAre(native("filter"), native("main")));
+  EXPECT_EQ(without.at(3), stacks.at(3));
+  EXPECT_EQ(without_wrappers(stacks, {{1, 16}, {2, 16}, {3, 1 << 20}}), stacks);
+}
+
+TEST(WithoutWrappers, SkipsNativeFramesThatPythonCalled) {
+  const CallFrame buffer = native("Buffer::make");
+  const CallFrame line = python("train", 7);
+  const std::map<std::uint64_t, std::vector<CallFrame>> stacks{
+      {1, {buffer, native("Trees::grow"), native("Booster"), line}},
+      {2, {buffer, native("Trees::split"), native("Booster"), line}},
+      {3, {native("Table::make"), native("Booster"), line}}};
+  const auto without = without_wrappers(stacks, {});
+  std::vector<Site> sites = sites_of({allocation(30, 1), allocation(20, 2), allocation(10, 3)}, without, 1);
+  ASSERT_EQ(sites.size(), 3U);
+  EXPECT_THAT(sites[0].frames, ElementsAre("train filter.py:7", "Trees::grow (program)"));
+  EXPECT_THAT(sites[1].frames, ElementsAre("train filter.py:7", "Trees::split (program)"));
+  EXPECT_THAT(sites[2].frames, ElementsAre("train filter.py:7", "Table::make (program)"));
+  sites = sites_of({allocation(30, 1)}, stacks, 2);
+  EXPECT_THAT(sites[0].frames,
+              ElementsAre("train filter.py:7", "Buffer::make (program)", "Trees::grow (program)"));
+}
+
+TEST(SitesOf, ALeakHasTheUsersLine) {
+  const auto library = [](std::uint64_t line) {
+    return CallFrame{CallFrame::Kind::python, "realize", "/venv/lib/python3.11/site-packages/realize.py",
+                     line};
+  };
+  const std::map<std::uint64_t, std::vector<CallFrame>> stacks{
+      {1, {native("alloc"), library(9), library(5), python("main", 3)}}, {2, {python("main", 4)}}};
+  EXPECT_THAT(sites_of({allocation(30, 1)}, stacks, 1, true)[0].frames,
+              ElementsAre("realize realize.py:9", "main filter.py:3", "alloc (program)"));
+  EXPECT_THAT(sites_of({allocation(30, 1)}, stacks, 1)[0].frames,
+              ElementsAre("realize realize.py:9", "alloc (program)"));
+  EXPECT_THAT(sites_of({allocation(30, 2)}, stacks, 1, true)[0].frames, ElementsAre("main filter.py:4"));
 }
 
 }  // namespace
