@@ -80,12 +80,12 @@ TEST_F(StacksCommand, SitesOfANativeProgram) {
   EXPECT_EQ(all.at("at_peak").at(0).at("count"), 1);
   // A function in an unnamed namespace, which the program does not export.
   EXPECT_THAT(all.at("at_peak").at(0).at("frames").at(0),
-              HasSubstr("buffer(unsigned long) (allocating_program)"));
+              HasSubstr("buffer (allocating_program)"));
   EXPECT_EQ(all.at("leaked").at(0).at("bytes"), 500);
   const auto deeper = sites("--frames 2");
   EXPECT_THAT(deeper.at("at_peak").at(0).at("frames").at(1), HasSubstr("main (allocating_program)"));
   const std::string table = peakmark("show --by site " + file("p"));
-  EXPECT_THAT(table, HasSubstr("buffer(unsigned long) (allocating_program)"));
+  EXPECT_THAT(table, HasSubstr("buffer (allocating_program)"));
   EXPECT_THAT(table, Not(HasSubstr("clCreateBuffer")));
 }
 
@@ -98,10 +98,10 @@ TEST_F(StacksCommand, WithoutThemShowReportsHowToHaveThem) {
 TEST_F(StacksCommand, AForkedChildHasItsOwn) {
   record(PEAKMARK_ALLOCATING_PROGRAM " fork");
   const auto json = nlohmann::json::parse(peakmark("show --json " + file("p")));
-  EXPECT_THAT(json.at("sites").at("at_peak").at(0).at("frames").at(0), HasSubstr("buffer(unsigned long)"));
+  EXPECT_THAT(json.at("sites").at("at_peak").at(0).at("frames").at(0), HasSubstr("buffer ("));
   const auto& child = json.at("processes").at(0).at("sites").at("at_peak").at(0);
   EXPECT_EQ(child.at("bytes"), 400);
-  EXPECT_THAT(child.at("frames").at(0), HasSubstr("buffer(unsigned long)"));
+  EXPECT_THAT(child.at("frames").at(0), HasSubstr("buffer ("));
 }
 
 #ifdef PEAKMARK_NVTX_PROGRAM

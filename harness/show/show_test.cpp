@@ -442,5 +442,16 @@ TEST(Show, AProfileBringsTheOtherProcessesBesideIt) {
   EXPECT_EQ(tree.processes[2].header.pid, 12);
 }
 
+TEST(Show, OnlyAllocationsNeedCallStacks) {
+  ReportOptions by_site;
+  by_site.by_site = true;
+  const RecordedTree nothing{{SampleProcess(1).process()}};
+  EXPECT_THAT(profile_table(nothing, by_site), testing::Not(HasSubstr("--stacks")));
+  const RecordedTree one{{SampleProcess(1).allocate(1, 10, 100).process()}};
+  EXPECT_THAT(profile_table(one, by_site), HasSubstr("record it with --stacks"));
+  const RecordedTree refused{{SampleProcess(1).fail(1, 100).process()}};
+  EXPECT_THAT(profile_table(refused, by_site), HasSubstr("record it with --stacks"));
+}
+
 }  // namespace
 }  // namespace peakmark
