@@ -69,8 +69,8 @@ std::string short_message(const Refusal& refusal) {
     return one_line(refusal.message);
   const bool is_silent = refusal.outcome == RefusalOutcome::crashed && refusal.exit_code;
   // Not std::views::reverse: clang 14 knows none of GCC 12.
-  const auto telling = std::find_if(refusal.last_lines.rbegin(), refusal.last_lines.rend(), names_memory);
-  return one_line(telling != refusal.last_lines.rend() ? *telling : refusal.last_lines.back()) +
+  const auto naming = std::find_if(refusal.last_lines.rbegin(), refusal.last_lines.rend(), names_memory);
+  return one_line(naming != refusal.last_lines.rend() ? *naming : refusal.last_lines.back()) +
          (is_silent ? fmt::format("; {}", kNamesNoMemory) : "");
 }
 

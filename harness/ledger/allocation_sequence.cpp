@@ -192,8 +192,8 @@ std::map<std::string, std::string> short_call_sites(const AllocationSequences& s
   for (const AllocationSequence& sequence : sequences) {
     for (const SequencedAllocation& one : sequence) bytes[one.where] += static_cast<double>(one.bytes);
   }
-  std::vector<WeighedChain> telling;  // lines of Python, else native frames
-  std::vector<WeighedChain> called;   // native frames that Python called
+  std::vector<WeighedChain> lines;   // lines of Python, else native frames
+  std::vector<WeighedChain> called;  // native frames that Python called
   for (const auto& [where, weight] : bytes) {
     std::vector<std::string> frames = frames_of(where);
     const auto python = std::ranges::find_if(frames, is_python_line);
@@ -202,16 +202,16 @@ std::map<std::string, std::string> short_call_sites(const AllocationSequences& s
       native.frames.assign(frames.begin(), python);
       frames.erase(frames.begin(), python);
     }
-    telling.push_back({std::move(frames), weight});
+    lines.push_back({std::move(frames), weight});
   }
-  const std::vector<std::string> telling_sites = innermost_sites(telling);
+  const std::vector<std::string> line_sites = innermost_sites(lines);
   const std::vector<std::string> called_sites = innermost_sites(called);
   std::map<std::string, std::string> sites;
   std::size_t i = 0;
   for (const auto& [where, weight] : bytes) {
     sites[where] = called_sites[i].empty()
-                       ? telling_sites[i]
-                       : fmt::format("{}{}{}", called_sites[i], kCallerSign, telling_sites[i]);
+                       ? line_sites[i]
+                       : fmt::format("{}{}{}", called_sites[i], kCallerSign, line_sites[i]);
     ++i;
   }
   return sites;

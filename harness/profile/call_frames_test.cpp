@@ -127,7 +127,7 @@ TEST(CountWrappers, WeighsChainsAndBytes) {
               ElementsAre(1, 1, 0, 0, 0));
   EXPECT_THAT(count_wrappers({{{"w", "a"}, 10}, {{"w", "b"}, 10}, {{"c"}, 10}, {{"d"}, 10}, {{"e"}, 10}}),
               ElementsAre(0, 0, 0, 0, 0));
-  // One caller: it tells no more than the function.
+  // One caller: it adds nothing to the function.
   EXPECT_THAT(count_wrappers({{{"w", "a"}, 90}, {{"w", "a"}, 90}, {{"c"}, 1}, {{"d"}, 1}}),
               ElementsAre(0, 0, 0, 0));
   // Behind the wrapper another one; the outermost frame stays.

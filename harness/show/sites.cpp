@@ -49,17 +49,17 @@ std::vector<std::string> key_of(const std::vector<CallFrame>& chain, std::size_t
   return key;
 }
 
-/// A chain with the frames of one kind that tell its site.
-struct TellingChain {
+/// A chain with the frames of one kind that its site is found from.
+struct SiteChain {
   std::vector<CallFrame>* chain;
   std::vector<CallFrame> frames;
   double bytes;
 };
 
 /// Erases the wrappers among the frames of these chains.
-void erase_wrappers(const std::vector<TellingChain>& all) {
+void erase_wrappers(const std::vector<SiteChain>& all) {
   std::vector<WeighedChain> chains;
-  for (const TellingChain& one : all) {
+  for (const SiteChain& one : all) {
     chains.push_back({{}, one.bytes});
     add_texts(chains.back().frames, one.frames, one.frames.size());
   }
@@ -82,19 +82,19 @@ std::map<std::uint64_t, double> bytes_by_stack(const LedgerSummary& summary) {
 
 std::map<std::uint64_t, std::vector<CallFrame>> without_wrappers(
     std::map<std::uint64_t, std::vector<CallFrame>> stacks, const std::map<std::uint64_t, double>& bytes) {
-  std::vector<TellingChain> telling;  // lines of Python, else native frames
-  std::vector<TellingChain> called;   // native frames that Python called
+  std::vector<SiteChain> lines;   // lines of Python, else native frames
+  std::vector<SiteChain> called;  // native frames that Python called
   for (auto& [id, chain] : stacks) {
     const auto weight = bytes.find(id);
-    TellingChain one{&chain, native_frames(chain), weight == bytes.end() ? 0 : weight->second};
+    SiteChain one{&chain, native_frames(chain), weight == bytes.end() ? 0 : weight->second};
     if (has_python(chain)) {
       called.push_back(one);
       one.frames.clear();
       std::ranges::copy_if(chain, std::back_inserter(one.frames), is_python);
     }
-    telling.push_back(std::move(one));
+    lines.push_back(std::move(one));
   }
-  erase_wrappers(telling);
+  erase_wrappers(lines);
   erase_wrappers(called);
   return stacks;
 }
