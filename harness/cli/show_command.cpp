@@ -190,8 +190,8 @@ void add_show_command(CLI::App& app, Result& /*result*/) {
       command
           ->add_option(
               "--frames", options->report.frames,
-              "Distinguish sites by this many innermost frames, Python's if there are any. Without it, "
-              "--by site skips functions through which most allocations go")
+              "Distinguish sites by this many innermost frames, of Python and of the library it called. "
+              "Without it, --by site skips functions through which most sites or most bytes go")
           ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
           ->capture_default_str();
   auto* trace = add_file_option(*command, "--trace", options->trace, "Write a timeline for ui.perfetto.dev");
