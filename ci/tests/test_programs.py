@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "ci"))
+from helpers import has_ended  # noqa: E402
+
 FIGURES = {"peak": 100, "live": 0, "total": 200, "allocations": 3, "failed": 0}
 ALLOCATING = """
 import numpy, pyopencl as cl
@@ -100,6 +103,19 @@ def test_an_unknown_key_and_an_unknown_program_are_reported(programs, tmp_path):
     done = subprocess.run([ROOT / "ci/programs", "no-such-program"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert 'unknown program "no-such-program"; there are ' in done.stderr
+
+
+def test_without_peakmark_the_message_names_what_to_do(tmp_path):
+    variables = os.environ | {"PEAKMARK_COMMAND": str(tmp_path / "peakmark")}
+    done = subprocess.run([ROOT / "ci/programs", "clfft"], env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"no peakmark: {tmp_path}/peakmark; run `ci/test release`, or set PEAKMARK_COMMAND" in done.stderr
+
+
+def test_what_a_program_started_ends_with_it(programs, tmp_path):
+    ended = programs.run(["sh", "-c", "sleep 1000 & echo $!"], tmp_path, {}, tmp_path / "one.log")
+    assert ended["exit"] == 0
+    assert has_ended(int(ended["output"]), 60)
 
 
 def test_the_independent_layer_counts_what_a_program_allocates(programs, tmp_path):
