@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/device_name.hpp"
 #include "runfile/case_pairs.hpp"
 #include "sweep/nearest_word.hpp"
 
@@ -71,11 +72,13 @@ ComparedSide make_side(const RunToCompare& run, const std::string& variant = {})
 }
 
 std::string what_differs(const RunContext& base, const RunContext& next) {
+  // Another version of a driver may give a device another name: only the driver differs then.
+  const bool is_device_equal = device_key(base.device) == device_key(next.device);
   const struct {
     const char* what;
     const std::string& base;
     const std::string& next;
-  } candidates[] = {{"device", base.device, next.device},
+  } candidates[] = {{"device", base.device, is_device_equal ? base.device : next.device},
                     {"backend", base.backend, next.backend},
                     {"driver", base.driver, next.driver},
                     {"platform", base.platform, next.platform},
@@ -89,8 +92,8 @@ std::string what_differs(const RunContext& base, const RunContext& next) {
 }
 
 bool is_same_device(const RunContext& base, const RunContext& next) {
-  return base.device == next.device && base.backend == next.backend && base.platform == next.platform &&
-         base.driver == next.driver;
+  return device_key(base.device) == device_key(next.device) && base.backend == next.backend &&
+         base.platform == next.platform && base.driver == next.driver;
 }
 
 bool are_interleaved(const RunContext& base, const RunContext& next) {

@@ -187,6 +187,19 @@ TEST(CompareRuns, AnotherDeviceDriverOrBuildIsRefused) {
   }
 }
 
+TEST(CompareRuns, ADeviceThatItsDriverRenamedDiffersByTheDriverOnly) {
+  MeasuredRun base;
+  base.context().device = "pthread-skylake-avx512-Intel(R) Xeon(R) Processor";
+  base.add("pad/old", 1);
+  MeasuredRun next;
+  next.context().device = "cpu-skylake-avx512-Intel(R) Xeon(R) Processor";
+  next.context().driver = "another";
+  next.add("pad/old", 1);
+  EXPECT_THAT([&] { compare_runs(base.get(), next.get(), false); },
+              ThrowsMessage<UsageError>(
+                  AllOf(HasSubstr("driver '1' and 'another'"), testing::Not(HasSubstr("device")))));
+}
+
 TEST(CompareRuns, NoGrowthOfALeakIsAllowed) {
   MeasuredRun base;
   base.add("pad/old", 20);

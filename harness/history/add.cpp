@@ -371,7 +371,8 @@ Added History::add(const Run& run, const RunOrigin& origin) {
           "run {} is in the history with different contents; nothing was added. Was its run file edited?",
           record.id));
     }
-    const std::string device = name_now(implementation_->device_names(), record.device);
+    const DeviceNames names = implementation_->device_names();
+    const std::string device = names.shown(record.device);
     Settings settings = implementation_->settings();
     added.was_there = digest.has_value();
     if (!added.was_there) learn_base_branch(implementation_->database, origin, settings, added.notes);
@@ -390,6 +391,15 @@ Added History::add(const Run& run, const RunOrigin& origin) {
         runs, [&](const LoggedRun& one) { return one.device == device && one.backend == record.backend; });
     if (added.was_there) return added;
     std::ranges::move(notes_on(record, device, runs), std::back_inserter(added.notes));
+    const bool has_the_name =
+        ask<std::int64_t>(implementation_->sql(), "SELECT min(number) FROM runs WHERE device = :device",
+                          record.device)
+            .has_value();
+    if (device != record.device && !names.renamed.contains(record.device) && !has_the_name) {
+      added.notes.push_back(fmt::format(
+          "device '{}' is '{}' under another version of its driver: this run continues its series",
+          record.device, device));
+    }
     Addition(implementation_->database, run, record, origin).write();
     ++added.runs_of_device;
     transaction.commit();

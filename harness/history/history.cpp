@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/device_name.hpp"
 #include "base/error.hpp"
 #include "history/inside.hpp"
 #include "history/run_record.hpp"
@@ -13,13 +14,27 @@
 
 namespace peakmark::history {
 
-std::map<std::string, std::string> History::Implementation::device_names() {
-  std::map<std::string, std::string> names;
+const std::string& DeviceNames::shown(const std::string& device) const {
+  const auto renamed_to = renamed.find(device);
+  const std::string& name = renamed_to == renamed.end() ? device : renamed_to->second;
+  const auto found = first.find(device_key(name));
+  return found == first.end() ? name : found->second;
+}
+
+DeviceNames History::Implementation::device_names() {
+  DeviceNames names;
   std::string device;
   std::string is_device;
   each_row(
-      sql(), "SELECT device, is_device FROM device_names", [&] { names[device] = is_device; },
+      sql(), "SELECT device, is_device FROM device_names", [&] { names.renamed[device] = is_device; },
       soci::into(device), soci::into(is_device));
+  each_row(
+      sql(), "SELECT device FROM runs GROUP BY device ORDER BY min(date), min(number)",
+      [&] {
+        const auto renamed = names.renamed.find(device);
+        names.first.emplace(device_key(device), renamed == names.renamed.end() ? device : renamed->second);
+      },
+      soci::into(device));
   return names;
 }
 
@@ -34,7 +49,7 @@ std::vector<History::Implementation::NumberedRun> History::Implementation::runs(
       "ok FROM runs ORDER BY date, number",
       [&] {
         runs.push_back(row);
-        runs.back().run.device = name_now(names, run.device);
+        runs.back().run.device = names.shown(run.device);
       },
       soci::into(row.number), soci::into(run.id), soci::into(run.date), soci::into(run.suite),
       soci::into(run.commit), soci::into(run.branch), soci::into(run.device), soci::into(run.backend),
@@ -275,14 +290,14 @@ bool History::update_notified(const std::vector<trend::Notified>& expected,
 }
 
 std::string History::device_name(const std::string& device) {
-  return implementation_->database.guarded([&] { return name_now(implementation_->device_names(), device); });
+  return implementation_->database.guarded([&] { return implementation_->device_names().shown(device); });
 }
 
 void History::rename_device(const std::string& device, const std::string& is_device) {
   implementation_->database.guarded([&] {
     Transaction transaction(implementation_->database, Access::write);
     soci::session& sql = implementation_->sql();
-    const std::string target = name_now(implementation_->device_names(), is_device);
+    const std::string target = implementation_->device_names().shown(is_device);
     if (target == device) {
       implementation_->database.fail(fmt::format("'{}' is already another name of '{}'", is_device, device));
     }

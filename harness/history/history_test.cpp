@@ -239,6 +239,43 @@ TEST_P(HistoryTest, ARenamedDeviceIsOneSeriesOnceItIsDeclared) {
               HasSubstr("is already another name of"));
 }
 
+TEST_P(HistoryTest, AnotherVersionOfADriverContinuesTheSeriesOfADevice) {
+  const std::string before = "pthread-skylake-avx512-Intel(R) Xeon(R) Processor";
+  const std::string after = "cpu-sapphirerapids-Intel(R) Xeon(R) Processor";
+  EXPECT_EQ(open().add(sample_history_run(1, 1, 1000, before).run).notes.size(), 0U);
+  const Added added = open().add(sample_history_run(2, 1, 1000, after).run);
+  EXPECT_EQ(added.runs_of_device, 2);
+  EXPECT_THAT(added.notes,
+              ElementsAre("device '" + after + "' is '" + before +
+                          "' under another version of its driver: this run continues its series"));
+  EXPECT_EQ(open().add(sample_history_run(3, 1, 1000, after).run).notes.size(), 0U);
+  ASSERT_EQ(open().read().size(), 1U);
+  EXPECT_EQ(open().read()[0].runs.size(), 3U);
+  EXPECT_EQ(open().read()[0].device, before);
+  EXPECT_EQ(open().device_name(after), before);
+  EXPECT_EQ(open().log()[2].device, before);
+  EXPECT_THAT(open().latest().size(), 1U);
+  EXPECT_THAT(open().devices(), ElementsAre(DeviceBackend{before, "opencl"}));
+  // Another name that a user has joined belongs to the same device.
+  open().add(sample_history_run(4, 1, 1000, "CPU").run);
+  open().rename_device("CPU", after);
+  ASSERT_EQ(open().read().size(), 1U);
+  EXPECT_EQ(open().read()[0].runs.size(), 4U);
+  EXPECT_THAT(message_of([&] { open().rename_device(before, after); }),
+              HasSubstr("is already another name of"));
+}
+
+TEST_P(HistoryTest, ADeviceThatAUserRenamedKeepsTheKnownName) {
+  const std::string before = "pthread-znver3-AMD EPYC";
+  const std::string after = "cpu-znver4-AMD EPYC";
+  open().add(sample_history_run(1, 1, 1000, "EPYC").run);
+  open().add(sample_history_run(2, 1, 1000, before).run);
+  open().rename_device(before, "EPYC");
+  EXPECT_EQ(open().add(sample_history_run(3, 1, 1000, after).run).runs_of_device, 3);
+  ASSERT_EQ(open().read().size(), 1U);
+  EXPECT_EQ(open().read()[0].device, "EPYC");
+}
+
 TEST_P(HistoryTest, AcceptancesAreKeptOnce) {
   open().add(sample_history_run(1).run);
   trend::Acceptance acceptance{"op/a/opencl", "gpu_time_ns", "night-01", "me", "2026-01-02T00:00:00Z", "a"};

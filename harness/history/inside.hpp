@@ -11,15 +11,23 @@
 
 namespace peakmark::history {
 
+/// The names under which the runs of a history have each device.
+struct DeviceNames {
+  std::map<std::string, std::string> renamed;  ///< `history rename-device`
+  std::map<std::string, std::string> first;    ///< of the runs, the first name with each device_key()
+
+  /// Returns the name under which the history shows a device.
+  [[nodiscard]] const std::string& shown(const std::string& device) const;
+};
+
 class History::Implementation {
  public:
   Implementation(const Address& address, Access access, std::chrono::milliseconds patience)
       : database(address, access, patience), migration(bring_up_to_date(database, access)) {}
 
   soci::session& sql() { return database.sql(); }
-  /// Returns the current name of each renamed device.
-  std::map<std::string, std::string> device_names();
-  /// Returns all runs by date, with current device names.
+  DeviceNames device_names();
+  /// Returns all runs by date, with the names under which devices are shown.
   struct NumberedRun {
     std::int64_t number = 0;
     LoggedRun run;
@@ -39,13 +47,6 @@ class History::Implementation {
   Database database;
   Migration migration;
 };
-
-/// Returns the current name of a device. `names`: device_names().
-inline const std::string& name_now(const std::map<std::string, std::string>& names,
-                                   const std::string& device) {
-  const auto renamed = names.find(device);
-  return renamed == names.end() ? device : renamed->second;
-}
 
 /// Returns the value of a query with at most one row; null if it is null or there is no row.
 template <typename T, typename... Uses>

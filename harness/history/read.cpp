@@ -166,7 +166,7 @@ class Reader {
         [&] {
           const bool is_asked = branch == branch_;
           if (!trend::is_of_base(branch, base_branch_) && !is_asked) return;
-          const DeviceBackend key{name_now(names_, device), backend};
+          const DeviceBackend key{names_.shown(device), backend};
           runs_[key].push_back(run);
           if (is_asked) with_branch.insert(key);
         },
@@ -322,7 +322,7 @@ class Reader {
 
   History::Implementation& inside_;
   soci::session& sql_;
-  std::map<std::string, std::string> names_;
+  DeviceNames names_;
   std::string base_branch_;
   std::string branch_;
   std::map<DeviceBackend, std::vector<RunOfDevice>> runs_;  ///< by date
