@@ -13,6 +13,7 @@
 #include "base/fingerprint.hpp"
 #include "base/pattern.hpp"
 #include "base/program.hpp"
+#include "base/terminal_codes.hpp"
 
 namespace peakmark {
 namespace {
@@ -227,7 +228,8 @@ PrivateTexts private_texts(const std::vector<std::string>& environment) {
 }
 
 std::string public_text(std::string_view text, const PrivateTexts& texts) {
-  std::string shown(text);
+  // First, since a code may touch a path or a secret.
+  std::string shown = without_terminal_codes(text);
   if (shown.empty()) return shown;
   for (const auto& [value, name] : texts.secrets) replace_all(shown, value, name);
   hide_accounts_of_urls(shown);

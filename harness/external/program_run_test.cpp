@@ -35,6 +35,7 @@ TEST(ProgramRun, ReportsHowItEnded) {
 TEST(ProgramRun, KeepsTheLastWords) {
   EXPECT_EQ("c / d / e", shell("printf 'a\\nb\\nc\\n\\n  d\\ne' >&2; echo out").last_words());
   EXPECT_EQ("out", shell("echo out").last_words());
+  EXPECT_EQ("Error: no", shell("printf '\\033[1;35mError\\033[0m: no\\n\\033[0m\\n' >&2").last_words());
   EXPECT_EQ("", shell(":").last_words());
   EXPECT_LT(shell("head -c 100000 /dev/zero | tr '\\0' x >&2").last_words().size(), 1000U);
 }

@@ -245,6 +245,13 @@ std::string redacted_profile(std::string bytes, const PrivateTexts& given) {
 
 void publish_texts(Observation& observation, const PrivateTexts& texts) {
   publish(observation.message, texts);
+  if (observation.program_failure) {
+    for (std::string& line : observation.program_failure->last_lines) publish(line, texts);
+  }
+  for (CallLeak& leak : observation.call_leaks) {
+    publish(leak.phase, texts);
+    publish(leak.where, texts);
+  }
   for (std::string& moved : observation.moved_allocations) publish(moved, texts);
   if (observation.allocation_sequence) {
     for (SequencedAllocation& one : *observation.allocation_sequence) {

@@ -64,6 +64,8 @@ TEST_F(RunJournalTest, WritesNoSecretAndNoPathOfAPerson) {
     journal.start(context_);
     Observation measured = example_observation("a");
     measured.message = "401 for nvapi-0123456789 in " + home + "/theirs.py";
+    measured.program_failure = ProgramFailure{1, {"in " + home + "/theirs.py", "nvapi-0123456789"}};
+    measured.call_leaks = {{"buffer", "buffer", "call " + home, home + "/my work/leaks.py:3", 8, 8}};
     measured.estimate.emplace().error = "not_asked: " + home + "/e.py";
     measured.estimate->is_asked = false;
     journal.add(measured);

@@ -3,16 +3,20 @@
 #include <cstddef>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "base/terminal_codes.hpp"
 
 namespace peakmark {
 
-/// Keeps the last lines of an output that are not blank.
+/// Keeps the last lines of an output that are not blank, without terminal codes.
 class LastLines {
  public:
   explicit LastLines(std::size_t max_lines) : max_lines_(max_lines) {}
 
-  void add(std::string line) {
+  void add(std::string_view text) {
+    std::string line = without_terminal_codes(text);
     if (line.find_first_not_of(" \t\r") == std::string::npos) return;
     lines_.push_back(std::move(line));
     if (lines_.size() > max_lines_) lines_.pop_front();

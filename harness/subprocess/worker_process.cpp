@@ -13,6 +13,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
+#include "base/terminal_codes.hpp"
 #include "subprocess/spawn.hpp"
 
 namespace peakmark {
@@ -171,6 +172,7 @@ WorkerEvent WorkerProcess::next(std::optional<Clock::time_point> until, int inte
   }
   WorkerEvent event = std::move(events_.front());
   events_.pop_front();
+  if (event.kind == WorkerEvent::Kind::error) event.text = without_terminal_codes(event.text);
   return event;
 }
 

@@ -28,7 +28,7 @@ struct WorkerEvent {
   enum class Kind {
     observation,  ///< a line on the observation descriptor
     output,       ///< a line on standard output
-    error,        ///< a line on standard error
+    error,        ///< a line on standard error, without terminal codes
     ended,        ///< the process ended; all whole lines that it wrote came before
     late,         ///< nothing until the given time
     interrupted,  ///< the interrupt descriptor became readable

@@ -227,7 +227,7 @@ int check_cases() {
     if (deed == "half_line") return 0;
     if (deed == "exit_3") code = 3;
     if (deed == "abort") {
-      std::fputs("giving up\n", stderr);
+      std::fputs("\x1b[1;35mgiving\x1b[0m up\n", stderr);
       std::abort();
     }
     const char* error = "null";

@@ -97,7 +97,9 @@ def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
     except TypeError as error:
         return Answer(None, None, f"wrong_type: {error}; parameters must be numbers, texts or lists of them")
     try:
-        run = _run_group(command, line + "\n", environment_without_recorders(), question.seconds)
+        # Without the colours that Python 3.13 writes if FORCE_COLOR is set: the last line becomes a message.
+        environment = environment_without_recorders() | {"PYTHON_COLORS": "0"}
+        run = _run_group(command, line + "\n", environment, question.seconds)
     except subprocess.TimeoutExpired:
         return Answer(None, None, f"no_answer_in_time: not imported and called within {question.seconds:g} s; make it "
                                   "faster, or increase seconds=")  # fmt: skip
