@@ -249,9 +249,11 @@ void add_estimate_command(CLI::App& app, Result& result) {
       ->type_name(value_name::kSuite);
   // With --run, all this is recorded.
   const auto is_recorded = [run](CLI::Option* option) { return option->excludes(run); };
-  is_recorded(command->add_option("KEY=VALUE", options->parameters,
+  // The name is without '=', which CLI11 2.4 refuses in one.
+  is_recorded(command->add_option("KEY", options->parameters,
                                   "Axes such as n=20; others have their default. For your estimator: its "
-                                  "parameters, as JSON or text"));
+                                  "parameters, as JSON or text"))
+      ->option_text("KEY=VALUE");
   is_recorded(add_size_option(
       *command, "--available", options->available,
       "Print how many slices fit into this memory, such as 16GiB. Default: print the bytes needed"));

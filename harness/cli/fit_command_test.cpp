@@ -155,8 +155,8 @@ TEST_F(FitCommand, RefusesWrongInput) {
   expect_usage({"n=1..8", "k=3", "--budget", "1 GB", "--", "./train", "{n}"}, "does not read the axis 'k'");
   expect_usage({"n=1..8", "k=n+1", "--budget", "1 GB", "--", "./train", "{n}"}, "does not read the axis 'k'");
   expect_usage({"fake/case", "n=1..9223372036854775808", "--budget", "1 GB"}, "of at most 2^40");
-  expect_usage({"fake/case", "n", "--budget", "1 GB", "--slices", "0"},
-               "Value 0 not in range 1 to 1099511627776");
+  // The rest of the message differs between versions of CLI11.
+  expect_usage({"fake/case", "n", "--budget", "1 GB", "--slices", "0"}, "Value 0 not in range");
 }
 
 }  // namespace

@@ -77,6 +77,9 @@ class HelpFormatter : public CLI::Formatter {
     }
     return text;
   }
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    return is_positional ? placeholder(*option) : CLI::Formatter::make_option_name(option, is_positional);
+  }
   std::string make_option_opts(const CLI::Option* option) const override {
     const std::vector<std::string> words = choices(*option);
     std::string text;

@@ -56,6 +56,7 @@ std::vector<std::string> choices(const CLI::Option& option) {
 
 std::string placeholder(const CLI::Option& option) {
   if (max_values(option) == 0) return "";
+  if (!option.get_option_text().empty()) return option.get_option_text();
   if (option.get_positional()) return option.get_name(true);
   const std::string type = option.get_type_name();
   return type.substr(0, type.find(':'));

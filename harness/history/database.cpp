@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <soci/sqlite3/soci-sqlite3.h>
+#include <sqlite3.h>  // SOCI 4.1 does not include it; after SOCI, since 4.0 includes it in a namespace
 
 #include <algorithm>
 #include <array>

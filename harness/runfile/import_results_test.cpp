@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <regex>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -62,9 +63,9 @@ class ImportResults : public testing::Test {
   ScratchFolder folder_;
 };
 
-const Observation& find_imported(const Run& run, const std::string& name) {
+const Observation& find_imported(const Run& run, std::string_view name) {
   const auto found = std::ranges::find(run.observations, name, &Observation::case_name);
-  if (found == run.observations.end()) throw std::out_of_range(name);
+  if (found == run.observations.end()) throw std::out_of_range(std::string(name));
   return *found;
 }
 

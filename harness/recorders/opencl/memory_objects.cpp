@@ -154,10 +154,11 @@ cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, cl_buffe
   });
 }
 
-/// Images over a buffer or another image are views, whatever their flags.
+/// Images over a buffer or another image are views, whatever their flags. `buffer` is `mem_object`, which
+/// headers of 2025 do not have in standard C++.
 Request image_request(cl_context context, cl_mem_flags flags, const cl_image_format* format,
                       const cl_image_desc* shape) {
-  if (shape != nullptr && shape->mem_object != nullptr) return {context, 0, MemoryKind::view};
+  if (shape != nullptr && shape->buffer != nullptr) return {context, 0, MemoryKind::view};
   return {context, shape == nullptr ? 0 : image_bytes(format, *shape), memory_kind(flags, MemoryKind::image)};
 }
 

@@ -226,7 +226,7 @@ TEST_F(OpenclBudget, ViewsAndTheProgramsOwnMemoryCostNothing) {
   cl_image_desc shape{};
   shape.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER;
   shape.image_width = 10;
-  shape.mem_object = all;
+  shape.buffer = all;
   const cl_image_format format{CL_RGBA, CL_FLOAT};
   const cl_mem image = hooks->clCreateImage(handle(context_), 0, &format, &shape, nullptr, nullptr);
   ASSERT_NE(image, nullptr);

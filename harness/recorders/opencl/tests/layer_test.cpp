@@ -180,7 +180,7 @@ TEST_F(OpenclLayer, ImageOverABufferIsAView) {
   cl_image_desc shape{};
   shape.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER;
   shape.image_width = 10;
-  shape.mem_object = reinterpret_cast<cl_mem>(fake_heap);
+  shape.buffer = reinterpret_cast<cl_mem>(fake_heap);
   expect_counted(MemoryKind::view, 0, 0, [&](cl_int* result) {
     return hooks_.clCreateImage(nullptr, CL_MEM_USE_HOST_PTR, &kFloats, &shape, nullptr, result);
   });
