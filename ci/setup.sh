@@ -1,8 +1,29 @@
-# Functions of ci/nightly and ci/test: sourced, never run. Installs missing apt packages and virtual environments; on other
-# systems than Debian 12 it prints what is needed.
+# Functions of ci/nightly, ci/test and ci/wheel: sourced, never run. Installs missing apt packages and virtual environments.
 
 say() { printf '\nci: %s\n' "$*"; }
 die() { printf 'ci: %s\n' "$*" >&2; exit 2; }
+
+wheel_advice="install the wheel instead; it is built by ci/wheel on Debian 12, also in a container, and runs on every Linux with its
+glibc or a newer one: docs/install.md"
+
+# read_system: sets system, its name, and support: complete (has all packages), tested, untested (its packages are
+# tried), old (cannot build peakmark) or unknown. Debian testing has no version.
+read_system() {
+  local id version
+  IFS='|' read -r id version system < <(
+    ID='' VERSION_ID='' PRETTY_NAME=''
+    # shellcheck disable=SC1090,SC1091
+    . "${PEAKMARK_OS_RELEASE:-/etc/os-release}" 2>/dev/null || true
+    printf '%s|%s|%s\n' "$ID" "$VERSION_ID" "${PRETTY_NAME:-this system}"
+  )
+  case $id-$version in
+    debian-12) support=complete ;;
+    debian-13 | debian-) support=tested ;;
+    debian-[0-9] | debian-1[01] | ubuntu-1* | ubuntu-2[0-2].*) support=old ;;
+    debian-* | ubuntu-*) support=untested ;;
+    *) support=unknown ;;
+  esac
+}
 
 # packages_missing NAME…: prints the packages that are not installed.
 packages_missing() {
@@ -12,24 +33,75 @@ packages_missing() {
   done
 }
 
-# install_packages NAME…: installs as root or with sudo, else prints what to install.
+# packages_unavailable NAME…: prints the packages that apt does not offer.
+packages_unavailable() {
+  local package
+  for package in "$@"; do
+    # No pipe: apt-cache would fail where grep has seen enough.
+    [[ $(LC_ALL=C apt-cache policy "$package" 2>/dev/null) =~ Candidate:\ [^\(] ]] || printf '%s\n' "$package"
+  done
+}
+
+# last_error FILE PATTERN: prints the last line of a log that matches, or else its last line.
+last_error() { grep -E "$2" "$1" | tail -n 1 | grep . || tail -n 1 "$1"; }
+
+# install_packages NAME…: installs as root or with sudo, else prints what to install. A package that the system does not have is
+# an error if the build needs it, and on Debian 12; else the stages that need it skip themselves.
 install_packages() {
-  command -v dpkg-query >/dev/null || die "this is not Debian. Install the equivalents of these Debian 12 packages, then
-build with cmake as in docs/install.md: $*"
-  local missing as_root=()
-  missing=$(packages_missing "$@" | tr '\n' ' ')
+  local missing unavailable required log=build/apt.log as_root=()
+  read_system
+  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+    die "$system is not Debian: install the equivalents of these packages of Debian 12 and build with cmake as in
+docs/install.md, or $wheel_advice
+  $*"
+  missing=$(packages_missing "$@" | xargs)
   [ -n "$missing" ] || return 0
+  case $support in
+    old) die "$system cannot build peakmark, which needs CMake 3.25 and toml++: $wheel_advice" ;;
+    unknown) die "$system is unknown here, so nothing is installed. Install these packages or their equivalents, or
+$wheel_advice
+  $missing" ;;
+    untested) say "$system was not tried: the names of Debian's packages are used" ;;
+  esac
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo >/dev/null && sudo -n true 2>/dev/null ||
       die "packages are missing, and neither root nor sudo is available. Install them:
   apt-get install $missing"
     as_root=(sudo)
   fi
-  say "installing $missing"
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq || die "apt-get update failed, see above"
+  mkdir -p build
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq >"$log" 2>&1 ||
+    die "apt-get update failed: $(last_error "$log" '^[EW]: '); check the network and /etc/apt/sources.list.d"
   # shellcheck disable=SC2086 # one word a package
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null ||
-    die "apt-get could not install $missing"
+  unavailable=$(packages_unavailable $missing | xargs)
+  if [ -n "$unavailable" ]; then
+    required=$unavailable
+    # shellcheck disable=SC2046,SC2086 # one word a package
+    [ $support = complete ] ||
+      required=$(comm -12 <(printf '%s\n' $unavailable | sort) <(printf '%s\n' $(packages_of ci/packages-build.txt) | sort) | xargs)
+    # apt-get update succeeds without a network, and keeps what it knew.
+    [ -z "$required" ] || ! grep -q '^[EW]: ' "$log" ||
+      die "apt offers no $required: $(last_error "$log" '^[EW]: '); check the network and /etc/apt/sources.list.d"
+    [ -z "$required" ] || die "$system has no package $required: $wheel_advice"
+    say "skipped: $system has no package $unavailable; the stages that need it are skipped"
+    # shellcheck disable=SC2046,SC2086 # one word a package
+    missing=$(comm -23 <(printf '%s\n' $missing | sort) <(printf '%s\n' $unavailable | sort) | xargs)
+    [ -n "$missing" ] || return 0
+  fi
+  say "installing $missing"
+  # shellcheck disable=SC2086 # one word a package
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >"$log" 2>&1 ||
+    die "apt-get could not install $missing: $(last_error "$log" '^E: '); correct that, then run it again"
+}
+
+# has_program NAME: true if a program is installed. False, with a line for the log, if this system has no package of that name;
+# ends if it has one.
+has_program() {
+  command -v "$1" >/dev/null && return
+  read_system
+  [ $support != complete ] && [ -n "$(packages_unavailable "$1")" ] || die "$1 is missing: ci/test setup installs it"
+  say "skipped: $1 is not installed, and $system has no package of it"
+  return 1
 }
 
 # packages_of FILE…: prints the package names in the files, without comments (#).
@@ -43,10 +115,11 @@ make_environment() {
   [ "$(cat "$folder/.stamp" 2>/dev/null)" != "$stamp" ] || return 0
   say "making the Python environment $folder"
   rm -rf "$folder"
-  python3 -m venv "$folder" || die "python3 -m venv failed, see above"
+  mkdir -p "$(dirname "$folder")"
+  python3 -m venv "$folder" >"$folder.log" 2>&1 || die "python3 -m venv $folder failed: $(last_error "$folder.log" 'Error'); install python3-venv"
   for file in "$@"; do arguments+=(-r "$file"); done
-  "$folder/bin/pip" install -q --disable-pip-version-check "${arguments[@]}" ||
-    die "pip could not install the requirements: $*"
+  "$folder/bin/pip" install -q --disable-pip-version-check "${arguments[@]}" >"$folder.log" 2>&1 ||
+    die "pip could not install $*: $(last_error "$folder.log" '^ERROR: '); check the network and pip's configuration; $folder.log has all of it"
   printf '%s\n' "$stamp" >"$folder/.stamp"
 }
 
@@ -114,7 +187,7 @@ install_nightly() {
 
   say "building"
   # All sources of a module in one compilation: half of the time.
-  configure build/nightly-build -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -DPEAKMARK_TESTS=OFF -DPEAKMARK_WERROR=ON -DPEAKMARK_BENCHMARKS=OFF -DPEAKMARK_CUDA=AUTO \
+  configure build/nightly-build -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -DPEAKMARK_TESTS=OFF -DPEAKMARK_BENCHMARKS=OFF -DPEAKMARK_CUDA=AUTO \
     -DPEAKMARK_CUDA_ARCHITECTURES="$(gpu_architectures)" -DCMAKE_INSTALL_PREFIX="$PWD/build/prefix" || exit 2
   print_cuda build/nightly-build.log
   build build/nightly-build || exit 2
