@@ -20,7 +20,7 @@ struct ModuleImage {
   std::vector<std::pair<std::string, std::size_t>> globals;  ///< names and bytes
 };
 
-/// Reads an image as cuModuleLoadData takes it: its format tells its size.
+/// Reads an image as cuModuleLoadData takes it: its size is in its format.
 ModuleImage read_image(const void* image);
 
 }  // namespace fake_cuda
