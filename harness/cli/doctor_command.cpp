@@ -62,6 +62,7 @@ Json json_of(const MachineFacts& facts) {
           {"CUDA_INJECTION64_PATH", or_null(facts.cuda_injection)},
           {"POCL_MEMORY_LIMIT", or_null(facts.pocl_memory_limit)},
           {"POCL_CACHE_DIR", or_null(facts.pocl_cache_folder)},
+          {"POCL_WORK_GROUP_METHOD", or_null(facts.pocl_work_group_method)},
           {"cpu_governor", or_null(facts.governor)},
           {"load_average", or_null(facts.load_average)},
           {"cpus", facts.cpus}};

@@ -103,6 +103,19 @@ class Diagnosis {
           "PoCL derives its device memory and its maximum buffer size from the free memory of the moment",
           "set POCL_MEMORY_LIMIT to a number of GiB, the same in every run");
     }
+    const auto affected = std::ranges::find_if(
+        devices_, [](const DeviceInfo* device) { return rereads_after_barriers(*device); });
+    if (affected != devices_.end() && facts_.pocl_work_group_method != "cbs") {
+      const bool chosen = !facts_.pocl_work_group_method;
+      add("pocl-wrong-results", Effect::exactness,
+          fmt::format(
+              "PoCL {} computes wrong results where a kernel uses after a barrier what it read before it, "
+              "except with POCL_WORK_GROUP_METHOD=cbs{}",
+              (*affected)->driver,
+              chosen ? ", which peakmark sets for its own workers"
+                     : fmt::format(": it is {}", *facts_.pocl_work_group_method)),
+          "install PoCL 7.2 or later, or set POCL_WORK_GROUP_METHOD=cbs");
+    }
   }
 
   void check_gpus() {
@@ -193,6 +206,17 @@ std::string_view to_string(Effect effect) {
 
 bool is_pocl(const DeviceInfo& device) {
   return device.backend == Backend::opencl && device.platform == "Portable Computing Language";
+}
+
+bool rereads_after_barriers(const DeviceInfo& device) {
+  if (!is_pocl(device)) return false;
+  // `7.1+debian`
+  for (const std::string_view release : {"7.0", "7.1"}) {
+    if (!device.driver.starts_with(release)) continue;
+    const std::string_view rest = std::string_view(device.driver).substr(release.size());
+    if (rest.empty() || rest.front() < '0' || rest.front() > '9') return true;
+  }
+  return false;
 }
 
 const GpuFacts* find_gpu(const MachineFacts& facts, const DeviceInfo& device) {

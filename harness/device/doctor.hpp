@@ -24,10 +24,11 @@ struct MachineFacts {
   std::string recorder_folders;  ///< searched for the recorders
   /// Path, or the name under which it loads; searched only if CUDA has a device.
   std::optional<std::string> cupti;
-  std::optional<std::string> opencl_layers;  ///< these four: environment variables, null if unset or empty
+  std::optional<std::string> opencl_layers;  ///< these five: environment variables, null if unset or empty
   std::optional<std::string> cuda_injection;
   std::optional<std::string> pocl_memory_limit;
   std::optional<std::string> pocl_cache_folder;
+  std::optional<std::string> pocl_work_group_method;
 
   std::optional<std::string> governor;  ///< of CPU frequencies
   std::optional<double> load_average;   ///< of the last minute
@@ -60,6 +61,10 @@ MachineFacts gather_machine_facts();
 
 /// True for devices of PoCL, the OpenCL driver for CPUs.
 bool is_pocl(const DeviceInfo& device);
+/// True for PoCL 7.0 and 7.1, whose default work-group method computes wrong results: a value that a kernel
+/// reads before a barrier is read again after it (https://github.com/pocl/pocl/pull/2269). The method `cbs`
+/// is right.
+bool rereads_after_barriers(const DeviceInfo& device);
 /// Returns the NVML facts of this device, found by PCI address if both sides know it, else by name. Null if
 /// NVML lists none, or several with this name.
 const GpuFacts* find_gpu(const MachineFacts& facts, const DeviceInfo& device);

@@ -125,6 +125,22 @@ TEST(Doctor, PoclWithoutALimitIsReported) {
   EXPECT_THAT(ids(facts), ElementsAre("pocl-memory-limit", "cpu-device"));
 }
 
+TEST(Doctor, PoclWithWrongResultsIsReported) {
+  MachineFacts facts = quiet();
+  facts.pocl_memory_limit = "4";
+  facts.devices.devices.push_back(pocl());
+  facts.devices.devices.back().driver = "7.1+debian";
+  EXPECT_THAT(ids(facts), ElementsAre("pocl-wrong-results", "cpu-device"));
+  EXPECT_THAT(diagnose(facts)[0].what, HasSubstr("peakmark sets for its own workers"));
+  facts.pocl_work_group_method = "loopvec";
+  EXPECT_THAT(diagnose(facts)[0].what, HasSubstr("POCL_WORK_GROUP_METHOD=cbs: it is loopvec"));
+  facts.pocl_work_group_method = "cbs";
+  EXPECT_THAT(ids(facts), ElementsAre("cpu-device"));
+  facts.pocl_work_group_method.reset();
+  facts.devices.devices.back().driver = "7.2";
+  EXPECT_THAT(ids(facts), ElementsAre("cpu-device"));
+}
+
 TEST(Doctor, ADeviceGetsOnlyItsOwnFindings) {
   MachineFacts facts = quiet();
   facts.devices.devices.push_back(pocl());

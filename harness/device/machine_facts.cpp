@@ -82,6 +82,7 @@ MachineFacts gather_machine_facts() {
   facts.cuda_injection = variable("CUDA_INJECTION64_PATH");
   facts.pocl_memory_limit = variable("POCL_MEMORY_LIMIT");
   facts.pocl_cache_folder = variable("POCL_CACHE_DIR");
+  facts.pocl_work_group_method = variable("POCL_WORK_GROUP_METHOD");
 
   facts.governor = first_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   facts.load_average = load_average();

@@ -57,6 +57,9 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute what, CUdevice /*de
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
       *value = 227 << 10;
       return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:
+      *value = 2;
+      return CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
       *value = 32;
       return CUDA_SUCCESS;
@@ -107,6 +110,14 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram /*program*/, int /*count*/, const c
 }
 const char* nvrtcGetErrorString(nvrtcResult /*result*/) {
   return "an error";
+}
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram /*program*/, std::size_t* bytes) {
+  *bytes = 1;
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetCUBIN(nvrtcProgram /*program*/, char* code) {
+  *code = '\0';
+  return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcGetPTXSize(nvrtcProgram /*program*/, std::size_t* bytes) {
   *bytes = 1;

@@ -7,7 +7,8 @@
 
 namespace peakmark {
 
-// Formulas of the device memory of a plan, for estimators, which use no device. VkFFT is version 1.2.26.
+// Formulas of the device memory of a plan, for estimators, which use no device. VkFFT is of the version in
+// the first line of vkfft_tables.inc; CMake compares it with that of the header.
 
 /// Returns the parts, which are exact: `fft_tables` and, if there is any, `fft_work`.
 std::vector<Part> fft_parts(FftLibrary library, const FftPlan& plan);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <utility>
 #include <vector>
 
 #include "peakmark/worker/device.hpp"
@@ -22,7 +23,10 @@ class PlanMemory {
   /// Writes all of an allocation. Returns false if that fails; `rethrow` then throws the error.
   bool write(std::uintptr_t handle, const void* data, std::size_t bytes) noexcept;
 
-  /// Throws the first error of the functions above; returns if there is none.
+  /// Keeps an error of another function that the library calls, for `rethrow`.
+  void fail(std::exception_ptr error) noexcept { failure_ = std::move(error); }
+
+  /// Throws the last error of the functions above; returns if there is none.
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }

@@ -35,6 +35,8 @@ namespace {
 #define PEAKMARK_COMPILER_FUNCTIONS(X)    \
   X(compile_program, nvrtcCompileProgram) \
   X(create_program, nvrtcCreateProgram)   \
+  X(cubin, nvrtcGetCUBIN)                 \
+  X(cubin_size, nvrtcGetCUBINSize)        \
   X(destroy_program, nvrtcDestroyProgram) \
   X(error_string, nvrtcGetErrorString)    \
   X(ptx, nvrtcGetPTX)                     \
@@ -101,11 +103,11 @@ cudaError_t release(void* pointer) {
   return cudaSuccess;
 }
 
-/// A program of the library, in the place of NVRTC's: its text, and the PTX that was compiled from it, now or
-/// for a plan before.
+/// A program of the library, in the place of NVRTC's: its text, and the code that was compiled from it, now
+/// or for a plan before.
 struct VkfftProgram {
   std::string text;
-  std::shared_ptr<std::string> ptx;
+  std::shared_ptr<std::string> code;  ///< a cubin or PTX: the driver loads both
   std::string log;
 };
 
@@ -113,29 +115,41 @@ VkfftProgram& program_of(nvrtcProgram handle) {
   return *reinterpret_cast<VkfftProgram*>(handle);
 }
 
-const std::string& ptx_of(nvrtcProgram handle) {
-  return *program_of(handle).ptx;
+const std::string& code_of(nvrtcProgram handle) {
+  return *program_of(handle).code;
 }
 
-/// Returns null, with a log, if NVRTC fails; `result` is the reason.
-std::shared_ptr<std::string> compile(VkfftProgram& program, nvrtcResult& result) {
+template <typename GetSize, typename Get>
+nvrtcResult get_code(nvrtcProgram made, std::string& code, GetSize get_size, Get get) {
+  std::size_t bytes = 0;
+  const nvrtcResult result = get_size(made, &bytes);
+  if (result != NVRTC_SUCCESS) return result;
+  code.resize(bytes);
+  return get(made, code.data());
+}
+
+/// Returns null, with a log, if NVRTC fails; `result` is the reason. `option`: the device's architecture.
+std::shared_ptr<std::string> compile(VkfftProgram& program, const char* option, nvrtcResult& result) {
   nvrtcProgram made = nullptr;
   result = cuda().create_program(&made, program.text.c_str(), "VkFFT.cu", 0, nullptr, nullptr);
   if (result != NVRTC_SUCCESS) return nullptr;
-  auto ptx = std::make_shared<std::string>();
-  result = cuda().compile_program(made, 0, nullptr);
-  std::size_t bytes = 0;
+  auto code = std::make_shared<std::string>();
+  result = cuda().compile_program(made, 1, &option);
+  // This NVRTC is older than the device, whose driver compiles PTX for it.
+  const bool as_ptx = result == NVRTC_ERROR_INVALID_OPTION;
+  if (as_ptx) result = cuda().compile_program(made, 0, nullptr);
   if (result != NVRTC_SUCCESS) {
+    std::size_t bytes = 0;
     if (cuda().program_log_size(made, &bytes) == NVRTC_SUCCESS) {
       program.log.resize(bytes);
       cuda().program_log(made, program.log.data());
     }
-  } else if (result = cuda().ptx_size(made, &bytes); result == NVRTC_SUCCESS) {
-    ptx->resize(bytes);
-    result = cuda().ptx(made, ptx->data());
+  } else {
+    result = as_ptx ? get_code(made, *code, cuda().ptx_size, cuda().ptx)
+                    : get_code(made, *code, cuda().cubin_size, cuda().cubin);
   }
   cuda().destroy_program(&made);
-  return result == NVRTC_SUCCESS ? ptx : nullptr;
+  return result == NVRTC_SUCCESS ? code : nullptr;
 }
 
 nvrtcResult create_program(nvrtcProgram* program, const char* text, const char* /*name*/, int headers,
@@ -145,22 +159,24 @@ nvrtcResult create_program(nvrtcProgram* program, const char* text, const char* 
   return NVRTC_SUCCESS;
 }
 
-nvrtcResult compile_program(nvrtcProgram handle, int options, const char* const* /*texts*/) {
-  if (options != 0) return NVRTC_ERROR_INVALID_OPTION;  // programs are cached by their text alone
+nvrtcResult compile_program(nvrtcProgram handle, int options, const char* const* texts) {
+  // Programs are cached by their text alone: a device has one architecture.
+  if (options != 1 || !std::string_view(texts[0]).starts_with("--gpu-architecture="))
+    return NVRTC_ERROR_INVALID_OPTION;
   VkfftProgram& program = program_of(handle);
   nvrtcResult result = NVRTC_SUCCESS;
-  program.ptx = PlanMemory::current()->device().cached<std::string>(program.text,
-                                                                    [&] { return compile(program, result); });
+  program.code = PlanMemory::current()->device().cached<std::string>(
+      program.text, [&] { return compile(program, texts[0], result); });
   return result;
 }
 
-nvrtcResult ptx_size(nvrtcProgram handle, std::size_t* bytes) {
-  *bytes = ptx_of(handle).size();
+nvrtcResult code_size(nvrtcProgram handle, std::size_t* bytes) {
+  *bytes = code_of(handle).size();
   return NVRTC_SUCCESS;
 }
 
-nvrtcResult copy_ptx(nvrtcProgram handle, char* to) {
-  ptx_of(handle).copy(to, std::string::npos);
+nvrtcResult copy_code(nvrtcProgram handle, char* to) {
+  code_of(handle).copy(to, std::string::npos);
   return NVRTC_SUCCESS;
 }
 
@@ -195,8 +211,8 @@ nvrtcResult destroy_program(nvrtcProgram* handle) {
 #define nvrtcCreateProgram peakmark::create_program
 #define nvrtcDestroyProgram peakmark::destroy_program
 #define nvrtcGetErrorString peakmark::cuda().error_string
-#define nvrtcGetPTX peakmark::copy_ptx
-#define nvrtcGetPTXSize peakmark::ptx_size
+#define nvrtcGetCUBIN peakmark::copy_code
+#define nvrtcGetCUBINSize peakmark::code_size
 #define nvrtcGetProgramLog peakmark::copy_log
 #define VKFFT_BACKEND 1
 #include <vkFFT.h>

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <utility>
 
 #include "base/error.hpp"
 #include "device/opencl/opencl_api.hpp"
@@ -13,6 +12,7 @@
 #include "kernels/fft/fft_bytes.hpp"
 #include "kernels/fft/fft_libraries.hpp"
 #include "kernels/fft/plan_memory.hpp"
+#include "kernels/fft/vkfft_text.hpp"
 
 // The library calls OpenCL by name. Nothing here is linked to OpenCL, so each name is a macro for a function
 // below that calls the loader or, on `dry`, only returns success.
@@ -93,23 +93,7 @@ cl_int release_buffer(cl_mem memory) {
   return CL_SUCCESS;
 }
 
-/// Version 1.2.26's step between a complex and a real transform writes at the offset of what it reads, even
-/// where it writes into the work memory: beyond its end when the offset is not 0.
-std::string with_output_offset(std::string text) {
-  if (text.find("VkFFT_main_R2C") == std::string::npos) return text;
-  constexpr std::string_view kWrong = "outputs[inoutID";
-  constexpr std::string_view kRight = "outputs[consts.outputOffset - consts.inputOffset + inoutID";
-  for (std::size_t at = text.find(kWrong); at != std::string::npos;
-       at = text.find(kWrong, at + kRight.size()))
-    text.replace(at, kWrong.size(), kRight);
-  return text;
-}
-
-/// Barriers of VkFFT order local memory alone. In place, an item writes where another of its group has read
-/// before the barrier: that, too, must be in order.
-std::string with_fences_of_all_memory(std::string text) {
-  return "#define barrier(local) barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n" + std::move(text);
-}
+int vkfft_version();  // VkFFTGetVersion(), which is defined below
 
 cl_program create_program(cl_context context, cl_uint count, const char** texts, const std::size_t* lengths,
                           cl_int* code) {
@@ -119,16 +103,22 @@ cl_program create_program(cl_context context, cl_uint count, const char** texts,
     *code = CL_INVALID_VALUE;
     return nullptr;
   }
-  const std::string text = with_fences_of_all_memory(
-      with_output_offset(lengths != nullptr ? std::string(texts[0], lengths[0]) : std::string(texts[0])));
-  const auto program = PlanMemory::current()->device().cached<_cl_program>(text, [&] {
-    const char* source = text.c_str();
-    cl_program created = opencl().clCreateProgramWithSource(context, 1, &source, nullptr, code);
-    return std::shared_ptr<_cl_program>(ProgramHandle(created));
-  });
-  cl_program handle = program.get();
-  if (handle != nullptr) opencl().clRetainProgram(handle);  // the library releases it with its plan
-  return handle;
+  try {
+    const std::string text = corrected_vkfft_text(
+        lengths != nullptr ? std::string(texts[0], lengths[0]) : std::string(texts[0]), vkfft_version());
+    const auto program = PlanMemory::current()->device().cached<_cl_program>(text, [&] {
+      const char* source = text.c_str();
+      cl_program created = opencl().clCreateProgramWithSource(context, 1, &source, nullptr, code);
+      return std::shared_ptr<_cl_program>(ProgramHandle(created));
+    });
+    cl_program handle = program.get();
+    if (handle != nullptr) opencl().clRetainProgram(handle);  // the library releases it with its plan
+    return handle;
+  } catch (...) {
+    PlanMemory::current()->fail(std::current_exception());
+    *code = CL_INVALID_VALUE;
+    return nullptr;
+  }
 }
 
 cl_int build_program(cl_program program, cl_uint count, const cl_device_id* devices, const char* options,
@@ -208,6 +198,10 @@ std::nullptr_t none_needed(Any...) {
 
 namespace peakmark {
 namespace {
+
+int vkfft_version() {
+  return VkFFTGetVersion();
+}
 
 using VkfftHandle = cl_mem;
 

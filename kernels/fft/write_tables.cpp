@@ -1,6 +1,7 @@
 // Prints vkfft_tables.inc: the bytes of VkFFT's twiddle factors for each 7-smooth multiple of 4, from the
 // plans that the library makes. `write_tables [opencl]`: on `dry` by default, on the first OpenCL device
-// (minutes) to compare.
+// (minutes) to compare. For another version of VkFFT, first write it into the first line of vkfft_tables.inc
+// and into ci/vkfft: CMake compares both.
 
 #include <cstdio>
 #include <cstring>
@@ -16,7 +17,7 @@ int main(int argc, char** argv) {
     const bool opencl = argc > 1 && std::strcmp(argv[1], "opencl") == 0;
     const OpenedDevice opened = open_for_public_api(opencl ? "opencl" : "dry");
     Device device(opened.abi);
-    std::puts("// Made by write_tables with VkFFT 1.2.26; do not edit.");
+    std::puts("// Made by write_tables with VkFFT " PEAKMARK_VKFFT_VERSION "; do not edit.");
     for (Size length = 4; length <= kLongestVkfftTable; length = next_fft_length(length + 1)) {
       const auto fft = make_real_fft(device, FftLibrary::vkfft, {.length = length, .lines = 2});
       std::printf("{%lld, %lld},\n", static_cast<long long>(length),

@@ -265,6 +265,7 @@ std::unique_ptr<Device> open_opencl(const DeviceInfo& info) {
   if (info.index < 0 || index >= entries.size() || entries[index].info.name != info.name) {
     throw DeviceError(fmt::format("device not found any more: opencl {}, {}", info.index, info.name));
   }
+  choose_pocl_method(entries[index].info);
   entries[index].info.is_cpu = info.is_cpu;  // chosen by the caller: a CPU can run the kernels for GPUs
   return std::make_unique<OpenClDevice>(std::move(entries[index]));
 }

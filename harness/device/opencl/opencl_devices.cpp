@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "device/backend.hpp"
+#include "device/doctor.hpp"
 
 namespace peakmark {
 namespace {
@@ -178,6 +179,10 @@ std::string pocl_cache_error() {
   if (folder.empty() || is_writable(folder)) return {};
   return fmt::format("PoCL cannot write its cache folder: {}; set POCL_CACHE_DIR to a writable folder",
                      folder.string());
+}
+
+void choose_pocl_method(const DeviceInfo& device) {
+  if (rereads_after_barriers(device)) setenv("POCL_WORK_GROUP_METHOD", "cbs", /*overwrite=*/0);
 }
 
 std::vector<OpenClDeviceEntry> opencl_devices() {

@@ -38,4 +38,8 @@ std::string pci_address(std::string_view extensions, const OpenClQuery& query);
 /// (https://portablecl.org/docs/html/env_variables.html).
 std::string pocl_cache_error();
 
+/// Sets POCL_WORK_GROUP_METHOD=cbs in this process if the device needs it (rereads_after_barriers of
+/// device/doctor.hpp) and the user has set no method. PoCL reads the variable when it compiles a kernel.
+void choose_pocl_method(const DeviceInfo& device);
+
 }  // namespace peakmark

@@ -72,6 +72,35 @@ TEST(PoclCache, AFolderThatIsNotThereYetCanBeMade) {
   EXPECT_EQ(pocl_cache_error(), "");
 }
 
+TEST(PoclMethod, OnlyAnAffectedReleaseGetsAnother) {
+  const auto method = [](const std::string& platform, const std::string& driver) -> std::string {
+    DeviceInfo device;
+    device.backend = Backend::opencl;
+    device.platform = platform;
+    device.driver = driver;
+    unsetenv("POCL_WORK_GROUP_METHOD");
+    choose_pocl_method(device);
+    const char* const chosen = std::getenv("POCL_WORK_GROUP_METHOD");
+    return chosen == nullptr ? "" : chosen;
+  };
+  const std::string pocl = "Portable Computing Language";
+  for (const char* driver : {"7.0", "7.1", "7.1+debian", "7.0 Release", "7.1.1"})
+    EXPECT_EQ(method(pocl, driver), "cbs") << driver;
+  for (const char* driver : {"3.1+debian", "6.0", "7.2", "7.10", "17.1", ""})
+    EXPECT_EQ(method(pocl, driver), "") << driver;
+  EXPECT_EQ(method("NVIDIA CUDA", "7.1"), "");
+}
+
+TEST(PoclMethod, TheUsersStays) {
+  DeviceInfo device;
+  device.backend = Backend::opencl;
+  device.platform = "Portable Computing Language";
+  device.driver = "7.1";
+  setenv("POCL_WORK_GROUP_METHOD", "loops", 1);
+  choose_pocl_method(device);
+  EXPECT_STREQ(std::getenv("POCL_WORK_GROUP_METHOD"), "loops");
+}
+
 // A file in the way stops root, too, whom no mode of a folder stops.
 TEST(PoclCache, AHomeThatIsNoFolderIsNamedWithTheWayOut) {
   const TemporaryFolder folder;
