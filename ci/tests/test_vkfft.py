@@ -1,0 +1,51 @@
+"""ci/vkfft without a network: what it says if it cannot download, or is given another package."""
+
+import io
+import os
+import pathlib
+import subprocess
+import tarfile
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[1] / "vkfft"
+
+
+def run(folder, **environment):
+    return subprocess.run(
+        [SCRIPT, folder],
+        env={**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_an_index_it_says_what_to_do(tmp_path):
+    result = run(tmp_path / "vkfft")
+    assert result.returncode == 2
+    assert "ci/vkfft: cannot get VkFFT 1.3.4: pip could not download pyvkfft 2024.1.4, see above" in result.stderr
+    assert "-DPEAKMARK_VKFFT_INCLUDE=FOLDER/pyvkfft-2024.1.4/src/VkFFT/vkFFT" in result.stderr
+    assert result.stdout == ""
+    # A second run does not take the remains for headers.
+    assert run(tmp_path / "vkfft").returncode == 2
+
+
+def test_another_package_of_that_name_is_refused(tmp_path):
+    links = tmp_path / "links"
+    links.mkdir()
+    header = b"static int VkFFTGetVersion() { return 10304; }\n"
+    with tarfile.open(links / "pyvkfft-2024.1.4.tar.gz", "w:gz") as archive:
+        for name in ("setup.py", "src/VkFFT/vkFFT/vkFFT.h"):
+            member = tarfile.TarInfo(f"pyvkfft-2024.1.4/{name}")
+            member.size = len(header)
+            archive.addfile(member, io.BytesIO(header))
+    result = run(tmp_path / "vkfft", PIP_FIND_LINKS=str(links))
+    assert result.returncode == 2
+    assert "DO NOT MATCH THE HASHES" in result.stderr
+    assert not (tmp_path / "vkfft" / "include" / "vkFFT.h").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    result = run(tmp_path / "file" / "vkfft")
+    assert result.returncode == 2
+    assert "file/vkfft cannot be written" in result.stderr
