@@ -79,8 +79,7 @@ TEST_F(StacksCommand, SitesOfANativeProgram) {
   EXPECT_EQ(all.at("at_peak").at(0).at("bytes"), 1000);
   EXPECT_EQ(all.at("at_peak").at(0).at("count"), 1);
   // A function in an unnamed namespace, which the program does not export.
-  EXPECT_THAT(all.at("at_peak").at(0).at("frames").at(0),
-              HasSubstr("buffer (allocating_program)"));
+  EXPECT_THAT(all.at("at_peak").at(0).at("frames").at(0), HasSubstr("buffer (allocating_program)"));
   EXPECT_EQ(all.at("leaked").at(0).at("bytes"), 500);
   const auto deeper = sites("--frames 2");
   EXPECT_THAT(deeper.at("at_peak").at(0).at("frames").at(1), HasSubstr("main (allocating_program)"));
