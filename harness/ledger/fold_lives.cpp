@@ -1,5 +1,7 @@
 #include "ledger/fold_lives.hpp"
 
+#include "profile/unknown_pool.hpp"
+
 namespace peakmark::folding {
 namespace {
 
@@ -70,7 +72,10 @@ void Lives::step(std::size_t i) {
       end_phase();
       break;
     case EventType::pool:
-      if (largest_pool == kNone || event.amounts.bytes > events_[largest_pool].amounts.bytes)
+      // An unknown one makes all unknown.
+      if (largest_pool == kNone || event.amounts.bytes == kUnknownPoolBytes ||
+          (events_[largest_pool].amounts.bytes != kUnknownPoolBytes &&
+           event.amounts.bytes > events_[largest_pool].amounts.bytes))
         largest_pool = i;
       break;
     default:

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "ledger/address_map.hpp"
+#include "profile/unknown_pool.hpp"
 
 namespace peakmark {
 namespace {
@@ -60,7 +61,8 @@ class Replay {
         begin_phase(i, text_of(events_, i));
         break;
       case EventType::pool:
-        summary_.pool_seen = true;
+        summary_.pool_seen = !is_pool_unknown_ && event.amounts.bytes != kUnknownPoolBytes;
+        is_pool_unknown_ = !summary_.pool_seen;
         summary_.pool_reserved_peak_bytes =
             std::max(summary_.pool_reserved_peak_bytes, static_cast<Size>(event.amounts.bytes));
         break;
@@ -218,6 +220,7 @@ class Replay {
 
   std::span<const Event> events_;
   LedgerSummary summary_;
+  bool is_pool_unknown_ = false;
   AddressMap map_;
   std::array<KindSummary, kKindSlots> kinds_{};
   Size live_ = 0;

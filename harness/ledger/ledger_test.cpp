@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "profile/unknown_pool.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -180,6 +182,7 @@ TEST(Ledger, PhasesHoldWhatTheyBeganWith) {
 }
 
 TEST(Ledger, PoolsAreHighWaterMarks) {
+  EXPECT_FALSE(Script().pool(100).pool(kUnknownPoolBytes).pool(300).summary().pool_seen);
   const LedgerSummary summary = Script().pool(100).pool(300).pool(200).summary();
   EXPECT_TRUE(summary.pool_seen);
   EXPECT_EQ(summary.pool_reserved_peak_bytes, 300);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "ledger/live_memory.hpp"
+#include "profile/unknown_pool.hpp"
 
 namespace peakmark {
 namespace {
@@ -20,6 +21,7 @@ class PoolReplay {
   }
 
   [[nodiscard]] const std::vector<PoolPoint>& points() const { return points_; }
+  [[nodiscard]] bool is_known() const { return is_known_; }
   [[nodiscard]] const PoolPoint& at_peak() const { return at_peak_; }
 
  private:
@@ -54,6 +56,7 @@ class PoolReplay {
   }
 
   void sample(const Event& event) {
+    is_known_ = is_known_ && event.amounts.bytes != kUnknownPoolBytes;
     Size& held = held_[event.address];
     now_.held_bytes += event.amounts.bytes - held;
     held = event.amounts.bytes;
@@ -71,6 +74,7 @@ class PoolReplay {
   PoolPoint now_;
   PoolPoint at_peak_;
   bool is_peak_sampled_ = true;
+  bool is_known_ = true;
   Size peak_ = 0;
 };
 
@@ -99,7 +103,7 @@ std::vector<PoolPoint> thinned(const std::vector<PoolPoint>& points, std::size_t
 std::optional<PoolUsage> pool_usage(std::span<const Event> events, std::size_t max_points) {
   const PoolReplay replay(events);
   const std::vector<PoolPoint>& points = replay.points();
-  if (points.empty()) return std::nullopt;
+  if (points.empty() || !replay.is_known()) return std::nullopt;
   PoolUsage usage;
   usage.at_peak = replay.at_peak();
   usage.most_held = *std::ranges::max_element(points, {}, &PoolPoint::held_bytes);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "profile/event_testing.hpp"
+#include "profile/unknown_pool.hpp"
 
 namespace peakmark {
 namespace {
@@ -56,6 +57,13 @@ TEST_F(PoolUsageTest, FragmentationIsWhatPoolsHoldLessWhatIsRequested) {
   EXPECT_EQ(usage->most_fragmented, (PoolPoint{7, 8192, 0}));
   EXPECT_EQ(usage->at_end, (PoolPoint{8, 0, 0}));
   EXPECT_EQ(usage->over_time.size(), 5U);
+}
+
+TEST_F(PoolUsageTest, AQueryThatFailedMakesAllUnknown) {
+  allocate(1, 1000, 7, 4096);
+  allocate(2, 1000, 7, kUnknownPoolBytes);
+  free(2, 7, 4096);
+  EXPECT_EQ(pool_usage(events_, 100), std::nullopt);
 }
 
 TEST_F(PoolUsageTest, PoolsAddUpAndOtherMemoryIsNotTheirs) {

@@ -4,6 +4,8 @@
 #include <functional>
 #include <limits>
 
+#include "profile/unknown_pool.hpp"
+
 namespace peakmark {
 
 void RegionLedger::Tally::add(const Allocation& allocation) {
@@ -50,6 +52,7 @@ void RegionLedger::replay(std::size_t source, std::span<const Event> events, std
       notes_.push_back(text_of(events, index));
       return;
     case EventType::pool:
+      is_pool_unknown_ = is_pool_unknown_ || event.amounts.bytes == kUnknownPoolBytes;
       for (auto& [number, region] : open_)
         region.pool_reserved_peak =
             std::max<Size>(region.pool_reserved_peak.value_or(0), event.amounts.bytes);
@@ -191,7 +194,7 @@ RegionLists RegionLedger::lists(std::uint64_t number) const {
     if (region.by_kind[slot].is_seen)
       lists.peaks_by_kind.emplace_back(static_cast<MemoryKind>(slot), region.by_kind[slot].peak);
   }
-  lists.pool_reserved_peak_bytes = region.pool_reserved_peak;
+  if (!is_pool_unknown_) lists.pool_reserved_peak_bytes = region.pool_reserved_peak;
   lists.notes.assign(notes_.begin() + static_cast<std::ptrdiff_t>(region.first_note), notes_.end());
   lists.timeline = region.timeline;
   return lists;

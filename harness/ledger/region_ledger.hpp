@@ -170,6 +170,7 @@ class RegionLedger {
   [[nodiscard]] std::vector<RegionGroup> at_peak(const Tally& tally) const;
   [[nodiscard]] std::vector<RegionGroup> group(std::vector<Allocation> allocations) const;
 
+  bool is_pool_unknown_ = false;           // a query of the driver failed: no region has a peak of pools
   std::unordered_set<std::string> texts_;  // each text once; their addresses stay
   Text empty_;
   std::vector<Source> sources_;

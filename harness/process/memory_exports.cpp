@@ -234,8 +234,8 @@ int peakmark_memory_request(int sync, int stacks, const char** answer) {
   return answered(answer, [&] {
     memory().load(Use::windows, folder_of_recorders(), sync != 0, stacks != 0);
     json variables = json::object();
-    for (const char* const name :
-         {"PEAKMARK_PROFILE", "PEAKMARK_SYNC", "PEAKMARK_STACKS", "OPENCL_LAYERS", "CUDA_INJECTION64_PATH"}) {
+    for (const char* const name : {"PEAKMARK_PROFILE", "PEAKMARK_SYNC", "PEAKMARK_STACKS", "OPENCL_LAYERS",
+                                   "OCL_ICD_FILENAMES", "CUDA_INJECTION64_PATH"}) {
       if (const char* const value = std::getenv(name)) variables[name] = value;
     }
     return variables;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "profile/unknown_pool.hpp"
 #include "recorders/cupti/allocation_size.hpp"
 
 namespace peakmark {
@@ -253,21 +254,29 @@ void CallRecorder::note_graph_allocation(std::uint64_t address, std::int64_t byt
   sink_.note(text);
 }
 
+void CallRecorder::note_unknown_pool(std::uint64_t pool) {
+  sink_.pool(pool, kUnknownPoolBytes, kUnknownPoolBytes);
+  note_once(noted_unknown_pool_, "the driver did not report a memory pool: what pools hold is unknown");
+}
+
 void CallRecorder::sample_pool(std::uint64_t pool, std::uint32_t device) {
-  std::optional<Pools::Use> use;  // keeps the program from destroying the pool meanwhile
+  if (pool == 0) return note_unknown_pool(pool);  // the driver did not report the current one
+  std::optional<Pools::Use> use;                  // keeps the program from destroying the pool meanwhile
   if (!pools_.is_driver_pool(pool, device)) {
     use.emplace(pools_, pool);
     if (!use->info() || !counts_into_peak(use->info()->kind)) return;
   }
   const auto usage = driver_.pool_usage(reinterpret_cast<CUmemoryPool>(pool));
   use.reset();
-  if (usage) sink_.pool(pool, usage->reserved_bytes, usage->used_bytes);
+  if (!usage) return note_unknown_pool(pool);
+  sink_.pool(pool, usage->reserved_bytes, usage->used_bytes);
 }
 
 void CallRecorder::sample_graphs(std::uint32_t device) {
-  if (const auto usage = driver_.graph_usage(device)) {
-    sink_.pool(kGraphMemoryPool + device, usage->reserved_bytes, usage->used_bytes);
-  }
+  const std::uint64_t pool = kGraphMemoryPool + device;
+  const auto usage = driver_.graph_usage(device);
+  if (!usage) return note_unknown_pool(pool);
+  sink_.pool(pool, usage->reserved_bytes, usage->used_bytes);
 }
 
 void CallRecorder::note_once(std::atomic<bool>& is_noted, const char* text) {

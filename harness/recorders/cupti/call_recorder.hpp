@@ -78,6 +78,7 @@ class CallRecorder {
   void note_graph_allocation(std::uint64_t address, std::int64_t bytes);
   void set_pool(CudaAllocation& allocation);
   void sample_pool(std::uint64_t pool, std::uint32_t device);
+  void note_unknown_pool(std::uint64_t pool);
   void sample_graphs(std::uint32_t device);
   void note_once(std::atomic<bool>& is_noted, const char* text);
   void lose_event() noexcept;
@@ -98,6 +99,7 @@ class CallRecorder {
   std::atomic<bool> graphs_seen_{false};
   std::atomic<bool> noted_refused_release_{false};
   std::atomic<bool> noted_unsized_{false};
+  std::atomic<bool> noted_unknown_pool_{false};
   std::atomic<bool> noted_context_{false};
   std::atomic<bool> noted_import_{false};
   std::atomic<bool> noted_wait_{false};

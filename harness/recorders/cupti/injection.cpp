@@ -1,4 +1,6 @@
 // Exported functions of libpeakmark-cupti.so, besides exports.cpp: CUDA's entry point, and kernel records.
+#include <dlfcn.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
@@ -53,9 +55,19 @@ const char* synchronise_devices() {
 
 extern "C" {
 
+// The driver calls it. CUPTI reports the calls of the first driver in a process only.
 PEAKMARK_EXPORT int InitializeInjection() {
-  static std::atomic<bool> called{false};
-  if (called.exchange(true)) return 1;
+  static std::atomic<const void*> first_driver{nullptr};
+  const void* const code = __builtin_return_address(0);
+  Dl_info driver{};
+  const void* const base = dladdr(code, &driver) != 0 ? driver.dli_fbase : code;
+  const void* first = nullptr;
+  if (!first_driver.compare_exchange_strong(first, base)) {
+    Recorder* const one = recorder.load();
+    if (one != nullptr && first != base && driver.dli_fname != nullptr)
+      one->note_second_driver(driver.dli_fname);
+    return 1;
+  }
   recorder = Recorder::start();
   if (recorder.load() == nullptr) return 1;
   std::atexit(at_exit);

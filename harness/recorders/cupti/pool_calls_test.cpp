@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "profile/unknown_pool.hpp"
 #include "recorders/cupti/tests/fake_cuda_driver.hpp"
 
 namespace peakmark {
@@ -42,6 +43,18 @@ TEST_F(PoolCallsTest, ADestroyedPoolIsNeverPassedToTheDriver) {
   free_async(0x7000);
   EXPECT_EQ(samples(), 1);
   EXPECT_EQ(events_.sums(), (EventList::Sums{100, 0}));
+}
+
+TEST_F(PoolCallsTest, AFailedQueryMakesAllUnknown) {
+  create(pool_, CU_MEM_LOCATION_TYPE_DEVICE);
+  driver_.usage.erase(pool_);
+  allocate_from(pool_, 0x7000, 100);
+  free_async(0x7000);
+  EXPECT_EQ(samples(), 2);
+  for (const Line& line : events_.lines) {
+    EXPECT_TRUE(line.type != EventType::pool || line.bytes == kUnknownPoolBytes);
+  }
+  EXPECT_THAT(events_.notes, ElementsAre(HasSubstr("the driver did not report a memory pool")));
 }
 
 TEST_F(PoolCallsTest, ARefusedDestructionKeepsThePool) {

@@ -338,6 +338,16 @@ bool Recorder::stop_kernels(std::vector<KernelTotal>& totals, std::string& reaso
   return false;
 }
 
+void Recorder::note_second_driver(const char* path) {
+  char text[ProfileWriter::kMaxTextBytes];
+  std::snprintf(text, sizeof(text),
+                "%s what the program allocates through the further CUDA driver %s; let all of it load the "
+                "system's libcuda.so.1",
+                kNotCountedNote.data(), path);
+  profile_.note(text);
+  report_error(text);
+}
+
 void Recorder::finish_activity() {
   // A forked child has none of CUPTI's threads: it would wait for them for ever.
   if (!process_.is_here()) return;

@@ -52,6 +52,9 @@ class Recorder {
   /// wrong.
   bool stop_kernels(std::vector<KernelTotal>& totals, std::string& reason);
 
+  /// Reports a further driver in this process, by its path: its calls are not recorded.
+  void note_second_driver(const char* path);
+
   /// Activity records end while CUDA still runs; the profile is closed at the very end.
   void finish_activity();
   void finish();

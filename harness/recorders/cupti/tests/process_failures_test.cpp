@@ -43,6 +43,13 @@ TEST_F(ProcessFailures, NoneOfACleanProgram) {
   expect_recorded(15 * kMega, 0, true);
 }
 
+TEST_F(ProcessFailures, ASecondDriverIsNamed) {
+  const Result result = end("second " PEAKMARK_SECOND_DRIVER);
+  EXPECT_EQ(result.code, 5);
+  EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("allocates through the further CUDA driver " PEAKMARK_SECOND_DRIVER));
+}
+
 TEST_F(ProcessFailures, MemoryAndContextAreNotReleased) {
   EXPECT_EQ(end("nothing").code, 0);
   expect_recorded(15 * kMega, 15 * kMega, true);
