@@ -236,19 +236,19 @@ class Explainer {
 
   // Lengths that are a multiple of 2 at every shape do not show what is rounded to one.
   void add_multiples(Explanation& result) const {
-    std::map<Size, std::vector<std::string>> axes;  // by their common divisor
+    std::vector<std::string> multiples;
     for (const Shapes::Axis& axis : shapes_.axes) {
       Size divisor = 0;
       for (const Size value : axis.values) divisor = std::gcd(divisor, value);
-      if (divisor > 1 && !is_constant(axis.values)) axes[divisor].push_back(axis.name);
+      if (divisor < 2 || is_constant(axis.values)) continue;
+      multiples.push_back(divisor == 2 ? fmt::format("{} is even", axis.name)
+                                       : fmt::format("{} is a multiple of {}", axis.name, divisor));
     }
-    for (const auto& [divisor, names] : axes) {
+    if (!multiples.empty())
       result.notes.push_back(fmt::format(
-          "every recorded {} is {}: what a program rounds to {} looks as if it were not rounded; "
-          "record another length",
-          fmt::join(names, " and "), divisor == 2 ? "even" : fmt::format("a multiple of {}", divisor),
-          divisor == 2 ? "even lengths" : "such lengths"));
-    }
+          "{} at every shape: what a program rounds to such lengths looks as if it were not rounded; "
+          "record other lengths",
+          fmt::join(multiples, ", ")));
   }
 
   const Shapes& shapes_;

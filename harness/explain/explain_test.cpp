@@ -408,5 +408,19 @@ TEST(Explain, RefusesSequencesOfOtherShapes) {
   EXPECT_THROW(explain({{{"n", {1, 2}}}}, {one}), UsageError);
 }
 
+TEST(Explain, OfEvenLengthsANoteAsksForOthers) {
+  std::vector<Shape> shapes;
+  for (const Size ny : {31, 33, 44}) {
+    for (const Size nx : {64, 66, 128}) shapes.push_back({8, 4, ny, nx});
+  }
+  EXPECT_THAT(explained(shapes).notes,
+              Contains(HasSubstr("nx is even at every shape: what a program rounds")));
+  for (Shape& shape : shapes) shape.ny *= 3;
+  EXPECT_THAT(explained(shapes).notes,
+              Contains(HasSubstr("ny is a multiple of 3, nx is even at every shape")));
+  shapes.front().nx = 65;
+  EXPECT_THAT(explained(shapes).notes, testing::Not(Contains(HasSubstr("nx is even"))));
+}
+
 }  // namespace
 }  // namespace peakmark

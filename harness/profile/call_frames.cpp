@@ -50,13 +50,15 @@ bool is_binding(const CallFrame& frame) {
          begins_with_one(frame.function, kBindings);
 }
 
-/// Returns whether a line of Python is of an installed package, the standard library, the interpreter or the
-/// marks of peakmark.
+/// Returns whether a line of Python is of an installed package, the standard library, the interpreter, the
+/// marks of peakmark, or code that a package generates (`f <string>:3`). What is typed is not.
 bool is_installed(const CallFrame& frame) {
   const std::string_view file = frame.file;
   const auto has = [&](std::string_view part) { return file.find(part) != std::string_view::npos; };
-  return has("/site-packages/") || has("/dist-packages/") || has("/lib/python") ||
-         file.starts_with("<frozen") || file.ends_with("/peakmark/marks.py");
+  const bool is_generated = file.starts_with("<") && frame.function != "<module>" &&
+                            !file.starts_with("<stdin") && !file.starts_with("<ipython");
+  return has("/site-packages/") || has("/dist-packages/") || has("/lib/python3") ||
+         file.starts_with("<frozen") || is_generated || file.ends_with("/peakmark/marks.py");
 }
 
 bool runs_python(const CallFrame& frame) {

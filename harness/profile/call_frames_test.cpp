@@ -114,6 +114,10 @@ TEST(OwnFrame, IsTheInnermostOutsideOfInstalledPackages) {
   };
   EXPECT_EQ(found({native("n"), package, debian, own, mark, outer, frozen}), own);
   EXPECT_EQ(found({package, mark, at("<stdin>")}), at("<stdin>"));
+  // Code that a package generates, as tinygrad and dataclasses do.
+  EXPECT_EQ(found({package, at("<string>"), own}), own);
+  const CallFrame typed{CallFrame::Kind::python, "<module>", "<string>", 1};
+  EXPECT_EQ(found({package, at("<string>"), typed}), typed) << "python -c";
   EXPECT_EQ(found({package, debian}), debian) << "the outermost, if all are installed";
   EXPECT_EQ(own_frame({native("n")}), nullptr);
 }
