@@ -2,9 +2,8 @@
 # backend when a history needs it, so that other commands do not depend on it. Debian's libsoci-dev has no CMake package.
 set(PEAKMARK_HISTORY AUTO CACHE STRING "Build `peakmark history` and the commands that need it: ON, OFF, or AUTO if SOCI is found")
 set_property(CACHE PEAKMARK_HISTORY PROPERTY STRINGS AUTO ON OFF)
-# SOCI's backends are system libraries, which load the system's SOCI. A program with its own SOCI, as in a wheel, would have both
-# in one process and crash.
-option(PEAKMARK_SQLITE_ONLY "Refuse histories in PostgreSQL" OFF)
+# For a wheel, which has its own SOCI: the system's backend would load the system's SOCI too.
+option(PEAKMARK_OWN_POSTGRESQL "Install SOCI's backend for PostgreSQL with peakmark" OFF)
 
 set(PEAKMARK_HAS_HISTORY FALSE)
 if(PEAKMARK_HISTORY)
@@ -28,8 +27,10 @@ if(PEAKMARK_HISTORY)
     target_include_directories(peakmark_soci SYSTEM INTERFACE ${PEAKMARK_SOCI_INCLUDE} ${PEAKMARK_BOOST_INCLUDE}
       ${PEAKMARK_SQLITE_INCLUDE})
     target_link_libraries(peakmark_soci INTERFACE ${PEAKMARK_SOCI_SQLITE} ${PEAKMARK_SOCI_CORE})
-    if(PEAKMARK_SQLITE_ONLY)
-      target_compile_definitions(peakmark_soci INTERFACE PEAKMARK_SQLITE_ONLY)
+    if(PEAKMARK_OWN_POSTGRESQL)
+      find_library(PEAKMARK_SOCI_POSTGRESQL soci_postgresql REQUIRED)
+      file(REAL_PATH ${PEAKMARK_SOCI_POSTGRESQL} backend)
+      install(PROGRAMS ${backend} DESTINATION lib/peakmark RENAME libsoci_postgresql.so)
     endif()
     if(PEAKMARK_SANITIZE)
       # This check needs type information that SOCI's library hides.

@@ -1,8 +1,8 @@
 """Runs every step of the files of `peakmark init ci` as GitHub and GitLab would: each job in a folder of its own.
 
-What the systems do themselves is in this file: checkout, artifacts, caches, conditions. The programs that need a network are replaced:
-`apt-get` notes what it should install, and `cmake` configures peakmark, but installs the installed peakmark instead of building it.
-A step that no test runs is a failure.
+What the systems do themselves is in this file: checkout, artifacts, caches, conditions. `apt-get` needs a network and notes what it
+should install. The wheel that pip installs has the installed peakmark's commands only: harness/python/tests/test_wheel.py tests the
+whole one. A step that no test runs is a failure.
 """
 
 import json
@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -30,15 +31,28 @@ axes.nx = { pow2 = [8, 12] }
 PROGRAMS = {
     "id": 'echo "$USER_ID"',
     "apt-get": 'echo "$*" >>"$PACKAGES"',
-    "cmake": """case "$*" in
-"-S build/peakmark -B build/of-peakmark "*) [ -e "$CONFIGURED" ] || "$CMAKE" "$@" && touch "$CONFIGURED" ;;
-"--build build/of-peakmark") ;;
-"--install build/of-peakmark --prefix build/prefix") mkdir -p build && cp -a "$INSTALLED" build/prefix ;;
-*) exec "$CMAKE" "$@" ;;
-esac""",
 }
-# Of the image debian:12 itself.
-IN_IMAGE = {"libc6", "libgcc-s1", "libstdc++6"}
+BUILD_PACKAGES = {"cmake", "g++", "ninja-build", "ocl-icd-opencl-dev", "opencl-c-headers"}
+RUN_PACKAGES = {"git", "ca-certificates", "python3-venv", "ocl-icd-libopencl1", "pocl-opencl-icd"}
+
+
+def make_wheel(folder: Path) -> Path:
+    """Writes a wheel whose command and CMake package are those of the installed peakmark."""
+    info = "peakmark-0.1.0.dist-info"
+    files = {
+        "peakmark/__init__.py": "",
+        "peakmark/__main__.py": f"import os, sys\n\ndef main():\n    os.execv({str(team_project.PEAKMARK)!r}, ['peakmark', *sys.argv[1:]])\n",
+        "peakmark/cmake_prefix.py": f"print({str(team_project.PREFIX)!r})\n",
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: peakmark\nVersion: 0.1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": "[console_scripts]\npeakmark = peakmark.__main__:main\n",
+    }
+    files[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"])
+    path = folder / "peakmark-0.1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return path
 
 
 class Ci:
@@ -57,7 +71,9 @@ class Ci:
         self.steps_run: set[tuple] = set()
         self.failed_steps: list[str] = []
         team_project.create(self.repository, SUITE)
-        team_project.sh(f"peakmark init ci --suite scale.toml --shards {SHARDS}", self.repository)
+        self.wheel = make_wheel(folder)
+        self.has_wheel = True
+        team_project.sh(f"peakmark init ci --suite scale.toml --shards {SHARDS} --wheel {self.wheel}", self.repository)
         self.programs.mkdir()
         for name, script in PROGRAMS.items():
             (self.programs / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
@@ -84,8 +100,7 @@ class Ci:
         }  # fmt: skip
         return kept | found | {
             "PATH": f"{self.programs}:{python.parent}:{kept['PATH']}", "USER_ID": "0" if self.runs_as_root else "1000",
-            "PACKAGES": f"{folder}-packages", "GIT_CONFIG_GLOBAL": f"{folder}-gitconfig", "CMAKE": shutil.which("cmake"),
-            "CONFIGURED": str(self.folder / "configured"), "INSTALLED": str(team_project.PREFIX),
+            "PACKAGES": f"{folder}-packages", "GIT_CONFIG_GLOBAL": f"{folder}-gitconfig",
             "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*",
         }  # fmt: skip
 
@@ -109,13 +124,12 @@ class Ci:
 class GitHub(Ci):
     """The parts of GitHub that the workflow uses. An unknown action or condition is an error."""
 
-    has_repository = True
-
     def pipeline(self, branch: str, pull_request: bool, lost_shard: int = 0) -> tuple[Path, dict[str, int]]:
         """Runs the jobs. Returns the folder of the last that measures or judges, and how many jobs of a name failed."""
         workflow = yaml.safe_load((self.repository / ".github/workflows/nightly.yml").read_text())
         assert set(workflow[True]) == {"schedule", "workflow_dispatch", "pull_request"}, "YAML reads `on` as true"
         jobs = workflow["jobs"]
+        self.environment_of_workflow = workflow["env"]
         self.steps = {(name, number) for name, job in jobs.items() for number in range(len(job["steps"]))}
         assert jobs["measure"]["strategy"]["matrix"]["shard"] == list(range(1, SHARDS + 1))
         artifacts: dict[str, Path] = {}
@@ -142,7 +156,8 @@ class GitHub(Ci):
         return folder.parent / f"{folder.name}-summary.md"
 
     def job(self, name, job, folder, branch, pull_request, shard, artifacts) -> bool:
-        values = {"matrix.shard": str(shard), "github.run_id": "7", "github.run_attempt": "1", "vars.PEAKMARK_REPOSITORY": "team/peakmark",
+        wheel = str(self.wheel) if self.has_wheel else ""
+        values = {f"vars.PEAKMARK_WHEEL || '{self.wheel}'": wheel, "matrix.shard": str(shard), "github.run_id": "7", "github.run_attempt": "1", 
                   "secrets.PEAKMARK_HISTORY || 'build/history.db'": "build/history.db"}  # fmt: skip
 
         def filled(text: str) -> str:
@@ -155,7 +170,7 @@ class GitHub(Ci):
             "GITHUB_REF": "refs/pull/12/merge" if pull_request else f"refs/heads/{branch}",
             "GITHUB_REF_NAME": "12/merge" if pull_request else branch,
             **({"GITHUB_HEAD_REF": branch, "GITHUB_BASE_REF": "main"} if pull_request else {}),
-            **{name: filled(str(value)) for name, value in job.get("env", {}).items()},
+            **{name: filled(str(value)) for name, value in (self.environment_of_workflow | job.get("env", {})).items()},
         }  # fmt: skip
         assert not any("${{" in value for value in variables.values()), variables
         failed = False
@@ -163,7 +178,6 @@ class GitHub(Ci):
             has_history = (folder / "build/history.db").exists()
             conditions = {
                 None: not failed,
-                "vars.PEAKMARK_REPOSITORY == ''": not self.has_repository,
                 "always()": True,
                 "always() && github.event_name != 'pull_request' && hashFiles('build/history.db') != ''": not pull_request and has_history,
                 "always() && github.event_name != 'pull_request' && vars.PEAKMARK_PAGES == 'true'": not pull_request,
@@ -180,10 +194,7 @@ class GitHub(Ci):
             options = {name: filled(str(value)) for name, value in step.get("with", {}).items()}
             match step["uses"].split("@")[0]:
                 case "actions/checkout":
-                    if options.get("repository") == "team/peakmark":
-                        team_project.sh(f"git clone --quiet --depth 1 file://{team_project.ROOT} {options['path']}", folder)
-                    else:
-                        self.check_out(branch, folder, int(options.get("fetch-depth", 1)))
+                    self.check_out(branch, folder, int(options.get("fetch-depth", 1)))
                 case "actions/cache/restore":
                     self.restore(folder)
                 case "actions/cache/save":
@@ -216,7 +227,7 @@ class GitLab(Ci):
 
     def pipeline(self, branch: str, pull_request: bool) -> tuple[Path, dict[str, int]]:
         written = yaml.safe_load((self.repository / ".gitlab-ci.yml").read_text())
-        variables = {"GITLAB_CI": "true", "CI_PROJECT_DIR": "", "PEAKMARK_REPOSITORY": f"file://{team_project.ROOT}"}
+        variables = {"GITLAB_CI": "true", "CI_PROJECT_DIR": ""}
         if pull_request:
             base = team_project.sh(f"git merge-base main {branch}", self.repository)
             variables |= {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_IID": "12",
@@ -258,6 +269,9 @@ class GitLab(Ci):
 
     def job(self, name: str, job: dict, folder: Path, variables: dict[str, str]) -> bool:
         self.log += f"--- {folder.name}: {name}\n"
+        # A variable of the project comes before one of the file.
+        variables = job.get("variables", {}) | variables
+        variables = {name: str(value) for name, value in variables.items()}
         # The one shell of before_script and script ends at the first command that fails.
         failed = self.run("\n".join([*job.get("before_script", []), *job["script"]]), folder, variables) != 0
         if not failed:
@@ -296,33 +310,16 @@ def packages(folder: Path) -> set[str]:
     return {word for call in calls if "install" in call for word in call if not word.startswith("-")} - {"install"}
 
 
-def library_packages(program: Path) -> set[str]:
-    """Returns the packages of the libraries that a program is linked with, but for those of the image."""
-    needed = [line.split("[")[1].rstrip("]") for line in output("readelf", "-d", program).splitlines() if "(NEEDED)" in line]
-    found = set()
-    for line in output("ldd", program).splitlines():
-        words = line.split()
-        if len(words) > 2 and words[0] in needed and words[2].startswith("/"):
-            name = Path(words[2])
-            owner = output("dpkg-query", "--search", f"*/{name.parent.name}/{name.name}")
-            found |= {one.split(":")[0] for one in owner.splitlines()}
-    return found - IN_IMAGE
-
-
-def output(*words: str | Path) -> str:
-    return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True).stdout
-
-
 @pytest.mark.parametrize("system", [GitHub, GitLab])
 def test_every_step_runs_and_measures_in_shards_judges_and_compares_a_pull_request(system, tmp_path):
     ci = system(tmp_path)
     good = team_project.commit(ci.repository, "works")
     if system is GitHub:
-        ci.has_repository = False
+        ci.has_wheel = False
         _, failed = ci.pipeline("main", pull_request=False)
         assert failed == {"build": 1}
-        assert "Set the variable PEAKMARK_REPOSITORY to OWNER/NAME" in ci.log
-        ci.has_repository = True
+        assert "no peakmark: PEAKMARK_WHEEL is not set; set the variable to what follows" in ci.log
+        ci.has_wheel, ci.log = True, ""
     before = ci.jobs
     folder, failed = ci.pipeline("main", pull_request=False)
     assert failed == {"build": 0, "measure": 0, "judge": 0, "pages": 0}, ci.log
@@ -333,17 +330,15 @@ def test_every_step_runs_and_measures_in_shards_judges_and_compares_a_pull_reque
     assert (folder / "build/junit.xml").exists()
     assert (ci.folder / "site/index.html").read_bytes() == (folder / "build/report/index.html").read_bytes()
     built, *measured = (ci.folder / f"job-{before + number}" for number in range(1, 2 + SHARDS))
-    lines = (team_project.ROOT / "ci/packages-build.txt").read_text().splitlines()
-    assert packages(built) == {"git", "ca-certificates", *" ".join(line.split("#")[0] for line in lines).split()} | (
-        {"zstd"} if system is GitHub else set()
-    )
-    for one in (*measured, folder):
-        needed = set().union(*(library_packages(program) for program in (folder / "build/prefix/bin").iterdir()))
-        assert needed and needed <= packages(one)
+    of_system = {"zstd"} if system is GitHub else set()
+    assert packages(built) == RUN_PACKAGES | BUILD_PACKAGES | of_system
+    assert packages(folder) == RUN_PACKAGES | of_system
+    for one in measured:
+        assert packages(one) == RUN_PACKAGES
     if system is GitHub:
         parts = [(folder / f"build/{part}.md").read_text() for part in ("summary", "trends")]
         assert ci.summary(folder).read_text() == "".join(parts) and all(parts)
-        assert Path(f"{built}-gitconfig").read_text().count(str(built)) == 2
+        assert Path(f"{built}-gitconfig").read_text().count(str(built)) == 1
 
     # The second run is balanced by the seconds of the first. Its runners install nothing.
     ci.runs_as_root, ci.has_python_packages = False, True
@@ -400,3 +395,14 @@ def test_wrong_use_writes_nothing(words, message, tmp_path):
     assert ended.returncode == 2
     assert message in ended.stderr
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("wheel", ["a'b", 'a"b', "$(a)", "a\nb"])
+def test_a_wheel_that_would_end_a_string_is_refused(wheel, tmp_path):
+    (tmp_path / "scale.toml").write_text(SUITE)
+    ended = subprocess.run(
+        [team_project.PEAKMARK, "init", "ci", "--suite", "scale.toml", "--wheel", wheel], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 2
+    assert "has a quote, backslash, dollar or line break; write what follows `pip install`" in ended.stderr
+    assert os.listdir(tmp_path) == ["scale.toml"]

@@ -9,6 +9,7 @@ struct CiProject {
   std::string suite;    ///< relative to the repository
   int shards = 1;       ///< number of jobs that measure
   std::string require;  ///< `gpu` or `cuda`: on runners that have one; empty: on hosted ones, with PoCL
+  std::string wheel;    ///< what follows `pip install`; empty: only the variable PEAKMARK_WHEEL says it
 };
 
 /// Returns a workflow for GitHub: shards as a matrix, merge, history, verdicts, report, comparison of pull

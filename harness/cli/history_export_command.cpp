@@ -214,7 +214,7 @@ void add_export_command(CLI::App& app) {
   add_file_option(*command, "--otava", options->otava,
                   "With csv and -o, also write a configuration for Apache Otava");
   set_help(*command,
-           {.notes = {"Parquet needs Python 3.11 or later with pandas and pyarrow. Uses python3, or "
+           {.notes = {"Parquet needs Python 3.10 or later with pandas and pyarrow. Uses python3, or "
                       "$PEAKMARK_PYTHON."},
             .exit_codes = {{"0", "clean"}, {"2", "wrong usage, or the history cannot be read"}}});
   command->callback([options] { export_history(*options); });

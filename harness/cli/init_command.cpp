@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 
 struct InitOptions {
   std::string kind = "opencl";
-  CiProject ci{.suite = "", .shards = 4, .require = ""};
+  CiProject ci{.suite = "", .shards = 4, .require = "", .wheel = ""};
   bool list = false;
 };
 
@@ -68,7 +68,7 @@ constexpr std::string_view kNeedsOfProgram =
     "CMake, a C compiler, OpenCL with a device, and numpy for python3, which runs estimators.py\n"
     "(Debian: cmake gcc opencl-c-headers ocl-icd-opencl-dev pocl-opencl-icd python3-numpy).";
 constexpr std::string_view kNeedsOfCuda =
-    "CMake, CUDA's toolkit, a peakmark built with -DPEAKMARK_CUDA=ON, and a GPU to be measured on.";
+    "CMake, CUDA's toolkit, a peakmark with CUDA (the wheel has it), and a GPU to be measured on.";
 
 constexpr std::string_view kAboutHostedRunner =
     R"(# Builds, measures and judges on GitHub's own machines, where PoCL is the device. On a runner with a GPU change
@@ -76,14 +76,14 @@ constexpr std::string_view kAboutHostedRunner =
 # green run on a CPU.
 )";
 constexpr std::string_view kAboutGpuRunner =
-    R"(# Builds, measures and judges on a runner of yours that has a GPU, CUDA's toolkit, and what peakmark is built with
-# (ci/packages-build.txt in its repository); --require makes a broken GPU an error.
+    R"(# Builds, measures and judges on a runner of yours that has a GPU, CUDA's toolkit, git, CMake, Ninja, a C++ compiler and
+# python3 with venv; --require makes a broken GPU an error.
 )";
 
 /// The properties of a kind of project that its workflow depends on.
 struct ProjectWords {
   std::string_view suite;
-  std::string_view packages = "";  ///< besides those that build peakmark
+  std::string_view packages = "";  ///< besides those that every project needs
   std::string_view needs;
   bool needs_cuda = false;
 };
@@ -100,7 +100,6 @@ std::string workflow(const ProjectWords& words) {
       {"@RUNNER@", own_runner ? "    runs-on: [self-hosted, gpu]  # the labels of that runner\n"
                               : "    runs-on: ubuntu-latest\n    container: debian:12\n"},
       {"@PACKAGES@", std::string(words.packages)},
-      {"@CMAKE_OPTIONS@", words.needs_cuda ? " -DPEAKMARK_CUDA=ON" : ""},
       {"@SUITE@", std::string(words.suite) + run_options(words)}};
   std::string text(embedded::workflow_yml());
   for (const auto& [mark, with] : marks) text.replace(text.find(mark), mark.size(), with);
@@ -293,6 +292,11 @@ std::vector<FirstFile> ci_files(const CiProject& ci) {
         "init: --suite {}: {}; name a file relative to this folder, the top of the repository", ci.suite,
         suite.is_absolute() ? "an absolute path, which CI does not have" : "no such file"));
   }
+  if (ci.wheel.find_first_of("'\"\\\n$") != std::string::npos) {
+    throw UsageError(fmt::format(
+        "init: --wheel {}: has a quote, backslash, dollar or line break; write what follows `pip install`",
+        ci.wheel));
+  }
   return {{".github/workflows/nightly.yml", github_nightly(ci),
            fmt::format("GitHub: {} jobs measure, one judges", ci.shards)},
           {".gitlab-ci.yml", gitlab_pipeline(ci), "the same for GitLab"}};
@@ -339,7 +343,13 @@ void add_init_command(CLI::App& app, Result& /*result*/) {
       command
           ->add_option("--require", options->ci.require,
                        "With ci, measure on runners of your own that have such a device")
-          ->check(CLI::IsMember({"cuda", "gpu"}))};
+          ->check(CLI::IsMember({"cuda", "gpu"})),
+      command
+          ->add_option(
+              "--wheel", options->ci.wheel,
+              "With ci, what follows `pip install` in the jobs: a file, a URL, or --index-url URL peakmark; "
+              "the variable PEAKMARK_WHEEL of the project replaces it")
+          ->type_name("WHEEL")};
   command->add_flag("--list", options->list, "List the files, and write nothing");
   set_help(
       *command,

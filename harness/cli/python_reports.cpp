@@ -29,7 +29,7 @@ fs::path python(const std::vector<std::string>& environment) {
   const std::string name = wanted.empty() ? "python3" : wanted;
   if (const auto found = find_program(environment, name)) return *found;
   throw EnvironmentError(
-      fmt::format("{}: no such program; plots and reports need Python 3.11 or later: install it, or set "
+      fmt::format("{}: no such program; plots and reports need Python 3.10 or later: install it, or set "
                   "PEAKMARK_PYTHON",
                   name));
 }
@@ -68,7 +68,7 @@ void become_python_reports(const std::vector<std::string>& words, const std::str
   if (!input.empty()) set_standard_input(input);
   std::fflush(nullptr);
   ::execve(interpreter.c_str(), exec_pointers(arguments).data(), exec_pointers(environment).data());
-  throw io_error(interpreter, "cannot be started", errno, "set PEAKMARK_PYTHON to Python 3.11 or later");
+  throw io_error(interpreter, "cannot be started", errno, "set PEAKMARK_PYTHON to Python 3.10 or later");
 }
 
 int run_python_reports(const std::vector<std::string>& words, const std::string& input) {

@@ -7,7 +7,7 @@ namespace peakmark::cli {
 
 /// The note on Python in the help of commands that use it.
 inline constexpr const char* kPythonNote =
-    "Needs Python 3.11 or later with matplotlib, pandas and jinja2. Uses python3, or $PEAKMARK_PYTHON.";
+    "Needs Python 3.10 or later with matplotlib, pandas and jinja2. Uses python3, or $PEAKMARK_PYTHON.";
 
 /// Replaces this process with the Python of `share/peakmark/reports`, which runs `words`: a command of
 /// peakmark_reports and its options. Its output, exit code and signals are those of the command. Python reads

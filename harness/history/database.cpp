@@ -1,6 +1,7 @@
 #include "history/database.hpp"
 
 #include <fmt/format.h>
+#include <soci/backend-loader.h>
 #include <soci/sqlite3/soci-sqlite3.h>
 #include <sqlite3.h>  // SOCI 4.1 does not include it; after SOCI, since 4.0 includes it in a namespace
 
@@ -14,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/file_locks.hpp"
+#include "base/program.hpp"
 #include "history/history.hpp"
 
 namespace peakmark::history {
@@ -92,6 +94,19 @@ void check_is_sqlite(const std::filesystem::path& file) {
   throw UsageError(fmt::format("{}: not a history: not an SQLite file; nothing was changed", file.string()));
 }
 
+/// Registers the backend for PostgreSQL that this installation contains, as the Python wheel does. SOCI would
+/// load the system's, which needs the system's SOCI: two of them in one process crash.
+bool register_own_backend() {
+  for (const std::filesystem::path& prefix : own_program_prefixes()) {
+    const std::filesystem::path library = prefix / "lib/peakmark/libsoci_postgresql.so";
+    std::error_code none;
+    if (!std::filesystem::exists(library, none)) continue;
+    soci::dynamic_backends::register_backend("postgresql", library.string());
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Database::Database(Address address, Access access, std::chrono::milliseconds patience)
@@ -155,13 +170,9 @@ void Database::check_pages() {
 }
 
 void Database::open_postgresql() {
-#ifdef PEAKMARK_SQLITE_ONLY
-  throw EnvironmentError(address_.name() +
-                         ": PostgreSQL is not supported by the Python wheel; name an SQLite file, or build "
-                         "peakmark from source");
-#endif
   try {
     // Loaded on demand: it needs many libraries, and most histories are files.
+    [[maybe_unused]] static const bool has_own = register_own_backend();
     sql_.open("postgresql", address_.connection_text());
   } catch (const soci::soci_error& error) {
     const std::string reason = hide_passwords(one_line_reason(error));

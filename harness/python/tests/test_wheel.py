@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import sysconfig
@@ -17,7 +18,7 @@ pytestmark = [
     pytest.mark.xdist_group("wheel"),
 ]
 
-SHARED_BY_NAME = ("libfmt", "libsoci", "libsqlite3", "libtomlplusplus", "libpugixml", "libbenchmark")
+SHARED_BY_NAME = ("libfmt", "libsoci", "libsqlite3", "libtomlplusplus", "libpugixml", "libbenchmark", "libpq", "libssl", "libldap")
 
 
 class Environment:
@@ -97,18 +98,61 @@ def test_histories_are_in_sqlite(installed, tmp_path):
     installed.run(installed.bin / "peakmark", "history", "add", "run.json", "--history", "h.db", cwd=tmp_path)
     said = installed.run(installed.bin / "peakmark", "history", "log", "--history", "h.db", cwd=tmp_path)
     assert said.strip()
-    said = installed.run(installed.bin / "peakmark", "history", "log", "--history", "postgresql://here/x", code=2)
-    assert "keeps histories in SQLite files only" in said
+
+
+def test_without_a_server_the_postgresql_of_the_wheel_answers(installed):
+    said = installed.run(installed.bin / "peakmark", "history", "log", "--history", "postgresql://127.0.0.1:1/x", code=2)
+    assert "onnection refused" in said and "check that the server runs" in said
+
+
+def test_histories_are_in_postgresql(installed, tmp_path):
+    sys.path.insert(0, str(ROOT / "ci/tests"))
+    import postgresql_server
+
+    try:
+        server = postgresql_server.PostgresqlServer()
+    except postgresql_server.NotHere as reason:
+        pytest.skip(str(reason))
+    try:
+        suite = installed.package / "installed" / "share" / "peakmark" / "suites" / "smallest.toml"
+        installed.run(installed.bin / "peakmark", "run", suite, "-o", "run.json", "--backend", "dry", cwd=tmp_path)
+        for command in ("create", "add run.json", "log"):
+            words = [*command.split(), "--history", server.url("owner")]
+            said = installed.run(installed.bin / "peakmark", "history", *words, cwd=tmp_path)
+        assert said.strip()
+    finally:
+        server.stop()
 
 
 def test_the_wheel_has_its_shared_libraries(installed):
     """The wheel contains libraries that other systems than Debian may not have."""
-    for program in [*(installed.package / "installed" / "bin").iterdir()]:
+    folder = installed.package / "installed"
+    for program in [*(folder / "bin").iterdir(), folder / "lib/peakmark/libsoci_postgresql.so"]:
         for line in installed.run("ldd", program).splitlines():
             name, _, place = line.strip().partition(" => ")
             if name.startswith(SHARED_BY_NAME):
                 assert str(installed.package.parent) in str(pathlib.Path(place.split(" (")[0]).resolve()), line
         assert "not found" not in installed.run("ldd", program)
+
+
+def test_the_name_of_the_wheel_has_the_oldest_glibc(installed):
+    """If our programs needed a newer glibc than the libraries of the system that built them, fewer systems could use them."""
+    tag = re.search(r"manylinux_(\d+)_(\d+)_x86_64", pathlib.Path(WHEEL).name)
+    assert tag, WHEEL
+
+    def needed(folder):
+        found = {}
+        for file in folder.rglob("*"):
+            if file.is_file() and not file.is_symlink() and file.read_bytes()[:4] == b"\x7fELF":
+                names = re.findall(r"\bGLIBC_(\d+)\.(\d+)", installed.run("objdump", "-T", file))
+                found[file.name] = max([(int(major), int(minor)) for major, minor in names], default=(2, 0))
+        return found
+
+    of_libraries, own = needed(installed.package.parent / "peakmark.libs"), needed(installed.package / "installed")
+    assert "peakmark" in own and "libpeakmark-opencl.so" in own and of_libraries
+    newest = max(of_libraries.values())
+    assert {name: version for name, version in own.items() if version > newest} == {}
+    assert newest <= (int(tag[1]), int(tag[2]))
 
 
 def test_the_wheel_has_both_recorders_and_the_memory_library(installed):
