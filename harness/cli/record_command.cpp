@@ -46,6 +46,7 @@ struct RecordOptions {
   std::optional<MemoryBudget> budget;
   bool refuses_at_use = false;
   bool compact = false;
+  bool allow_incomplete = false;
   std::string junit;
   bool json = false;
 };
@@ -118,8 +119,13 @@ RepeatedRun repeated_run(const Recording& recording) {
   return run;
 }
 
+/// True if the user wants an incomplete profile to be no failure, and there is one.
+bool is_allowed(const RecordOptions& options, const Recording& recording) {
+  return options.allow_incomplete && recording.profile.has_value();
+}
+
 /// Prints messages about a run, and keeps the first exit code that is not 0.
-void report_run(const Recording& recording, Result& result) {
+void report_run(const RecordOptions& options, const Recording& recording, Result& result) {
   if (result.program_code == 0) result.program_code = recording.program_code;
   // As a shell does. Not for SIGINT: the user pressed Ctrl-C.
   if (recording.signal != 0 && recording.signal != SIGINT && recording.profile) {
@@ -131,7 +137,7 @@ void report_run(const Recording& recording, Result& result) {
   }
   if (recording.error.empty()) return;
   std::fprintf(stderr, "peakmark: %s\n", one_line(recording.error).c_str());
-  result.code = ExitCode::recorder;
+  if (!is_allowed(options, recording)) result.code = ExitCode::recorder;
 }
 
 /// Records one run.
@@ -169,10 +175,10 @@ std::vector<RepeatingProcess> find_repeating_processes(const Recording& recordin
   return found;
 }
 
-/// Returns a JUnit file with a test for each repeated phase. Without one, or if the recording is incomplete,
-/// there is a test that fails: no leak was looked for.
-std::string repetitions_junit(const std::vector<RepeatingProcess>& processes, const Recording& recording,
-                              const RecordRequest& request) {
+/// Returns a JUnit file with a test for each repeated phase. Without one, or if the recording is incomplete
+/// and must not be, there is a test that fails: no leak was looked for.
+std::string repetitions_junit(const std::vector<RepeatingProcess>& processes, const RecordOptions& options,
+                              const Recording& recording, const RecordRequest& request) {
   using enum JunitTest::Result;
   std::vector<JunitTest> tests;
   const auto add = [&](const std::string& name, const std::string& type, const std::string& message,
@@ -186,7 +192,7 @@ std::string repetitions_junit(const std::vector<RepeatingProcess>& processes, co
       add(phase.phase + suffix, type, verdict_text(phase), phase.fails() ? growth_text({phase}) : "");
     }
   }
-  if (!recording.error.empty()) {
+  if (!recording.error.empty() && !is_allowed(options, recording)) {
     add("recording", "recorder", recording.error, "");
   } else if (const std::string end = early_end(recording); !end.empty() || recording.program_code != 0) {
     add("program", "program",
@@ -221,13 +227,13 @@ void report_repetitions(const std::vector<RepeatingProcess>& processes, Result& 
 
 void record_once(const RecordOptions& options, const RecordRequest& request, Result& result) {
   const Recording recording = record_run(options, request);
-  report_run(recording, result);
+  report_run(options, recording, result);
   std::vector<RepeatingProcess> repeating;
   if (options.repeat_call != 0) {
     repeating = find_repeating_processes(recording);
     report_repetitions(repeating, result);
     if (!options.junit.empty())
-      write_output_file(options.junit, repetitions_junit(repeating, recording, request));
+      write_output_file(options.junit, repetitions_junit(repeating, options, recording, request));
   }
   if (options.json) {
     using Json = json_fields::Json;
@@ -256,7 +262,7 @@ void record_repeatedly(const RecordOptions& options, RecordRequest request, Resu
   for (int run = 1; run <= options.repeat; ++run) {
     request.profile = run_profile(options.profile, run);
     const Recording recording = record_run(options, request);
-    report_run(recording, result);
+    report_run(options, recording, result);
     runs.push_back(repeated_run(recording));
     // After Ctrl-C, or if the program did not start, further runs make no sense.
     if (recording.interrupted || recording.program_code >= 126) break;
@@ -359,6 +365,8 @@ void add_record_command(CLI::App& app, Result& result) {
           "Keep profiles of long recordings small: peaks, what was live at them, leaks and totals stay "
           "exact; other allocations are only counted, and the timeline is thinned")
       ->excludes(repeat_call);
+  command->add_flag("--allow-incomplete", options->allow_incomplete,
+                    "Do not exit with 5 because a profile lacks a part; a message still names the part");
   add_file_option(*command, "--junit", options->junit,
                   "Write a JUnit file with a test for each repeated phase (--repeat-call)");
   command->add_flag("--json", options->json,
@@ -374,7 +382,7 @@ void add_record_command(CLI::App& app, Result& result) {
       {.exit_codes = {{"0", "the program and the recorder succeeded"},
                       {"1", "--repeat-call: a phase leaks, or its peak drifts"},
                       {"4", "--repeat-call: no phase occurred 4 times or more"},
-                      {"5", "no recorder started; a message says why"},
+                      {"5", "no recorder started, or the profile is incomplete; a message says why"},
                       {"other",
                        "the program's own exit code: 128 + signal, 127 if not found; of several runs, the "
                        "first that is not 0"}}});

@@ -62,6 +62,16 @@ TEST_F(RecordLoaders, AnUnseenLoaderIsReported) {
   EXPECT_EQ(recorded(profile()).peak_bytes, 1000);
 }
 
+TEST_F(RecordLoaders, AnIncompleteProfileMayBeAllowed) {
+  const std::string program =
+      "-- " PEAKMARK_TWO_LOADERS_PROGRAM " " + system_loader() + " " + private_loader();
+  const Result result = record("--allow-incomplete " + program);
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.err, HasSubstr("allocates through the OpenCL loader " + private_loader()));
+  EXPECT_GT(recorded(profile()).peak_bytes, 0);
+  EXPECT_EQ(record("--allow-incomplete -- true").code, 5) << "there is no profile";
+}
+
 TEST_F(RecordLoaders, ALoaderWithoutLayersIsReported) {
   const Result result = run("libOpenCL.so.1 " PEAKMARK_UNLAYERED_LOADER " again");
   EXPECT_EQ(result.code, 5);
