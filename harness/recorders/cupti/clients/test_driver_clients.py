@@ -5,8 +5,6 @@ import pytest
 
 from conftest import HERE, kinds
 
-pytest.importorskip("cuda.bindings")
-
 
 def line_of(program, text):
     """Returns NAME.py:LINE of the only line with the text."""
@@ -65,7 +63,6 @@ def test_a_budget_makes_numba_fail_in_its_own_words(client):
 
 @pytest.fixture
 def pycuda(client):
-    pytest.importorskip("pycuda")
     return client("pycuda_program.py")
 
 

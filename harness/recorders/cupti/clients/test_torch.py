@@ -7,7 +7,6 @@ import pytest
 
 from conftest import ROOT
 
-pytest.importorskip("torch")
 
 
 @pytest.fixture
