@@ -190,6 +190,7 @@ std::nullptr_t none_needed(Any...) {
 #define clEnqueueNDRangeKernel peakmark::enqueue
 #define clCreateCommandQueue peakmark::none_needed
 #define clReleaseCommandQueue peakmark::not_needed
+#define clEnqueueReadBuffer peakmark::not_needed
 #define clEnqueueWriteBuffer peakmark::not_needed
 #define clFinish peakmark::not_needed
 #define VKFFT_BACKEND 3
