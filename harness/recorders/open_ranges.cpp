@@ -4,23 +4,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "recorders/mutex_lock.hpp"
 #include "recorders/profile_writer.hpp"
 
 namespace peakmark {
 namespace {
 
 constinit OpenRanges ranges_of_process;
-
-class RangesLock {
- public:
-  explicit RangesLock(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-  RangesLock(const RangesLock&) = delete;
-  RangesLock& operator=(const RangesLock&) = delete;
-  ~RangesLock() { pthread_mutex_unlock(&mutex_); }
-
- private:
-  pthread_mutex_t& mutex_;
-};
 
 template <std::size_t Size>
 void copy(char (&to)[Size], const char* name) {
@@ -45,14 +35,14 @@ void OpenRanges::follow_forks() {
 
 void OpenRanges::attach(ProfileWriter& writer) {
   follow_forks();
-  const RangesLock lock(mutex_);
+  const MutexLock lock(mutex_);
   writer_ = &writer;
   if (count_ != 0 || mark_[0] != '\0') write_phase();
 }
 
 void OpenRanges::mark(const char* name) {
   follow_forks();
-  const RangesLock lock(mutex_);
+  const MutexLock lock(mutex_);
   copy(mark_, name);
   if (writer_ == nullptr) return;
   if (mark_[0] == '\0') {
@@ -64,7 +54,7 @@ void OpenRanges::mark(const char* name) {
 
 void OpenRanges::begin(std::uint64_t id, const char* name) {
   follow_forks();
-  const RangesLock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (count_ == kMaxRanges) return;
   Range& range = ranges_[count_];
   range.id = id;
@@ -75,7 +65,7 @@ void OpenRanges::begin(std::uint64_t id, const char* name) {
 }
 
 void OpenRanges::end(std::uint64_t id) {
-  const RangesLock lock(mutex_);
+  const MutexLock lock(mutex_);
   std::size_t at = count_;
   while (at > 0 && ranges_[at - 1].id != id) --at;
   if (at == 0) return;
@@ -87,7 +77,7 @@ void OpenRanges::end(std::uint64_t id) {
 }
 
 void OpenRanges::forward_to(Begin begin, End end) {
-  const RangesLock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (forward_begin_ == begin) return;
   forward_begin_ = begin;
   forward_end_ = end;

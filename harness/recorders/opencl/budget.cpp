@@ -72,20 +72,9 @@ std::size_t place_of(std::uint64_t address, unsigned bits) {
   return static_cast<std::size_t>((address * 0x9E3779B97F4A7C15U) >> (64 - bits));
 }
 
-class MutexLock {
- public:
-  explicit MutexLock(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-  MutexLock(const MutexLock&) = delete;
-  MutexLock& operator=(const MutexLock&) = delete;
-  ~MutexLock() { pthread_mutex_unlock(&mutex_); }
-
- private:
-  pthread_mutex_t& mutex_;
-};
-
 void note_unlimited(const char* what) {
   static std::atomic<bool> noted{false};
-  if (!noted.exchange(true)) layer.writer.note(what);
+  note_once(noted, what);
 }
 
 /// Calls `use(account)` for each device of the set, until it returns false. Returns the bits of those for

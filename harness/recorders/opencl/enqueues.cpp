@@ -27,9 +27,7 @@ void finish(cl_command_queue queue) {
     return;
   }
   static std::atomic<bool> noted{false};
-  if (!noted.exchange(true)) {
-    layer.writer.note("a queue was not finished after an enqueue, because a user event was not set yet");
-  }
+  note_once(noted, "a queue was not finished after an enqueue, because a user event was not set yet");
 }
 
 constexpr bool succeeded(cl_int result) {

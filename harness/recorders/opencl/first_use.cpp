@@ -39,18 +39,10 @@ std::map<cl_kernel, std::map<cl_uint, cl_mem>>& kernel_arguments() {
 }
 std::atomic<bool> has_objects{false};  // stays true: most programs never have one
 
-class ObjectsLock {
- public:
-  ObjectsLock() { pthread_mutex_lock(&guarding_objects); }
-  ObjectsLock(const ObjectsLock&) = delete;
-  ObjectsLock& operator=(const ObjectsLock&) = delete;
-  ~ObjectsLock() { pthread_mutex_unlock(&guarding_objects); }
-};
-
 void CL_CALLBACK on_lazy_destroyed(cl_mem memory, void* /*user_data*/) {
   LazyObject object;
   {
-    const ObjectsLock lock;
+    const MutexLock lock(guarding_objects);
     const auto found = objects().find(memory);
     if (found == objects().end()) return;
     object = found->second;
@@ -73,13 +65,13 @@ cl_mem owner(cl_mem memory) {
 }
 
 bool is_lazy(cl_mem memory) {
-  const ObjectsLock lock;
+  const MutexLock lock(guarding_objects);
   return objects().contains(memory);
 }
 
 /// Returns the request of a lazy object without bytes of the budget; null if a command may use it.
 std::optional<Request> unbacked_request(cl_mem memory, bool& is_refused) {
-  const ObjectsLock lock;
+  const MutexLock lock(guarding_objects);
   const auto found = objects().find(memory);
   if (found == objects().end() || found->second.is_backed) return std::nullopt;
   is_refused = std::exchange(found->second.is_refused_once, false);
@@ -88,7 +80,7 @@ std::optional<Request> unbacked_request(cl_mem memory, bool& is_refused) {
 
 /// Returns false if another thread has backed it.
 bool set_charge(cl_mem memory, Charge charge) {
-  const ObjectsLock lock;
+  const MutexLock lock(guarding_objects);
   const auto found = objects().find(memory);
   if (found == objects().end() || std::exchange(found->second.is_backed, true)) return false;
   found->second.charge = charge;
@@ -116,7 +108,7 @@ cl_int back(cl_mem memory) {
 cl_int back_arguments(cl_kernel kernel) {
   std::map<cl_uint, cl_mem> arguments;
   {
-    const ObjectsLock lock;
+    const MutexLock lock(guarding_objects);
     if (const auto found = kernel_arguments().find(kernel); found != kernel_arguments().end())
       arguments = found->second;
   }
@@ -184,7 +176,7 @@ cl_int CL_API_CALL set_lazy_argument(cl_kernel kernel, cl_uint index, size_t siz
   // Other arguments of this size may be anything: they are compared with the lazy objects only.
   if (value != nullptr && size == sizeof(cl_mem)) std::memcpy(&memory, value, sizeof(cl_mem));
   const bool is_own = memory != nullptr && is_lazy(memory);
-  const ObjectsLock lock;
+  const MutexLock lock(guarding_objects);
   if (is_own) {
     try {
       kernel_arguments()[kernel][index] = memory;
@@ -200,7 +192,7 @@ cl_int CL_API_CALL set_lazy_argument(cl_kernel kernel, cl_uint index, size_t siz
 /// none.
 void begin_kernel(cl_kernel kernel, cl_kernel like) {
   if (kernel == nullptr || !has_objects.load(std::memory_order_acquire)) return;
-  const ObjectsLock lock;
+  const MutexLock lock(guarding_objects);
   kernel_arguments().erase(kernel);
   if (const auto found = kernel_arguments().find(like); found != kernel_arguments().end())
     kernel_arguments()[kernel] = found->second;
@@ -228,14 +220,7 @@ cl_int CL_API_CALL create_new_kernels(cl_program program, cl_uint count, cl_kern
 
 void note_no_callbacks() {
   static std::atomic<bool> noted{false};
-  if (!noted.exchange(true))
-    layer.writer.note("the driver has no destructor callbacks: allocations are refused at their creation");
-}
-
-void follow_forks() {
-  pthread_atfork([] { pthread_mutex_lock(&guarding_objects); },
-                 [] { pthread_mutex_unlock(&guarding_objects); },
-                 [] { pthread_mutex_unlock(&guarding_objects); });
+  note_once(noted, "the driver has no destructor callbacks: allocations are refused at their creation");
 }
 
 }  // namespace
@@ -261,7 +246,7 @@ cl_mem keep_for_use(cl_mem memory, const Request& request) {
     give_budget_back(charge);
   }
   try {
-    const ObjectsLock lock;
+    const MutexLock lock(guarding_objects);
     objects().insert_or_assign(memory, object);
   } catch (...) {  // no memory of the host: it is never refused
     return memory;
@@ -269,7 +254,8 @@ cl_mem keep_for_use(cl_mem memory, const Request& request) {
   has_objects.store(true, std::memory_order_release);
   if (ask_driver<&cl_icd_dispatch::clSetMemObjectDestructorCallback>(memory, on_lazy_destroyed, nullptr) !=
       CL_SUCCESS) {
-    const ObjectsLock lock;  // its handle may become another object's, unnoticed: it is never refused
+    const MutexLock lock(
+        guarding_objects);  // its handle may become another object's, unnoticed: it is never refused
     objects().erase(memory);
   } else {
     watch_unloading();
@@ -280,7 +266,7 @@ cl_mem keep_for_use(cl_mem memory, const Request& request) {
 void hook_first_use() {
   using Slots = cl_icd_dispatch;
   if (layer.draft->next.clSetMemObjectDestructorCallback == nullptr) return note_no_callbacks();
-  if (!std::exchange(is_enabled, true)) follow_forks();
+  if (!std::exchange(is_enabled, true)) hold_over_forks<guarding_objects>();
   put_hook<Backing, &Slots::clEnqueueReadBuffer>();
   put_hook<Backing, &Slots::clEnqueueWriteBuffer>();
   put_hook<Backing, &Slots::clEnqueueCopyBuffer>();

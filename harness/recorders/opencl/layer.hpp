@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "recorders/exports.hpp"
+#include "recorders/mutex_lock.hpp"
 #include "recorders/opencl/budget.hpp"
 
 namespace peakmark::opencl_layer {
@@ -61,6 +62,11 @@ template <template <auto, typename> class Hook, auto Slot>
 void put_hook() {
   using Function = std::remove_cvref_t<decltype(layer.draft->next.*Slot)>;
   put_before<Function>(Slot, Hook<Slot, Function>::call, Hook<Slot, Function>::forward);
+}
+
+/// Writes a note unless `noted` is set, and sets it.
+inline void note_once(std::atomic<bool>& noted, const char* text) {
+  if (!noted.exchange(true)) layer.writer.note(text);
 }
 
 inline std::uint64_t to_address(const void* handle) {

@@ -41,14 +41,6 @@ std::atomic<pid_t> recorded_process{0};
 pthread_mutex_t guarding = PTHREAD_MUTEX_INITIALIZER;
 Loader known[kMaxLoaders];
 
-class Lock {
- public:
-  Lock() { pthread_mutex_lock(&guarding); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-  ~Lock() { pthread_mutex_unlock(&guarding); }
-};
-
 /// Called with `guarding` held. Returns null if there is no free entry.
 Loader* known_at(const void* base) {
   for (Loader& loader : known) {
@@ -62,6 +54,12 @@ const void* base_address(const void* code) {
   Dl_info info{};
   return dladdr(code, &info) != 0 ? info.dli_fbase : nullptr;
 }
+
+/// True for the program itself, which the dynamic linker calls by an empty path.
+bool is_program(const void* base) {
+  return base == base_address(reinterpret_cast<const void*>(getauxval(AT_ENTRY)));
+}
+constexpr const char* kFileOfProgram = "/proc/self/exe";
 
 /// Objects of this process, some at a time: nothing may be loaded or looked up while they are iterated.
 struct Objects {
@@ -92,9 +90,8 @@ void* function_of(const char* path, const char* name) {
   dlclose(handle);
   Dl_info info{};
   if (function == nullptr || dladdr(function, &info) == 0) return nullptr;
-  if (*path != '\0') return std::strcmp(info.dli_fname, path) == 0 ? function : nullptr;
-  return info.dli_fbase == base_address(reinterpret_cast<const void*>(getauxval(AT_ENTRY))) ? function
-                                                                                            : nullptr;
+  const bool is_its_own = *path == '\0' ? is_program(info.dli_fbase) : std::strcmp(info.dli_fname, path) == 0;
+  return is_its_own ? function : nullptr;
 }
 
 bool is_named_as_loader(const char* path) {
@@ -105,13 +102,13 @@ bool is_named_as_loader(const char* path) {
 /// True if the object with this function is a loader. Reads its file once.
 bool is_loader(const char* path, const void* base) {
   {
-    const Lock lock;
+    const MutexLock lock(guarding);
     const Loader* const loader = known_at(base);
     if (loader == nullptr) return false;
     if (loader->is_examined) return loader->is_loader;
   }
   const bool found = is_named_as_loader(path) || has_opencl_loader(ElfFile(path));
-  const Lock lock;
+  const MutexLock lock(guarding);
   if (Loader* const loader = known_at(base)) {
     loader->is_examined = true;
     loader->is_loader = found;
@@ -129,7 +126,7 @@ void for_each_loader(Use use) {
     for (int i = 0; i < objects.count; ++i) {
       void* const function = function_of(objects.path[i], "clGetPlatformIDs");
       const void* const base = function == nullptr ? nullptr : base_address(function);
-      const char* const path = objects.path[i][0] == '\0' ? "/proc/self/exe" : objects.path[i];
+      const char* const path = objects.path[i][0] == '\0' ? kFileOfProgram : objects.path[i];
       if (base != nullptr && is_loader(path, base)) use(path, base, reinterpret_cast<GetPlatforms>(function));
     }
     if (objects.count < kMaxLoaders) return;
@@ -184,14 +181,14 @@ void ask_loaders() {
   for_each_loader([](const char* /*path*/, const void* base, GetPlatforms get_platforms) {
     Loader* loader = nullptr;
     {
-      const Lock lock;
+      const MutexLock lock(guarding);
       loader = known_at(base);
       if (loader == nullptr || loader->reached || loader->asked) return;
       loader->asked = true;  // before the call, which initialises the layer on this thread
     }
     cl_uint count = 0;
     get_platforms(0, nullptr, &count);
-    const Lock lock;
+    const MutexLock lock(guarding);
     loader->answered = true;
   });
 }
@@ -210,7 +207,7 @@ class SystemLoader {
     const void* const function = dlsym(library_, "clGetPlatformIDs");
     const void* const base = function == nullptr ? nullptr : base_address(function);
     {
-      const Lock lock;
+      const MutexLock lock(guarding);
       Loader* const loader = base == nullptr ? nullptr : known_at(base);
       if (loader != nullptr && loader->reached) return;
       if (loader != nullptr) *loader = {base};  // another library may get its address
@@ -229,7 +226,7 @@ class SystemLoader {
 void note_reached(const void* caller) {
   const void* const base = base_address(caller);
   if (base == nullptr) return;
-  const Lock lock;
+  const MutexLock lock(guarding);
   if (Loader* const loader = known_at(base)) loader->reached = true;
 }
 
@@ -238,9 +235,7 @@ void reach_loaders() {
   static std::atomic<bool> first{true};
   if (first.exchange(false)) {
     recorded_process = getpid();
-    // A child must not inherit the lock from a thread that it does not have.
-    const auto unlock = [] { pthread_mutex_unlock(&guarding); };
-    pthread_atfork([] { pthread_mutex_lock(&guarding); }, unlock, unlock);
+    hold_over_forks<guarding>();
     SystemLoader system;
     ask_loaders();
     system.unload_if_unreached();
@@ -252,12 +247,10 @@ void reach_loaders() {
 void meet_loader(const void* code) {
   Dl_info info{};
   if (!has_layers_variable() || dladdr(code, &info) == 0 || is_named_as_loader(info.dli_fname)) return;
-  const char* const path = info.dli_fbase == base_address(reinterpret_cast<const void*>(getauxval(AT_ENTRY)))
-                               ? "/proc/self/exe"
-                               : info.dli_fname;
-  if (supports_layers(ElfFile(path))) return;  // it initialises the layer when it has its drivers
+  if (supports_layers(ElfFile(is_program(info.dli_fbase) ? kFileOfProgram : info.dli_fname)))
+    return;  // it initialises the layer when it has its drivers
   {
-    const Lock lock;
+    const MutexLock lock(guarding);
     Loader* const loader = known_at(info.dli_fbase);
     if (loader == nullptr || loader->reached || loader->met) return;
     loader->met = true;
@@ -270,7 +263,7 @@ void meet_loader(const void* code) {
   cl_uint count = 0;
   reinterpret_cast<GetPlatforms>(get_platforms)(0, nullptr, &count);
   if (layer.hooks().clCreateBuffer == nullptr || !use_other_loader(code, system)) return;
-  const Lock lock;
+  const MutexLock lock(guarding);
   if (Loader* const loader = known_at(info.dli_fbase)) loader->reached = true;
 }
 
@@ -288,7 +281,7 @@ void report_met() {
   for (Loader& loader : known) {
     Dl_info info{};
     {
-      const Lock lock;
+      const MutexLock lock(guarding);
       if (!loader.met || loader.reached || loader.reported || dladdr(loader.base, &info) == 0) continue;
       loader.reported = true;
     }
@@ -307,13 +300,13 @@ void report_unreached(Moment moment) {
   const void* const foremost = base_address(dlsym(RTLD_DEFAULT, "clCreateBuffer"));
   char reached[512] = "libOpenCL.so.1";
   for_each_loader([&](const char* path, const void* base, GetPlatforms /*get_platforms*/) {
-    const Lock lock;
+    const MutexLock lock(guarding);
     const Loader* const loader = known_at(base);
     if (loader != nullptr && loader->reached) snprintf(reached, sizeof(reached), "%s", path);
   });
   for_each_loader([&](const char* path, const void* base, GetPlatforms /*get_platforms*/) {
     {
-      const Lock lock;
+      const MutexLock lock(guarding);
       Loader* const loader = known_at(base);
       const Loader* const first = foremost == nullptr ? nullptr : known_at(foremost);
       const bool is_hidden = base != foremost && first != nullptr && first->reached;
@@ -329,7 +322,7 @@ void report_unreached(Moment moment) {
 }
 
 bool has_unreached() {
-  const Lock lock;
+  const MutexLock lock(guarding);
   return std::any_of(std::begin(known), std::end(known),
                      [](const Loader& loader) { return loader.reported; });
 }

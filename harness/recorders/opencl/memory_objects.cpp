@@ -96,10 +96,6 @@ void CL_CALLBACK on_destroyed(cl_mem memory, void* charge) {
   give_budget_back(Charge(reinterpret_cast<std::uint64_t>(charge)));
 }
 
-void note_once(std::atomic<bool>& noted, const char* text) {
-  if (!noted.exchange(true)) layer.writer.note(text);
-}
-
 void watch_destruction(cl_mem memory, Charge charge) {
   static std::atomic<bool> noted_references{false};
   static std::atomic<bool> noted_no_releases{false};

@@ -21,14 +21,6 @@ pthread_mutex_t guarding_queues = PTHREAD_MUTEX_INITIALIZER;  // of what follows
 KnownQueue known_queues[kMaxQueues];
 bool too_many_queues = false;
 
-class QueuesLock {
- public:
-  QueuesLock() { pthread_mutex_lock(&guarding_queues); }
-  QueuesLock(const QueuesLock&) = delete;
-  QueuesLock& operator=(const QueuesLock&) = delete;
-  ~QueuesLock() { pthread_mutex_unlock(&guarding_queues); }
-};
-
 /// Called with `guarding_queues` held. A null handle finds a free entry. Returns null if there is none.
 KnownQueue* find_queue(cl_command_queue handle) {
   for (KnownQueue& queue : known_queues) {
@@ -39,7 +31,7 @@ KnownQueue* find_queue(cl_command_queue handle) {
 
 cl_command_queue note_made(cl_command_queue handle) {
   if (handle == nullptr) return handle;
-  const QueuesLock lock;
+  const MutexLock lock(guarding_queues);
   KnownQueue* queue = find_queue(handle);  // the default queue of a device is returned more than once
   if (queue == nullptr) queue = find_queue(nullptr);
   if (queue == nullptr) {
@@ -67,7 +59,7 @@ cl_command_queue CL_API_CALL create_known_queue_with_properties(cl_context conte
 
 cl_int CL_API_CALL retain_known_queue(cl_command_queue handle) {
   const cl_int result = layer.next().clRetainCommandQueue(handle);
-  const QueuesLock lock;
+  const MutexLock lock(guarding_queues);
   KnownQueue* const queue = handle == nullptr || result != CL_SUCCESS ? nullptr : find_queue(handle);
   if (queue != nullptr) ++queue->references;
   return result;
@@ -76,7 +68,7 @@ cl_int CL_API_CALL retain_known_queue(cl_command_queue handle) {
 cl_int CL_API_CALL release_known_queue(cl_command_queue handle) {
   {
     // Before the driver is called: it may give the handle to another thread at once.
-    const QueuesLock lock;
+    const MutexLock lock(guarding_queues);
     KnownQueue* const queue = handle == nullptr ? nullptr : find_queue(handle);
     if (queue != nullptr && --queue->references == 0) *queue = {};
   }
@@ -86,7 +78,7 @@ cl_int CL_API_CALL release_known_queue(cl_command_queue handle) {
 /// Returns the queue at this index, retained, or null. The driver is called under the lock: no other thread
 /// may release the queue in between, and a retain never calls back.
 cl_command_queue retained_queue(int place) {
-  const QueuesLock lock;
+  const MutexLock lock(guarding_queues);
   const cl_command_queue handle = known_queues[place].handle;
   return handle != nullptr && ask_driver<&cl_icd_dispatch::clRetainCommandQueue>(handle) == CL_SUCCESS
              ? handle
@@ -130,7 +122,7 @@ const char* synchronise() {
     ask_driver<&cl_icd_dispatch::clReleaseCommandQueue>(queue);
     if (!is_finished) return "the driver cannot finish a queue";
   }
-  const QueuesLock lock;
+  const MutexLock lock(guarding_queues);
   return too_many_queues ? "the program has created more queues than the recorder can track" : nullptr;
 }
 

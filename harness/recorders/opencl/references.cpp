@@ -1,7 +1,5 @@
 // A driver of OpenCL 1.0 has no destructor callbacks: the program's last reference to a memory object counts
 // as its release. The driver's own count may have references of commands.
-#include <pthread.h>
-
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -19,31 +17,23 @@ std::map<cl_mem, std::int64_t>& further_references() {
   return all;
 }
 
-void follow_forks_of_references() {
-  static std::atomic<bool> follows{false};
-  const auto unlock = [] { pthread_mutex_unlock(&guarding_references); };
-  if (!follows.exchange(true))
-    pthread_atfork([] { pthread_mutex_lock(&guarding_references); }, unlock, unlock);
-}
-
 void add_reference(cl_mem memory) {
-  follow_forks_of_references();
-  pthread_mutex_lock(&guarding_references);
+  static std::atomic<bool> is_held{false};
+  if (!is_held.exchange(true)) hold_over_forks<guarding_references>();
   try {
+    const MutexLock lock(guarding_references);
     ++further_references()[memory];
   } catch (...) {  // no memory of the host: its release is recorded too early
   }
-  pthread_mutex_unlock(&guarding_references);
 }
 
 /// Returns true if it was the last one.
 bool drop_reference(cl_mem memory) {
-  pthread_mutex_lock(&guarding_references);
+  const MutexLock lock(guarding_references);
   const auto found = further_references().find(memory);
-  const bool is_last = found == further_references().end();
-  if (!is_last && --found->second == 0) further_references().erase(found);
-  pthread_mutex_unlock(&guarding_references);
-  return is_last;
+  if (found == further_references().end()) return true;
+  if (--found->second == 0) further_references().erase(found);
+  return false;
 }
 
 cl_int CL_API_CALL retain_memory(cl_mem memory) {
