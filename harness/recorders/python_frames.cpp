@@ -65,7 +65,7 @@ bool PythonMemory::read_string(const void* string, char* text, std::size_t capac
 }
 
 // Offsets from the headers of each version.
-const PythonMemory::Layout PythonMemory::kLayouts[] = {
+constexpr PythonMemory::Layout PythonMemory::kLayouts[] = {
     {.minor = 9,
      .number_bytes = 1,
      .frames = 24,
@@ -172,6 +172,10 @@ bool PythonMemory::add_frame(const Byte* frame, StackText& text, bool carefully)
   // From 3.14 on, the lowest bit says who counts the reference.
   const auto* const code =
       reinterpret_cast<const Byte*>(value_at<std::uintptr_t>(frame, layout_->code) & ~std::uintptr_t{1});
+  static_assert(std::ranges::all_of(kLayouts, [](const Layout& one) {
+    return std::max({one.file, one.name, one.first_traceable}) + sizeof(std::uint64_t) <= kCodeBytes &&
+           std::max(one.instruction + sizeof(void*), one.owner + 1) <= kFrameBytes;
+  }));
   Byte copy[kCodeBytes];
   const std::size_t needed =
       std::max({layout_->file, layout_->name, layout_->first_traceable}) + sizeof(std::uint64_t);
@@ -199,8 +203,8 @@ bool PythonMemory::add_frame(const Byte* frame, StackText& text, bool carefully)
 }
 
 bool PythonMemory::walk(const void* thread, StackText& text, bool carefully) const {
-  constexpr int kMaxFrames = 1000;       // in case the chain is a ring
-  constexpr Byte kOfTheInterpreter = 3;  // and what is higher
+  constexpr int kMaxFrames = 1000;  // in case the chain is a ring
+  constexpr Byte kFirstOfInterpreter = 3;
   const Byte* at = nullptr;
   const auto follow = [&](const void* place) { return read_memory(place, &at, sizeof(at), carefully); };
   if (!follow(static_cast<const Byte*>(thread) + layout_->frames)) return false;
@@ -209,7 +213,7 @@ bool PythonMemory::walk(const void* thread, StackText& text, bool carefully) con
     Byte frame[kFrameBytes];
     const std::size_t needed = std::max(layout_->instruction + sizeof(void*), layout_->owner + 1);
     if (!read_memory(at, frame, needed, carefully)) return false;
-    const bool is_own = layout_->owner != 0 && frame[layout_->owner] >= kOfTheInterpreter;
+    const bool is_own = layout_->owner != 0 && frame[layout_->owner] >= kFirstOfInterpreter;
     if (!is_own && !add_frame(frame, text, carefully)) return false;
     at = value_at<const Byte*>(frame, layout_->back);
   }
