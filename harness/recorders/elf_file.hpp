@@ -5,8 +5,8 @@
 
 namespace peakmark {
 
-/// An ELF file, mapped to find OpenCL loaders and drivers among other libraries: their names
-/// do not. Allocates nothing, since the recorder uses it too. What cannot be read defines nothing.
+/// An ELF file, mapped to find OpenCL loaders and drivers among other libraries, since their file names vary.
+/// Allocates nothing, because the recorder uses it too. What cannot be read defines nothing.
 class ElfFile {
  public:
   explicit ElfFile(const char* path);
