@@ -1,7 +1,5 @@
 #include "ledger/fold_lives.hpp"
 
-#include "profile/unknown_pool.hpp"
-
 namespace peakmark::folding {
 namespace {
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "ledger/address_map.hpp"
-#include "profile/unknown_pool.hpp"
 
 namespace peakmark {
 namespace {

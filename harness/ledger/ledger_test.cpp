@@ -9,8 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "profile/unknown_pool.hpp"
-
 namespace peakmark {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 #include "ledger/live_memory.hpp"
-#include "profile/unknown_pool.hpp"
 
 namespace peakmark {
 namespace {

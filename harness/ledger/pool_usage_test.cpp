@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "profile/event_testing.hpp"
-#include "profile/unknown_pool.hpp"
 
 namespace peakmark {
 namespace {

@@ -4,8 +4,6 @@
 #include <functional>
 #include <limits>
 
-#include "profile/unknown_pool.hpp"
-
 namespace peakmark {
 
 void RegionLedger::Tally::add(const Allocation& allocation) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "profile/call_frames_testing.hpp"
 #include "profile/function_name.hpp"
 
 namespace peakmark {
@@ -10,16 +11,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-CallFrame native(std::string function, std::string file = "/opt/program", std::uint64_t place = 16) {
-  return {CallFrame::Kind::native, std::move(function), std::move(file), place};
-}
-CallFrame python(std::string function, std::uint64_t line) {
-  return {CallFrame::Kind::python, std::move(function), "/home/me/filter.py", line};
-}
-CallFrame remark(std::string text) {
-  return {CallFrame::Kind::remark, std::move(text), "", 0};
-}
 
 TEST(ParseStack, LinesBecomeFrames) {
   const std::string text =

@@ -136,6 +136,10 @@ static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
 /// added. No pool has it. The allocations of graphs are not in the profile.
 inline constexpr std::uint64_t kGraphMemoryPool = 0xffff'ffff'ffff'0000;
 
+/// `bytes` and `auxiliary` of a `pool` event when the driver did not report them: what pools hold is unknown
+/// for the whole profile, since a later figure would hide what came before.
+inline constexpr std::int64_t kUnknownPoolBytes = -1;
+
 /// Returns true for a failed allocation that the budget refused, false for one that the driver refused.
 inline bool is_refused_by_budget(const Event& event) {
   return event.amounts.auxiliary == kRefusedByBudget;

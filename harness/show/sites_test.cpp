@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/files_testing.hpp"
+#include "profile/call_frames_testing.hpp"
 #include "show/elf_symbols.hpp"
 
 namespace peakmark {
@@ -14,16 +15,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-CallFrame native(std::string function, std::string file = "/opt/program", std::uint64_t place = 16) {
-  return {CallFrame::Kind::native, std::move(function), std::move(file), place};
-}
-CallFrame python(std::string function, std::uint64_t line) {
-  return {CallFrame::Kind::python, std::move(function), "/home/me/filter.py", line};
-}
-CallFrame remark(std::string text) {
-  return {CallFrame::Kind::remark, std::move(text), "", 0};
-}
 
 Allocation allocation(Size bytes, std::uint64_t stack) {
   Allocation one;

@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include "profile/unknown_pool.hpp"
 #include "recorders/cupti/allocation_size.hpp"
 
 namespace peakmark {

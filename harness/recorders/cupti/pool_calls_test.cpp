@@ -4,7 +4,6 @@
 
 #include <thread>
 
-#include "profile/unknown_pool.hpp"
 #include "recorders/cupti/tests/fake_cuda_driver.hpp"
 
 namespace peakmark {
