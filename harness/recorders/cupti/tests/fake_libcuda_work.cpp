@@ -171,45 +171,25 @@ FAKE_VARIANTS(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D* p, CUstream strea
 FAKE_VARIANTS(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D* p, CUstream stream), (p, stream),
               [&](State& s) { return copy(s, stream, *p); })
 
-FAKE_VARIANTS(cuMemsetD8_v2, _ptds, (CUdeviceptr to, unsigned char value, size_t count), (to, value, count),
-              [&](State& s) { return fill(s, nullptr, to, 0, value, count, 1); })
-FAKE_VARIANTS(cuMemsetD8Async, _ptsz, (CUdeviceptr to, unsigned char value, size_t count, CUstream stream),
-              (to, value, count, stream), [&](State& s) { return fill(s, stream, to, 0, value, count, 1); })
-FAKE_VARIANTS(cuMemsetD2D8_v2, _ptds,
-              (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height),
-              (to, pitch, value, width, height),
-              [&](State& s) { return fill(s, nullptr, to, pitch, value, width, height); })
-FAKE_VARIANTS(cuMemsetD2D8Async, _ptsz,
-              (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
-               CUstream stream),
-              (to, pitch, value, width, height, stream),
-              [&](State& s) { return fill(s, stream, to, pitch, value, width, height); })
-FAKE_VARIANTS(cuMemsetD16_v2, _ptds, (CUdeviceptr to, unsigned short value, size_t count), (to, value, count),
-              [&](State& s) { return fill(s, nullptr, to, 0, value, count, 1); })
-FAKE_VARIANTS(cuMemsetD16Async, _ptsz, (CUdeviceptr to, unsigned short value, size_t count, CUstream stream),
-              (to, value, count, stream), [&](State& s) { return fill(s, stream, to, 0, value, count, 1); })
-FAKE_VARIANTS(cuMemsetD2D16_v2, _ptds,
-              (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height),
-              (to, pitch, value, width, height),
-              [&](State& s) { return fill(s, nullptr, to, pitch, value, width, height); })
-FAKE_VARIANTS(cuMemsetD2D16Async, _ptsz,
-              (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
-               CUstream stream),
-              (to, pitch, value, width, height, stream),
-              [&](State& s) { return fill(s, stream, to, pitch, value, width, height); })
-FAKE_VARIANTS(cuMemsetD32_v2, _ptds, (CUdeviceptr to, unsigned int value, size_t count), (to, value, count),
-              [&](State& s) { return fill(s, nullptr, to, 0, value, count, 1); })
-FAKE_VARIANTS(cuMemsetD32Async, _ptsz, (CUdeviceptr to, unsigned int value, size_t count, CUstream stream),
-              (to, value, count, stream), [&](State& s) { return fill(s, stream, to, 0, value, count, 1); })
-FAKE_VARIANTS(cuMemsetD2D32_v2, _ptds,
-              (CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height),
-              (to, pitch, value, width, height),
-              [&](State& s) { return fill(s, nullptr, to, pitch, value, width, height); })
-FAKE_VARIANTS(cuMemsetD2D32Async, _ptsz,
-              (CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height,
-               CUstream stream),
-              (to, pitch, value, width, height, stream),
-              [&](State& s) { return fill(s, stream, to, pitch, value, width, height); })
+// The four calls that fill with values of some bits.
+#define FAKE_FILLS(bits, Value)                                                                              \
+  FAKE_VARIANTS(cuMemsetD##bits##_v2, _ptds, (CUdeviceptr to, Value value, size_t count),                    \
+                (to, value, count), [&](State& s) { return fill(s, nullptr, to, 0, value, count, 1); })      \
+  FAKE_VARIANTS(cuMemsetD##bits##Async, _ptsz, (CUdeviceptr to, Value value, size_t count, CUstream stream), \
+                (to, value, count, stream),                                                                  \
+                [&](State& s) { return fill(s, stream, to, 0, value, count, 1); })                           \
+  FAKE_VARIANTS(cuMemsetD2D##bits##_v2, _ptds,                                                               \
+                (CUdeviceptr to, size_t pitch, Value value, size_t width, size_t height),                    \
+                (to, pitch, value, width, height),                                                           \
+                [&](State& s) { return fill(s, nullptr, to, pitch, value, width, height); })                 \
+  FAKE_VARIANTS(cuMemsetD2D##bits##Async, _ptsz,                                                             \
+                (CUdeviceptr to, size_t pitch, Value value, size_t width, size_t height, CUstream stream),   \
+                (to, pitch, value, width, height, stream),                                                   \
+                [&](State& s) { return fill(s, stream, to, pitch, value, width, height); })
+FAKE_FILLS(8, unsigned char)
+FAKE_FILLS(16, unsigned short)
+FAKE_FILLS(32, unsigned int)
+#undef FAKE_FILLS
 
 FAKE_VARIANTS(cuMemPrefetchAsync_v2, _ptsz,
               (CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned int flags,
