@@ -92,10 +92,11 @@ void replace_all(std::string& text, std::string_view mark, std::string_view with
 
 /// Replaces the marks of a template whose scripts begin in this column.
 std::string filled(std::string text, const CiProject& project, int column, std::string_view runner) {
+  text = with_installation(std::move(text), column);
   const std::pair<std::string_view, std::string_view> steps[] = {
-      {"@INSTALL@", kInstallStep}, {"@BUILD@", kBuildStep},     {"@BALANCE@", kBalanceStep},
-      {"@PACK@", kPackStep},       {"@MEASURE@", kMeasureStep}, {"@MERGE@", kMergeStep},
-      {"@ADD@", kAddStep},         {"@JUDGE@", kJudgeStep},     {"@REPORT@", kReportStep}};
+      {"@BUILD@", kBuildStep},     {"@BALANCE@", kBalanceStep}, {"@PACK@", kPackStep},
+      {"@MEASURE@", kMeasureStep}, {"@MERGE@", kMergeStep},     {"@ADD@", kAddStep},
+      {"@JUDGE@", kJudgeStep},     {"@REPORT@", kReportStep}};
   for (const auto& [mark, step] : steps) replace_all(text, mark, indented(step, column));
   std::string shards = "1";
   for (int shard = 2; shard <= project.shards; ++shard) shards += fmt::format(", {}", shard);
@@ -103,14 +104,19 @@ std::string filled(std::string text, const CiProject& project, int column, std::
   replace_all(text, "@REQUIRE@", project.require.empty() ? "" : " --require " + project.require);
   replace_all(text, "@SHARDS@", std::to_string(project.shards));
   replace_all(text, "@SHARD_LIST@", shards);
-  replace_all(text, "@RUNTIME@", kRuntimePackages);
-  replace_all(text, "@TOOLS@", kBuildPackages);
   replace_all(text, "@WHEEL@", project.wheel);
   replace_all(text, "@RUNNER@", runner);
   return text;
 }
 
 }  // namespace
+
+std::string with_installation(std::string text, int column) {
+  replace_all(text, "@RUNTIME@", kRuntimePackages);
+  replace_all(text, "@TOOLS@", kBuildPackages);
+  replace_all(text, "@INSTALL@", indented(kInstallStep, column));
+  return text;
+}
 
 std::string github_nightly(const CiProject& project) {
   return filled(std::string(embedded::nightly_yml()), project, 10,

@@ -12,6 +12,10 @@ struct CiProject {
   std::string wheel;    ///< what follows `pip install`; empty: only the variable PEAKMARK_WHEEL says it
 };
 
+/// Returns the text of a workflow in which @RUNTIME@ and @TOOLS@ are the packages that jobs install to
+/// measure and to build, and @INSTALL@ is the script that installs peakmark, which begins in this column.
+std::string with_installation(std::string text, int column);
+
 /// Returns a workflow for GitHub: shards as a matrix, merge, history, verdicts, report, comparison of pull
 /// requests.
 std::string github_nightly(const CiProject& project);

@@ -101,7 +101,7 @@ std::string workflow(const ProjectWords& words) {
                               : "    runs-on: ubuntu-latest\n    container: debian:12\n"},
       {"@PACKAGES@", std::string(words.packages)},
       {"@SUITE@", std::string(words.suite) + run_options(words)}};
-  std::string text(embedded::workflow_yml());
+  std::string text = with_installation(std::string(embedded::workflow_yml()), 10);
   for (const auto& [mark, with] : marks) text.replace(text.find(mark), mark.size(), with);
   return text;
 }
