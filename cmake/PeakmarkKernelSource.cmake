@@ -90,6 +90,9 @@ endfunction()
 # -DCUDAToolkit_ROOT=… names the toolkit; without it, CUDAToolkit_ROOT and CUDA_HOME of the environment, CUDA_PATH, PATH and
 # /usr/local/cuda are searched.
 macro(peakmark_find_cuda_toolkit)
+  # Toolkits made of wheels have the static runtime only; Debian's is in lib/x86_64-linux-gnu.
+  set(peakmark_cudart NAMES cudart libcudart_static.a)
+  set(peakmark_cudart_folders PATH_SUFFIXES lib64 lib lib/x86_64-linux-gnu targets/x86_64-linux/lib NO_DEFAULT_PATH)
   set(peakmark_cuda_error "")
   set(peakmark_cuda_others "")
   foreach(variable CUDAToolkit_ROOT CUDA_HOME)
@@ -101,9 +104,8 @@ macro(peakmark_find_cuda_toolkit)
     set(peakmark_cuda_error "no bin/nvcc in CUDAToolkit_ROOT: ${CUDAToolkit_ROOT}; name the root of a toolkit")
   endif()
   if(CUDAToolkit_ROOT)
-    # FindCUDAToolkit needs some library of the runtime to find the folder; toolkits made of wheels have the static one only.
-    find_library(CUDA_CUDART NAMES cudart libcudart_static.a
-                 PATHS ${CUDAToolkit_ROOT} PATH_SUFFIXES lib64 lib lib/x86_64-linux-gnu targets/x86_64-linux/lib NO_DEFAULT_PATH)
+    # FindCUDAToolkit needs some library of the runtime to find the folder.
+    find_library(CUDA_CUDART ${peakmark_cudart} PATHS ${CUDAToolkit_ROOT} ${peakmark_cudart_folders})
   endif()
   # FindCUDAToolkit of CMake 3.25.1, which Debian 12 has, ends with an error if the toolkit has no libnvToolsExt, as CUDA 13, and
   # the project asks for CMake 3.25.
@@ -119,8 +121,7 @@ macro(peakmark_find_cuda_toolkit)
     list(APPEND peakmark_cuda_used ${folder})
   endforeach()
   # FindCUDAToolkit takes the runtime of another toolkit where this one lacks it.
-  find_library(PEAKMARK_CUDART NAMES cudart libcudart_static.a
-               PATHS ${peakmark_cuda_used} PATH_SUFFIXES lib64 lib lib/x86_64-linux-gnu targets/x86_64-linux/lib NO_DEFAULT_PATH)
+  find_library(PEAKMARK_CUDART ${peakmark_cudart} PATHS ${peakmark_cuda_used} ${peakmark_cudart_folders})
   # A machine may have several toolkits, of which one is used.
   find_program(PEAKMARK_NVCC_IN_PATH nvcc)
   mark_as_advanced(PEAKMARK_CUDART PEAKMARK_NVCC_IN_PATH)
