@@ -156,8 +156,7 @@ class CaseJudge {
           std::find_if(observation.other_estimates.begin(), observation.other_estimates.end(),
                        [&](const EstimateObservation& estimate) { return estimate.estimator == name; });
       if (found == observation.other_estimates.end()) {
-        add(Rule::window_bytes, Judgement::fail, "no answer from this estimator, which the suite names",
-            name);
+        add(Rule::estimator, Judgement::fail, "no answer from this estimator, which the suite names", name);
       } else {
         judge_estimate(observation, *found);
       }
@@ -166,8 +165,13 @@ class CaseJudge {
 
   void judge_estimate(const Observation& observation, const EstimateObservation& estimate) {
     if (estimate.error || !estimate.slices_estimated || !estimate.bytes_estimated) {
-      add(Rule::window_bytes, Judgement::fail,
+      add(Rule::estimator, Judgement::fail,
           fmt::format("the estimator failed: {}", estimate.error.value_or("no answer")), estimate.estimator);
+      return;
+    }
+    if (*estimate.bytes_estimated <= 0) {
+      add(Rule::estimator, Judgement::fail,
+          fmt::format("invalid estimate: {} bytes", *estimate.bytes_estimated), estimate.estimator);
       return;
     }
     judge_slices(*observation.requested_peak_bytes, estimate);
@@ -211,11 +215,6 @@ class CaseJudge {
 
   void judge_bytes(Size peak, const EstimateObservation& estimate) {
     const Size bytes = *estimate.bytes_estimated;
-    if (bytes <= 0) {
-      add(Rule::window_bytes, Judgement::fail, fmt::format("invalid estimate: {} bytes", bytes),
-          estimate.estimator);
-      return;
-    }
     const double ratio = static_cast<double>(peak) / static_cast<double>(bytes);
     std::string advice;
     if (ratio > window_.hi) {
@@ -268,9 +267,9 @@ class CaseJudge {
 }  // namespace
 
 std::string_view to_string(Rule rule) {
-  constexpr std::array<std::string_view, 9> names{"present",      "outcome",     "window_slices",
-                                                  "window_bytes", "dtype",       "leak",
-                                                  "repeat",       "kernel_time", "baseline"};
+  constexpr std::array<std::string_view, 10> names{"present",      "outcome", "estimator", "window_slices",
+                                                   "window_bytes", "dtype",   "leak",      "repeat",
+                                                   "kernel_time",  "baseline"};
   return names.at(static_cast<std::size_t>(rule));
 }
 

@@ -19,6 +19,7 @@ struct Baseline;
 enum class Rule : std::uint8_t {
   present,        ///< a case of the suite has an observation
   outcome,        ///< the case has the outcome that the suite expects
+  estimator,      ///< the estimator answers with numbers
   window_slices,  ///< lo ≤ estimated / used ≤ hi; figure: estimated / used
   window_bytes,   ///< lo ≤ peak / bytes(n) ≤ hi; figure: peak / bytes(n)
   dtype,          ///< the estimator predicts the dtype of the output

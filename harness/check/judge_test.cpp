@@ -225,8 +225,33 @@ TEST(Judge, AnEstimatorThatFailsFails) {
   estimate.slices_estimated.reset();
   estimate.bytes_estimated.reset();
   estimate.error = "division by zero";
-  EXPECT_THAT(verdict_of(sample.run, Rule::window_bytes).advice, testing::HasSubstr("division by zero"));
+  const std::vector<Verdict> verdicts = judge(sample.run, {});
+  EXPECT_EQ(verdict_of(sample.run, Rule::estimator).advice, "the estimator failed: division by zero");
+  EXPECT_EQ(verdict_of(sample.run, Rule::estimator).estimator, "own");
   EXPECT_EQ(code_of(sample.run), ExitCode::verdict);
+  EXPECT_THAT(headline(sample.run, verdicts), testing::HasSubstr("1 fail (1 estimator)"));
+  const auto is_window = [](const Verdict& one) {
+    return one.rule == Rule::window_bytes || one.rule == Rule::window_slices;
+  };
+  EXPECT_TRUE(std::ranges::none_of(verdicts, is_window));
+
+  estimate.error.reset();
+  EXPECT_EQ(verdict_of(sample.run, Rule::estimator).advice, "the estimator failed: no answer");
+  estimate.slices_estimated = 20;
+  estimate.bytes_estimated = 0;
+  EXPECT_EQ(verdict_of(sample.run, Rule::estimator).advice, "invalid estimate: 0 bytes");
+}
+
+TEST(Judge, TheFigureOfAnotherEstimatorIsNotThatOfOneThatFailed) {
+  SampleRun sample;
+  Observation& observation = sample.add("case", 20, 2000, 20, 2000);
+  EstimateObservation other = *observation.estimate;
+  other.estimator = "authors";
+  observation.other_estimates.push_back(other);
+  observation.estimate->error = "division by zero";
+  sample.run.context.planned[0].judged_estimators = {"authors"};
+  const std::vector<Verdict> verdicts = judge(sample.run, {});
+  EXPECT_EQ(by_case(sample.run, verdicts).front().figure(Rule::window_bytes), std::nullopt);
 }
 
 TEST(Judge, OtherEstimatorsAreJudgedWhereTheSuiteNamesThem) {

@@ -46,9 +46,12 @@ const Verdict* JudgedCase::worst() const {
 }
 
 std::optional<double> JudgedCase::figure(Rule rule) const {
-  // The variant's own estimator is judged first.
+  const std::string_view own = observation != nullptr && observation->estimate
+                                   ? std::string_view(observation->estimate->estimator)
+                                   : "";
   for (const Verdict* const verdict : verdicts) {
-    if (verdict->rule == rule) return verdict->figure;
+    if (verdict->rule == rule && (verdict->estimator.empty() || verdict->estimator == own))
+      return verdict->figure;
   }
   return std::nullopt;
 }

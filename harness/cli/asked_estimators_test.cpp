@@ -205,6 +205,24 @@ TEST_F(AskedEstimators, ARecordedCaseHasItsAxesAndItsPeak) {
   }
 }
 
+TEST_F(AskedEstimators, OneThatFailsIsReportedOnceAndFailsTheVerdict) {
+  suite_with("echo first >&2; echo no such card >&2; exit 3");
+  const Answer answer = run();
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const std::string line =
+      "fake/case/dry: the estimator 'mine' failed: died: its process ended with exit code 3; its last "
+      "message: no "
+      "such card; `check` fails each such case of fake/case\n";
+  EXPECT_THAT(answer.errors, HasSubstr(line));
+  EXPECT_EQ(answer.errors.find("the estimator 'mine' failed"),
+            answer.errors.rfind("the estimator 'mine' failed"));
+  const Answer checked = peakmark({"check", run_file_.string()});
+  EXPECT_EQ(checked.end.exit_code, 1);
+  EXPECT_THAT(checked.output,
+              AllOf(HasSubstr("3 fail (3 estimator)"),
+                    HasSubstr("estimator of mine: the estimator failed: died: its process ended")));
+}
+
 TEST_F(AskedEstimators, KeepTheDeadline) {
   suite_with("exec tail -f /dev/null");
   const Answer answer = run({"--deadline", "4"});

@@ -18,11 +18,31 @@ std::string starting_text(std::size_t cases) {
   return "starting the worker for " + quantity(cases, "case");
 }
 
+/// Returns the error on one line: of a traceback the last one, which has the cause.
+std::string error_line(const std::string& error) {
+  const std::size_t end = error.find('\n');
+  if (end == std::string::npos) return error;
+  return error.substr(0, error.find(':')) + ": " + error.substr(error.rfind('\n') + 1);
+}
+
 }  // namespace
 
 void say(const std::string& line) {
   print_message(stderr, "{}\n", line);
   std::fflush(stderr);
+}
+
+void EstimatorFailures::report(const Observation& observation, Progress& progress) {
+  if (observation.outcome != Outcome::ok) return;  // an estimator may refuse a case that cannot run
+  const auto report_one = [&](const EstimateObservation& estimate) {
+    if (!estimate.error || !estimate.is_asked) return;
+    if (!reported_.emplace(observation.variant, estimate.estimator).second) return;
+    progress.message(fmt::format("{}: the estimator '{}' failed: {}; `check` fails each such case of {}",
+                                 observation.case_name, estimate.estimator, error_line(*estimate.error),
+                                 observation.variant));
+  };
+  if (observation.estimate) report_one(*observation.estimate);
+  for (const EstimateObservation& estimate : observation.other_estimates) report_one(estimate);
 }
 
 JournalListener::JournalListener(RunJournal& journal, const SweepOptions& options, const Selection& selection,
@@ -58,6 +78,7 @@ void JournalListener::finished(const PlannedCase& planned, const Observation& me
   journal_.add(observation);
   progress_.finished(is_failure(planned, observation));
   if (options_.refused_allocation > 0) return;  // `oom` reports how each run took the refusal
+  estimator_failures_.report(observation, progress_);
   const bool is_first_round = !round_ || *round_ == 1;
   if (is_first_round && observation.outcome == Outcome::ok && !observation.message.empty() &&
       reported_.emplace(observation.variant, observation.message).second) {

@@ -17,6 +17,15 @@ namespace peakmark {
 /// Prints a line to standard error.
 void say(const std::string& line);
 
+/// Reports estimators that gave no numbers: each once for a variant, not for every case.
+class EstimatorFailures {
+ public:
+  void report(const Observation& observation, Progress& progress);
+
+ private:
+  std::set<std::pair<std::string, std::string>> reported_;  ///< variant and estimator
+};
+
 /// Journals observations and reports progress.
 class JournalListener final : public SupervisorListener {
  public:
@@ -47,6 +56,7 @@ class JournalListener final : public SupervisorListener {
   std::vector<ReferenceTime> references_;
   /// Variant and message: each is reported once, not for every case.
   std::set<std::pair<std::string, std::string>> reported_;
+  EstimatorFailures estimator_failures_;
 };
 
 /// Of `names`, returns the planned cases that have a time and no second one yet.

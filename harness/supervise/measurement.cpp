@@ -354,6 +354,7 @@ Stop ask_estimators(RunJournal& journal, const Vocabulary& vocabulary, const Ask
   print_message(stderr, "measured; the suite's estimators are asked about {}\n",
                 quantity(unasked.size(), "case"));
   Progress progress(stderr, is_terminal(stderr), unasked.size(), 0);
+  EstimatorFailures failures;
   for (Observation observation : unasked) {
     progress.started(observation.case_name);
     std::optional<Stop> stop;
@@ -368,6 +369,7 @@ Stop ask_estimators(RunJournal& journal, const Vocabulary& vocabulary, const Ask
     journal.change(observation);
     if (stop) return *stop;
     progress.finished(false);
+    failures.report(observation, progress);
   }
   return Stop::done;
 }
