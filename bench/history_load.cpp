@@ -77,6 +77,11 @@ class Copies {
     const auto& from = with_facts.run.context;
     const auto& to = copy.run.context;
     ++last_;
+    // The middle run is there already.
+    const std::string before =
+        is_larger ? "NULL"
+                  : fmt::format("(SELECT number FROM runs WHERE id = '{}')",
+                                sample_run(load_.runs / 2 + 1, 0, load_.runs, device).run.context.id);
     const auto replaced = [&](const char* column) {
       return fmt::format("replace(replace({}, '{}', '{}'), '{}', '{}')", column, from.id, to.id, from.date,
                          to.date);
@@ -84,10 +89,11 @@ class Copies {
     sql_ << fmt::format(
         "INSERT INTO runs (number, id, date, suite, commit_id, branch, base_commits, device, backend, "
         "driver, build, "
-        "host_name, cases, ok, plan_number, context, digest) SELECT {}, '{}', '{}', suite, {}, branch, "
-        "base_commits, device, "
-        "backend, driver, build, host_name, cases, ok, plan_number, {}, digest FROM runs WHERE id = '{}'",
-        last_, to.id, to.date, replaced("commit_id"), replaced("context"), from.id);
+        "host_name, cases, ok, plan_number, context, digest, placed_before) SELECT {}, '{}', '{}', suite, "
+        "{}, "
+        "branch, base_commits, device, "
+        "backend, driver, build, host_name, cases, ok, plan_number, {}, digest, {} FROM runs WHERE id = '{}'",
+        last_, to.id, to.date, replaced("commit_id"), replaced("context"), before, from.id);
     const bool is_slow = number > load_.runs * 3 / 5 && number <= load_.runs * 4 / 5;
     const bool is_newly_slow = number >= load_.runs - 30;
     sql_ << fmt::format(

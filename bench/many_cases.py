@@ -60,10 +60,9 @@ def measure(program, arguments, folder, name):
 
 
 def write_second_run(folder):
-    """Writes again.json: run.json a day later, with higher peaks."""
+    """Writes again.json: run.json again, with higher peaks."""
     replacements = [
         (re.compile(rb'^(\s*"id": "[^"]*)"'), lambda found: found[1] + b'-again"'),
-        (re.compile(rb'^(\s*"date": ")[^"]*"'), lambda found: found[1] + b'2099-01-01T00:00:00Z"'),
         (re.compile(rb'^(\s*"requested_peak_bytes": )(\d+)'),
          lambda found: found[1] + str(int(found[2]) + MORE_BYTES).encode()),
     ]

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/program.hpp"
@@ -38,9 +40,10 @@ struct AddOptions {
   std::vector<std::filesystem::path> runs;
 };
 
-history::Added add_file(History& history, const FileRun& one, const FoundOrigin& found) {
+history::Added add_file(History& history, const FileRun& one, const FoundOrigin& found,
+                        history::Placement placement) {
   try {
-    history::Added added = history.add(one.run, found.origin);
+    history::Added added = history.add(one.run, found.origin, placement);
     if (!added.was_there) added.notes.insert(added.notes.begin(), found.notes.begin(), found.notes.end());
     return added;
   } catch (const UsageError& error) {
@@ -70,7 +73,7 @@ class RunAdder {
       const FileRun& one = runs_[next_];
       found_ = find_origin(target_.origin, current_environment(), one.run.context.commit,
                            history->settings().base_branch);
-      const history::Added added = add_file(*history, one, found_);
+      const history::Added added = add_file(*history, one, found_, target_.placement);
       ++next_;  // before anything is printed: it is in the database
       report(one, added);
     }
@@ -87,6 +90,7 @@ class RunAdder {
       if (words.empty() || words.back() != file) words.push_back(file);  // a file may have several runs
     }
     words.insert(words.end(), more_words.begin(), more_words.end());
+    if (target_.placement == history::Placement::date) words.emplace_back("--by-date");
     const auto option = [&](const char* option_name, const std::string& value) {
       if (!value.empty()) words.insert(words.end(), {option_name, value});
     };
@@ -94,8 +98,9 @@ class RunAdder {
     const history::RunOrigin& origin = found_.origin;
     option("--branch", target_.origin.branch.value_or(origin.branch));
     option("--base-branch", target_.origin.base_branch.value_or(origin.base_branch));
-    option("--merge-base", target_.origin.merge_base.value_or(
-                               origin.base_commits.empty() ? "" : origin.base_commits.front()));
+    const bool has_merge_base = origin.branch != origin.base_branch && !origin.base_commits.empty();
+    option("--merge-base",
+           target_.origin.merge_base.value_or(has_merge_base ? origin.base_commits.front() : ""));
     if (!target_.history.empty()) option("--history", history::hide_passwords(target_.history));
     std::string text = "peakmark " + name;
     for (const std::string& word : words) text += " " + shell_word(word);
@@ -142,8 +147,10 @@ class RunAdder {
 
 }  // namespace
 
-void add_runs(const AddTarget& target, const std::vector<FileRun>& runs, const std::string& command,
+void add_runs(const AddTarget& target, std::vector<FileRun> all, const std::string& command,
               const std::vector<std::string>& more_words) {
+  std::vector<FileRun> runs = std::move(all);
+  std::ranges::stable_sort(runs, {}, [](const FileRun& one) { return one.run.context.date; });
   RunAdder adder(target, runs);
   const auto pause = [](const history::DatabaseLost& error, std::chrono::milliseconds wait) {
     print_message(stderr, "{}; trying again in {}\n", error.what(),
@@ -169,6 +176,11 @@ void add_target_options(CLI::App& command, AddTarget& target) {
   add_origin_options(command, target.origin);
   add_seconds_option(command, "--retry", target.retry,
                      "Try again for so long if the database does not answer. Default: 30");
+  command.add_flag_callback(
+      "--by-date", [&target] { target.placement = history::Placement::date; },
+      "Place the runs by their dates, for results of the past. Default: after all others, except that a run "
+      "of "
+      "an older commit is before those of newer ones");
   command.add_flag("--json", target.json, "Print what was added as JSON");
 }
 
@@ -200,14 +212,15 @@ void add_add_command(CLI::App& app) {
       *command,
       {.notes =
            {"Rejects an incomplete run, a shard (merge first), and another run with the id of an existing "
-            "one.",
+            "one, and a date later than tomorrow.",
+            "Several runs are added in the order of their dates.",
             "Trends follow the base branch; `peakmark trends --branch` compares another branch with it."},
        .exit_codes = {{"0", "clean"}, {"2", "a run is rejected, or a file cannot be read or written"}}});
   command->callback([options] {
     std::vector<FileRun> runs;
     runs.reserve(options->runs.size());
     for (const std::filesystem::path& path : options->runs) runs.push_back({path, read_run(path)});
-    add_runs(options->target, runs, "history add");
+    add_runs(options->target, std::move(runs), "history add");
   });
 }
 

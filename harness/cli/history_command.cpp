@@ -92,7 +92,7 @@ void log(const LogOptions& options) {
 
 void add_log_command(CLI::App& app) {
   const auto options = std::make_shared<LogOptions>();
-  CLI::App* const command = app.add_subcommand("log", "List runs, newest first");
+  CLI::App* const command = app.add_subcommand("log", "List runs and their ids, newest first");
   add_history_option(*command, options->history);
   command->add_option("-n", options->max, "List at most this many runs")
       ->type_name("INT")
@@ -213,6 +213,7 @@ void add_history_command(CLI::App& app, Result& /*result*/) {
   add_log_command(*command);
   add_export_command(*command);
   add_prune_command(*command);
+  add_remove_command(*command);
   add_rename_command(*command);
   set_help(*command,
            {.exit_codes = {{"0", "clean"},

@@ -1,4 +1,6 @@
 // `peakmark history`: the whole program, on a SQLite file.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/history_command_testing.hpp"
@@ -45,7 +47,6 @@ TEST_F(HistoryCommand, ARenamedDeviceIsExportedUnderBothNames) {
   ASSERT_EQ(history({"add", run_file_.string()}).end.exit_code, 0);
   peakmark::Run later = read_run(run_file_);
   later.context.id = "later";
-  later.context.date = "2999-01-01T00:00:00Z";
   later.context.device = "dry 0";
   const std::string file = folder_.path() / "later.json";
   write_run(later, file);
@@ -57,6 +58,51 @@ TEST_F(HistoryCommand, ARenamedDeviceIsExportedUnderBothNames) {
     EXPECT_THAT(history({"export", "--device", name}).output, HasSubstr(",later,")) << name;
   }
   EXPECT_EQ(history({"export", "--format", "run", "--device", "GPU"}).output, "");
+}
+
+TEST_F(HistoryCommand, RemovesWrongRuns) {
+  ASSERT_EQ(history({"add", run_file_.string()}).end.exit_code, 0);
+  peakmark::Run run = read_run(run_file_);
+  const std::string id = run.context.id;
+  run.context.id = "wrong";
+  run.context.commit = "1a2b3c4d5e6f7081";
+  write_run(run, run_file_);
+  ASSERT_EQ(history({"add", run_file_.string()}).end.exit_code, 0);
+  const Answer unknown = history({"remove", "wrng"});
+  EXPECT_EQ(unknown.end.exit_code, 2);
+  EXPECT_THAT(unknown.errors, HasSubstr("no run 'wrng'; nearest: wrong, " + id + "; nothing was removed"));
+  const Answer dry = history({"remove", "wrong", "--dry-run", "--json"});
+  EXPECT_EQ(Json::parse(dry.output).at("runs").at(0).at("run"), "wrong");
+  const Answer removed = history({"remove", "wrong"});
+  EXPECT_EQ(removed.end.exit_code, 0) << removed.errors;
+  EXPECT_EQ(removed.output, "removed wrong: " + run.context.date + ", suite " + run.context.suite +
+                                " on 'dry' (dry), commit 1a2b3c4d5e6f, 2 cases\n");
+  EXPECT_EQ(Json::parse(history({"log", "--json"}).output).at("runs").size(), 1U);
+}
+
+TEST_F(HistoryCommand, ADateLaterThanTomorrowIsRefused) {
+  peakmark::Run run = read_run(run_file_);
+  run.context.date = "2999-01-01T00:00:00Z";
+  write_run(run, run_file_);
+  const Answer answer = history({"add", run_file_.string()});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors,
+              HasSubstr(run_file_.string() + ": not added: dated 2999-01-01T00:00:00Z, later"));
+}
+
+TEST_F(HistoryCommand, SeveralRunsAreAddedInTheOrderOfTheirDates) {
+  std::vector<std::string> words{"add"};
+  for (const int day : {3, 1, 2}) {
+    peakmark::Run run = read_run(run_file_);
+    run.context.id = fmt::format("night-{}", day);
+    run.context.date = fmt::format("2026-01-0{}T02:00:00Z", day);
+    words.push_back(folder_.path() / fmt::format("{}.json", day));
+    write_run(run, words.back());
+  }
+  const Json added = Json::parse(history({words[0], words[1], words[2], words[3], "--json"}).output);
+  std::vector<std::string> ids;
+  for (const Json& one : added.at("runs")) ids.push_back(one.at("run"));
+  EXPECT_THAT(ids, testing::ElementsAre("night-1", "night-2", "night-3"));
 }
 
 TEST_F(HistoryCommand, PrunesByAge) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/run_origin.hpp"
+#include "history/history.hpp"
 #include "runfile/run_file.hpp"
 
 // Subcommands of `peakmark history`.
@@ -17,12 +18,14 @@ void add_add_command(CLI::App& app);
 void add_create_command(CLI::App& app);
 void add_export_command(CLI::App& app);
 void add_import_command(CLI::App& app);
+void add_remove_command(CLI::App& app);
 void add_set_command(CLI::App& app);
 
 /// The history to which runs are added, and how.
 struct AddTarget {
   std::string history;
   OriginOptions origin;
+  history::Placement placement = history::Placement::arrival;
   /// How long to try again while the database does not answer.
   std::optional<std::chrono::milliseconds> retry = std::chrono::seconds(30);
   bool json = false;
@@ -34,12 +37,12 @@ struct FileRun {
   Run run;
 };
 
-/// Adds --history, --retry, --json and those of add_origin_options().
+/// Adds --history, --retry, --by-date, --json and those of add_origin_options().
 void add_target_options(CLI::App& command, AddTarget& target);
-/// Adds runs in this order, and prints what was added. Throws UsageError for a run that is refused; those
-/// before it are added. If the database goes away for longer than `target.retry`, prints how to add the rest:
-/// `command` (`history add`) with its files and `more_words`.
-void add_runs(const AddTarget& target, const std::vector<FileRun>& runs, const std::string& command,
+/// Adds runs in the order of their dates, and prints what was added. Throws UsageError for a run that is
+/// refused; those before it are added. If the database goes away for longer than `target.retry`, prints how
+/// to add the rest: `command` (`history add`) with its files and `more_words`.
+void add_runs(const AddTarget& target, std::vector<FileRun> all, const std::string& command,
               const std::vector<std::string>& more_words = {});
 
 /// Adds --branch, --base-branch and --merge-base.

@@ -101,12 +101,14 @@ void add_result_options(CLI::App& command, ImportOptions& options) {
 void add_import_command(CLI::App& app) {
   const auto options = std::make_shared<ImportCommandOptions>();
   CLI::App* const command = app.add_subcommand("import", "Add results of Google Benchmark or nvbench");
-  command->add_option(value_name::kFile, options->files, "Their JSON files, the oldest first")->required();
+  command->add_option(value_name::kFile, options->files, "Their JSON files")->required();
   add_target_options(*command, options->target);
   add_result_options(*command, options->results);
   set_help(*command,
            {.notes = {"A file is one run, of nvbench one run for each device. The same file again changes "
                       "nothing.",
+                      "Several files are added in the order of their dates; a date later than tomorrow is "
+                      "rejected.",
                       "What a file does not have is unknown. Host names and paths are left out."},
             .exit_codes = {{"0", "clean"}, {"2", "a file is rejected, or the history cannot be written"}}});
   command->callback([options] {

@@ -28,8 +28,8 @@ std::string clock_warning(const NamedRun& shard) {
   const std::string& date = shard.run.context.date;
   if (date <= utc_date(std::chrono::system_clock::now() + kMaxSkew)) return {};
   return fmt::format(
-      "{}: measured at {}, and now it is {} here: the clocks of the two machines differ, and a history "
-      "orders runs by their dates; synchronise the clocks",
+      "{}: measured at {}, and now it is {} here: the clocks of the two machines differ; synchronise them. A "
+      "history refuses runs from later than tomorrow",
       shard.path.filename().string(), date, utc_date());
 }
 

@@ -16,7 +16,7 @@
 namespace peakmark::cli {
 namespace {
 
-/// First parents of a merge base that are kept: a nightly run is seldom further away.
+/// First parents of a commit that are kept: a nightly run is seldom further away.
 constexpr int kMaxBaseCommits = 200;
 
 /// The git clone in the current folder. All is empty if there is none, or no program git.
@@ -190,7 +190,10 @@ FoundOrigin find_origin(const OriginOptions& options, const std::vector<std::str
   if (options.base_branch) origin.base_branch = *options.base_branch;
   // A job that is not of a pull request runs on the branch to follow, such as a nightly on `develop`.
   if (origin.base_branch.empty() && job.branch.empty()) origin.base_branch = clone.base_branch();
-  if (origin.base_branch.empty() || origin.branch == origin.base_branch) return found;
+  if (origin.base_branch.empty() || origin.branch == origin.base_branch) {
+    if (!commit.empty() && clone.has(commit)) origin.base_commits = clone.first_parents(commit);
+    return found;
+  }
   std::string merge_base = options.merge_base.value_or("");
   if (merge_base.empty() && !is_here) merge_base = job.merge_base;
   if (!merge_base.empty()) {

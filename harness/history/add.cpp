@@ -2,11 +2,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -157,9 +159,15 @@ class Addition {
   using enum ColumnType;
 
  public:
-  /// `record`: of `run`, without the texts of its facts.
-  Addition(Database& database, const Run& run, const RunRecord& record, const RunOrigin& origin)
-      : database_(database), sql_(database.sql()), run_(run), record_(record), origin_(origin) {}
+  /// `record`: of `run`, without the texts of its facts. `before`: as RunPlace's.
+  Addition(Database& database, const Run& run, const RunRecord& record, const RunOrigin& origin,
+           std::optional<std::int64_t> before)
+      : database_(database),
+        sql_(database.sql()),
+        run_(run),
+        record_(record),
+        origin_(origin),
+        before_(before) {}
 
   void write() {
     const std::int64_t run = Numbers(sql_, "runs").take();
@@ -204,12 +212,13 @@ class Addition {
                     {"ok", integer},
                     {"plan_number", integer},
                     {"context", text},
-                    {"digest", text}});
+                    {"digest", text},
+                    {"placed_before", integer}});
     rows.add({number, record_.id, record_.date, record_.suite, record_.commit, origin_.branch,
               fmt::format("{}", fmt::join(origin_.base_commits, " ")), record_.device, record_.backend,
               record_.driver, record_.build, record_.host_name,
               static_cast<std::int64_t>(record_.observations.size()), record_.ok(), plan_number(),
-              record_.context, record_.digest});
+              record_.context, record_.digest, null_or(before_)});
     rows.finish();
   }
 
@@ -302,6 +311,7 @@ class Addition {
   const Run& run_;
   const RunRecord& record_;
   const RunOrigin& origin_;
+  std::optional<std::int64_t> before_;
 };
 
 /// Makes the base branch of the first run that has one that of the history.
@@ -316,14 +326,75 @@ void learn_base_branch(Database& database, const RunOrigin& origin, Settings& se
       settings.base_branch));
 }
 
+using NumberedRuns = std::vector<History::Implementation::NumberedRun>;
+
+/// Refuses a date that only a wrong clock can have.
+void check_date(const RunRecord& record) {
+  const auto now = std::chrono::system_clock::now();
+  if (record.date <= utc_date(now + std::chrono::days(1))) return;
+  throw UsageError(fmt::format(
+      "not added: dated {}, later than tomorrow (the date of this machine is {}): correct the clock that is "
+      "wrong and measure again, or name the date of results that are imported: `history import --date`",
+      record.date, utc_date(now)));
+}
+
+/// Returns the first parents of the newest of these runs that has them.
+std::vector<std::string> newest_commits(soci::session& sql, const NumberedRuns& runs) {
+  constexpr std::size_t kMaxAsked = 20;
+  std::size_t asked = 0;
+  for (auto run = runs.rbegin(); run != runs.rend() && asked < kMaxAsked; ++run, ++asked) {
+    std::istringstream commits(
+        ask<std::string>(sql, "SELECT base_commits FROM runs WHERE number = :number", run->place.number)
+            .value_or(""));
+    std::vector<std::string> list{std::istream_iterator<std::string>(commits), {}};
+    if (!list.empty()) return list;
+  }
+  return {};
+}
+
+/// Returns the index of the run before which a new one is placed, among those of its suite, device and branch
+/// in their order. Null: after all.
+std::optional<std::size_t> find_place(soci::session& sql, const RunRecord& record, Placement placement,
+                                      bool is_of_base, const NumberedRuns& runs) {
+  if (placement == Placement::date) {
+    const auto later =
+        std::ranges::find_if(runs, [&](const auto& one) { return one.run.date > record.date; });
+    if (later == runs.end()) return std::nullopt;
+    return static_cast<std::size_t>(later - runs.begin());
+  }
+  if (!is_of_base) return std::nullopt;
+  std::vector<std::string> commits;
+  commits.reserve(runs.size());
+  for (const auto& one : runs) commits.push_back(one.run.commit);
+  return first_descendant(commits, record.commit, newest_commits(sql, runs));
+}
+
+/// Returns a note on the order if it is not that of dates.
+std::string note_on_order(const RunRecord& record, Placement placement, std::optional<std::size_t> place,
+                          const NumberedRuns& runs) {
+  if (runs.empty() || placement == Placement::date) return {};
+  if (place) {
+    const LoggedRun& after = runs[*place].run;
+    return fmt::format("its commit {} is older than that of run {} ({}): it is placed before that run",
+                       short_commit(record.commit), after.id, short_commit(after.commit));
+  }
+  const LoggedRun& newest = runs.back().run;
+  if (record.date >= newest.date) return {};
+  return fmt::format(
+      "dated {}, before the newest run of this suite and device ({}): it is the newest now, because runs are "
+      "in the order in which they are added. Check the clock; if it is a result of the past, `peakmark "
+      "history remove {}` and add it again with --by-date",
+      record.date, newest.date, record.id);
+}
+
 /// Returns notes for the user about a run that is added to `runs`, those of its branch.
 std::vector<std::string> notes_on(const RunRecord& record, const std::string& device,
-                                  const std::vector<LoggedRun>& runs) {
+                                  const NumberedRuns& runs) {
   std::vector<std::string> notes;
   std::set<std::string> others;
   const LoggedRun* newest = nullptr;
   const LoggedRun* same_commit = nullptr;
-  for (const LoggedRun& run : runs) {
+  for (const auto& [place, run] : runs) {
     if (run.backend == record.backend && run.device != device) others.insert(run.device);
     if (run.backend != record.backend || run.device != device) continue;
     newest = &run;
@@ -337,14 +408,6 @@ std::vector<std::string> notes_on(const RunRecord& record, const std::string& de
         "known device: `peakmark history rename-device '{}' KNOWN`",
         device, known, device));
   }
-  if (newest != nullptr && record.date < newest->date) {
-    notes.push_back(fmt::format(
-        "dated {}, before the newest run of this device ({}): runs are sorted by date; check the clock",
-        record.date, newest->date));
-  }
-  if (const std::string now = utc_date(); record.date > now) {
-    notes.push_back(fmt::format("dated {}, in the future (now {}): check the clock", record.date, now));
-  }
   if (same_commit != nullptr) {
     notes.push_back(fmt::format("second run of commit {} on this device, after {}: both are kept",
                                 record.commit, same_commit->date));
@@ -354,7 +417,7 @@ std::vector<std::string> notes_on(const RunRecord& record, const std::string& de
 
 }  // namespace
 
-Added History::add(const Run& run, const RunOrigin& origin) {
+Added History::add(const Run& run, const RunOrigin& origin, Placement placement) {
   const RunRecord record = to_record(run, false);
   return implementation_->database.guarded([&] {
     Transaction transaction(implementation_->database, Access::write);
@@ -375,20 +438,22 @@ Added History::add(const Run& run, const RunOrigin& origin) {
     const std::string device = names.shown(record.device);
     Settings settings = implementation_->settings();
     added.was_there = digest.has_value();
+    if (!added.was_there) check_date(record);
     if (!added.was_there) learn_base_branch(implementation_->database, origin, settings, added.notes);
-    std::vector<LoggedRun> runs = log();
-    if (added.was_there) {
-      added.branch = std::ranges::find(runs, record.id, &LoggedRun::id)->branch;
-    } else {
-      added.branch = origin.branch;
+    NumberedRuns runs = implementation_->runs();
+    added.branch = origin.branch;
+    for (const auto& [place, one] : runs) {
+      if (one.id == record.id) added.branch = one.branch;
     }
     added.is_of_base = trend::is_of_base(added.branch, settings.base_branch);
-    std::erase_if(runs, [&](const LoggedRun& one) {
-      return added.is_of_base ? !trend::is_of_base(one.branch, settings.base_branch)
-                              : one.branch != added.branch;
+    std::erase_if(runs, [&](const auto& one) {
+      return added.is_of_base ? !trend::is_of_base(one.run.branch, settings.base_branch)
+                              : one.run.branch != added.branch;
     });
-    added.runs_of_device = std::ranges::count_if(
-        runs, [&](const LoggedRun& one) { return one.device == device && one.backend == record.backend; });
+    const auto is_of_device = [&](const auto& one) {
+      return one.run.device == device && one.run.backend == record.backend;
+    };
+    added.runs_of_device = std::ranges::count_if(runs, is_of_device);
     if (added.was_there) return added;
     std::ranges::move(notes_on(record, device, runs), std::back_inserter(added.notes));
     const bool has_the_name =
@@ -400,7 +465,14 @@ Added History::add(const Run& run, const RunOrigin& origin) {
           "device '{}' is '{}' under another version of its driver: this run continues its series",
           record.device, device));
     }
-    Addition(implementation_->database, run, record, origin).write();
+    std::erase_if(runs, [&](const auto& one) { return !is_of_device(one) || one.run.suite != record.suite; });
+    const std::optional<std::size_t> place =
+        find_place(implementation_->sql(), record, placement, added.is_of_base, runs);
+    if (std::string note = note_on_order(record, placement, place, runs); !note.empty())
+      added.notes.push_back(std::move(note));
+    const std::optional<std::int64_t> before =
+        place ? std::optional(runs[*place].place.number) : std::nullopt;
+    Addition(implementation_->database, run, record, origin, before).write();
     ++added.runs_of_device;
     transaction.commit();
     return added;

@@ -78,6 +78,29 @@ TEST_P(HistoryBranches, AForcePushLeavesTheNewestRun) {
   EXPECT_FALSE(trend::has_open_regression(trend::find_trends(compared[0])));
 }
 
+// As of a job of last month that is repeated today.
+TEST_P(HistoryBranches, ARunOfAnOlderCommitIsPlacedByItsCommit) {
+  const auto add = [&](int day, int number, Size mib, const std::vector<std::string>& first_parents) {
+    return open().add(run(day, commit(number), mib), {"main", "main", first_parents});
+  };
+  add(1, 1, 1, {commit(1)});
+  add(2, 3, 2, {commit(3), commit(2), commit(1)});
+  add(3, 5, 2, {commit(5), commit(4), commit(3), commit(2), commit(1)});
+  const Added old = add(4, 2, 1, {commit(2), commit(1)});
+  EXPECT_THAT(old.notes, ElementsAre(HasSubstr("its commit 222222222222 is older than that of run night-02 "
+                                               "(333333333333): it is placed before that run")));
+  add(5, 1, 1, {commit(1)});
+  const auto base = open_to_read().read();
+  EXPECT_THAT(run_ids(base.at(0)), ElementsAre("night-01", "night-05", "night-04", "night-02", "night-03"));
+  EXPECT_THAT(open_to_read().latest(), ElementsAre("night-03"));
+  EXPECT_TRUE(trend::has_open_regression(trend::find_trends(base[0]))) << "it is no recovery";
+  add(6, 4, 2, {});
+  add(7, 9, 2, {commit(9), commit(8)});  // a force-push
+  EXPECT_THAT(
+      run_ids(open_to_read().read().at(0)),
+      ElementsAre("night-01", "night-05", "night-04", "night-02", "night-06", "night-03", "night-07"));
+}
+
 TEST_P(HistoryBranches, RunsWithoutABranchAreOfTheBase) {
   open().add(run(1, commit(1)));
   EXPECT_EQ(open().settings().base_branch, "") << "nothing is known";

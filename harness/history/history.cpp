@@ -1,6 +1,7 @@
 #include "history/history.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -10,6 +11,7 @@
 #include "base/error.hpp"
 #include "history/inside.hpp"
 #include "history/run_record.hpp"
+#include "sweep/nearest_word.hpp"
 #include "trend/branches.hpp"
 
 namespace peakmark::history {
@@ -29,7 +31,7 @@ DeviceNames History::Implementation::device_names() {
       sql(), "SELECT device, is_device FROM device_names", [&] { names.renamed[device] = is_device; },
       soci::into(device), soci::into(is_device));
   each_row(
-      sql(), "SELECT device FROM runs GROUP BY device ORDER BY min(date), min(number)",
+      sql(), "SELECT device FROM runs GROUP BY device ORDER BY min(number)",
       [&] {
         const auto renamed = names.renamed.find(device);
         names.first.emplace(device_key(device), renamed == names.renamed.end() ? device : renamed->second);
@@ -43,19 +45,22 @@ std::vector<History::Implementation::NumberedRun> History::Implementation::runs(
   std::vector<NumberedRun> runs;
   NumberedRun row;
   LoggedRun& run = row.run;
+  std::int64_t before = 0;
+  soci::indicator is_placed = soci::i_null;
   each_row(
       sql(),
-      "SELECT number, id, date, suite, commit_id, branch, device, backend, driver, build, host_name, cases, "
-      "ok FROM runs ORDER BY date, number",
+      "SELECT number, placed_before, id, date, suite, commit_id, branch, device, backend, driver, build, "
+      "host_name, cases, ok FROM runs ORDER BY number",
       [&] {
         runs.push_back(row);
+        if (is_placed == soci::i_ok) runs.back().place.before = before;
         runs.back().run.device = names.shown(run.device);
       },
-      soci::into(row.number), soci::into(run.id), soci::into(run.date), soci::into(run.suite),
-      soci::into(run.commit), soci::into(run.branch), soci::into(run.device), soci::into(run.backend),
-      soci::into(run.driver), soci::into(run.build), soci::into(run.host_name), soci::into(run.cases),
-      soci::into(run.ok));
-  return runs;
+      soci::into(row.place.number), soci::into(before, is_placed), soci::into(run.id), soci::into(run.date),
+      soci::into(run.suite), soci::into(run.commit), soci::into(run.branch), soci::into(run.device),
+      soci::into(run.backend), soci::into(run.driver), soci::into(run.build), soci::into(run.host_name),
+      soci::into(run.cases), soci::into(run.ok));
+  return in_order(std::move(runs));
 }
 
 std::int64_t History::Implementation::find_run_number(const std::string& run_id) {
@@ -217,7 +222,7 @@ Run History::run(const std::string& id) {
 
 namespace {
 
-void remove(soci::session& sql, const trend::Acceptance& acceptance) {
+void delete_row(soci::session& sql, const trend::Acceptance& acceptance) {
   sql << "DELETE FROM acceptances WHERE case_name = :c AND metric = :m AND from_run = :r",
       soci::use(acceptance.case_name), soci::use(acceptance.metric), soci::use(acceptance.from_run);
 }
@@ -233,7 +238,7 @@ void History::add_acceptances(const std::vector<trend::Acceptance>& acceptances)
       if (!ask<std::int64_t>(sql, "SELECT number FROM cases WHERE name = :name", acceptance.case_name)) {
         implementation_->database.fail(fmt::format("no case '{}'", acceptance.case_name));
       }
-      remove(sql, acceptance);
+      delete_row(sql, acceptance);
       sql << "INSERT INTO acceptances (case_name, metric, from_run, accepted_by, accepted_at, reason) VALUES "
              "(:c, :m, :r, :w, :a, :reason)",
           soci::use(acceptance.case_name), soci::use(acceptance.metric), soci::use(acceptance.from_run),
@@ -246,7 +251,7 @@ void History::add_acceptances(const std::vector<trend::Acceptance>& acceptances)
 void History::remove_acceptances(const std::vector<trend::Acceptance>& acceptances) {
   implementation_->database.guarded([&] {
     Transaction transaction(implementation_->database, Access::write);
-    for (const trend::Acceptance& acceptance : acceptances) remove(implementation_->sql(), acceptance);
+    for (const trend::Acceptance& acceptance : acceptances) delete_row(implementation_->sql(), acceptance);
     transaction.commit();
   });
 }
@@ -314,21 +319,81 @@ void History::rename_device(const std::string& device, const std::string& is_dev
   });
 }
 
+void History::Implementation::drop(const std::set<std::int64_t>& numbers) {
+  if (numbers.empty()) return;
+  const std::vector<NumberedRun> all = runs();
+  std::optional<std::int64_t> next;  // of those that stay
+  for (auto one = all.rbegin(); one != all.rend(); ++one) {
+    const RunPlace& place = one->place;
+    if (numbers.contains(place.number)) continue;
+    if (place.before && numbers.contains(*place.before)) {
+      soci::indicator has_next = next ? soci::i_ok : soci::i_null;
+      std::int64_t before = next.value_or(0);
+      sql() << "UPDATE runs SET placed_before = :b WHERE number = :n", soci::use(before, has_next),
+          soci::use(place.number);
+    }
+    next = place.number;
+  }
+  for (const std::int64_t run : numbers) {
+    sql() << "DELETE FROM observations WHERE run_number = :run", soci::use(run);
+    sql() << "DELETE FROM runs WHERE number = :run", soci::use(run);
+  }
+  sql() << "DELETE FROM facts WHERE number NOT IN (SELECT facts_number FROM observations)";
+  sql() << "DELETE FROM plans WHERE number NOT IN (SELECT plan_number FROM runs)";
+  sql() << "DELETE FROM cases WHERE number NOT IN (SELECT case_number FROM observations)";
+}
+
 namespace {
 
-void drop(Database& database, const std::vector<std::int64_t>& runs) {
-  soci::session& sql = database.sql();
-  for (const std::int64_t run : runs) {
-    sql << "DELETE FROM observations WHERE run_number = :run", soci::use(run);
-    sql << "DELETE FROM runs WHERE number = :run", soci::use(run);
-  }
-  if (runs.empty()) return;
-  sql << "DELETE FROM facts WHERE number NOT IN (SELECT facts_number FROM observations)";
-  sql << "DELETE FROM plans WHERE number NOT IN (SELECT plan_number FROM runs)";
-  sql << "DELETE FROM cases WHERE number NOT IN (SELECT case_number FROM observations)";
+/// Returns the ids among `known` that are nearest to a mistyped one: those that begin with it, else those
+/// with the fewest typing errors.
+std::vector<std::string> nearest_ids(const std::string& id, std::vector<std::string> known) {
+  constexpr std::size_t kMaxNamed = 3;
+  std::ranges::stable_sort(known, {}, [&](const std::string& one) {
+    return std::pair(!one.starts_with(id), edit_distance(id, one));
+  });
+  if (known.size() > kMaxNamed) known.resize(kMaxNamed);
+  return known;
 }
 
 }  // namespace
+
+Removed History::remove(const std::vector<std::string>& ids, bool dry) {
+  return implementation_->database.guarded([&] {
+    Transaction transaction(implementation_->database, Access::write);
+    const std::vector<Implementation::NumberedRun> runs = implementation_->runs();
+    std::set<std::int64_t> numbers;
+    for (const std::string& id : ids) {
+      bool is_known = false;
+      for (const Implementation::NumberedRun& one : runs) {
+        if (!matches_pattern(id, one.run.id)) continue;
+        numbers.insert(one.place.number);
+        is_known = true;
+      }
+      if (is_known) continue;
+      std::vector<std::string> known;
+      for (const Implementation::NumberedRun& one : runs) known.push_back(one.run.id);
+      const std::string nearest = fmt::format("{}", fmt::join(nearest_ids(id, std::move(known)), ", "));
+      implementation_->database.fail(
+          fmt::format("no run '{}'{}; nothing was removed; `peakmark history log` "
+                      "lists the runs",
+                      id, nearest.empty() ? "" : "; nearest: " + nearest));
+    }
+    Removed removed;
+    for (const Implementation::NumberedRun& one : runs) {
+      if (numbers.contains(one.place.number)) removed.runs.push_back(one.run);
+    }
+    for (trend::Acceptance& one : implementation_->acceptances()) {
+      if (std::ranges::find(removed.runs, one.from_run, &LoggedRun::id) != removed.runs.end())
+        removed.acceptances.push_back(std::move(one));
+    }
+    if (dry) return removed;
+    for (const trend::Acceptance& one : removed.acceptances) delete_row(implementation_->sql(), one);
+    implementation_->drop(numbers);
+    transaction.commit();
+    return removed;
+  });
+}
 
 Pruned History::prune(const PruneChoice& choice, const RunsToKeep& runs_to_keep) {
   return implementation_->database.guarded([&] {
@@ -346,7 +411,7 @@ Pruned History::prune(const PruneChoice& choice, const RunsToKeep& runs_to_keep)
         kept.merge(runs_to_keep(implementation_->read_device(device)));
     }
     Pruned pruned;
-    std::vector<std::int64_t> numbers;
+    std::set<std::int64_t> numbers;
     for (const Implementation::NumberedRun& one : implementation_->runs()) {
       if (is_by_date ? one.run.date >= choice.date : one.run.branch != choice.branch) continue;
       const bool is_of_base = trend::is_of_base(one.run.branch, base_branch);
@@ -356,14 +421,14 @@ Pruned History::prune(const PruneChoice& choice, const RunsToKeep& runs_to_keep)
         continue;
       }
       pruned.runs.push_back(one.run.id);
-      numbers.push_back(one.number);
+      numbers.insert(one.place.number);
     }
     if (!is_by_date && numbers.empty()) {
       implementation_->database.fail(
           fmt::format("no run of branch '{}': `peakmark history log` lists them", choice.branch));
     }
     if (!choice.dry) {
-      drop(implementation_->database, numbers);
+      implementation_->drop(numbers);
       transaction.commit();
     }
     return pruned;

@@ -23,9 +23,17 @@ namespace peakmark::history {
 
 /// Where the sources of a run are in their repository.
 struct RunOrigin {
-  std::string branch;                     ///< `main`, `pull/12`; empty if unknown
-  std::string base_branch;                ///< empty if unknown
-  std::vector<std::string> base_commits;  ///< as HistoryRun's (trend/series.hpp)
+  std::string branch;       ///< `main`, `pull/12`; empty if unknown
+  std::string base_branch;  ///< empty if unknown
+  /// The merge base, then its first parents, newest first; of a run of the base branch, its own commit and
+  /// its first parents. Empty if unknown.
+  std::vector<std::string> base_commits;
+};
+
+/// Where a new run is among those of its suite and device.
+enum class Placement : std::uint8_t {
+  arrival,  ///< after all; before runs of newer commits, if the commits are known
+  date,     ///< before the first run of a later date
 };
 
 /// What a history keeps for all runs.
@@ -114,6 +122,12 @@ struct Pruned {
   std::int64_t kept = 0;          ///< runs before the date that were kept
 };
 
+/// The result of remove().
+struct Removed {
+  std::vector<LoggedRun> runs;
+  std::vector<trend::Acceptance> acceptances;  ///< that began at one of them
+};
+
 /// Returns the ids of runs to keep: trend::runs_to_keep().
 using RunsToKeep = std::function<std::set<std::string>(const trend::DeviceHistory&)>;
 
@@ -135,15 +149,17 @@ class History {
   [[nodiscard]] std::optional<int> migrated_from() const;
 
   /// Adds a run. Does nothing if the history has it. If the history has no base branch yet, it is that of
-  /// `origin`. Throws UsageError for a different run with the same id, and as to_record() (run_record.hpp).
-  Added add(const Run& run, const RunOrigin& origin = {});
+  /// `origin`. Throws UsageError for a different run with the same id, for a date later than tomorrow, and as
+  /// to_record() (run_record.hpp).
+  Added add(const Run& run, const RunOrigin& origin = {}, Placement placement = Placement::arrival);
 
   Settings settings();
   void set(const Settings& settings);
 
-  /// Returns all runs by date, then in the order in which they were added, with current device names.
+  /// Returns all runs in their order (run_order.hpp), with current device names.
   std::vector<LoggedRun> log();
-  /// Returns the newest run of the base branch of each suite on each device and backend, by date.
+  /// Returns the newest run of the base branch of each suite on each device and backend, in their
+  /// order.
   std::vector<std::string> latest();
   /// Returns a run without the single calls of its timing: `blocks` is empty.
   Run run(const std::string& id);
@@ -186,6 +202,10 @@ class History {
   /// Removes runs of the base branch before a date that are not in `runs_to_keep`, and all of other branches.
   /// Other writers wait meanwhile. Throws UsageError for an unknown branch, and for the base branch.
   Pruned prune(const PruneChoice& choice, const RunsToKeep& runs_to_keep);
+
+  /// Removes all of these runs or none, with the acceptances that begin at them: what the next run shows is
+  /// not accepted. `*` in an id is any text. Throws UsageError for an unknown id. `dry`: only returns them.
+  Removed remove(const std::vector<std::string>& ids, bool dry = false);
 
   /// Removes private texts (runfile/redact.hpp) from all runs, and the names of people who accepted changes.
   /// Returns the number of changed runs. The texts are also removed from free pages of the database.

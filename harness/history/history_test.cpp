@@ -5,11 +5,14 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 
+#include "base/text.hpp"
 #include "history/run_record.hpp"
 #include "history/sample_runs.hpp"
 #include "history/test_databases.hpp"
 #include "trend/pruning.hpp"
+#include "trend/trends.hpp"
 
 namespace peakmark::history {
 namespace {
@@ -50,7 +53,7 @@ TEST_P(HistoryTest, TheLatestAreOfEachSuiteOnEachDevice) {
     open().add(sample_history_run(20 + day).run);
   }
   open().add(sample_history_run(15, 1, 1000, "GPU").run);
-  EXPECT_THAT(open_to_read().latest(), ElementsAre("night-12", "GPU-15", "night-22"));
+  EXPECT_THAT(open_to_read().latest(), ElementsAre("night-12", "night-22", "GPU-15"));
 }
 
 // More rows than a statement has, with and without values.
@@ -201,19 +204,104 @@ TEST_P(HistoryTest, AllocationsOfAPeakAreFound) {
   EXPECT_THAT(open_to_read().at_peak("none", "night-01"), IsEmpty());
 }
 
-TEST_P(HistoryTest, RunsAreOrderedByDate) {
+TEST_P(HistoryTest, RunsAreInTheOrderOfArrival) {
   open().add(sample_history_run(3).run);
   const Added earlier = open().add(sample_history_run(1).run);
-  EXPECT_THAT(earlier.notes, ElementsAre(HasSubstr("before the newest run of this device")));
+  EXPECT_THAT(earlier.notes,
+              ElementsAre(testing::AllOf(HasSubstr("before the newest run of this suite and device"),
+                                         HasSubstr("history remove night-01"), HasSubstr("--by-date"))));
   SampleHistoryRun same = sample_history_run(3);
   same.run.context.id = "night-03b";
   same.run.context.commit = "c-night-03";
   const Added twice = open().add(same.run);
   EXPECT_THAT(twice.notes, ElementsAre(HasSubstr("second run of commit c-night-03 on this device")));
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-03", "night-03b"));
-  SampleHistoryRun future = sample_history_run(4);
-  future.run.context.date = "2999-01-01T00:00:00Z";
-  EXPECT_THAT(open().add(future.run).notes, ElementsAre(HasSubstr("in the future (now ")));
+  EXPECT_THAT(ids_of(open()), ElementsAre("night-03", "night-01", "night-03b"));
+  EXPECT_THAT(open().latest(), ElementsAre("night-03b"));
+}
+
+TEST_P(HistoryTest, RunsOfThePastAreAddedByDate) {
+  for (const int day : {3, 5}) open().add(sample_history_run(day).run);
+  const auto add = [&](int day) { open().add(sample_history_run(day, day).run, {}, Placement::date); };
+  add(4);
+  add(1);
+  add(2);
+  add(6);
+  EXPECT_THAT(ids_of(open()),
+              ElementsAre("night-01", "night-02", "night-03", "night-04", "night-05", "night-06"));
+  EXPECT_EQ(values_of(open().read()[0], "op/b/opencl/n:2", trend::metric::requested_peak_bytes),
+            (Values{2 * kMiB, 4 * kMiB, 2 * kMiB, 8 * kMiB, 2 * kMiB, 12 * kMiB}));
+}
+
+TEST_P(HistoryTest, ADateLaterThanTomorrowIsRefused) {
+  const auto dated = [](int days) {
+    SampleHistoryRun sample(fmt::format("in {} days", days),
+                            utc_date(std::chrono::system_clock::now() + std::chrono::days(days)));
+    sample.add("op/a/opencl");
+    return sample.run;
+  };
+  EXPECT_THAT(message_of([&] { open().add(dated(2)); }),
+              testing::AllOf(HasSubstr("not added: dated "),
+                             HasSubstr("later than tomorrow (the date of this "
+                                       "machine is "),
+                             HasSubstr("correct the clock"), HasSubstr("--date")));
+  EXPECT_THAT(ids_of(open()), IsEmpty());
+  open().add(dated(1));
+  EXPECT_THAT(ids_of(open()), ElementsAre("in 1 days"));
+}
+
+TEST_P(HistoryTest, AFutureDateThatIsThereHidesNoLaterRegression) {
+  open().add(sample_history_run(1).run);
+  open().add(sample_history_run(2).run);
+  execute(fmt::format("UPDATE {}runs SET date = '2999-01-01T00:00:00Z' WHERE id = 'night-02'",
+                      is_postgresql() ? "peakmark." : ""));
+  open().add(sample_history_run(3, 2).run);
+  const auto devices = open().read();
+  const trend::Trends trends = trend::find_trends(devices.at(0));
+  EXPECT_TRUE(trend::has_open_regression(trends));
+  EXPECT_THAT(open().latest(), ElementsAre("night-03"));
+}
+
+TEST_P(HistoryTest, WrongRunsAreRemovedWithAllOfTheirRows) {
+  for (const int day : {1, 2, 3}) open().add(sample_history_run(day, day).run);
+  SampleHistoryRun other("other", "2026-01-04T02:00:00Z");
+  other.add("op/z/opencl");
+  open().add(other.run);
+  open().add_acceptances({{"op/b/opencl/n:2", "", "night-02", "me", "2026-01-02T03:00:00Z", "why"},
+                          {"op/b/opencl/n:2", "", "night-03", "me", "2026-01-03T03:00:00Z", "why"}});
+  EXPECT_THAT(
+      message_of([&] {
+        open().remove({"night-03", "night-2"});
+      }),
+      testing::AllOf(HasSubstr("no run 'night-2'; nearest: night-0"), HasSubstr("nothing was removed")));
+  EXPECT_EQ(open().remove({"night-*"}, true).runs.size(), 3U);
+  EXPECT_EQ(ids_of(open()).size(), 4U);
+  const Removed removed = open().remove({"night-02", "other"});
+  ASSERT_EQ(removed.runs.size(), 2U);
+  EXPECT_EQ(removed.runs[0].id, "night-02");
+  EXPECT_EQ(removed.runs[0].cases, 2);
+  EXPECT_EQ(removed.runs[0].commit, "c-night-02");
+  ASSERT_EQ(removed.acceptances.size(), 1U);
+  EXPECT_EQ(removed.acceptances[0].from_run, "night-02");
+  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-03"));
+  EXPECT_EQ(open().cases().size(), 2U) << "op/z is gone";
+  ASSERT_EQ(open().acceptances().size(), 1U);
+  EXPECT_EQ(open().acceptances()[0].from_run, "night-03");
+  EXPECT_EQ(values_of(open().read()[0], "op/b/opencl/n:2", trend::metric::requested_peak_bytes),
+            (Values{2 * kMiB, 6 * kMiB}));
+  EXPECT_FALSE(open().add(sample_history_run(2, 2).run).was_there) << "it can be added again";
+  open().remove({"*"});
+  EXPECT_THAT(ids_of(open()), IsEmpty());
+}
+
+TEST_P(HistoryTest, RemovalKeepsTheOrderOfPlacedRuns) {
+  for (const int day : {1, 4, 6}) open().add(sample_history_run(day).run);
+  for (const int day : {3, 2, 5}) open().add(sample_history_run(day).run, {}, Placement::date);
+  open().remove({"night-04"});  // 3 was placed before it
+  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02", "night-03", "night-05", "night-06"));
+  open().remove({"night-06", "night-03"});
+  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02", "night-05"));
+  open().add(sample_history_run(7).run);
+  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02", "night-05", "night-07"));
 }
 
 TEST_P(HistoryTest, ARenamedDeviceIsOneSeriesOnceItIsDeclared) {
@@ -410,7 +498,7 @@ TEST_P(HistoryTest, MoreRunsThanOneStatementReadsAreInOrder) {
     SampleHistoryRun sample(fmt::format("run-{:03}", number),
                             fmt::format("2026-01-01T02:{:02}:{:02}Z", number / 60, number % 60));
     sample.add("op/a/opencl", 1 + number);
-    open().add(sample.run);
+    open().add(sample.run, {}, Placement::date);
   }
   Values expected;
   for (int number = 0; number < kRuns; ++number) expected.emplace_back(2.0 * (1 + number) * (1 << 20));

@@ -3,11 +3,13 @@
 // Internal to this module.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "history/database.hpp"
 #include "history/history.hpp"
+#include "history/run_order.hpp"
 
 namespace peakmark::history {
 
@@ -27,12 +29,14 @@ class History::Implementation {
 
   soci::session& sql() { return database.sql(); }
   DeviceNames device_names();
-  /// Returns all runs by date, with the names under which devices are shown.
   struct NumberedRun {
-    std::int64_t number = 0;
+    RunPlace place;
     LoggedRun run;
   };
+  /// Returns all runs in their order, with the names under which devices are shown.
   std::vector<NumberedRun> runs();
+  /// Removes runs with all of their rows, except acceptances. The order of the others stays.
+  void drop(const std::set<std::int64_t>& numbers);
   /// Returns the number of a run. Throws UsageError if the history lacks it.
   std::int64_t find_run_number(const std::string& run_id);
   /// As History's, within the caller's transaction: what is decided from it must be written in the same one.

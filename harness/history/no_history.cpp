@@ -27,7 +27,7 @@ const Address& History::address() const {
 std::optional<int> History::migrated_from() const {
   refuse();
 }
-Added History::add(const Run& /*run*/, const RunOrigin& /*origin*/) {
+Added History::add(const Run& /*run*/, const RunOrigin& /*origin*/, Placement /*placement*/) {
   refuse();
 }
 std::vector<LoggedRun> History::log() {
@@ -74,6 +74,9 @@ std::int64_t History::redact(const PrivateTexts& /*texts*/) {
   refuse();
 }
 Pruned History::prune(const PruneChoice& /*choice*/, const RunsToKeep& /*runs_to_keep*/) {
+  refuse();
+}
+Removed History::remove(const std::vector<std::string>& /*ids*/, bool /*dry*/) {
   refuse();
 }
 Settings History::settings() {

@@ -36,10 +36,12 @@ struct Columns {
 
 /// A row of the table `runs`.
 struct RunOfDevice {
-  std::int64_t number = 0;
+  RunPlace place;
   std::string id;
   std::string date;
   std::string suite;
+  DeviceBackend device;
+  std::string branch;
 };
 
 /// A row of the table `facts`.
@@ -142,8 +144,7 @@ class Reader {
     read_observations(numbers);
     for (const auto& [case_name, case_number] : cases_) add_series(case_name, case_number);
     if (is_of_branch()) {
-      const std::vector<std::size_t> order_added(numbers.begin(), numbers.end());
-      history_ = trend::compare_with_base(history_, order_added, branch_, base_branch_);
+      history_ = trend::compare_with_base(history_, branch_, base_branch_);
     }
     std::unordered_set<std::string_view> runs;
     for (const trend::HistoryRun& run : history_.runs) runs.insert(run.id);
@@ -156,41 +157,49 @@ class Reader {
   [[nodiscard]] bool is_of_branch() const { return !branch_.empty() && branch_ != base_branch_; }
 
   void find_runs() {
-    std::set<DeviceBackend> with_branch;
-    RunOfDevice run;
-    std::string device;
-    std::string backend;
-    std::string branch;
+    std::vector<RunOfDevice> all;
+    RunOfDevice row;
+    std::int64_t before = 0;
+    soci::indicator is_placed = soci::i_null;
     each_row(
-        sql_, "SELECT number, id, date, suite, device, backend, branch FROM runs ORDER BY date, number",
+        sql_,
+        "SELECT number, placed_before, id, date, suite, device, backend, branch FROM runs ORDER BY number",
         [&] {
-          const bool is_asked = branch == branch_;
-          if (!trend::is_of_base(branch, base_branch_) && !is_asked) return;
-          const DeviceBackend key{names_.shown(device), backend};
-          runs_[key].push_back(run);
-          if (is_asked) with_branch.insert(key);
+          all.push_back(row);
+          if (is_placed == soci::i_ok) all.back().place.before = before;
+          all.back().device.device = names_.shown(row.device.device);
         },
-        soci::into(run.number), soci::into(run.id), soci::into(run.date), soci::into(run.suite),
-        soci::into(device), soci::into(backend), soci::into(branch));
+        soci::into(row.place.number), soci::into(before, is_placed), soci::into(row.id), soci::into(row.date),
+        soci::into(row.suite), soci::into(row.device.device), soci::into(row.device.backend),
+        soci::into(row.branch));
+    std::set<DeviceBackend> with_branch;
+    for (RunOfDevice& run : in_order(std::move(all))) {
+      const bool is_asked = run.branch == branch_;
+      if (!trend::is_of_base(run.branch, base_branch_) && !is_asked) continue;
+      if (is_asked) with_branch.insert(run.device);
+      runs_[run.device].push_back(std::move(run));
+    }
     if (is_of_branch())
       std::erase_if(runs_, [&](const auto& one) { return !with_branch.contains(one.first); });
   }
 
   /// Returns the numbers of the runs within the limits, and keeps the ids of thinned ones.
   std::vector<std::int64_t> numbers_within(const std::vector<RunOfDevice>& runs, const RunLimits& limits) {
-    const auto first =
-        std::ranges::find_if(runs, [&](const RunOfDevice& run) { return run.date >= limits.since; });
+    std::vector<const RunOfDevice*> asked;
     std::vector<std::string_view> suites;
-    suites.reserve(runs.size());
-    std::for_each(first, runs.end(), [&](const RunOfDevice& run) { suites.emplace_back(run.suite); });
+    for (const RunOfDevice& run : runs) {
+      if (run.date < limits.since) continue;
+      asked.push_back(&run);
+      suites.emplace_back(run.suite);
+    }
     const std::size_t max_runs = limits.max_runs == 0 ? runs.size() : limits.max_runs;
     const std::vector<bool> is_kept = thinned_runs(suites, max_runs);
     std::vector<std::int64_t> numbers;
     numbers.reserve(suites.size());
     for (std::size_t place = 0; place < suites.size(); ++place) {
-      const RunOfDevice& run = first[static_cast<std::ptrdiff_t>(place)];
+      const RunOfDevice& run = *asked[place];
       if (is_kept[place]) {
-        numbers.push_back(run.number);
+        numbers.push_back(run.place.number);
       } else {
         history_.left_out.emplace(run.id, numbers.size());
       }
@@ -215,7 +224,10 @@ class Reader {
     each_list(numbers, [&](const std::string& list) {
       each_row(
           sql_,
-          fmt::format("SELECT number, context, branch, base_commits FROM runs WHERE number IN ({})", list),
+          // Those of the base branch are of no use here, and long.
+          fmt::format("SELECT number, context, branch, CASE WHEN branch = :b THEN base_commits ELSE '' END "
+                      "FROM runs WHERE number IN ({})",
+                      list),
           [&] {
             trend::HistoryRun& one = history_.runs[places_.at(number)];
             one = to_history_run(context);
@@ -223,7 +235,8 @@ class Reader {
             std::istringstream commits(base_commits);
             one.base_commits.assign(std::istream_iterator<std::string>(commits), {});
           },
-          soci::into(number), soci::into(context), soci::into(branch), soci::into(base_commits));
+          soci::use(branch_), soci::into(number), soci::into(context), soci::into(branch),
+          soci::into(base_commits));
     });
   }
 
@@ -325,7 +338,7 @@ class Reader {
   DeviceNames names_;
   std::string base_branch_;
   std::string branch_;
-  std::map<DeviceBackend, std::vector<RunOfDevice>> runs_;  ///< by date
+  std::map<DeviceBackend, std::vector<RunOfDevice>> runs_;  ///< in their order
   std::unordered_map<std::int64_t, Facts> facts_;
   std::map<std::string, std::int64_t> cases_;
 

@@ -20,6 +20,17 @@ struct Statement {
 };
 using Statements = std::vector<Statement>;
 
+/// Returns the statement that places each run before the first one of a later date that arrived before it.
+std::string place_by_date(const std::string& tomorrow) {
+  return "WITH later AS (SELECT number, max(CASE WHEN date <= " + tomorrow +
+         " THEN date END) OVER (ORDER BY number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS newest"
+         " FROM runs) UPDATE runs SET placed_before = (SELECT r.number FROM runs r WHERE r.number <"
+         " runs.number AND r.date > runs.date AND r.date <= " +
+         tomorrow +
+         " ORDER BY r.date, r.number LIMIT 1) WHERE number IN (SELECT runs.number FROM runs JOIN later ON"
+         " later.number = runs.number WHERE runs.date < later.newest)";
+}
+
 // Statements that migrate from one version to the next, beginning with version 0, an empty database. Never
 // change a released migration: add one, and a database of the version before to versions/. All integers are
 // bigint, because SOCI reads other integers of SQLite as 32 bits.
@@ -88,6 +99,15 @@ const std::array<Statements, kSchemaVersion>& migrations() {
           {"DROP VIEW measurements", Dialect::sqlite},
           {"CREATE VIEW" + measurements, Dialect::sqlite},
           {"CREATE OR REPLACE VIEW" + measurements, Dialect::postgresql},
+      },
+      {
+          // The number of the run before which a run is placed; null: runs are in the order of arrival.
+          {"ALTER TABLE runs ADD COLUMN placed_before bigint"},
+          // Earlier versions ordered runs by date. They stay in that order, except those of the future.
+          {place_by_date("strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')"), Dialect::sqlite},
+          {place_by_date("to_char((now() + interval '1 day') AT TIME ZONE 'UTC',"
+                         " 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"),
+           Dialect::postgresql},
       },
   }};
   return all;

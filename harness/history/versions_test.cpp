@@ -79,6 +79,19 @@ TEST_P(EarlierVersion, ReadersOfPostgresqlMayReadNewTables) {
   execute("DROP OWNED BY reader;\nDROP ROLE reader;\n");
 }
 
+TEST_P(EarlierVersion, RunsStayInTheOrderOfTheirDatesButForFutureOnes) {
+  const std::string schema = is_postgresql() ? "peakmark." : "";
+  const auto order_with = [&](const std::string& first_date) {
+    SetUp();
+    load(4);
+    execute("UPDATE " + schema + "runs SET date = '" + first_date + "' WHERE id = 'night-01'");
+    return ids_of(open());
+  };
+  EXPECT_THAT(order_with("2026-01-05T02:00:00Z"), testing::ElementsAre("night-02", "night-01"));
+  EXPECT_THAT(order_with("2999-01-01T00:00:00Z"), testing::ElementsAre("night-01", "night-02"));
+  EXPECT_THAT(order_with("2026-01-01T02:00:00Z"), testing::ElementsAre("night-01", "night-02"));
+}
+
 TEST_P(EarlierVersion, ARunThatItHoldsIsKnownAgain) {
   load(1);
   History history(address(), History::Purpose::write);

@@ -93,7 +93,7 @@ TEST_P(Writers, APruningSeesWhatWasAddedWhileItWaited) {
     };
     const pid_t holder = start([&] { hold_lock_until_two_wait(reported[1]); });
     ASSERT_EQ(next(), 1);
-    const pid_t adder = start([&] { open().add(sample_history_run(2, 3).run); });
+    const pid_t adder = start([&] { open().add(sample_history_run(2, 3).run, {}, Placement::date); });
     ASSERT_EQ(next(), 1);
     const std::string limit = "2026-01-04T00:00:00Z";
     trend::TrendOptions options;

@@ -36,7 +36,7 @@ Pair find_base(const DeviceHistory& history, std::size_t run, const std::string&
   for (std::size_t i = 0; i < history.runs.size(); ++i) {
     const HistoryRun& one = history.runs[i];
     if (!is_of_base(one.branch, base_branch) || one.suite != of_branch.suite) continue;
-    if (one.date <= of_branch.date) before = i;
+    if (i < run) before = i;
     const auto older = find_commit(of_branch.base_commits, one.commit);
     // The newest of several runs of a commit.
     if (older && (!nearest.older || *older <= *nearest.older)) {
@@ -91,13 +91,11 @@ bool is_same_commit(std::string_view one, std::string_view other) {
   return one.size() >= kMinDigits && other.starts_with(one) && !other.ends_with('+');
 }
 
-DeviceHistory compare_with_base(const DeviceHistory& history, const std::vector<std::size_t>& order_added,
-                                const std::string& branch, const std::string& base_branch) {
+DeviceHistory compare_with_base(const DeviceHistory& history, const std::string& branch,
+                                const std::string& base_branch) {
   std::map<std::string, std::size_t> newest;  // of each suite
   for (std::size_t i = 0; i < history.runs.size(); ++i) {
-    if (history.runs[i].branch != branch) continue;
-    const auto [found, is_first] = newest.try_emplace(history.runs[i].suite, i);
-    if (!is_first && order_added[i] > order_added[found->second]) found->second = i;
+    if (history.runs[i].branch == branch) newest[history.runs[i].suite] = i;
   }
   std::map<std::string, Pair> pairs;
   std::optional<std::size_t> last;

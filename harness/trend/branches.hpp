@@ -21,11 +21,9 @@ bool is_same_commit(std::string_view one, std::string_view other);
 /// - the newest run of the suite at the merge base, or at its nearest earlier commit that was measured;
 /// - if the merge base is unknown, or no such commit was measured: the newest run of the suite before the
 ///   branch's.
-/// The newest run of a branch is the last that was added, because dates of several machines may differ.
-/// `history` has all runs of both branches, and `order_added` when each was added. Returns a history without
-/// runs if it has none of the branch.
-DeviceHistory compare_with_base(const DeviceHistory& history, const std::vector<std::size_t>& order_added,
-                                const std::string& branch, const std::string& base_branch);
+/// `history` has all runs of both branches. Returns a history without runs if it has none of the branch.
+DeviceHistory compare_with_base(const DeviceHistory& history, const std::string& branch,
+                                const std::string& base_branch);
 
 /// Returns what a run is compared with: `suite smoke of pull/12 (1a2b3c4d5e6f) against main at its merge base
 /// 9f8e7d6c5b4a`.

@@ -101,8 +101,9 @@ struct BaseRun {
       older;  ///< commits of `run` before the merge base; null: not one of its ancestors
 };
 
-/// The history of one device and backend. Runs are sorted by date, then in the order in which they were
-/// added; only their order matters, not the time between them.
+/// The history of one device and backend. Runs are in the order of arrival, except that a run of an older
+/// commit is before those of newer ones (history/run_order.hpp). Dates are of the machines that measured,
+/// whose clocks may be wrong.
 struct DeviceHistory {
   std::string device;
   std::string backend;
