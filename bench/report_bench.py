@@ -170,7 +170,7 @@ def _trends(runs: list[list[dict]], changes: list[dict], cases: int) -> dict:
             }
             for mine in runs
         ],
-        "vanished": [], "new": [], "not_enough_data": [],
+        "left_suite": [], "new": [], "not_enough_data": [],
     }
 
 

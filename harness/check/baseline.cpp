@@ -12,6 +12,8 @@
 #include "base/text_file.hpp"
 #include "compare/moved_allocations.hpp"
 #include "runfile/json_fields.hpp"
+#include "runfile/outcome_level.hpp"
+#include "runfile/run_summary.hpp"
 
 namespace peakmark {
 
@@ -230,15 +232,22 @@ bool is_exceeded(const GrowthAllowance& allowed, const std::optional<Size>& base
   return base && now && allowed.is_exceeded(*base, *now);
 }
 
-Verdict judge_case(const BaselineCase& base, const Observation& now, const GrowthAllowance& allowed) {
+OutcomeLevel level_in(const PlannedCase& planned, Outcome outcome) {
+  return level_of(outcome, planned.expected_outcome == to_string(outcome));
+}
+
+Verdict judge_case(const PlannedCase& planned, const BaselineCase& base, const Observation& now,
+                   const GrowthAllowance& allowed) {
   Verdict verdict{now.case_name, Rule::baseline, Judgement::pass, "", std::nullopt, std::nullopt, ""};
   const bool was_ok = base.outcome == Outcome::ok;
   const bool is_ok = now.outcome == Outcome::ok;
   if (!is_ok) {
-    const bool has_ended = now.outcome == Outcome::out_of_memory || now.outcome == Outcome::unsupported;
-    if (was_ok && has_ended) {
+    // What crashes fails by the rule `outcome`.
+    const bool is_skipped = end_of(planned, now) == CaseEnd::skipped;
+    if (is_skipped && is_worse(level_in(planned, base.outcome), level_in(planned, now.outcome))) {
       verdict.judgement = Judgement::fail;
-      verdict.advice = fmt::format("{} now, ok in the baseline", to_string(now.outcome));
+      verdict.advice =
+          fmt::format("{} now, {} in the baseline", to_string(now.outcome), to_string(base.outcome));
     }
     return verdict;
   }
@@ -286,7 +295,7 @@ std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
       verdicts.push_back({sweep_case.name, Rule::baseline, Judgement::warning, "", std::nullopt, std::nullopt,
                           fmt::format("new: not in the baseline{}", kAdvice)});
     } else if (observed != observations.end()) {
-      verdicts.push_back(judge_case(found->second, *observed->second, allowed));
+      verdicts.push_back(judge_case(sweep_case, found->second, *observed->second, allowed));
     }
   }
   if (!has_common && !planned.empty()) {

@@ -266,6 +266,14 @@ TEST(BaselineRule, WhatWentWellMustGoOnDoingSo) {
   EXPECT_EQ(worse.held[0].judgement, Judgement::fail);
   EXPECT_THAT(worse.held[0].advice, HasSubstr("out_of_memory now, ok in the baseline"));
 
+  const Judged expected([](SampleRun& sample) {
+    sample.run.observations[0].outcome = Outcome::out_of_memory;
+    sample.run.observations[0].requested_peak_bytes.reset();
+    sample.run.context.planned[0].expected_outcome = "out_of_memory";
+  });
+  EXPECT_EQ(expected.held[0].judgement, Judgement::pass);
+  EXPECT_EQ(expected.exit_code(), ExitCode::clean);
+
   // Only the rule `outcome` reports a crash.
   const Judged crashed([](SampleRun& sample) { sample.run.observations[0].outcome = Outcome::crashed; });
   EXPECT_EQ(crashed.held[0].judgement, Judgement::pass);

@@ -63,6 +63,8 @@ check=0
 trends=0
 build/peakmark/bin/peakmark check build/run.json --junit build/junit.xml --markdown build/summary.md || check=$?
 build/peakmark/bin/peakmark trends $branch --history "$HISTORY" --markdown build/trends.md || trends=$?
+# check judges the whole run. A pull request answers for what it changes, which trends judges.
+[ -z "$branch" ] || case $check in 1 | 3) check=0 ;; esac
 [ "$check" = 0 ] || exit "$check"
 exit "$trends"
 )";

@@ -41,6 +41,7 @@ struct TrendsOptions {
   std::optional<std::string> commit_url;
   std::string device;  ///< empty: all; kNewestDevice
   std::string notify;  ///< a command; empty: none
+  bool allow_uncompared = false;
 };
 
 /// The value of --device for that of the newest run.
@@ -49,15 +50,19 @@ constexpr const char* kNewestDevice = "newest";
 /// The value of --branch for the branch that `history add` would keep here.
 constexpr const char* kThisBranch = "auto";
 
-/// Adds what became of formulas to the changes of peaks that are reported.
-void add_formulas(HistoryFormulas& formulas, DeviceTrends& device) {
+/// Adds what became of formulas to the changes of peaks that are reported, and the messages of worse
+/// outcomes.
+void add_details(HistoryFormulas& formulas, DeviceTrends& device) {
   const std::vector<trend::HistoryRun>& runs = device.history->runs;
   for (Change& change : device.trends.changes) {
-    if (change.metric != trend::metric::requested_peak_bytes || !(trend::is_open(change) || change.is_news))
-      continue;
+    const bool is_outcome = change.metric == trend::metric::outcome;
+    if (!is_outcome && change.metric != trend::metric::requested_peak_bytes) continue;
+    if (!trend::is_open(change) && !change.is_news) continue;
     const std::string& run = runs[change.first].id;
     const Observation* const one = formulas.find_case(run, change.case_name);
-    if (one == nullptr || !one->allocation_sequence) continue;
+    if (one == nullptr) continue;
+    if (is_outcome) change.message = one->message;
+    if (is_outcome || !one->allocation_sequence) continue;
     change.formulas = changed_formula_lines(formulas.formulas(runs[change.last_before].id, one->variant),
                                             formulas.formulas(run, one->variant), one->axes);
   }
@@ -131,18 +136,22 @@ ExitCode show_trends(const TrendsOptions& options) {
     device.statuses = trend::find_case_statuses(*device.history, device.trends,
                                                 [&](const std::string& id) { return history->run(id); });
     HistoryFormulas formulas(*history);
-    add_formulas(formulas, device);
+    add_details(formulas, device);
     add_causes(formulas, device);
   };
   const HistoryTrends found = find_history_trends(*history, devices_to_judge(*history, options, branch),
                                                   branch, options.trend, complete);
   const std::vector<DeviceTrends>& trends = found.devices;
   if (options.markdown) replace_text_file(*options.markdown, trend::trends_markdown(trends));
-  print_text(options.json ? trend::trends_json(trends) : trend::trends_table(trends));
+  const ExitCode code = trend::exit_code_of(trends, options.allow_uncompared);
+  print_text(options.json ? trend::trends_json(trends, code) : trend::trends_table(trends));
   if (notifies) notify(*history, trends, options.notify);
-  const bool is_open = std::ranges::any_of(
-      trends, [](const DeviceTrends& device) { return trend::has_open_regression(device.trends); });
-  return is_open ? ExitCode::verdict : ExitCode::clean;
+  if (code == ExitCode::nothing) {
+    print_message(
+        stderr,
+        "not compared: exit code 4; the next run can be compared, or allow it with --allow-uncompared\n");
+  }
+  return code;
 }
 
 }  // namespace
@@ -173,6 +182,8 @@ void add_trends_command(CLI::App& app, Result& result) {
       ->add_option("--commit-url", options->commit_url,
                    "Link commits to this address, with {commit} in it. Default: `peakmark history set`")
       ->type_name("URL");
+  command->add_flag("--allow-uncompared", options->allow_uncompared,
+                    "Do not fail where no earlier run can be compared, as in a first run");
   command
       ->add_option("--notify", options->notify,
                    "Run this shell command once for each new and each closed regression, with JSON on its "
@@ -186,9 +197,13 @@ void add_trends_command(CLI::App& app, Result& result) {
             "of the run (`run --confirm`) or the next run confirms it.",
             "If the command of --notify fails, a warning is printed, and the next `trends --notify` runs it "
             "again. The exit code is that of the verdict."},
-       .exit_codes = {{"0", "clean, also without a baseline"},
-                      {"1", "a confirmed regression is open: neither accepted nor resolved"},
-                      {"2", "wrong usage, or the history cannot be read"}}});
+       .exit_codes = {
+           {"0", "compared, and not worse"},
+           {"1",
+            "a confirmed regression is open: neither accepted nor resolved; of a branch, also a case "
+            "that fails a rule and passes on the base branch"},
+           {"2", "wrong usage, or the history cannot be read"},
+           {"4", "nothing was compared, or a run of a branch was not (--allow-uncompared)"}}});
   command->callback([options, command, &result] {
     if (command->get_subcommands().empty()) result.code = show_trends(*options);
   });

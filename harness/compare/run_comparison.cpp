@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string_view>
 
 #include "base/device_name.hpp"
 #include "runfile/case_pairs.hpp"
@@ -108,6 +110,24 @@ void note_incomplete(RunComparison& comparison, const RunToCompare& run) {
 
 using Observations = std::vector<const Observation*>;
 
+/// What the plan of a run expects.
+class PlannedCases {
+ public:
+  explicit PlannedCases(const RunContext& context) {
+    for (const PlannedCase& one : context.planned) {
+      if (one.expected_outcome != to_string(Outcome::ok)) expected_.emplace(one.name, one.expected_outcome);
+    }
+  }
+  [[nodiscard]] OutcomeLevel level(const Observation& observation) const {
+    const auto found = expected_.find(observation.case_name);
+    return level_of(observation.outcome,
+                    found != expected_.end() && found->second == to_string(observation.outcome));
+  }
+
+ private:
+  std::map<std::string_view, std::string_view> expected_;
+};
+
 void note_throughput(RunComparison& comparison, const RunContext& base, const RunContext& next,
                      const std::vector<TimePair>& pairs) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -129,9 +149,13 @@ void fill(RunComparison& comparison, const RunContext& base_context, const Obser
           const std::optional<Rounds>& interleaved) {
   comparison.interleaved = interleaved.has_value();
   const CasePairs pairs = pair_cases(base, next, by);
+  const PlannedCases base_plan(base_context);
+  const PlannedCases new_plan(new_context);
   std::vector<TimePair> times;
   for (const auto& [base_place, new_place] : pairs.pairs) {
     comparison.cases.push_back(compare_case(*base[base_place], *next[new_place], comparison.allowed_growth));
+    comparison.cases.back().base_level = base_plan.level(*base[base_place]);
+    comparison.cases.back().new_level = new_plan.level(*next[new_place]);
     times.push_back({base[base_place], next[new_place]});
   }
   const auto compared = compare_times(times, interleaved);
@@ -183,7 +207,7 @@ const BytesComparison* CaseComparison::find(std::string_view metric) const {
 }
 
 bool CaseComparison::is_lost() const {
-  if (base_outcome != Outcome::ok || new_outcome == Outcome::ok) return false;
+  if (!is_worse(base_level, new_level)) return false;
   return same_device || new_outcome != Outcome::unsupported;
 }
 

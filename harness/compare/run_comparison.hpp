@@ -10,6 +10,7 @@
 #include "compare/recordings.hpp"
 #include "compare/time_comparison.hpp"
 #include "runfile/case_pairs.hpp"
+#include "runfile/outcome_level.hpp"
 #include "runfile/run_file.hpp"
 #include "runfile/throughput.hpp"
 
@@ -39,6 +40,8 @@ struct CaseComparison {
   std::string base_name;  ///< the same, unless variants are compared or a default changed
   Outcome base_outcome = Outcome::ok;
   Outcome new_outcome = Outcome::ok;
+  OutcomeLevel base_level = OutcomeLevel::ok;
+  OutcomeLevel new_level = OutcomeLevel::ok;
   std::string message;  ///< of the new side, if it is not ok
   bool same_device = true;
   std::vector<BytesComparison> bytes;
@@ -47,8 +50,7 @@ struct CaseComparison {
   Throughput new_throughput;
 
   [[nodiscard]] const BytesComparison* find(std::string_view metric) const;
-  /// Returns true if the case succeeded before and does not now. `unsupported` on another device does not
-  /// count.
+  /// Returns true if the outcome is worse (runfile/outcome_level.hpp). `unsupported` on another device does not count.
   [[nodiscard]] bool is_lost() const;
   /// Returns true if neither side measured the case.
   [[nodiscard]] bool is_skipped() const;

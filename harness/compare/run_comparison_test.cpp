@@ -103,6 +103,31 @@ TEST(CompareRuns, ACaseThatNoLongerGoesWellIsLost) {
   EXPECT_EQ(exit_code_of(compare_runs(both.get(), both.get(), false)), ExitCode::clean) << "nothing new";
 }
 
+TEST(CompareRuns, AWorseOutcomeIsARegressionAlsoIfTheBaseWasNotOk) {
+  MeasuredRun base;
+  base.add("pad/old", 1).outcome = Outcome::out_of_memory;
+  MeasuredRun next;
+  next.add("pad/old", 1).outcome = Outcome::crashed;
+  EXPECT_EQ(exit_code_of(compare_runs(base.get(), next.get(), false)), ExitCode::measurement);
+  EXPECT_EQ(exit_code_of(compare_runs(next.get(), base.get(), false)), ExitCode::nothing) << "less bad";
+}
+
+TEST(CompareRuns, AnOutcomeThatTheSuiteExpectsIsNotLost) {
+  MeasuredRun base;
+  base.add("pad/old", 1);
+  base.add("pad/old", 2);
+  MeasuredRun next;
+  next.add("pad/old", 1).outcome = Outcome::out_of_memory;
+  next.add("pad/old", 2);
+  PlannedCase planned;
+  planned.name = next.run().observations[0].case_name;
+  planned.expected_outcome = "out_of_memory";
+  next.run().context.planned = {planned};
+  const RunComparison comparison = compare_runs(base.get(), next.get(), false);
+  EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
+  EXPECT_EQ(comparison.cases[0].status(), ComparisonStatus::changed);
+}
+
 TEST(CompareRuns, ACaseThatNoSideMeasuredIsSkipped) {
   MeasuredRun base;
   MeasuredRun next;

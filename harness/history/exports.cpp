@@ -62,7 +62,7 @@ Pattern compile_filter(const std::string& filter) {
 }
 
 void check_metrics(const std::vector<std::string>& metrics) {
-  const std::vector<std::string> known(trend::metric::all.begin(), trend::metric::all.end());
+  const std::vector<std::string> known(trend::metric::measured.begin(), trend::metric::measured.end());
   for (const std::string& metric : metrics) {
     if (std::ranges::find(known, metric) != known.end()) continue;
     throw UsageError(fmt::format("--metric '{}': unknown metric{}", metric, suggest_word(metric, known)));
@@ -143,7 +143,10 @@ void keep_runs(trend::DeviceHistory& device, const ExportChoice& choice) {
     remove_runs(series.values, is_out);
     remove_runs(series.confirmations, is_out);
   }
-  for (trend::CaseOutcomes& one : device.outcomes) remove_runs(one.outcomes, is_out);
+  for (trend::CaseOutcomes& one : device.outcomes) {
+    remove_runs(one.outcomes, is_out);
+    if (!one.is_expected.empty()) remove_runs(one.is_expected, is_out);
+  }
   std::erase_if(device.series, [&](const trend::Series& series) { return is_empty(series.values); });
   std::erase_if(device.outcomes, [&](const trend::CaseOutcomes& one) { return is_empty(one.outcomes); });
   device.base_runs.clear();
@@ -210,7 +213,7 @@ void write_json_lines(const trend::DeviceHistory& device, const TextSink& sink) 
                 {"driver", one_run.driver},
                 {"case", sweep_case.case_name},
                 {"outcome", *sweep_case.outcomes[run]}};
-      for (const std::string_view metric : trend::metric::all) line[std::string(metric)] = nullptr;
+      for (const std::string_view metric : trend::metric::measured) line[std::string(metric)] = nullptr;
       for (const trend::Series* const one : series[sweep_case.case_name]) {
         line[one->metric] = json_of(one->metric, one->values[run]);
       }

@@ -24,12 +24,13 @@ namespace {
 constexpr std::array kMetrics{trend::metric::estimate_ratio, trend::metric::gpu_time_ns,
                               trend::metric::leaked_bytes, trend::metric::requested_peak_bytes,
                               trend::metric::setup_bytes};
-static_assert(kMetrics.size() == trend::metric::all.size());
+static_assert(kMetrics.size() == trend::metric::measured.size());
 
 /// Values of one case over the runs of a device.
 struct Columns {
   std::array<std::vector<std::optional<double>>, kMetrics.size()> values;
   std::vector<std::optional<std::string>> outcomes;
+  std::vector<bool> is_expected;                     ///< of each outcome; empty: none is
   std::vector<std::optional<double>> confirmations;  ///< empty if no run has one
   std::vector<bool> is_cold;                         ///< of the time of each run
 };
@@ -142,6 +143,7 @@ class Reader {
     for (const std::int64_t number : numbers) places_.emplace(number, places_.size());
     read_contexts(numbers);
     read_observations(numbers);
+    mark_expected_outcomes(numbers);
     for (const auto& [case_name, case_number] : cases_) add_series(case_name, case_number);
     if (is_of_branch()) {
       history_ = trend::compare_with_base(history_, branch_, base_branch_);
@@ -298,6 +300,50 @@ class Reader {
     }
   }
 
+  /// Marks outcomes other than `ok` that the plans of their runs expect. Reads only plans of runs that have
+  /// one.
+  void mark_expected_outcomes(const std::vector<std::int64_t>& numbers) {
+    std::vector<bool> has_failed(numbers.size());
+    for (const auto& [case_number, columns] : columns_) {
+      for (std::size_t run = 0; run < columns.outcomes.size(); ++run) {
+        const std::optional<std::string>& outcome = columns.outcomes[run];
+        if (outcome && *outcome != to_string(Outcome::ok)) has_failed[run] = true;
+      }
+    }
+    std::vector<std::int64_t> wanted;
+    for (std::size_t run = 0; run < numbers.size(); ++run) {
+      if (has_failed[run]) wanted.push_back(numbers[run]);
+    }
+    std::map<std::int64_t, std::vector<std::size_t>> runs_of_plan;
+    std::int64_t number = 0;
+    std::int64_t plan = 0;
+    each_list(wanted, [&](const std::string& list) {
+      each_row(
+          sql_, fmt::format("SELECT number, plan_number FROM runs WHERE number IN ({})", list),
+          [&] { runs_of_plan[plan].push_back(places_.at(number)); }, soci::into(number), soci::into(plan));
+    });
+    for (const auto& [plan_number, runs] : runs_of_plan) {
+      const auto planned =
+          ask<std::string>(sql_, "SELECT planned FROM plans WHERE number = :number", plan_number);
+      for (const auto& [case_name, outcome] : expected_outcomes(planned.value()))
+        mark_expected(case_name, outcome, runs);
+    }
+  }
+
+  void mark_expected(const std::string& case_name, const std::string& outcome,
+                     const std::vector<std::size_t>& runs) {
+    const auto number = cases_.find(case_name);
+    if (number == cases_.end()) return;
+    const auto found = columns_.find(number->second);
+    if (found == columns_.end()) return;
+    Columns& columns = found->second;
+    for (const std::size_t run : runs) {
+      if (columns.outcomes[run] != outcome) continue;
+      columns.is_expected.resize(columns.outcomes.size());
+      columns.is_expected[run] = true;
+    }
+  }
+
   /// Keeps the cache state of the newest run: cold and hot times cannot be compared.
   static void keep_newest_state(trend::Series& series, const std::vector<bool>& is_cold) {
     std::size_t newest = series.values.size() - 1;
@@ -327,7 +373,7 @@ class Reader {
       }
       history_.series.push_back(std::move(series));
     }
-    history_.outcomes.push_back({case_name, std::move(columns.outcomes)});
+    history_.outcomes.push_back({case_name, std::move(columns.outcomes), std::move(columns.is_expected)});
   }
 
   static constexpr std::size_t kTime = 1;

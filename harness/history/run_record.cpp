@@ -320,6 +320,20 @@ Run to_run(const RunRecord& record) {
   });
 }
 
+std::map<std::string, std::string> expected_outcomes(const std::string& planned) {
+  return checked([&] {
+    std::map<std::string, std::string> expected;
+    const std::array<json_fields::LongList, 1> lists{
+        {{{}, [&](const Json& one) {
+            const PlannedCase planned_case = planned_case_from_json(one);
+            if (planned_case.expected_outcome != to_string(Outcome::ok))
+              expected.emplace(planned_case.name, planned_case.expected_outcome);
+          }}}};
+    json_fields::parse_with_long_lists(planned, lists);
+    return expected;
+  });
+}
+
 trend::HistoryRun to_history_run(const RunContext& context) {
   trend::HistoryRun result;
   result.id = context.id;

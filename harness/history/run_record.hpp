@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,6 +69,9 @@ Run to_run(const RunRecord& record);
 trend::HistoryRun to_history_run(const RunContext& context);
 /// Returns the same from the context of a record.
 trend::HistoryRun to_history_run(const std::string& context);
+
+/// Returns the outcomes other than `ok` that a plan expects, by case. `planned`: of a record.
+std::map<std::string, std::string> expected_outcomes(const std::string& planned);
 
 /// Parses the facts of a record to an observation without times.
 Observation parse_facts(const std::string& facts);

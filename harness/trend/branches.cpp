@@ -72,7 +72,7 @@ DeviceHistory with_runs(const DeviceHistory& history, const std::vector<std::siz
   for (const CaseOutcomes& one : history.outcomes) {
     std::vector<std::optional<std::string>> outcomes = chosen(one.outcomes, runs);
     if (std::ranges::any_of(outcomes, [](const auto& outcome) { return outcome.has_value(); }))
-      rest.outcomes.push_back({one.case_name, std::move(outcomes)});
+      rest.outcomes.push_back({one.case_name, std::move(outcomes), chosen(one.is_expected, runs)});
   }
   for (const Acceptance& acceptance : history.acceptances) {
     if (find_run(rest, acceptance.from_run)) rest.acceptances.push_back(acceptance);

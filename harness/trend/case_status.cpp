@@ -21,7 +21,7 @@ using Names = std::set<std::string_view>;
 
 /// The cases of a device by what trends found.
 struct Found {
-  Names regressions, suspicious, improvements, recoveries, vanished, newly_vanished, not_planned, is_new,
+  Names regressions, suspicious, improvements, recoveries, accepted_outcomes, left_suite, newly_left, is_new,
       young;
 };
 
@@ -29,6 +29,11 @@ Found find_all(const DeviceHistory& history, const Trends& trends) {
   Found found;
   for (const Change& change : trends.changes) {
     const bool is_good = change.verdict == Verdict::improvement || change.verdict == Verdict::recovery;
+    if (change.metric == metric::outcome) {
+      // The last one decides: changes are in the order of their runs.
+      found.accepted_outcomes.erase(change.case_name);
+      if (change.state == State::accepted) found.accepted_outcomes.insert(change.case_name);
+    }
     if (is_open(change)) {
       found.regressions.insert(change.case_name);
     } else if (needs_action(change)) {
@@ -37,10 +42,9 @@ Found find_all(const DeviceHistory& history, const Trends& trends) {
       (change.verdict == Verdict::recovery ? found.recoveries : found.improvements).insert(change.case_name);
     }
   }
-  for (const Vanished& one : trends.vanished) {
-    found.vanished.insert(one.case_name);
-    if (one.is_news) found.newly_vanished.insert(one.case_name);
-    if (!one.outcome) found.not_planned.insert(one.case_name);
+  for (const LeftSuite& one : trends.left_suite) {
+    found.left_suite.insert(one.case_name);
+    if (one.is_news) found.newly_left.insert(one.case_name);
   }
   for (const NewCase& one : trends.new_cases) found.is_new.insert(one.case_name);
   for (const NotEnoughData& one : trends.not_enough_data) found.young.insert(one.case_name);
@@ -92,20 +96,30 @@ void set(CaseStatus& status, CaseState state, Judgement judgement, const char* r
   status.reason = reason;
 }
 
+/// A case that was not measured keeps its reason: `out_of_memory`, `crashed`.
+void set_regression(CaseStatus& status) {
+  const bool is_measured = status.state != CaseState::failed && status.state != CaseState::skipped;
+  const Judgement judgement = std::max(status.judgement, Judgement::fail);
+  const std::string reason = is_measured ? "regression" : status.reason;
+  set(status, CaseState::regression, judgement, reason.c_str());
+}
+
 /// Replaces the status by what trends found if that is worse.
-void add_found(CaseStatus& status, const Found& found, bool is_expected) {
+void add_found(CaseStatus& status, const Found& found) {
   const auto worse_than = [&](const Names& names, CaseState state) {
     return names.contains(status.case_name) && state < status.state;
   };
   if (worse_than(found.regressions, CaseState::regression)) {
-    set(status, CaseState::regression, Judgement::fail, "regression");
+    set_regression(status);
   } else if (worse_than(found.suspicious, CaseState::suspicious)) {
     set(status, CaseState::suspicious, Judgement::warning, "suspicious");
-  } else if (!is_expected && worse_than(found.vanished, CaseState::vanished)) {
-    set(status, CaseState::vanished, Judgement::skipped, "vanished");
-    if (found.newly_vanished.contains(status.case_name)) {
+  } else if (found.accepted_outcomes.contains(status.case_name) &&
+             (status.state == CaseState::failed || status.state == CaseState::skipped)) {
+    set(status, CaseState::as_expected, Judgement::as_expected, "accepted");
+  } else if (worse_than(found.left_suite, CaseState::left_suite)) {
+    set(status, CaseState::left_suite, Judgement::skipped, "left the suite");
+    if (found.newly_left.contains(status.case_name))
       status.texts.insert(status.texts.begin(), "new since the previous run");
-    }
   } else if (worse_than(found.improvements, CaseState::improvement)) {
     status.state = CaseState::improvement;
   } else if (worse_than(found.recoveries, CaseState::recovery)) {
@@ -117,9 +131,39 @@ void add_found(CaseStatus& status, const Found& found, bool is_expected) {
   }
 }
 
-bool is_as_the_suite_expects(const JudgedCase& judged) {
-  return judged.observation != nullptr && judged.planned != nullptr &&
-         judged.planned->expected_outcome == to_string(judged.observation->outcome);
+/// The verdicts of judge() on one run, by case.
+class JudgedRun {
+ public:
+  explicit JudgedRun(Run run)
+      : run_(std::move(run)), verdicts_(judge(run_, {})), judged_(by_case(run_, verdicts_)) {
+    for (const JudgedCase& one : judged_) by_name_.emplace(one.name, &one);
+  }
+  JudgedRun(const JudgedRun&) = delete;
+  JudgedRun& operator=(const JudgedRun&) = delete;
+
+  /// Returns null if the run has no such case.
+  [[nodiscard]] const JudgedCase* find(std::string_view case_name) const {
+    const auto found = by_name_.find(case_name);
+    return found == by_name_.end() ? nullptr : found->second;
+  }
+
+ private:
+  Run run_;
+  std::vector<peakmark::Verdict> verdicts_;
+  std::vector<JudgedCase> judged_;
+  std::map<std::string_view, const JudgedCase*> by_name_;
+};
+
+/// Returns true if each rule that fails on one side fails on the other too.
+bool fails_alike(const JudgedCase& judged, const JudgedCase& base) {
+  const auto is_in_base = [&](const peakmark::Verdict* verdict) {
+    return verdict->judgement < Judgement::fail ||
+           std::ranges::any_of(base.verdicts, [&](const peakmark::Verdict* other) {
+             return other->rule == verdict->rule && other->estimator == verdict->estimator &&
+                    other->judgement >= verdict->judgement;
+           });
+  };
+  return judged.judgement() >= Judgement::fail && std::ranges::all_of(judged.verdicts, is_in_base);
 }
 
 CaseStatus not_run(const std::string& case_name, const std::string& date) {
@@ -133,14 +177,14 @@ CaseStatus not_run(const std::string& case_name, const std::string& date) {
 }  // namespace
 
 std::string_view to_string(CaseState state) {
-  constexpr std::array<std::string_view, 13> names{
-      "regression",  "failed",      "window",   "rule", "suspicious", "vanished", "skipped",
-      "as_expected", "improvement", "recovery", "new",  "young",      "steady"};
+  constexpr std::array<std::string_view, 14> names{
+      "regression", "failed",      "window",      "rule",     "suspicious", "left_suite", "as_on_base",
+      "skipped",    "as_expected", "improvement", "recovery", "new",        "young",      "steady"};
   return names.at(static_cast<std::size_t>(state));
 }
 
 bool CaseStatus::needs_action() const {
-  return state <= CaseState::vanished;
+  return state <= CaseState::suspicious;
 }
 
 std::vector<CaseStatus> find_case_statuses(const DeviceHistory& history, const Trends& trends,
@@ -148,6 +192,7 @@ std::vector<CaseStatus> find_case_statuses(const DeviceHistory& history, const T
   const Found found = find_all(history, trends);
   std::vector<CaseStatus> statuses;
   std::map<std::size_t, std::vector<std::size_t>> cases_of_run;  // places in `statuses`
+  const std::size_t first_of_branch = history.first_of_branch();
   for (const CaseOutcomes& one : history.outcomes) {
     const auto last =
         std::find_if(one.outcomes.rbegin(), one.outcomes.rend(),
@@ -155,26 +200,33 @@ std::vector<CaseStatus> find_case_statuses(const DeviceHistory& history, const T
     if (last == one.outcomes.rend()) continue;
     const auto run = static_cast<std::size_t>(one.outcomes.rend() - last) - 1;
     const bool is_old = run + kCurrentRuns < history.runs.size();
-    if (is_old || found.not_planned.contains(one.case_name)) {  // no current run has the case
+    if (is_old || found.left_suite.contains(one.case_name)) {  // no current run has the case
       statuses.push_back(not_run(one.case_name, history.runs[run].date));
-      add_found(statuses.back(), found, false);
+      add_found(statuses.back(), found);
+      continue;
+    }
+    if (run < first_of_branch) {
+      statuses.push_back({one.case_name, CaseState::skipped, Judgement::skipped, "not run", {}});
       continue;
     }
     cases_of_run[run].push_back(statuses.size());
     statuses.push_back({one.case_name, CaseState::steady, Judgement::pass, {}, {}});
   }
   for (const auto& [number, places] : cases_of_run) {
-    const Run run = read_run(history.runs[number].id);
-    const std::vector<peakmark::Verdict> verdicts = judge(run, {});
-    const std::vector<JudgedCase> judged = by_case(run, verdicts);
-    std::map<std::string_view, const JudgedCase*> by_name;
-    for (const JudgedCase& one : judged) by_name.emplace(one.name, &one);
+    const JudgedRun judged(read_run(history.runs[number].id));
+    std::optional<JudgedRun> base;
+    if (number >= first_of_branch && !history.base_runs.empty()) {
+      if (const auto of_base = history.base_runs[number - first_of_branch].run)
+        base.emplace(read_run(history.runs[*of_base].id));
+    }
     for (const std::size_t place : places) {
       CaseStatus& status = statuses[place];
-      const auto case_entry = by_name.find(status.case_name);
-      const bool is_there = case_entry != by_name.end();
-      if (is_there) status = judged_status(*case_entry->second);
-      add_found(status, found, is_there && is_as_the_suite_expects(*case_entry->second));
+      if (const JudgedCase* const found_case = judged.find(status.case_name)) {
+        status = judged_status(*found_case);
+        const JudgedCase* const on_base = base ? base->find(status.case_name) : nullptr;
+        if (on_base != nullptr && fails_alike(*found_case, *on_base)) status.state = CaseState::as_on_base;
+      }
+      add_found(status, found);
     }
   }
   return statuses;

@@ -19,9 +19,10 @@ enum class CaseState : std::uint8_t {
   window,       ///< an estimate is outside its window
   rule,         ///< another rule of `check` fails
   suspicious,   ///< a change that is not confirmed yet
-  vanished,     ///< measured in an earlier run, not in the newest, and its suite does not expect that
-  skipped,      ///< not measured
-  as_expected,  ///< an outcome other than `ok` that the suite expects
+  left_suite,   ///< its suite no longer has it
+  as_on_base,   ///< of a branch: fails the same rules as on the base branch
+  skipped,      ///< not measured, as in earlier runs
+  as_expected,  ///< an outcome other than `ok` that the suite expects, or that was accepted
   improvement,  ///< of the last 30 runs; `recovery` too
   recovery,
   is_new,
@@ -42,7 +43,7 @@ struct CaseStatus {
   /// show them in place of `texts`. Empty: not known.
   std::vector<std::string> causes = {};
 
-  /// Returns true from `regression` to `vanished`.
+  /// Returns true from `regression` to `suspicious`.
   [[nodiscard]] bool needs_action() const;
 };
 
@@ -50,7 +51,9 @@ struct CaseStatus {
 using ReadRun = std::function<Run(const std::string& id)>;
 
 /// Returns the status of every case of a device, by name: from its trends, and from judge() on the newest run
-/// that planned it. If that run is followed by 30 or more others, its cases are skipped.
+/// that planned it. If that run is followed by 30 or more others, its cases are skipped. Of a branch, a case
+/// fails only by rules that pass in the run that the branch is compared with; cases that its runs leave out
+/// are skipped.
 std::vector<CaseStatus> find_case_statuses(const DeviceHistory& history, const Trends& trends,
                                            const ReadRun& read_run);
 

@@ -59,25 +59,76 @@ TEST(Standings, WhatFailsInTheNewestRunNeedsAttention) {
   EXPECT_EQ(headline(tally_of(statuses)), "2 cases: 0 pass, 2 fail (1 leak, 1 window_bytes)");
 }
 
-TEST(Standings, ACaseThatIsNotMeasuredAnyMoreHasVanishedUnlessItsSuiteExpectsThat) {
+TEST(Standings, AWorseOutcomeIsARegressionUnlessItsSuiteExpectsThat) {
   DeviceHistory history = nightly_history(3);
-  history.outcomes = {{"a/expected", {"ok", "ok", "out_of_memory"}},
-                      {"a/gone", {"ok", "ok", std::nullopt}},
-                      {"a/lost", {"ok", "ok", "unsupported"}},
-                      {"a/lost_before", {"ok", std::nullopt, std::nullopt}}};
-  const ReadRun runs = sample_read_run(history);
+  history.outcomes = {{"a/crashed", {"ok", "ok", "crashed"}},
+                      {"a/expected", {"ok", "ok", "out_of_memory"}, {false, false, true}},
+                      {"a/lost", {"ok", "ok", "lost"}},
+                      {"a/never", {"unsupported", "unsupported", "unsupported"}},
+                      {"a/unsupported", {"ok", "ok", "unsupported"}}};
+  const auto statuses = standings_of(history);
+  EXPECT_THAT(states(statuses), ElementsAre(Pair("a/crashed", "regression"),
+                                            Pair("a/expected", "as_expected"), Pair("a/lost", "regression"),
+                                            Pair("a/never", "skipped"), Pair("a/unsupported", "regression")));
+  EXPECT_THAT(statuses[0].texts, ElementsAre("crashed: why"));
+  EXPECT_EQ(headline(tally_of(statuses)),
+            "5 cases: 0 pass, 1 as expected (1 out_of_memory), 1 skipped (1 unsupported), 1 fail (1 "
+            "unsupported), 2 "
+            "not measured (1 crashed, 1 missing)");
+}
+
+TEST(Standings, AnAcceptedOutcomeNeedsNoAction) {
+  DeviceHistory history = nightly_history(3);
+  history.outcomes = {{"a/crashed", {"ok", "crashed", "crashed"}}};
+  history.acceptances = {
+      {"a/crashed", "outcome", "run1", "ada", "2026-01-04T00:00:00Z", "the driver's fault"}};
+  const auto statuses = standings_of(history);
+  EXPECT_THAT(states(statuses), ElementsAre(Pair("a/crashed", "as_expected")));
+  EXPECT_FALSE(statuses[0].needs_action());
+  EXPECT_EQ(headline(tally_of(statuses)), "1 case: 0 pass, 1 as expected (1 accepted), 0 fail");
+}
+
+TEST(Standings, ACaseThatLeftItsSuiteNeedsNoActionAndIsNamed) {
+  DeviceHistory history = nightly_history(3);
+  history.outcomes = {{"a/gone", {"ok", "ok", std::nullopt}},
+                      {"a/gone_before", {"ok", std::nullopt, std::nullopt}}};
+  const auto statuses = standings_of(history);
+  EXPECT_THAT(states(statuses),
+              ElementsAre(Pair("a/gone", "left_suite"), Pair("a/gone_before", "left_suite")));
+  EXPECT_THAT(statuses[0].texts, ElementsAre("new since the previous run", "last run on 2026-01-02"));
+  EXPECT_THAT(statuses[1].texts, ElementsAre("last run on 2026-01-01"));
+  EXPECT_FALSE(statuses[0].needs_action());
+  EXPECT_EQ(headline(tally_of(statuses)), "2 cases: 0 pass, 2 skipped (2 left the suite), 0 fail");
+}
+
+TEST(Standings, ABranchFailsOnlyByRulesThatPassOnTheBaseBranch) {
+  DeviceHistory history = nightly_history(3);
+  history.outcomes = {{"a/leaks_here", {"ok", "ok", "ok"}},
+                      {"a/leaks_too", {"ok", "ok", "ok"}},
+                      {"a/left_out", {"ok", "ok", std::nullopt}},
+                      {"a/more", {"ok", "ok", "ok"}}};
+  for (HistoryRun& run : history.runs) run.fingerprint = "same";
+  history.base_runs = {{"pull/1", "main", "nightly", "c2", "c1", 1, 0}};
+  const ReadRun good = sample_read_run(history);
+  const auto leak = [](peakmark::Run& run, const std::string& name) {
+    for (Observation& one : run.observations) {
+      if (one.case_name == name) one.leaked_bytes = 64;
+    }
+  };
   const auto statuses = find_case_statuses(history, find_trends(history), [&](const std::string& id) {
-    peakmark::Run run = runs(id);
-    run.context.planned[0].expected_outcome = "out_of_memory";
+    peakmark::Run run = good(id);
+    leak(run, "a/leaks_too");
+    leak(run, "a/more");
+    if (id != "run2") return run;
+    leak(run, "a/leaks_here");
+    for (Observation& one : run.observations) {
+      if (one.case_name == "a/more") one.estimate->bytes_estimated = 2000;
+    }
     return run;
   });
-  EXPECT_THAT(states(statuses), ElementsAre(Pair("a/expected", "as_expected"), Pair("a/gone", "vanished"),
-                                            Pair("a/lost", "vanished"), Pair("a/lost_before", "vanished")));
-  EXPECT_THAT(statuses[1].texts, ElementsAre("new since the previous run", "last run on 2026-01-02"));
-  EXPECT_THAT(statuses[2].texts, testing::Contains("new since the previous run"));
-  EXPECT_THAT(statuses[3].texts, ElementsAre("last run on 2026-01-01"));
-  EXPECT_EQ(headline(tally_of(statuses)),
-            "4 cases: 0 pass, 1 as expected (1 out_of_memory), 3 skipped (3 vanished), 0 fail");
+  EXPECT_THAT(states(statuses), ElementsAre(Pair("a/leaks_here", "rule"), Pair("a/leaks_too", "as_on_base"),
+                                            Pair("a/left_out", "skipped"), Pair("a/more", "rule")));
+  EXPECT_THAT(statuses[1].texts, testing::SizeIs(1)) << "the absolute state is shown";
 }
 
 TEST(Standings, ARegressionIsWorseThanWhatTheNewestRunShows) {

@@ -51,7 +51,7 @@ std::string_view to_string(Evidence evidence) {
 }
 
 std::optional<double> Change::relative() const {
-  if (before == 0) return std::nullopt;
+  if (before == 0 || metric == metric::outcome) return std::nullopt;
   return (after - before) / before;
 }
 
@@ -77,6 +77,12 @@ void OpenRegressions::judge(Change& change, std::vector<Change>& earlier, double
     change.verdict = is_back ? Verdict::recovery : Verdict::improvement;
     open_.pop_back();
   }
+}
+
+OutcomeLevel CaseOutcomes::level(std::size_t run) const {
+  const std::string& outcome = outcomes.at(run).value();
+  if (!is_expected.empty() && is_expected.at(run)) return OutcomeLevel::as_expected;
+  return parse_outcome_level(outcome);
 }
 
 std::optional<std::size_t> find_run(const DeviceHistory& history, const std::string& id) {
@@ -112,6 +118,11 @@ void apply_acceptances(const DeviceHistory& history, std::vector<Change>& change
 
 namespace {
 
+/// Maps a level to a number that is larger if the outcome is worse.
+double outcome_badness(double level) {
+  return std::max(level, static_cast<double>(OutcomeLevel::as_expected));
+}
+
 /// The same quotient may differ in its last bit.
 constexpr double kSameRatio = 1e-9;
 /// The default window of suites.
@@ -135,6 +146,30 @@ bool within_window(const Change& change) {
 }
 
 }  // namespace
+
+std::vector<Change> find_outcome_changes(const CaseOutcomes& of) {
+  std::vector<Change> changes;
+  OpenRegressions open(outcome_badness);
+  std::optional<std::size_t> last;
+  for (std::size_t run = 0; run < of.outcomes.size(); ++run) {
+    if (!of.outcomes[run]) continue;
+    if (last && (is_worse(of.level(*last), of.level(run)) || is_worse(of.level(run), of.level(*last)))) {
+      Change change;
+      change.case_name = of.case_name;
+      change.metric = metric::outcome;
+      change.first = run;
+      change.last_before = *last;
+      change.raised = run;
+      change.before = static_cast<double>(of.level(*last));
+      change.after = static_cast<double>(of.level(run));
+      change.evidence = Evidence::exact;
+      open.judge(change, changes, 0);
+      changes.push_back(std::move(change));
+    }
+    last = run;
+  }
+  return changes;
+}
 
 ExactChanges find_exact_changes(const DeviceHistory& history, const Series& series,
                                 const GrowthAllowance& allowed_growth) {

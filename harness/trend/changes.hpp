@@ -58,6 +58,10 @@ struct ExactChanges {
 ExactChanges find_exact_changes(const DeviceHistory& history, const Series& series,
                                 const GrowthAllowance& allowed);
 
+/// Finds changes of the outcome of a case: a worse one is a regression, a better one an improvement. What a
+/// suite expects is as good as `ok`.
+std::vector<Change> find_outcome_changes(const CaseOutcomes& of);
+
 /// Changes of all series of times.
 struct TimeTrends {
   std::vector<Change> changes;  ///< sorted by `raised`

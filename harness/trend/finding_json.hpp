@@ -11,8 +11,9 @@
 
 namespace peakmark::trend {
 
-/// Writes bytes as integers.
+/// Writes bytes as integers, outcomes as words.
 inline json_fields::Json level_json(const std::string& metric, double value) {
+  if (metric == metric::outcome) return to_string(static_cast<OutcomeLevel>(value));
   if (metric::is_exact(metric)) return static_cast<std::int64_t>(value);
   return value;
 }

@@ -64,12 +64,14 @@ std::string day(const std::string& date) {
 }
 
 std::string level_text(const Change& change, double value) {
+  if (change.metric == metric::outcome) return std::string(to_string(static_cast<OutcomeLevel>(value)));
   if (change.metric == metric::gpu_time_ns) return format_duration(value);
   if (metric::is_exact(change.metric)) return format_size(static_cast<Size>(value));
   return fmt::format("{:.7g}", value);
 }
 
 std::string step_text(const Change& change) {
+  if (change.metric == metric::outcome) return change.after > change.before ? "worse" : "better";
   if (metric::is_exact(change.metric))
     return fmt::format("{:+} B", static_cast<Size>(change.after - change.before));
   if (change.metric == metric::estimate_ratio) return fmt::format("{:+.2g}", change.after - change.before);
@@ -115,6 +117,7 @@ std::string why_text(const DeviceTrends& device, const Finding& finding, const T
   const Change& change = finding.worst();
   Reasons reasons;
   add_moved_allocations(change, style, reasons);
+  if (!change.message.empty()) reasons.add(style.text(change.message));
   for (const std::string& one : change.environment) reasons.add(style.text("different " + one));
   add_commits(device, change, style, reasons);
   if (change.verdict == Verdict::suspicious && !change.state)

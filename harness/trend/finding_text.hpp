@@ -23,9 +23,10 @@ TextStyle markdown_style(const std::string& commit_url);
 
 /// Returns the day of a date.
 std::string day(const std::string& date);
-/// Returns a level with its unit.
+/// Returns a level with its unit; the word of an outcome.
 std::string level_text(const Change& change, double value);
-/// Returns the step in bytes, as a difference of ratios, or in percent for times.
+/// Returns the step in bytes, as a difference of ratios, or in percent for times; of outcomes `worse` or
+/// `better`.
 std::string step_text(const Change& change);
 /// Returns the range of steps from the smallest to the largest: `+256 B to +1024 B`.
 std::string steps_text(const Finding& finding);

@@ -28,9 +28,9 @@ class Plan : public testing::Test {
   void add(const std::string& name, std::vector<std::optional<std::string>> outcomes) {
     history_.outcomes.push_back({name, std::move(outcomes)});
   }
-  std::vector<std::string> vanished() const {
+  std::vector<std::string> left_suite() const {
     std::vector<std::string> names;
-    for (const Vanished& one : find_trends(history_).vanished) names.push_back(one.case_name);
+    for (const LeftSuite& one : find_trends(history_).left_suite) names.push_back(one.case_name);
     return names;
   }
   std::vector<std::string> come_new() const {
@@ -42,7 +42,7 @@ class Plan : public testing::Test {
   DeviceHistory history_;
 };
 
-TEST_F(Plan, CasesVanishAndComeNew) {
+TEST_F(Plan, CasesLeaveTheSuiteAndComeNew) {
   for (HistoryRun& run : history_.runs) run.fingerprint = run.id;
   history_.runs[3].suite = "weekly";
   add("a/always", {kOk, kOk, kOk, kNo});
@@ -51,10 +51,9 @@ TEST_F(Plan, CasesVanishAndComeNew) {
   add("d/new", {kNo, kNo, kOk, kNo});
   add("e/weekly", {kNo, kNo, kNo, kOk});
   const Trends trends = find_trends(history_);
-  EXPECT_THAT(vanished(), ElementsAre("b/crashes", "c/gone"));
-  EXPECT_EQ(trends.vanished[0].outcome, "crashed");
-  EXPECT_EQ(trends.vanished[0].last, 1u);
-  EXPECT_FALSE(trends.vanished[1].outcome);
+  EXPECT_THAT(left_suite(), ElementsAre("c/gone"));
+  EXPECT_EQ(trends.left_suite[0].last, 0u);
+  EXPECT_FALSE(trends.left_suite[0].is_news) << "an earlier run lacked it too";
   EXPECT_THAT(come_new(), ElementsAre("d/new"));
 }
 
@@ -62,8 +61,11 @@ TEST_F(Plan, ARunThatDidNotPlanACaseSaysNothingOfIt) {
   add("a/always", {kOk, kOk, kOk, kOk});
   add("b/left_out", {kOk, kOk, kOk, kNo});
   add("c/crashed_before", {kOk, kOk, "crashed", kNo});
-  EXPECT_THAT(vanished(), ElementsAre("c/crashed_before"));
-  EXPECT_EQ(find_trends(history_).vanished[0].outcome, "crashed");
+  EXPECT_THAT(left_suite(), IsEmpty());
+  const std::vector<Change> changes = find_trends(history_).changes;
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].case_name, "c/crashed_before");
+  EXPECT_TRUE(is_open(changes[0]));
 }
 
 TEST_F(Plan, ACaseThatASmallerRunLeftOutIsNotNewLater) {
@@ -78,7 +80,7 @@ TEST_F(Plan, AFilterListsTheCasesItLeftOutOfASuiteThatChanged) {
   add("a/always/n:20", {kOk, kOk, kOk, kOk});
   add("a/gone/n:20", {kOk, kOk, kOk, kNo});
   add("a/other/n:2", {kOk, kOk, kOk, kNo});
-  EXPECT_THAT(vanished(), ElementsAre("a/gone/n:20"));
+  EXPECT_THAT(left_suite(), ElementsAre("a/gone/n:20"));
   history_.runs[3].filter = "(";
   EXPECT_THROW(find_trends(history_), UsageError);
 }
@@ -89,7 +91,7 @@ TEST_F(Plan, SoDoVariants) {
   add("a/new/opencl", {kOk, kOk, kOk, kOk});
   add("a/newer/opencl", {kOk, kOk, kOk, kNo});
   add("a/old/opencl", {kOk, kOk, kOk, kNo});
-  EXPECT_THAT(vanished(), ElementsAre("a/old/opencl"));
+  EXPECT_THAT(left_suite(), ElementsAre("a/old/opencl"));
 }
 
 TEST_F(Plan, ARunWithABackendSaysNothingOfCasesOfOthers) {
@@ -98,20 +100,20 @@ TEST_F(Plan, ARunWithABackendSaysNothingOfCasesOfOthers) {
   add("a/always/opencl", {kOk, kOk, kOk, kOk});
   add("a/dry/dry/n:20", {kOk, kOk, kOk, kNo});  // its variant is called as a backend is
   add("a/gone/opencl/n:20", {kOk, kOk, kOk, kNo});
-  EXPECT_THAT(vanished(), ElementsAre("a/gone/opencl/n:20"));
+  EXPECT_THAT(left_suite(), ElementsAre("a/gone/opencl/n:20"));
 }
 
-TEST_F(Plan, CasesThatABackendMadeNeitherComeNewNorVanish) {
+TEST_F(Plan, CasesThatABackendMadeNeitherComeNewNorLeave) {
   for (HistoryRun& run : history_.runs) run.fingerprint = run.id;
   history_.runs[2].asked_backend = "opencl";
   add("a/always/opencl", {kOk, kOk, kOk, kOk});
   add("a/gone/opencl", {kOk, kOk, kOk, kNo});
   add("a/of_dry/dry", {kOk, kOk, kNo, kOk});
   add("a/of_dry/opencl", {kNo, kNo, kOk, kNo});
-  EXPECT_THAT(vanished(), ElementsAre("a/gone/opencl"));
+  EXPECT_THAT(left_suite(), ElementsAre("a/gone/opencl"));
   history_.runs.pop_back();
   for (CaseOutcomes& one : history_.outcomes) one.outcomes.pop_back();
-  EXPECT_THAT(vanished(), IsEmpty());
+  EXPECT_THAT(left_suite(), IsEmpty());
   EXPECT_THAT(come_new(), IsEmpty());
 }
 

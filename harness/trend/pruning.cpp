@@ -105,7 +105,10 @@ DeviceHistory pruned(const DeviceHistory& history, const std::string& date,
     erase_runs(series.values, goes);
     if (!series.confirmations.empty()) erase_runs(series.confirmations, goes);
   }
-  for (CaseOutcomes& outcomes : rest.outcomes) erase_runs(outcomes.outcomes, goes);
+  for (CaseOutcomes& one : rest.outcomes) {
+    erase_runs(one.outcomes, goes);
+    erase_runs(one.is_expected, goes);
+  }
   return rest;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "trend/case_status.hpp"
 #include "trend/notifications.hpp"
 #include "trend/trends.hpp"
@@ -32,8 +33,13 @@ std::string tally(const std::vector<DeviceTrends>& devices);
 /// Returns the first line of every report: `2 cases need attention`.
 std::string headline(const std::vector<DeviceTrends>& devices);
 
+/// Returns the exit code of `trends` (docs/verdicts.md): `nothing` if something was not compared
+/// (uncompared()) and that is not allowed; `verdict` if a regression is open, or a case of a branch fails a
+/// rule that passes on the base branch; else `clean`.
+ExitCode exit_code_of(const std::vector<DeviceTrends>& devices, bool allow_uncompared);
+
 /// Returns JSON (docs/formats.md, "Trends").
-std::string trends_json(const std::vector<DeviceTrends>& devices);
+std::string trends_json(const std::vector<DeviceTrends>& devices, ExitCode exit_code);
 /// Returns the text for the console: new changes, open ones, then cases without enough data.
 std::string trends_table(const std::vector<DeviceTrends>& devices);
 std::string trends_markdown(const std::vector<DeviceTrends>& devices);

@@ -40,6 +40,10 @@ class TrendReports : public testing::Test {
     return {{&history_, std::move(found), std::move(statuses)}};
   }
 
+  static std::string json_of(const std::vector<DeviceTrends>& devices) {
+    return trends_json(devices, exit_code_of(devices, false));
+  }
+
   DeviceHistory history_;
 };
 
@@ -51,7 +55,7 @@ TEST_F(TrendReports, FormulasDescribeAChangeInPlaceOfItsAllocations) {
   change.formulas = {"output (outputs): 4·n → 5·n"};
   const std::string table = trends_table(found);
   EXPECT_THAT(table, AllOf(HasSubstr("output (outputs): 4·n → 5·n"), Not(HasSubstr("output buffer"))));
-  const auto json = nlohmann::json::parse(trends_json(found));
+  const auto json = nlohmann::json::parse(json_of(found));
   EXPECT_EQ(json.at("changes").at(0).at("formulas"), nlohmann::json({"output (outputs): 4·n → 5·n"}));
 }
 
@@ -65,17 +69,17 @@ TEST_F(TrendReports, ACauseOfWrongEstimatesIsOneLineForAllCases) {
   const std::string table = trends_table(found);
   EXPECT_THAT(table, HasSubstr("\na/b: " + cause + "\n"));
   EXPECT_EQ(table.find(cause), table.rfind(cause));
-  const auto json = nlohmann::json::parse(trends_json(found));
+  const auto json = nlohmann::json::parse(json_of(found));
   EXPECT_EQ(json.at("cases").back().at("texts"), nlohmann::json({cause}));
 }
 
 TEST_F(TrendReports, JsonMatchesTheFormat) {
   history_.acceptances = {{"other", "", "run9", "ada", "2026-02-09T00:00:00Z", "why not"}};
-  const auto json = nlohmann::json::parse(trends_json(trends()));
+  const auto json = nlohmann::json::parse(json_of(trends()));
   EXPECT_EQ(json.at("version"), 1);
-  EXPECT_EQ(json.at("headline"), "2 cases need attention");
-  EXPECT_EQ(json.at("need_a_look"), 2);
-  EXPECT_EQ(json.at("tally"), "2 cases: 0 pass, 1 skipped (1 vanished), 1 fail (1 regression)");
+  EXPECT_EQ(json.at("headline"), "1 case needs attention");
+  EXPECT_EQ(json.at("need_a_look"), 1);
+  EXPECT_EQ(json.at("tally"), "2 cases: 0 pass, 1 skipped (1 left the suite), 1 fail (1 regression)");
   EXPECT_EQ(json.at("cases").at(0), nlohmann::json({{"case", "a/b/cuda"},
                                                     {"device", "GPU \uFFFD | one"},
                                                     {"backend", "cuda"},
@@ -83,7 +87,7 @@ TEST_F(TrendReports, JsonMatchesTheFormat) {
                                                     {"judgement", "fail"},
                                                     {"reason", "regression"},
                                                     {"texts", nlohmann::json::array()}}));
-  EXPECT_EQ(json.at("cases").at(1).at("state"), "vanished");
+  EXPECT_EQ(json.at("cases").at(1).at("state"), "left_suite");
   EXPECT_EQ(json.at("exit_code"), 1);
   EXPECT_EQ(json.at("nights"), 3);
   EXPECT_EQ(json.at("devices").at(0).at("to"), "2026-02-03T02:00:00Z");
@@ -105,9 +109,9 @@ TEST_F(TrendReports, JsonMatchesTheFormat) {
   EXPECT_TRUE(change.at("allocations").is_null());
   EXPECT_EQ(change.at("environment"), nlohmann::json({"driver"}));
   EXPECT_EQ(json.at("not_enough_data").at(0).at("nights"), 3);
-  EXPECT_EQ(json.at("vanished").at(0).at("case"), "a/gone");
-  EXPECT_TRUE(json.at("vanished").at(0).at("outcome").is_null());
-  EXPECT_EQ(json.at("vanished").at(0).at("new"), false) << "it vanished a day before the last";
+  EXPECT_EQ(json.at("left_suite").at(0).at("case"), "a/gone");
+  EXPECT_EQ(json.at("left_suite").at(0).at("new"), false) << "it left a day before the last";
+  EXPECT_EQ(json.at("not_compared"), nlohmann::json::array());
   EXPECT_TRUE(json.at("accepted").at(0).at("date").is_null());
   EXPECT_EQ(json.at("environment_changes").at(0).at("after"), "551");
 }
@@ -116,14 +120,15 @@ TEST_F(TrendReports, TextReportsTheVerdictFirstAndWhy) {
   const std::string text = trends_table(trends());
   EXPECT_THAT(
       text,
-      StartsWith("2 cases need attention; 2 cases: 0 pass, 1 skipped (1 vanished), 1 fail (1 regression)\n"));
+      StartsWith(
+          "1 case needs attention; 2 cases: 0 pass, 1 skipped (1 left the suite), 1 fail (1 regression)\n"));
   EXPECT_THAT(text, HasSubstr("+256 B"));
   EXPECT_THAT(text, HasSubstr("different driver; c1..c2"));
-  EXPECT_THAT(text, HasSubstr("1 case vanished: a/gone (not planned, last measured 2026-02-01)"));
+  EXPECT_THAT(text, HasSubstr("1 case left its suite: a/gone (last run 2026-02-01)"));
   EXPECT_THAT(text, HasSubstr(" runs needed before times are judged"));
   EXPECT_THAT(text, Not(HasSubstr("\xff")));
   const std::string markdown = trends_markdown(trends());
-  EXPECT_THAT(markdown, StartsWith("## 2 cases need attention\n\n2 cases: 0 pass, "));
+  EXPECT_THAT(markdown, StartsWith("## 1 case needs attention\n\n2 cases: 0 pass, "));
   EXPECT_THAT(markdown, HasSubstr("\\| one"));
 }
 
@@ -133,7 +138,7 @@ TEST_F(TrendReports, ACommandComparesTheTwoCommits) {
                                                 "--build-command BUILD --filter '^(a/b)/'\n"));
   const std::string markdown = trends_markdown(trends());
   EXPECT_THAT(markdown, HasSubstr("\nTo compare: `peakmark compare nightly.toml --commits c1 c2 "));
-  const auto json = nlohmann::json::parse(trends_json(trends()));
+  const auto json = nlohmann::json::parse(json_of(trends()));
   const auto& finding = json.at("findings").at(0);
   EXPECT_EQ(finding.at("compare"),
             "peakmark compare nightly.toml --commits c1 c2 --build-command BUILD --filter '^(a/b)/'");
@@ -164,11 +169,9 @@ TEST_F(TrendReports, TheMarkOfChangedSourcesIsShown) {
 }
 
 TEST_F(TrendReports, WhatIsNewSinceThePreviousRunIsMarked) {
-  history_.outcomes.push_back({"a/lost", {"ok", "ok", "crashed"}});
   for (const std::string& text : {trends_table(trends()), trends_markdown(trends())}) {
     EXPECT_THAT(text, HasSubstr("regression (new)"));
-    EXPECT_THAT(text, HasSubstr("a/lost (crashed, last measured 2026-02-02; new)"));
-    EXPECT_THAT(text, HasSubstr("a/gone (not planned, last measured 2026-02-01)"));
+    EXPECT_THAT(text, HasSubstr("a/gone (last run 2026-02-01)"));
   }
   HistoryRun run = history_.runs.back();
   run.id = "run3";
@@ -176,10 +179,10 @@ TEST_F(TrendReports, WhatIsNewSinceThePreviousRunIsMarked) {
   history_.runs.push_back(run);
   for (Series& series : history_.series) series.values.push_back(series.values.back());
   for (CaseOutcomes& one : history_.outcomes) one.outcomes.push_back(one.outcomes.back());
-  const auto json = nlohmann::json::parse(trends_json(trends()));
+  const auto json = nlohmann::json::parse(json_of(trends()));
   EXPECT_EQ(json.at("exit_code"), 1) << "it is open";
   EXPECT_EQ(json.at("changes").at(0).at("new"), false);
-  for (const auto& one : json.at("vanished")) EXPECT_EQ(one.at("new"), false) << one;
+  for (const auto& one : json.at("left_suite")) EXPECT_EQ(one.at("new"), false) << one;
   for (const std::string& text : {trends_table(trends()), trends_markdown(trends())}) {
     EXPECT_THAT(text, HasSubstr("regression"));
     EXPECT_THAT(text, Not(HasSubstr("new)")));
@@ -230,13 +233,47 @@ TEST_F(TrendReports, MarkdownStaysBelowWhatASummaryMayHave) {
   EXPECT_THAT(markdown, HasSubstr(" more rows not shown (--json has all)"));
 }
 
-TEST_F(TrendReports, ANewHistoryHasNoBaseline) {
-  EXPECT_THAT(headline({}), HasSubstr("no baseline yet"));
+TEST_F(TrendReports, AWorseOutcomeIsARegressionWithItsMessage) {
+  history_.outcomes.push_back({"a/lost/cuda", {"ok", "ok", "out_of_memory"}});
+  std::vector<DeviceTrends> found = trends();
+  for (Change& change : found.front().trends.changes) {
+    if (change.metric == metric::outcome) change.message = "clCreateBuffer: error -61";
+  }
+  for (const std::string& text : {trends_table(found), trends_markdown(found)})
+    EXPECT_THAT(text,
+                AllOf(HasSubstr("a/lost/cuda"), HasSubstr("clCreateBuffer: error -61"), HasSubstr("worse")));
+  EXPECT_EQ(exit_code_of(found, false), ExitCode::verdict);
+  const auto json = nlohmann::json::parse(json_of(found));
+  const auto& change = json.at("changes").at(0);
+  EXPECT_EQ(change.at("metric"), "outcome");
+  EXPECT_EQ(change.at("before"), "ok");
+  EXPECT_EQ(change.at("after"), "out_of_memory");
+  EXPECT_TRUE(change.at("relative").is_null());
+  EXPECT_EQ(json.at("tally"),
+            "3 cases: 0 pass, 1 skipped (1 left the suite), 2 fail (1 out_of_memory, 1 regression)");
+}
+
+TEST_F(TrendReports, AFirstRunIsNotCompared) {
+  EXPECT_EQ(headline({}), "nothing was compared: the history is empty");
+  EXPECT_EQ(exit_code_of({}, false), ExitCode::nothing);
   history_.runs.resize(1);
   history_.series = {{"a/b/cuda", "requested_peak_bytes", {1024}, {}}};
   history_.outcomes.clear();
-  EXPECT_THAT(trends_table(trends()), StartsWith("no baseline yet"));
-  EXPECT_EQ(nlohmann::json::parse(trends_json(trends())).at("exit_code"), 0);
+  const std::vector<DeviceTrends> first = trends();
+  EXPECT_THAT(trends_table(first), StartsWith("nothing was compared: first run of each device"));
+  EXPECT_EQ(exit_code_of(first, false), ExitCode::nothing);
+  EXPECT_EQ(exit_code_of(first, true), ExitCode::clean);
+  EXPECT_EQ(nlohmann::json::parse(json_of(first)).at("exit_code"), 4);
+  EXPECT_EQ(nlohmann::json::parse(json_of(first)).at("not_compared").size(), 1u);
+}
+
+TEST_F(TrendReports, ABranchWithoutABaseRunIsNotCompared) {
+  history_.series.clear();
+  history_.base_runs = {{"pull/1", "main", "nightly", "c2", "c1", std::nullopt, std::nullopt}};
+  const std::vector<DeviceTrends> found = trends();
+  EXPECT_EQ(headline(found), "1 run was not compared");
+  EXPECT_EQ(exit_code_of(found, false), ExitCode::nothing);
+  EXPECT_EQ(exit_code_of(found, true), ExitCode::clean);
 }
 
 TEST_F(TrendReports, WithoutChangesThereIsNothingToDo) {

@@ -41,7 +41,10 @@ inline ReadRun sample_read_run(const DeviceHistory& history) {
       if (!one.outcomes[number]) continue;
       PlannedCase planned;
       planned.name = one.case_name;
+      if (!one.is_expected.empty() && one.is_expected[number])
+        planned.expected_outcome = *one.outcomes[number];
       run.context.planned.push_back(planned);
+      if (*one.outcomes[number] == "lost") continue;
       Observation observation;
       observation.case_name = one.case_name;
       observation.outcome = parse_outcome(*one.outcomes[number]);

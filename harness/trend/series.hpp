@@ -9,17 +9,24 @@
 #include <vector>
 
 #include "ledger/ledger.hpp"
+#include "runfile/outcome_level.hpp"
 
 /// The contents of a history as plain lists. History::read() fills them, find_trends() reads them.
 namespace peakmark::trend {
 
 namespace metric {
+inline constexpr std::string_view outcome = "outcome";  ///< an OutcomeLevel
 inline constexpr std::string_view requested_peak_bytes = "requested_peak_bytes";
 inline constexpr std::string_view setup_bytes = "setup_bytes";
 inline constexpr std::string_view leaked_bytes = "leaked_bytes";
 inline constexpr std::string_view gpu_time_ns = "gpu_time_ns";        ///< median of the block medians
 inline constexpr std::string_view estimate_ratio = "estimate_ratio";  ///< requested peak / bytes estimated
-inline constexpr std::array all{requested_peak_bytes, setup_bytes, leaked_bytes, gpu_time_ns, estimate_ratio};
+/// Those with a series in a history.
+inline constexpr std::array measured{requested_peak_bytes, setup_bytes, leaked_bytes, gpu_time_ns,
+                                     estimate_ratio};
+/// All that may change, the most important first.
+inline constexpr std::array all{outcome,      requested_peak_bytes, setup_bytes,
+                                leaked_bytes, gpu_time_ns,          estimate_ratio};
 /// Returns true for bytes, which repeat exactly: any difference is a change.
 constexpr bool is_exact(std::string_view name) {
   return name == requested_peak_bytes || name == setup_bytes || name == leaked_bytes;
@@ -73,10 +80,17 @@ struct Series {
   std::string cache = {};
 };
 
-/// The outcomes of a case (`ok`, `crashed`, …). Null if the run did not plan it.
+/// The outcomes of a case over the runs of a device. Lists have the length of DeviceHistory::runs.
 struct CaseOutcomes {
   std::string case_name;
+  /// `ok`, `crashed`, …, or `lost`: planned, but without an observation. Null if the run did not plan it.
   std::vector<std::optional<std::string>> outcomes;
+  /// Whether the suite of the run expects that outcome. Empty: in no run.
+  std::vector<bool> is_expected = {};
+
+  /// Returns the level in a run that planned the case. Throws UsageError for an unknown outcome: the history
+  /// is damaged.
+  [[nodiscard]] OutcomeLevel level(std::size_t run) const;
 };
 
 /// A change that somebody accepted: the level of `metric` from `from_run` on is the new baseline.

@@ -1,11 +1,13 @@
 #include "trend/trends.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
 #include "runfile/observation.hpp"
+#include "trend/branches.hpp"
 #include "trend/changes.hpp"
 
 namespace peakmark::trend {
@@ -104,7 +106,10 @@ void check(const DeviceHistory& history) {
       check_length(series.confirmations.size(), series.case_name + ", second measurements");
     }
   }
-  for (const CaseOutcomes& one : history.outcomes) check_length(one.outcomes.size(), one.case_name);
+  for (const CaseOutcomes& one : history.outcomes) {
+    check_length(one.outcomes.size(), one.case_name);
+    if (!one.is_expected.empty()) check_length(one.is_expected.size(), one.case_name + ", expected outcomes");
+  }
 }
 
 void add_allocations(const DeviceHistory& history, const AllocationsAtPeak& at_peak, Change& change) {
@@ -133,33 +138,27 @@ bool is_new(const DeviceHistory& history, const Plans& plans, const CaseOutcomes
 }
 
 /// Returns true if no run between these two covers the case.
-bool is_news(const Plans& plans, const CaseOutcomes& one, std::size_t last_measured, std::size_t last_run) {
-  for (std::size_t run = last_measured + 1; run < last_run; ++run) {
+bool is_news(const Plans& plans, const CaseOutcomes& one, std::size_t last_planned, std::size_t last_run) {
+  for (std::size_t run = last_planned + 1; run < last_run; ++run) {
     if (plans.covers(one, run)) return false;
   }
   return true;
 }
 
-/// Finds cases that the last run covering them lacks, or has for the first time.
-void find_new_and_vanished(const DeviceHistory& history, const Plans& plans, Trends& trends) {
+/// Finds cases that only the last run of their suite has, or that their suite no longer has.
+void find_new_and_left(const DeviceHistory& history, const Plans& plans, Trends& trends) {
   for (const CaseOutcomes& one : history.outcomes) {
-    std::optional<std::size_t> first_planned;
-    std::optional<std::size_t> last_measured;
-    for (std::size_t run = 0; run < one.outcomes.size(); ++run) {
-      if (!one.outcomes[run]) continue;
-      if (!first_planned) first_planned = run;
-      if (*one.outcomes[run] == to_string(Outcome::ok)) last_measured = run;
-    }
-    if (!first_planned) continue;
-    const std::string& suite = history.runs[last_measured.value_or(*first_planned)].suite;
-    const std::size_t last_run = plans.last(one, suite);
-    if (*first_planned == last_run && is_new(history, plans, one, last_run)) {
-      trends.new_cases.push_back({one.case_name, *first_planned});
-    }
-    if (last_measured && *last_measured != last_run) {
-      trends.vanished.push_back({one.case_name, *last_measured, one.outcomes[last_run],
-                                 is_news(plans, one, *last_measured, last_run)});
-    }
+    const auto is_planned = [](const std::optional<std::string>& outcome) { return outcome.has_value(); };
+    const auto first = std::ranges::find_if(one.outcomes, is_planned);
+    if (first == one.outcomes.end()) continue;
+    const auto first_planned = static_cast<std::size_t>(first - one.outcomes.begin());
+    const auto last = std::find_if(one.outcomes.rbegin(), one.outcomes.rend(), is_planned);
+    const auto last_planned = static_cast<std::size_t>(one.outcomes.rend() - last) - 1;
+    const std::size_t last_run = plans.last(one, history.runs[last_planned].suite);
+    if (first_planned == last_run && is_new(history, plans, one, last_run))
+      trends.new_cases.push_back({one.case_name, first_planned});
+    if (last_planned < last_run)
+      trends.left_suite.push_back({one.case_name, last_planned, is_news(plans, one, last_planned, last_run)});
   }
 }
 
@@ -167,7 +166,7 @@ void find_new_and_vanished(const DeviceHistory& history, const Plans& plans, Tre
 void keep_own_changes(const DeviceHistory& history, Trends& trends) {
   const std::size_t first = history.first_of_branch();
   std::erase_if(trends.changes, [&](const Change& change) { return change.first < first; });
-  std::erase_if(trends.vanished, [](const Vanished& one) { return !one.is_news; });
+  std::erase_if(trends.left_suite, [](const LeftSuite& one) { return !one.is_news; });
   std::erase_if(trends.environment_changes, [&](const EnvironmentChange& one) { return one.run < first; });
 }
 
@@ -178,6 +177,8 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
   check(history);
   Trends trends;
   trends.allowance = options.allowed_growth;
+  for (const CaseOutcomes& one : history.outcomes)
+    std::ranges::move(find_outcome_changes(one), std::back_inserter(trends.changes));
   for (const Series& series : history.series) {
     if (series.metric == metric::gpu_time_ns) continue;
     ExactChanges found = find_exact_changes(history, series, options.allowed_growth);
@@ -198,9 +199,22 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
     add_environment(trends.environment_changes, change);
     change.is_news = plans.is_last(change.case_name, change.raised);
   }
-  find_new_and_vanished(history, plans, trends);
+  find_new_and_left(history, plans, trends);
   if (!history.base_runs.empty()) keep_own_changes(history, trends);
   return trends;
+}
+
+std::vector<std::string> uncompared(const DeviceHistory& history) {
+  std::vector<std::string> lines;
+  for (const BaseRun& base : history.base_runs) {
+    if (!base.run) lines.push_back(to_text(base, history));
+  }
+  if (!history.base_runs.empty() || history.runs.empty()) return lines;
+  std::set<std::string_view> suites;
+  for (const HistoryRun& run : history.runs) suites.insert(run.suite);
+  if (suites.size() == history.runs.size())
+    lines.push_back("not compared: " + history.device + " has one run of each suite");
+  return lines;
 }
 
 bool is_open(const Change& change) {

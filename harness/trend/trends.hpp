@@ -44,6 +44,7 @@ struct Change {
   /// What became of formulas of allocations, of the requested peak only: `output (outputs): 8·n → 4·n`.
   /// Empty where a run has none.
   std::vector<std::string> formulas = {};
+  std::string message = {};              ///< of a worse outcome, from the first run that had it; may be empty
   std::vector<std::string> environment;  ///< facts that changed between the two levels
 
   /// Returns (after − before) / before; null if `before` is 0.
@@ -57,11 +58,11 @@ struct NotEnoughData {
   std::size_t needed = 0;  ///< changes are reported with more runs than this
 };
 
-struct Vanished {
+/// A case that its suite no longer has.
+struct LeftSuite {
   std::string case_name;
-  std::size_t last = 0;                ///< the last run that measured it
-  std::optional<std::string> outcome;  ///< in the last run that covers it; null: no longer in its suite
-  bool is_news = false;                ///< that run is the first that lacks it
+  std::size_t last = 0;  ///< the last run that planned it
+  bool is_news = false;  ///< only the last run of the suite lacks it
 };
 
 struct NewCase {
@@ -91,7 +92,7 @@ struct Trends {
   GrowthAllowance allowance;    ///< TrendOptions::allowed_growth
   std::vector<AllowedGrowth> allowed_growth;
   std::vector<NotEnoughData> not_enough_data;
-  std::vector<Vanished> vanished;
+  std::vector<LeftSuite> left_suite;
   std::vector<NewCase> new_cases;
   std::vector<EnvironmentChange> environment_changes;
   /// Cases whose times in the last run look changed and need a second measurement.
@@ -110,13 +111,17 @@ struct TrendOptions {
 };
 
 /// Finds changes over the runs of a device, as each run would have found them with the runs up to it: later
-/// runs do not alter earlier reports. Any difference of bytes is a change. A change of times needs
+/// runs do not alter earlier reports. Any difference of bytes or outcome is a change. A change of times needs
 /// ChangePointDetector and a confirmation, by a second measurement in the same run or by the next run. Values
 /// that are not finite, and times that are not positive, count as missing. Of a history from
 /// compare_with_base(), only what the branch's runs changed is returned. Throws UsageError if a list is not
 /// as long as `runs`.
 Trends find_trends(const DeviceHistory& history, const TrendOptions& options = {},
                    const AllocationsAtPeak& at_peak = {});
+
+/// Returns what was not compared because no earlier run has it, a sentence each: suites of a branch that the
+/// base branch never ran on this device. Of the base branch: the device, if no suite has two runs.
+std::vector<std::string> uncompared(const DeviceHistory& history);
 
 /// Returns true for a confirmed regression that was neither accepted nor undone.
 bool is_open(const Change& change);

@@ -30,7 +30,7 @@ Json base_run_json(const BaseRun& base, const DeviceHistory& history) {
 class Writer {
  public:
   explicit Writer(Json& json) : json_(json) {
-    for (const char* list : {"changes", "cases", "not_enough_data", "vanished", "new", "accepted",
+    for (const char* list : {"changes", "cases", "not_enough_data", "left_suite", "new", "accepted",
                              "environment_changes", "findings", "allowed_growth"}) {
       json_[list] = Json::array();
     }
@@ -53,11 +53,10 @@ class Writer {
       entry["nights"] = one.runs;
       json_["not_enough_data"].push_back(std::move(entry));
     }
-    for (const Vanished& one : device.trends.vanished) {
+    for (const LeftSuite& one : device.trends.left_suite) {
       Json entry = case_entry(one.case_name, one.last);
-      entry["outcome"] = or_null(one.outcome);
       entry["new"] = one.is_news;
-      json_["vanished"].push_back(std::move(entry));
+      json_["left_suite"].push_back(std::move(entry));
     }
     for (const NewCase& one : device.trends.new_cases)
       json_["new"].push_back(case_entry(one.case_name, one.run));
@@ -106,6 +105,7 @@ class Writer {
     entry["evidence"] = change.evidence ? Json(to_string(*change.evidence)) : Json(nullptr);
     entry["reference"] = json_fields::null_if_empty(change.reference);
     entry["allocations"] = change.allocations ? moved_json(*change.allocations) : Json(nullptr);
+    entry["message"] = json_fields::null_if_empty(change.message);
     entry["formulas"] = change.formulas;
     entry["environment"] = change.environment;
     json_["changes"].push_back(std::move(entry));
@@ -141,19 +141,20 @@ class Writer {
 
 }  // namespace
 
-std::string trends_json(const std::vector<DeviceTrends>& devices) {
+std::string trends_json(const std::vector<DeviceTrends>& devices, ExitCode exit_code) {
   Json json = json_fields::begin(format::kTrends);
   json.update(
       Json{{"headline", headline(devices)},
            {"tally", tally(devices)},
            {"need_a_look", count_cases_needing_action(devices)},
-           {"exit_code", 0},
+           {"exit_code", static_cast<int>(exit_code)},
            {"allow_growth", devices.empty() ? GrowthAllowance{}.text : devices.front().trends.allowance.text},
            {"nights", 0}});
   json["commit_url"] =
       devices.empty() ? Json(nullptr) : json_fields::null_if_empty(devices.front().commit_url);
   json["devices"] = Json::array();
   json["branches"] = Json::array();
+  json["not_compared"] = Json::array();
   std::size_t run_count = 0;
   Writer writer(json);
   for (const DeviceTrends& device : devices) {
@@ -164,9 +165,9 @@ std::string trends_json(const std::vector<DeviceTrends>& devices) {
                                {"nights", runs.size()},
                                {"from", runs.empty() ? Json(nullptr) : Json(runs.front().date)},
                                {"to", runs.empty() ? Json(nullptr) : Json(runs.back().date)}});
+    for (std::string& line : uncompared(*device.history)) json["not_compared"].push_back(std::move(line));
     for (const BaseRun& base : device.history->base_runs)
       json["branches"].push_back(base_run_json(base, *device.history));
-    if (has_open_regression(device.trends)) json["exit_code"] = 1;
     writer.add(device);
   }
   for (const CommonFinding& finding : find_common_findings(devices, [](const Change&) { return true; }))

@@ -380,5 +380,55 @@ TEST(Trends, BackAtWhatIsAllowedIsRecovered) {
   EXPECT_FALSE(has_open_regression(trends));
 }
 
+class Outcomes : public testing::Test {
+ protected:
+  static std::vector<std::string> changes(std::vector<std::optional<std::string>> outcomes,
+                                          std::vector<bool> is_expected = {}) {
+    DeviceHistory history = nightly_history(outcomes.size());
+    history.outcomes = {{"a/b", std::move(outcomes), std::move(is_expected)}};
+    std::vector<std::string> texts;
+    for (const Change& one : find_trends(history).changes) {
+      texts.push_back(fmt::format("{} {}>{} {} {}", one.first,
+                                  to_string(static_cast<OutcomeLevel>(one.before)),
+                                  to_string(static_cast<OutcomeLevel>(one.after)), to_string(one.verdict),
+                                  to_string(one.state.value())));
+      EXPECT_EQ(one.metric, "outcome");
+      EXPECT_EQ(one.relative(), std::nullopt);
+    }
+    return texts;
+  }
+};
+
+TEST_F(Outcomes, AWorseOneIsARegressionUntilItIsAsBefore) {
+  EXPECT_THAT(changes({"ok", "out_of_memory", "out_of_memory"}),
+              ElementsAre("1 ok>out_of_memory regression open"));
+  EXPECT_THAT(changes({"ok", "crashed", std::nullopt, "ok"}),
+              ElementsAre("1 ok>crashed regression recovered", "3 crashed>ok recovery past"));
+  EXPECT_THAT(
+      changes({"unsupported", "crashed", "unsupported"}),
+      ElementsAre("1 unsupported>crashed regression recovered", "2 crashed>unsupported recovery past"));
+}
+
+TEST_F(Outcomes, ALessBadOneDoesNotCloseARegression) {
+  EXPECT_THAT(changes({"ok", "crashed", "timeout"}),
+              ElementsAre("1 ok>crashed regression open", "2 crashed>timeout improvement past"));
+}
+
+TEST_F(Outcomes, OneThatWasNeverBetterIsNoChange) {
+  EXPECT_THAT(changes({"crashed", "crashed"}), testing::IsEmpty());
+  EXPECT_THAT(changes({std::nullopt, "unsupported"}), testing::IsEmpty());
+}
+
+TEST_F(Outcomes, WhatASuiteExpectsIsAsGoodAsOk) {
+  EXPECT_THAT(changes({"ok", "out_of_memory"}, {false, true}), testing::IsEmpty());
+  EXPECT_THAT(changes({"out_of_memory", "ok"}, {true, false}), testing::IsEmpty());
+  EXPECT_THAT(changes({"out_of_memory", "out_of_memory"}, {true, false}),
+              ElementsAre("1 as_expected>out_of_memory regression open"));
+}
+
+TEST_F(Outcomes, AnUnknownOneIsADamagedHistory) {
+  EXPECT_THROW(changes({"ok", "exploded"}), UsageError);
+}
+
 }  // namespace
 }  // namespace peakmark::trend

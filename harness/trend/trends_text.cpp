@@ -168,7 +168,7 @@ std::string sections_markdown(const std::vector<DeviceTrends>& devices, std::siz
   return text;
 }
 
-/// Returns `2 cases vanished: a, b`: the number and the first kMaxListed.
+/// Returns `2 cases are new: a, b`: the number and the first kMaxListed.
 template <typename T>
 std::string list_text(const std::vector<T>& all, const std::string& one, const std::string& more,
                       const std::function<std::string(const T&)>& text) {
@@ -194,6 +194,7 @@ void add_statuses(const DeviceTrends& device, std::vector<std::string>& lines) {
   };
   add("case was not measured", "cases were not measured", {CaseState::failed});
   add("case fails", "cases fail", {CaseState::window, CaseState::rule});
+  add("case fails as on the base branch", "cases fail as on the base branch", {CaseState::as_on_base});
   std::set<std::string> causes;
   for (const CaseStatus& status : device.statuses) {
     for (const std::string& cause : status.causes)
@@ -213,10 +214,11 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
     if (!line.empty()) lines.push_back(line);
   };
   add_statuses(device, lines);
-  add(list_text<Vanished>(trends.vanished, "case vanished", "cases vanished", [&](const Vanished& one) {
-    return fmt::format("{} ({}, last measured {}{})", one.case_name, one.outcome.value_or("not planned"),
-                       day(runs[one.last].date), one.is_news ? "; new" : "");
-  }));
+  add(list_text<LeftSuite>(trends.left_suite, "case left its suite", "cases left their suite",
+                           [&](const LeftSuite& one) {
+                             return fmt::format("{} (last run {}{})", one.case_name, day(runs[one.last].date),
+                                                one.is_news ? "; new" : "");
+                           }));
   add(list_text<NewCase>(trends.new_cases, "case is new", "cases are new",
                          [](const NewCase& one) { return one.case_name; }));
   if (!trends.not_enough_data.empty()) {
@@ -255,10 +257,12 @@ std::string device_title(const DeviceTrends& device) {
   return title;
 }
 
-/// Returns what the runs of a branch are compared with, a line each.
+/// Returns what the runs of a branch are compared with, or what was not compared, a line each.
 std::vector<std::string> base_lines(const DeviceTrends& device) {
   std::vector<std::string> lines;
-  lines.reserve(device.history->base_runs.size());
+  if (device.history->base_runs.empty()) {
+    for (const std::string& line : uncompared(*device.history)) lines.push_back(plain_text(line));
+  }
   for (const BaseRun& base : device.history->base_runs)
     lines.push_back(plain_text(to_text(base, *device.history)));
   return lines;
@@ -268,16 +272,37 @@ std::vector<std::string> base_lines(const DeviceTrends& device) {
 
 std::string headline(const std::vector<DeviceTrends>& devices) {
   std::size_t runs = 0;
-  bool has_baseline = false;
+  std::size_t not_compared = 0;
   for (const DeviceTrends& device : devices) {
     runs += device.history->runs.size();
-    has_baseline = has_baseline || device.history->runs.size() > 1;
+    not_compared += uncompared(*device.history).size();
   }
-  if (runs == 0) return "no baseline yet: the history is empty";
+  if (runs == 0) return "nothing was compared: the history is empty";
   const std::size_t cases = count_cases_needing_action(devices);
-  if (cases > 0) return quantity(cases, "case needs", "cases need") + " attention";
-  if (!has_baseline) return "no baseline yet: first run of each device";
-  return "nothing to do";
+  const std::string attention = cases == 0 ? "" : quantity(cases, "case needs", "cases need") + " attention";
+  if (not_compared == 0) return cases == 0 ? "nothing to do" : attention;
+  const bool is_first_run = std::ranges::all_of(devices, [](const DeviceTrends& device) {
+    return device.history->base_runs.empty() && !uncompared(*device.history).empty();
+  });
+  const std::string reason = is_first_run ? "nothing was compared: first run of each device"
+                                          : quantity(not_compared, "run was", "runs were") + " not compared";
+  return attention.empty() ? reason : attention + "; " + reason;
+}
+
+ExitCode exit_code_of(const std::vector<DeviceTrends>& devices, bool allow_uncompared) {
+  const auto is_uncompared = [](const DeviceTrends& device) { return !uncompared(*device.history).empty(); };
+  const bool of_branch =
+      std::ranges::any_of(devices, [](const DeviceTrends& one) { return !one.history->base_runs.empty(); });
+  const bool lacks =
+      of_branch ? std::ranges::any_of(devices, is_uncompared) : std::ranges::all_of(devices, is_uncompared);
+  if (!allow_uncompared && lacks) return ExitCode::nothing;
+  const auto fails = [&](const DeviceTrends& device) {
+    return has_open_regression(device.trends) ||
+           (of_branch && std::ranges::any_of(device.statuses, [](const CaseStatus& status) {
+              return status.needs_action() && status.judgement >= Judgement::fail;
+            }));
+  };
+  return std::ranges::any_of(devices, fails) ? ExitCode::verdict : ExitCode::clean;
 }
 
 std::size_t count_cases_needing_action(const std::vector<DeviceTrends>& devices) {

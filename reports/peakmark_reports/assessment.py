@@ -8,14 +8,15 @@ from .history_file import CaseHistory, DeviceHistory, History
 from .run_file import Run
 from .trend_file import VERDICTS, Change, Trends
 
-# The status of a case by `peakmark trends --json`, worst first; those up to `vanished` need attention.
+# The status of a case by `peakmark trends --json`, worst first; those up to `suspicious` need attention.
 STATES = {
     "regression": "regression",
     "failed": "failed measurement",
     "window": "outside its window",
     "rule": "fails a rule",
     "suspicious": "suspicious",
-    "vanished": "vanished",
+    "left_suite": "left the suite",
+    "as_on_base": "fails as on the base branch",
     "skipped": "skipped",
     "as_expected": "as expected",
     "improvement": "improvement",
@@ -24,7 +25,7 @@ STATES = {
     "young": "not enough data",
     "steady": "steady",
 }
-NEEDS_ATTENTION = ("regression", "failed", "window", "rule", "suspicious", "vanished")
+NEEDS_ATTENTION = ("regression", "failed", "window", "rule", "suspicious")
 # Improvements are reported for this many runs.
 RECENT_RUNS = 30
 

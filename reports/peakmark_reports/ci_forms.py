@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from .assessment import NEEDS_ATTENTION, STATES, Assessment, CaseStatus
-from .common import metric_name, relative_text, short_commit
+from .common import metric_name, short_commit
 from .groups import Group, Member, group_findings
 from .history_file import METRICS
 
@@ -81,7 +81,7 @@ def benchmark_action(assessment: Assessment) -> str:
 
 # The severities that GitLab knows: info, minor, major, critical, blocker.
 _SEVERITIES = {
-    "regression": "major", "failed": "critical", "window": "major", "rule": "major", "suspicious": "minor", "vanished": "minor",
+    "regression": "major", "failed": "critical", "window": "major", "rule": "major", "suspicious": "minor",
     "improvement": "info", "recovery": "info",
 }
 _HELP = {
@@ -162,8 +162,8 @@ def code_quality(assessment: Assessment, path: str) -> str:
 
 # `error`: not measured. A suspicious case does not fail.
 _RESULTS = {
-    "regression": "failure", "window": "failure", "rule": "failure", "vanished": "failure", "failed": "error",
-    "skipped": "skipped",
+    "regression": "failure", "window": "failure", "rule": "failure", "failed": "error",
+    "skipped": "skipped", "left_suite": "skipped",
 }
 
 
@@ -224,7 +224,7 @@ def junit(assessment: Assessment) -> str:
 
 # GitHub accepts 1 MiB per step and drops larger summaries; other writers of the step need some of it.
 MAX_BYTES = 1024 * 1024 - 8 * 1024
-_MARKS = {"regression": "🔴", "failed": "🔴", "window": "🟠", "rule": "🔴", "suspicious": "🟠", "vanished": "🟠"}
+_MARKS = {"regression": "🔴", "failed": "🔴", "window": "🟠", "rule": "🔴", "suspicious": "🟠"}
 _SPECIAL = str.maketrans({one: f"\\{one}" for one in "\\`*_[]#!|~$"} | {"<": "&lt;", "&": "&amp;"})
 # Mentions and references, which a backslash does not escape: a zero-width space does.
 _LINKS = re.compile(r"([@#!])(?=[0-9A-Za-z])")
@@ -272,7 +272,7 @@ def _case_rows(groups: list[Group]) -> list[str]:
         if len(group.members) < 2:
             continue
         for member in group.members:
-            relative = relative_text(member.finding.change.relative) if member.finding else "–"
+            relative = member.finding.change.step if member.finding else "–"
             name = markdown_code(member.status.history.case)
             if len(group.devices) > 1:
                 name += f" on {markdown_text(member.status.device.device)}"

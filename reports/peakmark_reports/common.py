@@ -9,6 +9,7 @@ class InputError(Exception):
 
 
 METRIC_NAMES = {
+    "outcome": "outcome",
     "requested_peak_bytes": "peak",
     "setup_bytes": "setup",
     "leaked_bytes": "leak",
@@ -51,10 +52,12 @@ def metric_name(metric: str) -> str:
     return METRIC_NAMES.get(metric, metric.replace("_", " "))
 
 
-def value_text(metric: str, value: float | int | None) -> str:
-    """Returns `6.75 MiB`, `1.5 ms`, `0.987`; a dash if unknown."""
+def value_text(metric: str, value: float | int | str | None) -> str:
+    """Returns `6.75 MiB`, `1.5 ms`, `0.987`, the word of an outcome; a dash if unknown."""
     if value is None:
         return UNKNOWN
+    if isinstance(value, str):
+        return value.replace("_", " ")
     if metric.endswith("_bytes"):
         return size_text(value)
     if metric.endswith("_ns"):
@@ -62,7 +65,7 @@ def value_text(metric: str, value: float | int | None) -> str:
     return f"{value:.4g}"
 
 
-def levels_text(metric: str, before: float | int | None, after: float | int | None) -> str:
+def levels_text(metric: str, before: float | int | str | None, after: float | int | str | None) -> str:
     """Returns `6.75 MiB → 6.8 MiB`; exact values if the rounded ones are equal."""
     left, right = value_text(metric, before), value_text(metric, after)
     if left == right and before != after:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .assessment import STATES, Assessment, Finding, CaseStatus, is_news
-from .common import levels_text, metric_name, quantity, relative_text, short_commit
+from .common import metric_name, quantity, short_commit
 from .history_file import METRICS
 from .trend_file import VERDICTS, Cause, Change, Trends
 
 # The same change of a time may be found in runs that are this far apart, because noise delays it for some shapes.
 SAME_CHANGE_RUNS = 3
-# The reason of `trends` for a case that vanished in the newest run.
+# The reason of `trends` for a case that left its suite in the newest run.
 NEW = "new since the previous run"
 # A change of the environment may be the cause of a change this many runs later.
 CAUSE_RUNS = 2
@@ -43,11 +43,7 @@ class Member:
 
     @property
     def levels(self) -> str:
-        return "; ".join(self.status.reasons) if self.finding is None else _levels(self.finding.change)
-
-
-def _levels(change: Change) -> str:
-    return f"{levels_text(change.metric, change.before, change.after)} ({relative_text(change.relative)})"
+        return "; ".join(self.status.reasons) if self.finding is None else self.finding.change.levels
 
 
 @dataclass(frozen=True)
@@ -98,7 +94,7 @@ class Group:
         finding = self.first.finding
         what = STATES[self.state]
         if finding is not None:
-            what = f"{metric_name(finding.change.metric)} {relative_text(finding.change.relative)}"
+            what = f"{metric_name(finding.change.metric)} {finding.change.step}"
         cases = f", {quantity(len(self.members), 'case')}" if len(self.members) > 1 else ""
         devices = f" on {len(self.devices)} devices" if len(self.devices) > 1 else ""
         return f"{self.name}: {what}{cases}{devices}"
@@ -114,7 +110,7 @@ class Group:
         if len(self.members) == 1:
             what = self.first.levels
         else:
-            texts = [relative_text(member.finding.change.relative) for member in (self.members[-1], self.first)]
+            texts = [member.finding.change.step for member in (self.members[-1], self.first)]
             what = texts[0] if texts[0] == texts[1] else " to ".join(texts)
         commit = f", commit {short_commit(finding.commit)}" if finding.commit else ""
         max_steps = max(member.steps for member in self.members)
@@ -136,7 +132,7 @@ class Group:
         if finding is None:
             return []
         others = self.first.others
-        hints = [f"Also {metric_name(one.change.metric)} {_levels(one.change)}." for one in others]
+        hints = [f"Also {metric_name(one.change.metric)} {one.change.levels}." for one in others]
         hints += [f"Now {reason}." for reason in self.first.status.reasons] if finding.change.open else []
         for one in assessment.trends.environment_changes:
             at = finding.device.run_index.get(one.run)
@@ -239,8 +235,9 @@ def _members(status: CaseStatus) -> list[tuple[str, str, Member]]:
     if steps:
         members.append(("open", "regression", Member(status, _together(steps), steps=len(steps))))
     for (part, verdict, *_history_run), findings in found.items():
+        order = ("outcome", *METRICS)
         first, *others = sorted(
-            findings, key=lambda one: METRICS.index(one.change.metric) if one.change.metric in METRICS else len(METRICS)
+            findings, key=lambda one: order.index(one.change.metric) if one.change.metric in order else len(order)
         )
         members.append((part, verdict, Member(status, first, tuple(others))))
     return members
@@ -250,15 +247,20 @@ def group_findings(assessment: Assessment) -> dict[str, list[Group]]:
     """Returns the groups by part: `open` needs attention; `improved`: recent improvements and recoveries; `closed`: older,
     accepted, or recovered since.
 
-    Every case that needs attention is in `open`, by its changes or by its state.
+    Every case that needs attention is in `open`, by its changes or by its state. A case that left its suite in the newest run is in
+    `improved`, and one that fails as on the base branch is in `closed`.
     """
     parts: dict[str, list[tuple[str, Member]]] = {"open": [], "improved": [], "closed": []}
     for status in assessment.statuses:
         for part, verdict, member in _members(status):
             parts[part].append((verdict, member))
-        if status.state in ("failed", "window", "rule", "vanished"):
+        if status.state in ("failed", "window", "rule"):
             parts["open"].append((status.state, Member(status, None)))
+        elif status.state == "left_suite" and NEW in status.reasons:
+            parts["improved"].append((status.state, Member(status, None)))
+        elif status.state == "as_on_base":
+            parts["closed"].append((status.state, Member(status, None)))
     groups = {part: _grouped(members, assessment.trends) for part, members in parts.items()}
     # The newest closed group first.
-    groups["closed"].sort(key=lambda one: -max(member.finding.at for member in one.members if member.finding))
+    groups["closed"].sort(key=lambda one: -max((member.finding.at for member in one.members if member.finding), default=0))
     return groups

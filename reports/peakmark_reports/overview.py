@@ -12,8 +12,8 @@ from .page_data import Entry
 
 # How the overview counts the states of cases; all others pass. A suspicious case is a warning.
 COUNTED = {
-    "regression": "failed", "window": "failed", "rule": "failed", "skipped": "skipped", "failed": "not_measured",
-    "vanished": "not_measured",
+    "regression": "failed", "window": "failed", "rule": "failed", "skipped": "skipped", "left_suite": "skipped", "as_on_base": "failed",
+    "failed": "not_measured",
 }
 COUNTS = ("passed", "failed", "skipped", "not_measured")
 

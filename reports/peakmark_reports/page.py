@@ -34,7 +34,7 @@ MAX_BARS = 16
 # Min number of runs for judging times, as in `trends`.
 MIN_RUNS = 20
 _COLOURS = {
-    "regression": "--bad", "failed": "--bad", "window": "--warn", "rule": "--bad", "suspicious": "--warn", "vanished": "--warn",
+    "regression": "--bad", "failed": "--bad", "window": "--warn", "rule": "--bad", "suspicious": "--warn", "as_on_base": "--warn",
     "improvement": "--good", "recovery": "--good",
 }
 
@@ -136,7 +136,7 @@ def _basis_lines(assessment: Assessment) -> list[str]:
             f"Charts and comparisons have the newest {MAX_RUNS // 2} runs of each suite on a device, and some of those before: at most {MAX_RUNS}."
         )
     if assessment.run_count == 1:
-        lines.append("First run: no baseline yet. Bytes are compared from the second run on.")
+        lines.append("First run: nothing was compared. Bytes are compared from the second run on.")
     elif 1 < assessment.run_count < MIN_RUNS:
         lines.append(f"{assessment.run_count} of {MIN_RUNS} runs needed before times are judged; bytes are already compared.")
     elif young := assessment.count("young"):

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .common import InputError, size_text
+from .common import InputError, levels_text, relative_text, size_text
 from .history_file import finite, text
 
 TRENDS_VERSION = 1
@@ -36,9 +36,11 @@ class Change:
     relative: float | None
     verdict: str
     state: str
-    before: float | int | None
-    after: float | int | None
+    before: float | int | str | None
+    """A word of an outcome."""
+    after: float | int | str | None
     allocations: list[str]
+    """What changed at the peak; of an outcome its message."""
     new: bool = False
     """Since the previous run."""
     commit: str = ""
@@ -50,6 +52,17 @@ class Change:
     def open(self) -> bool:
         """True if it needs attention. An estimate that fell within its window is suspicious and past: reported, not open."""
         return (self.verdict, self.state) in (("regression", "open"), ("suspicious", ""))
+
+    @property
+    def step(self) -> str:
+        """`+5.2 %`; of an outcome `out of memory`."""
+        return relative_text(self.relative) if self.metric != "outcome" else str(self.after).replace("_", " ")
+
+    @property
+    def levels(self) -> str:
+        """`6.75 MiB → 7.1 MiB (+5.2 %)`; of an outcome `ok → out of memory`."""
+        levels = levels_text(self.metric, self.before, self.after)
+        return levels if self.metric == "outcome" else f"{levels} ({relative_text(self.relative)})"
 
     @property
     def weight(self) -> float:
@@ -107,7 +120,8 @@ class CaseState:
 @dataclass(frozen=True)
 class Trends:
     """`headline`, `tally` and `cases`, by case, device and backend, are those of peakmark: a case missing in `cases` is
-    steady. `vanished`, `new` and `not_enough_data` have names of cases with their device, which may be empty."""
+    steady. `left_suite`, `new` and `not_enough_data` have names of cases with their device, which may be empty.
+    `not_compared`: a sentence for each run without an earlier one."""
 
     headline: str = ""
     tally: str = ""
@@ -115,11 +129,12 @@ class Trends:
     changes: list[Change] = field(default_factory=list)
     accepted: list[Accepted] = field(default_factory=list)
     environment_changes: list[EnvironmentChange] = field(default_factory=list)
-    vanished: list[tuple[str, str]] = field(default_factory=list)
+    left_suite: list[tuple[str, str]] = field(default_factory=list)
     new: list[tuple[str, str]] = field(default_factory=list)
     not_enough_data: list[tuple[str, str]] = field(default_factory=list)
     causes: dict[tuple[str, str, str, str, str], Cause] = field(default_factory=dict)
     """By case, device, backend, metric and run. Cases whose times changed in other runs than the largest change are missing."""
+    not_compared: list[str] = field(default_factory=list)
     base_lines: list[str] = field(default_factory=list)
     """What the runs of a branch are compared with, a sentence for each device and suite."""
     commit_url: str = ""
@@ -176,7 +191,12 @@ def _allocation_texts(allocations: Any) -> list[str]:
     return _moved_texts(allocations)
 
 
+def _level(metric: str, value: Any) -> float | int | str | None:
+    return text(value) if metric == "outcome" else finite(value)
+
+
 def _change(entry: dict[str, Any]) -> Change:
+    message = text(entry.get("message"))
     return Change(
         case=text(entry["case"]),
         device=text(entry.get("device")),
@@ -188,10 +208,12 @@ def _change(entry: dict[str, Any]) -> Change:
         relative=finite(entry.get("relative")),
         verdict=text(entry["verdict"]),
         state=text(entry.get("state")),
-        before=finite(entry.get("before")),
-        after=finite(entry.get("after")),
+        before=_level(entry["metric"], entry.get("before")),
+        after=_level(entry["metric"], entry.get("after")),
         # Formulas say more than the sizes of one case.
-        allocations=[text(one) for one in entry.get("formulas") or []] or _allocation_texts(entry.get("allocations")),
+        allocations=([message] if message else [])
+        or [text(one) for one in entry.get("formulas") or []]
+        or _allocation_texts(entry.get("allocations")),
         new=entry.get("new") is True,
         commit=text(entry.get("commit")),
         commit_before=text(entry.get("commit_before")),
@@ -254,10 +276,11 @@ def parse_trends(document: str, name: str) -> Trends:
                 )
                 for entry in root.get("environment_changes") or []
             ],
-            vanished=_names(root.get("vanished")),
+            left_suite=_names(root.get("left_suite")),
             new=_names(root.get("new")),
             not_enough_data=_names(root.get("not_enough_data")),
             causes=_causes(root.get("findings") or []),
+            not_compared=[text(one) for one in root.get("not_compared") or []],
             base_lines=[text(one.get("text")) for one in root.get("branches") or []],
             commit_url=text(root.get("commit_url")),
         )

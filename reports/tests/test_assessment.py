@@ -2,7 +2,7 @@ import json
 
 import pytest
 from peakmark_reports.assessment import assess
-from peakmark_reports.ci_forms import step_summary
+from peakmark_reports.ci_forms import code_quality, junit, step_summary
 from peakmark_reports.groups import group_findings
 from peakmark_reports.history_file import HistoryFileError, parse_history
 from peakmark_reports.page_data import COLUMNS, device_data, entries
@@ -102,18 +102,46 @@ def test_without_trends_nothing_is_judged():
     assert assess(history, Trends(), []).headline == "Not judged: no trends of this history"
 
 
-def test_a_vanished_case_needs_attention():
-    removed = case("padding/a", 30)
-    removed["outcomes"][25:] = [None] * 5
-    for values in removed["series"].values():
-        values[25:] = [None] * 5
-    vanished = {"case": "padding/a", "device": "a device", "backend": "opencl", "run": "x", "date": "x", "outcome": None}
-    reported = state("padding/a", "vanished", "last run on 2026-01-25")
-    assessment = assessed([removed], vanished=[vanished], states=[reported])
-    (status,) = assessment.statuses
-    assert (status.state, status.reasons) == ("vanished", ["last run on 2026-01-25"])
-    assert status.history.last_value("requested_peak_bytes") == PEAK
-    assert [group.state for group in group_findings(assessment)["open"]] == ["vanished"]
+def test_a_case_that_left_its_suite_needs_no_attention_and_is_shown_once():
+    removed, earlier = case("padding/a", 30), case("padding/b", 30)
+    for one in (removed, earlier):
+        one["outcomes"][29:] = [None]
+        for values in one["series"].values():
+            values[29:] = [None]
+    gone = {"case": "padding/a", "device": "a device", "backend": "opencl", "run": "x", "date": "x", "new": True}
+    reported = [
+        state("padding/a", "left_suite", "new since the previous run", "last run on 2026-02-01"),
+        state("padding/b", "left_suite", "last run on 2026-01-01"),
+    ]
+    assessment = assessed([removed, earlier], left_suite=[gone], states=reported)
+    assert states(assessment) == {"padding/a": "left_suite", "padding/b": "left_suite"}
+    assert assessment.needs_attention == 0
+    groups = group_findings(assessment)
+    assert groups["open"] == []
+    assert [group.name for group in groups["improved"]] == ["padding/a"]
+
+
+def test_a_worse_outcome_is_a_finding_with_its_message():
+    lost = case("padding/a/opencl/n:2", 30)
+    lost["outcomes"][29] = "out_of_memory"
+    worse = change(lost["case"], 29, new=True, metric="outcome", before="ok", after="out_of_memory", relative=None, message="error -4")
+    grown = change(lost["case"], 29, metric="setup_bytes")
+    assessment = assessed([lost], [grown, worse], states=[state(lost["case"], "regression", "out_of_memory: error -4")])
+    (group,) = group_findings(assessment)["open"]
+    assert group.metric == "outcome", "it matters more than bytes"
+    assert group.first.levels == "ok → out of memory"
+    assert group.short_text == "padding/a: outcome out of memory"
+    assert "new: outcome ok → out of memory, since 2026-02-02" in group.summary(False)
+    assert group.first.finding.change.allocations == ["error -4"]
+    for text in (step_summary(assessment), junit(assessment), code_quality(assessment, "suites/nightly.toml")):
+        assert "out of memory" in text
+
+
+def test_a_case_that_fails_as_on_the_base_branch_is_listed_below():
+    assessment = assessed([case("padding/a", 30)], states=[state("padding/a", "as_on_base", "64 bytes left")])
+    assert assessment.needs_attention == 0
+    (group,) = group_findings(assessment)["closed"]
+    assert (group.state, group.summary(False)) == ("as_on_base", "64 bytes left")
 
 
 def test_an_estimate_outside_its_window_needs_attention():
@@ -154,13 +182,13 @@ def test_shapes_that_one_commit_changed_are_one_group():
 
 def test_what_is_new_since_the_previous_run_is_marked():
     changes = [change("padding/a", 29, new=True), change("padding/b", 28, new=False)]
-    states = [*(state(one["case"], "regression") for one in changes), state("fbp/now", "vanished", "new since the previous run")]
+    states = [*(state(one["case"], "regression") for one in changes), state("fbp/now", "left_suite", "new since the previous run")]
     cases = [case(name, 30) for name in ("padding/a", "padding/b", "fbp/now")]
     assessment = assessed(cases, changes, states=states)
     summaries = {group.first.status.history.case: group.summary(False) for group in group_findings(assessment)["open"]}
     assert summaries["padding/a"].startswith("new: peak ") and summaries["padding/b"].startswith("peak ")
-    (vanished,) = (one for one in assessment.statuses if one.state == "vanished")
-    assert vanished.reasons == ["new since the previous run"]
+    (left,) = (one for one in assessment.statuses if one.state == "left_suite")
+    assert left.reasons == ["new since the previous run"]
     assert "new: peak" in step_summary(assessment)
     rows = {row[COLUMNS.index("name")]: row[COLUMNS.index("changes")] for row in device_data(*entries([assessment]))["rows"]}
     assert [rows[name][0]["new"] for name in ("padding/a", "padding/b")] == [True, False]

@@ -131,7 +131,7 @@ def test_histories_of_any_length_give_a_page(tmp_path, run_count, capsys):
     page = Parsed((tmp_path / "report" / "index.html").read_text(encoding="utf-8"))
     words = {
         0: "No runs yet",
-        1: "no baseline yet",
+        1: "nothing was compared",
         2: "of 20 runs needed before times are judged",
         30: "Nothing to do",
     }

@@ -1,0 +1,253 @@
+"""Walks the tables of docs/verdicts.md with the commands themselves: what happened to a case × command → exit code and word.
+
+A run of three cases on `dry` is measured once. What happened is written into a copy of its file, as a night later.
+"""
+
+import copy
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+import pytest
+import team_project
+
+SUITE = """name = "nightly"
+backend = "dry"
+[[sweep]]
+variants = "padding/coords1d"
+axes.mode = "edge"
+zip = [{ n = [20, 24, 28], ny = [30, 31, 32], nx = [50, 51, 52] }]
+"""
+TABLE = (team_project.ROOT / "docs/verdicts.md").read_text(encoding="utf-8")
+GROWN = 4096
+
+
+def observations(run: dict) -> list[dict]:
+    return [row["peakmark"] for row in run["benchmarks"] if "peakmark" in row]
+
+
+def of_context(run: dict) -> dict:
+    return run["context"]["peakmark"]
+
+
+def peak_of(run: dict, bytes_more: int) -> None:
+    one = observations(run)[0]
+    for key in ("requested_peak_bytes", "first_call_peak_bytes", "second_pass_peak_bytes"):
+        one[key] += bytes_more
+    for estimate in filter(None, (one.get("estimate"), *one.get("estimates", []))):
+        estimate["bytes_estimated"] += bytes_more  # so that only the bytes change
+        estimate["slices_estimated"] = estimate["slices_used"]
+
+
+def outcome(run: dict, name: str) -> None:
+    one = observations(run)[0]
+    one |= {"outcome": name, "message": "planted", "at_peak": [], "by_kind": {}}
+    for key, value in list(one.items()):
+        if key.endswith("_bytes") or key == "allocations":
+            one[key] = None
+    one["estimate"] |= {"slices_estimated": None, "bytes_estimated": None}
+
+
+def estimate_outside(run: dict) -> None:
+    for one in observations(run)[:1]:
+        one["estimate"]["bytes_estimated"] *= 2
+
+
+def leak(run: dict) -> None:
+    observations(run)[0]["leaked_bytes"] = 64
+
+
+def expects(run: dict, name: str) -> None:
+    outcome(run, name)
+    of_context(run)["planned"][0]["expected_outcome"] = name
+
+
+def without_first(run: dict) -> None:
+    name = of_context(run)["planned"][0]["case"]
+    del of_context(run)["planned"][0]
+    run["benchmarks"] = [row for row in run["benchmarks"] if row.get("peakmark", {}).get("case") != name and row.get("run_name") != name]
+    of_context(run)["fingerprint"] = "another"
+
+
+def nothing(run: dict) -> None:
+    """Changes nothing."""
+
+
+@dataclass
+class What:
+    """A row of the table: what the last night before and this night hold, and what each command says."""
+
+    now: Callable[[dict], object]
+    before: Callable[[dict], object] = nothing
+    check: int = 0
+    baseline: int = 0
+    compare: int = 0
+    trends: int = 0
+    branch: int = 0
+    words: dict[str, str] = field(default_factory=dict)
+    """A word that a command prints."""
+    sent: int = 0
+    """Notifications."""
+
+
+ROWS = {
+    "nothing": What(nothing, words={"trends": "nothing to do"}),
+    "more bytes": What(lambda run: peak_of(run, GROWN), baseline=1, compare=1, trends=1, branch=1, sent=1, words={"trends": "regression (new)"}),
+    "fewer bytes": What(nothing, before=lambda run: peak_of(run, GROWN), words={"baseline": "shrank", "trends": "improvement (new)"}),
+    "was `ok`, now `unsupported`": What(
+        lambda run: outcome(run, "unsupported"), baseline=1, compare=1, trends=1, branch=1, sent=1,
+        words={"check": "1 skipped (1 unsupported)", "trends": "outcome"},
+    ),
+    "was `ok`, now `out_of_memory`": What(
+        lambda run: outcome(run, "out_of_memory"), baseline=1, compare=1, trends=1, branch=1, sent=1,
+        words={"check": "1 skipped (1 out_of_memory)", "trends": "planted"},
+    ),
+    "was `ok`, now `wrong_answer`, `timeout` or `crashed`": What(
+        lambda run: outcome(run, "crashed"), check=3, baseline=3, compare=3, trends=1, branch=1, sent=1, words={"trends": "crashed"}
+    ),
+    "another outcome, which the suite expects": What(
+        lambda run: expects(run, "out_of_memory"), words={"check": "1 as expected (1 out_of_memory)", "trends": "as expected"}
+    ),
+    "crashed before, crashes still": What(
+        lambda run: outcome(run, "crashed"), before=lambda run: outcome(run, "crashed"), check=3, baseline=3,
+        words={"branch": "fails as on the base branch", "trends": "was not measured"},
+    ),
+    "`ok` again": What(
+        nothing, before=lambda run: outcome(run, "crashed"), words={"baseline": "ok now", "trends": "improvement (new)"}
+    ),
+    "an estimate is outside its window, as before": What(
+        estimate_outside, before=estimate_outside, check=1, baseline=1, words={"branch": "fails as on the base branch"}
+    ),
+    "an estimate is outside its window since this change": What(
+        estimate_outside, check=1, baseline=1, trends=1, branch=1, sent=1, words={"trends": "estimate_ratio"}
+    ),
+    "a leak, a repeat that differs, as before": What(leak, before=leak, check=1, baseline=1, words={"branch": "fails as on the base branch"}),
+    "left its suite": What(without_first, words={"baseline": "vanished", "trends": "left its suite", "branch": "left its suite"}),
+    "new in its suite": What(nothing, before=without_first, words={"baseline": "new: not in the baseline", "trends": "is new"}),
+}
+# Rows that other tests walk: a lost shard (test_team_nightly.py), acceptances (harness/cli/trends_command_test.cpp).
+ELSEWHERE = {"was `ok`, now lost", "accepted (`trends accept`)"}
+
+
+class Project:
+    """A history of two nights of the base branch, and a run that was measured now."""
+
+    def __init__(self, folder: Path, measured: dict) -> None:
+        self.folder = folder
+        self.measured = measured
+        self.history = folder / "history.db"
+
+    def peakmark(self, *words: object) -> tuple[int, str]:
+        ended = team_project.subprocess.run(
+            [team_project.PEAKMARK, *map(str, words)], cwd=self.folder, env=team_project.environment(), capture_output=True, text=True, check=False
+        )
+        return ended.returncode, ended.stdout + ended.stderr
+
+    def write(self, name: str, night: int, edit: Callable[[dict], object]) -> Path:
+        run = copy.deepcopy(self.measured)
+        date = f"2026-03-{night:02}T02:00:00Z"
+        run["context"]["date"] = date
+        of_context(run).update(date=date, id=f"night-{name}-{night}", commit=f"{night:x}" * 12)
+        edit(run)
+        path = self.folder / f"{name}.json"
+        path.write_text(json.dumps(run), encoding="utf-8")
+        return path
+
+    def add(self, path: Path, *words: str) -> None:
+        code, text = self.peakmark("history", "add", path, "--history", self.history, *words)
+        assert code == 0, text
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory) -> dict:
+    folder = tmp_path_factory.mktemp("verdicts")
+    (folder / "nightly.toml").write_text(SUITE, encoding="utf-8")
+    team_project.sh("peakmark run nightly.toml --memory-only -o run.json", folder)
+    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert len(observations(run)) == 3
+    return run
+
+
+def test_each_row_of_the_table_is_walked():
+    rows = re.findall(r"^\| ([^|]+?) \| [^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|$", TABLE, re.MULTILINE)
+    assert set(rows) - {"what happened to a case", "---"} == set(ROWS) | ELSEWHERE
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_happened_has_its_exit_code_in_each_command(name, measured, tmp_path):
+    what = ROWS[name]
+    project = Project(tmp_path, measured)
+    before, now = project.write("before", 1, what.before), project.write("now", 2, what.now)
+    notified = tmp_path / "notified"
+    answers = {
+        "check": project.peakmark("check", now),
+        "baseline": project.peakmark("check", now, "--baseline", before),
+        "compare": project.peakmark("compare", before, now),
+    }
+    project.add(project.write("first", 1, what.before), "--branch", "main", "--base-branch", "main")
+    project.add(now, "--branch", "pull/1", "--base-branch", "main", "--merge-base", "1" * 12)
+    answers["branch"] = project.peakmark("trends", "--branch", "pull/1", "--history", project.history)
+    project.add(project.write("night", 3, what.now), "--branch", "main")
+    answers["trends"] = project.peakmark("trends", "--history", project.history, "--notify", f"cat >>{notified}")
+    for command, (code, text) in answers.items():
+        assert code == getattr(what, command), f"{command}: {text}"
+        assert what.words.get(command, "") in text, f"{command}: {text}"
+    events = re.findall(r'"event": *"(\w+)"', notified.read_text(encoding="utf-8")) if notified.exists() else []
+    assert events == ["opened"] * what.sent
+
+
+def test_a_regression_that_was_sent_is_closed_once_when_the_outcome_is_as_before(measured, tmp_path):
+    project = Project(tmp_path, measured)
+    notified = tmp_path / "notified"
+    events = []
+    for night, edit in enumerate((nothing, lambda run: outcome(run, "crashed"), lambda run: outcome(run, "crashed"), nothing, nothing), start=1):
+        project.add(project.write(f"night{night}", night, edit))
+        project.peakmark("trends", "--history", project.history, "--notify", f"cat >>{notified}")
+        events.append(len(re.findall(r'"event"', notified.read_text(encoding="utf-8"))) if notified.exists() else 0)
+    assert events == [0, 1, 1, 2, 2]
+    assert '"reason": "recovered"' in notified.read_text(encoding="utf-8")
+
+
+def test_an_accepted_outcome_is_not_open(measured, tmp_path):
+    project = Project(tmp_path, measured)
+    for night, edit in enumerate((nothing, lambda run: outcome(run, "crashed")), start=1):
+        project.add(project.write(f"night{night}", night, edit))
+    assert project.peakmark("trends", "--history", project.history)[0] == 1
+    code, text = project.peakmark("trends", "accept", "padding/*", "--reason", "the driver's fault", "--history", project.history)
+    assert code == 0, text
+    code, text = project.peakmark("trends", "--history", project.history)
+    assert code == 0 and text.startswith("nothing to do; 3 cases: 2 pass, 1 as expected (1 accepted)"), text
+
+
+def test_what_was_not_compared_ends_with_4(measured, tmp_path):
+    project = Project(tmp_path, measured)
+    project.add(project.write("first", 1, nothing), "--branch", "main", "--base-branch", "main")
+    code, text = project.peakmark("trends", "--history", project.history)
+    assert (code, text.splitlines()[0].split(";")[0]) == (4, "nothing was compared: first run of each device")
+    assert project.peakmark("trends", "--history", project.history, "--allow-uncompared")[0] == 0
+
+    def on_another_device(run):
+        of_context(run)["device"] = "another"
+
+    project.add(project.write("pull", 2, on_another_device), "--branch", "pull/1", "--merge-base", "1" * 12)
+    code, text = project.peakmark("trends", "--branch", "pull/1", "--history", project.history)
+    assert (code, text.splitlines()[0].split(";")[0]) == (4, "1 run was not compared")
+    assert "main has no run of this suite before it" in text
+    assert project.peakmark("trends", "--branch", "pull/1", "--history", project.history, "--allow-uncompared")[0] == 0
+
+
+def test_a_run_without_a_measured_case_ends_with_4(measured, tmp_path):
+    project = Project(tmp_path, measured)
+
+    def all_unsupported(run):
+        for row in list(run["benchmarks"]):
+            if "peakmark" in row:
+                run["benchmarks"].remove(row)
+                run["benchmarks"].insert(0, row)
+                outcome(run, "unsupported")
+
+    code, text = project.peakmark("check", project.write("now", 2, all_unsupported))
+    assert code == 4, text
+    assert project.peakmark("compare", project.write("before", 1, nothing), tmp_path / "now.json")[0] == 1, "all are lost"
