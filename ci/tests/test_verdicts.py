@@ -4,7 +4,10 @@ A run of three cases on `dry` is measured once. What happened is written into a 
 """
 
 import copy
+import datetime
 import json
+import math
+import random as random_numbers
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -251,3 +254,77 @@ def test_a_run_without_a_measured_case_ends_with_4(measured, tmp_path):
     code, text = project.peakmark("check", project.write("now", 2, all_unsupported))
     assert code == 4, text
     assert project.peakmark("compare", project.write("before", 1, nothing), tmp_path / "now.json")[0] == 1, "all are lost"
+
+
+NIGHTS = 365
+LOST_NIGHT, FUTURE_NIGHT = 200, 250
+
+
+def timed(run: dict, random: random_numbers.Random, slower: float = 1) -> None:
+    """Gives each case a time of 1 ms with a noise of 1 %, and the second time of a run that was confirmed."""
+    for one in observations(run):
+        for key in ("gpu_time_ns", "gpu_time_again_ns"):
+            ns = [1e6 * slower * math.exp(random.gauss(0, 0.01)) for _ in range(3)]
+            one[key] = {"median": sorted(ns)[1], "min": min(ns), "max": max(ns), "blocks": [[value] for value in ns]}
+        one |= {"time_source": "device", "cache": "hot"}
+
+
+class Year:
+    """A history to which nights are added: a commit each."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.random = random_numbers.Random(34)
+        self.night = 0
+
+    def write(self, name: str, edit: Callable[[dict], object] = nothing, slower: float = 1, date: str = "") -> Path:
+        def as_of_this_night(run: dict) -> None:
+            when = date or (datetime.date(2025, 1, 1) + datetime.timedelta(days=self.night)).isoformat()
+            run["context"]["date"] = when + "T02:00:00Z"
+            of_context(run).update(date=run["context"]["date"], id=name, commit=f"{self.night:012x}")
+            timed(run, self.random, slower)
+            edit(run)
+
+        return self.project.write(name, 1, as_of_this_night)
+
+    def add_nights(self, until: int) -> None:
+        files = []
+        while self.night < until:
+            self.night += 1
+            files.append(self.write(f"night-{self.night}"))
+        code, text = self.project.peakmark("history", "add", *files, "--history", self.project.history, "--branch", "main", "--base-branch", "main")
+        assert code == 0, text
+
+    def trends(self, *words: str) -> tuple[int, str]:
+        return self.project.peakmark("trends", "--history", self.project.history, *words)
+
+
+def test_a_year_with_planted_nights_has_the_right_exit_codes(measured, tmp_path):
+    year = Year(Project(tmp_path, measured))
+    year.add_nights(LOST_NIGHT - 1)
+    assert year.trends()[0] == 0
+
+    year.night += 1
+    year.project.add(year.write("lost", lambda run: outcome(run, "out_of_memory")), "--branch", "main")
+    code, text = year.trends()
+    assert code == 1 and "out_of_memory" in text, text
+    year.add_nights(FUTURE_NIGHT - 1)
+    code, text = year.trends()
+    assert code == 0, text
+
+    # A machine whose clock is wrong cannot hide what comes later.
+    code, text = year.project.peakmark("history", "add", year.write("future", date="2099-01-01"), "--history", year.project.history)
+    assert code == 2 and "2099-01-01" in text, text
+    year.add_nights(NIGHTS)
+    code, text = year.trends()
+    assert code == 0, text
+
+    base = f"{NIGHTS:012x}"
+    for name, slower, expected in (("same", 1.0, 0), ("slower", 3.0, 1)):
+        year.project.add(year.write(name, slower=slower), "--branch", f"pull/{name}", "--merge-base", base)
+        code, text = year.trends("--branch", f"pull/{name}")
+        assert code == expected, text
+        assert (name == "slower") == ("gpu_time_ns" in text), text
+    year.night += 1
+    year.project.add(year.write("grown", lambda run: peak_of(run, GROWN)), "--branch", "main")
+    assert year.trends()[0] == 1
