@@ -3,17 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
+#include <span>
 #include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "compare/moved_allocations.hpp"
 #include "runfile/json_fields.hpp"
 #include "runfile/outcome_level.hpp"
 #include "runfile/run_summary.hpp"
+#include "sweep/description.hpp"
 
 namespace peakmark {
 
@@ -74,9 +78,10 @@ void check_version(const Json& json) {
   int version = 0;
   json_fields::field(json, kVersionKey, version);
   if (version == format::kBaseline.major) return;
-  throw UsageError(fmt::format(
-      "unsupported baseline version: {}, this peakmark reads {}; write a new one with --update-baseline",
-      version, format::kBaseline.major));
+  throw UsageError(
+      fmt::format("unsupported baseline version: {}, this peakmark reads {}; remove it, and write a new one "
+                  "with --update-baseline",
+                  version, format::kBaseline.major));
 }
 
 void read_line(const Json& json, Baseline& baseline) {
@@ -99,42 +104,92 @@ bool is_baseline(const std::string& text) {
   return first.is_object() && first.contains(kVersionKey);
 }
 
-Baseline parse_or_empty(const std::string& text) {
+/// Reads the baseline that is updated; empty if there is none yet.
+Baseline read_earlier(const std::filesystem::path& path) {
+  std::error_code none;
+  if (!std::filesystem::exists(path, none) || std::filesystem::file_size(path, none) == 0) return {};
+  const std::string text = read_text_file(path);
+  if (!is_baseline(text)) {
+    throw UsageError(fmt::format(
+        "{}: not a baseline, and not replaced; name another file, or remove this one", path.string()));
+  }
   try {
     return parse_baseline(text);
-  } catch (const UsageError&) {
-    return {};  // another version, or damaged; the new text replaces it
+  } catch (const UsageError& error) {
+    throw UsageError(
+        fmt::format("{}: {}; not replaced, since cases that were not measured would be lost: correct it, or "
+                    "remove it and "
+                    "write a new one",
+                    path.string(), error.what()));
   }
 }
 
-BaselineChanges changes_between(const Baseline& before, const Baseline& after) {
-  BaselineChanges changes;
-  for (const auto& [name, sweep_case] : after.cases) {
-    const auto earlier = before.cases.find(name);
-    if (earlier == before.cases.end()) {
-      ++changes.added;
-    } else if (earlier->second != sweep_case) {
-      ++changes.changed;
-    }
-  }
-  changes.gone = before.cases.size() + changes.added - after.cases.size();
-  return changes;
+void check_complete(const Run& run) {
+  if (run.context.complete) return;
+  throw UsageError(
+      "incomplete run: a baseline needs all of its cases; finish it with `peakmark run --resume`");
 }
+
+BaselineCase baseline_case(const Observation& observation) {
+  BaselineCase one{observation.outcome, observation.requested_peak_bytes, observation.setup_bytes,
+                   observation.at_peak};
+  std::ranges::sort(one.at_peak, is_before);
+  return one;
+}
+
+bool has_bytes(const Observation& observation) {
+  return observation.outcome == Outcome::ok && observation.requested_peak_bytes;
+}
+
+/// Adds an observation to a baseline. Bytes stay where it has none.
+void merge(const Observation& observation, Baseline& baseline, BaselineUpdate& update) {
+  BaselineCase now = baseline_case(observation);
+  const auto [known, is_new] = baseline.cases.try_emplace(observation.case_name, now);
+  if (is_new) {
+    ++update.added;
+  } else if (!has_bytes(observation)) {
+    const std::string_view why =
+        observation.outcome == Outcome::ok ? "no peak" : to_string(observation.outcome);
+    update.not_measured.push_back(fmt::format("{} ({})", observation.case_name, why));
+    return;
+  } else {
+    if (!now.setup_bytes) now.setup_bytes = known->second.setup_bytes;
+    if (known->second == now) return;
+    ++update.changed;
+    known->second = std::move(now);
+  }
+}
+
+/// The parts of suites that runs have.
+struct Coverage {
+  std::set<std::string_view> planned;
+  std::set<std::string_view> backends;  ///< of `run --backend`; empty: those of the suites
+  bool is_limited = false;
+
+  explicit Coverage(std::span<const Run> runs) {
+    bool has_all_backends = false;
+    for (const Run& run : runs) {
+      for (const PlannedCase& one : run.context.planned) planned.insert(one.name);
+      is_limited = is_limited || !limits_text(run.context).empty();
+      if (run.context.asked_backend) backends.insert(*run.context.asked_backend);
+      has_all_backends = has_all_backends || !run.context.asked_backend;
+    }
+    if (has_all_backends) backends.clear();
+  }
+
+  /// Returns true for a case that the runs would have if their suites had it.
+  [[nodiscard]] bool covers(std::string_view case_name) const {
+    return !is_limited && (backends.empty() || backends.contains(case_backend(case_name)));
+  }
+};
 
 }  // namespace
 
 Baseline make_baseline(const Run& run) {
-  if (!run.context.complete) {
-    throw UsageError(
-        "incomplete run: a baseline needs all of its cases; finish it with `peakmark run --resume`");
-  }
+  check_complete(run);
   Baseline baseline;
-  for (const Observation& observation : run.observations) {
-    BaselineCase sweep_case{observation.outcome, observation.requested_peak_bytes, observation.setup_bytes,
-                            observation.at_peak};
-    std::ranges::sort(sweep_case.at_peak, is_before);
-    baseline.cases.emplace(observation.case_name, std::move(sweep_case));
-  }
+  for (const Observation& observation : run.observations)
+    baseline.cases.emplace(observation.case_name, baseline_case(observation));
   return baseline;
 }
 
@@ -180,25 +235,64 @@ Baseline read_baseline(const std::filesystem::path& path) {
   }
 }
 
-BaselineChanges write_baseline(const Baseline& baseline, const std::filesystem::path& path) {
-  check_replaceable(path);
-  Baseline earlier;
-  std::error_code none;
-  if (std::filesystem::exists(path, none) && std::filesystem::file_size(path, none) > 0) {
-    const std::string text = read_text_file(path);
-    if (!is_baseline(text)) {
-      throw UsageError(fmt::format(
-          "{}: not a baseline, and not replaced; name another file, or remove this one", path.string()));
-    }
-    earlier = parse_or_empty(text);
+void check_can_prune(const std::vector<Run>& runs) {
+  for (const Run& run : runs) {
+    const std::string limits = limits_text(run.context);
+    if (limits.empty()) continue;
+    throw UsageError(
+        fmt::format("--prune: this run is of a part of the suite ({}), so which cases the suite no longer "
+                    "has is unknown; {}",
+                    limits,
+                    run.context.shard ? "merge the shards with `peakmark merge`"
+                                      : "run the whole suite, or leave --prune out"));
   }
-  replace_text_file(path, baseline_text(baseline));
-  return changes_between(earlier, baseline);
+}
+
+BaselineUpdate update_baseline(const std::vector<Run>& runs, const std::filesystem::path& path, bool prune) {
+  if (prune) check_can_prune(runs);
+  check_replaceable(path);
+  Baseline baseline = read_earlier(path);
+  BaselineUpdate update;
+  const Coverage coverage(runs);
+  std::set<std::string_view> seen;
+  for (const Run& run : runs) {
+    check_complete(run);
+    for (const Observation& observation : run.observations) {
+      if (!seen.insert(observation.case_name).second) {
+        throw UsageError(
+            fmt::format("--update-baseline: two runs have the case {}; name runs of different cases",
+                        observation.case_name));
+      }
+      if (has_bytes(observation)) ++update.measured;
+      merge(observation, baseline, update);
+    }
+  }
+  for (auto one = baseline.cases.begin(); one != baseline.cases.end();) {
+    const bool is_covered = coverage.covers(one->first);
+    const bool is_kept = coverage.planned.contains(one->first) || !is_covered || !prune;
+    if (!coverage.planned.contains(one->first))
+      (is_covered ? update.not_in_suite : update.not_in_run).push_back(one->first);
+    one = is_kept ? std::next(one) : baseline.cases.erase(one);
+  }
+  update.cases = baseline.cases.size();
+  if (update.measured > 0) replace_text_file(path, baseline_text(baseline));
+  return update;
 }
 
 namespace {
 
 constexpr std::string_view kAdvice = "; if this is intended, run check with --update-baseline";
+constexpr std::string_view kVanished =
+    "vanished: in the baseline, but not in the suite; if this is intended, run check with --update-baseline "
+    "--prune";
+
+/// Returns ` (--filter 'n:2' --backend dry)`.
+std::string part_text(const RunContext& context) {
+  std::string text = limits_text(context);
+  if (context.asked_backend)
+    text += fmt::format("{}--backend {}", text.empty() ? "" : " ", shell_word(*context.asked_backend));
+  return fmt::format(" ({})", text);
+}
 
 /// Describes the change of a figure; empty if it is unchanged.
 std::string change_text(const char* what, const std::optional<Size>& base, const std::optional<Size>& now) {
@@ -283,11 +377,10 @@ Verdict judge_case(const PlannedCase& planned, const BaselineCase& base, const O
 std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
                                     const GrowthAllowance& allowed) {
   const auto observations = by_name(run);
+  const Coverage coverage({&run, 1});
   std::vector<Verdict> verdicts;
-  std::set<std::string> planned;
   bool has_common = false;
   for (const PlannedCase& sweep_case : run.context.planned) {
-    planned.insert(sweep_case.name);
     const auto found = baseline.cases.find(sweep_case.name);
     const auto observed = observations.find(sweep_case.name);
     has_common = has_common || found != baseline.cases.end();
@@ -298,16 +391,17 @@ std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
       verdicts.push_back(judge_case(sweep_case, found->second, *observed->second, allowed));
     }
   }
-  if (!has_common && !planned.empty()) {
+  if (!has_common && !coverage.planned.empty()) {
     throw UsageError(
         fmt::format("no case in common with the baseline: is it of another suite, or of another backend than "
                     "{}?",
                     run.context.backend));
   }
+  const std::string kept_out = "not in this run: it is of a part of the suite" + part_text(run.context);
   for (const auto& [name, sweep_case] : baseline.cases) {
-    if (planned.contains(name)) continue;
+    if (coverage.planned.contains(name)) continue;
     verdicts.push_back({name, Rule::baseline, Judgement::skipped, "", std::nullopt, std::nullopt,
-                        fmt::format("vanished: in the baseline, but not in the run{}", kAdvice)});
+                        coverage.covers(name) ? std::string(kVanished) : kept_out});
   }
   return verdicts;
 }

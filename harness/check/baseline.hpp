@@ -41,16 +41,28 @@ Baseline parse_baseline(std::string_view text);
 /// Reads a baseline file or a run file. Throws UsageError with the file's name.
 Baseline read_baseline(const std::filesystem::path& path);
 
-/// How the cases of an updated baseline differ from those before.
-struct BaselineChanges {
+/// What update_baseline() did with the cases of a baseline. Lists have names.
+struct BaselineUpdate {
+  std::size_t cases = 0;     ///< of the baseline now
+  std::size_t measured = 0;  ///< of the runs
   std::size_t added = 0;
   std::size_t changed = 0;
-  std::size_t gone = 0;
+  std::vector<std::string> not_in_run;    ///< kept: the runs are of a part of the suite
+  std::vector<std::string> not_measured;  ///< kept, with the outcome: `op/a/opencl (out_of_memory)`
+  std::vector<std::string> not_in_suite;  ///< kept, or removed if asked
 };
 
-/// Replaces the baseline in `path`. Every case counts as added if the file is new or was unreadable. Throws
-/// UsageError if `path` is not a baseline.
-BaselineChanges write_baseline(const Baseline& baseline, const std::filesystem::path& path);
+/// Adds what complete runs measured to the baseline in `path`, which need not exist. A case that they did not
+/// measure stays as it is. `prune`: removes cases that the suite no longer has. Writes nothing if no case was
+/// measured.
+///
+/// Throws UsageError if `path` is not a baseline or cannot be read as one, if two runs have the same case,
+/// and if `prune` is asked and a run is of a part of its suite.
+BaselineUpdate update_baseline(const std::vector<Run>& runs, const std::filesystem::path& path, bool prune);
+
+/// Throws UsageError if any run is of a part of its suite, which cannot tell which cases the suite no longer
+/// has.
+void check_can_prune(const std::vector<Run>& runs);
 
 /// Returns the verdicts of the rule `baseline` for the cases of the run, then for those that only the
 /// baseline has, by name.

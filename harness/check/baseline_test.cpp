@@ -18,7 +18,10 @@ namespace peakmark {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::StartsWith;
 
 SampleRun two_cases() {
@@ -77,7 +80,7 @@ TEST(Baseline, IsReadFromARunFileToo) {
   SampleRun sample = two_cases();
   write_run(sample.run, path);
   EXPECT_EQ(baseline_text(read_baseline(path)), baseline_text(make_baseline(sample.run)));
-  EXPECT_THROW(write_baseline(Baseline{}, path), UsageError) << "a run file is not replaced";
+  EXPECT_THROW(update_baseline({sample.run}, path, false), UsageError) << "a run file is not replaced";
   sample.run.context.complete = false;
   write_run(sample.run, path);
   try {
@@ -88,15 +91,146 @@ TEST(Baseline, IsReadFromARunFileToo) {
   }
 }
 
-TEST(Baseline, ReplacesBaselinesOnly) {
-  const TemporaryFolder folder;
-  const std::filesystem::path path = folder.path() / "smoke.baseline";
-  write_baseline(Baseline{}, path);
-  write_baseline(make_baseline(two_cases().run), path);
-  EXPECT_EQ(read_baseline(path).cases.size(), 2U);
-  std::ofstream(path) << "precious";
-  EXPECT_THROW(write_baseline(Baseline{}, path), UsageError);
-  EXPECT_EQ(read_text_file(path), "precious");
+class UpdatedBaseline : public testing::Test {
+ protected:
+  /// Two cases with bytes, one without memory enough.
+  static SampleRun suite() {
+    SampleRun sample = two_cases();
+    sample.add("op/c/dry", 20, 4096, 20, 4096);
+    return sample;
+  }
+  BaselineUpdate update(const peakmark::Run& run, bool prune = false) const {
+    return update_baseline({run}, path_, prune);
+  }
+  [[nodiscard]] const BaselineCase& at(const std::string& name) const { return baseline().cases.at(name); }
+  [[nodiscard]] const Baseline& baseline() const {
+    baseline_ = read_baseline(path_);
+    return baseline_;
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_.path() / "op.baseline";
+  mutable Baseline baseline_;
+};
+
+TEST_F(UpdatedBaseline, APartOfTheSuiteReplacesItsCasesOnly) {
+  EXPECT_EQ(update(suite().run).added, 3U);
+  SampleRun part;
+  part.add("op/b/opencl/n:20", 20, 8192, 20, 8192);
+  part.run.context.complete = true;
+  part.run.context.filter = "n:20";
+  const BaselineUpdate updated = update(part.run);
+  EXPECT_EQ(updated.cases, 3U);
+  EXPECT_EQ(updated.changed, 1U);
+  EXPECT_THAT(updated.not_in_run, ElementsAre("op/a/opencl", "op/c/dry"));
+  EXPECT_THAT(updated.not_in_suite, IsEmpty());
+  EXPECT_EQ(at("op/b/opencl/n:20").requested_peak_bytes, 8192);
+  EXPECT_EQ(at("op/c/dry").requested_peak_bytes, 4096);
+}
+
+TEST_F(UpdatedBaseline, WhatWasNotMeasuredStays) {
+  update(suite().run);
+  for (const Outcome outcome : {Outcome::out_of_memory, Outcome::unsupported, Outcome::crashed,
+                                Outcome::timeout, Outcome::wrong_answer}) {
+    SampleRun later = suite();
+    later.run.observations[0].requested_peak_bytes = 4096;
+    later.run.observations[2].outcome = outcome;
+    later.run.observations[2].requested_peak_bytes.reset();
+    const BaselineUpdate updated = update(later.run);
+    EXPECT_THAT(updated.not_measured, ElementsAre("op/a/opencl (out_of_memory)",
+                                                  "op/c/dry (" + std::string(to_string(outcome)) + ")"));
+    EXPECT_EQ(at("op/b/opencl/n:20").requested_peak_bytes, 4096);
+    EXPECT_EQ(at("op/c/dry").requested_peak_bytes, 4096);
+    EXPECT_EQ(at("op/c/dry").outcome, Outcome::ok);
+  }
+  // No recorder was active.
+  SampleRun later = suite();
+  later.run.observations[2].requested_peak_bytes.reset();
+  later.run.observations[0].setup_bytes.reset();
+  EXPECT_THAT(update(later.run).not_measured, Contains("op/c/dry (no peak)"));
+  EXPECT_EQ(at("op/c/dry").requested_peak_bytes, 4096);
+  EXPECT_EQ(at("op/b/opencl/n:20").setup_bytes, 0);
+}
+
+TEST_F(UpdatedBaseline, ARunThatMeasuredNothingChangesNothing) {
+  SampleRun nothing;
+  nothing.add_ended("op/a/opencl", Outcome::out_of_memory, "too large");
+  nothing.run.context.complete = true;
+  EXPECT_EQ(update(nothing.run).measured, 0U);
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  update(suite().run);
+  const std::string before = read_text_file(path_);
+  EXPECT_EQ(update(nothing.run, true).measured, 0U);
+  EXPECT_EQ(read_text_file(path_), before);
+}
+
+TEST_F(UpdatedBaseline, RemovesWhatTheSuiteNoLongerHasIfAsked) {
+  update(suite().run);
+  SampleRun now;
+  now.add("op/b/opencl/n:20", 20, 2048, 20, 2048);
+  now.run.context.complete = true;
+  EXPECT_THAT(update(now.run).not_in_suite, ElementsAre("op/a/opencl", "op/c/dry"));
+  EXPECT_EQ(baseline().cases.size(), 3U);
+
+  // With --backend, cases of other backends stay.
+  now.run.context.asked_backend = "opencl";
+  const BaselineUpdate of_backend = update(now.run, true);
+  EXPECT_THAT(of_backend.not_in_suite, ElementsAre("op/a/opencl"));
+  EXPECT_THAT(of_backend.not_in_run, ElementsAre("op/c/dry"));
+  EXPECT_EQ(baseline().cases.size(), 2U);
+  now.run.context.asked_backend.reset();
+  EXPECT_THAT(update(now.run, true).not_in_suite, ElementsAre("op/c/dry"));
+  EXPECT_EQ(baseline().cases.size(), 1U);
+}
+
+TEST_F(UpdatedBaseline, APartOfTheSuiteCannotTellWhatToRemove) {
+  update(suite().run);
+  const auto message = [&](const std::function<void(RunContext&)>& limit) -> std::string {
+    SampleRun part = suite();
+    limit(part.run.context);
+    try {
+      update(part.run, true);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(message([](RunContext&) {}), "none");
+  EXPECT_THAT(message([](RunContext& context) { context.filter = "n:[12]"; }),
+              HasSubstr("--prune: this run is of a part of the suite (--filter 'n:[12]')"));
+  EXPECT_THAT(message([](RunContext& context) {
+                context.shard = Shard{2, 4};
+              }),
+              AllOf(HasSubstr("--shard 2/4"), HasSubstr("`peakmark merge`")));
+  EXPECT_THAT(message([](RunContext& context) {
+                context.rounds = Rounds{};
+                context.rounds->variants = {"op/a", "op/b"};
+              }),
+              HasSubstr("--variants op/a op/b"));
+}
+
+TEST_F(UpdatedBaseline, ReplacesBaselinesOnly) {
+  update(suite().run);
+  EXPECT_EQ(baseline().cases.size(), 3U);
+  std::ofstream(path_) << "";
+  EXPECT_EQ(update(suite().run).added, 3U) << "an empty file is no baseline yet";
+  // Cases that were not measured would be lost.
+  for (const std::string text :
+       {"precious", "{\"peakmark_baseline\":2}\n", "{\"peakmark_baseline\":1}\n<<<<<<< ours\n"}) {
+    std::ofstream(path_) << text;
+    EXPECT_THROW(update(suite().run), UsageError);
+    EXPECT_EQ(read_text_file(path_), text);
+  }
+}
+
+TEST_F(UpdatedBaseline, TakesRunsOfDifferentCases) {
+  SampleRun other;
+  other.add("op/d/opencl", 20, 2048, 20, 2048);
+  other.run.context.complete = true;
+  EXPECT_EQ(update_baseline({suite().run, other.run}, path_, true).cases, 4U);
+  EXPECT_THROW(update_baseline({suite().run, suite().run}, path_, false), UsageError);
+  other.run.context.complete = false;
+  EXPECT_THROW(update(other.run), UsageError) << "a run that was cut short";
 }
 
 }  // namespace
@@ -250,12 +384,20 @@ TEST(BaselineRule, CasesThatCameOrWentAreReported) {
   const auto verdicts = judge(fewer.run, {std::nullopt, &baseline});
   EXPECT_EQ(exit_code_of(fewer.run, verdicts), ExitCode::clean);
   EXPECT_EQ(headline(fewer.run, verdicts), "2 cases: 1 pass, 1 skipped (1 vanished), 0 fail");
-  EXPECT_THAT(console_table(fewer.run, verdicts), HasSubstr("vanished: in the baseline, but not in the run"));
+  EXPECT_THAT(console_table(fewer.run, verdicts),
+              HasSubstr("vanished: in the baseline, but not in the suite"));
   EXPECT_THAT(console_table(fewer.run, verdicts), Not(HasSubstr("pass (vanished)")));
   EXPECT_THAT(junit(fewer.run, verdicts),
               AllOf(HasSubstr("name=\"" + kCase + "\" classname=\"op.a\""), HasSubstr("<skipped")));
   EXPECT_THAT(markdown(fewer.run, verdicts), HasSubstr(kCase));
   EXPECT_THAT(verdicts_json(fewer.run, verdicts), HasSubstr("\"rule\": \"baseline\""));
+
+  // A part of the suite does not know what vanished.
+  fewer.run.context.filter = "op/b";
+  const auto of_part = judge_baseline(fewer.run, baseline);
+  EXPECT_EQ(of_part.back().judgement, Judgement::skipped);
+  EXPECT_THAT(of_part.back().advice,
+              HasSubstr("not in this run: it is of a part of the suite (--filter op/b)"));
 }
 
 TEST(BaselineRule, WhatWentWellMustGoOnDoingSo) {

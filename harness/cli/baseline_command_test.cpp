@@ -44,12 +44,53 @@ TEST_F(BaselineCommand, GatesBytes) {
   EXPECT_THAT(read_text_file(junit), HasSubstr("type=\"baseline\""));
   EXPECT_THAT(check({"--update-baseline", baseline_}).errors, HasSubstr("2 cases, 1 changed; commit it"));
   EXPECT_EQ(check({"--baseline", baseline_}).end.exit_code, 0);
+}
 
-  // With only a part of the suite, the removed cases are reported.
-  run.context.planned.pop_back();
-  run.observations.pop_back();
-  write_run(run, run_file_);
-  EXPECT_THAT(check({"--update-baseline", baseline_}).errors, HasSubstr("1 case, 1 removed; commit it"));
+TEST_F(BaselineCommand, APartOfTheSuiteKeepsTheOtherCases) {
+  const std::vector<std::string> filter{"--filter", "fake/case/dry$"};
+  ASSERT_EQ(check({"--update-baseline", baseline_}).end.exit_code, 0);
+  const std::string whole = read_text_file(baseline_);
+  ASSERT_EQ(run(filter).end.exit_code, 0);
+  const Answer part = check({"--update-baseline", baseline_});
+  EXPECT_EQ(part.end.exit_code, 0) << part.errors;
+  EXPECT_THAT(part.errors, AllOf(HasSubstr("the bytes of 2 cases, unchanged"),
+                                 HasSubstr("kept, not in this run: 1 case: fake/case/dry/")));
+  EXPECT_EQ(read_text_file(baseline_), whole);
+  const Answer pruned = check({"--update-baseline", baseline_, "--prune"});
+  EXPECT_EQ(pruned.end.exit_code, 2);
+  EXPECT_THAT(pruned.errors, AllOf(HasSubstr("--prune: this run is of a part of the suite (--filter"),
+                                   HasSubstr("run the whole suite")));
+  EXPECT_EQ(read_text_file(baseline_), whole);
+  EXPECT_EQ(check({"--prune"}).end.exit_code, 2) << "of no baseline";
+}
+
+TEST_F(BaselineCommand, ACaseThatLeftTheSuiteIsRemovedIfAsked) {
+  ASSERT_EQ(check({"--update-baseline", baseline_}).end.exit_code, 0);
+  suite({"ok"});
+  ASSERT_EQ(run().end.exit_code, 0);
+  EXPECT_THAT(check({"--update-baseline", baseline_}).errors,
+              HasSubstr("kept, no longer in the suite: 1 case: fake/case/dry/n:2; --prune removes them"));
+  EXPECT_THAT(check({"--update-baseline", baseline_, "--prune"}).errors,
+              AllOf(HasSubstr("the bytes of 1 case, 1 removed; commit it"),
+                    HasSubstr("removed, no longer in the suite: 1 case: fake/case/dry/n:2")));
+}
+
+TEST_F(BaselineCommand, WhatWasNotMeasuredStays) {
+  ASSERT_EQ(check({"--update-baseline", baseline_}).end.exit_code, 0);
+  const std::string whole = read_text_file(baseline_);
+  peakmark::Run lost = read_run(run_file_);
+  for (Observation& one : lost.observations) {
+    one.outcome = Outcome::out_of_memory;
+    one.requested_peak_bytes.reset();
+    write_run(lost, run_file_);
+    const Answer answer = check({"--update-baseline", baseline_});
+    const bool is_last = &one == &lost.observations.back();
+    EXPECT_EQ(answer.end.exit_code, is_last ? 4 : 0);
+    EXPECT_THAT(answer.errors,
+                HasSubstr(is_last ? "not changed: nothing was measured"
+                                  : "kept, not measured: 1 case: fake/case/dry (out_of_memory)"));
+    EXPECT_EQ(read_text_file(baseline_), whole);
+  }
 }
 
 TEST_F(BaselineCommand, WhatIsNoneIsNamed) {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -38,6 +39,7 @@ struct CheckOptions {
   std::optional<std::filesystem::path> markdown;
   std::optional<std::filesystem::path> baseline;
   std::optional<std::filesystem::path> update_baseline;
+  bool prune = false;
   std::optional<Size> window_tolerance;
   RecordedQuestion question;  ///< its estimator is empty: the recorded estimates are judged
   bool full_names = false;
@@ -86,24 +88,39 @@ std::filesystem::path numbered(const std::filesystem::path& path, std::size_t in
       fmt::format("{}.{}{}", path.stem().string(), index + 1, path.extension().string()));
 }
 
-/// Writes one baseline of all runs. Throws UsageError if two of them have the same case.
-void update_baseline(const std::vector<Run>& runs, const std::filesystem::path& path) {
-  Baseline all;
-  for (const Run& run : runs) {
-    for (auto& [name, sweep_case] : make_baseline(run).cases) {
-      if (all.cases.emplace(name, std::move(sweep_case)).second) continue;
-      throw UsageError(
-          fmt::format("--update-baseline: two runs have the case {}; name runs of different cases", name));
-    }
+/// Prints a line with some of these names; none without them.
+void print_names(const std::string& what, const std::vector<std::string>& names, const char* advice = "") {
+  constexpr std::size_t kMaxNamed = 3;
+  if (names.empty()) return;
+  const std::size_t named = std::min(names.size(), kMaxNamed);
+  std::string list = plain_text(fmt::format("{}", fmt::join(names.begin(), names.begin() + named, ", ")));
+  if (names.size() > named) list += fmt::format(" and {} more", names.size() - named);
+  print_message(stderr, "{}: {}: {}{}\n", what, quantity(names.size(), "case"), list, advice);
+}
+
+/// Adds what the runs measured to a baseline, and says what stays. Returns `nothing` if nothing was measured.
+ExitCode write_baseline(const std::vector<Run>& runs, const std::filesystem::path& path, bool prune) {
+  const BaselineUpdate update = update_baseline(runs, path, prune);
+  if (update.measured == 0) {
+    print_message(stderr, "{}: not changed: nothing was measured\n", path.string());
+    return ExitCode::nothing;
   }
-  const BaselineChanges changes = write_baseline(all, path);
   std::string what;
-  for (const auto& [count, word] :
-       {std::pair{changes.added, "new"}, {changes.changed, "changed"}, {changes.gone, "removed"}}) {
+  for (const auto& [count, word] : {std::pair{update.added, "new"},
+                                    {update.changed, "changed"},
+                                    {prune ? update.not_in_suite.size() : 0, "removed"}}) {
     if (count > 0) what += fmt::format("{}{} {}", what.empty() ? "" : ", ", count, word);
   }
-  print_message(stderr, "{}: the bytes of {}, {}\n", path.string(), quantity(all.cases.size(), "case"),
+  print_message(stderr, "{}: the bytes of {}, {}\n", path.string(), quantity(update.cases, "case"),
                 what.empty() ? "unchanged" : what + "; commit it");
+  print_names("kept, not measured", update.not_measured);
+  print_names("kept, not in this run", update.not_in_run);
+  if (prune) {
+    print_names("removed, no longer in the suite", update.not_in_suite);
+  } else {
+    print_names("kept, no longer in the suite", update.not_in_suite, "; --prune removes them");
+  }
+  return ExitCode::clean;
 }
 
 /// Returns the width of the terminal; unlimited for a file or a pipe.
@@ -205,9 +222,12 @@ ExitCode check(const CheckOptions& options) {
   if (options.baseline) baseline = read_baseline(*options.baseline);
   if (baseline) judge_options.baseline = &*baseline;
   std::vector<Run> runs;
+  runs.reserve(options.runs.size());
+  for (const std::filesystem::path& file : options.runs) runs.push_back(read_run(file));
+  if (options.prune) check_can_prune(runs);
   ExitCode code = ExitCode::clean;
   for (std::size_t i = 0; i < options.runs.size(); ++i) {
-    JudgedRun judged{read_run(options.runs[i]), {}};
+    JudgedRun judged{std::move(runs[i]), {}};
     if (const std::string warning = later_run_warning(options.runs[i]); !warning.empty()) {
       print_message(stderr, "warning: {}\n", warning);
       judged.run.context.warnings.push_back(warning);
@@ -219,9 +239,10 @@ ExitCode check(const CheckOptions& options) {
     judged.verdicts = judge(judged.run, judge_options);
     write_reports(options, i, judged, judge_options);
     code = worse(code, exit_code_of(judged.run, judged.verdicts));
-    runs.push_back(std::move(judged.run));
+    runs[i] = std::move(judged.run);
   }
-  if (options.update_baseline) update_baseline(runs, *options.update_baseline);
+  if (options.update_baseline)
+    code = worse(code, write_baseline(runs, *options.update_baseline, options.prune));
   return code;
 }
 
@@ -244,8 +265,12 @@ void add_check_command(CLI::App& app, Result& result) {
   CLI::Option* const baseline =
       add_file_option(*command, "--baseline", options->baseline,
                       "Fail cases that need more bytes than in this run file, or file of --update-baseline");
-  add_file_option(*command, "--update-baseline", options->update_baseline,
-                  "Write the bytes of each case to this file, to be committed");
+  CLI::Option* const update = add_file_option(
+      *command, "--update-baseline", options->update_baseline,
+      "Write the bytes of each measured case to this file, to be committed. Other cases of the "
+      "file stay");
+  command->add_flag("--prune", options->prune, "Remove cases from it that the suite no longer has")
+      ->needs(update);
   add_allow_growth_option(*command, options->judge.allowed_growth)->needs(baseline);
   CLI::Option* const estimator =
       command

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -29,9 +31,14 @@ const std::set<std::string, std::less<>> kUsedAggregates{"median", "mean", "min"
 
 /// The rows of one benchmark.
 struct Rows {
-  std::vector<std::pair<Size, Size>> instances;  ///< family and instance of each row that has them
-  std::vector<double> times_ns;                  ///< of each repetition
-  std::map<std::string, double> aggregates_ns;
+  std::size_t repetitions = 0;
+  std::vector<Size> indices;                      ///< of the repetitions that have one
+  std::optional<std::pair<Size, Size>> instance;  ///< family and instance, since 1.5.5
+  bool is_mixed = false;                          ///< two benchmarks have this name
+  std::size_t measured = 0;                       ///< repetitions without an error
+  std::vector<double> times_ns;                   ///< of those that have one
+  double unit_ns = 1;                             ///< of the times in the file
+  std::map<std::string, std::optional<double>, std::less<>> aggregates_ns;
   std::optional<double> peak_bytes;  ///< the maximum of the repetitions
   std::optional<double> aggregate_peak_bytes;
   Outcome outcome = Outcome::ok;
@@ -66,9 +73,10 @@ double unit_ns(const Json& row, const std::string& name) {
   throw UsageError(fmt::format("unknown time_unit '{}' of {}: must be ns, us, ms or s", unit, name));
 }
 
+/// Returns null for 0 too: no benchmark takes no time.
 std::optional<double> time_ns(const Json& row, const std::string& name) {
   const std::optional<double> time = number(row, "real_time");
-  if (!time) return std::nullopt;
+  if (!time || *time == 0) return std::nullopt;
   if (*time < 0) throw UsageError(fmt::format("real_time of {} is {}; must be 0 or more", name, *time));
   return *time * unit_ns(row, name);
 }
@@ -109,8 +117,29 @@ std::string base_name(const Json& row, const std::string& aggregate) {
   return aggregate.empty() ? name : name.substr(0, name.size() - aggregate.size() - 1);
 }
 
+/// Notes of which benchmark and repetition a row is.
+void note_origin(Rows& rows, const Json& row, const std::string& aggregate) {
+  if (row.contains("family_index") && row.contains("per_family_instance_index")) {
+    std::pair<Size, Size> instance;
+    json_fields::field(row, "family_index", instance.first);
+    json_fields::field(row, "per_family_instance_index", instance.second);
+    rows.is_mixed = rows.is_mixed || instance != rows.instance.value_or(instance);
+    rows.instance = instance;
+  }
+  if (!aggregate.empty()) {
+    rows.is_mixed = rows.is_mixed || rows.aggregates_ns.contains(aggregate);
+    return;
+  }
+  ++rows.repetitions;
+  if (!row.contains("repetition_index")) return;
+  Size index = 0;
+  json_fields::field(row, "repetition_index", index);
+  rows.indices.push_back(index);
+}
+
 void take_row(Rows& rows, const Json& row, const std::string& name, const std::string& aggregate,
               const ImportOptions& options) {
+  note_origin(rows, row, aggregate);
   const bool has_error = is_true(row, "error_occurred");
   if (has_error || is_true(row, "skipped")) {
     rows.outcome = has_error ? Outcome::crashed : Outcome::unsupported;
@@ -118,22 +147,47 @@ void take_row(Rows& rows, const Json& row, const std::string& name, const std::s
     return;
   }
   if (!aggregate.empty()) {
-    if (const auto time = time_ns(row, name)) rows.aggregates_ns[aggregate] = *time;
+    rows.aggregates_ns.emplace(aggregate, time_ns(row, name));
     if (aggregate == "median" || !rows.aggregate_peak_bytes)
       rows.aggregate_peak_bytes = peak_of(row, options);
     return;
   }
-  if (row.contains("family_index") && row.contains("per_family_instance_index")) {
-    std::pair<Size, Size> instance;
-    json_fields::field(row, "family_index", instance.first);
-    json_fields::field(row, "per_family_instance_index", instance.second);
-    rows.instances.push_back(instance);
-    if (instance != rows.instances.front())
-      throw UsageError(fmt::format("two benchmarks are named '{}'; remove one from the file", name));
-  }
+  ++rows.measured;
   if (const auto time = time_ns(row, name)) rows.times_ns.push_back(*time);
+  rows.unit_ns = unit_ns(row, name);
   if (const auto peak = peak_of(row, options))
     rows.peak_bytes = std::max(rows.peak_bytes.value_or(*peak), *peak);
+}
+
+std::optional<double> aggregate_ns(const Rows& rows, const char* name) {
+  const auto found = rows.aggregates_ns.find(name);
+  return found == rows.aggregates_ns.end() ? std::nullopt : found->second;
+}
+
+/// Returns true if the program's mean is that of these times. Before 1.3 times are whole numbers of their
+/// unit.
+bool have_mean(const Rows& rows) {
+  if (rows.measured == 0 || !rows.aggregates_ns.contains("mean")) return false;
+  const double mean = aggregate_ns(rows, "mean").value_or(0);
+  const double expected =
+      std::accumulate(rows.times_ns.begin(), rows.times_ns.end(), 0.0) / static_cast<double>(rows.measured);
+  constexpr double kRelativeDifference = 0.01;
+  return std::abs(mean - expected) <= std::max(rows.unit_ns, kRelativeDifference * expected);
+}
+
+/// Returns true if the rows are repetitions of one benchmark. Before 1.5 they have no index, and in 1.5.4 all
+/// have index 0 with --benchmark_enable_random_interleaving. Then the mean decides, which every release
+/// reports of two or more repetitions.
+bool are_of_one_benchmark(const Rows& rows) {
+  if (rows.is_mixed) return false;
+  if (rows.indices.size() == rows.repetitions) {
+    const std::set<Size> different(rows.indices.begin(), rows.indices.end());
+    if (different.size() == rows.repetitions) return true;
+    if (different != std::set<Size>{0}) return false;
+  } else if (rows.measured < 2) {
+    return true;
+  }
+  return have_mean(rows);
 }
 
 std::optional<GpuTime> gpu_time(const Rows& rows) {
@@ -143,14 +197,11 @@ std::optional<GpuTime> gpu_time(const Rows& rows) {
     for (const double ns : rows.times_ns) blocks.push_back({ns});
     return summarise_blocks(std::move(blocks));
   }
-  const auto found = [&](const char* name) -> std::optional<double> {
-    const auto one = rows.aggregates_ns.find(name);
-    return one == rows.aggregates_ns.end() ? std::nullopt : std::optional(one->second);
-  };
-  std::optional<double> middle = found("median");
-  if (!middle) middle = found("mean");
+  std::optional<double> middle = aggregate_ns(rows, "median");
+  if (!middle) middle = aggregate_ns(rows, "mean");
   if (!middle) return std::nullopt;
-  return GpuTime{*middle, found("min").value_or(*middle), found("max").value_or(*middle), {}};
+  return GpuTime{
+      *middle, aggregate_ns(rows, "min").value_or(*middle), aggregate_ns(rows, "max").value_or(*middle), {}};
 }
 
 /// Sets variant and axes: `BM_copy/n:8/64/real_time` is variant `BM_copy` with the axis `n`. Numbers without
@@ -187,6 +238,7 @@ Observation benchmark_observation(const std::string& name, const Rows& rows, con
   observation.message = public_text(rows.message, source.texts);
   if (rows.outcome == Outcome::ok) {
     observation.gpu_time = gpu_time(rows);
+    if (!observation.gpu_time) observation.message = std::string(kNoTime) + "real_time is 0 or no number";
     const std::optional<double> peak = rows.times_ns.empty() ? rows.aggregate_peak_bytes : rows.peak_bytes;
     const std::string counter = source.options.peak_counter.value_or("device peak");
     if (peak) observation.requested_peak_bytes = checked_bytes(*peak, counter, name);
@@ -264,7 +316,11 @@ ImportedResults read_google_benchmark(Source source) {
     if (is_new) order.push_back(name);
     take_row(found->second, row, name, aggregate, source.options);
   }
-  for (const std::string& name : order) add_case(run, benchmark_observation(name, cases.at(name), source));
+  for (const std::string& name : order) {
+    const Rows& rows = cases.at(name);
+    if (!are_of_one_benchmark(rows)) refuse_equal_names(name);
+    add_case(run, benchmark_observation(name, rows, source));
+  }
   end_run(run);
   results.runs.push_back(std::move(run));
   return results;

@@ -76,7 +76,7 @@ std::optional<StateTime> time_of(const std::map<std::string, Json>& summaries, c
       const std::optional<double> seconds = number_of(found->second, fmt::format("{} of {}", tag, name));
       if (seconds && *seconds < 0)
         throw UsageError(fmt::format("{} of {} is {}; must be 0 or more", tag, name, *seconds));
-      return seconds ? std::optional(*seconds * 1e9) : std::nullopt;
+      return seconds.value_or(0) > 0 ? std::optional(*seconds * 1e9) : std::nullopt;
     };
     std::optional<double> middle = ns("median");
     if (!middle) middle = ns("mean");
@@ -119,6 +119,8 @@ Observation state_observation(const Json& benchmark, const Json& state, const So
     observation.gpu_time = found->time;
     observation.time_source = found->clock->source;
     observation.cache = found->clock->cache;
+  } else {
+    observation.message = std::string(kNoTime) + "no summary has one above 0";
   }
   const std::string peak_tag = source.options.peak_counter.value_or(kDevicePeak);
   if (const auto peak = summaries.find(peak_tag); peak != summaries.end()) {

@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/fingerprint.hpp"
+#include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "runfile/import_sources.hpp"
+#include "runfile/import_text.hpp"
 
 namespace peakmark {
 
@@ -30,9 +34,6 @@ Run begin_run(const Source& source, const std::string& id_part) {
 void add_case(Run& run, Observation observation) {
   const std::string& name = observation.case_name;
   if (name.empty()) throw UsageError("a benchmark has no name");
-  if (std::ranges::find(run.observations, name, &Observation::case_name) != run.observations.end()) {
-    throw UsageError(fmt::format("two benchmarks are named '{}'; remove one from the file", name));
-  }
   observation.backend = run.context.backend;
   PlannedCase planned;
   planned.name = name;
@@ -41,10 +42,21 @@ void add_case(Run& run, Observation observation) {
   run.observations.push_back(std::move(observation));
 }
 
+void refuse_equal_names(const std::string& name) {
+  throw UsageError(fmt::format(
+      "two benchmarks are named '{}'; rename one of them in the program, or import the results of "
+      "each program and each run from a file of its own",
+      name));
+}
+
 void end_run(Run& run) {
   if (run.observations.empty()) throw UsageError("no benchmark in it");
   Fingerprint cases;
-  for (const PlannedCase& planned : run.context.planned) cases.add(planned.name);
+  std::unordered_set<std::string_view> names;
+  for (const PlannedCase& planned : run.context.planned) {
+    if (!names.insert(planned.name).second) refuse_equal_names(planned.name);
+    cases.add(planned.name);
+  }
   run.context.fingerprint = cases.text();
 }
 
@@ -67,30 +79,24 @@ namespace {
 using import_sources::Source;
 using json_fields::Json;
 
-/// Replaces NaN and Infinity, which Google Benchmark writes for counters, by null. JSON has neither.
-std::string without_nan(const std::string& text) {
-  std::string result;
-  result.reserve(text.size());
-  bool in_string = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::string_view rest = std::string_view(text).substr(at);
-    const auto skip = [&](std::string_view word) {
-      if (!rest.starts_with(word)) return false;
-      result += "null";
-      at += word.size() - 1;
-      return true;
-    };
-    if (!in_string && (skip("NaN") || skip("-NaN") || skip("Infinity") || skip("-Infinity"))) continue;
-    if (in_string && text[at] == '\\' && at + 1 < text.size()) result += text[at++];
-    if (text[at] == '"') in_string = !in_string;
-    result += text[at];
-  }
-  return result;
-}
-
 bool is_list(const Json& json, const char* key) {
   const auto found = json.find(key);
   return found != json.end() && found->is_array();
+}
+
+/// Returns why a text is not JSON. Often the output of a program is around it.
+std::string not_json(const std::string& text, const std::string& error) {
+  constexpr std::size_t kMaxShown = 60;
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const std::string_view begin = std::string_view(text).substr(std::min(first, text.size()));
+  if (begin.starts_with('{') || begin.starts_with('[') || begin.starts_with("\xEF\xBB\xBF"))
+    return "not JSON: " + error;
+  const std::string line(begin.substr(0, std::min(begin.find('\n'), begin.size())));
+  return fmt::format(
+      "not JSON: it begins with '{}'; write it with --benchmark_out=FILE --benchmark_out_format=json "
+      "(nvbench: "
+      "--json FILE)",
+      cut_in_middle(line, kMaxShown));
 }
 
 ImportedResults read_source(Source source) {
@@ -120,13 +126,15 @@ ImportedResults import_results(const std::filesystem::path& path, const ImportOp
   if (original.find_first_not_of(" \t\r\n") == std::string::npos) fail("it is empty");
   Fingerprint fingerprint;
   fingerprint.add(original);
-  const std::string text = without_nan(original);
+  const import_sources::ImportText text = import_sources::json_text(original);
   try {
-    const Json json = Json::parse(text);
-    return read_source({json, fingerprint.text(), options, texts});
+    const Json json = Json::parse(text.json);
+    ImportedResults results = read_source({json, fingerprint.text(), options, texts});
+    results.notes.insert(results.notes.begin(), text.notes.begin(), text.notes.end());
+    return results;
   } catch (const Json::parse_error& error) {
-    if (error.byte > text.size()) fail("cut short: it ends in the middle; copy it again");
-    fail("not JSON: " + json_fields::message_of(error));
+    if (error.byte > text.json.size()) fail("cut short: it ends in the middle; copy it again");
+    fail(not_json(text.json, json_fields::message_of(error)));
   } catch (const Json::exception& error) {
     fail("malformed: " + json_fields::message_of(error));
   } catch (const UsageError& error) {

@@ -212,7 +212,8 @@ TEST_F(ImportResults, RefusesOtherFiles) {
   const auto message = [&](const std::string& text) { return refusal([&] { imported(text); }); };
   EXPECT_THAT(message(""), HasSubstr("results.json: it is empty"));
   EXPECT_THAT(message("{\"context\": {}, \"benchmarks\": ["), HasSubstr("cut short"));
-  EXPECT_THAT(message("name,iterations"), HasSubstr("not JSON"));
+  EXPECT_THAT(message("name,iterations"), AllOf(HasSubstr("not JSON: it begins with 'name,iterations'"),
+                                                HasSubstr("--benchmark_out=FILE")));
   EXPECT_THAT(message("[1, 2]"), HasSubstr("not of Google Benchmark"));
   EXPECT_THAT(message("{\"benchmarks\": 7, \"context\": {}}"), HasSubstr("not of Google Benchmark"));
   EXPECT_THAT(message("{\"context\": {\"peakmark\": {}}, \"benchmarks\": []}"),
@@ -293,6 +294,71 @@ TEST_F(ImportResults, RefusesTwoBenchmarksOfOneName) {
   dated.date = "2024-05-06T02:00:00Z";
   EXPECT_THAT(refusal([&] { changed("nvbench.json", "\"2097152\"", "\"1048576\"", dated); }),
               HasSubstr("two benchmarks are named 'copy_sweep/Elements{io}:1048576/T:I32'"));
+}
+
+TEST_F(ImportResults, RowsOfOneNameAreRepetitionsOrRefused) {
+  // As 1.4, as 1.5.0, as 1.5.5 merged from two programs, and a benchmark that runs twice with repetitions.
+  for (const std::string file : {"v14", "v150", "v155merged", "repstwice"}) {
+    EXPECT_THAT(refusal([&] { import_with(kImports / (file + ".json"), on_gpu()); }),
+                AllOf(HasSubstr("two benchmarks are named 'BM_f'"), HasSubstr("rename one")))
+        << file;
+  }
+  const Observation repeated = import_with(kImports / "reps.json", on_gpu()).runs[0].observations.at(0);
+  EXPECT_EQ(repeated.gpu_time->median_ns, 20);
+  EXPECT_EQ(repeated.gpu_time->min_ns, 10);
+  EXPECT_EQ(repeated.gpu_time->max_ns, 33);
+  // Of which one has an error.
+  EXPECT_THAT(refusal([&] {
+                changed("v150.json", "\"real_time\": 52", "\"error_occurred\": true, \"real_time\": 52");
+              }),
+              HasSubstr("two benchmarks are named 'BM_f'"));
+  // As --benchmark_enable_random_interleaving in 1.5.4: every index is 0, and the mean is of all rows.
+  std::string interleaved = std::regex_replace(read_text_file(kImports / "reps.json"),
+                                               std::regex("repetition_index\": ."), "repetition_index\": 0");
+  EXPECT_EQ(imported(interleaved).runs[0].observations.at(0).gpu_time->median_ns, 20);
+  interleaved.replace(interleaved.find("\"real_time\": 33"), 15, "\"real_time\": 300");
+  EXPECT_THAT(refusal([&] { imported(interleaved); }), HasSubstr("two benchmarks"));
+  // Two sets of aggregates.
+  EXPECT_THAT(refusal([&] {
+                changed("reps.json", "\"aggregate_name\": \"median\"", "\"aggregate_name\": \"mean\"");
+              }),
+              HasSubstr("two benchmarks"));
+}
+
+TEST_F(ImportResults, ReadsWhatOlderReleasesWroteInsteadOfJson) {
+  const auto run_of = [](const std::string& file) { return import_with(kImports / file, on_gpu()); };
+  for (const std::string file : {"inf", "nan", "rms", "thousands", "backslash", "comma", "utf16"}) {
+    const ImportedResults results = run_of(file + ".json");
+    const std::vector<Observation>& cases = results.runs.at(0).observations;
+    ASSERT_THAT(cases, SizeIs(2)) << file;
+    EXPECT_EQ(cases[0].case_name, "BM_a/8");
+    EXPECT_EQ(cases[1].gpu_time->median_ns, 91) << file;
+    if (file == "backslash") {
+      EXPECT_EQ(cases[0].message, R"(d:\halt)");
+    } else {
+      EXPECT_EQ(cases[0].gpu_time->median_ns, 90) << file;
+    }
+  }
+  EXPECT_THAT(run_of("thousands.json").notes, testing::Contains(HasSubstr("1,234,000, was read as 1234000")));
+  EXPECT_THAT(run_of("comma.json").notes, testing::Contains(HasSubstr("Google Benchmark 1.5.4")));
+}
+
+TEST_F(ImportResults, ABenchmarkWithoutATimeSaysSo) {
+  for (const std::string time : {"0", "0.0", "NaN", "nan"}) {
+    const Observation none =
+        changed("google_benchmark_2016.json", "\"real_time\": 50", "\"real_time\": " + time)
+            .runs[0]
+            .observations.at(0);
+    EXPECT_FALSE(none.gpu_time) << time;
+    EXPECT_EQ(none.outcome, Outcome::ok);
+    EXPECT_THAT(none.message, testing::StartsWith("no time: "));
+  }
+  ImportOptions dated;
+  dated.date = "2024-05-06T02:00:00Z";
+  const peakmark::Run run = changed("nvbench.json", "\"1e-05\"", "\"0e-20\"", dated).runs[0];
+  const bool has_none = std::ranges::any_of(
+      run.observations, [](const Observation& one) { return one.gpu_time && one.gpu_time->min_ns <= 0; });
+  EXPECT_FALSE(has_none);
 }
 
 }  // namespace

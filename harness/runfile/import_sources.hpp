@@ -27,10 +27,11 @@ ImportedResults read_nvbench(const Source& source);
 
 /// Returns a complete run without cases. `id_part` differs for each run of a file.
 Run begin_run(const Source& source, const std::string& id_part);
-/// Adds a case. Throws UsageError if the run has one of this name.
 void add_case(Run& run, Observation observation);
-/// Throws UsageError if the run has no case, and sets its fingerprint.
+/// Sets the fingerprint. Throws UsageError if the run has no case, or two of one name.
 void end_run(Run& run);
+/// Throws UsageError.
+[[noreturn]] void refuse_equal_names(const std::string& name);
 
 /// Returns bytes that are a whole number from 0 to 2^53. Throws UsageError for others.
 Size checked_bytes(double bytes, std::string_view what, const std::string& case_name);
