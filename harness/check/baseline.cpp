@@ -118,8 +118,7 @@ Baseline read_earlier(const std::filesystem::path& path) {
   } catch (const UsageError& error) {
     throw UsageError(
         fmt::format("{}: {}; not replaced, since cases that were not measured would be lost: correct it, or "
-                    "remove it and "
-                    "write a new one",
+                    "remove it and write a new one",
                     path.string(), error.what()));
   }
 }
@@ -145,19 +144,18 @@ bool has_bytes(const Observation& observation) {
 void merge(const Observation& observation, Baseline& baseline, BaselineUpdate& update) {
   BaselineCase now = baseline_case(observation);
   const auto [known, is_new] = baseline.cases.try_emplace(observation.case_name, now);
-  if (is_new) {
-    ++update.added;
-  } else if (!has_bytes(observation)) {
-    const std::string_view why =
-        observation.outcome == Outcome::ok ? "no peak" : to_string(observation.outcome);
-    update.not_measured.push_back(fmt::format("{} ({})", observation.case_name, why));
+  if (is_new) ++update.added;
+  if (known->second == now) return;
+  if (!has_bytes(observation)) {
+    const bool is_ok = observation.outcome == Outcome::ok;
+    update.not_measured.push_back(
+        fmt::format("{} ({})", observation.case_name, is_ok ? "no peak" : to_string(observation.outcome)));
     return;
-  } else {
-    if (!now.setup_bytes) now.setup_bytes = known->second.setup_bytes;
-    if (known->second == now) return;
-    ++update.changed;
-    known->second = std::move(now);
   }
+  if (!now.setup_bytes) now.setup_bytes = known->second.setup_bytes;
+  if (known->second == now) return;
+  ++update.changed;
+  known->second = std::move(now);
 }
 
 /// The parts of suites that runs have.
@@ -348,6 +346,12 @@ Verdict judge_case(const PlannedCase& planned, const BaselineCase& base, const O
   if (!was_ok) {
     verdict.judgement = Judgement::warning;
     verdict.advice = fmt::format("ok now: {} in the baseline{}", to_string(base.outcome), kAdvice);
+    return verdict;
+  }
+  if ((base.requested_peak_bytes && !now.requested_peak_bytes) || (base.setup_bytes && !now.setup_bytes)) {
+    verdict.judgement = Judgement::failed_measurement;
+    verdict.advice =
+        "not compared: peak or setup is unknown now, and known in the baseline; see `peakmark doctor`";
     return verdict;
   }
   if (base.requested_peak_bytes && now.requested_peak_bytes) {

@@ -48,7 +48,7 @@ struct BaselineUpdate {
   std::size_t added = 0;
   std::size_t changed = 0;
   std::vector<std::string> not_in_run;    ///< kept: the runs are of a part of the suite
-  std::vector<std::string> not_measured;  ///< kept, with the outcome: `op/a/opencl (out_of_memory)`
+  std::vector<std::string> not_measured;  ///< kept, with the outcome of the run: `op/a/opencl (crashed)`
   std::vector<std::string> not_in_suite;  ///< kept, or removed if asked
 };
 
@@ -60,14 +60,15 @@ struct BaselineUpdate {
 /// and if `prune` is asked and a run is of a part of its suite.
 BaselineUpdate update_baseline(const std::vector<Run>& runs, const std::filesystem::path& path, bool prune);
 
-/// Throws UsageError if any run is of a part of its suite, which cannot tell which cases the suite no longer
-/// has.
+/// Throws UsageError if any run is of a part of its suite, which does not know which cases the suite no
+/// longer has.
 void check_can_prune(const std::vector<Run>& runs);
 
 /// Returns the verdicts of the rule `baseline` for the cases of the run, then for those that only the
 /// baseline has, by name.
 /// - fail: more bytes at the peak or after setup than `allowed` covers, with the allocations that changed; a
 ///   case that succeeded before and is out of memory or unsupported now.
+/// - failed_measurement: the case succeeded, and bytes that were known are unknown now.
 /// - warning: allowed growth; fewer bytes and new cases, until the baseline is updated.
 /// - skipped: a case that only the baseline has.
 /// Crashes, hangs and wrong answers belong to the rule `outcome`.

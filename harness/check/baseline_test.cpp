@@ -137,8 +137,7 @@ TEST_F(UpdatedBaseline, WhatWasNotMeasuredStays) {
     later.run.observations[2].outcome = outcome;
     later.run.observations[2].requested_peak_bytes.reset();
     const BaselineUpdate updated = update(later.run);
-    EXPECT_THAT(updated.not_measured, ElementsAre("op/a/opencl (out_of_memory)",
-                                                  "op/c/dry (" + std::string(to_string(outcome)) + ")"));
+    EXPECT_THAT(updated.not_measured, ElementsAre("op/c/dry (" + std::string(to_string(outcome)) + ")"));
     EXPECT_EQ(at("op/b/opencl/n:20").requested_peak_bytes, 4096);
     EXPECT_EQ(at("op/c/dry").requested_peak_bytes, 4096);
     EXPECT_EQ(at("op/c/dry").outcome, Outcome::ok);
@@ -183,7 +182,7 @@ TEST_F(UpdatedBaseline, RemovesWhatTheSuiteNoLongerHasIfAsked) {
   EXPECT_EQ(baseline().cases.size(), 1U);
 }
 
-TEST_F(UpdatedBaseline, APartOfTheSuiteCannotTellWhatToRemove) {
+TEST_F(UpdatedBaseline, APartOfTheSuiteDoesNotKnowWhatToRemove) {
   update(suite().run);
   const auto message = [&](const std::function<void(RunContext&)>& limit) -> std::string {
     SampleRun part = suite();
@@ -428,6 +427,18 @@ TEST(BaselineRule, WhatWentWellMustGoOnDoingSo) {
   const auto verdicts = judge_baseline(now.run, baseline);
   EXPECT_EQ(verdicts[0].judgement, Judgement::warning);
   EXPECT_THAT(verdicts[0].advice, HasSubstr("ok now: unsupported in the baseline"));
+}
+
+TEST(BaselineRule, BytesThatAreUnknownNowAreNoPass) {
+  for (const bool is_peak : {true, false}) {
+    const Judged judged([&](SampleRun& sample) {
+      Observation& observation = sample.run.observations[0];
+      (is_peak ? observation.requested_peak_bytes : observation.setup_bytes).reset();
+    });
+    EXPECT_EQ(judged.held[0].judgement, Judgement::failed_measurement);
+    EXPECT_THAT(judged.held[0].advice, HasSubstr("unknown now"));
+    EXPECT_EQ(judged.exit_code(), ExitCode::measurement);
+  }
 }
 
 TEST(BaselineRule, ABaselineOfSomethingElseIsNoPass) {
