@@ -1,6 +1,7 @@
 #include "check/baseline.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -17,7 +18,6 @@
 #include "runfile/json_fields.hpp"
 #include "runfile/outcome_level.hpp"
 #include "runfile/run_summary.hpp"
-#include "sweep/description.hpp"
 
 namespace peakmark {
 
@@ -156,6 +156,27 @@ void merge(const Observation& observation, Baseline& baseline, BaselineUpdate& u
   if (known->second == now) return;
   ++update.changed;
   known->second = std::move(now);
+}
+
+/// Returns the options that left cases of the suite out: `--filter 'n:2' --shard 1/4`; empty if the run has
+/// all of its backend.
+std::string limits_text(const RunContext& context) {
+  std::vector<std::string> limits;
+  if (context.filter) limits.push_back("--filter " + shell_word(*context.filter));
+  if (context.rounds && context.rounds->variants) {
+    const auto& [old_variant, new_variant] = *context.rounds->variants;
+    limits.push_back(fmt::format("--variants {} {}", shell_word(old_variant), shell_word(new_variant)));
+  }
+  if (context.shard)
+    limits.push_back(fmt::format("--shard {}/{}", context.shard->index, context.shard->count));
+  return fmt::format("{}", fmt::join(limits, " "));
+}
+
+/// Returns BACKEND of operation/variant/BACKEND/axis:value/…
+std::string_view case_backend(std::string_view case_name) {
+  const std::string_view path = case_name.substr(0, case_name.find(':'));
+  const std::string_view head = path.size() == case_name.size() ? path : path.substr(0, path.rfind('/'));
+  return head.substr(head.rfind('/') + 1);
 }
 
 /// The parts of suites that runs have.

@@ -194,9 +194,6 @@ struct Observation;
 /// Returns the cache state of the times for comparisons: `hot` where the observation has none.
 std::string cache_of(const Observation& observation);
 
-/// What the message of a measured case without a time begins with; the reason follows.
-inline constexpr std::string_view kNoTime = "no time: ";
-
 /// Everything that was measured of one case: facts only. An unknown value is nullopt, never 0.
 struct Observation {
   std::string case_name;

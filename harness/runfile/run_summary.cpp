@@ -1,7 +1,6 @@
 #include "runfile/run_summary.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -107,18 +106,6 @@ bool has_measurement(const Run& run) {
 
 bool is_unmeasured(const Run& run) {
   return !run.context.shard && !has_measurement(run);
-}
-
-std::string limits_text(const RunContext& context) {
-  std::vector<std::string> limits;
-  if (context.filter) limits.push_back("--filter " + shell_word(*context.filter));
-  if (context.rounds && context.rounds->variants) {
-    const auto& [old_variant, new_variant] = *context.rounds->variants;
-    limits.push_back(fmt::format("--variants {} {}", shell_word(old_variant), shell_word(new_variant)));
-  }
-  if (context.shard)
-    limits.push_back(fmt::format("--shard {}/{}", context.shard->index, context.shard->count));
-  return fmt::format("{}", fmt::join(limits, " "));
 }
 
 ExitCode exit_code_of(const Run& run) {

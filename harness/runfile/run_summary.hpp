@@ -54,10 +54,6 @@ bool has_measurement(const Run& run);
 /// shard, which `merge` judges together with the others.
 bool is_unmeasured(const Run& run);
 
-/// Returns the options that left cases of the suite out of the run: `--filter 'n:2' --shard 1/4`; empty if it
-/// has all cases of its backend.
-std::string limits_text(const RunContext& context);
-
 /// `12 cases: 9 ok, 1 crashed, 2 skipped (1 out_of_memory, 1 unsupported)`
 std::string summary(const Run& run);
 

@@ -7,11 +7,21 @@
 
 #include "base/error.hpp"
 #include "runfile/observation.hpp"
-#include "sweep/description.hpp"
 #include "trend/branches.hpp"
 #include "trend/changes.hpp"
 
 namespace peakmark::trend {
+
+namespace {
+
+/// Returns BACKEND of operation/variant/BACKEND/axis:value/…
+std::string_view backend(std::string_view case_name) {
+  const std::string_view path = case_name.substr(0, case_name.find(':'));
+  const std::string_view head = path.size() == case_name.size() ? path : path.substr(0, path.rfind('/'));
+  return head.substr(head.rfind('/') + 1);
+}
+
+}  // namespace
 
 Plans::Plans(const DeviceHistory& history) : history_(history) {
   for (const HistoryRun& run : history.runs) {
@@ -50,7 +60,7 @@ bool Plans::is_excluded(const CaseOutcomes& of, const HistoryRun& run) const {
     if (is_new) found->second = filter.is_in(case_name);
     if (!found->second) return true;
   }
-  if (run.asked_backend && case_backend(case_name) != *run.asked_backend) return true;
+  if (run.asked_backend && backend(case_name) != *run.asked_backend) return true;
   if (!run.asked_backend && plan.is_of_asked_backends) return true;
   return !run.variants.empty() && std::ranges::none_of(run.variants, [&](const std::string& variant) {
     return case_name.starts_with(variant + "/");
