@@ -185,7 +185,6 @@ class GitHub(Ci):
             **({"GITHUB_HEAD_REF": branch, "GITHUB_BASE_REF": "main"} if pull_request else {}),
             **{name: filled(str(value)) for name, value in (self.environment_of_workflow | job.get("env", {})).items()},
         }  # fmt: skip
-        assert not any("${{" in value for value in variables.values()), variables
         failed = False
         for number, step in enumerate(job["steps"]):
             has_history = (folder / "build/history.db").exists()
@@ -200,7 +199,9 @@ class GitHub(Ci):
             self.steps_run.add((name, number))
             if "run" in step:
                 self.log += f"--- {folder.name}: {step.get('name')}\n"
-                if self.run(step["run"], folder, variables) != 0:
+                of_step = variables | {name: filled(value) for name, value in step.get("env", {}).items()}
+                assert not any("${{" in value for value in of_step.values()), of_step
+                if self.run(step["run"], folder, of_step) != 0:
                     failed = True
                     self.failed_steps.append(step.get("name", ""))
                 continue
@@ -213,12 +214,12 @@ class GitHub(Ci):
                 case "actions/cache/save":
                     self.save(folder)
                 case "actions/upload-artifact":
-                    paths = [folder / one for one in options["path"].split()]
                     artifacts[options["name"]] = self.folder / f"artifact-{self.jobs}-{options['name']}"
                     artifacts[options["name"]].mkdir()
-                    for path in filter(Path.exists, paths):
+                    for path in (path for one in options["path"].split() for path in folder.glob(one)):
                         copy(path, artifacts[options["name"]] / path.name)
                 case "actions/download-artifact":
+                    assert options.get("pattern", "{built,shard-*}") == "{built,shard-*}"
                     for artifact in [options["name"]] if "name" in options else list(artifacts):
                         copy(artifacts[artifact], folder / options["path"])
                 case "actions/upload-pages-artifact":
@@ -248,7 +249,7 @@ class GitLab(Ci):
         else:
             variables |= {"CI_PIPELINE_SOURCE": "schedule", "CI_COMMIT_BRANCH": branch}
         rules = {
-            '$CI_PIPELINE_SOURCE == "schedule" || $CI_PIPELINE_SOURCE == "merge_request_event"': True,
+            '$CI_PIPELINE_SOURCE == "merge_request_event"': pull_request,
             '$CI_PIPELINE_SOURCE == "schedule"': not pull_request,
         }
         artifacts = self.folder / f"artifacts-{self.jobs}"
@@ -268,8 +269,10 @@ class GitLab(Ci):
                 copy(artifacts, folder)
                 if "cache" in job:
                     self.restore(folder)
-                failed[name] += self.job(name, job, folder, variables | {"CI_NODE_INDEX": str(index), "CI_NODE_TOTAL": str(count)})
-                if "cache" in job and job["cache"].get("policy") != "pull":
+                of_rule = matching[0].get("variables", {})
+                failed[name] += self.job(name, job, folder, variables | of_rule | {"CI_NODE_INDEX": str(index), "CI_NODE_TOTAL": str(count)})
+                policy = job.get("cache", {}).get("policy", "pull")
+                if of_rule.get(policy.removeprefix("$"), policy) == "pull-push":
                     self.save(folder)
                 for pattern in job["artifacts"]["paths"]:
                     for path in folder.glob(pattern):
@@ -341,6 +344,9 @@ def test_every_step_runs_and_measures_in_shards_judges_and_compares_a_pull_reque
     first = load(folder / "build/run.json")
     assert first["context"]["peakmark"]["complete"] and len(first["context"]["peakmark"]["planned"]) == 5
     assert (folder / "build/junit.xml").exists()
+    if system is GitLab:
+        assert "peakmark_requested_peak_bytes" in (folder / "build/metrics.txt").read_text()
+        assert load(folder / "build/quality.json") == []
     assert (ci.folder / "site/index.html").read_bytes() == (folder / "build/report/index.html").read_bytes()
     built, *measured = (ci.folder / f"job-{before + number}" for number in range(1, 2 + SHARDS))
     of_system = {"zstd"} if system is GitHub else set()
@@ -369,11 +375,13 @@ def test_every_step_runs_and_measures_in_shards_judges_and_compares_a_pull_reque
     worker = ci.repository / "scale.cpp"
     worker.write_text(team_project.grown(worker.read_text()))
     team_project.commit(ci.repository, "keeps a spare buffer")
+    history = ci.cache.read_bytes()
     folder, failed = ci.pipeline("spare", pull_request=True)
     assert failed == {"build": 0, "measure": 0, "judge": 1}, ci.log
     trends = (folder / "build/trends.md").read_text()
     assert f"against main at its merge base {good[:12]}" in trends or f"against main at {good[:12]}" in trends, trends
     assert "spare" in trends
+    assert ci.cache.read_bytes() == history, "a pull request does not change the history of the base branch"
     assert (folder / "build/report/index.html").exists(), "also of a run that fails"
 
     team_project.sh("git checkout --quiet main", ci.repository)

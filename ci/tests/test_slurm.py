@@ -162,3 +162,24 @@ def test_messages_of_sbatch_are_shown_and_jobs_can_be_cancelled(project, cluster
     assert project.slurm("--cancel").returncode == 0
     assert cluster.call("squeue", "--me", "--noheader", "--states=PENDING,RUNNING").stdout == ""
     assert project.slurm("--status").returncode == 4
+
+
+def test_paths_that_a_shell_would_execute_are_data(project, cluster):
+    project.suite("ok", "ok", "ok")
+    name = """it's $(touch executed) `touch executed` "x" #%a%%;touch executed&{y,z}*~"""
+    history = project.folder / f"{name}.db".replace('"', "")  # which the path of a history cannot have
+    folder = project.folder / name
+    folder.mkdir()
+    suite = project.folder / f"{name}\ntouch executed\n\\.toml"
+    (project.folder / "nightly.toml").rename(suite)
+    submitted = cluster.call(
+        PEAKMARK, "slurm", str(suite), "--tasks", "2", "--wait", "--history", str(history), "-o", f"{name}.json",
+        "--sbatch-option", "--comment='$(touch executed) # x'", "--", "--memory-only", "--filter", "ok|$(touch executed)", cwd=folder,
+    )  # fmt: skip
+    logs = {file.name: file.read_text() for file in (folder / f"{name}.json.slurm").glob("*.log")}
+    assert submitted.returncode == 0, submitted.stderr + str(logs)
+    assert set(logs) == {"shard-1.log", "shard-2.log", "merge.log", "finish.log"}
+    assert len(cases(json.loads((folder / f"{name}.json").read_text()))) == 3
+    listed = project.peakmark("history", "log", "--history", str(history))
+    assert listed.stdout.count("nightly") == 1, listed.stdout
+    assert list(project.folder.rglob("executed")) == []

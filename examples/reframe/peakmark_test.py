@@ -31,7 +31,7 @@ class PeakmarkSuite(rfm.RunOnlyRegressionTest):
     @run_before("run")
     def set_commands(self):
         suite = str(Path(self.prefix) / self.suite)
-        self.executable = self.peakmark
+        self.executable = shlex.quote(self.peakmark)
         self.executable_opts = [shlex.quote(word) for word in ["run", suite, "-o", "run.json", *self.run_options]]
         check = shlex.join([self.peakmark, "check", "run.json", "--junit", "junit.xml", *self.check_options])
         self.postrun_cmds = [f'{check}; echo "exit code of check: $?"']

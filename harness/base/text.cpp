@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/script_word.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -119,26 +121,8 @@ std::string cut_in_middle(std::string_view text, std::size_t max) {
          std::string(text.substr(characters[characters.size() - after]));
 }
 
-namespace {
-
-bool needs_no_quotes(char letter) {
-  return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
-         std::string_view("-_./+,:=@%").find(letter) != std::string_view::npos;
-}
-
-}  // namespace
-
 std::string shell_word(std::string_view text) {
-  if (!text.empty() && std::ranges::all_of(text, needs_no_quotes)) return std::string(text);
-  std::string word = "'";
-  for (const char letter : plain_text(text)) {
-    if (letter == '\'') {
-      word += "'\\''";
-    } else {
-      word += letter;
-    }
-  }
-  return word + "'";
+  return script_word(plain_text(text));
 }
 
 std::string short_commit(std::string_view commit) {

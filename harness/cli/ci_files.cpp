@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <sstream>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
-#include "base/text.hpp"
+#include "base/script_word.hpp"
 #include "embedded_files.hpp"
 
 namespace peakmark::cli {
@@ -16,6 +20,41 @@ namespace {
 constexpr std::string_view kRuntimePackages =
     "git ca-certificates python3-venv ocl-icd-libopencl1 pocl-opencl-icd";
 constexpr std::string_view kBuildPackages = "cmake g++ ninja-build ocl-icd-opencl-dev opencl-c-headers";
+
+/// The actions of workflows, each by the commit of its version: a tag can be moved to other code.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kActions{{
+    {"CHECKOUT", "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"},
+    {"CACHE_RESTORE", "actions/cache/restore@27d5ce7f107fe9357f9df03efb73ab90386fccae # v5.0.5"},
+    {"CACHE_SAVE", "actions/cache/save@27d5ce7f107fe9357f9df03efb73ab90386fccae # v5.0.5"},
+    {"UPLOAD", "actions/upload-artifact@b7c566a772e6b6bfb58ed0dc250532a479d7789f # v6.0.0"},
+    {"DOWNLOAD", "actions/download-artifact@37930b1c2abaa49bbe596cd826c3c89aef350131 # v7.0.0"},
+    {"UPLOAD_PAGES", "actions/upload-pages-artifact@fc324d3547104276b827a68afc52ff2a11cc49c9 # v5.0.0"},
+    {"DEPLOY_PAGES", "actions/deploy-pages@cd2ce8fcbc39b97be8ca5fce6e763baed58fa128 # v5.0.0"},
+}};
+
+// A pull request from a fork runs code of anybody. Hosted runners are thrown away after each job; others are
+// not.
+constexpr std::string_view kHostedRunner = "    runs-on: ubuntu-latest\n    container: debian:12\n";
+constexpr std::string_view kOwnRunner = "    runs-on: [self-hosted, gpu]  # the labels of your runners\n";
+constexpr std::string_view kAboutOwnRunner = R"(#
+# It measures on runners of your own. Whoever may open a pull request could run code there, so those from forks are not measured: the
+# job `fork` fails instead. Keep that condition, and let GitHub ask before it runs workflows of forks (Settings, Actions, General).
+)";
+constexpr std::string_view kForkGuard =
+    "    if: github.event_name != 'pull_request' || github.event.pull_request.head.repo.full_name == "
+    "github.repository\n";
+constexpr std::string_view kForkJob = R"(  # What was not measured is not green.
+  fork:
+    if: github.event_name == 'pull_request' && github.event.pull_request.head.repo.full_name != github.repository
+    runs-on: ubuntu-latest
+    timeout-minutes: 5
+    permissions: {}
+    steps:
+      - name: Not measured
+        run: |
+          echo "not measured: a pull request from a fork; to measure it on your runners, read it, then push it to a branch of this repository" >&2
+          exit 4
+)";
 
 // Steps of both systems. They run with `sh -e`; the commands of a later one need only what is in the files.
 constexpr std::string_view kInstallStep = R"(# Install peakmark: the wheel
@@ -74,7 +113,7 @@ if [ -z "${PEAKMARK_PYTHON:-}" ]; then
   export PEAKMARK_PYTHON=build/peakmark/bin/python
   "$PEAKMARK_PYTHON" -m pip install -q --disable-pip-version-check -r "$("$PEAKMARK_PYTHON" -m peakmark.cmake_prefix)/share/peakmark/reports/requirements.txt"
 fi
-build/peakmark/bin/peakmark report -o build/report --history "$HISTORY"
+build/peakmark/bin/peakmark report -o build/report@FORMS@ --history "$HISTORY"
 )sh";
 
 std::string indented(std::string_view text, int columns) {
@@ -86,49 +125,92 @@ std::string indented(std::string_view text, int columns) {
   return result;
 }
 
-void replace_all(std::string& text, std::string_view mark, std::string_view with) {
-  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + with.size())) {
-    text.replace(at, mark.size(), with);
-  }
+/// Returns the mark that begins here, with its two `@`; empty if none does.
+std::string_view mark_at(std::string_view text, std::size_t at) {
+  const std::size_t end = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_", at + 1);
+  const bool is_mark = end != std::string_view::npos && text[end] == '@' && end > at + 1;
+  return is_mark ? text.substr(at, end + 1 - at) : std::string_view();
 }
 
-/// Replaces the marks of a template whose scripts begin in this column.
-std::string filled(std::string text, const CiProject& project, int column, std::string_view runner) {
-  text = with_installation(std::move(text), column);
-  const std::pair<std::string_view, std::string_view> steps[] = {
-      {"@BUILD@", kBuildStep},     {"@BALANCE@", kBalanceStep}, {"@PACK@", kPackStep},
-      {"@MEASURE@", kMeasureStep}, {"@MERGE@", kMergeStep},     {"@ADD@", kAddStep},
-      {"@JUDGE@", kJudgeStep},     {"@REPORT@", kReportStep}};
-  for (const auto& [mark, step] : steps) replace_all(text, mark, indented(step, column));
+/// Returns `text` with its marks replaced. What replaces them is not searched for marks: it may be a file
+/// name.
+std::string with_marks(std::string_view text, const Marks& marks) {
+  std::string filled;
+  for (std::size_t at = text.find('@'); at != std::string_view::npos; at = text.find('@')) {
+    filled += text.substr(0, at);
+    const std::string_view mark = mark_at(text, at);
+    text.remove_prefix(at + std::max<std::size_t>(mark.size(), 1));
+    if (mark.empty()) {
+      filled += '@';
+      continue;
+    }
+    const auto found = marks.find(mark.substr(1, mark.size() - 2));
+    if (found == marks.end()) throw std::logic_error(fmt::format("no text for the mark {}", mark));
+    filled += found->second;
+  }
+  return filled + std::string(text);
+}
+
+/// Returns a file name as a part of a cache's key.
+std::string key_part(const std::string& name) {
+  std::string part = name;
+  std::ranges::replace_if(
+      part, [](unsigned char letter) { return std::isalnum(letter) == 0 && letter != '.' && letter != '_'; },
+      '-');
+  return part;
+}
+
+std::string filled(std::string_view text, const CiProject& project, Marks marks, int column) {
   std::string shards = "1";
   for (int shard = 2; shard <= project.shards; ++shard) shards += fmt::format(", {}", shard);
-  replace_all(text, "@SUITE@", shell_word(project.suite));
-  replace_all(text, "@REQUIRE@", project.require.empty() ? "" : " --require " + project.require);
-  replace_all(text, "@SHARDS@", std::to_string(project.shards));
-  replace_all(text, "@SHARD_LIST@", shards);
-  replace_all(text, "@WHEEL@", project.wheel);
-  replace_all(text, "@RUNNER@", runner);
-  return text;
+  marks["SUITE"] = script_word(project.suite);
+  marks["REQUIRE"] = project.require.empty() ? "" : " --require " + project.require;
+  marks["SHARDS"] = std::to_string(project.shards);
+  marks["SHARD_LIST"] = shards;
+  marks["WHEEL"] = project.wheel;
+  marks["CACHE"] = "peakmark-history-" + key_part(project.suite);
+  const std::pair<const char*, std::string_view> steps[] = {
+      {"BUILD", kBuildStep}, {"BALANCE", kBalanceStep}, {"PACK", kPackStep},   {"MEASURE", kMeasureStep},
+      {"MERGE", kMergeStep}, {"ADD", kAddStep},         {"JUDGE", kJudgeStep}, {"REPORT", kReportStep}};
+  for (const auto& [name, step] : steps) marks[name] = indented(with_marks(step, marks), column);
+  return fill_workflow(text, std::move(marks), column);
 }
 
 }  // namespace
 
-std::string with_installation(std::string text, int column) {
-  replace_all(text, "@RUNTIME@", kRuntimePackages);
-  replace_all(text, "@TOOLS@", kBuildPackages);
-  replace_all(text, "@INSTALL@", indented(kInstallStep, column));
-  return text;
+Marks runner_marks(Runner runner) {
+  if (runner == Runner::hosted) {
+    return {
+        {"RUNNER", std::string(kHostedRunner)}, {"FORK_JOB", ""}, {"FORK_GUARD", ""}, {"ABOUT_RUNNER", ""}};
+  }
+  return {{"RUNNER", std::string(kOwnRunner)},
+          {"FORK_JOB", std::string(kForkJob)},
+          {"FORK_GUARD", std::string(kForkGuard)},
+          {"ABOUT_RUNNER", std::string(kAboutOwnRunner)}};
+}
+
+std::string fill_workflow(std::string_view text, Marks marks, int column) {
+  marks["RUNTIME"] = kRuntimePackages;
+  marks["TOOLS"] = kBuildPackages;
+  marks["INSTALL"] = indented(kInstallStep, column);
+  for (const auto& [name, action] : kActions) marks[std::string(name)] = action;
+  return with_marks(text, marks);
 }
 
 std::string github_nightly(const CiProject& project) {
-  return filled(std::string(embedded::nightly_yml()), project, 10,
-                project.require.empty() ? "    runs-on: ubuntu-latest\n    container: debian:12\n"
-                                        : "    runs-on: [self-hosted, gpu]  # the labels of your runners\n");
+  Marks marks = runner_marks(project.require.empty() ? Runner::hosted : Runner::own);
+  marks["FORMS"] = "";
+  return filled(embedded::nightly_yml(), project, std::move(marks), 10);
 }
 
 std::string gitlab_pipeline(const CiProject& project) {
-  return filled(std::string(embedded::gitlab_ci_yml()), project, 6,
-                project.require.empty() ? "  image: debian:12\n" : "  tags: [gpu]  # of your runners\n");
+  Marks marks{
+      {"RUNNER", project.require.empty() ? "  image: debian:12\n" : "  tags: [gpu]  # of your runners\n"},
+      {"FORMS",
+       " --gitlab-metrics build/metrics.txt --gitlab-code-quality build/quality.json "
+       "--code-quality-path " +
+           script_word(project.suite)}};
+  return filled(embedded::gitlab_ci_yml(), project, std::move(marks), 6);
 }
 
 }  // namespace peakmark::cli

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 
 namespace peakmark::cli {
 
@@ -12,9 +15,19 @@ struct CiProject {
   std::string wheel;    ///< what follows `pip install`; empty: only the variable PEAKMARK_WHEEL says it
 };
 
-/// Returns the text of a workflow in which @RUNTIME@ and @TOOLS@ are the packages that jobs install to
-/// measure and to build, and @INSTALL@ is the script that installs peakmark, which begins in this column.
-std::string with_installation(std::string text, int column);
+/// What replaces the marks of a template: `SUITE` replaces `@SUITE@`.
+using Marks = std::map<std::string, std::string, std::less<>>;
+
+/// Whose machines run a workflow.
+enum class Runner { hosted, own };
+/// Returns what a workflow of GitHub needs for its runners: RUNNER; and for its own ones the warning
+/// ABOUT_RUNNER, FORK_GUARD, the condition of the first job, and FORK_JOB, which fails for a fork.
+Marks runner_marks(Runner runner);
+
+/// Returns a template of a workflow with these marks replaced, and those of every workflow: RUNTIME and
+/// TOOLS, the packages to measure and to build; INSTALL, the script that installs peakmark, which begins in
+/// this column; and the pinned actions. Throws std::logic_error for another mark.
+std::string fill_workflow(std::string_view text, Marks marks, int column);
 
 /// Returns a workflow for GitHub: shards as a matrix, merge, history, verdicts, report, comparison of pull
 /// requests.

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -94,16 +95,11 @@ std::string run_options(const ProjectWords& words) {
 }
 
 std::string workflow(const ProjectWords& words) {
-  const bool own_runner = words.needs_cuda;
-  const std::pair<std::string_view, std::string> marks[] = {
-      {"@ABOUT@", std::string(own_runner ? kAboutGpuRunner : kAboutHostedRunner)},
-      {"@RUNNER@", own_runner ? "    runs-on: [self-hosted, gpu]  # the labels of that runner\n"
-                              : "    runs-on: ubuntu-latest\n    container: debian:12\n"},
-      {"@PACKAGES@", std::string(words.packages)},
-      {"@SUITE@", std::string(words.suite) + run_options(words)}};
-  std::string text = with_installation(std::string(embedded::workflow_yml()), 10);
-  for (const auto& [mark, with] : marks) text.replace(text.find(mark), mark.size(), with);
-  return text;
+  Marks marks = runner_marks(words.needs_cuda ? Runner::own : Runner::hosted);
+  marks["ABOUT"] = words.needs_cuda ? kAboutGpuRunner : kAboutHostedRunner;
+  marks["PACKAGES"] = words.packages;
+  marks["SUITE"] = std::string(words.suite) + run_options(words);
+  return fill_workflow(embedded::workflow_yml(), std::move(marks), 10);
 }
 
 /// Appends the files that every kind of project has.
@@ -283,6 +279,42 @@ std::string summary(const FirstProject& project) {
                                         project.needs);
 }
 
+/// Returns the top of the Git repository of this folder; empty if there is none.
+fs::path repository_top() {
+  std::error_code error;
+  for (fs::path folder = fs::current_path(error); !folder.empty(); folder = folder.parent_path()) {
+    if (fs::exists(folder / ".git", error)) return folder;  // of a worktree it is a file
+    if (folder == folder.parent_path()) break;
+  }
+  return {};
+}
+
+/// Returns the top of the repository if this folder is below it; empty otherwise.
+fs::path top_above() {
+  const fs::path top = repository_top();
+  return top.empty() || are_one_file(top, fs::current_path()) ? fs::path() : top;
+}
+
+/// Whether text can be in a file of a CI system: on one line, and nothing that GitHub replaces.
+bool is_plain_in_workflow(const std::string& text) {
+  return one_line(text) == text && text.find("${{") == std::string::npos;
+}
+
+/// Returns what a wheel lacks to be the same one in each job; null for one that is pinned or in the
+/// repository.
+std::optional<std::string_view> missing_pin(const std::string& wheel) {
+  const auto has = [&](std::string_view part) { return wheel.find(part) != std::string::npos; };
+  if (has("git+")) {
+    const std::size_t at = wheel.rfind('@');
+    const std::size_t end = wheel.find_first_not_of("0123456789abcdef", at + 1);
+    const std::size_t digits = std::min(end, wheel.size()) - (at + 1);
+    return at != std::string::npos && digits == 40 ? std::nullopt : std::optional("@COMMIT with 40 digits");
+  }
+  if (has("index-url")) return has("==") ? std::nullopt : std::optional("==VERSION");
+  if (has("://")) return has("#sha256=") ? std::nullopt : std::optional("#sha256=HASH");
+  return std::nullopt;
+}
+
 /// Returns the files that measure an existing suite in CI.
 std::vector<FirstFile> ci_files(const CiProject& ci) {
   if (ci.suite.empty()) throw UsageError("init ci: no suite; name it with --suite");
@@ -292,10 +324,25 @@ std::vector<FirstFile> ci_files(const CiProject& ci) {
         "init: --suite {}: {}; name a file relative to this folder, the top of the repository", ci.suite,
         suite.is_absolute() ? "an absolute path, which CI does not have" : "no such file"));
   }
-  if (ci.wheel.find_first_of("'\"\\\n$") != std::string::npos) {
+  if (const fs::path top = top_above(); !top.empty()) {
+    const fs::path below = fs::current_path().lexically_relative(top);
+    throw UsageError(
+        fmt::format("init ci: this folder is below the top of its repository: {}; GitHub and GitLab read "
+                    "their files only "
+                    "there. Run `peakmark init ci` there, with --suite {}",
+                    top.string(), shell_word((below / suite).lexically_normal().string())));
+  }
+  if (!is_plain_in_workflow(ci.suite)) {
+    throw UsageError(
+        fmt::format("init: --suite {}: has a line break, a control character or ${{{{, which a workflow "
+                    "cannot have; rename the "
+                    "file",
+                    one_line(ci.suite)));
+  }
+  if (!is_plain_in_workflow(ci.wheel) || ci.wheel.find_first_of("'\"\\$") != std::string::npos) {
     throw UsageError(fmt::format(
         "init: --wheel {}: has a quote, backslash, dollar or line break; write what follows `pip install`",
-        ci.wheel));
+        one_line(ci.wheel)));
   }
   return {{".github/workflows/nightly.yml", github_nightly(ci),
            fmt::format("GitHub: {} jobs measure, one judges", ci.shards)},
@@ -313,6 +360,19 @@ void init(const InitOptions& options) {
   }
   refuse_existing(project.files);
   write_all(project.files);
+  if (const auto pin = missing_pin(options.ci.wheel)) {
+    print_message(
+        stderr,
+        "note: --wheel {}: not pinned: whoever can replace that file decides what the jobs run; add {}\n",
+        options.ci.wheel, *pin);
+  }
+  if (const fs::path top = top_above(); !top.empty()) {
+    print_message(
+        stderr,
+        "note: GitHub ignores {} here: this folder is below the top of its repository, {}; run `peakmark "
+        "init ci` there, or make this folder a repository\n",
+        kWorkflow, top.string());
+  }
   print_text(
       is_ci ? file_list(project.files) +
                   "\nRemove the file that you do not need, and commit the other. Its first lines say what "
@@ -338,7 +398,7 @@ void add_init_command(CLI::App& app, Result& /*result*/) {
           ->type_name(value_name::kSuite),
       command->add_option("--shards", options->ci.shards, "With ci, the number of jobs that measure")
           ->type_name("INT")
-          ->check(CLI::Range(1, 256))
+          ->check(CLI::Range(1, 200))  // the most that GitLab runs; GitHub runs 256
           ->capture_default_str(),
       command
           ->add_option("--require", options->ci.require,

@@ -81,6 +81,7 @@ std::string history_of(std::string history) {
   if (const char* const set = std::getenv("PEAKMARK_HISTORY"); history.empty() && set != nullptr) {
     history = set;
   }
+  if (!history.empty()) (void)history::parse_address(history);  // the last job would find its mistakes
   if (history::hide_passwords(history) == history) return history;
   throw UsageError(
       "slurm: --history has a password, which everybody could read in the script; put it into ~/.pgpass");
@@ -187,8 +188,9 @@ void print_submitted(const SlurmJobs& jobs, const fs::path& run_file) {
 int submit(SlurmOptions& options) {
   SlurmPlan& plan = options.plan;
   for (ShardArray& array : plan.arrays) array.balance = balancing_run(options, array);
+  const std::vector<SlurmScript> scripts = slurm_scripts(plan);
   if (options.dry_run) {
-    for (const SlurmScript& script : slurm_scripts(plan)) {
+    for (const SlurmScript& script : scripts) {
       print_text(fmt::format("==> {} <==\n{}\n", script.file.string(), script.text));
     }
     return 0;
@@ -203,7 +205,7 @@ int submit(SlurmOptions& options) {
     set_run_file_aside(array.run_file);
     jobs.arrays.push_back({array.run_file.string(), array.folder.string(), "", ""});
   }
-  for (const SlurmScript& script : slurm_scripts(plan)) replace_text_file(script.file, script.text);
+  for (const SlurmScript& script : scripts) replace_text_file(script.file, script.text);
   int code = 0;
   try {
     code = submit_jobs(jobs, plan.run_file, {}, options.wait ? SubmitUntil::ended : SubmitUntil::submitted);

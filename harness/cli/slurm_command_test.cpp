@@ -1,6 +1,7 @@
 // `peakmark slurm` with programs in the place of Slurm's. ci/tests/test_slurm.py runs it on a real one.
 #include <filesystem>
 
+#include "base/text.hpp"
 #include "cli/command_testing.hpp"
 
 namespace peakmark {
@@ -15,6 +16,7 @@ class SlurmCommand : public CommandTest {
  protected:
   void SetUp() override {
     fs::create_directory(programs_);
+    fs::create_directory(here_);
     environment_ = {"PATH=" + programs_.string() + ":/usr/bin:/bin"};
     suite({"ok", "ok", "ok"});
   }
@@ -48,13 +50,15 @@ class SlurmCommand : public CommandTest {
     return slurm(words, {"--worker", PEAKMARK_FAKE_WORKER, "--memory-only"});
   }
   /// Runs a script as Slurm would.
-  Answer run_script(const std::string& name, const std::string& task = "") const {
-    WorkerCommand bash = command({(slurm_ / name).string()});
+  Answer run_script(const fs::path& script, const std::string& task = "") const {
+    WorkerCommand bash =
+        command({"-c", R"(cd "$1" && exec bash "$2")", "bash", here_.string(), (slurm_ / script).string()});
     bash.program = "/bin/bash";
     if (!task.empty()) bash.environment.push_back("SLURM_ARRAY_TASK_ID=" + task);
     return ask(bash, kLimit);
   }
 
+  const fs::path here_ = folder_.path() / "here";  ///< where scripts run
   const fs::path programs_ = folder_.path() / "programs";
   const fs::path calls_ = folder_.path() / "calls";
   const fs::path slurm_ = run_file_.string() + ".slurm";
@@ -219,8 +223,115 @@ TEST_F(SlurmCommand, RefusesMistakesBeforeTheQueue) {
   EXPECT_THAT(errors_of({path, "--history", "postgresql://me:secret@host/db"}, {}),
               AllOf(HasSubstr("~/.pgpass"), Not(HasSubstr("secret"))));
   EXPECT_THAT(errors_of({path, "--balance", path}, {}), HasSubstr("suite.toml"));
+  EXPECT_THAT(errors_of({path, "--history", "a\"b"}, {}), HasSubstr("quotation marks are not allowed"));
   EXPECT_EQ(calls(), "");
   EXPECT_FALSE(fs::exists(slurm_));
+}
+
+// Executes a command, or ends the word, the quotes or the line, wherever it is not data.
+constexpr const char* kHostile = R"x($(touch a)`touch b`;touch c;'touch d'"$(touch e)" #%a{x,y}*?~&|<>!)x";
+const std::string kHostileLines = std::string(kHostile) + "\\\ntouch f\n#\t\r\x1b\xff";
+
+TEST_F(SlurmCommand, PathsAndOptionsAreDataInEachScript) {
+  add_slurm();
+  const fs::path folder = folder_.path() / kHostileLines;
+  fs::create_directory(folder);
+  const fs::path program = folder / "peakmark";
+  fs::copy_file(PEAKMARK_PROGRAM, program);
+  const fs::path worker = folder / ("worker" + kHostileLines);
+  fs::create_symlink(PEAKMARK_FAKE_WORKER, worker);
+  const fs::path suite = folder / ("suite" + kHostileLines);
+  fs::copy_file(folder_.path() / "suite.toml", suite);
+  std::string name = "history" + kHostileLines;
+  std::erase(name, '"');  // a history has none
+  const fs::path history = folder_.path() / name;
+  const fs::path run_file = folder_.path() / kHostile / (std::string("run") + kHostile + ".json");
+  fs::create_directory(run_file.parent_path());
+  for (const std::string constraints : {"", kHostile}) {
+    std::vector<std::string> words{"slurm",
+                                   suite.string(),
+                                   "--tasks",
+                                   "2",
+                                   "-o",
+                                   run_file,
+                                   "--partition",
+                                   kHostile,
+                                   "--gres",
+                                   kHostile,
+                                   "--time",
+                                   kHostile,
+                                   "--account",
+                                   kHostile,
+                                   "--sbatch-option",
+                                   "--comment=" + (std::string("'") + "$(touch g)'"),
+                                   "--merge-option=--comment=$(touch h)"};
+    if (!constraints.empty())
+      words.insert(words.end(), {"--constraint", constraints, "--constraint", "other"});
+    words.insert(words.end(), {"--", "--worker", worker.string(), "--memory-only", "--filter",
+                               "fake|" + std::string("[$(touch i)`touch j`'\"\n\\\\]")});
+    WorkerCommand submission = command(words);
+    submission.program = program;
+    set_variable(submission.environment, "PEAKMARK_HISTORY", history.string());
+    const Answer submitted = ask(submission, kLimit);
+    ASSERT_EQ(submitted.end.exit_code, 0) << submitted.errors;
+
+    const fs::path scripts = run_file.string() + ".slurm";
+    std::vector<fs::path> arrays;
+    std::vector<fs::path> runs;
+    for (const auto& entry : fs::directory_iterator(scripts)) {
+      if (entry.is_directory()) arrays.push_back(entry.path());
+    }
+    if (constraints.empty()) arrays.push_back(scripts);
+    ASSERT_EQ(arrays.size(), constraints.empty() ? 1U : 2U);
+    for (const fs::path& array : arrays) {
+      const Answer gap = run_script(array / "merge.sh");
+      EXPECT_THAT(gap.errors, HasSubstr("shards alone: " + shell_word(program.string()) +
+                                        " slurm --rerun -o " + shell_word(run_file.string()) + "\n"));
+      for (const char* task : {"1", "2"}) {
+        const Answer shard = run_script(array / "shards.sh", task);
+        EXPECT_EQ(shard.end.exit_code, 0) << shard.errors;
+      }
+      const Answer merged = run_script(array / "merge.sh");
+      EXPECT_EQ(merged.end.exit_code, 0) << merged.errors;
+    }
+    const Answer finished = run_script(scripts / "finish.sh");
+    EXPECT_EQ(finished.end.exit_code, 0) << finished.errors;
+    EXPECT_EQ(read_text_file(scripts / "exit_code"), "0\n");
+    if (constraints.empty()) {
+      EXPECT_EQ(read_run(run_file).observations.size(), 3U);
+    }
+#ifdef PEAKMARK_HAS_HISTORY
+    EXPECT_TRUE(fs::exists(history));
+#endif
+  }
+  EXPECT_TRUE(fs::is_empty(here_)) << "a script has executed a value: "
+                                   << fs::directory_iterator(here_)->path();
+}
+
+TEST_F(SlurmCommand, RefusesWhatADirectiveOfSbatchCannotHave) {
+  add_slurm();
+  ASSERT_EQ(submit().end.exit_code, 0);
+  const std::string earlier = read_text_file(slurm_ / "jobs.json");
+  for (const std::string letter : {"\n", "\t", "\r", "\x1b", "\\", "\xff"}) {
+    const std::string value = "a" + letter + "b";
+    for (const std::string name : {"--partition", "--gres", "--time", "--account", "--constraint",
+                                   "--sbatch-option", "--merge-option"}) {
+      const bool is_option = name.ends_with("-option");
+      if (is_option && letter == "\\") continue;  // given as sbatch reads it
+      const Answer refused = submit({name + "=" + (is_option ? "--qos=" + value : value)});
+      EXPECT_EQ(refused.end.exit_code, 2) << name;
+      EXPECT_THAT(refused.errors, HasSubstr("slurm: " + name));
+    }
+    const Answer refused =
+        peakmark({"slurm", (folder_.path() / "suite.toml").string(), "-o",
+                  (folder_.path() / (value + ".json")).string(), "--", "--worker", PEAKMARK_FAKE_WORKER});
+    EXPECT_EQ(refused.end.exit_code, 2);
+    EXPECT_THAT(refused.errors,
+                AllOf(HasSubstr("slurm: -o "), HasSubstr("which a #SBATCH line cannot have")));
+  }
+  EXPECT_THAT(submit({"--sbatch-option=touch x"}).errors,
+              HasSubstr("is not an option of sbatch on one line"));
+  EXPECT_EQ(read_text_file(slurm_ / "jobs.json"), earlier) << "the earlier submission stays";
 }
 
 TEST_F(SlurmCommand, WithoutSlurmSaysWhereToRunIt) {

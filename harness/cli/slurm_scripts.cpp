@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "base/error.hpp"
+#include "base/script_word.hpp"
 #include "base/text.hpp"
 
 namespace peakmark::cli {
@@ -13,29 +15,54 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns an option of a `#SBATCH` line. In file names sbatch replaces `%a` and others.
-std::string directive(const std::string& name, const std::string& value) {
-  return fmt::format("#SBATCH --{}={}\n", name, shell_word(value));
+/// Throws UsageError for a value that cannot be in a `#SBATCH` line. sbatch reads quotes as a shell does, but
+/// a backslash within them is no letter, and of a file name it turns off `%a`. The file of the jobs is UTF-8.
+void check_directive(const std::string& name, const std::string& value) {
+  if (one_line(value) == value && value.find('\\') == std::string::npos) return;
+  throw UsageError(fmt::format(
+      "slurm: {} {}: has a line break, another control character, a backslash, or bytes that are not UTF-8, "
+      "which a #SBATCH line cannot have; use another {}",
+      name, one_line(value), name.starts_with('-') ? "value" : "folder"));
 }
 
+/// Throws UsageError for text that would be more or less than options of sbatch.
+void check_option(const std::string& name, const std::string& option) {
+  if (one_line(option) == option && option.starts_with('-')) return;
+  throw UsageError(fmt::format(
+      "slurm: {} {}: is not an option of sbatch on one line; write it as {}=--qos=low, with quotes "
+      "around a value that has blanks",
+      name, one_line(option), name));
+}
+
+/// Returns a `#SBATCH` line.
+std::string directive(const std::string& name, const std::string& value) {
+  return fmt::format("#SBATCH --{}={}\n", name, script_word(value));
+}
+
+/// Returns a path in which sbatch replaces nothing: in file names it does, `%a` and others.
 std::string without_patterns(const fs::path& path) {
   std::string text;
   for (const char letter : path.string()) text += letter == '%' ? "%%" : std::string(1, letter);
   return text;
 }
 
+/// Returns a path's last part for a comment.
+std::string name_in_comment(const fs::path& path) {
+  return one_line(path.filename().string());
+}
+
 std::string words(const std::vector<std::string>& all) {
   std::string text;
-  for (const std::string& word : all) text += " " + shell_word(word);
+  for (const std::string& word : all) text += " " + script_word(word);
   return text;
 }
 
 /// Returns the head that all scripts have.
 std::string head(const SlurmPlan& plan, const std::string& about, const std::string& job,
                  const std::string& log) {
-  std::string text =
-      "#!/bin/bash\n" + about + directive("job-name", job) + "#SBATCH --output=" + shell_word(log) +
-      "\n#SBATCH --open-mode=append\n#SBATCH --requeue\n" + directive("chdir", plan.working_folder.string());
+  std::string text = "#!/bin/bash\n" + about + directive("job-name", job) + directive("output", log) +
+                     "#SBATCH --open-mode=append\n#SBATCH --requeue\n" +
+                     directive("chdir", plan.working_folder.string());
   if (plan.partition) text += directive("partition", *plan.partition);
   if (plan.account) text += directive("account", *plan.account);
   return text;
@@ -60,8 +87,8 @@ std::string shards_script(const SlurmPlan& plan, const ShardArray& array) {
       "# Measures {}: {} tasks, each one shard. Written by `peakmark slurm`.\n"
       "#   sbatch {}                   measures all shards; finished ones are left alone\n"
       "#   sbatch --array=2,5 {}       measures these shards\n",
-      plan.suites.empty() ? "a suite" : fs::path(plan.suites.front()).filename().string(), plan.tasks,
-      kShardsScript, kShardsScript);
+      plan.suites.empty() ? "a suite" : name_in_comment(plan.suites.front()), plan.tasks, kShardsScript,
+      kShardsScript);
   std::string text = head(plan, about, "peakmark-shards", without_patterns(array.folder) + "/shard-%a.log") +
                      fmt::format("#SBATCH --array=1-{}\n", plan.tasks);
   if (plan.gres) text += directive("gres", *plan.gres);
@@ -69,7 +96,7 @@ std::string shards_script(const SlurmPlan& plan, const ShardArray& array) {
   if (!array.constraint.empty()) text += directive("constraint", array.constraint);
   text += directives(plan.sbatch_options);
   const std::string balance =
-      array.balance ? " --balance " + shell_word((array.folder / kBalanceRun).string()) : "";
+      array.balance ? " --balance " + script_word((array.folder / kBalanceRun).string()) : "";
   return text + fmt::format(
                     "# With exec, SIGTERM of Slurm (preemption, time limit, requeue) reaches peakmark, which "
                     "keeps what "
@@ -77,24 +104,28 @@ std::string shards_script(const SlurmPlan& plan, const ShardArray& array) {
                     "# measured and ends. --resume continues when the task is requeued or submitted again.\n"
                     "exec {} run{} --shard \"$SLURM_ARRAY_TASK_ID/{}\"{} --resume{} \\\n"
                     "  -o {}/shard-\"$SLURM_ARRAY_TASK_ID\".json\n",
-                    shell_word(plan.peakmark.string()), words(plan.suites), plan.tasks, balance,
-                    words(plan.run_options), shell_word(array.folder.string()));
+                    script_word(plan.peakmark.string()), words(plan.suites), plan.tasks, balance,
+                    words(plan.run_options), script_word(array.folder.string()));
 }
 
 std::string merge_script(const SlurmPlan& plan, const ShardArray& array) {
   const std::string about = fmt::format(
       "# Merges the shards into {}. Written by `peakmark slurm`.\n"
       "#   sbatch --dependency=afterany:ID {}     where ID is that of {}\n",
-      array.run_file.filename().string(), kMergeScript, kShardsScript);
-  const std::string peakmark = shell_word(plan.peakmark.string());
+      name_in_comment(array.run_file), kMergeScript, kShardsScript);
+  const std::string peakmark = plan.peakmark.string();
+  // A word of its own in the script: quotes within quotes would not protect what is between them.
+  const std::string hint =
+      fmt::format("To measure the missing and unfinished shards alone: {} slurm --rerun -o {}",
+                  shell_word(peakmark), shell_word(plan.run_file.string()));
   return merge_head(plan, about, "peakmark-merge", array.folder / "merge.log") +
          fmt::format(
              "{0} merge {1}/shard-*.json -o {2} && exit\n"
              "code=$?\n"
-             "echo \"To measure the missing and unfinished shards alone: {0} slurm --rerun -o {3}\" >&2\n"
+             "echo {3} >&2\n"
              "exit $code\n",
-             peakmark, shell_word(array.folder.string()), shell_word(array.run_file.string()),
-             shell_word(plan.run_file.string()));
+             script_word(peakmark), script_word(array.folder.string()), script_word(array.run_file.string()),
+             script_word(hint));
 }
 
 std::string finish_script(const SlurmPlan& plan) {
@@ -105,7 +136,7 @@ std::string finish_script(const SlurmPlan& plan) {
   std::vector<std::string> runs;
   runs.reserve(plan.arrays.size());
   for (const ShardArray& array : plan.arrays) runs.push_back(array.run_file.string());
-  const std::string peakmark = shell_word(plan.peakmark.string());
+  const std::string peakmark = script_word(plan.peakmark.string());
   std::string text = merge_head(plan, about, "peakmark-finish", plan.folder / "finish.log");
   text +=
       "code=0\n"
@@ -118,10 +149,10 @@ std::string finish_script(const SlurmPlan& plan) {
       "}\n";
   if (!plan.history.empty()) {
     text += fmt::format("for run in{}; do\n  {} history add \"$run\" --history {} || keep $?\ndone\n",
-                        words(runs), peakmark, shell_word(plan.history));
+                        words(runs), peakmark, script_word(plan.history));
   }
   return text + fmt::format("{} check{} || keep $?\necho \"$code\" >{}\nexit \"$code\"\n", peakmark,
-                            words(runs), shell_word((plan.folder / kExitCode).string()));
+                            words(runs), script_word((plan.folder / kExitCode).string()));
 }
 
 /// Returns a constraint as a part of a file name: `a100|h100` becomes `a100-h100`.
@@ -131,6 +162,21 @@ std::string file_part(const std::string& constraint) {
     part += std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' ? letter : '-';
   }
   return part;
+}
+
+void check_directives(const SlurmPlan& plan) {
+  check_directive("this folder", plan.working_folder.string());
+  check_directive("-o", plan.run_file.string());
+  const std::pair<const char*, const std::optional<std::string>&> values[] = {{"--partition", plan.partition},
+                                                                              {"--gres", plan.gres},
+                                                                              {"--time", plan.time},
+                                                                              {"--account", plan.account}};
+  for (const auto& [name, value] : values) {
+    if (value) check_directive(name, *value);
+  }
+  for (const ShardArray& array : plan.arrays) check_directive("--constraint", array.constraint);
+  for (const std::string& option : plan.sbatch_options) check_option("--sbatch-option", option);
+  for (const std::string& option : plan.merge_options) check_option("--merge-option", option);
 }
 
 }  // namespace
@@ -165,6 +211,7 @@ fs::path shard_file(const ShardArray& array, int index) {
 }
 
 std::vector<SlurmScript> slurm_scripts(const SlurmPlan& plan) {
+  check_directives(plan);
   std::vector<SlurmScript> scripts;
   scripts.reserve(2 * plan.arrays.size() + 1);
   for (const ShardArray& array : plan.arrays) {

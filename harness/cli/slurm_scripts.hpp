@@ -58,7 +58,8 @@ inline constexpr const char* kExitCode = "exit_code";  ///< of the last job
 std::filesystem::path shard_file(const ShardArray& array, int index);
 
 /// Returns the scripts for sbatch, in the order in which they are submitted. They call only `peakmark run`,
-/// `merge`, `history add` and `check`.
+/// `merge`, `history add` and `check`. Paths and options are data in them, whatever their letters. Throws
+/// UsageError for a value that a `#SBATCH` line cannot have.
 std::vector<SlurmScript> slurm_scripts(const SlurmPlan& plan);
 
 }  // namespace peakmark::cli

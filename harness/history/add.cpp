@@ -405,8 +405,8 @@ std::vector<std::string> notes_on(const RunRecord& record, const std::string& de
     for (const std::string& other : others) known += (known.empty() ? "'" : "', '") + other;
     notes.push_back(fmt::format(
         "new device '{}' (known: {}'): its series begin with this run. If it is another name of a "
-        "known device: `peakmark history rename-device '{}' KNOWN`",
-        device, known, device));
+        "known device: `peakmark history rename-device {} KNOWN`",
+        device, known, shell_word(device)));
   }
   if (same_commit != nullptr) {
     notes.push_back(fmt::format("second run of commit {} on this device, after {}: both are kept",

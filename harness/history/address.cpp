@@ -124,8 +124,10 @@ Address parse_address(const std::string& text) {
     throw UsageError(fmt::format("unsupported scheme: {}; write a file name (SQLite) or postgresql://…",
                                  text.substr(0, scheme)));
   }
-  if (text.find('"') != std::string::npos) {
-    throw UsageError(fmt::format("{}: quotation marks are not allowed in the file name of a history", text));
+  // It is opened by its absolute path, in the text of a connection, where a quotation mark would end it.
+  if (std::filesystem::absolute(text).string().find('"') != std::string::npos) {
+    throw UsageError(fmt::format(
+        "{}: quotation marks are not allowed in the path of a history; name a file in another folder", text));
   }
   address.file = text;
   return address;

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/error.hpp"
+#include "base/files_testing.hpp"
 
 namespace peakmark::history {
 namespace {
@@ -102,6 +104,12 @@ TEST(Address, OtherSchemesAreNamed) {
   EXPECT_THAT(message("mysql://host/db"), testing::HasSubstr("unsupported scheme: mysql"));
   EXPECT_THAT(message(""), testing::HasSubstr("write a file or postgresql://"));
   EXPECT_THAT(message("a\"b"), testing::HasSubstr("quotation marks are not allowed"));
+  const std::filesystem::path here = std::filesystem::current_path();
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "a \"b\" c");
+  std::filesystem::current_path(folder.path() / "a \"b\" c");
+  EXPECT_THAT(message("history.db"), testing::HasSubstr("quotation marks are not allowed"));
+  std::filesystem::current_path(here);
 }
 
 }  // namespace

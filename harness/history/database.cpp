@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/file_locks.hpp"
 #include "base/program.hpp"
+#include "base/text.hpp"
 #include "history/history.hpp"
 
 namespace peakmark::history {
@@ -247,8 +248,8 @@ void Database::fail(const std::string& what, const std::string& reason) const {
 }
 
 void Database::fail_without_history() const {
-  fail(fmt::format("no history here: check the name, or create one: peakmark history create --history '{}'",
-                   address_.name()));
+  fail(fmt::format("no history here: check the name, or create one: peakmark history create --history {}",
+                   shell_word(address_.name())));
 }
 
 std::string Database::grant() const {

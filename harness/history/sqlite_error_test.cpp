@@ -70,9 +70,8 @@ TEST_F(SqliteError, AnEmptyFileBecomesAHistory) {
 
 TEST_F(SqliteError, OnlyWriteMakesAHistory) {
   for (const auto purpose : {History::Purpose::read, History::Purpose::change}) {
-    EXPECT_THAT(message_of_opening(purpose),
-                AllOf(StartsWith(file_ + ": no history here"),
-                      HasSubstr("peakmark history create --history '" + file_ + "'")));
+    EXPECT_THAT(message_of_opening(purpose), AllOf(StartsWith(file_ + ": no history here"),
+                                                   HasSubstr("peakmark history create --history " + file_)));
     EXPECT_FALSE(std::filesystem::exists(file_));
   }
   EXPECT_EQ(message_of_opening(History::Purpose::write), "none");

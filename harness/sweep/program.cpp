@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/script_word.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {
@@ -118,13 +119,11 @@ std::string escaped(const std::string& text, std::string_view letters, const std
   return written;
 }
 
-std::string in_quotes(const std::string& text);
-
 /// Returns `value` quoted for /bin/sh in the context after `before`.
 std::string for_shell(const std::string& value, std::string_view before) {
   switch (shell_place_after(before)) {
     case ShellPlace::plain:
-      return in_quotes(value);
+      return script_word(value);
     case ShellPlace::single_quotes:
       return escaped(value, "'", "'\\'");  // closes the quotes, adds one, opens them again
     case ShellPlace::double_quotes:
@@ -134,26 +133,11 @@ std::string for_shell(const std::string& value, std::string_view before) {
       if (value.find_first_of("$`\"'\\") != std::string::npos) {
         throw UsageError(fmt::format("cannot quote '{}' in backticks: use $(…)", value));
       }
-      return in_quotes(value);
+      return script_word(value);
     case ShellPlace::comment:
       return "";
   }
-  return in_quotes(value);
-}
-
-/// Returns `text` quoted as one word for /bin/sh.
-std::string in_quotes(const std::string& text) {
-  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:,@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char letter : text) {
-    if (letter == '\'') {
-      quoted += "'\\''";
-    } else {
-      quoted += letter;
-    }
-  }
-  return quoted + "'";
+  return script_word(value);
 }
 
 }  // namespace

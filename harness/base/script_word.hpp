@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace peakmark {
+
+/// Returns `text`, each byte of it, as one word for a POSIX shell, quoted if necessary: for scripts. Never
+/// inside other quotes or in a comment. For messages there is shell_word().
+std::string script_word(std::string_view text);
+
+}  // namespace peakmark
