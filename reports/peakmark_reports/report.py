@@ -28,7 +28,7 @@ HAS_SEQUENCES = '"allocation_sequence"'
 # A suite counts as current if it ran in this many newest runs of a device.
 CURRENT_RUNS = 30
 # `trends` exits with 1 if it finds a regression, `explain` if bytes have no formula.
-SUCCESS_CODES = {"history": (0,), "trends": (0, 1), "explain": (0, 1)}
+SUCCESS_CODES = {"history": (0,), "trends": (0, 1, 4), "explain": (0, 1)}
 
 
 class SourceError(InputError):
