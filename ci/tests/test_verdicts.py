@@ -67,6 +67,18 @@ def expects(run: dict, name: str) -> None:
     of_context(run)["planned"][0]["expected_outcome"] = name
 
 
+def with_times(run: dict) -> None:
+    of_context(run)["memory_only"] = False
+    for one in observations(run):
+        one["gpu_time_ns"] = {"median": 1e6, "min": 1e6, "max": 1e6, "blocks": [[1e6]] * 3}
+        one |= {"time_source": "device", "cache": "hot"}
+
+
+def without_a_time(run: dict) -> None:
+    with_times(run)
+    observations(run)[0] |= {"gpu_time_ns": None, "message": "no time: planted"}
+
+
 def without_first(run: dict) -> None:
     name = of_context(run)["planned"][0]["case"]
     del of_context(run)["planned"][0]
@@ -109,6 +121,10 @@ ROWS = {
     ),
     "was `ok`, now `wrong_answer`, `timeout` or `crashed`": What(
         lambda run: outcome(run, "crashed"), check=3, baseline=3, compare=3, trends=1, branch=1, sent=1, words={"trends": "crashed"}
+    ),
+    "was `ok`, now without the time that it had": What(
+        without_a_time, before=with_times, trends=1, branch=1, sent=1,
+        words={"check": "1 warning (1 no time)", "compare": "the new has no time", "trends": "no time: planted"},
     ),
     "another outcome, which the suite expects": What(
         lambda run: expects(run, "out_of_memory"), words={"check": "1 as expected (1 out_of_memory)", "trends": "as expected"}

@@ -79,6 +79,32 @@ TEST_F(HistoryImport, OldResultsBecomeRunsThatTrendsAndExportsRead) {
   EXPECT_THAT(read_text_file(run_again), AllOf(Not(HasSubstr("gpu-node-17")), Not(HasSubstr("ada"))));
 }
 
+TEST_F(HistoryImport, ATimeThatIsNoLongerMeasuredIsARegression) {
+  const std::string keeps = row("keeps", "1000", "4096");
+  ASSERT_EQ(history(on_h100({"import", google("1.json", 1, keeps + ", " + row("stops", "1000", "4096")),
+                             google("2.json", 2, keeps + ", " + row("stops", "0", "4096"))}))
+                .end.exit_code,
+            0);
+  const Answer trends = on_history("trends", {});
+  EXPECT_EQ(trends.end.exit_code, 1) << trends.output;
+  EXPECT_THAT(trends.output,
+              AllOf(HasSubstr("stops"), HasSubstr("incomplete"), HasSubstr("no time: real_time is 0")));
+  // `check` says the same of the run alone.
+  const std::string run = folder_.path() / "run.json";
+  ASSERT_EQ(history({"export", "--format", "run", "-o", run}).end.exit_code, 0);
+  EXPECT_THAT(peakmark({"check", run}).output, AllOf(HasSubstr("1 warning (1 no time)"),
+                                                     HasSubstr("stops: outcome: no time: real_time is 0")));
+
+  // A peak, too.
+  ASSERT_EQ(history(on_h100({"import", google("3.json", 3, keeps + ", " + row("stops", "1000", "4096")),
+                             google("4.json", 4, keeps + ", " + row("stops", "1000", "null"))}))
+                .end.exit_code,
+            0);
+  const Answer without_peak = on_history("trends", {});
+  EXPECT_EQ(without_peak.end.exit_code, 1) << without_peak.output;
+  EXPECT_THAT(without_peak.output, HasSubstr("incomplete"));
+}
+
 TEST_F(HistoryImport, TheSameFileAgainChangesNothing) {
   const std::string file = google("first.json", 1, row("blur/8", "1000", "4096"));
   ASSERT_EQ(history(on_h100({"import", file})).end.exit_code, 0);

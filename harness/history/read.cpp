@@ -363,6 +363,8 @@ class Reader {
     for (std::size_t metric = 0; metric < kMetrics.size(); ++metric) {
       auto& values = columns.values.at(metric);
       if (values.empty()) continue;
+      if (metric == kTime || metric == kPeak)
+        trend::mark_incomplete(history_.runs, kMetrics.at(metric), values, columns.outcomes);
       trend::Series series;
       series.case_name = case_name;
       series.metric = kMetrics.at(metric);
@@ -378,6 +380,8 @@ class Reader {
 
   static constexpr std::size_t kTime = 1;
   static_assert(kMetrics[kTime] == trend::metric::gpu_time_ns);
+  static constexpr std::size_t kPeak = 3;
+  static_assert(kMetrics[kPeak] == trend::metric::requested_peak_bytes);
 
   History::Implementation& inside_;
   soci::session& sql_;

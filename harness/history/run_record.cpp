@@ -350,6 +350,7 @@ trend::HistoryRun to_history_run(const RunContext& context) {
   if (context.suite_files) result.suite_files = *context.suite_files;
   result.filter = context.filter;
   result.asked_backend = context.asked_backend;
+  result.memory_only = context.memory_only;
   if (context.rounds && context.rounds->variants) {
     result.variants = {context.rounds->variants->first, context.rounds->variants->second};
   }

@@ -6,8 +6,9 @@
 namespace peakmark {
 namespace {
 
-constexpr std::array<std::string_view, 8> kNames{
-    "ok", "as_expected", "unsupported", "lost", "out_of_memory", "wrong_answer", "timeout", "crashed"};
+constexpr std::array<std::string_view, 9> kNames{"ok",           "as_expected", "incomplete",
+                                                 "unsupported",  "lost",        "out_of_memory",
+                                                 "wrong_answer", "timeout",     "crashed"};
 
 }  // namespace
 
@@ -16,7 +17,9 @@ std::string_view to_string(OutcomeLevel level) {
 }
 
 OutcomeLevel parse_outcome_level(std::string_view name) {
-  if (name == to_string(OutcomeLevel::lost)) return OutcomeLevel::lost;
+  for (const OutcomeLevel level : {OutcomeLevel::incomplete, OutcomeLevel::lost}) {
+    if (name == to_string(level)) return level;
+  }
   return level_of(parse_outcome(name), false);
 }
 

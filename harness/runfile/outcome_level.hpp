@@ -13,6 +13,7 @@ namespace peakmark {
 enum class OutcomeLevel : std::uint8_t {
   ok,
   as_expected,  ///< another outcome, which the suite expects: not worse than `ok`
+  incomplete,   ///< `ok`, without a peak or a time that an earlier run has
   unsupported,
   lost,  ///< planned, and the run has no observation of it
   out_of_memory,
@@ -22,7 +23,7 @@ enum class OutcomeLevel : std::uint8_t {
 };
 std::string_view to_string(OutcomeLevel level);
 
-/// Returns the level of an outcome or of `lost`. Throws UsageError for another word.
+/// Returns the level of an outcome, of `incomplete` or of `lost`. Throws UsageError for another word.
 OutcomeLevel parse_outcome_level(std::string_view name);
 
 /// `is_expected`: by the suite.

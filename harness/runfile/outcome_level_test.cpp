@@ -36,6 +36,12 @@ TEST(OutcomeLevel, ALostCaseIsWorseThanAnUnsupportedOne) {
   EXPECT_FALSE(is_worse(OutcomeLevel::out_of_memory, OutcomeLevel::lost));
 }
 
+TEST(OutcomeLevel, AnIncompleteCaseIsWorseThanAWholeOne) {
+  EXPECT_EQ(parse_outcome_level("incomplete"), OutcomeLevel::incomplete);
+  EXPECT_TRUE(is_worse(OutcomeLevel::ok, OutcomeLevel::incomplete));
+  EXPECT_TRUE(is_worse(OutcomeLevel::incomplete, OutcomeLevel::unsupported));
+}
+
 TEST(OutcomeLevel, NamesAreThoseOfOutcomes) {
   for (const Outcome outcome : {Outcome::ok, Outcome::wrong_answer, Outcome::out_of_memory, Outcome::timeout,
                                 Outcome::crashed, Outcome::unsupported}) {

@@ -79,6 +79,21 @@ void OpenRegressions::judge(Change& change, std::vector<Change>& earlier, double
   }
 }
 
+void mark_incomplete(const std::vector<HistoryRun>& runs, std::string_view metric,
+                     const std::vector<std::optional<double>>& values,
+                     std::vector<std::optional<std::string>>& outcomes) {
+  bool was_measured = false;
+  bool is_missing = false;
+  for (std::size_t run = 0; run < values.size(); ++run) {
+    const bool is_ok = outcomes[run] == to_string(OutcomeLevel::ok);
+    if (!is_ok && outcomes[run] != to_string(OutcomeLevel::incomplete)) continue;
+    was_measured = was_measured || values[run];
+    const bool is_asked = metric != metric::gpu_time_ns || !runs[run].memory_only;
+    if (values[run] || is_asked) is_missing = was_measured && !values[run];
+    if (is_missing) outcomes[run] = to_string(OutcomeLevel::incomplete);
+  }
+}
+
 OutcomeLevel CaseOutcomes::level(std::size_t run) const {
   const std::string& outcome = outcomes.at(run).value();
   if (!is_expected.empty() && is_expected.at(run)) return OutcomeLevel::as_expected;

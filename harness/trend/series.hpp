@@ -59,6 +59,7 @@ struct HistoryRun {
   /// `run --backend`, which replaces the backends of the suite. Null: none, or unknown.
   std::optional<std::string> asked_backend;
   std::vector<std::string> variants;
+  bool memory_only = false;  ///< the run took no times
   /// ns, median over the run. Null if not measured.
   std::optional<double> reference_copy_ns;
   std::optional<double> reference_arithmetic_ns;
@@ -83,7 +84,8 @@ struct Series {
 /// The outcomes of a case over the runs of a device. Lists have the length of DeviceHistory::runs.
 struct CaseOutcomes {
   std::string case_name;
-  /// `ok`, `crashed`, …, or `lost`: planned, but without an observation. Null if the run did not plan it.
+  /// `ok`, `crashed`, …, `incomplete` (mark_incomplete()), or `lost`: planned, but without an observation.
+  /// Null if the run did not plan it.
   std::vector<std::optional<std::string>> outcomes;
   /// Whether the suite of the run expects that outcome. Empty: in no run.
   std::vector<bool> is_expected = {};
@@ -92,6 +94,13 @@ struct CaseOutcomes {
   /// is damaged.
   [[nodiscard]] OutcomeLevel level(std::size_t run) const;
 };
+
+/// Replaces `ok` by `incomplete` in runs without a value of a metric that an earlier run of the case has: it
+/// is no longer measured. `values`: of that metric, empty if no run has one. Of a time, a run that took none
+/// is as the run before it.
+void mark_incomplete(const std::vector<HistoryRun>& runs, std::string_view metric,
+                     const std::vector<std::optional<double>>& values,
+                     std::vector<std::optional<std::string>>& outcomes);
 
 /// A change that somebody accepted: the level of `metric` from `from_run` on is the new baseline.
 struct Acceptance {

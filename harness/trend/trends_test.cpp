@@ -426,6 +426,34 @@ TEST_F(Outcomes, WhatASuiteExpectsIsAsGoodAsOk) {
               ElementsAre("1 as_expected>out_of_memory regression open"));
 }
 
+TEST_F(Outcomes, ACaseThatIsNoLongerMeasuredIsIncomplete) {
+  using Values = std::vector<std::optional<double>>;
+  const auto outcomes = [](std::string_view metric, const Values& values,
+                           std::vector<bool> memory_only = {}) {
+    DeviceHistory history = nightly_history(values.size());
+    for (std::size_t run = 0; run < memory_only.size(); ++run)
+      history.runs[run].memory_only = memory_only[run];
+    std::vector<std::optional<std::string>> all(values.size(), "ok");
+    mark_incomplete(history.runs, metric, values, all);
+    std::string text;
+    for (const auto& one : all) text += one->substr(0, 1);
+    return text;
+  };
+  const std::optional<double> none;
+  EXPECT_EQ(outcomes(metric::gpu_time_ns, {none, 5.0, none, none, 6.0, none}), "ooiioi");
+  EXPECT_EQ(outcomes(metric::gpu_time_ns, {5.0, none, 6.0}, {false, true, false}), "ooo");
+  EXPECT_EQ(outcomes(metric::gpu_time_ns, {5.0, none, none, 6.0}, {false, false, true, false}), "oiio");
+  EXPECT_EQ(outcomes(metric::requested_peak_bytes, {5.0, none}, {true, true}), "oi");
+  EXPECT_EQ(outcomes(metric::gpu_time_ns, {none, none}), "oo");
+
+  std::vector<std::optional<std::string>> failed{"ok", "crashed", std::nullopt, "ok"};
+  mark_incomplete(nightly_history(4).runs, metric::gpu_time_ns, {5.0, none, none, none}, failed);
+  EXPECT_THAT(failed, ElementsAre("ok", "crashed", std::nullopt, "incomplete"));
+  EXPECT_THAT(changes({"ok", "incomplete", "incomplete"}), ElementsAre("1 ok>incomplete regression open"));
+  EXPECT_THAT(changes({"ok", "incomplete", "ok"}),
+              ElementsAre("1 ok>incomplete regression recovered", "2 incomplete>ok recovery past"));
+}
+
 TEST_F(Outcomes, AnUnknownOneIsADamagedHistory) {
   EXPECT_THROW(changes({"ok", "exploded"}), UsageError);
 }
