@@ -80,18 +80,12 @@ std::string time_advice(const TimeComparison& one, Stage stage) {
   }
 }
 
-std::string clocks_differ(const TimePair& pair) {
-  if (pair.base->time_source == pair.next->time_source) return {};
-  return fmt::format("different clocks: base times from the {}, new times from the {}",
-                     pair.base->time_source.value_or("unknown clock"),
-                     pair.next->time_source.value_or("unknown clock"));
-}
-
-/// Cold and hot times cannot be compared.
-std::string caches_differ(const TimePair& pair) {
-  if (cache_of(*pair.base) == cache_of(*pair.next)) return {};
-  return fmt::format("different caches: base times are {}, new times {}; measure both with the same --cache",
-                     cache_of(*pair.base), cache_of(*pair.next));
+std::string methods_differ(const TimePair& pair) {
+  const std::string base = time_method(*pair.base);
+  const std::string next = time_method(*pair.next);
+  if (base == next) return {};
+  return fmt::format(
+      "times of two kinds: base {}; new {}; measure both alike (--cache, marks of the program)", base, next);
 }
 
 }  // namespace
@@ -109,7 +103,7 @@ std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimeP
     TimeComparison& one = comparisons[i].emplace();
     const Stage stage = stages.stage(pair);
     one.pass = stage == Stage::confirmation_pass ? 2 : 1;
-    if (pair.base->gpu_time && pair.next->gpu_time) one.advice = caches_differ(pair);
+    if (pair.base->gpu_time && pair.next->gpu_time) one.advice = methods_differ(pair);
     if (!one.advice.empty()) {
       one.verdict = TimeVerdict::not_comparable;
       continue;
@@ -120,7 +114,6 @@ std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimeP
     one.advice = time_error(base, next);
     if (!one.advice.empty() && stage == Stage::confirmation_pass)
       one.advice += " in its confirmation pass: run it with --resume";
-    if (one.advice.empty()) one.advice = clocks_differ(pair);
     if (!one.advice.empty()) continue;
     one.change = time_change(base, next);
     if (stage != Stage::not_candidate) families[stage == Stage::confirmation_pass ? 1 : 0].push_back(i);

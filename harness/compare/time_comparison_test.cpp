@@ -29,7 +29,9 @@ TEST(CompareTimes, ColdAndHotTimesAreNotComparable) {
   EXPECT_EQ(compared[0]->verdict, TimeVerdict::not_comparable);
   EXPECT_FALSE(compared[0]->change);
   EXPECT_EQ(compared[0]->advice,
-            "different caches: base times are hot, new times cold; measure both with the same --cache");
+            "times of two kinds: base unknown clock, hot, median; new unknown clock, cold, median; measure "
+            "both alike "
+            "(--cache, marks of the program)");
   EXPECT_TRUE(compared[1]->change);
   hot.cache = cache_state::hot;  // a run file before 1.2 has none: its times were hot
   EXPECT_TRUE(compare_times({{&hot, &hot}}, std::nullopt)[0]->change);

@@ -171,6 +171,22 @@ TEST_P(HistoryTest, SecondMeasurementsOfARunAreStoredWithTheFirst) {
   EXPECT_TRUE(open().add(second.run).was_there);
 }
 
+TEST_P(HistoryTest, TimesOfTwoClocksAreNeverOneSeries) {
+  for (int day = 1; day <= 3; ++day) {
+    peakmark::Run run = sample_history_run(day, 1, 1000 * day).run;
+    run.observations[0].time_source = day == 2 ? time_source::marks : time_source::process;
+    run.observations[1].statistic = day == 2 ? std::optional<std::string>("mean") : std::nullopt;
+    open().add(run);
+  }
+  const std::vector<trend::DeviceHistory> devices = open_to_read().read();
+  for (const trend::Series& series : devices.at(0).series) {
+    if (series.metric != trend::metric::gpu_time_ns) continue;
+    EXPECT_TRUE(series.values[0].has_value());
+    EXPECT_FALSE(series.values[1].has_value()) << series.method;
+    EXPECT_TRUE(series.values[2].has_value());
+  }
+}
+
 TEST_P(HistoryTest, ColdAndHotTimesAreNeverOneSeries) {
   for (int day = 1; day <= 4; ++day) {
     peakmark::Run run = sample_history_run(day, 1, 1000 * day).run;
@@ -183,7 +199,7 @@ TEST_P(HistoryTest, ColdAndHotTimesAreNeverOneSeries) {
   for (const trend::Series& series : devices.at(0).series) {
     if (series.metric != trend::metric::gpu_time_ns) continue;
     const bool is_hot = series.case_name == "op/a/opencl";
-    EXPECT_EQ(series.cache, is_hot ? "hot" : "cold");
+    EXPECT_EQ(series.method, is_hot ? "device, hot, median" : "device, cold, median");
     EXPECT_EQ(series.values[0].has_value(), is_hot);
     EXPECT_TRUE(series.values[1].has_value());
     EXPECT_EQ(series.values[2].has_value(), is_hot);

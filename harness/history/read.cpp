@@ -32,7 +32,7 @@ struct Columns {
   std::vector<std::optional<std::string>> outcomes;
   std::vector<bool> is_expected;                     ///< of each outcome; empty: none is
   std::vector<std::optional<double>> confirmations;  ///< empty if no run has one
-  std::vector<bool> is_cold;                         ///< of the time of each run
+  std::vector<std::uint8_t> methods;                 ///< of the time of each run: a place in Reader::methods_
 };
 
 /// A row of the table `runs`.
@@ -49,7 +49,7 @@ struct RunOfDevice {
 struct Facts {
   std::int64_t case_number = 0;
   std::string outcome;
-  bool is_cold = false;
+  std::uint8_t method = 0;                                    ///< of its time: a place in Reader::methods_
   std::array<std::optional<double>, kMetrics.size()> values;  ///< without times
 };
 
@@ -58,14 +58,17 @@ std::optional<double> ratio(const std::optional<double>& peak, const std::option
   return *peak / *estimated;
 }
 
-std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql) {
+/// `methods`: gets the methods of times that the facts have.
+std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql, std::vector<std::string>& methods) {
   std::unordered_map<std::int64_t, Facts> all;
   Facts row;
   std::int64_t number = 0;
   // add() ensures that bytes are at most 2^53, so doubles are exact.
   std::array<std::int64_t, 4> bytes{};
   std::array<soci::indicator, 4> present{};
-  std::int64_t cold = 0;
+  std::string cache;
+  std::string source;
+  std::string statistic;
   const auto value = [&](std::size_t at) {
     return present.at(at) == soci::i_ok ? std::optional<double>(static_cast<double>(bytes.at(at)))
                                         : std::nullopt;
@@ -74,18 +77,25 @@ std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql) {
       sql,
       "SELECT number, case_number, outcome, requested_peak_bytes, setup_bytes, leaked_bytes, "
       "bytes_estimated, "
-      "CASE WHEN observation LIKE '%\"cache\":\"cold\"%' THEN 1 ELSE 0 END FROM facts",
+      "CASE WHEN observation LIKE '%\"cache\":\"cold\"%' THEN 'cold' ELSE 'hot' END, "
+      "CASE WHEN observation LIKE '%\"time_source\":\"device\"%' THEN 'device' "
+      "WHEN observation LIKE '%\"time_source\":\"marks\"%' THEN 'marks' "
+      "WHEN observation LIKE '%\"time_source\":\"process\"%' THEN 'process' ELSE '' END, "
+      "CASE WHEN observation LIKE '%\"time_statistic\":\"mean\"%' THEN 'mean' ELSE 'median' END FROM facts",
       [&] {
         // The figures of a case that failed are incomplete.
         const bool is_whole = row.outcome == to_string(Outcome::ok);
         row.values = {};
-        row.is_cold = cold != 0;
+        const std::string method = time_method(source, cache, statistic);
+        const auto known = std::ranges::find(methods, method);
+        row.method = static_cast<std::uint8_t>(known - methods.begin());
+        if (known == methods.end()) methods.push_back(method);
         if (is_whole) row.values = {ratio(value(0), value(3)), std::nullopt, value(2), value(0), value(1)};
         all.emplace(number, row);
       },
       soci::into(number), soci::into(row.case_number), soci::into(row.outcome),
       soci::into(bytes[0], present[0]), soci::into(bytes[1], present[1]), soci::into(bytes[2], present[2]),
-      soci::into(bytes[3], present[3]), soci::into(cold));
+      soci::into(bytes[3], present[3]), soci::into(cache), soci::into(source), soci::into(statistic));
   return all;
 }
 
@@ -131,7 +141,7 @@ class Reader {
       inside_.database.fail(fmt::format("no device '{}' ({}): `peakmark history log` lists them",
                                         device.device, device.backend));
     }
-    if (facts_.empty()) facts_ = read_facts(sql_);
+    if (facts_.empty()) facts_ = read_facts(sql_, methods_);
     if (cases_.empty()) read_cases();
     history_ = {};
     const std::vector<std::int64_t> numbers =
@@ -292,8 +302,8 @@ class Reader {
     // A time of 0 is below the resolution of the device's clock.
     if (!time || *time <= 0 || facts.outcome != to_string(Outcome::ok)) return;
     set(kTime, time);
-    columns.is_cold.resize(runs);
-    columns.is_cold[run] = facts.is_cold;
+    columns.methods.resize(runs);
+    columns.methods[run] = facts.method;
     if (again && *again > 0) {
       columns.confirmations.resize(runs);
       columns.confirmations[run] = again;
@@ -344,16 +354,16 @@ class Reader {
     }
   }
 
-  /// Keeps the cache state of the newest run: cold and hot times cannot be compared.
-  static void keep_newest_state(trend::Series& series, const std::vector<bool>& is_cold) {
+  /// Keeps the times that were taken as those of the newest run: others cannot be compared with them.
+  void keep_newest_method(trend::Series& series, const std::vector<std::uint8_t>& methods) const {
     std::size_t newest = series.values.size() - 1;
     while (!series.values[newest]) --newest;
     for (std::size_t run = 0; run < series.values.size(); ++run) {
-      if (is_cold[run] == is_cold[newest]) continue;
+      if (methods[run] == methods[newest]) continue;
       series.values[run].reset();
       if (!series.confirmations.empty()) series.confirmations[run].reset();
     }
-    series.cache = is_cold[newest] ? cache_state::cold : cache_state::hot;
+    series.method = methods_[methods[newest]];
   }
 
   void add_series(const std::string& case_name, std::int64_t case_number) {
@@ -371,7 +381,7 @@ class Reader {
       series.values = std::move(values);
       if (metric == kTime) {
         series.confirmations = std::move(columns.confirmations);
-        keep_newest_state(series, columns.is_cold);
+        keep_newest_method(series, columns.methods);
       }
       history_.series.push_back(std::move(series));
     }
@@ -390,6 +400,7 @@ class Reader {
   std::string branch_;
   std::map<DeviceBackend, std::vector<RunOfDevice>> runs_;  ///< in their order
   std::unordered_map<std::int64_t, Facts> facts_;
+  std::vector<std::string> methods_;  ///< of times
   std::map<std::string, std::int64_t> cases_;
 
   // Of the device that is being read.

@@ -398,8 +398,7 @@ void append_run(trend::DeviceHistory& device, const Run& run) {
     if (!is_time || found == timed.end()) {
       series.values.emplace_back();
     } else {
-      if (!series.cache.empty() &&
-          series.cache != cache_of(*found->second)) {  // earlier times cannot be compared
+      if (!series.method.empty() && series.method != time_method(*found->second)) {
         std::ranges::fill(series.values, std::nullopt);
         series.confirmations.clear();
       }

@@ -230,7 +230,7 @@ TEST(SuspiciousCases, ATimeThatIsOtherThanBefore) {
 
 TEST(SuspiciousCases, AColdTimeIsNotComparedWithHotOnes) {
   trend::DeviceHistory device = device_of(steady_times());
-  device.series[0].cache = "hot";
+  device.series[0].method = "device, hot, median";
   peakmark::Run run = sample_history_run(28, 1, 1500).run;
   run.observations[0].cache = cache_state::hot;
   EXPECT_THAT(suspicious_cases(device, run), ElementsAre("op/b/opencl/n:2"));

@@ -87,7 +87,7 @@ std::vector<std::pair<std::string, std::string>> candidates(const std::vector<co
                                                             const Rounds& rounds, PairBy by) {
   std::vector<std::pair<std::string, std::string>> chosen;
   for (const auto& [base_place, new_place] : pair_cases(base, next, by).pairs) {
-    if (cache_of(*base[base_place]) != cache_of(*next[new_place])) continue;
+    if (time_method(*base[base_place]) != time_method(*next[new_place])) continue;
     const std::vector<double> before = block_medians(*base[base_place], rounds, 1);
     const std::vector<double> after = block_medians(*next[new_place], rounds, 1);
     if (!time_error(before, after).empty() || !is_candidate(time_change(before, after))) continue;

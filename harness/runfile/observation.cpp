@@ -1,5 +1,7 @@
 #include "runfile/observation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -39,8 +41,14 @@ Outcome parse_outcome(std::string_view name) {
   throw UsageError("unknown outcome '" + std::string(name) + "'; the outcomes are " + all);
 }
 
-std::string cache_of(const Observation& observation) {
-  return observation.cache.value_or(std::string(cache_state::hot));
+std::string time_method(std::string_view source, std::string_view cache, std::string_view statistic) {
+  return fmt::format("{}, {}, {}", source.empty() ? "unknown clock" : source, cache, statistic);
+}
+
+std::string time_method(const Observation& observation) {
+  return time_method(observation.time_source.value_or(""),
+                     observation.cache.value_or(std::string(cache_state::hot)),
+                     observation.statistic.value_or(std::string(time_statistic::median)));
 }
 
 GpuTime summarise_blocks(std::vector<std::vector<double>> blocks) {

@@ -190,9 +190,19 @@ inline constexpr std::string_view process =
     "process";  ///< the host's clock, from start to end of the program
 }  // namespace time_source
 
+/// What a time is of the times of single calls.
+namespace time_statistic {
+inline constexpr std::string_view median = "median";
+inline constexpr std::string_view mean = "mean";  ///< of results of other programs that have no median
+}  // namespace time_statistic
+
 struct Observation;
-/// Returns the cache state of the times for comparisons: `hot` where the observation has none.
-std::string cache_of(const Observation& observation);
+/// Returns how a time was taken: clock, cache state and statistic, such as `device, cold, median`. Times of
+/// two methods are never compared: this is the one key of compare, trends and `run --confirm`. `source`:
+/// empty if unknown.
+std::string time_method(std::string_view source, std::string_view cache, std::string_view statistic);
+/// The same for the times of an observation; `hot` and `median` where it does not say.
+std::string time_method(const Observation& observation);
 
 /// Everything that was measured of one case: facts only. An unknown value is nullopt, never 0.
 struct Observation {
@@ -239,6 +249,8 @@ struct Observation {
   std::optional<std::string> time_source;  ///< null without a time
   /// Of `gpu_time` (cache_state). Null without a time, and for programs, whose calls peakmark does not make.
   std::optional<std::string> cache;
+  /// Of `gpu_time` (time_statistic). Null: the median.
+  std::optional<std::string> statistic;
   std::optional<GpuTime> gpu_time_hot;  ///< beside a cold `gpu_time`, where both were requested
   /// Blocks that were taken while the device's clocks were held down, repeated ones included. Null where no
   /// clocks are reported.
@@ -287,6 +299,7 @@ void for_each_field(T& observation, Fields& fields) {
   fields.younger("gpu_time_again_ns", observation.gpu_time_again);
   fields.younger("time_source", observation.time_source);
   fields.younger("cache", observation.cache);
+  fields.written_if("time_statistic", observation.statistic, observation.statistic.has_value());
   fields.younger("gpu_time_hot_ns", observation.gpu_time_hot, "cache");
   fields.younger("throttled_blocks", observation.throttled_blocks, "cache");
   fields("kernels", observation.kernels);

@@ -86,8 +86,8 @@ void add_round(Observation& known, const Observation& later) {
     known.throttled_blocks = later.throttled_blocks;
     return;
   }
-  // The flush buffer may not have fitted in one of the rounds: cold and hot times are never mixed.
-  if (cache_of(known) != cache_of(later)) return;
+  // The flush buffer may not have fitted in one of the rounds.
+  if (time_method(known) != time_method(later)) return;
   append_blocks(*known.gpu_time, *later.gpu_time);
   if (known.gpu_time_hot && later.gpu_time_hot && later.gpu_time_hot->rounds) {
     append_blocks(*known.gpu_time_hot, *later.gpu_time_hot);

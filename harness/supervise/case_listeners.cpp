@@ -127,9 +127,9 @@ void ConfirmationListener::finished(const PlannedCase& planned, const Observatio
     return;
   }
   Observation observation = *journal_.find(planned.name);
-  if (cache_of(observation) != cache_of(measured)) {
-    progress_.message(planned.name + ": not confirmed: its times are " + cache_of(observation) +
-                      ", the second ones " + cache_of(measured));
+  if (time_method(observation) != time_method(measured)) {
+    progress_.message(planned.name + ": not confirmed: its times are of another kind (" +
+                      time_method(observation) + ") than the second ones (" + time_method(measured) + ")");
     return;
   }
   observation.gpu_time_again = measured.gpu_time;

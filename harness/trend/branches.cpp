@@ -65,7 +65,7 @@ DeviceHistory with_runs(const DeviceHistory& history, const std::vector<std::siz
   rest.runs = chosen(history.runs, runs);
   for (const Series& series : history.series) {
     Series one{series.case_name, series.metric, chosen(series.values, runs),
-               chosen(series.confirmations, runs), series.cache};
+               chosen(series.confirmations, runs), series.method};
     if (std::ranges::any_of(one.values, [](const auto& value) { return value.has_value(); }))
       rest.series.push_back(std::move(one));
   }

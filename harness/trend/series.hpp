@@ -77,8 +77,9 @@ struct Series {
   /// The second measurement of `run --confirm` in the same run, null if there was none. Empty if no run of
   /// the series has one. Only for times.
   std::vector<std::optional<double>> confirmations;
-  /// Of times: `cold` or `hot`. Runs of the other state are null, because the two cannot be compared.
-  std::string cache = {};
+  /// Of times: how they were taken (time_method()). Runs of another method are null, because the two cannot be
+  /// compared.
+  std::string method = {};
 };
 
 /// The outcomes of a case over the runs of a device. Lists have the length of DeviceHistory::runs.
