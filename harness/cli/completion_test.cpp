@@ -54,10 +54,10 @@ const std::map<std::string, Words> kOffered{
     {"peakmark run --re", {"--repeat-call", "--repetitions", "--require", "--resume"}},
     {"peakmark run --require ", {"cuda", "gpu"}},
     {"peakmark history export --format j", {"jsonl"}},
-    {"peakmark history re", {"rename-device"}},
+    {"peakmark history re", {"remove", "rename-device"}},
     {"peakmark completion f", {"fish"}},
     {"peakmark manual sc", {"schema"}},
-    {"peakmark manual history re", {"rename-device"}},
+    {"peakmark manual history re", {"remove", "rename-device"}},
     {"peakmark manual schema ", {}},
     {"peakmark record --s", {"--stacks", "--sync"}},
     // A value is not a command, and what follows `--` are not options of peakmark.

@@ -181,15 +181,19 @@ std::string suite_arguments(const DeviceHistory& history, const HistoryRun& run)
 
 }  // namespace
 
-std::string compare_command(const DeviceHistory& history, const Finding& finding) {
-  const HistoryRun& before = history.runs[finding.worst().last_before];
-  const HistoryRun& after = history.runs[finding.worst().first];
+std::string compare_command(const DeviceHistory& history, std::size_t before_run, std::size_t after_run) {
+  const HistoryRun& before = history.runs[before_run];
+  const HistoryRun& after = history.runs[after_run];
   const auto is_known = [](const std::string& commit) { return !commit.empty() && !commit.ends_with('+'); };
   if (!is_known(before.commit) || !is_known(after.commit) || before.commit == after.commit) return {};
-  std::string command = fmt::format("peakmark compare {} --commits {} {} --build-command BUILD",
-                                    suite_arguments(history, after), shell_word(short_commit(before.commit)),
-                                    shell_word(short_commit(after.commit)));
-  if (finding.variants.size() > kMaxFilteredVariants) return command;
+  return fmt::format("peakmark compare {} --commits {} {} --build-command BUILD",
+                     suite_arguments(history, after), shell_word(short_commit(before.commit)),
+                     shell_word(short_commit(after.commit)));
+}
+
+std::string compare_command(const DeviceHistory& history, const Finding& finding) {
+  const std::string command = compare_command(history, finding.worst().last_before, finding.worst().first);
+  if (command.empty() || finding.variants.size() > kMaxFilteredVariants) return command;
   return command + " --filter " + shell_word(fmt::format("^({})/", fmt::join(finding.variants, "|")));
 }
 

@@ -35,6 +35,9 @@ std::vector<Finding> find_findings(const std::vector<const Change*>& changes);
 /// commit for BUILD. Empty if a commit is unknown, has modified sources, or both are one.
 std::string compare_command(const DeviceHistory& history, const Finding& finding);
 
+/// The same for all cases of two runs, indices of the history.
+std::string compare_command(const DeviceHistory& history, std::size_t before, std::size_t after);
+
 /// Returns `padding/coords1d` for `padding/coords1d/opencl/n:20`.
 std::string variant_name(const std::string& case_name);
 
