@@ -123,6 +123,12 @@ DeviceHistory compare_with_base(const DeviceHistory& history, const std::string&
   }
   for (const auto& [suite, pair] : pairs) runs.push_back(pair.run);
   DeviceHistory compared = with_runs(history, runs);
+  for (std::size_t i = 0; i < base_runs.size(); ++i) {
+    const std::size_t run = compared.runs.size() - base_runs.size() + i;
+    base_runs[i].has_times = std::ranges::any_of(compared.series, [&](const Series& series) {
+      return series.metric == metric::gpu_time_ns && series.values[run];
+    });
+  }
   compared.base_runs = std::move(base_runs);
   return compared;
 }

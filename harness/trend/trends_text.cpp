@@ -266,12 +266,9 @@ std::vector<std::string> base_lines(const DeviceTrends& device) {
   for (std::size_t i = 0; i < device.history->base_runs.size(); ++i) {
     const BaseRun& base = device.history->base_runs[i];
     lines.push_back(plain_text(to_text(base, *device.history)));
-    const std::size_t run = device.history->first_of_branch() + i;
-    const bool has_times = std::ranges::any_of(device.history->series, [&](const Series& series) {
-      return series.metric == metric::gpu_time_ns && series.values[run];
-    });
-    if (!base.run || !has_times) continue;
-    const std::string command = compare_command(*device.history, *base.run, run);
+    if (!base.run || !base.has_times) continue;
+    const std::string command =
+        compare_command(*device.history, *base.run, device.history->first_of_branch() + i);
     lines.push_back(plain_text(
         "times of one run are not judged; this compares them: " +
         (command.empty() ? "peakmark compare SUITE --commits BASE HEAD --build-command BUILD" : command)));
