@@ -118,6 +118,40 @@ TEST_F(BranchesCommand, TheCloneHasBranchAndMergeBase) {
   EXPECT_EQ(shell("$peakmark history prune --branch topic --older-than 1").end.exit_code, 2);
 }
 
+TEST_F(BranchesCommand, ACommitWithoutABranchIsNotOfTheBaseBranch) {
+  make_repository();
+  const std::string detached = run_of(1, commit("c2"));
+  const std::string named = run_of(2, commit("c1"));
+  const Answer added = shell("cd repository; git checkout -q c2; $peakmark history add " + detached +
+                             "; git checkout -q c1; $peakmark history add " + named + " --branch main");
+  ASSERT_EQ(added.end.exit_code, 0) << added.errors;
+  EXPECT_THAT(added.errors,
+              AllOf(HasSubstr("run 1 of branch 'detached' of 'dry' (dry)\n"),
+                    HasSubstr("no branch is checked out here: the run is filed as of branch "
+                              "'detached', and trends of 'main' leave it out; name its branch with "
+                              "--branch")));
+  EXPECT_EQ(Json::parse(shell("$peakmark trends --json --allow-uncompared").output).at("nights"), 1);
+}
+
+TEST_F(BranchesCommand, TheNearerMergeBaseOfTheLocalAndTheRemoteBranchCounts) {
+  make_repository();
+  // In the clone, origin/main stays at commit 4, and main goes on; pulled is a branch of the newer one.
+  const Answer made = shell(
+      "git clone -q repository clone && cd clone && echo 5 > file && git commit -qam 5 && git tag c5 && "
+      "git checkout -qb pulled && echo 6 > file && git commit -qam 6");
+  ASSERT_EQ(made.end.exit_code, 0) << made.errors;
+  const std::string newer = shell("cd clone; git rev-parse c5").output.substr(0, 40);
+  const std::string pulled = shell("cd clone; git rev-parse HEAD").output.substr(0, 40);
+  const std::string old = run_of(1, commit("c4"), 512);
+  const std::string base = run_of(2, newer);
+  const std::string own = run_of(3, pulled);
+  const Answer added = shell("cd clone; $peakmark history add " + old + " " + base +
+                             " --branch main --base-branch main; $peakmark history add " + own);
+  ASSERT_EQ(added.end.exit_code, 0) << added.errors;
+  const Answer compared = shell("$peakmark trends --branch pulled");
+  EXPECT_THAT(compared.output, HasSubstr("against main at its merge base " + newer.substr(0, 12)));
+}
+
 TEST_F(BranchesCommand, AShallowCloneDoesNotHaveTheMergeBase) {
   make_repository();
   ASSERT_EQ(shell("git clone -q --depth 1 --no-single-branch file://$PWD/repository shallow").end.exit_code,

@@ -19,6 +19,9 @@ namespace {
 /// First parents of a commit that are kept: a nightly run is seldom further away.
 constexpr int kMaxBaseCommits = 200;
 
+/// The branch of a run whose commit is checked out without one.
+constexpr const char* kDetached = "detached";
+
 /// The git clone in the current folder. All is empty if there is none, or no program git.
 class Clone {
  public:
@@ -48,19 +51,31 @@ class Clone {
     const std::string name = git({"symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"});
     if (name.starts_with(remote)) return name.substr(remote.size());
     for (const char* const common : {"main", "master"}) {
-      if (!base_ref(common).empty()) return common;
+      if (!base_refs(common).empty()) return common;
     }
     return {};
   }
 
-  /// Returns the reference of a branch: of the remote, because the local one may be old; empty if there is
-  /// none.
-  [[nodiscard]] std::string base_ref(const std::string& branch) const {
+  /// Returns the references of a branch that exist: of the remote, and the local one. Either may be older.
+  [[nodiscard]] std::vector<std::string> base_refs(const std::string& branch) const {
+    std::vector<std::string> refs;
     for (const char* const folder : {"refs/remotes/origin/", "refs/heads/"}) {
       std::string ref = folder + branch;
-      if (has(ref)) return ref;
+      if (has(ref)) refs.push_back(std::move(ref));
     }
-    return {};
+    return refs;
+  }
+
+  /// Returns the merge base of a commit with the references of a branch that is nearest to the commit; empty
+  /// if there is none.
+  [[nodiscard]] std::string nearest_merge_base(const std::vector<std::string>& refs,
+                                               const std::string& commit) const {
+    std::string nearest;
+    for (const std::string& ref : refs) {
+      const std::string base = merge_base(ref, commit);
+      if (nearest.empty() || (!base.empty() && merge_base(nearest, base) == nearest)) nearest = base;
+    }
+    return nearest;
   }
 
   /// Returns a commit and its first parents, newest first; only the commit if the clone does not have it.
@@ -146,8 +161,8 @@ void add_merge_base(const Clone& clone, const std::string& commit, FoundOrigin& 
     return note(commit.empty() ? "the run has no commit"
                                : "its commit is not in the git clone of this folder");
   }
-  const std::string base = clone.base_ref(origin.base_branch);
-  const std::string merge_base = base.empty() ? "" : clone.merge_base(base, commit);
+  const std::vector<std::string> base = clone.base_refs(origin.base_branch);
+  const std::string merge_base = clone.nearest_merge_base(base, commit);
   if (!merge_base.empty()) {
     found.origin.base_commits = clone.first_parents(merge_base);
   } else if (clone.is_shallow()) {
@@ -184,12 +199,21 @@ FoundOrigin find_origin(const OriginOptions& options, const std::vector<std::str
   origin.branch = options.branch.value_or(job.branch);
   const bool is_here = !commit.empty() && clone.head() == commit;
   if (origin.branch.empty() && is_here) origin.branch = clone.branch();
+  const bool is_detached = origin.branch.empty() && is_here;
+  if (is_detached) origin.branch = kDetached;
   if (origin.branch.empty()) return found;
   origin.base_branch = base_branch;
   if (origin.base_branch.empty()) origin.base_branch = job.base_branch;
   if (options.base_branch) origin.base_branch = *options.base_branch;
   // A job that is not of a pull request runs on the branch to follow, such as a nightly on `develop`.
   if (origin.base_branch.empty() && job.branch.empty()) origin.base_branch = clone.base_branch();
+  if (is_detached) {
+    if (origin.base_branch.empty()) return {};  // nothing is known of branches here
+    found.notes.push_back(fmt::format(
+        "no branch is checked out here: the run is filed as of branch '{}', and trends of '{}' leave it "
+        "out; name its branch with --branch",
+        kDetached, origin.base_branch));
+  }
   if (origin.base_branch.empty() || origin.branch == origin.base_branch) {
     if (!commit.empty() && clone.has(commit)) origin.base_commits = clone.first_parents(commit);
     return found;
