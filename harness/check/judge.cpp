@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "check/baseline.hpp"
 #include "runfile/import_results.hpp"
+#include "runfile/merge.hpp"
 #include "runfile/run_summary.hpp"
 
 namespace peakmark {
@@ -332,6 +333,11 @@ std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
     const auto found = observations.find(planned.name);
     CaseJudge(planned, options, verdicts)
         .judge(found == observations.end() ? nullptr : found->second, is_imported);
+  }
+  // A row of its own, since the plan lacks the cases of a missing shard.
+  if (const auto partial = run.context.environment.find(kPartial); partial != run.context.environment.end()) {
+    verdicts.push_back({partial->second, Rule::present, Judgement::failed_measurement, "", std::nullopt,
+                        std::nullopt, "cases are lost: measure that shard, and merge again"});
   }
   if (options.baseline != nullptr) {
     std::ranges::move(judge_baseline(run, *options.baseline, options.allowed_growth),

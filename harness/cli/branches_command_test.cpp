@@ -66,6 +66,23 @@ class BranchesCommand : public HistoryTest {
   }
 };
 
+// A job of last month that is repeated measures an older commit today.
+TEST_F(BranchesCommand, ARepeatedJobOfAnOlderCommitHidesNoRegression) {
+  make_repository();
+  const std::string first = run_of(1, commit("c1"));
+  const std::string grown = run_of(2, commit("c4"), 512);
+  const std::string repeated = run_of(3, commit("c2"));
+  const Answer added = shell("cd repository; for run in " + first + " " + grown + " " + repeated +
+                             "; do $peakmark history add $run --branch main; done");
+  ASSERT_EQ(added.end.exit_code, 0) << added.errors;
+  EXPECT_THAT(added.errors, HasSubstr("is older than that of run run-2 ("));
+  EXPECT_EQ(shell("$peakmark trends").end.exit_code, 1);
+  const Json log = Json::parse(shell("$peakmark history log --json").output);
+  std::vector<std::string> ids;
+  for (const Json& one : log.at("runs")) ids.push_back(one.at("run"));
+  EXPECT_THAT(ids, testing::ElementsAre("run-2", "run-3", "run-1"));
+}
+
 TEST_F(BranchesCommand, TheCloneHasBranchAndMergeBase) {
   make_repository();
   const std::string base = run_of(1, commit("c1"));

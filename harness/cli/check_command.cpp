@@ -24,10 +24,12 @@
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "explain/reports.hpp"
+#include "history/history.hpp"
 #include "runfile/json_fields.hpp"
 #include "runfile/run_file.hpp"
 #include "supervise/progress.hpp"
 #include "supervise/recorded_estimates.hpp"
+#include "trend/accepted_levels.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -42,6 +44,7 @@ struct CheckOptions {
   bool prune = false;
   std::optional<Size> window_tolerance;
   RecordedQuestion question;  ///< its estimator is empty: the recorded estimates are judged
+  std::string history;        ///< empty: none
   bool full_names = false;
   bool json = false;
 };
@@ -211,6 +214,15 @@ void write_reports(const CheckOptions& options, std::size_t index, const JudgedR
   }
 }
 
+/// Makes warnings of failures that were accepted on the device of the run.
+void accept_verdicts(history::History& history, JudgedRun& judged) {
+  const RunContext& context = judged.run.context;
+  const history::DeviceBackend device{history.device_name(context.device), context.backend};
+  const std::vector<history::DeviceBackend> known = history.devices();
+  if (std::ranges::find(known, device) == known.end()) return;  // the first run of its device
+  trend::accept_verdicts(history.read_device(device), judged.run, judged.verdicts);
+}
+
 ExitCode check(const CheckOptions& options) {
   JudgeOptions judge_options = options.judge;
   judge_options.window_tolerance = options.window_tolerance.value_or(0);
@@ -221,6 +233,8 @@ ExitCode check(const CheckOptions& options) {
   std::optional<Baseline> baseline;
   if (options.baseline) baseline = read_baseline(*options.baseline);
   if (baseline) judge_options.baseline = &*baseline;
+  std::unique_ptr<history::History> history;
+  if (!options.history.empty()) history = open_history(options.history, history::History::Purpose::read);
   std::vector<Run> runs;
   runs.reserve(options.runs.size());
   for (const std::filesystem::path& file : options.runs) runs.push_back(read_run(file));
@@ -237,6 +251,7 @@ ExitCode check(const CheckOptions& options) {
                     quantity(ask_about_run(judged.run, options.question), "recorded case"));
     }
     judged.verdicts = judge(judged.run, judge_options);
+    if (history) accept_verdicts(*history, judged);
     write_reports(options, i, judged, judge_options);
     code = worse(code, exit_code_of(judged.run, judged.verdicts));
     runs[i] = std::move(judged.run);
@@ -272,6 +287,13 @@ void add_check_command(CLI::App& app, Result& result) {
   command->add_flag("--prune", options->prune, "Remove cases from it that the suite no longer has")
       ->needs(update);
   add_allow_growth_option(*command, options->judge.allowed_growth)->needs(baseline);
+  command
+      ->add_option(
+          "--history", options->history,
+          "Do not fail for what `peakmark trends accept` accepted in this history, an SQLite file or "
+          "postgresql://… URL, as long as it is not worse than then")
+      ->type_name(value_name::kHistory)
+      ->check(kNotEmpty);
   CLI::Option* const estimator =
       command
           ->add_option("--estimator", options->question.estimator,

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "base/error.hpp"
@@ -33,6 +35,16 @@ std::string clock_warning(const NamedRun& shard) {
       shard.path.filename().string(), date, utc_date());
 }
 
+/// Returns the run of a shard. One that cannot be read counts as missing: the others are kept.
+std::optional<Run> read_shard(const std::filesystem::path& path) {
+  try {
+    return read_run(path);
+  } catch (const Error& error) {
+    print_message(stderr, "warning: {}; its shard counts as missing\n", error.what());
+    return std::nullopt;
+  }
+}
+
 ExitCode merge(const MergeOptions& options) {
   for (const auto& path : options.runs) {
     std::error_code error;
@@ -44,7 +56,9 @@ ExitCode merge(const MergeOptions& options) {
   set_run_file_aside(options.output);
   std::vector<NamedRun> shards;
   for (const auto& path : options.runs) {
-    NamedRun& shard = shards.emplace_back(NamedRun{path, read_run(path)});
+    std::optional<Run> run = read_shard(path);
+    if (!run) continue;
+    NamedRun& shard = shards.emplace_back(NamedRun{path, std::move(*run)});
     const std::string warning = clock_warning(shard);
     if (warning.empty()) continue;
     print_message(stderr, "warning: {}\n", warning);
@@ -56,7 +70,16 @@ ExitCode merge(const MergeOptions& options) {
   remove_run_set_aside(options.output);
   print_message(stderr, "{} of {}; {}\n", quantity(merged.observations.size(), "case"),
                 quantity(parts, "shard"), options.output.string());
-  if (!is_unmeasured(merged)) return ExitCode::clean;
+  const auto partial = merged.context.environment.find(kPartial);
+  const bool is_partial = partial != merged.context.environment.end();
+  if (is_partial) {
+    print_message(
+        stderr,
+        "partial: {}; the run file has the other cases, and check and trends fail. Measure with --shard "
+        "I/N, finish it with --resume, and merge again\n",
+        partial->second);
+  }
+  if (!is_unmeasured(merged)) return is_partial ? ExitCode::measurement : ExitCode::clean;
   print_message(stderr, "nothing was measured: every case was skipped\n");
   return ExitCode::nothing;
 }
@@ -73,10 +96,12 @@ void add_merge_command(CLI::App& app, Result& result) {
       ->check(kFileName);
   set_help(
       *command,
-      {.notes = {"Rejects missing or duplicate shards, and shards of different suites, devices, drivers or "
-                 "builds."},
+      {.notes = {"If shards are missing, unfinished or unreadable, the run file has the cases of the others; "
+                 "`check` and `trends` fail for it.",
+                 "Rejects duplicate shards, and shards of different suites, devices, drivers or builds."},
        .exit_codes = {{"0", "clean"},
                       {"2", "wrong usage, rejected shards, or a file cannot be read or written"},
+                      {"3", "a shard is missing; the run file has the others"},
                       {"4", "no shard measured anything"}}});
   command->callback([options, &result] { result.code = merge(*options); });
 }

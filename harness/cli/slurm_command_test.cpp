@@ -104,12 +104,12 @@ TEST_F(SlurmCommand, ItsScriptsMeasureMergeAndCheck) {
   ASSERT_EQ(submit().end.exit_code, 0);
   EXPECT_EQ(run_script("shards.sh", "1").end.exit_code, 3);
   const Answer gap = run_script("merge.sh");
-  EXPECT_EQ(gap.end.exit_code, 2);
-  EXPECT_THAT(gap.errors, AllOf(HasSubstr("part 2 of 2 is missing"),
+  EXPECT_EQ(gap.end.exit_code, 3);
+  EXPECT_THAT(gap.errors, AllOf(HasSubstr("shard 2 of 2 is missing"),
                                 HasSubstr("slurm --rerun -o " + run_file_.string())));
-  const Answer nothing = run_script("finish.sh");
-  EXPECT_EQ(nothing.end.exit_code, 2) << "there is no merged run";
-  EXPECT_EQ(slurm({"--status"}).end.exit_code, 2);
+  const Answer partial = run_script("finish.sh");
+  EXPECT_EQ(partial.end.exit_code, 3) << "cases are lost";
+  EXPECT_EQ(slurm({"--status"}).end.exit_code, 3);
 
   EXPECT_EQ(slurm({"--rerun"}).end.exit_code, 0);
   EXPECT_THAT(calls(), HasSubstr("sbatch --parsable --array=2 " + slurm_.string() + "/shards.sh\n"));

@@ -151,8 +151,9 @@ std::string finish_script(const SlurmPlan& plan) {
     text += fmt::format("for run in{}; do\n  {} history add \"$run\" --history {} || keep $?\ndone\n",
                         words(runs), peakmark, script_word(plan.history));
   }
-  return text + fmt::format("{} check{} || keep $?\necho \"$code\" >{}\nexit \"$code\"\n", peakmark,
-                            words(runs), script_word((plan.folder / kExitCode).string()));
+  const std::string history = plan.history.empty() ? "" : " --history " + script_word(plan.history);
+  return text + fmt::format("{} check{}{} || keep $?\necho \"$code\" >{}\nexit \"$code\"\n", peakmark,
+                            words(runs), history, script_word((plan.folder / kExitCode).string()));
 }
 
 /// Returns a constraint as a part of a file name: `a100|h100` becomes `a100-h100`.

@@ -83,10 +83,22 @@ TEST_F(SuiteCommands, MergeMakesOneRunOfItsShards) {
   ASSERT_EQ(merged.observations.size(), 3u);
   EXPECT_EQ(merged.observations[1].axes.integer("n"), 2);
   const Answer gap = peakmark({"merge", two, "-o", all});
-  EXPECT_EQ(gap.end.exit_code, 2);
-  EXPECT_THAT(gap.errors, HasSubstr("part 1 of 2 is missing"));
+  EXPECT_EQ(gap.end.exit_code, 3);
+  EXPECT_THAT(gap.errors,
+              AllOf(HasSubstr("1 case of 1 shard; "), HasSubstr("partial: shard 1 of 2 is missing")));
+  EXPECT_EQ(read_run(all).observations.size(), 1u);
+  const Answer check = peakmark({"check", all});
+  EXPECT_EQ(check.end.exit_code, 3);
+  EXPECT_THAT(check.output, AllOf(HasSubstr("shard 1 of 2 is missing"), HasSubstr("cases are lost")));
+  std::ofstream(one, std::ios::trunc) << "{";
+  const Answer damaged = peakmark({"merge", one, two, "-o", all});
+  EXPECT_EQ(damaged.end.exit_code, 3);
+  EXPECT_THAT(damaged.errors, HasSubstr("; its shard counts as missing\n"));
+  const Answer none = peakmark({"merge", one, "-o", all});
+  EXPECT_EQ(none.end.exit_code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("nothing to merge"));
   EXPECT_FALSE(std::filesystem::exists(all)) << "the earlier run is not the result of a refused merge";
-  EXPECT_EQ(read_run(all + ".previous").observations.size(), 3u) << "and is not lost";
+  EXPECT_EQ(read_run(all + ".previous").observations.size(), 1u) << "and is not lost";
 }
 
 TEST_F(SuiteCommands, MergeWarnsOfAClockThatIsAhead) {

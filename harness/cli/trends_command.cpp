@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "base/program.hpp"
+#include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
@@ -21,6 +24,7 @@
 #include "cli/trends_commands.hpp"
 #include "explain/changed_formulas.hpp"
 #include "history/history.hpp"
+#include "runfile/merge.hpp"
 #include "trend/findings.hpp"
 #include "trend/reports.hpp"
 
@@ -42,7 +46,23 @@ struct TrendsOptions {
   std::string device;  ///< empty: all; kNewestDevice
   std::string notify;  ///< a command; empty: none
   bool allow_uncompared = false;
+  std::optional<std::chrono::seconds> max_age;
+  std::string max_age_text;
 };
+
+/// Returns the time of `36h`, `2d` or `90m`.
+std::chrono::seconds parse_age(const std::string& text) {
+  constexpr double kMaxHours = 24.0 * 3650;
+  const std::map<char, double> hours_of{{'m', 1.0 / 60}, {'h', 1}, {'d', 24}};
+  const auto unit = hours_of.find(text.empty() ? ' ' : text.back());
+  if (unit != hours_of.end()) {
+    const auto number = parse_number<double>(text.substr(0, text.size() - 1));
+    if (number && *number > 0 && *number * unit->second <= kMaxHours)
+      return std::chrono::seconds(std::llround(*number * unit->second * 3600));
+  }
+  throw UsageError(
+      fmt::format("'{}' is not an age: write minutes, hours or days, such as 90m, 36h or 2d", text));
+}
 
 /// The value of --device for that of the newest run.
 constexpr const char* kNewestDevice = "newest";
@@ -127,11 +147,15 @@ ExitCode show_trends(const TrendsOptions& options) {
     throw UsageError("--notify is for the base branch; it takes no --branch");
   if (notifies && !options.device.empty())
     throw UsageError("--notify is for all devices; it takes no --device");
+  if (options.max_age && !options.branch.empty())
+    throw UsageError("--max-age is for the base branch; it takes no --branch");
+  const auto now = std::chrono::system_clock::now();
   const auto history =
       open_history(options.history, notifies ? History::Purpose::change : History::Purpose::read);
   const history::Settings settings = history->settings();
   const std::string branch = chosen_branch(options, settings.base_branch);
   const auto complete = [&](DeviceTrends& device) {
+    if (branch.empty()) device.newest = trend::find_newest_runs(*device.history, now, options.max_age);
     device.commit_url = options.commit_url.value_or(settings.commit_url);
     device.statuses = trend::find_case_statuses(*device.history, device.trends,
                                                 [&](const std::string& id) { return history->run(id); });
@@ -146,7 +170,13 @@ ExitCode show_trends(const TrendsOptions& options) {
   const ExitCode code = trend::exit_code_of(trends, options.allow_uncompared);
   print_text(options.json ? trend::trends_json(trends, code) : trend::trends_table(trends));
   if (notifies) notify(*history, trends, options.notify);
-  if (code == ExitCode::nothing) {
+  const std::size_t stale = trend::count_stale_suites(trends);
+  if (stale > 0) {
+    print_message(stderr,
+                  "{} without a run of the last {}: exit code 4; see why the nightly job does not measure. What "
+                  "is not measured any more: leave it out with --device, or remove its runs\n",
+                  quantity(stale, "suite is", "suites are"), options.max_age_text);
+  } else if (code == ExitCode::nothing) {
     print_message(
         stderr,
         "not compared: exit code 4; the next run can be compared, or allow it with --allow-uncompared\n");
@@ -178,6 +208,14 @@ void add_trends_command(CLI::App& app, Result& result) {
                    "Read and report only this device; newest: the device and backend of the newest run")
       ->type_name(value_name::kDevice)
       ->check(kNotEmpty);
+  add_parsed_option(
+      *command, "--max-age",
+      [options = options.get()](const std::string& text) {
+        options->max_age = parse_age(text);
+        options->max_age_text = text;
+      },
+      "Fail if the newest run of a suite on a device is older, such as 36h, 2d or 90m")
+      ->type_name("AGE");
   command
       ->add_option("--commit-url", options->commit_url,
                    "Link commits to this address, with {commit} in it. Default: `peakmark history set`")
@@ -203,7 +241,9 @@ void add_trends_command(CLI::App& app, Result& result) {
             "a confirmed regression is open: neither accepted nor resolved; of a branch, also a case "
             "that fails a rule and passes on the base branch"},
            {"2", "wrong usage, or the history cannot be read"},
-           {"4", "nothing was compared, or a run of a branch was not (--allow-uncompared)"}}});
+           {"4",
+            "nothing was compared, or a run of a branch was not (--allow-uncompared); a suite was not "
+            "measured within --max-age"}}});
   command->callback([options, command, &result] {
     if (command->get_subcommands().empty()) result.code = show_trends(*options);
   });

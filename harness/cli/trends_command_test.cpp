@@ -1,7 +1,9 @@
 // `peakmark trends` and `trends accept`: the whole program, on a SQLite file.
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "cli/history_command_testing.hpp"
 #include "explain/sample_explained_run.hpp"
@@ -91,6 +93,81 @@ TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {
   EXPECT_EQ(now.at("changes").at(0).at("state"), "accepted");
   EXPECT_EQ(now.at("accepted").at(0).at("who"), "ada");
   EXPECT_EQ(now.at("accepted").at(0).at("reason"), "flags are needed");
+}
+
+// As in a nightly job, where both commands must be green.
+TEST_F(TrendsCommand, WhatIsAcceptedDoesNotFailTheCheck) {
+  add_run(1, 0);
+  add_run(2, 256);
+  const std::string baseline = folder_.path() / "night1.json";
+  const std::string run = folder_.path() / "night2.json";
+  const auto check = [&](const std::string& file) {
+    return on_history("check", {file, "--baseline", baseline});
+  };
+  EXPECT_EQ(check(run).end.exit_code, 1) << "nothing is accepted yet";
+  ASSERT_EQ(trends({"accept", kGrown, "--reason", "flags are needed", "--who", "ada"}).end.exit_code, 0);
+  const Answer accepted = check(run);
+  EXPECT_EQ(accepted.end.exit_code, 0) << accepted.output << accepted.errors;
+  EXPECT_THAT(accepted.output, HasSubstr(" by ada: flags are needed"));
+  EXPECT_EQ(trends().end.exit_code, 0);
+  EXPECT_EQ(peakmark({"check", run, "--baseline", baseline}).end.exit_code, 1) << "without the history";
+  add_run(3, 300);
+  EXPECT_EQ(check(folder_.path() / "night3.json").end.exit_code, 1) << "more than accepted";
+  const Answer none = peakmark({"check", run, "--history", folder_.path() / "none.db"});
+  EXPECT_EQ(none.end.exit_code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("no history here"));
+}
+
+TEST_F(TrendsCommand, ARunWithoutAShardIsRed) {
+  add_run(1, 0);
+  peakmark::Run run = read_run(run_file_);
+  run.context.id = "partial";
+  run.context.complete = false;
+  run.context.environment["partial"] = "shard 2 of 2 is missing";
+  run.context.planned.pop_back();
+  run.observations.pop_back();
+  write_run(run, run_file_);
+  EXPECT_EQ(on_history("history", {"add", run_file_.string()}).end.exit_code, 0);
+  const Answer answer = trends();
+  EXPECT_EQ(answer.end.exit_code, 1);
+  EXPECT_THAT(answer.output, HasSubstr("; partial: shard 2 of 2 is missing\n"));
+}
+
+TEST_F(TrendsCommand, ANightThatWasNotMeasuredIsNotGreen) {
+  const auto dated = [&](const std::string& id, std::chrono::hours ago) {
+    peakmark::Run run = read_run(run_file_);
+    run.context.id = id;
+    run.context.date = utc_date(std::chrono::system_clock::now() - ago);
+    run.context.commit = "1a2b3c4d5e6f708192a3";
+    const std::string path = folder_.path() / (id + ".json");
+    write_run(run, path);
+    EXPECT_EQ(on_history("history", {"add", path}).end.exit_code, 0);
+  };
+  dated("first", std::chrono::hours(80));
+  dated("second", std::chrono::hours(50));
+  EXPECT_EQ(trends().end.exit_code, 0);
+  EXPECT_THAT(trends().output, HasSubstr(", 2 days ago, commit 1a2b3c4d5e6f\n"));
+  EXPECT_EQ(trends({"--max-age", "51h"}).end.exit_code, 0);
+  const Answer stale = trends({"--max-age", "36h", "--json"});
+  EXPECT_EQ(stale.end.exit_code, 4);
+  EXPECT_THAT(stale.errors, HasSubstr("1 suite is without a run of the last 36h: exit code 4"));
+  const Json json = Json::parse(stale.output);
+  EXPECT_EQ(json.at("exit_code"), 4);
+  EXPECT_EQ(json.at("headline"), "1 suite was not measured lately; nothing to do");
+  EXPECT_EQ(json.at("newest_runs").at(0).at("run"), "second");
+  EXPECT_EQ(json.at("newest_runs").at(0).at("is_stale"), true);
+  EXPECT_GE(json.at("newest_runs").at(0).at("age_seconds"), 50 * 3600);
+  EXPECT_THAT(trends({"--max-age", "2d"}).output, HasSubstr("; older than --max-age allows\n"));
+  dated("third", std::chrono::hours(1));
+  EXPECT_EQ(trends({"--max-age", "36h"}).end.exit_code, 0);
+  for (const char* const wrong : {"36", "-1h", "h", "36 weeks", ""})
+    EXPECT_EQ(trends({"--max-age", wrong}).end.exit_code, 2) << wrong;
+  EXPECT_EQ(trends({"--max-age", "36h", "--branch", "pull/1"}).end.exit_code, 2);
+}
+
+TEST_F(TrendsCommand, AnEmptyHistoryIsNotMeasured) {
+  ASSERT_EQ(on_history("history", {"create"}).end.exit_code, 0);
+  EXPECT_EQ(trends({"--max-age", "36h"}).end.exit_code, 4);
 }
 
 TEST_F(TrendsCommand, FormulasDescribeChangesAndWrongEstimates) {

@@ -319,6 +319,12 @@ void learn_base_branch(Database& database, const RunOrigin& origin, Settings& se
                        std::vector<std::string>& notes) {
   if (origin.branch.empty() || !settings.base_branch.empty()) return;
   settings.base_branch = origin.base_branch.empty() ? origin.branch : origin.base_branch;
+  if (!database.is_allowed("UPDATE", "peakmark_history")) {
+    database.fail(fmt::format(
+        "not added: the history has no base branch, and this user may not set it; its owner can: `peakmark "
+        "history set --base-branch {}`",
+        settings.base_branch));
+  }
   database.sql() << "UPDATE peakmark_history SET base_branch = :b", soci::use(settings.base_branch);
   notes.push_back(fmt::format(
       "the base branch of this history is '{}': trends follow it. `peakmark history set --base-branch NAME` "
@@ -387,6 +393,20 @@ std::string note_on_order(const RunRecord& record, Placement placement, std::opt
       record.date, newest.date, record.id);
 }
 
+/// Returns a note if the newest run of the suite and device was measured from other files.
+std::string note_on_suite(soci::session& sql, const Run& run, const NumberedRuns& runs) {
+  if (runs.empty() || !run.context.suite_files || run.context.suite_files->empty()) return {};
+  const auto context =
+      ask<std::string>(sql, "SELECT context FROM runs WHERE number = :number", runs.back().place.number);
+  const std::vector<std::string> before = to_history_run(context.value()).suite_files;
+  if (before.empty() || before == *run.context.suite_files) return {};
+  return fmt::format(
+      "suite '{}' is measured from {} now, and was from {}: two suites of one name share their series. If "
+      "they "
+      "are not the same suite, `peakmark history remove {}` and rename one",
+      run.context.suite, fmt::join(*run.context.suite_files, ", "), fmt::join(before, ", "), run.context.id);
+}
+
 /// Returns notes for the user about a run that is added to `runs`, those of its branch.
 std::vector<std::string> notes_on(const RunRecord& record, const std::string& device,
                                   const NumberedRuns& runs) {
@@ -420,7 +440,8 @@ std::vector<std::string> notes_on(const RunRecord& record, const std::string& de
 Added History::add(const Run& run, const RunOrigin& origin, Placement placement) {
   const RunRecord record = to_record(run, false);
   return implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write);
+    Transaction transaction(implementation_->database, Access::write,
+                            {{"INSERT", {"runs", "plans", "cases", "facts", "observations"}}});
     Added added;
     const auto digest =
         ask<std::string>(implementation_->sql(), "SELECT digest FROM runs WHERE id = :id", record.id);
@@ -469,6 +490,8 @@ Added History::add(const Run& run, const RunOrigin& origin, Placement placement)
     const std::optional<std::size_t> place =
         find_place(implementation_->sql(), record, placement, added.is_of_base, runs);
     if (std::string note = note_on_order(record, placement, place, runs); !note.empty())
+      added.notes.push_back(std::move(note));
+    if (std::string note = note_on_suite(implementation_->sql(), run, runs); !note.empty())
       added.notes.push_back(std::move(note));
     const std::optional<std::int64_t> before =
         place ? std::optional(runs[*place].place.number) : std::nullopt;

@@ -253,12 +253,26 @@ void Database::fail_without_history() const {
 }
 
 std::string Database::grant() const {
-  std::string text;
-  if (access_ == Access::write)
-    text = fmt::format("GRANT CREATE ON DATABASE {} TO {}; ", database_name_, user_);
-  return text + fmt::format("GRANT {0} ON SCHEMA {1} TO {2}; GRANT {3} ON ALL TABLES IN SCHEMA {1} TO {2}",
-                            access_ == Access::write ? "USAGE, CREATE" : "USAGE", kSchema, user_,
-                            access_ == Access::read ? "SELECT" : "SELECT, INSERT, UPDATE, DELETE");
+  if (creates_) return fmt::format("GRANT CREATE ON DATABASE {} TO {}", database_name_, user_);
+  std::string text = fmt::format(
+      "GRANT USAGE ON SCHEMA {0} TO {1}; GRANT SELECT ON ALL TABLES IN SCHEMA {0} TO {1}", kSchema, user_);
+  for (const Privilege& one : needed_) {
+    std::string tables;
+    for (const char* const table : one.tables)
+      tables += fmt::format("{}{}.{}", tables.empty() ? "" : ", ", kSchema, table);
+    text += fmt::format("; GRANT {} ON {} TO {}", one.privileges, tables, user_);
+  }
+  return text;
+}
+
+bool Database::is_allowed(const char* privilege, const char* table) {
+  if (!is_postgresql()) return true;
+  int is_allowed = 0;
+  const std::string name = fmt::format("{}.{}", kSchema, table);
+  const std::string wanted = privilege;
+  sql_ << "SELECT CASE WHEN has_table_privilege(:t, :p) THEN 1 ELSE 0 END", soci::use(name),
+      soci::use(wanted), soci::into(is_allowed);
+  return is_allowed != 0;
 }
 
 bool Database::has_history() {
@@ -284,7 +298,19 @@ bool Database::has_history() {
   return tables != 0;
 }
 
-Transaction::Transaction(Database& database, Access access) : database_(database) {
+bool Database::is_owner() {
+  if (!is_postgresql()) return true;
+  int is_owner = 0;
+  const std::string schema = kSchema;
+  // pg_has_role() is true for superusers, and for members of the role that owns the table.
+  sql_ << "SELECT count(*) FROM pg_tables WHERE schemaname = :schema AND tablename = 'peakmark_history' AND "
+          "pg_has_role(tableowner, 'USAGE')",
+      soci::use(schema), soci::into(is_owner);
+  return is_owner != 0;
+}
+
+Transaction::Transaction(Database& database, Access access, Privileges needed) : database_(database) {
+  database.expect(std::move(needed));
   soci::session& sql = database.sql();
   database.guarded([&] {
     if (!database.is_postgresql()) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "history/address.hpp"
 
@@ -15,6 +16,13 @@ namespace peakmark::history {
 
 /// `change` also writes, but does not create a database.
 enum class Access : std::uint8_t { read, change, write };
+
+/// Privileges on tables of a history, besides reading: `INSERT` on `runs`.
+struct Privilege {
+  const char* privileges;
+  std::vector<const char*> tables;
+};
+using Privileges = std::vector<Privilege>;
 
 /// An open SQLite or PostgreSQL database. Its errors are DatabaseErrors (history.hpp) with the address, the
 /// database's message and what to do.
@@ -40,6 +48,15 @@ class Database {
   [[noreturn]] void fail(const soci::soci_error& error);
   [[noreturn]] void fail(const std::string& what) const;
 
+  /// Sets what a missing privilege is reported with: those that the present work needs.
+  void expect(Privileges needed) { needed_ = std::move(needed); }
+  /// The same for the work that creates a history.
+  void expect_to_create() { creates_ = true; }
+  /// Returns whether this user may execute statements that need the privilege.
+  bool is_allowed(const char* privilege, const char* table);
+  /// Returns whether this user may change the tables of the history.
+  bool is_owner();
+
   /// Returns true if the table with the history's version exists.
   bool has_history();
   /// Throws UsageError: there is no history at this address.
@@ -47,6 +64,7 @@ class Database {
 
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& reason) const;
+  /// Returns the statements that allow this user what it does now, and no more.
   [[nodiscard]] std::string grant() const;
   /// Returns whether a statement still gets an answer. Not within a transaction, which may be aborted.
   bool answers();
@@ -58,15 +76,18 @@ class Database {
   Address address_;
   Access access_;
   std::chrono::milliseconds patience_;
+  Privileges needed_;
+  bool creates_ = false;
   std::string user_;           ///< of PostgreSQL, quoted for SQL
   std::string database_name_;  ///< of PostgreSQL, quoted for SQL
   soci::session sql_;
 };
 
-/// A transaction; rolled back unless committed. `write` takes the lock of all writers of histories.
+/// A transaction; rolled back unless committed. `write` takes the lock of all writers of histories. `needed`:
+/// named if one is missing, also by errors that are converted after the transaction.
 class Transaction {
  public:
-  Transaction(Database& database, Access access);
+  Transaction(Database& database, Access access, Privileges needed = {});
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;

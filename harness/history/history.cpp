@@ -153,7 +153,7 @@ Settings History::settings() {
 
 void History::set(const Settings& settings) {
   implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write);
+    Transaction transaction(implementation_->database, Access::write, {{"UPDATE", {"peakmark_history"}}});
     implementation_->sql() << "UPDATE peakmark_history SET base_branch = :b, commit_url = :u",
         soci::use(settings.base_branch), soci::use(settings.commit_url);
     transaction.commit();
@@ -231,7 +231,7 @@ void delete_row(soci::session& sql, const trend::Acceptance& acceptance) {
 
 void History::add_acceptances(const std::vector<trend::Acceptance>& acceptances) {
   implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write);
+    Transaction transaction(implementation_->database, Access::write, {{"INSERT, DELETE", {"acceptances"}}});
     soci::session& sql = implementation_->sql();
     for (const trend::Acceptance& acceptance : acceptances) {
       implementation_->find_run_number(acceptance.from_run);
@@ -250,7 +250,7 @@ void History::add_acceptances(const std::vector<trend::Acceptance>& acceptances)
 
 void History::remove_acceptances(const std::vector<trend::Acceptance>& acceptances) {
   implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write);
+    Transaction transaction(implementation_->database, Access::write, {{"DELETE", {"acceptances"}}});
     for (const trend::Acceptance& acceptance : acceptances) delete_row(implementation_->sql(), acceptance);
     transaction.commit();
   });
@@ -267,7 +267,8 @@ std::vector<trend::Notified> History::notified() {
 bool History::update_notified(const std::vector<trend::Notified>& expected,
                               const std::vector<trend::Notified>& rows) {
   return implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write);
+    Transaction transaction(implementation_->database, Access::write,
+                            {{"INSERT, DELETE", {"notifications"}}});
     soci::session& sql = implementation_->sql();
     const auto find = [](const std::vector<trend::Notified>& all, const trend::Notified& key) {
       return std::ranges::find_if(all, [&](const trend::Notified& one) { return one.key() == key.key(); });
@@ -300,7 +301,8 @@ std::string History::device_name(const std::string& device) {
 
 void History::rename_device(const std::string& device, const std::string& is_device) {
   implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write);
+    Transaction transaction(implementation_->database, Access::write,
+                            {{"INSERT, UPDATE, DELETE", {"device_names"}}});
     soci::session& sql = implementation_->sql();
     const std::string target = implementation_->device_names().shown(is_device);
     if (target == device) {
@@ -360,7 +362,9 @@ std::vector<std::string> nearest_ids(const std::string& id, std::vector<std::str
 
 Removed History::remove(const std::vector<std::string>& ids, bool dry) {
   return implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write);
+    Transaction transaction(implementation_->database, Access::write,
+                            {{"DELETE", {"runs", "observations", "facts", "plans", "cases", "acceptances"}},
+                             {"UPDATE", {"runs"}}});
     const std::vector<Implementation::NumberedRun> runs = implementation_->runs();
     std::set<std::int64_t> numbers;
     for (const std::string& id : ids) {
@@ -398,7 +402,9 @@ Removed History::remove(const std::vector<std::string>& ids, bool dry) {
 Pruned History::prune(const PruneChoice& choice, const RunsToKeep& runs_to_keep) {
   return implementation_->database.guarded([&] {
     // Taken before reading: a run that another process adds could belong to a change.
-    Transaction transaction(implementation_->database, Access::write);
+    Transaction transaction(
+        implementation_->database, Access::write,
+        {{"DELETE", {"runs", "observations", "facts", "plans", "cases"}}, {"UPDATE", {"runs"}}});
     const std::string base_branch = implementation_->settings().base_branch;
     if (!choice.branch.empty() && trend::is_of_base(choice.branch, base_branch)) {
       implementation_->database.fail(fmt::format(

@@ -248,6 +248,19 @@ TEST_P(HistoryTest, RunsOfThePastAreAddedByDate) {
             (Values{2 * kMiB, 4 * kMiB, 2 * kMiB, 8 * kMiB, 2 * kMiB, 12 * kMiB}));
 }
 
+TEST_P(HistoryTest, TwoSuitesOfOneNameAreNoted) {
+  const auto from = [](int day, const std::string& file) {
+    SampleHistoryRun sample = sample_history_run(day);
+    sample.run.context.suite_files = {{file}};
+    return sample.run;
+  };
+  EXPECT_THAT(open().add(from(1, "suites/a.toml")).notes, IsEmpty());
+  EXPECT_THAT(open().add(from(2, "suites/a.toml")).notes, IsEmpty());
+  EXPECT_THAT(open().add(from(3, "suites/b.toml")).notes,
+              ElementsAre(HasSubstr("suite 'nightly' is measured from suites/b.toml now, and was from "
+                                    "suites/a.toml")));
+}
+
 TEST_P(HistoryTest, ADateLaterThanTomorrowIsRefused) {
   const auto dated = [](int days) {
     SampleHistoryRun sample(fmt::format("in {} days", days),
@@ -275,6 +288,30 @@ TEST_P(HistoryTest, AFutureDateThatIsThereHidesNoLaterRegression) {
   const trend::Trends trends = trend::find_trends(devices.at(0));
   EXPECT_TRUE(trend::has_open_regression(trends));
   EXPECT_THAT(open().latest(), ElementsAre("night-03"));
+}
+
+TEST_P(HistoryTest, CasesOfAMissingShardAreLost) {
+  open().add(sample_history_run(1).run);
+  peakmark::Run unfinished = sample_history_run(2).run;
+  unfinished.observations.pop_back();
+  unfinished.context.complete = false;
+  EXPECT_THAT(message_of([&] { open().add(unfinished); }), HasSubstr("incomplete run"));
+  unfinished.context.environment["partial"] = "shard 2 of 2 is unfinished";
+  open().add(unfinished);
+  SampleHistoryRun missing = sample_history_run(3);
+  missing.run.observations.pop_back();
+  missing.run.context.planned.pop_back();
+  missing.run.context.complete = false;
+  missing.run.context.environment["partial"] = "shard 2 of 2 is missing";
+  open().add(missing.run);
+  const auto devices = open().read();
+  ASSERT_EQ(devices.at(0).outcomes.size(), 2U);
+  using Outcomes = std::vector<std::optional<std::string>>;
+  EXPECT_EQ(devices[0].outcomes[0].outcomes, (Outcomes{"ok", "lost", "lost"}));
+  EXPECT_EQ(devices[0].outcomes[1].outcomes, (Outcomes{"ok", "ok", "ok"}));
+  EXPECT_EQ(open().run("night-03").context.environment.at("partial"), "shard 2 of 2 is missing");
+  EXPECT_TRUE(open().add(missing.run).was_there);
+  EXPECT_TRUE(trend::has_open_regression(trend::find_trends(devices[0])));
 }
 
 TEST_P(HistoryTest, WrongRunsAreRemovedWithAllOfTheirRows) {

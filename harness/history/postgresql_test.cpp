@@ -8,10 +8,15 @@
 
 #include <algorithm>
 #include <functional>
+#include <sstream>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
+#include "base/text_file.hpp"
 #include "history/sample_runs.hpp"
 #include "history/test_databases.hpp"
 
@@ -106,40 +111,170 @@ TEST_F(Postgresql, AServerThatDoesNotAnswerIsGivenUp) {
   }
 }
 
-// The message holds the SQL: its owner executes it, and the history can be used.
-TEST_F(Postgresql, MissingPrivilegesAreNamed) {
-  soci::session sql("postgresql", server_->url());
-  sql << "DROP ROLE IF EXISTS \"Bob 2\"";
-  sql << "CREATE ROLE \"Bob 2\" LOGIN";
-  const auto grant_of = [&](const std::function<void(History&)>& work, History::Purpose purpose) {
+/// A user without privileges.
+class PostgresqlUser : public Postgresql {
+ protected:
+  static constexpr const char* kUser = "Bob 2";
+
+  void SetUp() override {
+    Postgresql::SetUp();
+    if (server_ == nullptr) return;
+    sql_.open("postgresql", server_->url());
+    sql_ << "SET client_min_messages TO warning";
+    drop_user();
+    sql_ << "CREATE ROLE \"Bob 2\" LOGIN";
+  }
+  void TearDown() override {
+    if (server_ == nullptr) return;
+    sql_ << "DROP SCHEMA IF EXISTS peakmark CASCADE";
+    drop_user();
+  }
+  void drop_user() {
+    sql_ << "DO $$ BEGIN IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'Bob 2') THEN DROP OWNED BY \"Bob "
+            "2\"; "
+            "DROP ROLE \"Bob 2\"; END IF; END $$";
+  }
+  /// The error of `work` by the user, `it is allowed` without one.
+  std::string error_of(const std::function<void(History&)>& work, History::Purpose purpose) const {
     try {
       History history(parse_address(server_->url("Bob%202")), purpose);
       work(history);
     } catch (const DatabaseError& error) {
       EXPECT_EQ(error.reason(), "its database refuses access to this user");
-      const std::string text = error.what();
-      EXPECT_THAT(text, HasSubstr("permission denied"));
-      return text.substr(std::min(text.find("GRANT"), text.size()));
+      EXPECT_THAT(error.what(), HasSubstr("permission denied"));
+      return error.what();
+    } catch (const Error& error) {
+      return error.what();
     }
-    return std::string("it is allowed");
-  };
-  const auto read = [](History& history) { history.read(); };
-  const auto add = [](History& history) { history.add(sample_history_run(2).run); };
+    return "it is allowed";
+  }
+  /// The statements of the hint in error_of().
+  std::string grant_of(const std::function<void(History&)>& work, History::Purpose purpose) const {
+    const std::string text = error_of(work, purpose);
+    const std::size_t start = text.find("GRANT");
+    return start == std::string::npos ? text : text.substr(start);
+  }
 
-  const std::string create = grant_of(add, History::Purpose::write);
-  EXPECT_THAT(create, HasSubstr("GRANT CREATE ON DATABASE postgres TO \"Bob 2\""));
+  soci::session sql_;
+};
+
+void read_all(History& history) {
+  history.read();
+}
+
+void add_run(History& history) {
+  history.add(sample_history_run(2).run, {"main", "main", {}});
+}
+
+void accept(History& history) {
+  history.add_acceptance({"op/a/opencl", "", "night-01", "bob", "2026-01-02T00:00:00Z", "why"});
+}
+
+void keep_sent(History& history) {
+  const trend::Notified row{"op/a/opencl", "", "night-01", "abc", trend::NotifiedState::open, ""};
+  history.update_notified({}, {row});
+}
+
+// The message holds the SQL: its owner executes it, and the command works. It asks for no more than that.
+TEST_F(PostgresqlUser, MissingPrivilegesAreNamed) {
+  EXPECT_EQ(grant_of(add_run, History::Purpose::write), "GRANT CREATE ON DATABASE postgres TO \"Bob 2\"");
+  History(parse_address(server_->url()), History::Purpose::write)
+      .add(sample_history_run(1).run, {"main", "main", {}});
+  const std::string to_read = grant_of(read_all, History::Purpose::read);
+  EXPECT_EQ(to_read,
+            "GRANT USAGE ON SCHEMA peakmark TO \"Bob 2\"; GRANT SELECT ON ALL TABLES IN SCHEMA peakmark TO "
+            "\"Bob 2\"");
+  sql_ << "GRANT USAGE ON SCHEMA peakmark TO \"Bob 2\"";
+  EXPECT_EQ(grant_of(read_all, History::Purpose::read), to_read) << "the schema alone is not enough";
+  sql_ << to_read;
+  EXPECT_EQ(grant_of(read_all, History::Purpose::read), "it is allowed");
+  const std::vector<std::pair<std::function<void(History&)>, std::string>> commands{
+      {add_run,
+       "INSERT ON peakmark.runs, peakmark.plans, peakmark.cases, peakmark.facts, peakmark.observations"},
+      {accept, "INSERT, DELETE ON peakmark.acceptances"},
+      {keep_sent, "INSERT, DELETE ON peakmark.notifications"},
+      {[](History& history) {
+         history.set({"develop", ""});
+       },
+       "UPDATE ON peakmark.peakmark_history"},
+      {[](History& history) { history.remove({"night-02"}); },
+       "DELETE ON peakmark.runs, peakmark.observations, peakmark.facts, peakmark.plans, peakmark.cases, "
+       "peakmark.acceptances TO \"Bob 2\"; GRANT UPDATE ON peakmark.runs"}};
+  for (const auto& [command, privileges] : commands) {
+    const std::string grant = grant_of(command, History::Purpose::change);
+    EXPECT_EQ(grant, to_read + "; GRANT " + privileges + " TO \"Bob 2\"");
+    sql_ << grant;
+    EXPECT_EQ(grant_of(command, History::Purpose::change), "it is allowed") << privileges;
+  }
+}
+
+TEST_F(PostgresqlUser, OnlyTheOwnerConvertsAnOlderHistory) {
   History(parse_address(server_->url()), History::Purpose::write).add(sample_history_run(1).run);
-  const std::string to_read = grant_of(read, History::Purpose::read);
-  EXPECT_THAT(to_read, HasSubstr("GRANT SELECT ON ALL TABLES IN SCHEMA peakmark TO \"Bob 2\""));
-  sql << "GRANT USAGE ON SCHEMA peakmark TO \"Bob 2\"";
-  EXPECT_EQ(grant_of(read, History::Purpose::read), to_read) << "the schema alone is not enough";
-  sql << to_read;
-  EXPECT_EQ(grant_of(read, History::Purpose::read), "it is allowed");
-  sql << grant_of(add, History::Purpose::write);
-  EXPECT_EQ(grant_of(add, History::Purpose::write), "it is allowed");
-  sql << "DROP SCHEMA peakmark CASCADE";
-  sql << "REVOKE ALL ON DATABASE postgres FROM \"Bob 2\"";
-  sql << "DROP ROLE \"Bob 2\"";
+  sql_ << "UPDATE peakmark.peakmark_history SET version = 4";
+  sql_ << "GRANT USAGE ON SCHEMA peakmark TO \"Bob 2\"";
+  sql_ << "GRANT SELECT ON ALL TABLES IN SCHEMA peakmark TO \"Bob 2\"";
+  EXPECT_THAT(error_of(read_all, History::Purpose::read),
+              AllOf(HasSubstr("history version 4 must be converted to "), HasSubstr("only its owner can")));
+}
+
+// examples/postgresql/roles.sql
+class PostgresqlRoles : public PostgresqlUser {
+ protected:
+  void SetUp() override {
+    PostgresqlUser::SetUp();
+    if (server_ == nullptr) return;
+    History(parse_address(server_->url()), History::Purpose::write)
+        .add(sample_history_run(1).run, {"main", "main", {}});
+    for (int time = 0; time < 2; ++time) sql_ << statements();
+  }
+  /// The script without comments, in which SOCI takes the colon of a URL for a parameter.
+  static std::string statements() {
+    std::istringstream script(read_text_file(PEAKMARK_POSTGRESQL_ROLES));
+    std::string statements;
+    for (std::string line; std::getline(script, line);)
+      if (!line.starts_with("--")) statements += line + "\n";
+    return statements;
+  }
+  void TearDown() override {
+    PostgresqlUser::TearDown();
+    if (server_ != nullptr) sql_ << "DROP ROLE IF EXISTS peakmark_ci, peakmark_notifier, peakmark_reader";
+  }
+};
+
+TEST_F(PostgresqlRoles, TheJobAddsRunsAndChangesNothing) {
+  sql_ << "GRANT peakmark_ci TO \"Bob 2\"";
+  EXPECT_EQ(error_of(add_run, History::Purpose::write), "it is allowed");
+  EXPECT_EQ(error_of(add_run, History::Purpose::write), "it is allowed") << "the second time changes nothing";
+  EXPECT_EQ(error_of(read_all, History::Purpose::read), "it is allowed");
+  const std::vector<std::function<void(History&)>> refused{
+      accept, keep_sent, [](History& history) { history.remove({"night-01"}); },
+      [](History& history) {
+        history.set({"develop", ""});
+      },
+      [](History& history) { history.rename_device("a device", "another"); }};
+  for (const auto& command : refused) EXPECT_NE(error_of(command, History::Purpose::change), "it is allowed");
+  EXPECT_THAT(History(parse_address(server_->url()), History::Purpose::read).log(), SizeIs(2));
+}
+
+TEST_F(PostgresqlRoles, TheReaderReads) {
+  sql_ << "GRANT peakmark_reader TO \"Bob 2\"";
+  EXPECT_EQ(error_of(read_all, History::Purpose::read), "it is allowed");
+  EXPECT_NE(error_of(add_run, History::Purpose::write), "it is allowed");
+  EXPECT_NE(error_of(keep_sent, History::Purpose::change), "it is allowed");
+}
+
+TEST_F(PostgresqlRoles, TheNotifierKeepsWhatWasSent) {
+  sql_ << "GRANT peakmark_notifier TO \"Bob 2\"";
+  EXPECT_EQ(error_of(keep_sent, History::Purpose::change), "it is allowed");
+  EXPECT_NE(error_of(add_run, History::Purpose::write), "it is allowed");
+}
+
+TEST_F(PostgresqlRoles, TheJobDoesNotDecideTheBaseBranch) {
+  sql_ << "UPDATE peakmark.peakmark_history SET base_branch = ''";
+  sql_ << "GRANT peakmark_ci TO \"Bob 2\"";
+  EXPECT_THAT(error_of(add_run, History::Purpose::write),
+              HasSubstr("its owner can: `peakmark history set --base-branch main`"));
+  EXPECT_THAT(History(parse_address(server_->url()), History::Purpose::read).log(), SizeIs(1));
 }
 
 }  // namespace

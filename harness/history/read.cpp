@@ -15,6 +15,7 @@
 
 #include "history/inside.hpp"
 #include "history/run_record.hpp"
+#include "runfile/merge.hpp"
 #include "trend/branches.hpp"
 
 namespace peakmark::history {
@@ -153,6 +154,7 @@ class Reader {
     for (const std::int64_t number : numbers) places_.emplace(number, places_.size());
     read_contexts(numbers);
     read_observations(numbers);
+    mark_lost_cases(numbers);
     mark_expected_outcomes(numbers);
     for (const auto& [case_name, case_number] : cases_) add_series(case_name, case_number);
     if (is_of_branch()) {
@@ -351,6 +353,40 @@ class Reader {
       if (columns.outcomes[run] != outcome) continue;
       columns.is_expected.resize(columns.outcomes.size());
       columns.is_expected[run] = true;
+    }
+  }
+
+  /// Gives the outcome `lost` to cases that a partial run should have: those of its plan, and of the last
+  /// whole run of the same suite before it.
+  void mark_lost_cases(const std::vector<std::int64_t>& numbers) {
+    const auto is_partial = [&](std::size_t run) {
+      return history_.runs[run].environment.contains(kPartial);
+    };
+    for (std::size_t run = 0; run < numbers.size(); ++run) {
+      if (!is_partial(run)) continue;
+      std::set<std::string> names;
+      const auto planned =
+          ask<std::string>(sql_,
+                           "SELECT p.planned FROM plans p JOIN runs r ON r.plan_number = p.number WHERE "
+                           "r.number = :number",
+                           numbers[run]);
+      for (std::string& name : planned_names(planned.value())) names.insert(std::move(name));
+      const trend::HistoryRun& partial = history_.runs[run];
+      std::optional<std::size_t> whole;
+      for (std::size_t before = 0; before < run; ++before) {
+        const trend::HistoryRun& one = history_.runs[before];
+        const bool is_alike = one.suite == partial.suite && one.fingerprint == partial.fingerprint &&
+                              one.filter == partial.filter && one.asked_backend == partial.asked_backend;
+        if (is_alike && !is_partial(before)) whole = before;
+      }
+      for (const auto& [name, number] : cases_) {
+        Columns* const columns = columns_.contains(number) ? &columns_.at(number) : nullptr;
+        const bool was_there = whole && columns != nullptr && columns->outcomes[*whole].has_value();
+        if (!was_there && !names.contains(name)) continue;
+        std::vector<std::optional<std::string>>& outcomes = columns_[number].outcomes;
+        if (outcomes.empty()) outcomes.resize(history_.runs.size());
+        if (!outcomes[run]) outcomes[run] = "lost";
+      }
     }
   }
 

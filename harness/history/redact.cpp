@@ -135,7 +135,9 @@ std::int64_t History::redact(const PrivateTexts& texts) {
   return implementation_->database.guarded([&] {
     soci::session& sql = implementation_->sql();
     const bool is_sqlite = !implementation_->database.is_postgresql();
-    Transaction transaction(implementation_->database, Access::write);
+    Transaction transaction(implementation_->database, Access::write,
+                            {{"UPDATE", {"runs", "facts", "observations", "acceptances", "peakmark_history"}},
+                             {"DELETE", {"facts"}}});
     const std::int64_t changed = Redaction(sql, texts).redact();
     transaction.commit();
     // The old rows are still in free pages of the file.

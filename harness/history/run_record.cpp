@@ -16,6 +16,7 @@
 #include "base/private_text.hpp"
 #include "runfile/context_json.hpp"
 #include "runfile/json_fields.hpp"
+#include "runfile/merge.hpp"
 #include "runfile/observation_json.hpp"
 #include "runfile/rounds.hpp"
 #include "statistics/rank_statistics.hpp"
@@ -44,7 +45,7 @@ bool is_date(const std::string& text) {
 
 void check_context(const Run& run) {
   const RunContext& context = run.context;
-  if (!context.complete) {
+  if (!context.complete && !context.environment.contains(kPartial)) {
     refuse("incomplete run (context.complete is false); finish it with `peakmark run --resume`");
   }
   if (context.shard) {
@@ -66,7 +67,7 @@ void check_cases(const Run& run) {
     }
   }
   for (const PlannedCase& planned : run.context.planned) {
-    if (!names.contains(planned.name)) {
+    if (!names.contains(planned.name) && !run.context.environment.contains(kPartial)) {
       refuse(fmt::format("no observation of {}; finish the run with `peakmark run --resume`", planned.name));
     }
   }
@@ -331,6 +332,16 @@ std::map<std::string, std::string> expected_outcomes(const std::string& planned)
           }}}};
     json_fields::parse_with_long_lists(planned, lists);
     return expected;
+  });
+}
+
+std::vector<std::string> planned_names(const std::string& planned) {
+  return checked([&] {
+    std::vector<std::string> names;
+    const std::array<json_fields::LongList, 1> lists{
+        {{{}, [&](const Json& one) { names.push_back(one.at("case").get<std::string>()); }}}};
+    json_fields::parse_with_long_lists(planned, lists);
+    return names;
   });
 }
 

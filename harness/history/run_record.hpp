@@ -73,6 +73,9 @@ trend::HistoryRun to_history_run(const std::string& context);
 /// Returns the outcomes other than `ok` that a plan expects, by case. `planned`: of a record.
 std::map<std::string, std::string> expected_outcomes(const std::string& planned);
 
+/// Returns the names of the cases of a plan, `planned` of a record.
+std::vector<std::string> planned_names(const std::string& planned);
+
 /// Parses the facts of a record to an observation without times.
 Observation parse_facts(const std::string& facts);
 

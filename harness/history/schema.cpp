@@ -166,6 +166,13 @@ Migration bring_up_to_date(Database& database, Access access) {
     Transaction transaction(database, Access::write);
     version = read_version(database);  // another process may have created or migrated it
     check_version(database, version);
+    if (version == 0) database.expect_to_create();
+    if (version != 0 && !database.is_owner()) {
+      database.fail(
+          fmt::format("history version {} must be converted to {}: only its owner can, with this peakmark: "
+                      "`peakmark history create`",
+                      version, kSchemaVersion));
+    }
     if (version == 0) check_is_free(database);
     migrate(database, version);
     transaction.commit();

@@ -18,6 +18,12 @@ namespace {
 
 using Parts = std::map<int, NamedRun*>;
 
+/// The shards to merge, and what they lack.
+struct Shards {
+  Parts parts;
+  std::string partial;  ///< the fact kPartial; empty: nothing is missing
+};
+
 void check_alike(const NamedRun& first, const NamedRun& other) {
   const auto fail = [&](const std::string& what, const std::string& one, const std::string& another) {
     throw UsageError(other.path.string() + " has another " + what + " than " + first.path.string() + ": '" +
@@ -37,43 +43,32 @@ void check_alike(const NamedRun& first, const NamedRun& other) {
   }
 }
 
-/// Throws UsageError if a case has two observations. Returns which cases have none, as a sentence; empty if
-/// the shard is whole.
-std::string unfinished_text(const NamedRun& shard) {
+/// Throws UsageError if a case has two observations. Returns whether each case has one.
+bool is_whole(const NamedRun& shard) {
   std::unordered_set<std::string_view> measured;
   for (const Observation& observation : shard.run.observations) {
     if (!measured.insert(observation.case_name).second) {
       throw UsageError(shard.path.string() + " has the case " + observation.case_name + " twice");
     }
   }
-  std::string first;
-  std::size_t missing = 0;
-  for (const PlannedCase& planned : shard.run.context.planned) {
-    if (measured.contains(planned.name)) continue;
-    if (missing++ == 0) first = planned.name;
-  }
-  if (missing == 0) return {};
-  return shard.path.string() + " has no observation of " + first +
-         (missing == 1 ? "" : " and of " + quantity(missing - 1, "more case")) + "; finish it with --resume";
+  return std::ranges::all_of(shard.run.context.planned,
+                             [&](const PlannedCase& planned) { return measured.contains(planned.name); });
 }
 
-/// Returns `parts 2,5 of 8 are missing`; empty if all are there. The list is as Slurm's --array takes it.
-std::string missing_text(const Parts& parts, int count) {
+/// Returns `shards 2,5 of 8 are missing`; empty without a number. The list is as Slurm's --array takes it.
+std::string shards_text(const std::vector<int>& indices, int count, const char* what) {
+  if (indices.empty()) return {};
   std::string list;
-  int missing = 0;
-  for (int index = 1; index <= count; ++index) {
-    if (parts.contains(index)) continue;
-    list += (missing++ == 0 ? "" : ",") + std::to_string(index);
-  }
-  if (missing == 0) return {};
-  return (missing == 1 ? "part " : "parts ") + list + " of " + std::to_string(count) +
-         (missing == 1 ? " is" : " are") + " missing; measure with --shard I/" + std::to_string(count);
+  for (const int index : indices) list += (list.empty() ? "" : ",") + std::to_string(index);
+  return (indices.size() == 1 ? "shard " : "shards ") + list + " of " + std::to_string(count) +
+         (indices.size() == 1 ? " is " : " are ") + what;
 }
 
-Parts parts_of(std::vector<NamedRun>& shards) {
-  if (shards.empty()) throw UsageError("nothing to merge");
-  Parts parts;
-  std::string gaps;
+Shards shards_of(std::vector<NamedRun>& shards) {
+  if (shards.empty()) throw UsageError("nothing to merge: no shard that can be read");
+  Shards found;
+  Parts& parts = found.parts;
+  std::vector<int> unfinished;
   for (NamedRun& shard : shards) {
     if (!shard.run.context.shard) {
       throw UsageError(shard.path.string() + " is not a shard: it was measured without --shard");
@@ -89,12 +84,18 @@ Parts parts_of(std::vector<NamedRun>& shards) {
       throw UsageError(shard.path.string() + " and " + place->second->path.string() + " are both part " +
                        std::to_string(place->first));
     }
-    if (const std::string text = unfinished_text(shard); !text.empty()) gaps += text + "\n";
+    if (!is_whole(shard)) unfinished.push_back(shard.run.context.shard->index);
   }
-  gaps += missing_text(parts, shards.front().run.context.shard->count);
-  if (gaps.ends_with('\n')) gaps.pop_back();
-  if (!gaps.empty()) throw UsageError(gaps);
-  return parts;
+  std::ranges::sort(unfinished);
+  const int count = shards.front().run.context.shard->count;
+  std::vector<int> missing;
+  for (int index = 1; index <= count; ++index) {
+    if (!parts.contains(index)) missing.push_back(index);
+  }
+  found.partial = shards_text(missing, count, "missing");
+  if (!unfinished.empty())
+    found.partial += (missing.empty() ? "" : ", ") + shards_text(unfinished, count, "unfinished");
+  return found;
 }
 
 /// A planned case, and its place in the list of all cases.
@@ -131,7 +132,8 @@ void check_all_placed(const std::vector<PlacedCase>& placed, const NamedRun& par
 }
 
 /// Returns the cases in the order of the suite. Moves them out of the shards.
-std::vector<PlannedCase> take_planned_cases(const Parts& parts) {
+std::vector<PlannedCase> take_planned_cases(const Shards& shards) {
+  const Parts& parts = shards.parts;
   std::vector<PlacedCase> placed;
   std::unordered_set<std::string_view> names;
   for (const auto& [index, part] : parts) {
@@ -144,7 +146,8 @@ std::vector<PlannedCase> take_planned_cases(const Parts& parts) {
     }
   }
   std::ranges::sort(placed, {}, &PlacedCase::place);
-  check_all_placed(placed, *parts.begin()->second);
+  const bool has_all = static_cast<int>(parts.size()) == parts.begin()->second->run.context.shard->count;
+  if (has_all) check_all_placed(placed, *parts.begin()->second);
   std::vector<PlannedCase> planned;
   planned.reserve(placed.size());
   for (const PlacedCase& one : placed) planned.push_back(std::move(*one.planned));
@@ -159,9 +162,11 @@ void add_new(std::vector<T>& all, const std::vector<T>& more) {
 }
 
 /// Returns an id that is equal for equal shards: a repeated CI job does not add a second run to a history.
-std::string id_of_merged(const Parts& parts, std::string date) {
+std::string id_of_merged(const Shards& shards, std::size_t observations, std::string date) {
   Fingerprint ids;
-  for (const auto& [index, part] : parts) ids.add(part->run.context.id);
+  for (const auto& [index, part] : shards.parts) ids.add(part->run.context.id);
+  // A shard that is finished later has the same id.
+  if (!shards.partial.empty()) ids.add(shards.partial + ", " + std::to_string(observations));
   std::erase_if(date, [](char letter) { return letter == '-' || letter == ':'; });
   return date + "-" + ids.text();
 }
@@ -187,9 +192,10 @@ std::string rounds_of(const RunContext& context) {
 }  // namespace
 
 Run merge_runs(std::vector<NamedRun> shards) {
-  const Parts parts = parts_of(shards);
+  const Shards found = shards_of(shards);
+  const Parts& parts = found.parts;
   Run merged;
-  std::vector<PlannedCase> planned = take_planned_cases(parts);
+  std::vector<PlannedCase> planned = take_planned_cases(found);
   for (const auto& [index, part] : parts) std::vector<PlannedCase>().swap(part->run.context.planned);
   merged.context = parts.begin()->second->run.context;
   merged.context.shard.reset();
@@ -222,11 +228,15 @@ Run merge_runs(std::vector<NamedRun> shards) {
     merged.context.host_name += (merged.context.host_name.empty() ? "" : "+") + host;
   std::vector<Observation*> in_order;  // all are found before the first is moved: the keys are their names
   in_order.reserve(merged.context.planned.size());
-  for (const PlannedCase& planned : merged.context.planned) in_order.push_back(observations.at(planned.name));
+  for (const PlannedCase& one : merged.context.planned) {
+    if (const auto measured = observations.find(one.name); measured != observations.end())
+      in_order.push_back(measured->second);
+  }
   merged.observations.reserve(in_order.size());
   for (Observation* const one : in_order) merged.observations.push_back(std::move(*one));
-  merged.context.id = id_of_merged(parts, merged.context.date);
-  merged.context.complete = true;
+  merged.context.id = id_of_merged(found, merged.observations.size(), merged.context.date);
+  merged.context.complete = found.partial.empty();
+  if (!found.partial.empty()) merged.context.environment[kPartial] = found.partial;
   return merged;
 }
 

@@ -109,22 +109,37 @@ TEST(Merge, WhatDiffersBetweenMachinesIsUnknownOfTheWhole) {
   EXPECT_EQ(merged.clocks, Clocks{});
 }
 
-TEST(Merge, RefusesGaps) {
-  EXPECT_THAT(error_of({shard(1, 3, {"a"}), shard(3, 3, {"c"})}), HasSubstr("part 2 of 3 is missing"));
-  NamedRun cut = shard(2, 2, {"b", "d"});
+TEST(Merge, KeepsTheGoodShardsIfOthersAreMissing) {
+  const auto names = [](const peakmark::Run& run) {
+    std::vector<std::string> names;
+    for (const PlannedCase& one : run.context.planned) names.push_back(one.name);
+    for (const Observation& one : run.observations) names.push_back("measured " + one.case_name);
+    return names;
+  };
+  const auto partial = [](const peakmark::Run& run) { return run.context.environment.at(kPartial); };
+  const peakmark::Run merged = merge_runs({shard(3, 3, {"c"}), shard(1, 3, {"a", "d"})});
+  EXPECT_THAT(names(merged), ElementsAre("a", "c", "d", "measured a", "measured c", "measured d"));
+  EXPECT_EQ(partial(merged), "shard 2 of 3 is missing");
+  EXPECT_FALSE(merged.context.complete);
+  EXPECT_EQ(partial(merge_runs({shard(2, 5, {"b"}), shard(4, 5, {"d"})})), "shards 1,3,5 of 5 are missing");
+  EXPECT_EQ(partial(merge_runs({balanced_shard(1, 2, {"b", "d"}, {1, 3})})), "shard 2 of 2 is missing");
+
+  NamedRun cut = shard(2, 3, {"b", "e"});
   cut.run.observations.pop_back();
-  EXPECT_THAT(error_of({shard(1, 2, {"a", "c"}), cut}),
-              AllOf(HasSubstr("part2.json"), HasSubstr("d; finish it")));
-  EXPECT_THAT(error_of({shard(2, 5, {"b"}), shard(4, 5, {"d"})}),
-              HasSubstr("parts 1,3,5 of 5 are missing; measure with --shard I/5"));
-  cut.run.observations.clear();
-  NamedRun also_cut = shard(3, 4, {"c"});
-  also_cut.run.observations.clear();
-  cut.run.context.shard->count = 4;
-  EXPECT_THAT(error_of({cut, also_cut}),
-              AllOf(HasSubstr("part2.json has no observation of b and of 1 more case; finish it"),
-                    HasSubstr("part3.json has no observation of c; finish it"),
-                    HasSubstr("parts 1,4 of 4 are missing")));
+  const peakmark::Run unfinished = merge_runs({shard(1, 3, {"a", "d"}), cut, shard(3, 3, {"c"})});
+  EXPECT_THAT(names(unfinished),
+              ElementsAre("a", "b", "c", "d", "e", "measured a", "measured b", "measured c", "measured d"));
+  EXPECT_EQ(partial(unfinished), "shard 2 of 3 is unfinished");
+  EXPECT_EQ(partial(merge_runs({shard(1, 3, {"a", "d"}), cut})),
+            "shard 3 of 3 is missing, shard 2 of 3 is unfinished");
+  const peakmark::Run whole =
+      merge_runs({shard(1, 3, {"a", "d"}), shard(2, 3, {"b", "e"}), shard(3, 3, {"c"})});
+  EXPECT_FALSE(whole.context.environment.contains(kPartial));
+  EXPECT_TRUE(whole.context.complete);
+  EXPECT_NE(whole.context.id, unfinished.context.id) << "a history has both";
+}
+
+TEST(Merge, RefusesWhatIsNoShard) {
   NamedRun whole = shard(1, 1, {"a"});
   whole.run.context.shard.reset();
   EXPECT_THAT(error_of({whole}), HasSubstr("is not a shard"));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runfile/run_summary.hpp"
+#include "trend/accepted_levels.hpp"
 
 namespace peakmark::trend {
 namespace {
@@ -134,8 +135,8 @@ void add_found(CaseStatus& status, const Found& found) {
 /// The verdicts of judge() on one run, by case.
 class JudgedRun {
  public:
-  explicit JudgedRun(Run run)
-      : run_(std::move(run)), verdicts_(judge(run_, {})), judged_(by_case(run_, verdicts_)) {
+  JudgedRun(const DeviceHistory& history, Run run)
+      : run_(std::move(run)), verdicts_(judged(history, run_)), judged_(by_case(run_, verdicts_)) {
     for (const JudgedCase& one : judged_) by_name_.emplace(one.name, &one);
   }
   JudgedRun(const JudgedRun&) = delete;
@@ -148,6 +149,12 @@ class JudgedRun {
   }
 
  private:
+  static std::vector<peakmark::Verdict> judged(const DeviceHistory& history, const Run& run) {
+    std::vector<peakmark::Verdict> verdicts = judge(run, {});
+    accept_verdicts(history, run, verdicts);
+    return verdicts;
+  }
+
   Run run_;
   std::vector<peakmark::Verdict> verdicts_;
   std::vector<JudgedCase> judged_;
@@ -213,11 +220,11 @@ std::vector<CaseStatus> find_case_statuses(const DeviceHistory& history, const T
     statuses.push_back({one.case_name, CaseState::steady, Judgement::pass, {}, {}});
   }
   for (const auto& [number, places] : cases_of_run) {
-    const JudgedRun judged(read_run(history.runs[number].id));
+    const JudgedRun judged(history, read_run(history.runs[number].id));
     std::optional<JudgedRun> base;
     if (number >= first_of_branch && !history.base_runs.empty()) {
       if (const auto of_base = history.base_runs[number - first_of_branch].run)
-        base.emplace(read_run(history.runs[*of_base].id));
+        base.emplace(history, read_run(history.runs[*of_base].id));
     }
     for (const std::size_t place : places) {
       CaseStatus& status = statuses[place];

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "trend/case_status.hpp"
+#include "trend/newest_runs.hpp"
 #include "trend/notifications.hpp"
 #include "trend/trends.hpp"
 
@@ -18,6 +19,7 @@ struct DeviceTrends {
   std::vector<CaseStatus> statuses;
   std::string commit_url = {};          ///< template with `{commit}`; empty: no links
   std::vector<Notified> notified = {};  ///< of its cases, which gives findings their ids
+  std::vector<NewestRun> newest = {};   ///< of the base branch; empty for another one
 };
 
 /// Throws UsageError unless `url` is `http://…` or `https://…` with `{commit}`, without characters that end a
@@ -33,8 +35,11 @@ std::string tally(const std::vector<DeviceTrends>& devices);
 /// Returns the first line of every report: `2 cases need attention`.
 std::string headline(const std::vector<DeviceTrends>& devices);
 
+/// Returns the number of suites whose newest run is older than `--max-age` allows.
+std::size_t count_stale_suites(const std::vector<DeviceTrends>& devices);
+
 /// Returns the exit code of `trends` (docs/verdicts.md): `nothing` if something was not compared
-/// (uncompared()) and that is not allowed; `verdict` if a regression is open, or a case of a branch fails a
+/// (uncompared()) and that is not allowed, or a suite is stale; `verdict` if a regression is open, a newest run is partial, or a case of a branch fails a
 /// rule that passes on the base branch; else `clean`.
 ExitCode exit_code_of(const std::vector<DeviceTrends>& devices, bool allow_uncompared);
 

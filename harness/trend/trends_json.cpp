@@ -27,6 +27,16 @@ Json base_run_json(const BaseRun& base, const DeviceHistory& history) {
   return entry;
 }
 
+Json newest_run_json(const NewestRun& newest, const DeviceHistory& history) {
+  const std::optional<std::int64_t> age =
+      newest.age ? std::optional<std::int64_t>(newest.age->count()) : std::nullopt;
+  return {{"suite", newest.run.suite},   {"device", history.device},
+          {"backend", history.backend},  {"run", newest.run.id},
+          {"date", newest.run.date},     {"commit", json_fields::null_if_empty(newest.run.commit)},
+          {"age_seconds", or_null(age)}, {"is_stale", newest.is_stale},
+          {"text", to_text(newest)}};
+}
+
 class Writer {
  public:
   explicit Writer(Json& json) : json_(json) {
@@ -155,6 +165,7 @@ std::string trends_json(const std::vector<DeviceTrends>& devices, ExitCode exit_
   json["devices"] = Json::array();
   json["branches"] = Json::array();
   json["not_compared"] = Json::array();
+  json["newest_runs"] = Json::array();
   std::size_t run_count = 0;
   Writer writer(json);
   for (const DeviceTrends& device : devices) {
@@ -168,6 +179,8 @@ std::string trends_json(const std::vector<DeviceTrends>& devices, ExitCode exit_
     for (std::string& line : uncompared(*device.history)) json["not_compared"].push_back(std::move(line));
     for (const BaseRun& base : device.history->base_runs)
       json["branches"].push_back(base_run_json(base, *device.history));
+    for (const NewestRun& one : device.newest)
+      json["newest_runs"].push_back(newest_run_json(one, *device.history));
     writer.add(device);
   }
   for (const CommonFinding& finding : find_common_findings(devices, [](const Change&) { return true; }))

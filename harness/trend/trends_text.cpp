@@ -10,6 +10,7 @@
 #include "base/size.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
+#include "runfile/merge.hpp"
 #include "trend/branches.hpp"
 #include "trend/common_findings.hpp"
 #include "trend/finding_text.hpp"
@@ -257,6 +258,18 @@ std::string device_title(const DeviceTrends& device) {
   return title;
 }
 
+/// Returns the newest run of each suite, a line each, stale ones first.
+std::vector<std::string> newest_lines(const DeviceTrends& device) {
+  std::vector<std::string> lines;
+  for (const bool is_stale : {true, false}) {
+    for (const NewestRun& one : device.newest) {
+      if (one.is_stale != is_stale || (!is_stale && lines.size() >= kMaxListed)) continue;
+      lines.push_back(plain_text(to_text(one) + (is_stale ? "; older than --max-age allows" : "")));
+    }
+  }
+  return lines;
+}
+
 /// Returns what the runs of a branch are compared with, or what was not compared, a line each.
 std::vector<std::string> base_lines(const DeviceTrends& device) {
   std::vector<std::string> lines;
@@ -276,9 +289,8 @@ std::vector<std::string> base_lines(const DeviceTrends& device) {
   return lines;
 }
 
-}  // namespace
-
-std::string headline(const std::vector<DeviceTrends>& devices) {
+/// Returns the headline of what was judged.
+std::string judged_headline(const std::vector<DeviceTrends>& devices) {
   std::size_t runs = 0;
   std::size_t not_compared = 0;
   for (const DeviceTrends& device : devices) {
@@ -297,15 +309,33 @@ std::string headline(const std::vector<DeviceTrends>& devices) {
   return attention.empty() ? reason : attention + "; " + reason;
 }
 
+}  // namespace
+
+std::string headline(const std::vector<DeviceTrends>& devices) {
+  const std::size_t stale = count_stale_suites(devices);
+  const std::string judged = judged_headline(devices);
+  if (stale == 0) return judged;
+  return quantity(stale, "suite was", "suites were") + " not measured lately; " + judged;
+}
+
+std::size_t count_stale_suites(const std::vector<DeviceTrends>& devices) {
+  std::size_t count = 0;
+  for (const DeviceTrends& device : devices)
+    count += static_cast<std::size_t>(std::ranges::count_if(device.newest, &NewestRun::is_stale));
+  return count;
+}
+
 ExitCode exit_code_of(const std::vector<DeviceTrends>& devices, bool allow_uncompared) {
   const auto is_uncompared = [](const DeviceTrends& device) { return !uncompared(*device.history).empty(); };
   const bool of_branch =
       std::ranges::any_of(devices, [](const DeviceTrends& one) { return !one.history->base_runs.empty(); });
   const bool lacks =
       of_branch ? std::ranges::any_of(devices, is_uncompared) : std::ranges::all_of(devices, is_uncompared);
-  if (!allow_uncompared && lacks) return ExitCode::nothing;
+  if ((!allow_uncompared && lacks) || count_stale_suites(devices) > 0) return ExitCode::nothing;
   const auto fails = [&](const DeviceTrends& device) {
     return has_open_regression(device.trends) ||
+           std::ranges::any_of(device.newest,
+                               [](const NewestRun& one) { return one.run.environment.contains(kPartial); }) ||
            (of_branch && std::ranges::any_of(device.statuses, [](const CaseStatus& status) {
               return status.needs_action() && status.judgement >= Judgement::fail;
             }));
@@ -336,6 +366,7 @@ std::string trends_table(const std::vector<DeviceTrends>& devices) {
   if (!is_one && !sections.empty()) text += "\n" + sections;
   for (const DeviceTrends& device : devices) {
     text += "\n" + device_title(device) + "\n";
+    for (const std::string& line : newest_lines(device)) text += line + "\n";
     for (const std::string& line : base_lines(device)) text += line + "\n";
     if (is_one) text += sections;
     for (const std::string& line : remarks(device)) text += line + "\n";
@@ -350,6 +381,7 @@ std::string trends_markdown(const std::vector<DeviceTrends>& devices) {
   if (!is_one && !sections.empty()) text += "\n" + sections;
   for (const DeviceTrends& device : devices) {
     text += "\n### " + markdown_cell(device_title(device)) + "\n\n";
+    for (const std::string& line : newest_lines(device)) text += markdown_cell(line) + "\n\n";
     for (const std::string& line : base_lines(device)) text += markdown_cell(line) + "\n\n";
     if (is_one) text += sections;
     for (const std::string& line : remarks(device)) text += "- " + markdown_cell(line) + "\n";

@@ -120,6 +120,10 @@ def _commits(named: NamedGroup, assessment: Assessment) -> list[dict[str, str]]:
     ]
 
 
+# Lines for newest runs: each suite on each device has one.
+MAX_NEWEST_RUNS = 8
+
+
 def _basis_lines(assessment: Assessment) -> list[str]:
     """Returns the data that the verdict is based on."""
     devices = assessment.history.devices
@@ -131,6 +135,11 @@ def _basis_lines(assessment: Assessment) -> list[str]:
             f"{count:,} case{'' if count == 1 else 's'} on {len(devices)} device{'' if len(devices) == 1 else 's'}, "
             f"{quantity(assessment.run_count, 'run')}; the newest on {newest[:10]}."
         )
+    newest_runs = assessment.trends.newest_runs
+    for one in newest_runs[:MAX_NEWEST_RUNS]:
+        lines.append(f"{one.device}: {one.text}." if len(devices) > 1 else f"{one.text[:1].upper()}{one.text[1:]}.")
+    if len(newest_runs) > MAX_NEWEST_RUNS:
+        lines.append(f"The newest runs of {len(newest_runs) - MAX_NEWEST_RUNS} more suites are in the output of `peakmark trends`.")
     if any(device.run_count > len(device.runs) for device in devices):
         lines.append(
             f"Charts and comparisons have the newest {MAX_RUNS // 2} runs of each suite on a device, and some of those before: at most {MAX_RUNS}."

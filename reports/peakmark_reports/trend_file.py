@@ -71,6 +71,14 @@ class Change:
 
 
 @dataclass(frozen=True)
+class NewestRun:
+    """The newest run of a suite on a device. `text`: its suite, date, age and commit."""
+
+    device: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Cause:
     """What changes have in common, as `trends` finds it. `variants`: that of the largest change first."""
 
@@ -137,6 +145,7 @@ class Trends:
     not_compared: list[str] = field(default_factory=list)
     base_lines: list[str] = field(default_factory=list)
     """What the runs of a branch are compared with, a sentence for each device and suite."""
+    newest_runs: list[NewestRun] = field(default_factory=list)
     commit_url: str = ""
     """An address with `{commit}`; empty: no links."""
 
@@ -282,6 +291,9 @@ def parse_trends(document: str, name: str) -> Trends:
             causes=_causes(root.get("findings") or []),
             not_compared=[text(one) for one in root.get("not_compared") or []],
             base_lines=[text(one.get("text")) for one in root.get("branches") or []],
+            newest_runs=[
+                NewestRun(text(one.get("device")), text(one.get("text"))) for one in root.get("newest_runs") or []
+            ],
             commit_url=text(root.get("commit_url")),
         )
     except json.JSONDecodeError as error:

@@ -76,6 +76,16 @@ def unpacked(series):
     return [None if value is None else value * series["unit"] for value in values]
 
 
+def test_the_age_of_the_newest_run_is_on_the_page():
+    text = "newest run of nightly: 2026-11-24, 2 days ago, commit 1a2b3c4d5e6f"
+    page = rendered([case("padding/a", 30)], newest_runs=[{"device": "GPU", "text": text}])
+    assert "Newest run of nightly: 2026-11-24, 2 days ago, commit 1a2b3c4d5e6f." in page.text
+    many = rendered([case("padding/a", 30)], newest_runs=[{"device": "GPU", "text": f"newest run of {i}"} for i in range(10)])
+    assert "Newest run of 7." in many.text
+    assert "Newest run of 8." not in many.text
+    assert "The newest runs of 2 more suites are in the output of `peakmark trends`." in many.text
+
+
 def test_the_verdict_comes_first():
     page = rendered([case("padding/a", 30)], [change("padding/a", 20)])
     heading = page.text.index("1 case needs attention", page.text.index("Skip to all cases"))
