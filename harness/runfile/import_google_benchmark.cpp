@@ -204,6 +204,13 @@ std::optional<GpuTime> gpu_time(const Rows& rows) {
       *middle, aggregate_ns(rows, "min").value_or(*middle), aggregate_ns(rows, "max").value_or(*middle), {}};
 }
 
+/// Returns `mean` for a single measurement, which is the mean of its iterations, and for results without a
+/// median; null for the median of repetitions.
+std::optional<std::string> statistic_of(const Rows& rows) {
+  const bool is_mean = rows.times_ns.empty() ? !aggregate_ns(rows, "median") : rows.times_ns.size() == 1;
+  return is_mean ? std::optional<std::string>(time_statistic::mean) : std::nullopt;
+}
+
 /// Sets variant and axes: `BM_copy/n:8/64/real_time` is variant `BM_copy` with the axis `n`. Numbers without
 /// a name are only in the name of the case.
 void set_axes(Observation& observation) {
@@ -238,6 +245,7 @@ Observation benchmark_observation(const std::string& name, const Rows& rows, con
   observation.message = public_text(rows.message, source.texts);
   if (rows.outcome == Outcome::ok) {
     observation.gpu_time = gpu_time(rows);
+    if (observation.gpu_time) observation.statistic = statistic_of(rows);
     if (!observation.gpu_time) observation.message = std::string(kNoTime) + "real_time is 0 or no number";
     const std::optional<double> peak = rows.times_ns.empty() ? rows.aggregate_peak_bytes : rows.peak_bytes;
     const std::string counter = source.options.peak_counter.value_or("device peak");

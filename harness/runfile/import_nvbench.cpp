@@ -65,6 +65,7 @@ std::map<std::string, Json> summaries_of(const Json& state) {
 struct StateTime {
   GpuTime time;
   const Clock* clock;
+  bool is_mean;
 };
 
 std::optional<StateTime> time_of(const std::map<std::string, Json>& summaries, const std::string& name) {
@@ -78,10 +79,11 @@ std::optional<StateTime> time_of(const std::map<std::string, Json>& summaries, c
         throw UsageError(fmt::format("{} of {} is {}; must be 0 or more", tag, name, *seconds));
       return seconds.value_or(0) > 0 ? std::optional(*seconds * 1e9) : std::nullopt;
     };
-    std::optional<double> middle = ns("median");
-    if (!middle) middle = ns("mean");
+    const std::optional<double> median = ns("median");
+    const std::optional<double> middle = median ? median : ns("mean");
     if (!middle) continue;
-    return StateTime{{*middle, ns("min").value_or(*middle), ns("max").value_or(*middle), {}}, &clock};
+    return StateTime{
+        {*middle, ns("min").value_or(*middle), ns("max").value_or(*middle), {}}, &clock, !median};
   }
   return std::nullopt;
 }
@@ -119,6 +121,7 @@ Observation state_observation(const Json& benchmark, const Json& state, const So
     observation.gpu_time = found->time;
     observation.time_source = found->clock->source;
     observation.cache = found->clock->cache;
+    if (found->is_mean) observation.statistic = time_statistic::mean;
   } else {
     observation.message = std::string(kNoTime) + "no summary has one above 0";
   }

@@ -129,6 +129,8 @@ TEST_F(ImportResults, ReadsTheFirstFormatOfGoogleBenchmark) {
   EXPECT_THAT(run.context.warnings, ElementsAre(HasSubstr("CPU frequency scaling")));
   ASSERT_THAT(run.observations, SizeIs(3));
   EXPECT_EQ(find_imported(run, "BM_plain").gpu_time->median_ns, 50);
+  EXPECT_EQ(find_imported(run, "BM_plain").statistic, "mean") << "of its iterations";
+  EXPECT_EQ(find_imported(run, "BM_three").statistic, std::nullopt);
   EXPECT_EQ(find_imported(run, "BM_three").gpu_time->median_ns, 11'000);
   EXPECT_EQ(find_imported(run, "BM_three").gpu_time->max_ns, 14'000);
   EXPECT_EQ(find_imported(run, "BM_arithmetic_mean").gpu_time->median_ns, 3e6);  // a name, not an aggregate
@@ -155,6 +157,7 @@ TEST_F(ImportResults, EachDeviceOfNvbenchIsARun) {
 
   const Observation& simple = find_imported(results.runs[0], "simple");
   EXPECT_NEAR(simple.gpu_time->median_ns, 1003471.5849794225, 1e-3);  // the mean, as there is no median
+  EXPECT_EQ(simple.statistic, "mean");
   EXPECT_EQ(simple.cache, "cold");
   EXPECT_EQ(simple.time_source, "device");
   EXPECT_EQ(simple.requested_peak_bytes, std::nullopt);
