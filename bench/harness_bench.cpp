@@ -45,6 +45,7 @@ void add(const std::string& backend, Device& device, EventSource& events, const 
       const Case sweep_case{variant.description.name, backend, parameters};
       Trial trial(device, &events, variant, sweep_case, "case", {});
       trial.measure_memory();
+      trial.ask_estimators();
       if (trial.observation().outcome != Outcome::ok) {
         state.SkipWithError(trial.observation().message.c_str());
         break;

@@ -241,6 +241,7 @@ TEST_P(ShippedSuiteOnDry, IsEstimatedExactly) {
     const RegisteredVariant& variant = *operations().find(planned.sweep_case.variant);
     Trial trial(*device, &device->allocation_log(), variant, planned.sweep_case, planned.name, {});
     trial.measure_memory();
+    trial.ask_estimators();
     const Observation& observation = trial.observation();
     if (planned.expected_outcome != "ok") {
       EXPECT_EQ(to_string(observation.outcome), planned.expected_outcome) << planned.name;

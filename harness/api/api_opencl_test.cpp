@@ -64,5 +64,17 @@ TEST_F(ApiTest, TheCompilersOutputIsInTheMessage) {
   EXPECT_THAT(one.message, HasSubstr("the kernel none does not compile"));
 }
 
+// What setup prints is in the output just before the timed calls, and is not of them.
+TEST_F(ApiTest, AWorkerThatPrintsInItsTimedCallsIsAWarning) {
+  const Answer answer =
+      run("backend = \"opencl\"\n[[sweep]]\nvariants = [\"bad/set_up\", \"bad/call\"]\n", {}, "prints");
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const auto measured = observations();
+  EXPECT_EQ(measured.at("bad/set_up").message, "");
+  EXPECT_EQ(measured.at("bad/call").message, "prints in its timed call: its times include that");
+  EXPECT_THAT(answer.errors, HasSubstr("bad/call/opencl: prints in its timed call"));
+  EXPECT_EQ(answer.errors.find('\x1e'), std::string::npos) << answer.errors;
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -103,40 +103,86 @@ TEST_F(ApiTest, EstimatorsOfThreeFormsAnswerAlikeAndOneThatThrowsHasAnError) {
 }
 
 // It waits for what never comes, so any limit is too short for it and none is too long for the test.
-TEST_F(ApiTest, AnEstimatorThatDoesNotAnswerIsEndedByTheLimitOfItsCase) {
+TEST_F(ApiTest, AnEstimatorThatDoesNotAnswerCostsOnlyItsAnswer) {
   const std::filesystem::path fifo = folder_.path() / "fifo";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   ASSERT_EQ(setenv("API_WORKER_FIFO", fifo.c_str(), 1), 0);
   const Answer answer = run(std::string(kDry) + "\"waits/estimator\"\n", {"--timeout", "0.3"});
-  unsetenv("API_WORKER_FIFO");
-  EXPECT_EQ(answer.end.exit_code, 3) << answer.errors;
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
   const Observation one = observations().at("waits/estimator");
-  EXPECT_EQ(one.outcome, Outcome::timeout);
-  EXPECT_THAT(
-      one.message,
-      HasSubstr("no result after 0.3 s (--timeout), in the estimator 'waiting' of waits/estimator; "));
+  EXPECT_EQ(one.outcome, Outcome::ok);
+  EXPECT_THAT(one.requested_peak_bytes, Optional(44000));
+  EXPECT_EQ(
+      one.estimate->error,
+      "no_answer_in_time: the estimator 'waiting' of waits/estimator did not answer within 0.3 s; make it "
+      "faster, or raise the limit with --timeout");
+  const Answer asked =
+      ask({PEAKMARK_PROGRAM,
+           {"estimate", "--run", run_file_.string(), "--worker", PEAKMARK_API_WORKER, "--seconds", "0.2"},
+           environment(""),
+           ""},
+          std::chrono::seconds(60));
+  unsetenv("API_WORKER_FIFO");
+  EXPECT_EQ(asked.end.exit_code, 2);
+  EXPECT_THAT(asked.output,
+              HasSubstr("waits/estimator/dry: no_answer_in_time: estimator 'waiting' did not answer within "
+                        "0.2 s; make it faster, or raise the limit with --seconds"));
 }
 
 // However soon it does.
 TEST_F(ApiTest, AnEstimatorThatEndsItsWorkerIsNamedWithHow) {
   const std::map<std::string, std::string> ends{{"an estimator aborts", "signal SIGABRT (Aborted)"},
-                                                {"an estimator exits", "exit code 0"}};
+                                                {"an estimator exits", "exit code 0"},
+                                                {"an estimator _exits", "exit code 7"},
+                                                {"an estimator closes", "exit code 0"}};
   for (const auto& [mistake, end] : ends) {
     const Answer answer = run(std::string(kDry) + "\"bad/one\"\n", {}, mistake);
-    EXPECT_EQ(answer.end.exit_code, 3) << answer.errors;
+    EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
     EXPECT_THAT(answer.errors, HasSubstr("in the estimator 'ending' of bad/one: " + end));
     const Observation one = observations().at("bad/one");
-    EXPECT_EQ(one.outcome, Outcome::crashed);
-    EXPECT_THAT(one.message, HasSubstr("in the estimator 'ending' of bad/one: " + end));
+    EXPECT_EQ(one.outcome, Outcome::ok);
+    EXPECT_THAT(one.requested_peak_bytes, Optional(44000));
+    EXPECT_THAT(one.estimate->error, Optional(HasSubstr("in the estimator 'ending' of bad/one: " + end)));
     const Answer asked = ask({PEAKMARK_PROGRAM,
                               {"estimate", "bad/one", "--worker", PEAKMARK_API_WORKER},
                               environment(mistake),
                               ""},
                              std::chrono::seconds(60));
     EXPECT_EQ(asked.end.exit_code, 2);
-    EXPECT_THAT(asked.errors, AllOf(HasSubstr("--estimate gave no answer and ended with " + end),
+    EXPECT_THAT(asked.errors, AllOf(HasSubstr("died: its process ended with " + end),
                                     HasSubstr("by hand: echo '{\"variant\":\"bad/one\"")));
   }
+}
+
+TEST_F(ApiTest, AnEstimatorThatForksOrPrintsAnswers) {
+  for (const std::string mistake : {"an estimator forks", "an estimator prints"}) {
+    SCOPED_TRACE(mistake);
+    const Answer answer = run(std::string(kDry) + "\"bad/one\"\naxes.n = [10, 20]\n", {}, mistake);
+    EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+    const auto measured = read_run(run_file_).observations;
+    ASSERT_EQ(measured.size(), 2U);
+    EXPECT_THAT(measured[0].estimate->bytes_estimated, Optional(24000));
+    EXPECT_THAT(measured[1].estimate->bytes_estimated, Optional(44000));
+    const Answer asked =
+        ask({PEAKMARK_PROGRAM,
+             {"estimate", "--run", run_file_.string(), "--worker", PEAKMARK_API_WORKER, "--json"},
+             environment(mistake),
+             ""},
+            std::chrono::seconds(60));
+    EXPECT_EQ(asked.end.exit_code, 0) << asked.errors;
+    const auto cases = nlohmann::json::parse(asked.output).at("cases");
+    EXPECT_EQ(cases.at(0).at("estimate").at("bytes_estimated"), 24000);
+    EXPECT_EQ(cases.at(1).at("estimate").at("bytes_estimated"), 44000);
+  }
+}
+
+// The observation is written before, so only the answer cannot be reported.
+TEST_F(ApiTest, AnEstimatorThatClosesThePipesOfItsWorkerCostsOnlyItsAnswer) {
+  const Answer answer = run(std::string(kDry) + "\"bad/one\"\n", {}, "an estimator closes and answers");
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const Observation one = observations().at("bad/one");
+  EXPECT_THAT(one.requested_peak_bytes, Optional(44000));
+  EXPECT_THAT(one.estimate->error, Optional(HasSubstr("died: ")));
 }
 
 // A case is made once before anything is measured.

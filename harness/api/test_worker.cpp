@@ -1,9 +1,11 @@
 #include "test_worker.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -29,9 +31,27 @@ std::string mistake() {
 
 [[noreturn]] void end(const std::string& how) {
   if (how == "exits") std::exit(0);
+  if (how == "_exits") ::_exit(7);
+  if (how == "closes") ::close_range(3, ~0U, 0);
+  if (how == "closes") std::exit(0);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   std::abort();
+}
+
+/// An estimator that does what it should not, and answers.
+Size known_bytes_after(const std::string& how, const Case& asked) {
+  if (how == "forks") {
+    static_cast<void>(::fork());  // the child returns, too
+  } else if (how == "prints") {
+    std::puts("{\"slices\": 1, \"bytes\": 1}");
+    std::fflush(stdout);
+  } else if (how != "closes and answers") {
+    end(how);
+  } else {
+    ::close_range(3, ~0U, 0);
+  }
+  return kPlanBytes + asked["n"] * kSliceBytes;
 }
 
 class KnownBytes : public Computation {
@@ -215,8 +235,27 @@ int main(int argc, char** argv) {
   }
   if (mistake().starts_with("an estimator ")) {
     Variant bad = variant("bad/one");
-    bad.estimators = {Estimator::of_bytes([](const Case&) -> Size { end(mistake().substr(13)); }, "ending")};
+    bad.estimators = {Estimator::of_bytes(
+        [](const Case& asked) { return known_bytes_after(mistake().substr(13), asked); }, "ending")};
     worker.add(std::move(bad), known_steps);
+  }
+  if (mistake() == "prints") {
+    worker.add(variant("bad/set_up"), [](Device& device, const Case& asked) {
+      Steps steps = known_steps(device, asked);
+      steps.set_up = [set_up = steps.set_up] {
+        std::printf("half a line");
+        set_up();
+      };
+      return steps;
+    });
+    worker.add(variant("bad/call"), [](Device& device, const Case& asked) {
+      Steps steps = known_steps(device, asked);
+      steps.call = [call = steps.call] {
+        std::puts("a call");
+        call();
+      };
+      return steps;
+    });
   }
   if (mistake() == "an axis in mistake") {
     Variant bad = variant("bad/one");

@@ -223,6 +223,57 @@ TEST_F(AskedEstimators, OneThatFailsIsReportedOnceAndFailsTheVerdict) {
                     HasSubstr("estimator of mine: the estimator failed: died: its process ended")));
 }
 
+TEST_F(AskedEstimators, OneThatHangsIsAskedThreeTimesAndCostsNoPeak) {
+  suite_with("exec tail -f /dev/null");
+  const auto path = folder_.path() / "suite.toml";
+  std::string text = read_text_file(path);
+  text.replace(text.find("[\"ok\", \"ok\", \"ok\"], n = [1, 2, 3]"), 33, "\"ok\", n = [1, 2, 3, 4]");
+  std::ofstream(path) << text << "seconds = 0.2\n";
+  const Answer answer = run();
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const std::string late =
+      "no_answer_in_time: estimator 'mine' did not answer within 0.2 s; make it faster, or raise the limit "
+      "with "
+      "`seconds` in its [[estimator]]";
+  EXPECT_THAT(errors(),
+              ElementsAre(late, late, late,
+                          "no_answer_in_time: estimator 'mine' was not asked: it did not answer in time 3 "
+                          "times in a row"));
+  for (const Observation& one : read_run(run_file_).observations) EXPECT_TRUE(one.requested_peak_bytes);
+  const Answer checked = peakmark({"check", run_file_.string(), "--estimator", "mine", "--suite",
+                                   path.string(), "--worker", PEAKMARK_FAKE_WORKER, "--seconds", "0.1"});
+  EXPECT_EQ(checked.end.exit_code, 1);
+  EXPECT_THAT(checked.output,
+              HasSubstr("did not answer within 0.1 s; make it faster, or raise the limit with --seconds"));
+}
+
+// Nothing can be asked of it, so nothing is measured for it.
+TEST_F(AskedEstimators, OneThatIsMissingIsReportedBeforeAnythingIsMeasured) {
+  suite_with("");
+  const auto file = folder_.path() / "estimate";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  const Answer answer = run();
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors,
+              AllOf(HasSubstr("suite.toml:"), HasSubstr("estimator 'mine': " + file.string())));
+  EXPECT_FALSE(std::filesystem::exists(run_file_));
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  suite_with(kAnswers);
+  ASSERT_EQ(run().end.exit_code, 0);
+  std::filesystem::remove(file);
+  const std::vector<std::string> suite{"--suite", (folder_.path() / "suite.toml").string(), "--worker",
+                                       PEAKMARK_FAKE_WORKER};
+  for (std::vector<std::string> words :
+       {std::vector<std::string>{"check", run_file_.string(), "--estimator", "mine"},
+        {"estimate", "--run", run_file_.string(), "--estimator", "mine"}}) {
+    words.insert(words.end(), suite.begin(), suite.end());
+    const Answer asked = peakmark(words);
+    EXPECT_EQ(asked.end.exit_code, 2) << words.front();
+    EXPECT_THAT(asked.errors, HasSubstr("no such program")) << words.front();
+    EXPECT_EQ(asked.output, "");
+  }
+}
+
 TEST_F(AskedEstimators, KeepTheDeadline) {
   suite_with("exec tail -f /dev/null");
   const Answer answer = run({"--deadline", "4"});

@@ -243,9 +243,10 @@ ExitCode check(const CheckOptions& options) {
   for (std::size_t i = 0; i < options.runs.size(); ++i) {
     JudgedRun judged{std::move(runs[i]), {}};
     if (const std::string warning = later_run_warning(options.runs[i]); !warning.empty()) {
-      print_message(stderr, "warning: {}\n", warning);
       judged.run.context.warnings.push_back(warning);
     }
+    for (const std::string& warning : judged.run.context.warnings)
+      print_message(stderr, "warning: {}\n", warning);
     if (!options.question.estimator.empty()) {
       print_message(stderr, "asked {} about {}\n", options.question.estimator,
                     quantity(ask_about_run(judged.run, options.question), "recorded case"));
@@ -319,6 +320,7 @@ void add_check_command(CLI::App& app, Result& result) {
                    "Ask it in this Python environment, as a suite names it")
       ->type_name("NAME")
       ->needs(estimator);
+  add_answer_limit_option(*command, options->question.seconds)->needs(estimator);
   command->add_flag("--full-names", options->full_names,
                     "Print axes with default values too, in the table and in markdown");
   command->add_flag("--json", options->json, "Print the verdicts as JSON");

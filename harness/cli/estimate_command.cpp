@@ -45,6 +45,7 @@ struct EstimateOptions {
   std::optional<std::string> estimator;
   std::optional<std::string> worker;
   std::optional<std::filesystem::path> run;
+  std::optional<double> seconds;  ///< for an answer
   bool json = false;
 };
 
@@ -83,10 +84,11 @@ void print_reply(const EstimateOptions& options, const std::string& title, const
 /// Returns how many slices fit into `available` and their bytes; without `available`, the bytes of the
 /// question.
 EstimateReply ask_for_reply(const ExternalEstimator& estimator, EstimatorQuestion question,
-                            std::optional<Size> available, const std::string& arguments) {
+                            std::optional<Size> available, const std::string& arguments,
+                            std::optional<double> seconds) {
   const OrphanGuard guard;
   const SignalWatch signals;
-  const AskLimits limits{signals.descriptor(), std::nullopt};
+  const AskLimits limits{signals.descriptor(), std::nullopt, seconds, "--seconds"};
   ExternalAnswer answer = ask_external(estimator, question, available, arguments, limits);
   if (available && answer.slices) {
     question.slices = *answer.slices;
@@ -138,7 +140,7 @@ void estimate_by_call(const EstimateOptions& options) {
   question.dtype = options.dtype;
   const std::string arguments = parse_arguments(options.parameters);
   print_reply(options, options.variant, "slices", arguments,
-              ask_for_reply(estimator, question, options.available, arguments));
+              ask_for_reply(estimator, question, options.available, arguments, options.seconds));
 }
 
 std::string ratio_text(const Observation& observation) {
@@ -176,7 +178,7 @@ std::string recorded_table(const std::vector<const Observation*>& asked) {
 
 /// `estimate --run RUN [VARIANT|CALL]`. Returns usage if an estimator does not answer.
 ExitCode estimate_recorded(const EstimateOptions& options) {
-  RecordedQuestion question{{}, options.call, options.suites, options.worker, {}, {}};
+  RecordedQuestion question{{}, options.call, options.suites, options.worker, {}, {}, options.seconds};
   if (is_estimator_call(options.variant)) {
     question.estimator = options.variant;
   } else {
@@ -218,16 +220,19 @@ void estimate(const EstimateOptions& options) {
   const std::string named =
       options.estimator.value_or(variant.estimators.empty() ? "" : variant.estimators.front().name);
   if (const auto estimator = vocabulary.estimator(named, variant.name)) {
-    print_reply(
-        options, variant.name, slices, to_arguments(parameters),
-        ask_for_reply(*estimator, make_question(*estimator, variant, parameters), options.available, ""));
+    print_reply(options, variant.name, slices, to_arguments(parameters),
+                ask_for_reply(*estimator, make_question(*estimator, variant, parameters), options.available,
+                              "", options.seconds));
   } else if (vocabulary.program(variant.name) != nullptr) {
     throw UsageError(variant.name +
                      (named.empty() ? " has no estimator" : ": no suite has an estimator '" + named + "'"));
   } else {
-    print_reply(
-        options, variant.name, slices, to_arguments(parameters),
-        ask_estimator(worker, estimate_question(variant, parameters, options.available, options.estimator)));
+    const OrphanGuard guard;
+    const SignalWatch signals;
+    const std::string question = estimate_question(variant, parameters, options.available, options.estimator);
+    print_reply(options, variant.name, slices, to_arguments(parameters),
+                ask_estimator(worker, named, question,
+                              {signals.descriptor(), std::nullopt, options.seconds, "--seconds"}));
   }
 }
 
@@ -293,10 +298,7 @@ void add_estimate_command(CLI::App& app, Result& result) {
   of_yours(command->add_option("--python", options->call.python,
                                "Use this Python environment, as a suite names it"))
       ->type_name("NAME");
-  of_yours(command->add_option("--seconds", options->call.seconds, "Wait at most this long for an answer"))
-      ->type_name(value_name::kSeconds)
-      ->check(CLI::Range(0.1, 1e6))
-      ->capture_default_str();
+  add_answer_limit_option(*command, options->seconds);
   set_help(*command,
            {.exit_codes = {{"0", "clean"}, {"2", "wrong usage, or an estimator that does not answer"}}});
   command->callback([options, &result] {

@@ -38,6 +38,7 @@ struct ExplainOptions {
   CurveOptions curve;
   SweepOptions sweep;
   std::vector<std::filesystem::path> suites;  ///< that have the estimator of `against`
+  std::optional<double> seconds;              ///< for an answer of it
   bool json = false;
 };
 
@@ -61,6 +62,7 @@ std::string ask_estimator(Run& run, const ExplainOptions& options, const Explain
   question.suites = inputs.suites.empty() ? options.suites : inputs.suites;
   question.worker = options.sweep.worker;
   question.slice_axis = options.emitted.slice_axis;
+  question.seconds = options.seconds;
   const std::set<std::string> names = answered_estimators(run);
   if (question.estimator.empty() || names.contains(question.estimator)) {
     add_recorded_terms(run, question);
@@ -211,6 +213,7 @@ void add_explain_command(CLI::App& app, Result& result) {
       ->add_option("--python", options->call.python,
                    "Ask the estimator of --against in this Python environment, as a suite names it")
       ->type_name("NAME");
+  add_answer_limit_option(*command, options->seconds);
   command
       ->add_option("--suite", options->suites,
                    "Use the programs and estimators of these suites, for --against with a run file")

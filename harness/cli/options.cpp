@@ -179,6 +179,17 @@ void add_workers_option(CLI::App& command, std::vector<std::string>& workers,
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+CLI::Option* add_answer_limit_option(CLI::App& command, std::optional<double>& seconds) {
+  return command
+      .add_option(
+          "--seconds", seconds,
+          fmt::format("Wait at most this long for an answer of an estimator. Default: {:g}, or `seconds` of "
+                      "its [[estimator]]",
+                      kEstimatorSeconds))
+      ->type_name(value_name::kSeconds)
+      ->check(CLI::Range(0.1, 1e6));
+}
+
 CLI::Option* add_dimensions_option(CLI::App& command, ExternalEstimator& estimator) {
   return add_parsed_option(
              command, "--other-dimensions",

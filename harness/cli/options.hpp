@@ -132,6 +132,9 @@ void add_shard_option(CLI::App& command, SelectionOptions& selection);
 /// Adds --worker for several programs, each with a label.
 void add_workers_option(CLI::App& command, std::vector<std::string>& workers, const std::string& description);
 
+/// Adds --seconds, the maximum time for an answer of an estimator.
+CLI::Option* add_answer_limit_option(CLI::App& command, std::optional<double>& seconds);
+
 /// Adds --other-dimensions, formulas of axes such as `nx,nx`, for commands that ask about recorded runs.
 CLI::Option* add_dimensions_option(CLI::App& command, ExternalEstimator& estimator);
 

@@ -144,6 +144,9 @@ std::vector<std::optional<Size>> AxisFitter::estimate(const std::vector<Size>& v
   RecordedQuestion question;
   question.suites = request_.sweep.selection.suites;
   question.worker = request_.sweep.worker;
+  question.limit_option = "--timeout";
+  if (const CaseLimit& limit = request_.sweep.case_limit; limit.per_gib.count() == 0)  // the user's
+    question.seconds = std::chrono::duration<double>(limit.base).count();
   ask_about_run(run, question);
   std::vector<std::optional<Size>> answers;
   answers.reserve(values.size());

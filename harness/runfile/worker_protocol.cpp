@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <iostream>
 
 #include "base/error.hpp"
 #include "runfile/json_fields.hpp"
@@ -47,6 +49,10 @@ void ObservationWriter::observation(const Observation& observation) {
   line(to_json_line(observation));
 }
 
+void ObservationWriter::answer(const EstimateObservation& answer) {
+  line(json_fields::one_line({{"answer", json_fields::to_json(answer)}}));
+}
+
 void ObservationWriter::reference(const ReferenceTime& time) {
   line(to_json_line(time));
 }
@@ -63,6 +69,36 @@ void ObservationWriter::line(std::string text) {
   }
 }
 
+namespace {
+
+constexpr std::string_view kTimedBegin = "\x1epeakmark timed begin ";
+constexpr std::string_view kTimedEnd = "\x1epeakmark timed end ";
+
+}  // namespace
+
+void write_timed_mark(const TimedMark& mark) {
+  std::fflush(stdout);
+  std::fflush(stderr);
+  std::cout.flush();
+  std::clog.flush();
+  const std::string line = std::string(mark.begins ? kTimedBegin : kTimedEnd) + mark.case_name + "\n";
+  for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
+    // A program may have closed its output: then it prints nothing.
+    [[maybe_unused]] const ssize_t written = ::write(descriptor, line.data(), line.size());
+  }
+}
+
+std::optional<TimedMark> take_timed_mark(std::string& line) {
+  for (const std::string_view word : {kTimedBegin, kTimedEnd}) {
+    const std::size_t at = line.find(word);
+    if (at == std::string::npos) continue;
+    TimedMark mark{line.substr(at + word.size()), word == kTimedBegin};
+    line.resize(at);
+    return mark;
+  }
+  return std::nullopt;
+}
+
 WorkerLine parse_worker_line(std::string_view line) {
   try {
     const Json json = Json::parse(line);
@@ -74,6 +110,8 @@ WorkerLine parse_worker_line(std::string_view line) {
       parsed.bytes = start.bytes;
     } else if (json.contains("step")) {
       json_fields::field(json, "step", parsed.step.emplace());
+    } else if (json.contains("answer")) {
+      json_fields::field(json, "answer", parsed.answer.emplace());
     } else if (json.contains("reference_ns")) {
       json_fields::read(json, parsed.reference.emplace());
     } else {

@@ -23,7 +23,10 @@ class ObservationWriter {
   void start(std::string_view case_name, std::optional<Size> bytes = std::nullopt);
   /// {"step": TEXT}: the step of that case that begins now, such as "`verify`".
   void step(std::string_view text);
+  /// The result of the case. Estimators that it lists as not asked are asked now; answer() follows for each.
   void observation(const Observation& observation);
+  /// {"answer": …}: of an estimator of that case. A crash between the two costs this answer only.
+  void answer(const EstimateObservation& answer);
   /// The reference case, timed before or between cases.
   void reference(const ReferenceTime& time);
   /// Any line, without its newline. Throws IoError when the supervisor is gone.
@@ -33,6 +36,17 @@ class ObservationWriter {
   int descriptor_;
 };
 
+/// A line that a worker writes to its standard output and error when its timed calls begin and end, so that
+/// what these print is known from other output.
+struct TimedMark {
+  std::string case_name;
+  bool begins = false;
+};
+/// Flushes the worker's output and writes the mark behind it.
+void write_timed_mark(const TimedMark& mark);
+/// Returns the mark at the end of a line, and removes it from the line; nullopt if there is none.
+std::optional<TimedMark> take_timed_mark(std::string& line);
+
 /// One line of a worker: exactly one of these, and `bytes` with `start`.
 struct WorkerLine {
   std::optional<std::string> start;  ///< the case that starts
@@ -40,6 +54,8 @@ struct WorkerLine {
   std::optional<std::string> step;   ///< of the case that was started
   std::optional<ReferenceTime> reference;
   std::optional<Observation> observation;
+  std::optional<EstimateObservation>
+      answer;  ///< of an estimator that the last observation lists as not asked
 };
 
 /// Throws ProtocolError for any other line.

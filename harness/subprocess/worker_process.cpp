@@ -176,6 +176,13 @@ WorkerEvent WorkerProcess::next(std::optional<Clock::time_point> until, int inte
   return event;
 }
 
+const std::deque<WorkerEvent>& WorkerProcess::read_output() {
+  for (Stream& stream : streams_) {
+    if (stream.kind != WorkerEvent::Kind::observation) drain(stream);
+  }
+  return events_;
+}
+
 bool WorkerProcess::kill(std::chrono::milliseconds limit) {
   // A process that was given up may have been reaped since, and its number may belong to another process.
   if (ended_ || given_up_) return ended_;

@@ -66,6 +66,10 @@ class WorkerProcess {
   /// the worker writes.
   WorkerEvent next(std::optional<Clock::time_point> until, int interrupt = -1);
 
+  /// Reads what the worker has written to standard output and error so far. Returns the events that next()
+  /// has not returned yet, and will.
+  const std::deque<WorkerEvent>& read_output();
+
   /// How it ended, after an event `ended`.
   [[nodiscard]] const WorkerEnd& end() const { return end_; }
 

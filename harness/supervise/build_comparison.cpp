@@ -62,6 +62,9 @@ class BuildComparison {
     describe();
     select_cases(facts);
     say_device(next_.selection.device);
+    for (const Build* const build : builds_)
+      check_estimators_found(build->selection.suite.vocabulary, build->selection.planned,
+                             {interrupt(), std::nullopt});
     if (prepare(facts)) return {ExitCode::clean, true};
     ComparedBuilds compared;
     measurement_.run(sides(), [&](Stop stop, std::chrono::seconds) { compared = conclude(stop); });

@@ -32,6 +32,42 @@ void say(const std::string& line) {
   std::fflush(stderr);
 }
 
+void WorkerLines::started(const PlannedCase& planned) {
+  current_ = &planned;
+  printed_ = 0;
+}
+
+void WorkerLines::print(const std::string& line) {
+  progress_.message("worker: " + line);
+}
+
+void WorkerLines::said(std::string_view text) {
+  std::string line(text);
+  const std::string variant = current_ == nullptr ? "" : current_->sweep_case.variant;
+  if (printed_ < kMaxLines) {
+    ++printed_;
+    if (current_ == nullptr || reported_.emplace(variant, line).second) print(line);
+    return;
+  }
+  ++left_out_;
+  last_.add(line);
+}
+
+void WorkerLines::finished(bool failed) {
+  if (left_out_ > 0 && current_ != nullptr) {
+    const std::size_t shown = failed ? last_.all().size() : 0;
+    const bool is_news = reported_.emplace(current_->sweep_case.variant, "").second;
+    if (left_out_ > shown && (failed || is_news))
+      print(fmt::format("({} of {} left out)", quantity(left_out_ - shown, "more line", "more lines"),
+                        current_->name));
+    if (failed) std::ranges::for_each(last_.all(), [this](const std::string& line) { print(line); });
+  }
+  current_ = nullptr;
+  printed_ = 0;
+  left_out_ = 0;
+  last_ = LastLines(kMaxLines);
+}
+
 void EstimatorFailures::report(const Observation& observation, Progress& progress) {
   if (observation.outcome != Outcome::ok) return;  // an estimator may refuse a case that cannot run
   const auto report_one = [&](const EstimateObservation& estimate) {
@@ -72,10 +108,16 @@ void JournalListener::write_references() {
   references_.clear();
 }
 
+void JournalListener::started(const PlannedCase& planned) {
+  lines_.started(planned);
+  progress_.started(planned.name);
+}
+
 void JournalListener::finished(const PlannedCase& planned, const Observation& measured) {
   Observation observation = round_ ? as_round(measured, *round_) : measured;
   note_external_estimates(planned, vocabulary_, observation);
   journal_.add(observation);
+  lines_.finished(is_failure(planned, observation));
   progress_.finished(is_failure(planned, observation));
   if (options_.refused_allocation > 0) return;  // `oom` reports how each run took the refusal
   estimator_failures_.report(observation, progress_);
@@ -118,8 +160,14 @@ void ConfirmationListener::ended() {
   end_orphans();
 }
 
+void ConfirmationListener::started(const PlannedCase& planned) {
+  lines_.started(planned);
+  progress_.started(planned.name);
+}
+
 void ConfirmationListener::finished(const PlannedCase& planned, const Observation& measured) {
   const bool is_good = measured.outcome == Outcome::ok && measured.gpu_time.has_value();
+  lines_.finished(!is_good);
   progress_.finished(!is_good);
   if (!is_good) {
     progress_.message(planned.name + ": not confirmed: " + std::string(to_string(measured.outcome)) + ": " +

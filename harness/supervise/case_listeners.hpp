@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runfile/run_journal.hpp"
+#include "subprocess/last_lines.hpp"
 #include "supervise/progress.hpp"
 #include "supervise/supervisor.hpp"
 #include "supervise/sweep_run.hpp"
@@ -16,6 +17,29 @@ namespace peakmark {
 
 /// Prints a line to standard error.
 void say(const std::string& line);
+
+/// Prints what workers write: the first lines of each case, a line of a variant once; of a case that fails
+/// also the last ones.
+class WorkerLines {
+ public:
+  explicit WorkerLines(Progress& progress) : progress_(progress) {}
+
+  void started(const PlannedCase& planned);
+  void said(std::string_view line);
+  void finished(bool failed);
+
+ private:
+  static constexpr std::size_t kMaxLines = 5;
+
+  void print(const std::string& line);
+
+  Progress& progress_;
+  const PlannedCase* current_ = nullptr;  ///< null between two cases
+  std::size_t printed_ = 0;               ///< lines since the case began, or ended
+  std::size_t left_out_ = 0;
+  LastLines last_{kMaxLines};                               ///< of those that were left out
+  std::set<std::pair<std::string, std::string>> reported_;  ///< variant and line
+};
 
 /// Reports estimators that gave no numbers: each once for a variant, not for every case.
 class EstimatorFailures {
@@ -34,13 +58,13 @@ class JournalListener final : public SupervisorListener {
   JournalListener(RunJournal& journal, const SweepOptions& options, const Selection& selection,
                   std::size_t total, std::size_t done, std::optional<int> round = std::nullopt);
 
-  void started(const PlannedCase& planned) override { progress_.started(planned.name); }
+  void started(const PlannedCase& planned) override;
   void finished(const PlannedCase& planned, const Observation& measured) override;
   void reference(const ReferenceTime& time) override { references_.push_back(time); }
   void starting(std::size_t cases) override;
   void waiting() override { progress_.tick(); }
   void ended() override;
-  void said(std::string_view line) override { progress_.message("worker: " + std::string(line)); }
+  void said(std::string_view line) override { lines_.said(line); }
 
   /// Writes the reference times that have come so far into the run's context. The context is long: call it
   /// once per round, not per time.
@@ -53,6 +77,7 @@ class JournalListener final : public SupervisorListener {
   const Vocabulary& vocabulary_;
   std::optional<int> round_;
   Progress progress_;
+  WorkerLines lines_{progress_};
   std::vector<ReferenceTime> references_;
   /// Variant and message: each is reported once, not for every case.
   std::set<std::pair<std::string, std::string>> reported_;
@@ -67,17 +92,18 @@ std::vector<PlannedCase> cases_to_confirm(const Run& run, const std::vector<std:
 class ConfirmationListener final : public SupervisorListener {
  public:
   ConfirmationListener(RunJournal& journal, std::size_t cases);
-  void started(const PlannedCase& planned) override { progress_.started(planned.name); }
+  void started(const PlannedCase& planned) override;
   void finished(const PlannedCase& planned, const Observation& measured) override;
   void reference(const ReferenceTime& /*time*/) override {}  // the run has its own
   void starting(std::size_t cases) override;
   void waiting() override { progress_.tick(); }
   void ended() override;
-  void said(std::string_view line) override { progress_.message("worker: " + std::string(line)); }
+  void said(std::string_view line) override { lines_.said(line); }
 
  private:
   RunJournal& journal_;
   Progress progress_;
+  WorkerLines lines_{progress_};
 };
 
 /// Returns the command line, quoted for a shell, that measures one case again on the same device, into a run

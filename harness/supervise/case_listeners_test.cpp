@@ -1,5 +1,6 @@
 #include "supervise/case_listeners.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <regex>
@@ -69,6 +70,31 @@ TEST(ConfirmationListener, BothTimesAreInTheRunFile) {
   EXPECT_EQ(run.observations.at(0).gpu_time_again->median_ns, 12);
   EXPECT_EQ(run.observations.at(1).outcome, Outcome::ok);
   EXPECT_FALSE(run.observations.at(1).gpu_time_again);
+}
+
+class WorkerLinesTest : public testing::Test {
+ protected:
+  std::string printed_of(const PlannedCase& planned, int lines, bool failed) {
+    testing::internal::CaptureStderr();
+    lines_.started(planned);
+    for (int i = 1; i <= lines; ++i) lines_.said(fmt::format("line {}", i));
+    lines_.finished(failed);
+    return testing::internal::GetCapturedStderr();
+  }
+
+  Progress progress_{stderr, false, 0, 0};
+  WorkerLines lines_{progress_};
+};
+
+TEST_F(WorkerLinesTest, TheFirstOfACaseArePrintedAndTheOthersCounted) {
+  EXPECT_EQ(printed_of(case_planned("a"), 2, false), "worker: line 1\nworker: line 2\n");
+  EXPECT_EQ(printed_of(case_planned("b"), 5000, false),
+            "worker: line 3\nworker: line 4\nworker: line 5\nworker: (4995 more lines of b left out)\n");
+  EXPECT_EQ(printed_of(case_planned("c"), 5000, false), "") << "the variant has printed these lines before";
+  EXPECT_EQ(
+      printed_of(case_planned("d"), 5000, true),
+      "worker: (4990 more lines of d left out)\nworker: line 4996\nworker: line 4997\nworker: line 4998\n"
+      "worker: line 4999\nworker: line 5000\n");
 }
 
 PlannedCase case_on(const std::string& name, const std::string& backend) {

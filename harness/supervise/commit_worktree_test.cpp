@@ -53,6 +53,22 @@ class CommitWorktreeTest : public testing::Test {
   std::string two_;
 };
 
+TEST_F(CommitWorktreeTest, AProgramOfAnotherCommitThanHeadIsAWarning) {
+  const auto warning = [&](const std::string& commit, const std::filesystem::path& folder) {
+    return other_commit_warning("blur", commit, {"/", folder});
+  };
+  const std::filesystem::path build = top_ / "build";
+  std::filesystem::create_directories(build);
+  EXPECT_EQ(warning(two_, build), "");
+  EXPECT_EQ(warning(two_ + "+", build), "");
+  EXPECT_EQ(warning(one_, build), "blur was built from commit " + one_.substr(0, 12) + ", and HEAD is " +
+                                      two_.substr(0, 12) + ": build it again to measure HEAD");
+  EXPECT_NE(warning(one_ + "+", top_), "");
+  EXPECT_EQ(warning("", build), "");
+  EXPECT_EQ(warning(std::string(40, '1'), build), "") << "of another project";
+  EXPECT_EQ(warning(one_, folder_.path()), "") << "no repository";
+}
+
 TEST_F(CommitWorktreeTest, FilesThatWereBuiltStayFromCommitToCommit) {
   {
     CommitWorktree worktree(*repository_, folder_.path() / "tried", -1);

@@ -1,10 +1,14 @@
 #include "supervise/estimate_question.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <sstream>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "runfile/observation_json.hpp"
+#include "supervise/external_answer.hpp"
+#include "sweep/external_estimator.hpp"
 
 namespace peakmark {
 
@@ -86,35 +90,43 @@ std::string estimate_json(const std::string& variant, const std::string& paramet
   return json_fields::pretty(json, 1);
 }
 
-std::vector<EstimateReply> ask_estimators(const std::filesystem::path& worker,
+std::vector<EstimateReply> ask_estimators(const std::filesystem::path& worker, const std::string& estimator,
                                           const std::vector<std::string>& questions,
-                                          std::chrono::milliseconds limit) {
-  if (questions.empty()) return {};
-  const std::string by_hand =
-      "; by hand: echo '" + questions.front() + "' | " + worker.string() + " --estimate";
-  WorkerCommand command{worker, {"--estimate"}, {}, ""};
-  for (const std::string& question : questions) command.input += question + "\n";
-  Answer answer;
-  try {
-    answer = ask(command, limit);
-  } catch (const NoAnswer& late) {
-    throw ProtocolError(late.what() + by_hand);
-  }
-  std::vector<EstimateReply> replies;
-  if (answer.end.exit_code == 0) {
-    std::istringstream lines(answer.output);
-    for (std::string line; replies.size() < questions.size() && std::getline(lines, line);) {
-      replies.push_back(parse_estimate_reply(line));
+                                          const AskLimits& limits) {
+  const std::string name = fmt::format("estimator '{}'", estimator);
+  const auto command = [&](const std::string& input) {
+    return WorkerCommand{worker, {"--estimate"}, {}, input};
+  };
+  EstimatorProcess process(name, command, questions, kEstimatorSeconds);
+  LateAnswers late;
+  std::vector<EstimateReply> replies(questions.size());
+  for (EstimateReply& reply : replies) {
+    if ((reply.error = late.error(name))) continue;
+    try {
+      const std::string line = process.next(limits);
+      try {
+        reply = parse_estimate_reply(line);
+      } catch (const ProtocolError& error) {
+        process.discard();
+        throw NoEstimateError(NoEstimate::wrong_type, error.what());
+      }
+    } catch (const NoEstimateError& error) {
+      reply.error = error.what();
     }
+    late.note(reply.error);
   }
-  if (replies.size() == questions.size()) return replies;
-  throw ProtocolError(worker.string() + " --estimate gave no answer and ended with " + answer.how_it_ended() +
-                      by_hand);
+  return replies;
 }
 
-EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question,
-                            std::chrono::milliseconds limit) {
-  return ask_estimators(worker, {question}, limit).front();
+EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& estimator,
+                            const std::string& question, const AskLimits& limits) {
+  EstimateReply reply = ask_estimators(worker, estimator, {question}, limits).front();
+  const auto is = [&](NoEstimate reason) {
+    return reply.error && reply.error->starts_with(to_string(reason));
+  };
+  if (is(NoEstimate::died) || is(NoEstimate::no_answer_in_time))
+    *reply.error += fmt::format("; by hand: echo {} | {} --estimate", shell_word(question), worker.string());
+  return reply;
 }
 
 }  // namespace peakmark

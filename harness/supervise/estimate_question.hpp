@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -8,7 +7,7 @@
 
 #include "base/size.hpp"
 #include "runfile/observation.hpp"
-#include "supervise/worker_program.hpp"
+#include "supervise/estimator_process.hpp"
 #include "sweep/description.hpp"
 
 namespace peakmark {
@@ -49,12 +48,12 @@ std::string to_arguments(const Parameters& parameters);
 std::string estimate_json(const std::string& variant, const std::string& parameters,
                           std::optional<Size> available_bytes, const EstimateReply& reply);
 
-/// Asks the worker. Throws ProtocolError, with how to ask by hand, if it does not answer within `limit`.
-EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& question,
-                            std::chrono::milliseconds limit = kAnswerLimit);
-/// Asks several questions of one worker process. Returns a reply for each.
-std::vector<EstimateReply> ask_estimators(const std::filesystem::path& worker,
-                                          const std::vector<std::string>& questions,
-                                          std::chrono::milliseconds limit = kAnswerLimit);
+/// Asks `WORKER --estimate`, for the estimators of its variants. Returns a reply for each question; the
+/// failure of an estimator is its `error`. `estimator`: its name, for messages.
+std::vector<EstimateReply> ask_estimators(const std::filesystem::path& worker, const std::string& estimator,
+                                          const std::vector<std::string>& questions, const AskLimits& limits);
+/// The same for one question. The error of one that does not answer has how to ask by hand.
+EstimateReply ask_estimator(const std::filesystem::path& worker, const std::string& estimator,
+                            const std::string& question, const AskLimits& limits);
 
 }  // namespace peakmark

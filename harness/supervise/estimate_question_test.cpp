@@ -65,10 +65,11 @@ TEST(EstimateQuestion, ReadsTheAnswer) {
 }
 
 TEST(EstimateQuestion, AsksAWorker) {
-  const EstimateReply reply = ask_estimator(PEAKMARK_FAKE_WORKER, "{}");
+  const EstimateReply reply = ask_estimator(PEAKMARK_FAKE_WORKER, "own", "{}", {});
   EXPECT_EQ(reply.slices, 9);
-  EXPECT_EQ(ask_estimator(PEAKMARK_FAKE_WORKER, R"({"n":13})").error, "unlucky");
-  EXPECT_THAT(error_of([] { ask_estimator("/bin/false", "{}"); }), HasSubstr("exit code 1"));
+  EXPECT_EQ(ask_estimator(PEAKMARK_FAKE_WORKER, "own", R"({"n":13})", {}).error, "unlucky");
+  EXPECT_EQ(ask_estimator("/bin/false", "own", "{}", {}).error,
+            "died: its process ended with exit code 1; by hand: echo '{}' | /bin/false --estimate");
 }
 
 }  // namespace

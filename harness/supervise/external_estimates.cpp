@@ -4,13 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
 #include "runfile/observation_json.hpp"
-#include "subprocess/worker_process.hpp"
 #include "supervise/process_environment.hpp"
 #include "sweep/external_estimator.hpp"
 
@@ -20,24 +21,21 @@ using json_fields::Json;
 
 namespace {
 
-constexpr std::size_t kMaxMessageBytes = 400;
-
 std::string request_line(const ExternalEstimator& estimator, const EstimatorQuestion& question,
                          std::optional<Size> available_bytes, const std::string& parameters) {
   const std::string& call = estimator.call;
   return json_fields::one_line(
-             {{"function", call.substr(call.find(':') + 1)},
-              {"form", estimator.form},
-              {"slice_dimension", question.slice_dimension},
-              {"other_dimensions", question.other_dimensions},
-              {"dtype", question.dtype},
-              {"parameters",
-               parameters.empty() ? json_fields::to_json(question.parameters) : Json::parse(parameters)},
-              {"available_bytes", json_fields::or_null(available_bytes)},
-              {"slices", question.slices},
-              {"output_dimensions", json_fields::null_if_empty(estimator.output_dimensions)},
-              {"padding", json_fields::null_if_empty(estimator.padding)}}) +
-         "\n";
+      {{"function", call.substr(call.find(':') + 1)},
+       {"form", estimator.form},
+       {"slice_dimension", question.slice_dimension},
+       {"other_dimensions", question.other_dimensions},
+       {"dtype", question.dtype},
+       {"parameters",
+        parameters.empty() ? json_fields::to_json(question.parameters) : Json::parse(parameters)},
+       {"available_bytes", json_fields::or_null(available_bytes)},
+       {"slices", question.slices},
+       {"output_dimensions", json_fields::null_if_empty(estimator.output_dimensions)},
+       {"padding", json_fields::null_if_empty(estimator.padding)}});
 }
 
 PythonEnvironment python_of(const ExternalEstimator& estimator) {
@@ -87,45 +85,31 @@ WorkerCommand command_for(const ExternalEstimator& estimator, const std::string&
   return command;
 }
 
+std::string process_name(const ExternalEstimator& estimator) {
+  return fmt::format("estimator '{}'", estimator.name.empty() ? estimator.call : estimator.name);
+}
+
+constexpr std::string_view kNotFound = "not_found: ";  // as NoEstimateError begins
+
+/// Returns the question whether Python finds the functions of an estimator.
+std::string find_line(const ExternalEstimator& estimator) {
+  std::vector<std::string> functions{estimator.call.substr(estimator.call.find(':') + 1)};
+  for (const std::string& function : {estimator.output_dimensions, estimator.padding}) {
+    if (!function.empty()) functions.push_back(function);
+  }
+  return json_fields::one_line({{"find", functions}});
+}
+
+[[noreturn]] void throw_not_found(const ExternalEstimator& estimator, const std::string& error) {
+  const std::string text = fmt::format("{}: {}", process_name(estimator), error.substr(kNotFound.size()));
+  if (!estimator.place.file.empty()) fail(estimator.place, text);
+  throw UsageError(text);
+}
+
 ExternalAnswer failed(std::string error) {
   ExternalAnswer answer;
   answer.error = std::move(error);
   return answer;
-}
-
-/// Returns the next line that the process answers. Throws NoEstimateError, with its last message, if it does
-/// not answer.
-std::string next_answer(WorkerProcess& process, double seconds, const AskLimits& limits) {
-  using Clock = WorkerProcess::Clock;
-  const auto check_deadline = [&limits] {
-    if (limits.deadline && Clock::now() >= *limits.deadline) throw DeadlineError("the deadline came");
-  };
-  check_deadline();
-  auto until = Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
-  if (limits.deadline) until = std::min(until, *limits.deadline);
-  std::string last_message;
-  for (;;) {
-    const WorkerEvent event = process.next(until, limits.interrupt);
-    switch (event.kind) {
-      case WorkerEvent::Kind::output:
-        return event.text;
-      case WorkerEvent::Kind::error:
-        if (!event.text.empty())
-          last_message = "; its last message: " + shortened(event.text, kMaxMessageBytes);
-        break;
-      case WorkerEvent::Kind::observation:
-        break;
-      case WorkerEvent::Kind::ended:
-        throw NoEstimateError(NoEstimate::died,
-                              "its process ended with " + process.end().text() + last_message);
-      case WorkerEvent::Kind::late:
-        check_deadline();
-        throw NoEstimateError(NoEstimate::no_answer_in_time,
-                              fmt::format("nothing within {:g} s{}", seconds, last_message));
-      case WorkerEvent::Kind::interrupted:
-        throw Interrupted("interrupted");
-    }
-  }
 }
 
 /// Returns the most slices whose bytes fit. Bytes grow with the slices. Throws NoEstimateError if they do not
@@ -184,60 +168,78 @@ ExternalAnswer answer_or_failure(const EstimatorQuestion& question, std::optiona
   }
 }
 
-/// A process that answers several questions, one after the other. If it ends, or is late, a new one answers
-/// those that are left.
-class EstimatorProcess {
- public:
-  EstimatorProcess(const ExternalEstimator& estimator, std::vector<std::string> requests)
-      : estimator_(estimator), requests_(std::move(requests)) {}
-
-  /// Returns the answer to the next request. Throws NoEstimateError if there is none; the next call is about
-  /// the request after it.
-  std::string next(const AskLimits& limits) {
-    const std::size_t request = next_++;
-    if (process_) {
-      try {
-        return next_answer(*process_, estimator_.seconds, limits);
-      } catch (const NoEstimateError& error) {
-        process_.reset();
-        if (error.reason() != NoEstimate::died) throw;
-        // Earlier questions may be the reason: it is asked again, alone.
-      }
-    }
-    std::string input;
-    for (std::size_t i = request; i < requests_.size(); ++i) input += requests_[i];
-    process_.emplace(command_for(estimator_, input));
-    try {
-      return next_answer(*process_, estimator_.seconds, limits);
-    } catch (const NoEstimateError&) {
-      process_.reset();
-      throw;
-    }
-  }
-
- private:
-  const ExternalEstimator& estimator_;
-  std::vector<std::string> requests_;
-  std::size_t next_ = 0;
-  std::optional<WorkerProcess> process_;
-};
+EstimatorProcess process_for(const ExternalEstimator& estimator, std::vector<std::string> questions) {
+  return {process_name(estimator),
+          [&estimator](const std::string& input) { return command_for(estimator, input); },
+          std::move(questions), estimator.seconds};
+}
 
 }  // namespace
+
+void check_estimators_found(const std::vector<ExternalEstimator>& estimators, const AskLimits& limits) {
+  // Estimators of one Python environment and folder are found by one process: numpy is imported once.
+  std::map<std::pair<std::string, std::filesystem::path>, std::vector<const ExternalEstimator*>> by_python;
+  for (const ExternalEstimator& one : estimators) {
+    if (one.call.starts_with("python:")) {
+      by_python[{one.python, one.suite_folder}].push_back(&one);
+    } else if (!one.call.empty()) {
+      try {
+        command_for(one, "");
+      } catch (const NoEstimateError& error) {
+        throw_not_found(one, error.what());
+      }
+    }
+  }
+  for (const auto& [python, several] : by_python) {
+    std::vector<std::string> questions;
+    questions.reserve(several.size());
+    for (const ExternalEstimator* const one : several) questions.push_back(find_line(*one));
+    EstimatorProcess process = process_for(*several.front(), std::move(questions));
+    for (const ExternalEstimator* const one : several) {
+      std::optional<std::string> error;
+      try {
+        json_fields::field(Json::parse(process.next(limits)), "error", error);
+      } catch (const NoEstimateError& failed) {
+        error = failed.what();
+      }
+      // One that dies or is late may answer another time.
+      if (error && error->starts_with(kNotFound)) throw_not_found(*one, *error);
+    }
+  }
+}
+
+void check_estimators_found(const Vocabulary& vocabulary, const std::vector<PlannedCase>& planned,
+                            const AskLimits& limits) {
+  std::vector<ExternalEstimator> estimators;
+  std::set<std::pair<std::string, std::string>> known;  // estimator and variant, which may set its Python
+  const auto add = [&](const std::string& name, const std::string& variant) {
+    if (!known.emplace(name, variant).second) return;
+    auto estimator = vocabulary.estimator(name, variant);
+    if (!estimator) return;
+    const auto is_same = [&](const ExternalEstimator& one) {
+      return one.name == estimator->name && one.python == estimator->python;
+    };
+    if (std::ranges::none_of(estimators, is_same)) estimators.push_back(std::move(*estimator));
+  };
+  for (const PlannedCase& one : planned) {
+    const std::string& variant = one.sweep_case.variant;
+    const ProgramDescription* const program = vocabulary.program(variant);
+    if (program != nullptr && !program->estimator.empty()) add(program->estimator, variant);
+    for (const std::string& name : one.judged_estimators) add(name, variant);
+  }
+  check_estimators_found(estimators, limits);
+}
 
 ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,
                             std::optional<Size> available_bytes, const std::string& parameters,
                             const AskLimits& limits) {
   return answer_or_failure(question, available_bytes, [&] {
     if (!estimator.formulas.empty()) return answer_by_formula(estimator, question, available_bytes);
-    EstimatorProcess process(estimator, {request_line(estimator, question, available_bytes, parameters)});
+    EstimatorProcess process =
+        process_for(estimator, {request_line(estimator, question, available_bytes, parameters)});
     return read_external_answer(process.next(limits), {!estimator.call.starts_with("python:"),
                                                        available_bytes.has_value(), question.slices});
   });
-}
-
-EstimateObservation ask_about_case(const ExternalEstimator& estimator, const VariantDescription& variant,
-                                   const Observation& observation, const AskLimits& limits) {
-  return ask_about_cases(estimator, variant, {&observation}, limits).front();
 }
 
 std::vector<EstimateObservation> ask_about_cases(const ExternalEstimator& estimator,
@@ -260,9 +262,11 @@ std::vector<EstimateObservation> ask_about_cases(const ExternalEstimator& estima
       all[i].error = error.what();
     }
   }
-  EstimatorProcess process(estimator, std::move(requests));
+  EstimatorProcess process = process_for(estimator, std::move(requests));
+  LateAnswers late;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (all[i].error) continue;
+    if ((all[i].error = late.error(process_name(estimator)))) continue;
     const std::optional<Size>& available = cases[i]->requested_peak_bytes;
     // Other programs may answer one question only, or print more than their answers.
     ExternalAnswer answer =
@@ -276,6 +280,7 @@ std::vector<EstimateObservation> ask_about_cases(const ExternalEstimator& estima
     all[i].terms = std::move(answer.terms);
     all[i].dtype = std::move(answer.dtype);
     all[i].error = std::move(answer.error);
+    late.note(all[i].error);
   }
   return all;
 }
@@ -301,16 +306,24 @@ void note_external_estimates(const PlannedCase& planned, const Vocabulary& vocab
   }
 }
 
-void ask_external_estimates(const Vocabulary& vocabulary, Observation& observation, const AskLimits& limits) {
-  const VariantDescription* const variant = vocabulary.description.variant(observation.variant);
-  const auto ask = [&](EstimateObservation& estimate) {
-    if (variant == nullptr || estimate.is_asked) return;
-    if (const auto estimator = vocabulary.estimator(estimate.estimator, variant->name)) {
-      estimate = ask_about_case(*estimator, *variant, observation, limits);
-    }
-  };
-  if (observation.estimate) ask(*observation.estimate);
-  for (EstimateObservation& estimate : observation.other_estimates) ask(estimate);
+void ExternalAsker::ask(EstimateObservation& estimate, const Observation& observation) {
+  const VariantDescription* const variant = vocabulary_.description.variant(observation.variant);
+  if (variant == nullptr || estimate.is_asked) return;
+  const auto estimator = vocabulary_.estimator(estimate.estimator, variant->name);
+  if (!estimator) return;
+  LateAnswers& late = late_[estimator->name];
+  if (auto error = late.error(process_name(*estimator))) {
+    estimate.is_asked = true;
+    estimate.error = std::move(error);
+    return;
+  }
+  estimate = ask_about_cases(*estimator, *variant, {&observation}, limits_).front();
+  late.note(estimate.error);
+}
+
+void ExternalAsker::ask(Observation& observation) {
+  if (observation.estimate) ask(*observation.estimate, observation);
+  for (EstimateObservation& estimate : observation.other_estimates) ask(estimate, observation);
 }
 
 }  // namespace peakmark

@@ -1,23 +1,25 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/size.hpp"
 #include "runfile/observation.hpp"
-#include "subprocess/worker_process.hpp"
+#include "supervise/estimator_process.hpp"
 #include "supervise/external_answer.hpp"
 #include "sweep/external_estimator.hpp"
 #include "sweep/suite.hpp"
 
 namespace peakmark {
 
-/// What stops a question early.
-struct AskLimits {
-  int interrupt = -1;                                        ///< readable: throws Interrupted
-  std::optional<WorkerProcess::Clock::time_point> deadline;  ///< past: throws DeadlineError
-};
+/// Throws UsageError, before anything is asked, for an estimator that the user must repair first: its
+/// program, Python environment, module or function is missing, or numpy is missing there.
+void check_estimators_found(const std::vector<ExternalEstimator>& estimators, const AskLimits& limits);
+/// The same for the estimators that are asked about planned cases.
+void check_estimators_found(const Vocabulary& vocabulary, const std::vector<PlannedCase>& planned,
+                            const AskLimits& limits);
 
 /// Asks an estimator in a separate process, which is killed after `estimator.seconds`, so that its
 /// allocations, crashes and endless loops do not affect this one. Its failures are not thrown, but are in
@@ -26,12 +28,8 @@ ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQ
                             std::optional<Size> available_bytes, const std::string& parameters = "",
                             const AskLimits& limits = {});
 
-/// Asks an estimator about a measured case, with its recorded peak as available memory.
-EstimateObservation ask_about_case(const ExternalEstimator& estimator, const VariantDescription& variant,
-                                   const Observation& observation, const AskLimits& limits);
-
-/// The same for several cases of a variant. One process of a Python function answers all; if it ends or is
-/// late, a new one answers those that are left.
+/// Asks an estimator about measured cases of a variant, with their recorded peaks as available memory. One
+/// process of a Python function answers all.
 std::vector<EstimateObservation> ask_about_cases(const ExternalEstimator& estimator,
                                                  const VariantDescription& variant,
                                                  const std::vector<const Observation*>& cases,
@@ -43,7 +41,22 @@ std::vector<EstimateObservation> ask_about_cases(const ExternalEstimator& estima
 void note_external_estimates(const PlannedCase& planned, const Vocabulary& vocabulary,
                              Observation& observation);
 
-/// Asks them, and adds their answers. If `limits` make it throw, the estimators that are left stay unasked.
-void ask_external_estimates(const Vocabulary& vocabulary, Observation& observation, const AskLimits& limits);
+/// Asks the external estimators of one case after the other.
+class ExternalAsker {
+ public:
+  ExternalAsker(const Vocabulary& vocabulary, const AskLimits& limits)
+      : vocabulary_(vocabulary), limits_(limits) {}
+
+  /// Asks those that the observation notes as not asked, and adds their answers. If the limits make it throw,
+  /// the estimators that are left stay unasked.
+  void ask(Observation& observation);
+
+ private:
+  void ask(EstimateObservation& estimate, const Observation& observation);
+
+  const Vocabulary& vocabulary_;
+  AskLimits limits_;
+  std::map<std::string, LateAnswers> late_;  ///< of each estimator
+};
 
 }  // namespace peakmark

@@ -142,7 +142,11 @@ TEST_F(ExternalEstimates, AProcessThatDiesOrNeverAnswersIsAnErrorWithAName) {
   EXPECT_THAT(asked("kill -9 $$").error.value_or(""),
               StartsWith("died: its process ended with signal SIGKILL"));
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ("no_answer_in_time: nothing within 0.2 s", asked("sleep 1000", 0.2).error);
+  EXPECT_EQ(
+      "no_answer_in_time: estimator 'command:./estimate --fast' did not answer within 0.2 s; make it faster, "
+      "or "
+      "raise the limit with `seconds` in its [[estimator]]",
+      asked("sleep 1000", 0.2).error);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 

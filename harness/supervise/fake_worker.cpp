@@ -14,6 +14,7 @@
 
 #include "runfile/description_json.hpp"
 #include "runfile/run_file.hpp"
+#include "runfile/worker_protocol.hpp"
 #include "subprocess/stuck_process_testing.hpp"
 
 namespace peakmark {
@@ -55,6 +56,13 @@ const std::vector<std::string> kDeeds{"ok",
                                       "stop",
                                       "vfork",
                                       "flood_steps",
+                                      "prints",
+                                      "prints_timed",
+                                      "prints_and_aborts",
+                                      "estimators",
+                                      "estimator_aborts",
+                                      "estimator_hangs",
+                                      "estimator_closes",
                                       "sleep_uninterruptibly"};
 
 Description description() {
@@ -98,6 +106,10 @@ std::string value_of(const std::string& name, const std::string& axis, const std
   return name.substr(value, name.find('/', value) - value);
 }
 
+Size n_of(const std::string& name) {
+  return std::stoll(value_of(name, "n", "1"));
+}
+
 double number_of(const char* variable, double otherwise) {
   const char* const text = std::getenv(variable);
   return text == nullptr ? otherwise : std::atof(text);
@@ -121,7 +133,7 @@ Observation observation_of(const std::string& name) {
   observation.case_name = name;
   observation.variant = name.substr(0, name.find('/', name.find('/') + 1));
   observation.backend = "dry";
-  const Size n = std::stoll(value_of(name, "n", "1"));
+  const Size n = n_of(name);
   observation.axes = Parameters({{"does", value_of(name, "does", "ok")}, {"n", n}});
   const std::string does = value_of(name, "does", "ok");
   if (does == "timed" || (does == "timed_once" && !times_only)) {
@@ -144,6 +156,26 @@ Observation observation_of(const std::string& name) {
 
 void finish(const Observation& observation) {
   write_text(observations, to_json_line(observation) + "\n");
+}
+
+/// Answers for the first of two estimators, and does at the second what the deed says.
+void ask_estimators(const std::string& deed) {
+  ObservationWriter writer(observations);
+  EstimateObservation answer{"own", "direct", 1, 1, 1000, "f32", std::nullopt};
+  writer.step("the estimator 'own' of fake/case");
+  writer.answer(answer);
+  writer.step("the estimator 'other' of fake/case");
+  if (deed == "estimator_aborts") {
+    std::fputs("no such card\n", stderr);
+    std::abort();
+  }
+  if (deed == "estimator_hangs") wait_for_ever();
+  if (deed == "estimator_closes") {
+    ::close(observations);
+    std::exit(2);
+  }
+  answer.estimator = "other";
+  writer.answer(answer);
 }
 
 void do_deed(const std::string& deed, const std::string& name) {
@@ -210,10 +242,33 @@ void do_deed(const std::string& deed, const std::string& name) {
     wait_for_ever();
   }
   std::fflush(stdout);
+  if (deed.starts_with("prints")) {
+    std::fputs("set up\n", stdout);
+    if (deed == "prints_timed") {
+      write_timed_mark({name, true});
+      std::fputs("half a line", stdout);
+      write_timed_mark({name, false});
+    } else {
+      write_timed_mark({name, true});
+      write_timed_mark({name, false});
+    }
+    for (int line = 1; line <= 5000; ++line) std::fprintf(stdout, "line %d\n", line);
+    std::fflush(stdout);
+    if (deed == "prints_and_aborts") std::abort();
+    observation.gpu_time = time_of(observation, n_of(name));
+    observation.time_source = time_source::device;
+  }
+  if (deed.starts_with("estimator")) {
+    observation.estimate = {"own",        "direct",     n_of(name),  std::nullopt,
+                            std::nullopt, std::nullopt, "not_asked", false};
+    observation.other_estimates = {*observation.estimate};
+    observation.other_estimates.front().estimator = "other";
+  }
   const std::string reference = "{\"reference_ns\": 1500, \"arithmetic_ns\": null}\n";
   if (deed == "reference_within") write_text(observations, reference);
   finish(observation);
   if (deed == "reference") write_text(observations, reference);
+  if (deed.starts_with("estimator")) ask_estimators(deed);
   if (deed == "late_step") write_text(observations, "{\"step\": \"`verify`\"}\n");
   if (deed == "leave") std::exit(0);
 }

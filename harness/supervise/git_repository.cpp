@@ -126,4 +126,23 @@ std::string GitRepository::output(const std::vector<std::string>& arguments, con
   throw IoError(fmt::format("git {}: {}", fmt::join(arguments, " "), git_message(answer)));
 }
 
+std::string other_commit_warning(const std::string& program, const std::string& commit,
+                                 const std::vector<fs::path>& folders) {
+  const std::string built = commit.ends_with('+') ? commit.substr(0, commit.size() - 1) : commit;
+  if (built.empty()) return {};
+  for (const fs::path& folder : folders) {
+    const std::optional<GitRepository> repository = GitRepository::find(folder);
+    if (!repository) continue;
+    try {
+      const std::string hash = repository->commit(built);
+      const std::string head = repository->commit("HEAD");
+      if (hash == head) return {};
+      return fmt::format("{} was built from commit {}, and HEAD is {}: build it again to measure HEAD",
+                         program, short_commit(hash), short_commit(head));
+    } catch (const Error&) {  // another project's commit, or a repository without one
+    }
+  }
+  return {};
+}
+
 }  // namespace peakmark

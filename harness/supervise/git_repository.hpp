@@ -55,6 +55,13 @@ class GitRepository {
   std::filesystem::path common_folder_;
 };
 
+/// Returns a warning if a program was built from a commit other than HEAD of its repository: the first of
+/// these folders whose repository has the commit. Returns an empty text if no repository has it, so that a
+/// program of another project is not compared. `commit`: as build_info has it, with a `+` for modified
+/// sources.
+std::string other_commit_warning(const std::string& program, const std::string& commit,
+                                 const std::vector<std::filesystem::path>& folders);
+
 /// Returns the first line of git's message after a failure, without `fatal: `.
 std::string git_message(const Answer& answer);
 

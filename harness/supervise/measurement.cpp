@@ -355,11 +355,12 @@ Stop ask_estimators(RunJournal& journal, const Vocabulary& vocabulary, const Ask
                 quantity(unasked.size(), "case"));
   Progress progress(stderr, is_terminal(stderr), unasked.size(), 0);
   EstimatorFailures failures;
+  ExternalAsker asker(vocabulary, limits);
   for (Observation observation : unasked) {
     progress.started(observation.case_name);
     std::optional<Stop> stop;
     try {
-      ask_external_estimates(vocabulary, observation, limits);
+      asker.ask(observation);
     } catch (const Interrupted&) {
       stop = Stop::interrupted;
     } catch (const DeadlineError&) {

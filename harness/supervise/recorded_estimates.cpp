@@ -99,6 +99,8 @@ class RecordedAsker {
     const auto external = vocabulary_.estimator(named, variant_name);
     if (external) {
       check_estimator_fits(*external, variant);
+      if (found_.insert({external->name, external->python}).second)
+        check_estimators_found({*external}, limits_);
       std::vector<EstimateObservation> answers =
           ask_about_cases(*external, variant, {cases.begin(), cases.end()}, limits_);
       for (std::size_t i = 0; i < cases.size(); ++i) cases[i]->estimate = std::move(answers[i]);
@@ -200,7 +202,7 @@ class RecordedAsker {
         lines.push_back(estimate_question(variant, one->axes, available, named));
       }
     }
-    std::vector<EstimateReply> replies = ask_estimators(worker_, lines);
+    std::vector<EstimateReply> replies = ask_estimators(worker_, named, lines, limits_);
     std::vector<EstimateObservation> estimates(cases.size());
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const EstimateReply& slices = replies[2 * i];
@@ -222,7 +224,12 @@ class RecordedAsker {
   AskLimits limits_;
   std::filesystem::path worker_;
   Vocabulary vocabulary_;
+  std::set<std::pair<std::string, std::string>> found_;  ///< external estimators and their Python
 };
+
+AskLimits limits_of(const RecordedQuestion& question, const SignalWatch& signals) {
+  return {signals.descriptor(), std::nullopt, question.seconds, question.limit_option};
+}
 
 }  // namespace
 
@@ -243,7 +250,7 @@ std::size_t ask_about_run(Run& run, const RecordedQuestion& question) {
   }
   const OrphanGuard guard;
   const SignalWatch signals;
-  RecordedAsker asker(question, {signals.descriptor(), std::nullopt});
+  RecordedAsker asker(question, limits_of(question, signals));
   for (const auto& [variant, cases] : variants) {
     asker.ask(variant, cases);
     for (Observation* const one : cases) one->other_estimates.clear();
@@ -262,7 +269,7 @@ void add_recorded_terms(Run& run, const RecordedQuestion& question) {
   const OrphanGuard guard;
   const SignalWatch signals;
   try {
-    const RecordedAsker asker(question, {signals.descriptor(), std::nullopt});
+    const RecordedAsker asker(question, limits_of(question, signals));
     for (const auto& [variant, cases] : variants) asker.add_terms(variant, cases);
   } catch (const Interrupted&) {
     throw;

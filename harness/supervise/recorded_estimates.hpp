@@ -23,6 +23,8 @@ struct RecordedQuestion {
   /// The slice axis of variants that only the run describes. Empty: the axis whose values are the recorded
   /// numbers of slices.
   std::string slice_axis;
+  std::optional<double> seconds = std::nullopt;  ///< maximum time for an answer; null: the estimator's own
+  std::string limit_option = "--seconds";        ///< the option that sets it, for messages
 };
 
 /// Asks estimators about the measured cases of a run, without measuring them again: with the recorded peak as

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <deque>
 #include <list>
+#include <map>
 #include <utility>
 
 #include "base/error.hpp"
 #include "runfile/worker_protocol.hpp"
+#include "supervise/external_answer.hpp"
 
 namespace peakmark {
 namespace {
@@ -47,6 +50,34 @@ WorkerCommand command_for(const SupervisorOptions& options, std::vector<std::str
   command.arguments.insert(command.arguments.begin(), arguments.begin(), arguments.end());
   return command;
 }
+
+/// What a worker prints in its timed calls. Its output and its observations come through different pipes, so
+/// that only the marks in the output have the order.
+class TimedOutput {
+ public:
+  /// Takes a line, and removes a mark from it. Returns false if nothing else was in the line.
+  bool take(WorkerEvent& event) {
+    std::string& timed_case = timed_case_[event.kind];
+    const std::optional<TimedMark> mark = take_timed_mark(event.text);
+    if (!timed_case.empty() && (!mark || !event.text.empty())) printed_ = timed_case;
+    if (!mark) return true;
+    timed_case = mark->begins ? mark->case_name : "";
+    return !event.text.empty();
+  }
+  /// Returns whether a case has printed in its timed calls, of which everything is read.
+  [[nodiscard]] bool has_printed(const std::string& case_name, const std::deque<WorkerEvent>& unread) const {
+    TimedOutput all = *this;
+    for (WorkerEvent event : unread) {
+      if (event.kind == Kind::output || event.kind == Kind::error) all.take(event);
+      if (all.printed_ == case_name) return true;
+    }
+    return all.printed_ == case_name;
+  }
+
+ private:
+  std::map<Kind, std::string> timed_case_;  ///< of each stream; empty: outside of timed calls
+  std::string printed_;                     ///< the last case that has printed in its timed calls
+};
 
 /// The output of a worker besides its observations. The last line is buffered until the worker does something
 /// else, so that a fatal line appears once, in the error.
@@ -105,6 +136,7 @@ class Supervision {
       listener_.starting(batch);
       WorkerProcess worker(command());
       current_ = nullptr;
+      timed_output_ = {};
       progressed_ = false;
       stderr_.clear_last();
       set_limit(options_.start_limit);
@@ -139,7 +171,7 @@ class Supervision {
   std::optional<Stop> serve(WorkerProcess& worker) {
     for (;;) {
       const auto until = options_.deadline ? std::min(limit_, *options_.deadline) : limit_;
-      const WorkerEvent event = worker.next(std::min(until, Clock::now() + kTick), options_.interrupt);
+      WorkerEvent event = worker.next(std::min(until, Clock::now() + kTick), options_.interrupt);
       if (event.kind == Kind::late && Clock::now() < until) {
         stderr_.flush();
         listener_.waiting();
@@ -152,7 +184,7 @@ class Supervision {
           break;
         case Kind::output:
         case Kind::error:
-          stderr_.add(event.text);
+          if (timed_output_.take(event)) stderr_.add(event.text);
           break;
         case Kind::ended:
           note_end(worker.end());
@@ -160,6 +192,7 @@ class Supervision {
         case Kind::interrupted:
           stderr_.flush();
           if (const std::string left = kill(worker); !left.empty()) listener_.said(left);
+          if (measured_) give_up_estimators(NoEstimate::no_answer_in_time, "the run was interrupted before");
           return Stop::interrupted;
         case Kind::late: {
           stderr_.flush();
@@ -167,6 +200,7 @@ class Supervision {
           // When all cases are measured, a worker that hangs only has to be killed.
           if (options_.deadline && Clock::now() >= *options_.deadline && !pending_.empty()) {
             if (!left.empty()) listener_.said(left);
+            if (measured_) give_up_estimators(NoEstimate::no_answer_in_time, "the deadline came before");
             return Stop::deadline;
           }
           note_late(left);
@@ -182,7 +216,11 @@ class Supervision {
       WorkerLine line = parse_worker_line(text);
       if (line.start) start(*line.start, line.bytes);
       if (line.step) begin_step(*line.step);
-      if (line.observation) finish(*line.observation);
+      if (line.observation) {
+        note_timed_output(*line.observation, worker);
+        finish(*line.observation);
+      }
+      if (line.answer) take_answer(*line.answer);
       if (line.reference) note_reference(*line.reference);
       return true;
     } catch (const ProtocolError& error) {
@@ -209,6 +247,7 @@ class Supervision {
   void begin_step(const std::string& step) {
     if (current_ == nullptr) throw ProtocolError("it reports a step outside a case");
     step_ = step;
+    if (measured_) set_limit(options_.case_limit.base);
   }
 
   void note_reference(const ReferenceTime& time) {
@@ -217,13 +256,55 @@ class Supervision {
     set_limit(options_.start_limit);
   }
 
+  void note_timed_output(Observation& observation, WorkerProcess& worker) const {
+    if (observation.outcome != Outcome::ok || !observation.gpu_time) return;
+    if (!timed_output_.has_printed(observation.case_name, worker.read_output())) return;
+    observation.message += observation.message.empty() ? "" : "; ";
+    observation.message += "prints in its timed call: its times include that";
+  }
+
   void finish(Observation& observation) {
     if (current_ == nullptr || current_->name != observation.case_name) {
       throw ProtocolError("it reports the case " + observation.case_name + ", which it has not started");
     }
     observation.axes.share(current_->sweep_case.parameters);
+    if (is_unasked(observation)) {
+      // The worker asks its estimators last. What they do costs nothing that is in this observation.
+      measured_ = std::move(observation);
+      set_limit(options_.case_limit.base);
+      return;
+    }
     record(std::move(observation));
     set_limit(options_.start_limit);
+  }
+
+  void take_answer(EstimateObservation& answer) {
+    EstimateObservation* const estimate = measured_ ? next_unasked(*measured_) : nullptr;
+    if (estimate == nullptr || estimate->estimator != answer.estimator)
+      throw ProtocolError("it reports an answer of '" + answer.estimator + "', which it was not asked for");
+    *estimate = std::move(answer);
+    if (is_unasked(*measured_)) return;
+    record_measured();
+    set_limit(options_.start_limit);
+  }
+
+  static EstimateObservation* next_unasked(Observation& observation) {
+    if (observation.estimate && !observation.estimate->is_asked) return &*observation.estimate;
+    const auto found = std::ranges::find(observation.other_estimates, false, &EstimateObservation::is_asked);
+    return found == observation.other_estimates.end() ? nullptr : &*found;
+  }
+
+  void record_measured() { record(*std::exchange(measured_, std::nullopt)); }
+
+  /// Records the current case as it was measured. `why` is of the estimator that is being asked.
+  void give_up_estimators(NoEstimate reason, const std::string& why) {
+    std::string error = NoEstimateError(reason, why).what();
+    while (EstimateObservation* const estimate = next_unasked(*measured_)) {
+      estimate->is_asked = true;
+      estimate->error = std::exchange(
+          error, NoEstimateError(reason, "not asked: an estimator before it did not answer").what());
+    }
+    record_measured();
   }
 
   void record(Observation observation) {
@@ -236,6 +317,11 @@ class Supervision {
   }
 
   void fail_current(Outcome outcome, const std::string& message) {
+    if (measured_) {
+      give_up_estimators(outcome == Outcome::timeout ? NoEstimate::no_answer_in_time : NoEstimate::died,
+                         message);
+      return;
+    }
     record(failed_observation(*current_, outcome, message));
   }
 
@@ -283,7 +369,14 @@ class Supervision {
 
   /// `left`: as kill() returns it.
   void note_late(const std::string& left) {
-    if (current_ != nullptr) {
+    if (measured_) {
+      fail_current(
+          Outcome::timeout,
+          with_last_words(fmt::format(
+              "{} did not answer within {}; make it faster, or raise the limit with --timeout",
+              step_.empty() ? "an estimator of the worker" : step_, seconds_text(options_.case_limit.base))) +
+              (left.empty() ? "" : "; " + left));
+    } else if (current_ != nullptr) {
       fail_current(Outcome::timeout, with_last_words("no result after " + limit_text() + in_step() + "; " +
                                                      (left.empty() ? "the worker was killed" : left)));
     } else if (!pending_.empty()) {
@@ -306,8 +399,10 @@ class Supervision {
   std::list<const PlannedCase*> pending_;
   std::size_t batch_ = kFirstBatch;
   const PlannedCase* current_ = nullptr;
-  std::string step_;           ///< of the current case
-  std::optional<Size> bytes_;  ///< that it needs, if the worker has reported them
+  TimedOutput timed_output_;
+  std::optional<Observation> measured_;  ///< of the current case, while its estimators are asked
+  std::string step_;                     ///< of the current case
+  std::optional<Size> bytes_;            ///< that it needs, if the worker has reported them
   bool progressed_ = false;
   int failed_starts_ = 0;
   Clock::time_point limit_;

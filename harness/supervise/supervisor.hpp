@@ -68,7 +68,8 @@ enum class Stop { done, deadline, interrupted };
 
 /// Has workers measure `cases` until each has an observation. A worker that crashes, hangs or writes
 /// malformed output is killed with its process group and replaced; its case becomes `crashed` or `timeout`,
-/// and the run continues. A worker that cannot be killed is left behind, and the outcome reports it. A worker
+/// and the run continues. One that does so while it asks its estimators keeps its observation; the estimator
+/// has the error. A worker that cannot be killed is left behind, and the outcome reports it. A worker
 /// may also exit between two cases, to be replaced by a new one. A case that the deadline or an interrupt
 /// stops has no observation. Throws RecorderError, UsageError or DeviceError when a worker ends with exit
 /// code 5, 2 or 4 before a case, and ProtocolError when three workers in a row end before their first case.

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <limits>
+#include <map>
 
 #include "base/error.hpp"
 #include "supervise/supervisor_testing.hpp"
@@ -113,6 +114,50 @@ TEST_F(Supervisor, TheErrorOfAWorkerThatReportsStepsNamesTheStep) {
   EXPECT_EQ(observation.message,
             "the worker ended in the middle of the case, in the estimator 'own' of fake/case: signal SIGABRT "
             "(Aborted)");
+}
+
+TEST_F(Supervisor, OnlyOutputBetweenMarksIsOfTimedCalls) {
+  EXPECT_EQ(failing("prints").message, "");
+  EXPECT_EQ(listener_.said_.size(), 5001u);
+  EXPECT_EQ(listener_.said_.front(), "set up");
+  listener_.observations_.clear();
+  listener_.said_.clear();
+  EXPECT_EQ(failing("prints_timed").message, "prints in its timed call: its times include that");
+  EXPECT_EQ(listener_.observations_.at(2).message, "");
+  EXPECT_EQ(listener_.said_.at(1), "half a line");
+}
+
+// Each costs its own answer: not the peak, not the time, not the answer before.
+TEST_F(Supervisor, AnEstimatorThatEndsOrHoldsItsWorkerCostsOnlyItsAnswer) {
+  options_.case_limit = {300ms, 0ms};
+  const std::map<std::string, std::string> errors{{"estimator_aborts",
+                                                   "died: the worker ended in the middle of the case, in the "
+                                                   "estimator 'other' of fake/case: signal SIGABRT "
+                                                   "(Aborted); its last message: no such card"},
+                                                  {"estimator_closes",
+                                                   "died: the worker ended in the middle of the case, in the "
+                                                   "estimator 'other' of fake/case: exit code 2"},
+                                                  {"estimator_hangs",
+                                                   "no_answer_in_time: the estimator 'other' of fake/case "
+                                                   "did not answer within 0.3 s; make it faster, or raise "
+                                                   "the limit with --timeout"}};
+  for (const auto& [deed, error] : errors) {
+    listener_.observations_.clear();
+    const Observation observation = failing(deed);
+    EXPECT_EQ(observation.outcome, Outcome::ok) << deed;
+    EXPECT_EQ(observation.requested_peak_bytes, 2000) << deed;
+    EXPECT_EQ(observation.estimate->bytes_estimated, 1000) << deed;
+    EXPECT_EQ(observation.other_estimates.at(0).error, error);
+    EXPECT_TRUE(observation.other_estimates.at(0).is_asked);
+  }
+}
+
+TEST_F(Supervisor, EstimatorsAnswerAfterTheirCaseIsMeasured) {
+  const Observation observation = failing("estimators");
+  EXPECT_EQ(observation.estimate->bytes_estimated, 1000);
+  EXPECT_EQ(observation.other_estimates.at(0).estimator, "other");
+  EXPECT_EQ(observation.other_estimates.at(0).error, std::nullopt);
+  EXPECT_EQ(listener_.workers_, 1);
 }
 
 TEST_F(Supervisor, AStepAfterItsCaseHarmsNeitherThatNorTheNext) {

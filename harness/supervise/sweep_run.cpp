@@ -10,6 +10,7 @@
 #include "runfile/run_summary.hpp"
 #include "statistics/time_change.hpp"
 #include "supervise/case_listeners.hpp"
+#include "supervise/git_repository.hpp"
 #include "supervise/measurement.hpp"
 #include "supervise/run_context.hpp"
 #include "supervise/run_workers.hpp"
@@ -46,12 +47,17 @@ class SweepRun {
           workers.check(cases, interrupt);
         });
     say_device(selection.device);
+    check_estimators_found(selection.suite.vocabulary, selection.planned, {interrupt, std::nullopt});
     RunContext context = make_run_context(selection, description, options_.memory_only, options_.host_name);
     std::vector<PlannedCase>().swap(selection.planned);  // the run's context has them from here on
     context.asked_cache = options_.cache;
     context.budget_bytes = options_.budget;
     note_findings(facts, selection.device, context);
     if (const std::string warning = workers.warning(); !warning.empty() && !context.memory_only) {
+      say("  " + warning);
+      context.warnings.push_back(warning);
+    }
+    if (const std::string warning = commit_warning(workers); !warning.empty()) {
       say("  " + warning);
       context.warnings.push_back(warning);
     }
@@ -86,6 +92,16 @@ class SweepRun {
   }
 
  private:
+  /// Several workers are builds of several commits.
+  [[nodiscard]] std::string commit_warning(const RunWorkers& workers) const {
+    if (workers.calls().size() > 1) return {};
+    const std::filesystem::path& program = workers.calls().front().program;
+    std::vector<std::filesystem::path> folders{program.parent_path()};
+    for (const std::filesystem::path& suite : options_.selection.suites)
+      folders.push_back(std::filesystem::absolute(suite).parent_path());
+    return other_commit_warning(program.filename().string(), workers.description().commit, folders);
+  }
+
   Rounds rounds_for(const std::string& id) const {
     Rounds rounds;
     rounds.job = id;

@@ -12,6 +12,9 @@
 
 namespace peakmark {
 
+/// The maximum time for an answer of an estimator, in seconds, unless the user sets another.
+inline constexpr double kEstimatorSeconds = 60;
+
 /// A condition on cases: `mode = ["edge", "wrap"]`.
 struct CaseCondition {
   std::string key;  ///< `variant`, `backend` or an axis
@@ -44,7 +47,7 @@ struct ExternalEstimator {
   std::string padding;            ///< likewise
   std::string python;             ///< the Python environment, as of a program
   std::string python_made_by;     ///< the command that creates it, from a program with the same environment
-  double seconds = 60;            ///< maximum time for an answer
+  double seconds = kEstimatorSeconds;  ///< maximum time for an answer
   std::filesystem::path suite_folder;
 };
 

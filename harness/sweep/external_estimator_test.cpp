@@ -165,7 +165,7 @@ TEST(ExternalEstimator, MistakesNameFileLineAndKey) {
        "/suites/s.toml:4: estimator.formula.byte: unknown key; did you mean 'bytes'?"},
       {"[[estimator]]\nname = 'x'\n[[estimator.formula]]\nbytes = '4'\nwhen = { backend = 'dry' }\n",
        "/suites/s.toml:5: estimator.formula.when.backend: formulas are for axes and variants"},
-      {call + "seconds = 0\n", "/suites/s.toml:3: seconds: must be at least 1, not 0"},
+      {call + "seconds = 0\n", "/suites/s.toml:3: seconds: must be 0.1 to 1e6, not 0"},
       {call + "pading = 'm:g'\n", "/suites/s.toml:3: pading: unknown key; did you mean 'padding'?"},
       {call + call,
        "/suites/s.toml:3: estimator: duplicate estimator 'python:m:f': it is already in /suites/s.toml:1"},

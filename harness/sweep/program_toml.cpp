@@ -276,9 +276,11 @@ class EstimatorReader : private TomlReader {
     } else if (entry.key == "python") {
       estimator_.python = word(node, place);
     } else if (entry.key == "seconds") {
-      const Size seconds = integer(node, place);
-      if (seconds < 1) fail(place, fmt::format("must be at least 1, not {}", seconds));
-      estimator_.seconds = static_cast<double>(seconds);
+      const std::optional<double> seconds = node.value<double>();
+      if (!seconds) fail(place, "must be a number of seconds");
+      if (!(*seconds >= 0.1 && *seconds <= 1e6))
+        fail(place, fmt::format("must be 0.1 to 1e6, not {:g}", *seconds));
+      estimator_.seconds = *seconds;
     } else {
       unknown(place, entry.key, suite_keys::estimator());
     }

@@ -74,6 +74,7 @@ class CaseBenchmarks::Entry {
   std::unique_ptr<Trial> trial;
   Observation untried;  ///< where there is no device to try it on
   bool begun = false;
+  bool asked = false;  ///< its estimators
   bool reported = false;
 };
 
@@ -171,7 +172,10 @@ void CaseBenchmarks::begin(Entry& entry) {
   trial.repeat_calls = options_.repeat_call;
   trial.verify = !options_.no_verify;
   trial.call_chains = use.call_chains.get();
-  if (options_.report_steps) trial.report_step = [this](std::string_view step) { writer_.step(step); };
+  if (options_.report_steps) {
+    trial.report_step = [this](std::string_view step) { writer_.step(step); };
+    trial.mark_timed = [&name = entry.named_case.name](bool begins) { write_timed_mark({name, begins}); };
+  }
   entry.trial = std::make_unique<Trial>(*use.device, use.events, entry.variant, entry.named_case.sweep_case,
                                         entry.named_case.name, trial);
   if (!options_.times_only) entry.trial->measure_memory();
@@ -191,6 +195,10 @@ void CaseBenchmarks::measure(benchmark::State& state, Entry& entry) {
     } else {
       time_by_the_library(state, entry);
     }
+  }
+  if (!options_.supervised() && entry.trial && !entry.asked) {  // a counter has the estimated bytes
+    entry.asked = true;
+    entry.trial->ask_estimators();
   }
   const Observation& observation = entry.observation();
   set_counters(state, observation);
@@ -235,7 +243,11 @@ void CaseBenchmarks::report(const std::string& case_name) {
   Entry& entry = *found->second;
   if (entry.reported) return;  // the library comes again with the aggregates of repetitions
   entry.reported = true;
+  const bool has_questions = options_.supervised() && entry.trial && !options_.times_only;
+  if (has_questions) entry.trial->list_estimators();
   writer_.observation(entry.observation());
+  if (has_questions)
+    entry.trial->ask_estimators([this](const EstimateObservation& answer) { writer_.answer(answer); });
   const Outcome outcome = entry.observation().outcome;
   failed_ = failed_ || outcome == Outcome::crashed || outcome == Outcome::wrong_answer;
   if (!entry.trial) return;

@@ -23,16 +23,31 @@ void guard(std::optional<std::string>& error, const std::function<void()>& quest
 
 }  // namespace
 
-std::vector<EstimateObservation> ask_estimators(const RegisteredVariant& variant,
-                                                const Parameters& parameters,
-                                                std::optional<Size> available_bytes,
-                                                const std::function<void(std::string_view)>& report_step) {
-  std::vector<EstimateObservation> answers;
+std::vector<EstimateObservation> unasked_estimates(const RegisteredVariant& variant,
+                                                   const Parameters& parameters) {
+  std::vector<EstimateObservation> estimates;
+  estimates.reserve(variant.estimators.size());
   for (const auto& estimator : variant.estimators) {
-    EstimateObservation answer;
-    answer.estimator = estimator->name();
-    answer.form = estimator->form();
-    answer.slices_used = parameters.integer(variant.description.slice_axis);
+    EstimateObservation& one = estimates.emplace_back();
+    one.estimator = estimator->name();
+    one.form = estimator->form();
+    one.slices_used = parameters.integer(variant.description.slice_axis);
+    one.error = "not_asked: the worker asks it last";
+    one.is_asked = false;
+  }
+  return estimates;
+}
+
+std::vector<EstimateObservation> ask_estimators(
+    const RegisteredVariant& variant, const Parameters& parameters, std::optional<Size> available_bytes,
+    const std::function<void(std::string_view)>& report_step,
+    const std::function<void(const EstimateObservation&)>& answered) {
+  std::vector<EstimateObservation> answers = unasked_estimates(variant, parameters);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const auto& estimator = variant.estimators[i];
+    EstimateObservation& answer = answers[i];
+    answer.error.reset();
+    answer.is_asked = true;
     guard(answer.error, [&] {
       const std::string whose =
           fmt::format("the estimator '{}' of {}", answer.estimator, variant.description.name);
@@ -43,6 +58,7 @@ std::vector<EstimateObservation> ask_estimators(const RegisteredVariant& variant
         note.emplace(whose + " has not answered yet",
                      [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); });
       }
+      const ForkGuard fork_guard;
       EstimateRequest request = variant.request(parameters);
       guard(answer.error, [&] { answer.bytes_estimated = estimator->bytes(request, answer.slices_used); });
       if (!available_bytes) return;
@@ -51,7 +67,7 @@ std::vector<EstimateObservation> ask_estimators(const RegisteredVariant& variant
       answer.slices_estimated = slices.slices;
       answer.dtype = std::string(to_string(slices.dtype));
     });
-    answers.push_back(std::move(answer));
+    if (answered) answered(answer);
   }
   return answers;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -16,12 +18,33 @@
 
 namespace peakmark {
 
+/// Returns an entry for each estimator of a variant, none of them asked yet.
+std::vector<EstimateObservation> unasked_estimates(const RegisteredVariant& variant,
+                                                   const Parameters& parameters);
+
 /// Calls every estimator of a variant for one case: how many slices fit into `available_bytes` (unless it is
 /// null), and how many bytes the case's slices need. An exception of an estimator becomes its error. Calls
-/// `report_step` before each estimator; without it, slow estimators are reported on standard error.
+/// `report_step` before each estimator, and `answered` after it; without `report_step`, slow estimators are
+/// reported on standard error.
 std::vector<EstimateObservation> ask_estimators(
     const RegisteredVariant& variant, const Parameters& parameters, std::optional<Size> available_bytes,
-    const std::function<void(std::string_view)>& report_step = nullptr);
+    const std::function<void(std::string_view)>& report_step = nullptr,
+    const std::function<void(const EstimateObservation&)>& answered = nullptr);
+
+/// Lives while an estimator is called. Its end ends a child process that the estimator has forked and that
+/// returned from it as well: it would measure and answer a second time.
+class ForkGuard {
+ public:
+  ForkGuard() : pid_(::getpid()) {}
+  ForkGuard(const ForkGuard&) = delete;
+  ForkGuard& operator=(const ForkGuard&) = delete;
+  ~ForkGuard() {
+    if (::getpid() != pid_) ::_exit(0);
+  }
+
+ private:
+  pid_t pid_;
+};
 
 /// While it lives, the process waits for something. If that takes long, it calls `say` once, so that the
 /// output of a process that is killed for a timeout has the reason.

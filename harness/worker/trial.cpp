@@ -25,6 +25,22 @@ void append_block(std::optional<GpuTime>& time, std::vector<double> samples_ns) 
   time = summarise_blocks(std::move(blocks));
 }
 
+/// Marks the begin and the end of timed calls.
+class TimedSection {
+ public:
+  explicit TimedSection(const std::function<void(bool)>& mark) : mark_(mark) {
+    if (mark_) mark_(true);
+  }
+  TimedSection(const TimedSection&) = delete;
+  TimedSection& operator=(const TimedSection&) = delete;
+  ~TimedSection() {
+    if (mark_) mark_(false);
+  }
+
+ private:
+  const std::function<void(bool)>& mark_;
+};
+
 }  // namespace
 
 CacheChoice parse_cache_choice(std::string_view name) {
@@ -203,15 +219,22 @@ void Trial::measure_memory() {
   }
   repeat_calls();
   device_.set_event_source(nullptr);
+}
 
-  attempt([&] {
-    std::vector<EstimateObservation> answers =
-        ask_estimators(variant_, observation_.axes, observation_.requested_peak_bytes, options_.report_step);
-    if (answers.empty()) return;
-    observation_.estimate = std::move(answers.front());
-    observation_.other_estimates.assign(std::make_move_iterator(answers.begin() + 1),
-                                        std::make_move_iterator(answers.end()));
-  });
+void Trial::set_estimates(std::vector<EstimateObservation> estimates) {
+  if (estimates.empty()) return;
+  observation_.estimate = std::move(estimates.front());
+  observation_.other_estimates.assign(std::make_move_iterator(estimates.begin() + 1),
+                                      std::make_move_iterator(estimates.end()));
+}
+
+void Trial::list_estimators() {
+  set_estimates(unasked_estimates(variant_, observation_.axes));
+}
+
+void Trial::ask_estimators(const std::function<void(const EstimateObservation&)>& answered) {
+  set_estimates(peakmark::ask_estimators(variant_, observation_.axes, observation_.requested_peak_bytes,
+                                         options_.report_step, answered));
 }
 
 bool Trial::can_be_timed() const {
@@ -296,6 +319,7 @@ std::optional<Timing> Trial::measure_time(KernelTracer* tracer) {
                         {flush_.get(), options_.clocks});
     };
     open_flush();
+    const TimedSection section(options_.mark_timed);
     timing = time(plan_, tracer);
     const bool is_cold = flush_ != nullptr;
     flush_.reset();

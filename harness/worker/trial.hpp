@@ -39,9 +39,11 @@ struct TrialOptions {
   CallChains* call_chains = nullptr;  ///< of the event source; null: it records no call stacks
   /// Called before each step, so that a crash can be attributed to a step. May be empty.
   std::function<void(std::string_view)> report_step = nullptr;
+  /// Called with true before the timed calls and with false after them. May be empty.
+  std::function<void(bool)> mark_timed = nullptr;
 };
 
-/// One case on one device: the memory pass, twice, then verification, estimators, and timings.
+/// One case on one device: the memory pass, twice, with verification, then timings, then estimators.
 /// Nothing that goes wrong in a case is thrown: it becomes the outcome of the observation.
 class Trial {
  public:
@@ -61,6 +63,13 @@ class Trial {
   std::unique_ptr<CaseInstance> instance_to_time();
   std::optional<double> time_one_call(CaseInstance& instance);
   void add_block(std::vector<double> samples_ns);
+
+  /// Adds the variant's estimators to the observation, none of them asked yet.
+  void list_estimators();
+  /// Asks them, and adds their answers to the observation. Do so last, when the observation is written: an
+  /// estimator that ends or blocks this process then costs nothing that was measured. `answered`: called for
+  /// each answer as it comes.
+  void ask_estimators(const std::function<void(const EstimateObservation&)>& answered = nullptr);
 
   [[nodiscard]] const Observation& observation() const { return observation_; }
   /// Returns true if the device may be broken, or memory was leaked. Then the next case should run in a new
@@ -84,6 +93,7 @@ class Trial {
   [[nodiscard]] TimedWork timed_work(CaseInstance& instance) const;
   [[nodiscard]] bool wants_cold() const;
   void open_flush();
+  void set_estimates(std::vector<EstimateObservation> estimates);
   void note(const std::string& text);
   void note_throttling(const Timing& timing);
 

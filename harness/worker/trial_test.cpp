@@ -43,6 +43,7 @@ class TrialTest : public testing::Test {
     spoiled_ = trial.device_is_spoiled();
     broken_ = trial.device_is_broken();
     timed_ = trial.measure_time().has_value();
+    trial.ask_estimators();
     return trial.observation();
   }
 

@@ -1,5 +1,6 @@
 #include "worker/worker_main.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -42,6 +43,14 @@ Description describe(const Registry& registry, const WorkerProgram& program) {
   description.takes_sequences = true;
   description.takes_repeat_call = true;
   return description;
+}
+
+/// Answers questions to estimators. What estimators print goes to standard error, so that standard output has
+/// only answers.
+void answer_estimates(const Registry& registry) {
+  ObservationWriter answers(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  serve_estimates(registry, std::cin, [&](const std::string& answer) { answers.line(answer); });
 }
 
 std::vector<NamedCase> read_cases(std::istream& lines, const Description& description) {
@@ -116,7 +125,7 @@ int run(int argc, char** argv, const Registry& unlabelled, const WorkerProgram& 
     return static_cast<int>(ExitCode::clean);
   }
   if (parsed.options.estimate) {
-    serve_estimates(registry, std::cin, std::cout);
+    answer_estimates(registry);
     return static_cast<int>(ExitCode::clean);
   }
   if (parsed.options.check) {

@@ -12,6 +12,7 @@
 #include "runfile/json_fields.hpp"
 #include "sweep/description.hpp"
 #include "sweep/nearest_word.hpp"
+#include "worker/estimates.hpp"
 
 namespace peakmark {
 
@@ -90,6 +91,7 @@ Json answer(const Registry& registry, std::string_view text) {
     return is_asked ? fmt::format("the estimator '{}' failed: {}", question.estimator->name(), error) : error;
   };
   try {
+    const ForkGuard fork_guard;
     question = read_question(registry, Json::parse(text));
     EstimateRequest request = question.variant->request(question.parameters);
     is_asked = true;
@@ -133,11 +135,11 @@ std::string answer_estimate(const Registry& registry, std::string_view question)
   return json_fields::one_line(answer(registry, question));
 }
 
-void serve_estimates(const Registry& registry, std::istream& questions, std::ostream& answers) {
+void serve_estimates(const Registry& registry, std::istream& questions,
+                     const std::function<void(const std::string&)>& answer) {
   std::string line;
   while (std::getline(questions, line)) {
-    if (line.empty()) continue;
-    answers << answer_estimate(registry, line) << '\n' << std::flush;
+    if (!line.empty()) answer(answer_estimate(registry, line));
   }
 }
 

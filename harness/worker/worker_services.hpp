@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -17,8 +18,9 @@ namespace peakmark {
 /// fixed_bytes}], "error"}; unknown and not requested values are null. Errors are in `error`, not thrown.
 std::string answer_estimate(const Registry& registry, std::string_view question);
 
-/// Answers each line until the input ends, and flushes each answer.
-void serve_estimates(const Registry& registry, std::istream& questions, std::ostream& answers);
+/// Answers each line until the input ends, as it comes. `answer` writes a line.
+void serve_estimates(const Registry& registry, std::istream& questions,
+                     const std::function<void(const std::string&)>& answer);
 
 struct CaseMistake {
   std::string text;

@@ -91,13 +91,10 @@ TEST_F(EstimateService, AnExceptionOfAnEstimatorNamesTheEstimator) {
 
 TEST_F(EstimateService, AnswersLineByLine) {
   std::istringstream questions("{\"variant\": \"shift/new\"}\n\nnonsense\n");
-  std::ostringstream answers;
-  serve_estimates(registry_, questions, answers);
-  std::istringstream lines(answers.str());
-  std::string line;
-  int count = 0;
-  while (std::getline(lines, line)) ++count;
-  EXPECT_EQ(count, 2);
+  std::vector<std::string> answers;
+  serve_estimates(registry_, questions, [&](const std::string& line) { answers.push_back(line); });
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_THAT(answers[1], HasSubstr("parse error"));
 }
 
 std::string answers_to(const std::string& names) {

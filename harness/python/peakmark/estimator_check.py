@@ -9,6 +9,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,23 +59,24 @@ class Answer:
 def _run_group(
     command: list[str], text: str, environment: dict[str, str], seconds: float
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program like subprocess.run. At the time limit it kills the whole process group, not only the program."""
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-        text=True,
-        start_new_session=True,
-    ) as program:
+    """Runs a program like subprocess.run, and kills what is left of its process group at its end and at the time limit. Its
+    output goes to files: a process that it leaves behind may hold a pipe open for ever."""
+    with tempfile.TemporaryFile("w+") as asked, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        asked.write(text)
+        asked.seek(0)
+        program = subprocess.Popen(
+            command, stdin=asked, stdout=output, stderr=errors, env=environment, start_new_session=True
+        )
         try:
-            output, errors = program.communicate(text, timeout=seconds)
-        except BaseException:
+            program.wait(seconds)
+        finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(program.pid, signal.SIGKILL)
-            raise
-    return subprocess.CompletedProcess(command, program.returncode, output, errors)
+            program.wait()
+        output.seek(0)
+        errors.seek(0)
+        texts = [file.read().decode(errors="replace") for file in (output, errors)]
+    return subprocess.CompletedProcess(command, program.returncode, *texts)
 
 
 def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
@@ -101,8 +103,10 @@ def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
         environment = environment_without_recorders() | {"PYTHON_COLORS": "0"}
         run = _run_group(command, line + "\n", environment, question.seconds)
     except subprocess.TimeoutExpired:
-        return Answer(None, None, f"no_answer_in_time: not imported and called within {question.seconds:g} s; make it "
-                                  "faster, or increase seconds=")  # fmt: skip
+        return Answer(
+            None, None, f"no_answer_in_time: estimator '{question.function}' did not answer within {question.seconds:g} s; make it "
+            "faster, or raise the limit with seconds="
+        )  # fmt: skip
     try:
         answer = json.loads(run.stdout.splitlines()[-1])
     except (IndexError, ValueError):

@@ -19,7 +19,8 @@ The last two may name their terms, like the allocations that they describe. The 
     module      {name: (bytes per slice, fixed bytes)} or [(name, bytes per slice, fixed bytes)]
     iterative   {name: bytes} or [(name, bytes)]
 
-If a function fails, `error` has the name of the error and the reason, and the numbers are null.
+If a function fails, `error` has the name of the error and the reason, and the numbers are null. The question
+{"find": ["package.module:function"]} imports functions without calling them; its answer is {"error": null} or the reason.
 """
 
 from __future__ import annotations
@@ -86,16 +87,23 @@ def pair(value: Any, of: str) -> tuple[Any, Any]:
     return value[0], value[1]
 
 
+def import_numpy() -> Any:
+    try:
+        import numpy
+    except ImportError as error:
+        raise EstimatorError(
+            "not_found",
+            f"numpy, which has the dtype argument of estimators, is missing in {sys.executable}: {error}; install it there, "
+            "or name another Python with `python`",
+        ) from error
+    return numpy
+
+
 class Question:
     """A question, with the types of the functions' arguments."""
 
     def __init__(self, asked: dict[str, Any]):
-        try:
-            import numpy
-        except ImportError as error:
-            raise EstimatorError(
-                "not_found", f"numpy, which has the dtype argument of estimators, is missing in {sys.executable}: {error}"
-            ) from error
+        numpy = import_numpy()
         self.form: str = asked["form"]
         self.slice_dimension: int = asked["slice_dimension"]
         self.other_dimensions: tuple[int, ...] = tuple(asked["other_dimensions"])
@@ -339,6 +347,24 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+def check_found(paths: list[str]) -> dict[str, Any]:
+    """Imports functions without calling them. `error` has what the user must fix before they can be called."""
+    try:
+        import_numpy()
+        for path in paths:
+            try:
+                find(path)
+            except EstimatorError:
+                raise
+            except BaseException as error:  # noqa: BLE001 - a module may call sys.exit()
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                raise EstimatorError("not_found", f"{path}: its module cannot be imported: {type(error).__name__}: {error}") from error
+    except EstimatorError as error:
+        return {"error": printable(str(error))}
+    return {"error": None}
+
+
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """Answers a question. Reports failures in `error` instead of raising."""
     result: dict[str, Any] = dict.fromkeys(("slices", "bytes", "dtype", "terms", "output_dimensions", "padding", "error"))
@@ -394,9 +420,15 @@ def main() -> None:
     # Redirects the output of estimators to standard error, so that standard output has only answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    server = os.getpid()
     for line in sys.stdin:
-        if line.strip():
-            print(json.dumps(answer(json.loads(line))), file=answers, flush=True)
+        if not line.strip():
+            continue
+        asked = json.loads(line)
+        answered = check_found(asked["find"]) if "find" in asked else answer(asked)
+        if os.getpid() != server:  # an estimator has forked a process that returned as well: it must not answer, too
+            os._exit(0)
+        print(json.dumps(answered), file=answers, flush=True)
 
 
 if __name__ == "__main__":

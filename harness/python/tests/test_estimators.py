@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 
@@ -7,7 +8,7 @@ import pytest
 from recorded import TESTS, environment
 
 from peakmark.estimator_check import EstimatorQuestion, ask
-from peakmark.estimators import answer
+from peakmark.estimators import answer, check_found
 
 # httomo's own example: https://diamondlightsource.github.io/httomo
 HTTOMO = {"slice_dimension": 0, "other_dimensions": [10, 20], "dtype": "float32", "available_bytes": 14450}
@@ -223,3 +224,77 @@ def test_files_of_the_working_folder_are_not_taken_for_pythons_modules(tmp_path,
     monkeypatch.setattr(sys, "path", ["", *sys.path])  # as of an interactive Python
     result = ask(EstimatorQuestion("theirs:memory", "module", 3, 0, (10, 20), "float32"), 100)
     assert (result.slices, result.bytes, result.error) == (14, 21, None)
+
+
+def serve(tmp_path, *questions):
+    """Returns the answers of a server that finds modules in a folder."""
+    served = subprocess.run(
+        [sys.executable, "-m", "peakmark.estimators", "--path", str(tmp_path)],
+        input="".join(json.dumps(question) + "\n" for question in questions),
+        env=environment(), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return [json.loads(line) for line in served.stdout.splitlines()]
+
+
+def test_functions_are_found_without_calling_them(tmp_path):
+    (tmp_path / "theirs.py").write_text("def memory(dims, dtype):\n    raise SystemExit('called')\n")
+    (tmp_path / "wrong.py").write_text("def memory(:\n")
+    (tmp_path / "leaves.py").write_text("raise SystemExit(3)\n")
+    answers = serve(
+        tmp_path,
+        {"find": ["theirs:memory"]},
+        {"find": ["theirs:memory", "theirs:other"]},
+        {"find": ["nowhere:memory"]},
+        {"find": ["wrong:memory"]},
+        {"find": ["leaves:memory"]},
+    )
+    assert [one["error"] for one in answers] == [
+        None,
+        "not_found: theirs:other: module 'theirs' has no attribute 'other'",
+        "not_found: nowhere:memory: No module named 'nowhere'",
+        "not_found: wrong:memory: its module cannot be imported: SyntaxError: invalid syntax (wrong.py, line 1)",
+        "not_found: leaves:memory: its module cannot be imported: SystemExit: 3",
+    ]
+
+
+def test_missing_numpy_is_found_before_anything_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    error = check_found(["example_estimators:module"])["error"]
+    assert error.startswith("not_found: numpy, which has the dtype argument of estimators, is missing in ")
+    assert "install it there" in error
+
+
+def test_a_process_that_an_estimator_forks_does_not_answer_a_second_time(tmp_path):
+    (tmp_path / "forks.py").write_text("import os\ndef memory(dims, dtype):\n    os.fork()\n    return 10 * dims[0], 0\n")
+    question = {"function": "forks:memory", "form": "module", **HTTOMO, "slices": 1}
+    answers = serve(tmp_path, *({**question, "other_dimensions": [n, 1]} for n in (10, 20, 30)))
+    assert [one["bytes"] for one in answers] == [100, 200, 300]
+
+
+LEAVES_A_PROCESS = """
+import os
+def memory(dims, dtype):
+    if os.fork() == 0:
+        os.setsid()
+        os.read(os.open("fifo", os.O_RDONLY), 1)  # until the test opens and closes it
+        os._exit(0)
+    return 10 * dims[0], 0
+"""
+
+
+def test_a_process_that_an_estimator_leaves_behind_does_not_hold_the_answer(tmp_path, monkeypatch):
+    (tmp_path / "leaves.py").write_text(LEAVES_A_PROCESS)
+    os.mkfifo(tmp_path / "fifo")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    result = ask(EstimatorQuestion("leaves:memory", "module", 3, 0, (2, 20), "float32", seconds=30), 100)
+    os.close(os.open("fifo", os.O_RDWR))
+    assert (result.bytes, result.error) == (60, None)
+
+
+def test_an_estimator_that_hangs_is_ended_by_its_limit():
+    result = ask(EstimatorQuestion("example_estimators:module", "module", 3, 0, (2, 20), "float32", seconds=0.001), 100)
+    assert result.error == (
+        "no_answer_in_time: estimator 'example_estimators:module' did not answer within 0.001 s; make it faster, or raise the "
+        "limit with seconds="
+    )

@@ -164,3 +164,39 @@ def test_files_of_the_working_folder_do_not_replace_pythons_modules(tmp_path):
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr
     assert json.loads(answer.stdout)["bytes"] == 21
+
+
+def test_what_the_user_must_fix_is_reported_once_before_anything_is_measured(folder):
+    with_estimator(folder, sweep("axes.n = [6, 20]"))
+    run(folder, "--memory-only")
+    (folder / "run.json").rename(folder / "measured.json")
+    (folder / "wrong.py").write_text("def memory(:\n")
+    for call, error in (
+        ("nowhere:memory", "nowhere:memory: No module named 'nowhere'"),
+        ("toy_estimators:modul", "toy_estimators:modul: module 'toy_estimators' has no attribute 'modul'"),
+        ("wrong:memory", "wrong:memory: its module cannot be imported: SyntaxError: "),
+    ):
+        suite = (folder / "s.toml").read_text().replace("python:toy_estimators:module", f"python:{call}")
+        (folder / "missing.toml").write_text(suite)
+        ran = peakmark("run", "missing.toml", "-o", "run.json", "--memory-only", cwd=folder, **environment())
+        assert ran.returncode == 2, ran.stderr
+        assert ran.stderr.count(error) == 1 and "missing.toml:" in ran.stderr
+        assert not (folder / "run.json").exists()
+        checked = peakmark(
+            "check", "measured.json", "--estimator", f"python:{call}", "--form", "module", "--other-dimensions", "n,1",
+            "--python", sys.prefix, cwd=folder,
+        )  # fmt: skip
+        assert checked.returncode == 2, checked.stdout
+        assert checked.stderr.count(error) == 1
+
+
+def test_an_estimator_that_hangs_is_ended_by_the_limit_of_the_command(folder):
+    with_estimator(folder, sweep("axes.n = [6, 20]"), hangs="while True: pass")
+    run(folder, "--memory-only")
+    call = ["python:toy_estimators:hangs", "--form", "module", "--python", sys.prefix, "--seconds", "0.5"]
+    late = "did not answer within 0.5 s; make it faster, or raise the limit with --seconds"
+    asked = peakmark("check", "run.json", "--estimator", *call, "--other-dimensions", "n,1", cwd=folder)
+    assert (asked.returncode, late in asked.stdout) == (1, True), asked.stderr
+    assert "2 fail (2 estimator)" in asked.stdout
+    asked = peakmark("estimate", *call, "--dimensions", "1,1", "--slices", "1", cwd=folder)
+    assert (asked.returncode, late in asked.stderr) == (2, True)

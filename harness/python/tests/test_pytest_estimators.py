@@ -51,7 +51,7 @@ ESTIMATES = [
     ("low", "module", 8, "window=(0.8, 2)", ""),
     ("high", "module", 8, "", "Chunks sized by it are smaller than necessary"),
     ("throws", "module", 8, "", "ValueError: no idea"),
-    ("sleeps", "module", 8, "seconds=2", "no_answer_in_time: not imported and called within 2 s"),
+    ("sleeps", "module", 8, "seconds=2", "no_answer_in_time: estimator 'test_estimator:sleeps' did not answer within 2 s; make it"),
     ("nowhere", "module", 8, "", "estimator test_estimator:nowhere failed: not_found: test_estimator:nowhere"),
     ("right", "module", 8, "arguments=('radius',)", "the test has no argument 'radius'"),
     ("right", "module", 8, "of='call'", "the test opened no window 'call'"),
