@@ -390,16 +390,16 @@ def test_every_step_runs_and_measures_in_shards_judges_and_compares_a_pull_reque
     assert ci.steps - ci.steps_run == set(), "steps that this test does not run"
 
 
-def test_a_missing_shard_is_named_and_the_summary_of_nothing_adds_no_failure(tmp_path):
+def test_a_missing_shard_is_named_and_the_others_are_judged(tmp_path):
     ci = GitHub(tmp_path)
     team_project.commit(ci.repository, "works")
     ci.runs_as_root, ci.has_python_packages = False, True
     folder, failed = ci.pipeline("main", pull_request=False, lost_shard=2)
     assert (failed["build"], failed["measure"], failed["judge"]) == (0, 1, 1), ci.log
-    assert "part 2 of 2 is missing" in ci.log
+    assert "shard 2 of 2 is missing" in ci.log
     assert f"--- {folder.name}: Summary" in ci.log
-    assert ci.failed_steps == ["Merge", "Report"], "there is no history yet"
-    assert not ci.summary(folder).exists()
+    assert ci.failed_steps == ["Judge"], "the other shard is kept and reported"
+    assert ci.summary(folder).exists()
 
 
 @pytest.mark.parametrize(

@@ -110,9 +110,9 @@ def test_missing_shards_are_named_and_measured_alone(project, cluster):
     folder = project.folder / "nightly.json.slurm"
     (folder / "shard-2.json").unlink()
     merged = cluster.call("sbatch", "--wait", str(folder / "merge.sh"))
-    assert merged.returncode == 2
+    assert merged.returncode == 3
     log = project.text("merge.log")
-    assert "part 2 of 2 is missing" in log and "slurm --rerun -o" in log, log
+    assert "shard 2 of 2 is missing" in log and "slurm --rerun -o" in log, log
 
     before = project.run("nightly.json.slurm/shard-1.json")["context"]["peakmark"]["id"]
     project.suite("ok", "ok", "ok", "ok")

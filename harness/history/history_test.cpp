@@ -312,6 +312,15 @@ TEST_P(HistoryTest, CasesOfAMissingShardAreLost) {
   EXPECT_EQ(open().run("night-03").context.environment.at("partial"), "shard 2 of 2 is missing");
   EXPECT_TRUE(open().add(missing.run).was_there);
   EXPECT_TRUE(trend::has_open_regression(trend::find_trends(devices[0])));
+
+  // The missing shard was measured, and the whole run added.
+  peakmark::Run whole = sample_history_run(4).run;
+  whole.context.commit = missing.run.context.commit;
+  open().add(whole);
+  const auto later = open().read();
+  EXPECT_EQ(later.at(0).outcomes[0].outcomes, (Outcomes{"ok", "lost", "ok"}))
+      << "it replaces the partial run";
+  EXPECT_EQ(open().log().size(), 4U);
 }
 
 TEST_P(HistoryTest, WrongRunsAreRemovedWithAllOfTheirRows) {

@@ -145,14 +145,13 @@ class Reader {
     if (facts_.empty()) facts_ = read_facts(sql_, methods_);
     if (cases_.empty()) read_cases();
     history_ = {};
-    const std::vector<std::int64_t> numbers =
-        numbers_within(found->second, is_of_branch() ? RunLimits{} : limits);
+    std::vector<std::int64_t> numbers = numbers_within(found->second, is_of_branch() ? RunLimits{} : limits);
     history_.device = device.device;
     history_.backend = device.backend;
-    places_.clear();
     columns_.clear();
-    for (const std::int64_t number : numbers) places_.emplace(number, places_.size());
+    set_places(numbers);
     read_contexts(numbers);
+    remove_superseded(numbers);
     read_observations(numbers);
     mark_lost_cases(numbers);
     mark_expected_outcomes(numbers);
@@ -219,6 +218,33 @@ class Reader {
       }
     }
     return numbers;
+  }
+
+  void set_places(const std::vector<std::int64_t>& numbers) {
+    places_.clear();
+    for (const std::int64_t number : numbers) places_.emplace(number, places_.size());
+  }
+
+  /// Removes a partial run if its suite was measured again at the same commit: its missing shards were added.
+  void remove_superseded(std::vector<std::int64_t>& numbers) {
+    std::vector<trend::HistoryRun>& runs = history_.runs;
+    for (std::size_t run = runs.size(); run-- > 0;) {
+      const trend::HistoryRun& partial = runs[run];
+      const bool is_superseded = partial.environment.contains(kPartial) && !partial.commit.empty() &&
+                                 std::any_of(runs.begin() + static_cast<std::ptrdiff_t>(run) + 1, runs.end(),
+                                             [&](const trend::HistoryRun& later) {
+                                               return later.suite == partial.suite &&
+                                                      later.commit == partial.commit &&
+                                                      later.branch == partial.branch;
+                                             });
+      if (!is_superseded) continue;
+      runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(run));
+      numbers.erase(numbers.begin() + static_cast<std::ptrdiff_t>(run));
+      for (auto& [id, next] : history_.left_out) {
+        if (next > run) --next;
+      }
+    }
+    set_places(numbers);
   }
 
   void read_cases() {

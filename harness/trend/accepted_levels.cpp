@@ -14,7 +14,7 @@ namespace peakmark::trend {
 namespace {
 
 /// The same quotient may differ in its last bit.
-constexpr double kSameRatio = 1e-9;
+constexpr double kSameQuotient = 1e-9;
 
 /// What was accepted of one case.
 class AcceptedCase {
@@ -89,8 +89,8 @@ const Acceptance* find_ratio(const AcceptedCase& accepted, const peakmark::Verdi
     const std::optional<double> level = accepted.value(metric::estimate_ratio, from_run);
     if (!level) return false;
     // Worse is farther from 1, on the same side.
-    return *level >= 1 ? now >= 1 && now <= *level * (1 + kSameRatio)
-                       : now <= 1 && now >= *level * (1 - kSameRatio);
+    return *level >= 1 ? now >= 1 && now <= *level * (1 + kSameQuotient)
+                       : now <= 1 && now >= *level * (1 - kSameQuotient);
   });
 }
 
@@ -142,7 +142,7 @@ void accept_verdicts(const DeviceHistory& history, const Run& run, std::vector<p
     if (of_case == accepted.end() || observed == observations.end()) continue;
     const Acceptance* const found = find_acceptance(of_case->second, verdict, *observed->second);
     if (found == nullptr) continue;
-    verdict.judgement = Judgement::warning;
+    verdict.judgement = verdict.rule == Rule::outcome ? Judgement::as_expected : Judgement::warning;
     verdict.advice = fmt::format("accepted: {}{}: {}{}{}", found->when.substr(0, 10),
                                  found->who.empty() ? "" : " by " + found->who, found->reason,
                                  verdict.advice.empty() ? "" : "; ", verdict.advice);

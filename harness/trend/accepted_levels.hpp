@@ -8,9 +8,10 @@
 
 namespace peakmark::trend {
 
-/// Makes warnings of the failing verdicts on a run whose figures somebody accepted: they are not worse than
-/// those of the run from which the acceptance is. `history`: of the device of `run`. The one place by which
-/// `check --history` and the states of cases in `trends` know what is accepted:
+/// Makes warnings, or of an outcome `as_expected`, of the failing verdicts on a run whose figures somebody
+/// accepted: they are not worse than those of the run from which the acceptance is. `history`: of the device
+/// of `run`. The one place by which `check --history` and the states of cases in `trends` know what is
+/// accepted:
 /// - the windows of the estimator of a case by `estimate_ratio`, a leak by `leaked_bytes`, the rule
 /// `baseline` by
 ///   `requested_peak_bytes` and `setup_bytes`;

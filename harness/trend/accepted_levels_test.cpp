@@ -7,19 +7,19 @@
 namespace peakmark::trend {
 namespace {
 
-constexpr const char* kCase = "a/b/dry";
+constexpr const char* kAcceptedCase = "a/b/dry";
 
 /// A device with two runs, of which the second was accepted, and a third that is judged.
 class AcceptedLevels : public testing::Test {
  protected:
   AcceptedLevels() : history_(nightly_history(3)) {
-    history_.series = {{kCase, "estimate_ratio", {0.9, 1.2, 1.2}, {}, {}},
-                       {kCase, "leaked_bytes", {0.0, 16.0, 16.0}, {}, {}},
-                       {kCase, "requested_peak_bytes", {90.0, 120.0, 120.0}, {}, {}},
-                       {kCase, "setup_bytes", {10.0, 10.0, 10.0}, {}, {}}};
-    history_.outcomes = {{kCase, {"ok", "crashed", "ok"}}};
+    history_.series = {{kAcceptedCase, "estimate_ratio", {0.9, 1.2, 1.2}, {}, {}},
+                       {kAcceptedCase, "leaked_bytes", {0.0, 16.0, 16.0}, {}, {}},
+                       {kAcceptedCase, "requested_peak_bytes", {90.0, 120.0, 120.0}, {}, {}},
+                       {kAcceptedCase, "setup_bytes", {10.0, 10.0, 10.0}, {}, {}}};
+    history_.outcomes = {{kAcceptedCase, {"ok", "crashed", "ok"}}};
     Observation& one = run_.observations.emplace_back();
-    one.case_name = kCase;
+    one.case_name = kAcceptedCase;
     one.requested_peak_bytes = 120;
     one.setup_bytes = 10;
     one.leaked_bytes = 16;
@@ -27,12 +27,13 @@ class AcceptedLevels : public testing::Test {
   }
 
   void accept(const std::string& metric) {
-    history_.acceptances = {{kCase, metric, "run1", "ada", "2026-01-02T03:00:00Z", "it is needed"}};
+    history_.acceptances = {{kAcceptedCase, metric, "run1", "ada", "2026-01-02T03:00:00Z", "it is needed"}};
   }
   /// Returns the verdict of a rule that fails.
   peakmark::Verdict judged(Rule rule, Judgement judgement = Judgement::fail) {
-    std::vector<peakmark::Verdict> verdicts{{kCase, rule, judgement, rule == Rule::window_bytes ? "own" : "",
-                                             std::nullopt, std::nullopt, "grew"}};
+    std::vector<peakmark::Verdict> verdicts{{kAcceptedCase, rule, judgement,
+                                             rule == Rule::window_bytes ? "own" : "", std::nullopt,
+                                             std::nullopt, "grew"}};
     accept_verdicts(history_, run_, verdicts);
     return verdicts.front();
   }
@@ -42,7 +43,7 @@ class AcceptedLevels : public testing::Test {
   Observation& observation() { return run_.observations.front(); }
 
   DeviceHistory history_;
-  Run run_;
+  peakmark::Run run_;
 };
 
 TEST_F(AcceptedLevels, WithoutAnAcceptanceNothingChanges) {
@@ -91,9 +92,9 @@ TEST_F(AcceptedLevels, BytesMayNotGrow) {
 TEST_F(AcceptedLevels, AnOutcomeIsTheSame) {
   accept("outcome");
   observation().outcome = Outcome::crashed;
-  EXPECT_TRUE(is_accepted(Rule::outcome, Judgement::failed_measurement));
+  EXPECT_EQ(judged(Rule::outcome, Judgement::failed_measurement).judgement, Judgement::as_expected);
   observation().outcome = Outcome::timeout;
-  EXPECT_FALSE(is_accepted(Rule::outcome, Judgement::failed_measurement));
+  EXPECT_EQ(judged(Rule::outcome, Judgement::failed_measurement).judgement, Judgement::failed_measurement);
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ std::string headline(const std::vector<DeviceTrends>& devices);
 std::size_t count_stale_suites(const std::vector<DeviceTrends>& devices);
 
 /// Returns the exit code of `trends` (docs/verdicts.md): `nothing` if something was not compared
-/// (uncompared()) and that is not allowed, or a suite is stale; `verdict` if a regression is open, a newest run is partial, or a case of a branch fails a
-/// rule that passes on the base branch; else `clean`.
+/// (uncompared()) and that is not allowed, or a suite is stale; `verdict` if a regression is open, a newest
+/// run is partial, or a case of a branch fails a rule that passes on the base branch; else `clean`.
 ExitCode exit_code_of(const std::vector<DeviceTrends>& devices, bool allow_uncompared);
 
 /// Returns JSON (docs/formats.md, "Trends").

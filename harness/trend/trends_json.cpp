@@ -28,12 +28,11 @@ Json base_run_json(const BaseRun& base, const DeviceHistory& history) {
 }
 
 Json newest_run_json(const NewestRun& newest, const DeviceHistory& history) {
-  const std::optional<std::int64_t> age =
-      newest.age ? std::optional<std::int64_t>(newest.age->count()) : std::nullopt;
+  const Json age = newest.age ? Json(newest.age->count()) : Json(nullptr);
   return {{"suite", newest.run.suite},   {"device", history.device},
           {"backend", history.backend},  {"run", newest.run.id},
           {"date", newest.run.date},     {"commit", json_fields::null_if_empty(newest.run.commit)},
-          {"age_seconds", or_null(age)}, {"is_stale", newest.is_stale},
+          {"age_seconds", age}, {"is_stale", newest.is_stale},
           {"text", to_text(newest)}};
 }
 
