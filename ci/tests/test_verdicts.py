@@ -1,6 +1,6 @@
 """Walks the tables of docs/verdicts.md with the commands themselves: what happened to a case × command → exit code and word.
 
-A run of three cases on `dry` is measured once. What happened is written into a copy of its file, as a night later.
+A run of three cases on `dry` is measured once. What happened is written into a copy of its file, as a day later.
 """
 
 import copy
@@ -92,7 +92,7 @@ def nothing(run: dict) -> None:
 
 @dataclass
 class What:
-    """A row of the table: what the last night before and this night hold, and what each command says."""
+    """A row of the table: what the last day before and this day hold, and what each command says."""
 
     now: Callable[[dict], object]
     before: Callable[[dict], object] = nothing
@@ -151,7 +151,7 @@ ELSEWHERE = {"was `ok`, now lost", "accepted (`trends accept`)"}
 
 
 class Project:
-    """A history of two nights of the base branch, and a run that was measured now."""
+    """A history of two days of the base branch, and a run that was measured now."""
 
     def __init__(self, folder: Path, measured: dict) -> None:
         self.folder = folder
@@ -164,11 +164,11 @@ class Project:
         )
         return ended.returncode, ended.stdout + ended.stderr
 
-    def write(self, name: str, night: int, edit: Callable[[dict], object]) -> Path:
+    def write(self, name: str, day: int, edit: Callable[[dict], object]) -> Path:
         run = copy.deepcopy(self.measured)
-        date = f"2026-03-{night:02}T02:00:00Z"
+        date = f"2026-03-{day:02}T02:00:00Z"
         run["context"]["date"] = date
-        of_context(run).update(date=date, id=f"night-{name}-{night}", commit=f"{night:x}" * 12)
+        of_context(run).update(date=date, id=f"day-{name}-{day}", commit=f"{day:x}" * 12)
         edit(run)
         path = self.folder / f"{name}.json"
         path.write_text(json.dumps(run), encoding="utf-8")
@@ -208,7 +208,7 @@ def test_what_happened_has_its_exit_code_in_each_command(name, measured, tmp_pat
     project.add(project.write("first", 1, what.before), "--branch", "main", "--base-branch", "main")
     project.add(now, "--branch", "pull/1", "--base-branch", "main", "--merge-base", "1" * 12)
     answers["branch"] = project.peakmark("trends", "--branch", "pull/1", "--history", project.history)
-    project.add(project.write("night", 3, what.now), "--branch", "main")
+    project.add(project.write("day", 3, what.now), "--branch", "main")
     answers["trends"] = project.peakmark("trends", "--history", project.history, "--notify", f"cat >>{notified}")
     for command, (code, text) in answers.items():
         assert code == getattr(what, command), f"{command}: {text}"
@@ -221,8 +221,8 @@ def test_a_regression_that_was_sent_is_closed_once_when_the_outcome_is_as_before
     project = Project(tmp_path, measured)
     notified = tmp_path / "notified"
     events = []
-    for night, edit in enumerate((nothing, lambda run: outcome(run, "crashed"), lambda run: outcome(run, "crashed"), nothing, nothing), start=1):
-        project.add(project.write(f"night{night}", night, edit))
+    for day, edit in enumerate((nothing, lambda run: outcome(run, "crashed"), lambda run: outcome(run, "crashed"), nothing, nothing), start=1):
+        project.add(project.write(f"day{day}", day, edit))
         project.peakmark("trends", "--history", project.history, "--notify", f"cat >>{notified}")
         events.append(len(re.findall(r'"event"', notified.read_text(encoding="utf-8"))) if notified.exists() else 0)
     assert events == [0, 1, 1, 2, 2]
@@ -231,8 +231,8 @@ def test_a_regression_that_was_sent_is_closed_once_when_the_outcome_is_as_before
 
 def test_an_accepted_outcome_is_not_open(measured, tmp_path):
     project = Project(tmp_path, measured)
-    for night, edit in enumerate((nothing, lambda run: outcome(run, "crashed")), start=1):
-        project.add(project.write(f"night{night}", night, edit))
+    for day, edit in enumerate((nothing, lambda run: outcome(run, "crashed")), start=1):
+        project.add(project.write(f"day{day}", day, edit))
     assert project.peakmark("trends", "--history", project.history)[0] == 1
     code, text = project.peakmark("trends", "accept", "padding/*", "--reason", "the driver's fault", "--history", project.history)
     assert code == 0, text
@@ -272,8 +272,8 @@ def test_a_run_without_a_measured_case_ends_with_4(measured, tmp_path):
     assert project.peakmark("compare", project.write("before", 1, nothing), tmp_path / "now.json")[0] == 1, "all are lost"
 
 
-NIGHTS = 365
-LOST_NIGHT, FUTURE_NIGHT = 200, 250
+DAYS = 365
+LOST_DAY, FUTURE_DAY = 200, 250
 
 
 def timed(run: dict, random: random_numbers.Random, slower: float = 1) -> None:
@@ -286,28 +286,28 @@ def timed(run: dict, random: random_numbers.Random, slower: float = 1) -> None:
 
 
 class Year:
-    """A history to which nights are added: a commit each."""
+    """A history to which days are added: a commit each."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
         self.random = random_numbers.Random(34)
-        self.night = 0
+        self.day = 0
 
     def write(self, name: str, edit: Callable[[dict], object] = nothing, slower: float = 1, date: str = "") -> Path:
-        def as_of_this_night(run: dict) -> None:
-            when = date or (datetime.date(2025, 1, 1) + datetime.timedelta(days=self.night)).isoformat()
+        def as_of_this_day(run: dict) -> None:
+            when = date or (datetime.date(2025, 1, 1) + datetime.timedelta(days=self.day)).isoformat()
             run["context"]["date"] = when + "T02:00:00Z"
-            of_context(run).update(date=run["context"]["date"], id=name, commit=f"{self.night:012x}")
+            of_context(run).update(date=run["context"]["date"], id=name, commit=f"{self.day:012x}")
             timed(run, self.random, slower)
             edit(run)
 
-        return self.project.write(name, 1, as_of_this_night)
+        return self.project.write(name, 1, as_of_this_day)
 
-    def add_nights(self, until: int) -> None:
+    def add_days(self, until: int) -> None:
         files = []
-        while self.night < until:
-            self.night += 1
-            files.append(self.write(f"night-{self.night}"))
+        while self.day < until:
+            self.day += 1
+            files.append(self.write(f"day-{self.day}"))
         code, text = self.project.peakmark("history", "add", *files, "--history", self.project.history, "--branch", "main", "--base-branch", "main")
         assert code == 0, text
 
@@ -315,28 +315,28 @@ class Year:
         return self.project.peakmark("trends", "--history", self.project.history, *words)
 
 
-def test_a_year_with_planted_nights_has_the_right_exit_codes(measured, tmp_path):
+def test_a_year_with_planted_days_has_the_right_exit_codes(measured, tmp_path):
     year = Year(Project(tmp_path, measured))
-    year.add_nights(LOST_NIGHT - 1)
+    year.add_days(LOST_DAY - 1)
     assert year.trends()[0] == 0
 
-    year.night += 1
+    year.day += 1
     year.project.add(year.write("lost", lambda run: outcome(run, "out_of_memory")), "--branch", "main")
     code, text = year.trends()
     assert code == 1 and "out_of_memory" in text, text
-    year.add_nights(FUTURE_NIGHT - 1)
+    year.add_days(FUTURE_DAY - 1)
     code, text = year.trends()
     assert code == 0, text
 
     # A machine whose clock is wrong cannot hide what comes later.
     code, text = year.project.peakmark("history", "add", year.write("future", date="2099-01-01"), "--history", year.project.history)
     assert code == 2 and "2099-01-01" in text, text
-    year.add_nights(NIGHTS)
+    year.add_days(DAYS)
     code, text = year.trends()
     assert code == 0, text
 
-    base = f"{NIGHTS:012x}"
-    year.night += 1
+    base = f"{DAYS:012x}"
+    year.day += 1
     for name, slower, edit, expected in (
         ("same", 1.0, nothing, 0), ("more", 1.0, lambda run: peak_of(run, GROWN), 1), ("slower", 3.0, nothing, 0)
     ):
