@@ -81,9 +81,9 @@ class ShippedFormulas : public testing::Test {
     }
     Parameters defaults = description.defaults();
     for (const auto& [axis, words] : variant.cases.front().words) defaults.set(axis, words.front());
-    const EstimateReply reply = ask_estimator(
-        PEAKMARK_BENCH_WORKER, description.estimators.front().name,
-        estimate_question(description, defaults, std::nullopt, std::nullopt), {});
+    const EstimateReply reply =
+        ask_estimator(PEAKMARK_BENCH_WORKER, description.estimators.front().name,
+                      estimate_question(description, defaults, std::nullopt, std::nullopt), {});
     ASSERT_FALSE(reply.error) << *reply.error;
     const auto value = [&](const std::string& axis) {
       return axis == "itemsize" ? size_of(parse_dtype(defaults.word("dtype"))) : defaults.integer(axis);

@@ -86,11 +86,11 @@ void add_remove_command(CLI::App& app) {
   add_history_option(*command, options->history);
   command->add_flag("--dry-run", options->dry, "List the runs, and remove nothing");
   command->add_flag("--json", options->json, "Print what was removed as JSON");
-  set_help(*command,
-           {.notes = {"All of the runs are removed, or none. An acceptance that begins at one of them is removed "
-                      "with it: what the next run shows must be accepted again."},
-            .exit_codes = {{"0", "clean"},
-                           {"2", "a run is unknown, or the history cannot be read or written"}}});
+  set_help(
+      *command,
+      {.notes = {"All of the runs are removed, or none. An acceptance that begins at one of them is removed "
+                 "with it: what the next run shows must be accepted again."},
+       .exit_codes = {{"0", "clean"}, {"2", "a run is unknown, or the history cannot be read or written"}}});
   command->callback([options] { remove(*options); });
 }
 

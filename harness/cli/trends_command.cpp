@@ -172,10 +172,11 @@ ExitCode show_trends(const TrendsOptions& options) {
   if (notifies) notify(*history, trends, options.notify);
   const std::size_t stale = trend::count_stale_suites(trends);
   if (stale > 0) {
-    print_message(stderr,
-                  "{} without a run of the last {}: exit code 4; see why the nightly job does not measure. What "
-                  "is not measured any more: leave it out with --device, or remove its runs\n",
-                  quantity(stale, "suite is", "suites are"), options.max_age_text);
+    print_message(
+        stderr,
+        "{} without a run of the last {}: exit code 4; see why the nightly job does not measure. What "
+        "is not measured any more: leave it out with --device, or remove its runs\n",
+        quantity(stale, "suite is", "suites are"), options.max_age_text);
   } else if (code == ExitCode::nothing) {
     print_message(
         stderr,

@@ -50,7 +50,8 @@ struct CaseComparison {
   Throughput new_throughput;
 
   [[nodiscard]] const BytesComparison* find(std::string_view metric) const;
-  /// Returns true if the outcome is worse (runfile/outcome_level.hpp). `unsupported` on another device does not count.
+  /// Returns true if the outcome is worse (runfile/outcome_level.hpp). `unsupported` on another device does
+  /// not count.
   [[nodiscard]] bool is_lost() const;
   /// Returns true if neither side measured the case.
   [[nodiscard]] bool is_skipped() const;

@@ -77,8 +77,8 @@ struct Series {
   /// The second measurement of `run --confirm` in the same run, null if there was none. Empty if no run of
   /// the series has one. Only for times.
   std::vector<std::optional<double>> confirmations;
-  /// Of times: how they were taken (time_method()). Runs of another method are null, because the two cannot be
-  /// compared.
+  /// Of times: how they were taken (time_method()). Runs of another method are null, because the two cannot
+  /// be compared.
   std::string method = {};
 };
 
@@ -122,7 +122,7 @@ struct BaseRun {
   std::string merge_base;          ///< empty if unknown
   std::optional<std::size_t> run;  ///< an index of DeviceHistory::runs; null: there is none
   std::optional<std::size_t>
-      older;  ///< commits of `run` before the merge base; null: not one of its ancestors
+      older;               ///< commits of `run` before the merge base; null: not one of its ancestors
   bool has_times = false;  ///< the branch's run
 };
 

@@ -29,10 +29,10 @@ Json base_run_json(const BaseRun& base, const DeviceHistory& history) {
 
 Json newest_run_json(const NewestRun& newest, const DeviceHistory& history) {
   const Json age = newest.age ? Json(newest.age->count()) : Json(nullptr);
-  return {{"suite", newest.run.suite},   {"device", history.device},
-          {"backend", history.backend},  {"run", newest.run.id},
-          {"date", newest.run.date},     {"commit", json_fields::null_if_empty(newest.run.commit)},
-          {"age_seconds", age}, {"is_stale", newest.is_stale},
+  return {{"suite", newest.run.suite},  {"device", history.device},
+          {"backend", history.backend}, {"run", newest.run.id},
+          {"date", newest.run.date},    {"commit", json_fields::null_if_empty(newest.run.commit)},
+          {"age_seconds", age},         {"is_stale", newest.is_stale},
           {"text", to_text(newest)}};
 }
 
