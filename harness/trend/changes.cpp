@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "runfile/merge.hpp"
 #include "runfile/run_file.hpp"
 
 namespace peakmark::trend {
@@ -268,8 +269,8 @@ void compare(const HistoryRun& before, const HistoryRun& after, Comparison compa
     for (const auto& [key, value] : *environment) keys.insert(key);
   }
   for (const std::string& key : keys) {
-    if (std::ranges::find(environment_key::of_the_moment, key) != environment_key::of_the_moment.end())
-      continue;
+    const auto& of_the_moment = environment_key::of_the_moment;
+    if (key == kPartial || std::ranges::find(of_the_moment, key) != of_the_moment.end()) continue;
     comparison.compare(key, find(before.environment, key), find(after.environment, key));
   }
 }
