@@ -227,7 +227,8 @@ TEST_F(AskedEstimators, OneThatHangsIsAskedThreeTimesAndCostsNoPeak) {
   suite_with("exec tail -f /dev/null");
   const auto path = folder_.path() / "suite.toml";
   std::string text = read_text_file(path);
-  text.replace(text.find("[\"ok\", \"ok\", \"ok\"], n = [1, 2, 3]"), 33, "\"ok\", n = [1, 2, 3, 4]");
+  text.replace(text.find("[\"ok\", \"ok\", \"ok\"], n = [1, 2, 3]"), 33,
+               "[\"ok\", \"ok\", \"ok\", \"ok\"], n = [1, 2, 3, 4]");
   std::ofstream(path) << text << "seconds = 0.2\n";
   const Answer answer = run();
   EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
@@ -254,8 +255,8 @@ TEST_F(AskedEstimators, OneThatIsMissingIsReportedBeforeAnythingIsMeasured) {
   std::filesystem::permissions(file, std::filesystem::perms::owner_read);
   const Answer answer = run();
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors,
-              AllOf(HasSubstr("suite.toml:"), HasSubstr("estimator 'mine': " + file.string())));
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("suite.toml:"), HasSubstr("estimator 'mine': "),
+                                   HasSubstr("estimate: is not executable; run: chmod +x")));
   EXPECT_FALSE(std::filesystem::exists(run_file_));
   std::filesystem::permissions(file, std::filesystem::perms::owner_all);
   suite_with(kAnswers);

@@ -100,7 +100,8 @@ TEST_F(CompareCommits, TheCommandThatTrendsPrintsNamesTheFileOfTheSuite) {
     run.context.commit = sh("git rev-parse HEAD").substr(0, 40);  // the fake worker has none
     run.context.date = "2026-01-0" + version + "T02:00:00Z";
     write_run(run, run_file);
-    const Answer added = peakmark_here({"history", "add", "build/run.json", "--history", history});
+    const Answer added =
+        peakmark_here({"history", "add", "build/run.json", "--history", history, "--branch", "main"});
     ASSERT_EQ(added.end.exit_code, 0) << added.errors;
   }
   sh("git checkout --quiet main");
