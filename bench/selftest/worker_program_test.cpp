@@ -68,6 +68,8 @@ class WorkerProgram : public testing::Test {
         ran.started.push_back(parse_worker_line(line).start.value());
       } else if (line.rfind(R"({"case":)", 0) == 0) {
         ran.observations.push_back(observation_from_json_line(line));
+      } else if (line.rfind(R"({"answer":)", 0) == 0) {
+        ran.observations.back().estimate = parse_worker_line(line).answer;
       }
     }
   }
