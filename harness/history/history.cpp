@@ -376,6 +376,7 @@ Removed History::remove(const std::vector<std::string>& ids, bool dry) {
       }
       if (is_known) continue;
       std::vector<std::string> known;
+      known.reserve(runs.size());
       for (const Implementation::NumberedRun& one : runs) known.push_back(one.run.id);
       const std::string nearest = fmt::format("{}", fmt::join(nearest_ids(id, std::move(known)), ", "));
       implementation_->database.fail(

@@ -221,7 +221,7 @@ class Rewriter {
     for (const char separator : {',', '.', '\'', ' '}) {
       if (!is_grouped(token, separator)) continue;
       if (separator == '.' && !dots_group_ && std::ranges::count(token, '.') < 2) continue;
-      const std::string number = without(token, separator);
+      std::string number = without(token, separator);
       note(fmt::format("numbers are grouped by the program's locale, as Google Benchmark before 1.9.5 writes "
                        "them: the first, {}, was read as {}",
                        token, number),

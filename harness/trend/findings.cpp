@@ -192,7 +192,7 @@ std::string compare_command(const DeviceHistory& history, std::size_t before_run
 }
 
 std::string compare_command(const DeviceHistory& history, const Finding& finding) {
-  const std::string command = compare_command(history, finding.worst().last_before, finding.worst().first);
+  std::string command = compare_command(history, finding.worst().last_before, finding.worst().first);
   if (command.empty() || finding.variants.size() > kMaxFilteredVariants) return command;
   return command + " --filter " + shell_word(fmt::format("^({})/", fmt::join(finding.variants, "|")));
 }

@@ -313,7 +313,7 @@ std::string judged_headline(const std::vector<DeviceTrends>& devices) {
 
 std::string headline(const std::vector<DeviceTrends>& devices) {
   const std::size_t stale = count_stale_suites(devices);
-  const std::string judged = judged_headline(devices);
+  std::string judged = judged_headline(devices);
   if (stale == 0) return judged;
   return quantity(stale, "suite was", "suites were") + " not measured lately; " + judged;
 }
