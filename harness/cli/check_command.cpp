@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -96,7 +97,7 @@ void print_names(const std::string& what, const std::vector<std::string>& names,
   constexpr std::size_t kMaxNamed = 3;
   if (names.empty()) return;
   const std::size_t named = std::min(names.size(), kMaxNamed);
-  std::string list = plain_text(fmt::format("{}", fmt::join(names.begin(), names.begin() + named, ", ")));
+  std::string list = plain_text(fmt::format("{}", fmt::join(std::span(names).first(named), ", ")));
   if (names.size() > named) list += fmt::format(" and {} more", names.size() - named);
   print_message(stderr, "{}: {}: {}{}\n", what, quantity(names.size(), "case"), list, advice);
 }
