@@ -34,7 +34,8 @@ std::optional<ParsedDate> parse_date(std::string_view text) {
     const int day = read.tm_mday;
     const auto offset = std::chrono::seconds(form.has_offset ? read.tm_gmtoff : 0);
     const std::time_t seconds = ::timegm(&read);  // 31 February becomes a day of March
-    if (read.tm_mday != day || seconds < 0) return std::nullopt;
+    constexpr int kLastYear = 2261;
+    if (read.tm_mday != day || seconds < 0 || read.tm_year + 1900 > kLastYear) return std::nullopt;
     return ParsedDate{std::chrono::system_clock::from_time_t(seconds) - offset, form.has_offset};
   }
   return std::nullopt;
