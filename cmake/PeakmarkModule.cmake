@@ -61,7 +61,7 @@ function(peakmark_add_gtests program)
       set(filter --gtest_filter=${TEST_FILTER})  # without it, GTEST_FILTER may choose
     endif()
     add_test(NAME ${program}${TEST_SUFFIX} COMMAND ${program} --gtest_brief=1 ${filter})
-    set_tests_properties(${program}${TEST_SUFFIX} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT 900)
+    set_tests_properties(${program}${TEST_SUFFIX} PROPERTIES LABELS "${TEST_LABELS}" TIMEOUT 1800)
     if("opencl" IN_LIST TEST_LABELS)
       # They start first, since they take longest.
       set_tests_properties(${program}${TEST_SUFFIX} PROPERTIES COST 1)
