@@ -9,7 +9,6 @@ class InputError(Exception):
 
 
 METRIC_NAMES = {
-    "outcome": "outcome",
     "requested_peak_bytes": "peak",
     "setup_bytes": "setup",
     "leaked_bytes": "leak",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from .assessment import STATES, Assessment, Finding, CaseStatus, is_news
 from .common import metric_name, quantity, short_commit
 from .history_file import METRICS
-from .trend_file import VERDICTS, Cause, Change, Trends
+from .trend_file import VERDICTS, Cause, Trends
 
 # The same change of a time may be found in runs that are this far apart, because noise delays it for some shapes.
 SAME_CHANGE_RUNS = 3

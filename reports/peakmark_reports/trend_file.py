@@ -128,7 +128,7 @@ class CaseState:
 @dataclass(frozen=True)
 class Trends:
     """`headline`, `tally` and `cases`, by case, device and backend, are those of peakmark: a case missing in `cases` is
-    steady. `left_suite`, `new` and `not_enough_data` have names of cases with their device, which may be empty.
+    steady. `not_enough_data` has names of cases with their device, which may be empty.
     `not_compared`: a sentence for each run without an earlier one."""
 
     headline: str = ""
@@ -137,8 +137,6 @@ class Trends:
     changes: list[Change] = field(default_factory=list)
     accepted: list[Accepted] = field(default_factory=list)
     environment_changes: list[EnvironmentChange] = field(default_factory=list)
-    left_suite: list[tuple[str, str]] = field(default_factory=list)
-    new: list[tuple[str, str]] = field(default_factory=list)
     not_enough_data: list[tuple[str, str]] = field(default_factory=list)
     causes: dict[tuple[str, str, str, str, str], Cause] = field(default_factory=dict)
     """By case, device, backend, metric and run. Cases whose times changed in other runs than the largest change are missing."""
@@ -285,8 +283,6 @@ def parse_trends(document: str, name: str) -> Trends:
                 )
                 for entry in root.get("environment_changes") or []
             ],
-            left_suite=_names(root.get("left_suite")),
-            new=_names(root.get("new")),
             not_enough_data=_names(root.get("not_enough_data")),
             causes=_causes(root.get("findings") or []),
             not_compared=[text(one) for one in root.get("not_compared") or []],

@@ -354,11 +354,9 @@ def check_found(paths: list[str]) -> dict[str, Any]:
         for path in paths:
             try:
                 find(path)
-            except EstimatorError:
+            except (EstimatorError, KeyboardInterrupt):
                 raise
             except BaseException as error:  # noqa: BLE001 - a module may call sys.exit()
-                if isinstance(error, KeyboardInterrupt):
-                    raise
                 raise EstimatorError("not_found", f"{path}: its module cannot be imported: {type(error).__name__}: {error}") from error
     except EstimatorError as error:
         return {"error": printable(str(error))}
