@@ -16,7 +16,6 @@
 #include "base/text_file.hpp"
 #include "compare/moved_allocations.hpp"
 #include "runfile/json_fields.hpp"
-#include "runfile/outcome_level.hpp"
 #include "runfile/run_summary.hpp"
 
 namespace peakmark {
@@ -170,13 +169,6 @@ std::string limits_text(const RunContext& context) {
   if (context.shard)
     limits.push_back(fmt::format("--shard {}/{}", context.shard->index, context.shard->count));
   return fmt::format("{}", fmt::join(limits, " "));
-}
-
-/// Returns BACKEND of operation/variant/BACKEND/axis:value/…
-std::string_view case_backend(std::string_view case_name) {
-  const std::string_view path = case_name.substr(0, case_name.find(':'));
-  const std::string_view head = path.size() == case_name.size() ? path : path.substr(0, path.rfind('/'));
-  return head.substr(head.rfind('/') + 1);
 }
 
 /// The parts of suites that runs have.
@@ -345,10 +337,6 @@ bool is_exceeded(const GrowthAllowance& allowed, const std::optional<Size>& base
   return base && now && allowed.is_exceeded(*base, *now);
 }
 
-OutcomeLevel level_in(const PlannedCase& planned, Outcome outcome) {
-  return level_of(outcome, planned.expected_outcome == to_string(outcome));
-}
-
 Verdict judge_case(const PlannedCase& planned, const BaselineCase& base, const Observation& now,
                    const GrowthAllowance& allowed) {
   Verdict verdict{now.case_name, Rule::baseline, Judgement::pass, "", std::nullopt, std::nullopt, ""};
@@ -357,7 +345,7 @@ Verdict judge_case(const PlannedCase& planned, const BaselineCase& base, const O
   if (!is_ok) {
     // What crashes fails by the rule `outcome`.
     const bool is_skipped = end_of(planned, now) == CaseEnd::skipped;
-    if (is_skipped && is_worse(level_in(planned, base.outcome), level_in(planned, now.outcome))) {
+    if (is_skipped && is_worse(level_of(planned, base.outcome), level_of(planned, now.outcome))) {
       verdict.judgement = Judgement::fail;
       verdict.advice =
           fmt::format("{} now, {} in the baseline", to_string(now.outcome), to_string(base.outcome));

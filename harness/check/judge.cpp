@@ -335,8 +335,8 @@ std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
         .judge(found == observations.end() ? nullptr : found->second, is_imported);
   }
   // A row of its own, since the plan lacks the cases of a missing shard.
-  if (const auto partial = run.context.environment.find(kPartial); partial != run.context.environment.end()) {
-    verdicts.push_back({partial->second, Rule::present, Judgement::failed_measurement, "", std::nullopt,
+  if (!run.context.partial.empty()) {
+    verdicts.push_back({run.context.partial, Rule::present, Judgement::failed_measurement, "", std::nullopt,
                         std::nullopt, "cases are lost: measure that shard, and merge again"});
   }
   if (options.baseline != nullptr) {

@@ -147,9 +147,8 @@ class RunAdder {
 
 }  // namespace
 
-void add_runs(const AddTarget& target, std::vector<FileRun> all, const std::string& command,
+void add_runs(const AddTarget& target, std::vector<FileRun> runs, const std::string& command,
               const std::vector<std::string>& more_words) {
-  std::vector<FileRun> runs = std::move(all);
   std::ranges::stable_sort(runs, {}, [](const FileRun& one) { return one.run.context.date; });
   RunAdder adder(target, runs);
   const auto pause = [](const history::DatabaseLost& error, std::chrono::milliseconds wait) {
@@ -179,8 +178,7 @@ void add_target_options(CLI::App& command, AddTarget& target) {
   command.add_flag_callback(
       "--by-date", [&target] { target.placement = history::Placement::date; },
       "Place the runs by their dates, for results of the past. Default: after all others, except that a run "
-      "of "
-      "an older commit is before those of newer ones");
+      "of an older commit is before those of newer ones");
   command.add_flag("--json", target.json, "Print what was added as JSON");
 }
 

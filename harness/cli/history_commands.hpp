@@ -42,7 +42,7 @@ void add_target_options(CLI::App& command, AddTarget& target);
 /// Adds runs in the order of their dates, and prints what was added. Throws UsageError for a run that is
 /// refused; those before it are added. If the database goes away for longer than `target.retry`, prints how
 /// to add the rest: `command` (`history add`) with its files and `more_words`.
-void add_runs(const AddTarget& target, std::vector<FileRun> all, const std::string& command,
+void add_runs(const AddTarget& target, std::vector<FileRun> runs, const std::string& command,
               const std::vector<std::string>& more_words = {});
 
 /// Adds --branch, --base-branch and --merge-base.

@@ -328,15 +328,13 @@ std::vector<FirstFile> ci_files(const CiProject& ci) {
     const fs::path below = fs::current_path().lexically_relative(top);
     throw UsageError(
         fmt::format("init ci: this folder is below the top of its repository: {}; GitHub and GitLab read "
-                    "their files only "
-                    "there. Run `peakmark init ci` there, with --suite {}",
+                    "their files only there. Run `peakmark init ci` there, with --suite {}",
                     top.string(), shell_word((below / suite).lexically_normal().string())));
   }
   if (!is_plain_in_workflow(ci.suite)) {
     throw UsageError(
         fmt::format("init: --suite {}: has a line break, a control character or ${{{{, which a workflow "
-                    "cannot have; rename the "
-                    "file",
+                    "cannot have; rename the file",
                     one_line(ci.suite)));
   }
   if (!is_plain_in_workflow(ci.wheel) || ci.wheel.find_first_of("'\"\\$") != std::string::npos) {

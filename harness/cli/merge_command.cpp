@@ -70,14 +70,14 @@ ExitCode merge(const MergeOptions& options) {
   remove_run_set_aside(options.output);
   print_message(stderr, "{} of {}; {}\n", quantity(merged.observations.size(), "case"),
                 quantity(parts, "shard"), options.output.string());
-  const auto partial = merged.context.environment.find(kPartial);
-  const bool is_partial = partial != merged.context.environment.end();
+  const std::string& partial = merged.context.partial;
+  const bool is_partial = !partial.empty();
   if (is_partial) {
     print_message(
         stderr,
         "partial: {}; the run file has the other cases, and check and trends fail. Measure with --shard "
         "I/N, finish it with --resume, and merge again\n",
-        partial->second);
+        partial);
   }
   if (!is_unmeasured(merged)) return is_partial ? ExitCode::measurement : ExitCode::clean;
   print_message(stderr, "nothing was measured: every case was skipped\n");

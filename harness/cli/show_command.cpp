@@ -127,7 +127,7 @@ void show_run(const std::filesystem::path& path, const ShowOptions& options) {
   }
   std::string text;
   const Run run = read_run(path);
-  const auto planned = planned_by_name(run);
+  const auto planned = planned_by_name(run.context);
   for (const Observation& observation : run.observations) {
     const auto& peak = observation.requested_peak_bytes;
     const auto found = planned.find(observation.case_name);

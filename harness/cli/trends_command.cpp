@@ -94,10 +94,7 @@ void add_causes(HistoryFormulas& formulas, DeviceTrends& device) {
   for (const trend::CaseOutcomes& one : device.history->outcomes) outcomes.emplace(one.case_name, &one);
   for (trend::CaseStatus& status : device.statuses) {
     if (status.state != trend::CaseState::window) continue;
-    const auto& of_case = outcomes.at(status.case_name)->outcomes;
-    const auto last =
-        std::find_if(of_case.rbegin(), of_case.rend(), [](const auto& one) { return one.has_value(); });
-    const auto run = static_cast<std::size_t>(of_case.rend() - last) - 1;
+    const std::size_t run = outcomes.at(status.case_name)->last_planned().value();
     status.causes = formulas.causes(device.history->runs[run].id, trend::variant_name(status.case_name));
   }
 }

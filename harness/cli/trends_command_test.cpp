@@ -123,7 +123,7 @@ TEST_F(TrendsCommand, ARunWithoutAShardIsRed) {
   peakmark::Run run = read_run(run_file_);
   run.context.id = "partial";
   run.context.complete = false;
-  run.context.environment["partial"] = "shard 2 of 2 is missing";
+  run.context.partial = "shard 2 of 2 is missing";
   run.context.planned.pop_back();
   run.observations.pop_back();
   write_run(run, run_file_);

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/device_name.hpp"
 #include "runfile/case_pairs.hpp"
+#include "runfile/run_summary.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark {
@@ -110,23 +111,13 @@ void note_incomplete(RunComparison& comparison, const RunToCompare& run) {
 
 using Observations = std::vector<const Observation*>;
 
-/// What the plan of a run expects.
-class PlannedCases {
- public:
-  explicit PlannedCases(const RunContext& context) {
-    for (const PlannedCase& one : context.planned) {
-      if (one.expected_outcome != to_string(Outcome::ok)) expected_.emplace(one.name, one.expected_outcome);
-    }
-  }
-  [[nodiscard]] OutcomeLevel level(const Observation& observation) const {
-    const auto found = expected_.find(observation.case_name);
-    return level_of(observation.outcome,
-                    found != expected_.end() && found->second == to_string(observation.outcome));
-  }
+using Plan = std::unordered_map<std::string_view, const PlannedCase*>;
 
- private:
-  std::map<std::string_view, std::string_view> expected_;
-};
+OutcomeLevel level_in(const Plan& plan, const Observation& observation) {
+  const auto found = plan.find(observation.case_name);
+  return found == plan.end() ? level_of(observation.outcome, false)
+                             : level_of(*found->second, observation.outcome);
+}
 
 void note_throughput(RunComparison& comparison, const RunContext& base, const RunContext& next,
                      const std::vector<TimePair>& pairs) {
@@ -149,13 +140,13 @@ void fill(RunComparison& comparison, const RunContext& base_context, const Obser
           const std::optional<Rounds>& interleaved) {
   comparison.interleaved = interleaved.has_value();
   const CasePairs pairs = pair_cases(base, next, by);
-  const PlannedCases base_plan(base_context);
-  const PlannedCases new_plan(new_context);
+  const Plan base_plan = planned_by_name(base_context);
+  const Plan new_plan = planned_by_name(new_context);
   std::vector<TimePair> times;
   for (const auto& [base_place, new_place] : pairs.pairs) {
     comparison.cases.push_back(compare_case(*base[base_place], *next[new_place], comparison.allowed_growth));
-    comparison.cases.back().base_level = base_plan.level(*base[base_place]);
-    comparison.cases.back().new_level = new_plan.level(*next[new_place]);
+    comparison.cases.back().base_level = level_in(base_plan, *base[base_place]);
+    comparison.cases.back().new_level = level_in(new_plan, *next[new_place]);
     times.push_back({base[base_place], next[new_place]});
   }
   const auto compared = compare_times(times, interleaved);

@@ -253,7 +253,7 @@ void ProgramTrial::measure_time(Observation& observation) {
       const std::string& lost = pass.no_device_time;
       if (!pass.record->device_ns || !lost.empty()) {  // no time is better than another clock's
         const std::string why =
-            "no time: " + (lost.empty() ? "the recorder saw no work of the device" : lost);
+            std::string(kNoTime) + (lost.empty() ? "the recorder saw no work of the device" : lost);
         observation.message += (observation.message.empty() ? "" : "; ") + why;
         return;
       }

@@ -93,18 +93,6 @@ Json json_list(const std::vector<std::optional<T>>& values, ToJson&& to_json) {
   return list;
 }
 
-/// Removes the elements of `list` whose run is out. An empty list stays empty.
-template <typename T>
-void remove_runs(std::vector<T>& list, const std::vector<bool>& is_out) {
-  std::size_t kept = 0;
-  for (std::size_t run = 0; run < list.size(); ++run) {
-    if (is_out[run]) continue;
-    if (kept != run) list[kept] = std::move(list[run]);
-    ++kept;
-  }
-  list.resize(kept);
-}
-
 /// Marks the thinned runs. Those of the base branch were not read.
 void thin(trend::DeviceHistory& device, const RunLimits& limits, std::vector<bool>& is_out) {
   if (limits.max_runs == 0) return;
@@ -135,20 +123,11 @@ void keep_runs(trend::DeviceHistory& device, const ExportChoice& choice) {
     is_out[run] = run < first || device.runs[run].date < choice.since;
   thin(device, choice, is_out);
   if (std::ranges::find(is_out, true) == is_out.end()) return;
-  const auto is_empty = [](const auto& values) {
-    return std::ranges::none_of(values, [](const auto& value) { return value.has_value(); });
-  };
-  remove_runs(device.runs, is_out);
-  for (trend::Series& series : device.series) {
-    remove_runs(series.values, is_out);
-    remove_runs(series.confirmations, is_out);
+  std::vector<std::size_t> kept;
+  for (std::size_t run = 0; run < is_out.size(); ++run) {
+    if (!is_out[run]) kept.push_back(run);
   }
-  for (trend::CaseOutcomes& one : device.outcomes) {
-    remove_runs(one.outcomes, is_out);
-    if (!one.is_expected.empty()) remove_runs(one.is_expected, is_out);
-  }
-  std::erase_if(device.series, [&](const trend::Series& series) { return is_empty(series.values); });
-  std::erase_if(device.outcomes, [&](const trend::CaseOutcomes& one) { return is_empty(one.outcomes); });
+  device = with_runs(std::move(device), kept);
   device.base_runs.clear();
 }
 

@@ -296,20 +296,20 @@ TEST_P(HistoryTest, CasesOfAMissingShardAreLost) {
   unfinished.observations.pop_back();
   unfinished.context.complete = false;
   EXPECT_THAT(message_of([&] { open().add(unfinished); }), HasSubstr("incomplete run"));
-  unfinished.context.environment["partial"] = "shard 2 of 2 is unfinished";
+  unfinished.context.partial = "shard 2 of 2 is unfinished";
   open().add(unfinished);
   SampleHistoryRun missing = sample_history_run(3);
   missing.run.observations.pop_back();
   missing.run.context.planned.pop_back();
   missing.run.context.complete = false;
-  missing.run.context.environment["partial"] = "shard 2 of 2 is missing";
+  missing.run.context.partial = "shard 2 of 2 is missing";
   open().add(missing.run);
   const auto devices = open().read();
   ASSERT_EQ(devices.at(0).outcomes.size(), 2U);
   using Outcomes = std::vector<std::optional<std::string>>;
   EXPECT_EQ(devices[0].outcomes[0].outcomes, (Outcomes{"ok", "lost", "lost"}));
   EXPECT_EQ(devices[0].outcomes[1].outcomes, (Outcomes{"ok", "ok", "ok"}));
-  EXPECT_EQ(open().run("night-03").context.environment.at("partial"), "shard 2 of 2 is missing");
+  EXPECT_EQ(open().run("night-03").context.partial, "shard 2 of 2 is missing");
   EXPECT_TRUE(open().add(missing.run).was_there);
   EXPECT_TRUE(trend::has_open_regression(trend::find_trends(devices[0])));
 

@@ -15,7 +15,6 @@
 
 #include "history/inside.hpp"
 #include "history/run_record.hpp"
-#include "runfile/merge.hpp"
 #include "trend/branches.hpp"
 
 namespace peakmark::history {
@@ -230,7 +229,7 @@ class Reader {
     std::vector<trend::HistoryRun>& runs = history_.runs;
     for (std::size_t run = runs.size(); run-- > 0;) {
       const trend::HistoryRun& partial = runs[run];
-      const bool is_superseded = partial.environment.contains(kPartial) && !partial.commit.empty() &&
+      const bool is_superseded = !partial.partial.empty() && !partial.commit.empty() &&
                                  std::any_of(runs.begin() + static_cast<std::ptrdiff_t>(run) + 1, runs.end(),
                                              [&](const trend::HistoryRun& later) {
                                                return later.suite == partial.suite &&
@@ -385,9 +384,7 @@ class Reader {
   /// Gives the outcome `lost` to cases that a partial run should have: those of its plan, and of the last
   /// whole run of the same suite before it.
   void mark_lost_cases(const std::vector<std::int64_t>& numbers) {
-    const auto is_partial = [&](std::size_t run) {
-      return history_.runs[run].environment.contains(kPartial);
-    };
+    const auto is_partial = [&](std::size_t run) { return !history_.runs[run].partial.empty(); };
     for (std::size_t run = 0; run < numbers.size(); ++run) {
       if (!is_partial(run)) continue;
       std::set<std::string> names;
@@ -411,7 +408,7 @@ class Reader {
         if (!was_there && !names.contains(name)) continue;
         std::vector<std::optional<std::string>>& outcomes = columns_[number].outcomes;
         if (outcomes.empty()) outcomes.resize(history_.runs.size());
-        if (!outcomes[run]) outcomes[run] = "lost";
+        if (!outcomes[run]) outcomes[run] = to_string(OutcomeLevel::lost);
       }
     }
   }

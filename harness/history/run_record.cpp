@@ -45,7 +45,7 @@ bool is_date(const std::string& text) {
 
 void check_context(const Run& run) {
   const RunContext& context = run.context;
-  if (!context.complete && !context.environment.contains(kPartial)) {
+  if (!context.complete && context.partial.empty()) {
     refuse("incomplete run (context.complete is false); finish it with `peakmark run --resume`");
   }
   if (context.shard) {
@@ -67,7 +67,7 @@ void check_cases(const Run& run) {
     }
   }
   for (const PlannedCase& planned : run.context.planned) {
-    if (!names.contains(planned.name) && !run.context.environment.contains(kPartial)) {
+    if (!names.contains(planned.name) && run.context.partial.empty()) {
       refuse(fmt::format("no observation of {}; finish the run with `peakmark run --resume`", planned.name));
     }
   }
@@ -350,6 +350,7 @@ trend::HistoryRun to_history_run(const RunContext& context) {
   result.id = context.id;
   result.date = context.date;
   result.suite = context.suite;
+  result.partial = context.partial;
   result.commit = context.commit;
   result.device = context.device;
   result.backend = context.backend;

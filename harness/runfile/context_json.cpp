@@ -57,6 +57,7 @@ void for_each_field(T& context, Fields& fields) {
   fields("date", context.date);
   fields("host_name", context.host_name);
   fields("complete", context.complete);
+  fields.written_if("partial", context.partial, !context.partial.empty());
   fields("suite", context.suite);
   fields("fingerprint", context.fingerprint);
   fields.younger("suite_files", context.suite_files);

@@ -22,9 +22,6 @@ struct Source {
   PrivateTexts texts;
 };
 
-/// What the message of a case without a time begins with, as that of a program; the reason follows.
-inline constexpr std::string_view kNoTime = "no time: ";
-
 ImportedResults read_google_benchmark(Source source);
 ImportedResults read_nvbench(const Source& source);
 

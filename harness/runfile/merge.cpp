@@ -21,7 +21,7 @@ using Parts = std::map<int, NamedRun*>;
 /// The shards to merge, and what they lack.
 struct Shards {
   Parts parts;
-  std::string partial;  ///< the fact kPartial; empty: nothing is missing
+  std::string partial;  ///< RunContext::partial
 };
 
 void check_alike(const NamedRun& first, const NamedRun& other) {
@@ -236,7 +236,7 @@ Run merge_runs(std::vector<NamedRun> shards) {
   for (Observation* const one : in_order) merged.observations.push_back(std::move(*one));
   merged.context.id = id_of_merged(found, merged.observations.size(), merged.context.date);
   merged.context.complete = found.partial.empty();
-  if (!found.partial.empty()) merged.context.environment[kPartial] = found.partial;
+  merged.context.partial = found.partial;
   return merged;
 }
 

@@ -9,10 +9,6 @@
 
 namespace peakmark {
 
-/// The fact of a merged run, in RunContext::environment, that shards are missing: `shard 2 of 4 is missing`.
-/// Its cases that were not measured are lost. Those of a missing shard are not in its plan.
-inline constexpr const char* kPartial = "partial";
-
 /// A run, and its file for messages.
 struct NamedRun {
   std::filesystem::path path;
@@ -21,8 +17,8 @@ struct NamedRun {
 
 /// Merges the shards of one run: cases in the order of the suite, a new id, the warnings of all. Reference
 /// times are null: shards may have run at the same time on several machines. If a shard is missing or
-/// unfinished, the run is not complete and has the fact kPartial. Throws UsageError for a run that is not a
-/// shard, duplicates (a part or a case twice), and mixed suites, devices, drivers, builds or passes.
+/// unfinished, the run is not complete and says so (RunContext::partial). Throws UsageError for a run that is
+/// not a shard, duplicates (a part or a case twice), and mixed suites, devices, drivers, builds or passes.
 Run merge_runs(std::vector<NamedRun> shards);
 
 /// A difference between two runs that must be equal for one to resume the other, or for both to be shards of

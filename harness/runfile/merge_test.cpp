@@ -116,7 +116,7 @@ TEST(Merge, KeepsTheGoodShardsIfOthersAreMissing) {
     for (const Observation& one : run.observations) names.push_back("measured " + one.case_name);
     return names;
   };
-  const auto partial = [](const peakmark::Run& run) { return run.context.environment.at(kPartial); };
+  const auto partial = [](const peakmark::Run& run) { return run.context.partial; };
   const peakmark::Run merged = merge_runs({shard(3, 3, {"c"}), shard(1, 3, {"a", "d"})});
   EXPECT_THAT(names(merged), ElementsAre("a", "c", "d", "measured a", "measured c", "measured d"));
   EXPECT_EQ(partial(merged), "shard 2 of 3 is missing");
@@ -134,7 +134,7 @@ TEST(Merge, KeepsTheGoodShardsIfOthersAreMissing) {
             "shard 3 of 3 is missing, shard 2 of 3 is unfinished");
   const peakmark::Run whole =
       merge_runs({shard(1, 3, {"a", "d"}), shard(2, 3, {"b", "e"}), shard(3, 3, {"c"})});
-  EXPECT_FALSE(whole.context.environment.contains(kPartial));
+  EXPECT_EQ(whole.context.partial, "");
   EXPECT_TRUE(whole.context.complete);
   EXPECT_NE(whole.context.id, unfinished.context.id) << "a history has both";
 }

@@ -196,6 +196,9 @@ inline constexpr std::string_view median = "median";
 inline constexpr std::string_view mean = "mean";  ///< of results of other programs that have no median
 }  // namespace time_statistic
 
+/// What the message of a case that is `ok` without a time begins with; the reason follows.
+inline constexpr std::string_view kNoTime = "no time: ";
+
 struct Observation;
 /// Returns how a time was taken: clock, cache state and statistic, such as `device, cold, median`. Times of
 /// two methods are never compared: this is the one key of compare, trends and `run --confirm`. `source`:

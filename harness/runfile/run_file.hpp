@@ -69,6 +69,9 @@ struct RunContext {
   ReferenceTimes reference;
   std::optional<Rounds> rounds;  ///< null where each case was timed in one process
   bool complete = false;         ///< every planned case has an observation
+  /// Of merged shards, what is missing: `shard 2 of 4 is missing`. Its cases are lost; those of a missing
+  /// shard are not in the plan. Empty: nothing.
+  std::string partial;
 };
 
 struct Run {

@@ -34,7 +34,7 @@ std::string list_of(const Counts& counts) {
 
 /// Of the cases planned.
 bool any_of(const Run& run, Property* property) {
-  const auto planned = planned_by_name(run);
+  const auto planned = planned_by_name(run.context);
   return std::any_of(run.observations.begin(), run.observations.end(), [&](const Observation& observation) {
     const auto found = planned.find(observation.case_name);
     return found != planned.end() && property(*found->second, observation);
@@ -53,10 +53,14 @@ CaseEnd end_of(const PlannedCase& planned, const Observation& observation) {
   return observation.outcome == Outcome::out_of_memory ? CaseEnd::skipped : CaseEnd::failed;
 }
 
-std::unordered_map<std::string_view, const PlannedCase*> planned_by_name(const Run& run) {
+std::unordered_map<std::string_view, const PlannedCase*> planned_by_name(const RunContext& context) {
   std::unordered_map<std::string_view, const PlannedCase*> planned;
-  for (const PlannedCase& one : run.context.planned) planned.emplace(one.name, &one);
+  for (const PlannedCase& one : context.planned) planned.emplace(one.name, &one);
   return planned;
+}
+
+OutcomeLevel level_of(const PlannedCase& planned, Outcome outcome) {
+  return level_of(outcome, planned.expected_outcome == to_string(outcome));
 }
 
 std::string text_of(CaseEnd end, Outcome outcome) {
@@ -75,7 +79,7 @@ bool is_failure(const PlannedCase& planned, const Observation& observation) {
 }
 
 std::string summary(const Run& run) {
-  const auto planned = planned_by_name(run);
+  const auto planned = planned_by_name(run.context);
   std::map<CaseEnd, Counts> ends;
   for (const Observation& observation : run.observations) {
     const auto found = planned.find(observation.case_name);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "runfile/outcome_level.hpp"
 #include "runfile/run_file.hpp"
 #include "sweep/suite.hpp"
 
@@ -21,6 +22,8 @@ enum class CaseEnd : std::uint8_t {
   failed,       ///< `crashed`, `timeout` or `wrong_answer`, not expected
 };
 CaseEnd end_of(const PlannedCase& planned, const Observation& observation);
+/// Returns the level of an outcome of the case.
+OutcomeLevel level_of(const PlannedCase& planned, Outcome outcome);
 
 /// `ok`, `as expected (crashed)`, `skipped (unsupported)`, `timeout`.
 std::string text_of(CaseEnd end, Outcome outcome);
@@ -42,7 +45,7 @@ std::string to_text(const PeakGroup& group);
 std::string reason_of(const Observation& observation);
 
 /// Returns the planned cases of a run by name.
-std::unordered_map<std::string_view, const PlannedCase*> planned_by_name(const Run& run);
+std::unordered_map<std::string_view, const PlannedCase*> planned_by_name(const RunContext& context);
 
 /// Returns true for a case that crashed, timed out or was wrong, if its suite does not expect that.
 bool is_failure(const PlannedCase& planned, const Observation& observation);

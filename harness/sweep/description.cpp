@@ -233,6 +233,12 @@ std::string full_case_name(const Case& sweep_case) {
   return name;
 }
 
+std::string_view case_backend(std::string_view case_name) {
+  const std::string_view path = case_name.substr(0, case_name.find(':'));
+  const std::string_view head = path.size() == case_name.size() ? path : path.substr(0, path.rfind('/'));
+  return head.substr(head.rfind('/') + 1);
+}
+
 Case parse_case(std::string_view name, const Description& description) {
   try {
     return parse_checked(name, description);

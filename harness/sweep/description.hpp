@@ -107,6 +107,9 @@ std::string case_name(const Case& sweep_case, const VariantDescription& variant)
 /// `padding/coords1d/opencl/mode:edge/n:20/…`.
 std::string full_case_name(const Case& sweep_case);
 
+/// Returns BACKEND of operation/variant/BACKEND/axis:value/…
+std::string_view case_backend(std::string_view case_name);
+
 /// Parses both forms, with axes in any order. Throws UsageError with the nearest variant, backend, axis or
 /// word.
 Case parse_case(std::string_view name, const Description& description);

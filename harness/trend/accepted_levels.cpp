@@ -10,11 +10,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "trend/changes.hpp"
+
 namespace peakmark::trend {
 namespace {
-
-/// The same quotient may differ in its last bit.
-constexpr double kSameQuotient = 1e-9;
 
 /// What was accepted of one case.
 class AcceptedCase {
@@ -89,8 +88,8 @@ const Acceptance* find_ratio(const AcceptedCase& accepted, const peakmark::Verdi
     const std::optional<double> level = accepted.value(metric::estimate_ratio, from_run);
     if (!level) return false;
     // Worse is farther from 1, on the same side.
-    return *level >= 1 ? now >= 1 && now <= *level * (1 + kSameQuotient)
-                       : now <= 1 && now >= *level * (1 - kSameQuotient);
+    return *level >= 1 ? now >= 1 && now <= *level * (1 + kSameRatio)
+                       : now <= 1 && now >= *level * (1 - kSameRatio);
   });
 }
 

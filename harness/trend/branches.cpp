@@ -48,38 +48,6 @@ Pair find_base(const DeviceHistory& history, std::size_t run, const std::string&
   return nearest;
 }
 
-template <typename T>
-std::vector<T> chosen(const std::vector<T>& values, const std::vector<std::size_t>& places) {
-  std::vector<T> rest;
-  if (values.empty()) return rest;
-  rest.reserve(places.size());
-  for (const std::size_t place : places) rest.push_back(values[place]);
-  return rest;
-}
-
-/// Returns the history with these runs only, in this order.
-DeviceHistory with_runs(const DeviceHistory& history, const std::vector<std::size_t>& runs) {
-  DeviceHistory rest;
-  rest.device = history.device;
-  rest.backend = history.backend;
-  rest.runs = chosen(history.runs, runs);
-  for (const Series& series : history.series) {
-    Series one{series.case_name, series.metric, chosen(series.values, runs),
-               chosen(series.confirmations, runs), series.method};
-    if (std::ranges::any_of(one.values, [](const auto& value) { return value.has_value(); }))
-      rest.series.push_back(std::move(one));
-  }
-  for (const CaseOutcomes& one : history.outcomes) {
-    std::vector<std::optional<std::string>> outcomes = chosen(one.outcomes, runs);
-    if (std::ranges::any_of(outcomes, [](const auto& outcome) { return outcome.has_value(); }))
-      rest.outcomes.push_back({one.case_name, std::move(outcomes), chosen(one.is_expected, runs)});
-  }
-  for (const Acceptance& acceptance : history.acceptances) {
-    if (find_run(rest, acceptance.from_run)) rest.acceptances.push_back(acceptance);
-  }
-  return rest;
-}
-
 }  // namespace
 
 bool is_of_base(const std::string& branch, const std::string& base_branch) {

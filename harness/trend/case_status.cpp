@@ -91,18 +91,17 @@ CaseStatus judged_status(const JudgedCase& judged) {
   return status;
 }
 
-void set(CaseStatus& status, CaseState state, Judgement judgement, const char* reason) {
+void set(CaseStatus& status, CaseState state, Judgement judgement, std::string reason) {
   status.state = state;
   status.judgement = judgement;
-  status.reason = reason;
+  status.reason = std::move(reason);
 }
 
 /// A case that was not measured keeps its reason: `out_of_memory`, `crashed`.
 void set_regression(CaseStatus& status) {
   const bool is_measured = status.state != CaseState::failed && status.state != CaseState::skipped;
-  const Judgement judgement = std::max(status.judgement, Judgement::fail);
-  const std::string reason = is_measured ? "regression" : status.reason;
-  set(status, CaseState::regression, judgement, reason.c_str());
+  set(status, CaseState::regression, std::max(status.judgement, Judgement::fail),
+      is_measured ? "regression" : status.reason);
 }
 
 /// Replaces the status by what trends found if that is worse.
@@ -201,11 +200,9 @@ std::vector<CaseStatus> find_case_statuses(const DeviceHistory& history, const T
   std::map<std::size_t, std::vector<std::size_t>> cases_of_run;  // places in `statuses`
   const std::size_t first_of_branch = history.first_of_branch();
   for (const CaseOutcomes& one : history.outcomes) {
-    const auto last =
-        std::find_if(one.outcomes.rbegin(), one.outcomes.rend(),
-                     [](const std::optional<std::string>& outcome) { return outcome.has_value(); });
-    if (last == one.outcomes.rend()) continue;
-    const auto run = static_cast<std::size_t>(one.outcomes.rend() - last) - 1;
+    const std::optional<std::size_t> last = one.last_planned();
+    if (!last) continue;
+    const std::size_t run = *last;
     const bool is_old = run + kCurrentRuns < history.runs.size();
     if (is_old || found.left_suite.contains(one.case_name)) {  // no current run has the case
       statuses.push_back(not_run(one.case_name, history.runs[run].date));

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "runfile/merge.hpp"
 #include "runfile/run_file.hpp"
 
 namespace peakmark::trend {
@@ -80,33 +79,6 @@ void OpenRegressions::judge(Change& change, std::vector<Change>& earlier, double
   }
 }
 
-void mark_incomplete(const std::vector<HistoryRun>& runs, std::string_view metric,
-                     const std::vector<std::optional<double>>& values,
-                     std::vector<std::optional<std::string>>& outcomes) {
-  bool was_measured = false;
-  bool is_missing = false;
-  for (std::size_t run = 0; run < values.size(); ++run) {
-    const bool is_ok = outcomes[run] == to_string(OutcomeLevel::ok);
-    if (!is_ok && outcomes[run] != to_string(OutcomeLevel::incomplete)) continue;
-    was_measured = was_measured || values[run];
-    const bool is_asked = metric != metric::gpu_time_ns || !runs[run].memory_only;
-    if (values[run] || is_asked) is_missing = was_measured && !values[run];
-    if (is_missing) outcomes[run] = to_string(OutcomeLevel::incomplete);
-  }
-}
-
-OutcomeLevel CaseOutcomes::level(std::size_t run) const {
-  const std::string& outcome = outcomes.at(run).value();
-  if (!is_expected.empty() && is_expected.at(run)) return OutcomeLevel::as_expected;
-  return parse_outcome_level(outcome);
-}
-
-std::optional<std::size_t> find_run(const DeviceHistory& history, const std::string& id) {
-  const auto found = std::ranges::find(history.runs, id, &HistoryRun::id);
-  if (found == history.runs.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - history.runs.begin());
-}
-
 bool accepts(const Acceptance& acceptance, std::size_t from, const Change& change) {
   return acceptance.case_name == change.case_name &&
          (acceptance.metric.empty() || acceptance.metric == change.metric) && change.last_before < from &&
@@ -139,8 +111,6 @@ double outcome_badness(double level) {
   return std::max(level, static_cast<double>(OutcomeLevel::as_expected));
 }
 
-/// The same quotient may differ in its last bit.
-constexpr double kSameRatio = 1e-9;
 /// The default window of suites.
 constexpr double kMinRatio = 0.8;
 constexpr double kMaxRatio = 1;
@@ -269,8 +239,8 @@ void compare(const HistoryRun& before, const HistoryRun& after, Comparison compa
     for (const auto& [key, value] : *environment) keys.insert(key);
   }
   for (const std::string& key : keys) {
-    const auto& of_the_moment = environment_key::of_the_moment;
-    if (key == kPartial || std::ranges::find(of_the_moment, key) != of_the_moment.end()) continue;
+    if (std::ranges::find(environment_key::of_the_moment, key) != environment_key::of_the_moment.end())
+      continue;
     comparison.compare(key, find(before.environment, key), find(after.environment, key));
   }
 }

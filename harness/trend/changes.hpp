@@ -58,6 +58,9 @@ struct ExactChanges {
 ExactChanges find_exact_changes(const DeviceHistory& history, const Series& series,
                                 const GrowthAllowance& allowed);
 
+/// Relative difference of two ratios that count as the same: a quotient may differ in its last bit.
+inline constexpr double kSameRatio = 1e-9;
+
 /// Finds changes of the outcome of a case: a worse one is a regression, a better one an improvement. What a
 /// suite expects is as good as `ok`.
 std::vector<Change> find_outcome_changes(const CaseOutcomes& of);

@@ -49,11 +49,10 @@ std::vector<NewestRun> find_newest_runs(const DeviceHistory& history,
 
 std::string to_text(const NewestRun& newest) {
   const HistoryRun& run = newest.run;
-  const auto partial = run.environment.find(kPartial);
   return fmt::format("newest run of {}: {}, {}{}{}", run.suite, run.date.substr(0, 10),
                      newest.age ? age_text(*newest.age) : "later than tomorrow: its clock was wrong",
                      run.commit.empty() ? "" : ", commit " + short_commit(run.commit),
-                     partial == run.environment.end() ? "" : "; partial: " + partial->second);
+                     run.partial.empty() ? "" : "; partial: " + run.partial);
 }
 
 }  // namespace peakmark::trend

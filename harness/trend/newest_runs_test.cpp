@@ -35,7 +35,7 @@ TEST(NewestRuns, AreTheLastOfEachSuite) {
 
 TEST(NewestRuns, SayWhatTheyLack) {
   DeviceHistory history = nightly_history(1);
-  history.runs[0].environment["partial"] = "shard 2 of 4 is missing";
+  history.runs[0].partial = "shard 2 of 4 is missing";
   EXPECT_THAT(texts(history, "2026-01-01T02:00:00Z"),
               ElementsAre("newest run of nightly: 2026-01-01, now; partial: shard 2 of 4 is missing"));
 }

@@ -87,29 +87,15 @@ std::vector<OpenRegression> lost(const std::set<OpenRegression>& before, const D
   return lost;
 }
 
-template <typename T>
-void erase_runs(std::vector<T>& values, const std::vector<bool>& goes) {
-  std::size_t run = 0;
-  std::erase_if(values, [&](const T&) { return goes[run++]; });
-}
-
 }  // namespace
 
 DeviceHistory pruned(const DeviceHistory& history, const std::string& date,
                      const std::set<std::string>& stays) {
-  std::vector<bool> goes;
-  for (const HistoryRun& run : history.runs) goes.push_back(run.date < date && !stays.contains(run.id));
-  DeviceHistory rest = history;
-  erase_runs(rest.runs, goes);
-  for (Series& series : rest.series) {
-    erase_runs(series.values, goes);
-    if (!series.confirmations.empty()) erase_runs(series.confirmations, goes);
+  std::vector<std::size_t> kept;
+  for (std::size_t run = 0; run < history.runs.size(); ++run) {
+    if (history.runs[run].date >= date || stays.contains(history.runs[run].id)) kept.push_back(run);
   }
-  for (CaseOutcomes& one : rest.outcomes) {
-    erase_runs(one.outcomes, goes);
-    erase_runs(one.is_expected, goes);
-  }
-  return rest;
+  return with_runs(history, kept);
 }
 
 std::set<std::string> runs_to_keep(const DeviceHistory& history, const std::string& date,

@@ -44,7 +44,7 @@ inline ReadRun sample_read_run(const DeviceHistory& history) {
       if (!one.is_expected.empty() && one.is_expected[number])
         planned.expected_outcome = *one.outcomes[number];
       run.context.planned.push_back(planned);
-      if (*one.outcomes[number] == "lost") continue;
+      if (*one.outcomes[number] == to_string(OutcomeLevel::lost)) continue;
       Observation observation;
       observation.case_name = one.case_name;
       observation.outcome = parse_outcome(*one.outcomes[number]);

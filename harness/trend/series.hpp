@@ -38,8 +38,9 @@ struct HistoryRun {
   std::string id;
   std::string date;  ///< ISO 8601, UTC, when the run began
   std::string suite;
-  std::string commit;  ///< empty if unknown, like all texts here
-  std::string branch;  ///< `main`, `pull/12`
+  std::string partial = {};  ///< RunContext::partial
+  std::string commit;        ///< empty if unknown, like all texts here
+  std::string branch;        ///< `main`, `pull/12`
   /// Of a run that is not of the base branch: the merge base, then its first parents, newest first. Empty if
   /// unknown.
   std::vector<std::string> base_commits;
@@ -94,6 +95,8 @@ struct CaseOutcomes {
   /// Returns the level in a run that planned the case. Throws UsageError for an unknown outcome: the history
   /// is damaged.
   [[nodiscard]] OutcomeLevel level(std::size_t run) const;
+  /// Returns the last run that planned the case; null if none did.
+  [[nodiscard]] std::optional<std::size_t> last_planned() const;
 };
 
 /// Replaces `ok` by `incomplete` in runs without a value of a metric that an earlier run of the case has: it
@@ -146,6 +149,10 @@ struct DeviceHistory {
     return base_runs.empty() ? 0 : runs.size() - base_runs.size();
   }
 };
+
+/// Returns the history with these runs only, in this order, and the cases, series and acceptances that have
+/// one of them.
+DeviceHistory with_runs(DeviceHistory history, const std::vector<std::size_t>& runs);
 
 /// Returns the index of a run; null if the history does not have it.
 std::optional<std::size_t> find_run(const DeviceHistory& history, const std::string& id);

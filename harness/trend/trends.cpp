@@ -8,21 +8,11 @@
 #include "base/error.hpp"
 #include "runfile/merge.hpp"
 #include "runfile/observation.hpp"
+#include "sweep/description.hpp"
 #include "trend/branches.hpp"
 #include "trend/changes.hpp"
 
 namespace peakmark::trend {
-
-namespace {
-
-/// Returns BACKEND of operation/variant/BACKEND/axis:value/…
-std::string_view backend(std::string_view case_name) {
-  const std::string_view path = case_name.substr(0, case_name.find(':'));
-  const std::string_view head = path.size() == case_name.size() ? path : path.substr(0, path.rfind('/'));
-  return head.substr(head.rfind('/') + 1);
-}
-
-}  // namespace
 
 Plans::Plans(const DeviceHistory& history) : history_(history) {
   for (const HistoryRun& run : history.runs) {
@@ -53,8 +43,7 @@ Plans::CasePlan& Plans::plan_of(const CaseOutcomes& of) const {
 }
 
 bool Plans::is_excluded(const CaseOutcomes& of, const HistoryRun& run) const {
-  if (run.environment.contains(kPartial))
-    return true;  // else a case of a missing shard would leave its suite
+  if (!run.partial.empty()) return true;  // else a case of a missing shard would leave its suite
   const std::string& case_name = of.case_name;
   CasePlan& plan = plan_of(of);
   if (run.filter) {
@@ -63,7 +52,7 @@ bool Plans::is_excluded(const CaseOutcomes& of, const HistoryRun& run) const {
     if (is_new) found->second = filter.is_in(case_name);
     if (!found->second) return true;
   }
-  if (run.asked_backend && backend(case_name) != *run.asked_backend) return true;
+  if (run.asked_backend && case_backend(case_name) != *run.asked_backend) return true;
   if (!run.asked_backend && plan.is_of_asked_backends) return true;
   return !run.variants.empty() && std::ranges::none_of(run.variants, [&](const std::string& variant) {
     return case_name.starts_with(variant + "/");
@@ -151,17 +140,18 @@ bool is_news(const Plans& plans, const CaseOutcomes& one, std::size_t last_plann
 /// Finds cases that only the last run of their suite has, or that their suite no longer has.
 void find_new_and_left(const DeviceHistory& history, const Plans& plans, Trends& trends) {
   for (const CaseOutcomes& one : history.outcomes) {
-    const auto is_planned = [](const std::optional<std::string>& outcome) { return outcome.has_value(); };
-    const auto first = std::ranges::find_if(one.outcomes, is_planned);
-    if (first == one.outcomes.end()) continue;
+    const std::optional<std::size_t> last_planned = one.last_planned();
+    if (!last_planned) continue;
+    const auto first =
+        std::ranges::find_if(one.outcomes, [](const auto& outcome) { return outcome.has_value(); });
     const auto first_planned = static_cast<std::size_t>(first - one.outcomes.begin());
-    const auto last = std::find_if(one.outcomes.rbegin(), one.outcomes.rend(), is_planned);
-    const auto last_planned = static_cast<std::size_t>(one.outcomes.rend() - last) - 1;
-    const std::size_t last_run = plans.last(one, history.runs[last_planned].suite);
+    const std::size_t last_run = plans.last(one, history.runs[*last_planned].suite);
     if (first_planned == last_run && is_new(history, plans, one, last_run))
       trends.new_cases.push_back({one.case_name, first_planned});
-    if (last_planned < last_run)
-      trends.left_suite.push_back({one.case_name, last_planned, is_news(plans, one, last_planned, last_run)});
+    if (*last_planned < last_run) {
+      trends.left_suite.push_back(
+          {one.case_name, *last_planned, is_news(plans, one, *last_planned, last_run)});
+    }
   }
 }
 

@@ -305,8 +305,7 @@ TEST(Trends, TheEnvironmentIsCompared) {
   history.runs[0].environment = {{"load average", "0.1"}, {"POCL_MEMORY_LIMIT", "4"}};
   history.runs[1].environment = {{"load average", "9"}, {"cpu", "some"}};
   history.runs[2].environment = history.runs[1].environment;
-  history.runs[2].environment.emplace("partial",
-                                      "shard 2 of 4 is missing");  // of the run, not of its machine
+  history.runs[2].partial = "shard 2 of 4 is missing";
   const Trends trends = find_trends(history);
   ASSERT_THAT(trends.environment_changes, SizeIs(2));
   EXPECT_EQ(trends.environment_changes[0].what, "POCL_MEMORY_LIMIT");

@@ -335,7 +335,7 @@ ExitCode exit_code_of(const std::vector<DeviceTrends>& devices, bool allow_uncom
   const auto fails = [&](const DeviceTrends& device) {
     return has_open_regression(device.trends) ||
            std::ranges::any_of(device.newest,
-                               [](const NewestRun& one) { return one.run.environment.contains(kPartial); }) ||
+                               [](const NewestRun& one) { return !one.run.partial.empty(); }) ||
            (of_branch && std::ranges::any_of(device.statuses, [](const CaseStatus& status) {
               return status.needs_action() && status.judgement >= Judgement::fail;
             }));
