@@ -343,6 +343,7 @@ def test_every_step_runs_and_measures_in_shards_judges_and_compares_a_pull_reque
     assert "Manually-specified variables were not used" not in ci.log, "options of peakmark's CMake"
     assert load(folder / "build/shard-1.json")["context"]["peakmark"]["shard"].get("places") is None
     first = load(folder / "build/run.json")
+    assert first["context"]["peakmark"]["device_class"] == "hosted-cpu" and not first["context"]["peakmark"]["memory_only"]
     assert first["context"]["peakmark"]["complete"] and len(first["context"]["peakmark"]["planned"]) == 5
     assert (folder / "build/junit.xml").exists()
     if system is GitLab:
@@ -382,6 +383,9 @@ def test_every_step_runs_and_measures_in_shards_judges_and_compares_a_pull_reque
     trends = (folder / "build/trends.md").read_text()
     assert f"against main at its merge base {good[:12]}" in trends or f"against main at {good[:12]}" in trends, trends
     assert "spare" in trends
+    assert "Times are not gated: no device for times is named" in trends
+    measured = load(folder / "build/run.json")["context"]["peakmark"]
+    assert measured["memory_only"] and measured["device_class"] == "hosted-cpu"
     assert ci.cache.read_bytes() == history, "a pull request does not change the history of the base branch"
     assert (folder / "build/report/index.html").exists(), "also of a run that fails"
 
@@ -389,6 +393,43 @@ def test_every_step_runs_and_measures_in_shards_judges_and_compares_a_pull_reque
     folder, failed = ci.pipeline("main", pull_request=False)
     assert failed == {"build": 0, "measure": 0, "judge": 0, "pages": 0}, ci.log
     assert ci.steps - ci.steps_run == set(), "steps that this test does not run"
+
+
+@pytest.mark.parametrize("system", [GitHub, GitLab])
+def test_a_pull_request_that_is_only_slower_fails_where_a_device_for_times_is_named(system, tmp_path):
+    """The job `times`, with the requirement taken out: there is no GPU here."""
+    ci = system(tmp_path)
+    for name in (".github/workflows/nightly.yml", ".gitlab-ci.yml"):
+        (ci.repository / name).unlink()
+    team_project.sh(f"peakmark init ci --suite scale.toml --require gpu --wheel {ci.wheel}", ci.repository)
+    base = team_project.commit(ci.repository, "works")
+    if system is GitHub:
+        job = yaml.safe_load((ci.repository / ".github/workflows/nightly.yml").read_text())["jobs"]["times"]
+        scripts = [step["run"] for step in job["steps"] if "run" in step and step["name"] != "Summary"]
+        variables = {"PEAKMARK_WHEEL": str(ci.wheel), **job["env"]}
+    else:
+        job = merged(yaml.safe_load((ci.repository / ".gitlab-ci.yml").read_text()), "times")
+        assert [rule["if"] for rule in job["rules"]] == ['$CI_PIPELINE_SOURCE == "merge_request_event"']
+        scripts, variables = job["script"], job["variables"] | {"CI_MERGE_REQUEST_DIFF_BASE_SHA": base}
+    assert any("compare scale.toml --require gpu --commits" in script for script in scripts)
+    scripts = [script.replace(" --require gpu", " --filter nx:4096") for script in scripts]
+    worker = ci.repository / "scale.cpp"
+    works = worker.read_text()
+    slow = works.replace("out[get_global_id(0)] = 2", "for (int i = 0; i < 200; ++i) out[get_global_id(0)] = i * 2; out[get_global_id(0)] = 2").replace(
+        "global float* out", "global volatile float* out"
+    )
+    assert slow.count("volatile") == 1 and slow.count("i < 200") == 1
+    for branch, text, code in (("slower", slow, 1), ("same", works + "// the same\n", 0)):
+        team_project.sh(f"git checkout --quiet -b {branch} {base}", ci.repository)
+        worker.write_text(text)
+        team_project.commit(ci.repository, branch)
+        folder = ci.new_job()
+        ci.check_out(branch, folder, 2 if system is GitHub else 0)
+        assert ci.run("\n".join(scripts), folder, variables) == code, ci.log
+        told = (folder / "build/times.md").read_text()
+        assert ("slower" in told.partition("\n")[0] or "1 of 1 case regressed" in told) == (code == 1), told
+        runs = [load(folder / f"build/times.{side}.json")["context"]["peakmark"] for side in ("base", "new")]
+        assert runs[0]["rounds"]["job"] == runs[1]["rounds"]["job"], "interleaved"
 
 
 def test_a_missing_shard_is_named_and_the_others_are_judged(tmp_path):

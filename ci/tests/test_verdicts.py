@@ -86,6 +86,16 @@ def without_first(run: dict) -> None:
     of_context(run)["fingerprint"] = "another"
 
 
+def new_version(run: dict) -> None:
+    """Of each case: it does other work than before, and needs more for it."""
+    peak_of(run, GROWN)
+    for planned in of_context(run)["planned"]:
+        planned["version"] = 2
+    for one in observations(run):
+        one["version"] = 2
+    of_context(run)["fingerprint"] = "another"
+
+
 def nothing(run: dict) -> None:
     """Changes nothing."""
 
@@ -144,6 +154,10 @@ ROWS = {
     ),
     "a leak, a repeat that differs, as before": What(leak, before=leak, check=1, baseline=1, words={"branch": "fails as on the base branch"}),
     "left its suite": What(without_first, words={"baseline": "vanished", "trends": "left its suite", "branch": "left its suite"}),
+    "another `version` in its suite": What(
+        new_version, baseline=4, compare=4, trends=4, branch=4,
+        words={"baseline": "version 1 → 2: a new series", "compare": "version 1 → 2: a new series", "trends": "version 1 → 2: a new series"},
+    ),
     "new in its suite": What(nothing, before=without_first, words={"baseline": "new: not in the baseline", "trends": "is new"}),
 }
 # Rows that other tests walk: a lost shard (test_team_nightly.py), acceptances (harness/cli/trends_command_test.cpp).

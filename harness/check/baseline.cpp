@@ -65,12 +65,13 @@ void read(const Json& json, std::vector<PeakEntry>& entries) {
 }
 
 std::string case_line(const std::string& name, const BaselineCase& sweep_case) {
-  return json_fields::one_line(
-      Json{{"case", name},
-           {"outcome", to_string(sweep_case.outcome)},
-           {"requested_peak_bytes", json_fields::or_null(sweep_case.requested_peak_bytes)},
-           {"setup_bytes", json_fields::or_null(sweep_case.setup_bytes)},
-           {"at_peak", to_json(sweep_case.at_peak)}});
+  Json json{{"case", name}};
+  if (sweep_case.version != 1) json["version"] = sweep_case.version;
+  json.update(Json{{"outcome", to_string(sweep_case.outcome)},
+                   {"requested_peak_bytes", json_fields::or_null(sweep_case.requested_peak_bytes)},
+                   {"setup_bytes", json_fields::or_null(sweep_case.setup_bytes)},
+                   {"at_peak", to_json(sweep_case.at_peak)}});
+  return json_fields::one_line(json);
 }
 
 void check_version(const Json& json) {
@@ -87,6 +88,7 @@ void read_line(const Json& json, Baseline& baseline) {
   std::string name;
   BaselineCase sweep_case;
   json_fields::field(json, "case", name);
+  if (json.contains("version")) json_fields::field(json, "version", sweep_case.version);
   std::string outcome;
   json_fields::field(json, "outcome", outcome);
   sweep_case.outcome = parse_outcome(outcome);
@@ -129,8 +131,8 @@ void check_complete(const Run& run) {
 }
 
 BaselineCase baseline_case(const Observation& observation) {
-  BaselineCase one{observation.outcome, observation.requested_peak_bytes, observation.setup_bytes,
-                   observation.at_peak};
+  BaselineCase one{observation.version, observation.outcome, observation.requested_peak_bytes,
+                   observation.setup_bytes, observation.at_peak};
   std::ranges::sort(one.at_peak, is_before);
   return one;
 }
@@ -151,7 +153,7 @@ void merge(const Observation& observation, Baseline& baseline, BaselineUpdate& u
         fmt::format("{} ({})", observation.case_name, is_ok ? "no peak" : to_string(observation.outcome)));
     return;
   }
-  if (!now.setup_bytes) now.setup_bytes = known->second.setup_bytes;
+  if (!now.setup_bytes && now.version == known->second.version) now.setup_bytes = known->second.setup_bytes;
   if (known->second == now) return;
   ++update.changed;
   known->second = std::move(now);
@@ -292,6 +294,8 @@ BaselineUpdate update_baseline(const std::vector<Run>& runs, const std::filesyst
 
 namespace {
 
+constexpr std::string_view kNew = "new: not in the baseline";
+constexpr std::string_view kNewSeries = "not compared: ";
 constexpr std::string_view kAdvice = "; if this is intended, run check with --update-baseline";
 constexpr std::string_view kVanished =
     "vanished: in the baseline, but not in the suite; if this is intended, run check with --update-baseline "
@@ -399,7 +403,11 @@ std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
     has_common = has_common || found != baseline.cases.end();
     if (found == baseline.cases.end()) {
       verdicts.push_back({sweep_case.name, Rule::baseline, Judgement::warning, "", std::nullopt, std::nullopt,
-                          fmt::format("new: not in the baseline{}", kAdvice)});
+                          fmt::format("{}{}", kNew, kAdvice)});
+    } else if (found->second.version != sweep_case.version) {
+      verdicts.push_back({sweep_case.name, Rule::baseline, Judgement::warning, "", std::nullopt, std::nullopt,
+                          fmt::format("{}{}{}", kNewSeries,
+                                      new_series_text(found->second.version, sweep_case.version), kAdvice)});
     } else if (observed != observations.end()) {
       verdicts.push_back(judge_case(sweep_case, found->second, *observed->second, allowed));
     }
@@ -417,6 +425,19 @@ std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
                         coverage.covers(name) ? std::string(kVanished) : kept_out});
   }
   return verdicts;
+}
+
+bool is_uncompared(const std::vector<Verdict>& verdicts) {
+  bool has_new_series = false;
+  for (const Verdict& one : verdicts) {
+    if (one.rule != Rule::baseline) continue;
+    const bool is_new_series = one.advice.starts_with(kNewSeries) && one.judgement == Judgement::warning;
+    const bool is_compared =
+        !is_new_series && !one.advice.starts_with(kNew) && one.judgement != Judgement::skipped;
+    if (is_compared) return false;
+    has_new_series = has_new_series || is_new_series;
+  }
+  return has_new_series;
 }
 
 }  // namespace peakmark

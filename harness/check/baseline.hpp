@@ -15,6 +15,7 @@ namespace peakmark {
 
 /// The bytes of a case when the baseline was written.
 struct BaselineCase {
+  Size version = 1;  ///< Observation::version
   Outcome outcome = Outcome::ok;
   std::optional<Size> requested_peak_bytes;
   std::optional<Size> setup_bytes;
@@ -70,11 +71,14 @@ void check_can_prune(const std::vector<Run>& runs);
 ///   case that succeeded before and is out of memory or unsupported now.
 /// - failed_measurement: the case succeeded, and bytes that were known are unknown now.
 /// - warning: allowed growth; fewer bytes and new cases, until the baseline is updated.
-/// - skipped: a case that only the baseline has.
+/// - skipped: a case that only the baseline has, or has in another version.
 /// Crashes, hangs and wrong answers belong to the rule `outcome`.
 ///
 /// Throws UsageError if run and baseline have no case in common, and as by_name().
 std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
                                     const GrowthAllowance& allowed = {});
+
+/// Returns true if these verdicts compare no case with the baseline, because all of them begin a new series.
+bool is_uncompared(const std::vector<Verdict>& verdicts);
 
 }  // namespace peakmark

@@ -489,6 +489,36 @@ TEST(BaselineRule, AllowedGrowthIsCountedAndReportedInEveryForm) {
   EXPECT_THAT(verdicts_json(sample.run, judge(sample.run, {}), {}), HasSubstr("\"allow_growth\": \"0 B\""));
 }
 
+TEST(BaselineRule, AnotherVersionIsANewSeries) {
+  const auto raise = [](SampleRun& sample) {
+    sample.run.context.planned[0].version = 2;
+    sample.run.observations[0].version = 2;
+    sample.run.observations[0].requested_peak_bytes = 1 << 20;
+  };
+  const Judged judged(raise);
+  ASSERT_EQ(judged.held.size(), 1U);
+  EXPECT_EQ(judged.held[0].judgement, Judgement::warning);
+  EXPECT_THAT(judged.held[0].advice, HasSubstr("not compared: version 1 → 2: a new series"));
+  EXPECT_TRUE(is_uncompared(judged.held));
+  EXPECT_EQ(exit_code_of(judged.sample.run, judged.held), ExitCode::nothing) << "nothing else was compared";
+
+  const auto with_another = [](auto&& change) {
+    SampleRun sample = base();
+    sample.add("another", 20, 2048, 20, 2048);
+    sample.run.context.complete = true;
+    change(sample);
+    return sample;
+  };
+  const Baseline two = make_baseline(with_another([](SampleRun&) {}).run);
+  const SampleRun now = with_another(raise);
+  EXPECT_FALSE(is_uncompared(judge_baseline(now.run, two)));
+
+  const std::string text = baseline_text(make_baseline(now.run));
+  EXPECT_THAT(text, HasSubstr("\"version\":2"));
+  EXPECT_EQ(parse_baseline(text).cases.at(kCase).version, 2);
+  EXPECT_EQ(parse_baseline(baseline_text(two)).cases.at(kCase).version, 1);
+}
+
 }  // namespace
 
 }  // namespace peakmark

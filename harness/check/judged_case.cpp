@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "check/baseline.hpp"
 #include "runfile/run_summary.hpp"
 
 namespace peakmark {
@@ -75,7 +76,7 @@ std::vector<JudgedCase> by_case(const Run& run, const std::vector<Verdict>& verd
 }
 
 ExitCode exit_code_of(const Run& run, const std::vector<Verdict>& verdicts) {
-  if (is_unmeasured(run)) return ExitCode::nothing;
+  if (is_unmeasured(run) || is_uncompared(verdicts)) return ExitCode::nothing;
   ExitCode code = ExitCode::clean;
   for (const Verdict& verdict : verdicts) {
     if (verdict.judgement == Judgement::fail) code = worse(code, ExitCode::verdict);

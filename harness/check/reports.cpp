@@ -202,6 +202,8 @@ double distance(const JudgedCase& judged) {
 std::string device_line(const RunContext& context) {
   // `dry` has no driver, and its device is called like its backend.
   std::string details = context.device == context.backend ? "" : context.backend;
+  if (!context.device_class.empty())
+    details += (details.empty() ? "class " : ", class ") + context.device_class;
   if (!context.driver.empty()) details += (details.empty() ? "driver " : ", driver ") + context.driver;
   std::string line =
       "Device: " + markdown_cell(context.device) + (details.empty() ? "" : " (" + details + ")");

@@ -260,6 +260,10 @@ class Bisection {
     const auto read = [](const fs::path& file) { return RunToCompare{file.string(), read_run(file)}; };
     RunComparison comparison = compare_runs(read(two.base_run_file), read(two.sweep.run_file), request_.force,
                                             request_.allow_growth);
+    if (comparison.cases.empty()) {
+      throw UsageError(fmt::format("{} is not compared: {}; choose a good commit after that change",
+                                   request_.case_name, fmt::join(comparison.notes, "; ")));
+    }
     name_commit(comparison.base, report_.good);
     name_commit(comparison.next, commit);
     return comparison;

@@ -219,7 +219,7 @@ void write_reports(const CheckOptions& options, std::size_t index, const JudgedR
 /// Makes warnings of failures that were accepted on the device of the run.
 void accept_verdicts(history::History& history, JudgedRun& judged) {
   const RunContext& context = judged.run.context;
-  const history::DeviceBackend device{history.device_name(context.device), context.backend};
+  const history::DeviceBackend device{history.device_name(context.filed_under()), context.backend};
   const std::vector<history::DeviceBackend> known = history.devices();
   if (std::ranges::find(known, device) == known.end()) return;  // the first run of its device
   trend::accept_verdicts(history.read_device(device), judged.run, judged.verdicts);

@@ -69,6 +69,14 @@ constexpr std::string_view kBuildStep = R"sh(# Build
 cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$(build/peakmark/bin/python -m peakmark.cmake_prefix)" -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON
 cmake --build build
 )sh";
+constexpr std::string_view kTimesStep =
+    R"sh(# Times: base and head of the pull request, built as in Build, and measured interleaved on this machine
+PEAKMARK_PREFIX=$(build/peakmark/bin/python -m peakmark.cmake_prefix)
+export PEAKMARK_PREFIX
+build/peakmark/bin/peakmark compare @SUITE@@REQUIRE@ --commits "${CI_MERGE_REQUEST_DIFF_BASE_SHA:-HEAD^1}" HEAD -o build/times --markdown build/times.md --build-command '
+  cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$PEAKMARK_PREFIX" -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON &&
+  cmake --build build'
+)sh";
 constexpr std::string_view kBalanceStep =
     R"(# Balance: the newest run in the history has the seconds of each case. One file, since all shards need the same.
 if build/peakmark/bin/peakmark history create --history "$HISTORY" &&
@@ -84,7 +92,16 @@ constexpr std::string_view kMeasureStep = R"(# Measure
 tar -xf build/built.tar
 balance=
 [ ! -s build/balance.json ] || balance="--balance build/balance.json"
-build/peakmark/bin/peakmark run @SUITE@@REQUIRE@ --shard "$SHARD/@SHARDS@" $balance -o "build/shard-$SHARD.json"
+@PASSES@build/peakmark/bin/peakmark run @SUITE@@REQUIRE@@FILED@ --shard "$SHARD/@SHARDS@" $balance -o "build/shard-$SHARD.json"
+)";
+/// Hosted runners have many CPUs, and share each with others: bytes are the same on all, times are not
+/// judged.
+constexpr std::string_view kHostedPasses = R"(memory_only=
+[ -z "${GITHUB_HEAD_REF:-}${CI_MERGE_REQUEST_IID:-}" ] || memory_only=--memory-only
+)";
+constexpr std::string_view kHostedFiled = " --device-class hosted-cpu $memory_only";
+constexpr std::string_view kTimesNotGated =
+    R"([ -z "$branch" ] || printf '\n%s\n' "Times are not gated: no device for times is named; peakmark init ci --require gpu names one." | tee -a build/trends.md
 )";
 constexpr std::string_view kMergeStep =
     R"(# Merge: names the shards that are missing, and keeps the others; Judge fails for them
@@ -105,7 +122,7 @@ build/peakmark/bin/peakmark check build/run.json --history "$HISTORY" --junit bu
 build/peakmark/bin/peakmark trends $branch --history "$HISTORY" --markdown build/trends.md || trends=$?
 # check judges the whole run. A pull request answers for what it changes, which trends judges.
 [ -z "$branch" ] || case $check in 1 | 3) check=0 ;; esac
-[ "$check" = 0 ] || exit "$check"
+@ABOUT_TIMES@[ "$check" = 0 ] || exit "$check"
 exit "$trends"
 )";
 constexpr std::string_view kReportStep =
@@ -162,17 +179,24 @@ std::string key_part(const std::string& name) {
 }
 
 std::string filled(std::string_view text, const CiProject& project, Marks marks, int column) {
+  const bool is_hosted = project.require.empty();
   std::string shards = "1";
   for (int shard = 2; shard <= project.shards; ++shard) shards += fmt::format(", {}", shard);
   marks["SUITE"] = script_word(project.suite);
   marks["REQUIRE"] = project.require.empty() ? "" : " --require " + project.require;
+  marks["PASSES"] = is_hosted ? kHostedPasses : "";
+  marks["FILED"] = is_hosted ? kHostedFiled : "";
+  marks["ABOUT_TIMES"] = is_hosted ? kTimesNotGated : "";
+  marks["JUDGED_TIMES"] = is_hosted ? "times are not gated: no device for them is named"
+                                    : "`times` compares the times of base and head, interleaved";
   marks["SHARDS"] = std::to_string(project.shards);
   marks["SHARD_LIST"] = shards;
   marks["WHEEL"] = project.wheel;
   marks["CACHE"] = "peakmark-history-" + key_part(project.suite);
   const std::pair<const char*, std::string_view> steps[] = {
-      {"BUILD", kBuildStep}, {"BALANCE", kBalanceStep}, {"PACK", kPackStep},   {"MEASURE", kMeasureStep},
-      {"MERGE", kMergeStep}, {"ADD", kAddStep},         {"JUDGE", kJudgeStep}, {"REPORT", kReportStep}};
+      {"BUILD", kBuildStep},     {"BALANCE", kBalanceStep}, {"PACK", kPackStep},
+      {"MEASURE", kMeasureStep}, {"MERGE", kMergeStep},     {"ADD", kAddStep},
+      {"JUDGE", kJudgeStep},     {"REPORT", kReportStep},   {"TIMES", kTimesStep}};
   for (const auto& [name, step] : steps) marks[name] = indented(with_marks(step, marks), column);
   return fill_workflow(text, std::move(marks), column);
 }
@@ -199,8 +223,10 @@ std::string fill_workflow(std::string_view text, Marks marks, int column) {
 }
 
 std::string github_nightly(const CiProject& project) {
-  Marks marks = runner_marks(project.require.empty() ? Runner::hosted : Runner::own);
+  const bool is_hosted = project.require.empty();
+  Marks marks = runner_marks(is_hosted ? Runner::hosted : Runner::own);
   marks["FORMS"] = "";
+  marks["TIMES_JOB"] = is_hosted ? "" : filled(embedded::times_yml(), project, marks, 10);
   return filled(embedded::nightly_yml(), project, std::move(marks), 10);
 }
 
@@ -211,6 +237,7 @@ std::string gitlab_pipeline(const CiProject& project) {
        " --gitlab-metrics build/metrics.txt --gitlab-code-quality build/quality.json "
        "--code-quality-path " +
            script_word(project.suite)}};
+  marks["TIMES_JOB"] = project.require.empty() ? "" : filled(embedded::gitlab_times_yml(), project, marks, 6);
   return filled(embedded::gitlab_ci_yml(), project, std::move(marks), 6);
 }
 

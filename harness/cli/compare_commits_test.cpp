@@ -59,6 +59,28 @@ TEST_F(CompareCommits, ACommitThatDoesNotBuildEndsWith3AndIsRemoved) {
   EXPECT_EQ(lines(worktrees()), 2) << "that of the first one, which was built";
 }
 
+// The suite of each commit says the version of its variants, whichever suite is measured.
+TEST_F(CompareCommits, AnotherVersionIsANewSeriesAndNotCompared) {
+  commits(1, 2, "");
+  const std::string text = read_text_file(project_ / suite_);
+  std::ofstream(project_ / suite_) << text << "[[sweep.rule]]\nwhen = { n = 3 }\nversion = 2\n";
+  write_worker("FAKE_WORKER_EXTRA_BYTES=256");
+  commit(2);
+  sh("git tag v2");
+  std::ofstream(project_ / suite_) << "version = 2\n" << text;
+  commit(3);
+  sh("git tag v3");
+  const Answer one = compare("v1", "v2", {"--filter", "n:3"});
+  EXPECT_EQ(one.end.exit_code, 4) << one.errors << one.output;
+  EXPECT_THAT(one.output, HasSubstr("fake/case: version 1 → 2: a new series, not compared"));
+  const Answer both = compare("v1", "v2");
+  EXPECT_EQ(both.end.exit_code, 1) << "n:1 is of the same version, and needs 256 bytes more";
+  EXPECT_THAT(both.output, HasSubstr("a new series"));
+  const Answer after = compare("v2", "v3", {"--filter", "n:3"});
+  EXPECT_EQ(after.end.exit_code, 0) << after.errors << after.output;
+  EXPECT_THAT(after.output, Not(HasSubstr("a new series")));
+}
+
 TEST_F(CompareCommits, ABuildThatWasRemovedByHandIsMadeAgain) {
   commits(2, 2, "");
   ASSERT_EQ(compare("v1", "v2").end.exit_code, 0);

@@ -121,7 +121,7 @@ class RunAdder {
     print_message(stderr, "{}: {} {}, {}: run {}{} of '{}' ({}){}\n", one.file.string(), context.id,
                   added.was_there ? "exists already, nothing changed" : "added",
                   quantity(one.run.observations.size(), "case"), added.runs_of_device, branch_text(added),
-                  plain_text(context.device), context.backend,
+                  plain_text(context.filed_under()), context.backend,
                   added.is_of_base && added.runs_of_device == 1 ? "; no baseline yet" : "");
     if (!added.is_of_base) {
       print_message(stderr, "to compare it with its merge base: peakmark trends --branch {}\n",

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -6,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pattern.hpp"
 #include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "cli/command.hpp"
@@ -21,6 +24,15 @@
 namespace peakmark::cli {
 namespace {
 
+const CLI::Validator kDeviceClass(
+    [](const std::string& text) -> std::string {
+      static const Pattern name("[A-Za-z0-9._-]+");
+      return name.matches(text)
+                 ? ""
+                 : fmt::format("'{}' is not a name of a class: use letters, digits, '.', '_' and '-'", text);
+    },
+    "", "");
+
 struct RunOptions {
   SweepOptions sweep;
   std::vector<std::string> variants;
@@ -34,7 +46,7 @@ CasesToConfirm suspicious_against(const std::string& place, const Run& measured)
   std::string reason = "the history cannot be read";
   try {
     const auto opened = open_history(place, history::History::Purpose::read);
-    const history::DeviceBackend device{opened->device_name(measured.context.device),
+    const history::DeviceBackend device{opened->device_name(measured.context.filed_under()),
                                         measured.context.backend};
     const std::vector<history::DeviceBackend> known = opened->devices();
     if (std::ranges::find(known, device) == known.end()) {
@@ -108,6 +120,13 @@ void add_run_command(CLI::App& app, Result& result) {
       ->check(kFileName);
   add_selection_options(*command, selection);
   add_require_option(*command, selection)->envname("PEAKMARK_REQUIRE");
+  command
+      ->add_option("--device-class", selection.device_class,
+                   "File the run under this name instead of its device: bytes and outcomes are compared with "
+                   "those of all devices of the class, times only with those of the same device")
+      ->type_name("NAME")
+      ->check(kDeviceClass)
+      ->envname("PEAKMARK_DEVICE_CLASS");
   add_shard_option(*command, selection);
   command->add_flag("--resume", sweep.resume, "Continue the stopped run of this run file");
   CLI::Option* const memory_only = command->add_flag("--memory-only", sweep.memory_only, "Measure no times");

@@ -26,6 +26,27 @@ TEST_F(RunCommand, MeasuresASuiteIntoARunFile) {
   EXPECT_FALSE(std::filesystem::exists(partial_));
 }
 
+TEST_F(RunCommand, ADeviceClassIsNextToTheDeviceOfEachCase) {
+  suite({"ok"}, "version = 3\n");
+  const Answer answer = run({"--device-class", "hosted-cpu_1.0"});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.errors, HasSubstr("filed under the device class hosted-cpu_1.0"));
+  const peakmark::Run measured = read_run(run_file_);
+  EXPECT_EQ(measured.context.device_class, "hosted-cpu_1.0");
+  EXPECT_EQ(measured.context.device, "dry");
+  EXPECT_EQ(measured.observations.at(0).device, "dry");
+  EXPECT_EQ(measured.observations.at(0).version, 3);
+  EXPECT_EQ(measured.context.planned.at(0).version, 3);
+  const Answer another = run({"--resume", "--device-class", "other"});
+  EXPECT_EQ(another.end.exit_code, 2);
+  EXPECT_THAT(another.errors, HasSubstr("another --device-class ('hosted-cpu_1.0', now 'other')"));
+  for (const char* const name : {"", "a b", "a/b", "ü", "a\nb"}) {
+    const Answer refused = run({"--device-class", name});
+    EXPECT_EQ(refused.end.exit_code, 2) << name;
+    EXPECT_THAT(refused.errors, HasSubstr("is not a name of a class")) << name;
+  }
+}
+
 TEST_F(RunCommand, JsonIsTheWholeRunOnStandardOutput) {
   suite({"ok"});
   const Answer answer = run({"--json"});

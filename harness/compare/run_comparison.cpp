@@ -74,29 +74,34 @@ ComparedSide make_side(const RunToCompare& run, const std::string& variant = {})
           context.host_name};
 }
 
+/// Another version of a driver may give a device another name: only the driver differs then.
+bool is_same_device(const RunContext& base, const RunContext& next) {
+  return base.device_class == next.device_class &&
+         device_key(base.filed_under()) == device_key(next.filed_under());
+}
+
+bool is_same_platform(const RunContext& base, const RunContext& next) {
+  return is_same_device(base, next) && base.backend == next.backend && base.platform == next.platform &&
+         base.driver == next.driver;
+}
+
 std::string what_differs(const RunContext& base, const RunContext& next) {
-  // Another version of a driver may give a device another name: only the driver differs then.
-  const bool is_device_equal = device_key(base.device) == device_key(next.device);
   const struct {
     const char* what;
     const std::string& base;
     const std::string& next;
-  } candidates[] = {{"device", base.device, is_device_equal ? base.device : next.device},
-                    {"backend", base.backend, next.backend},
-                    {"driver", base.driver, next.driver},
-                    {"platform", base.platform, next.platform},
-                    {"build type", base.build, next.build}};
+  } candidates[] = {
+      {"device", base.filed_under(), is_same_device(base, next) ? base.filed_under() : next.filed_under()},
+      {"backend", base.backend, next.backend},
+      {"driver", base.driver, next.driver},
+      {"platform", base.platform, next.platform},
+      {"build type", base.build, next.build}};
   std::string text;
   for (const auto& one : candidates) {
     if (one.base == one.next) continue;
     text += fmt::format("{}{} '{}' and '{}'", text.empty() ? "" : "; ", one.what, one.base, one.next);
   }
   return text;
-}
-
-bool is_same_device(const RunContext& base, const RunContext& next) {
-  return device_key(base.device) == device_key(next.device) && base.backend == next.backend &&
-         base.platform == next.platform && base.driver == next.driver;
 }
 
 bool are_interleaved(const RunContext& base, const RunContext& next) {
@@ -154,6 +159,20 @@ void fill(RunComparison& comparison, const RunContext& base_context, const Obser
   note_throughput(comparison, base_context, new_context, times);
   for (const std::size_t place : pairs.only_base) comparison.only_base.push_back(base[place]->case_name);
   for (const std::size_t place : pairs.only_new) comparison.only_new.push_back(next[place]->case_name);
+}
+
+/// Notes each variant of which the two sides have different versions. Returns whether there is one.
+bool note_new_series(RunComparison& comparison, const Observations& base, const Observations& next) {
+  std::unordered_map<std::string_view, Size> versions;
+  for (const Observation* const one : base) versions.emplace(one->case_name, one->version);
+  std::set<std::string> notes;
+  for (const Observation* const one : next) {
+    const auto before = versions.find(one->case_name);
+    if (before == versions.end() || before->second == one->version) continue;
+    notes.insert(one->variant + ": " + new_series_text(before->second, one->version) + ", not compared");
+  }
+  comparison.notes.insert(comparison.notes.end(), notes.begin(), notes.end());
+  return !notes.empty();
 }
 
 std::string first_name(const std::vector<std::string>& names) {
@@ -245,12 +264,14 @@ RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, b
   note_incomplete(comparison, base);
   note_incomplete(comparison, next);
   const bool interleaved = difference.empty() && are_interleaved(base.run.context, next.run.context);
-  fill(comparison, base.run.context, observations_of(base.run), next.run.context, observations_of(next.run),
-       PairBy::variant_and_axes, interleaved ? next.run.context.rounds : std::nullopt);
+  const Observations of_base = observations_of(base.run);
+  const Observations of_next = observations_of(next.run);
+  fill(comparison, base.run.context, of_base, next.run.context, of_next, PairBy::variant_and_axes,
+       interleaved ? next.run.context.rounds : std::nullopt);
   for (CaseComparison& one : comparison.cases) {
-    one.same_device = is_same_device(base.run.context, next.run.context);
+    one.same_device = is_same_platform(base.run.context, next.run.context);
   }
-  check_common(comparison);
+  if (!note_new_series(comparison, of_base, of_next)) check_common(comparison);
   return comparison;
 }
 

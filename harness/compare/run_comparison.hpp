@@ -85,7 +85,7 @@ struct RunToCompare {
 };
 
 /// Compares two runs. Throws UsageError if device, driver, platform or build type differ without `force`, and
-/// if the runs have no case in common.
+/// if the runs have no case in common. Cases of another version are named, and not compared.
 RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, bool force,
                            const GrowthAllowance& allowed = {});
 
@@ -97,7 +97,7 @@ RunComparison compare_variants(const RunToCompare& run, const std::string& old_n
 /// Returns
 /// - measurement: a case that succeeded before crashes, hangs or is wrong;
 /// - verdict: a peak or a leak grew, a time is slower, a case is out of memory or unsupported now;
-/// - nothing: the new side measured no case;
+/// - nothing: the new side measured no case, or each is of another version than in the base;
 /// - else clean.
 ExitCode exit_code_of(const RunComparison& comparison);
 

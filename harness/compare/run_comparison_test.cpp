@@ -251,5 +251,50 @@ TEST(CompareVariants, AShortNameThatIsUniqueIsEnough) {
       << "part of a word";
 }
 
+TEST(CompareRuns, OfOneDeviceClassCompareBytesAndNoTimes) {
+  const auto measured = [](const std::string& device, Size peak) {
+    MeasuredRun run;
+    run.context().device_class = "hosted-cpu";
+    run.context().device = device;
+    run.rounds();
+    Observation& one = run.add("pad/old", 1, peak);
+    one.device = device;
+    time(one, 100);
+    return run;
+  };
+  const RunComparison grew =
+      compare_runs(measured("cpu-a", 1000).get(), measured("cpu-b", 1256).get(), false);
+  EXPECT_EQ(grew.cases[0].find("requested_peak_bytes")->change, Change::grew);
+  EXPECT_EQ(exit_code_of(grew), ExitCode::verdict);
+  ASSERT_TRUE(grew.cases[0].time);
+  EXPECT_EQ(grew.cases[0].time->verdict, TimeVerdict::not_comparable);
+  EXPECT_THAT(grew.cases[0].time->advice, AllOf(HasSubstr("on cpu-a"), HasSubstr("on cpu-b")));
+  const RunComparison same =
+      compare_runs(measured("cpu-a", 1000).get(), measured("cpu-a", 1000).get(), false);
+  EXPECT_NE(same.cases[0].time->verdict, TimeVerdict::not_comparable);
+
+  MeasuredRun unfiled;
+  unfiled.add("pad/old", 1);
+  EXPECT_THAT([&] { compare_runs(unfiled.get(), measured("cpu-a", 1000).get(), false); },
+              ThrowsMessage<UsageError>(HasSubstr("'a device' and 'hosted-cpu'")));
+}
+
+TEST(CompareRuns, AnotherVersionIsANewSeries) {
+  MeasuredRun base;
+  base.add("pad/old", 1);
+  base.add("pad/same", 1);
+  MeasuredRun next;
+  next.add("pad/old", 1, 9000).version = 2;
+  next.add("pad/same", 1);
+  const RunComparison comparison = compare_runs(base.get(), next.get(), false);
+  EXPECT_THAT(comparison.notes, ElementsAre("pad/old: version 1 → 2: a new series, not compared"));
+  EXPECT_THAT(comparison.only_new, ElementsAre("pad/old/opencl/n:1"));
+  EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
+  EXPECT_THAT(comparison_table(comparison), HasSubstr("a new series"));
+  base.run().observations.pop_back();
+  next.run().observations.pop_back();
+  EXPECT_EQ(exit_code_of(compare_runs(base.get(), next.get(), false)), ExitCode::nothing);
+}
+
 }  // namespace
 }  // namespace peakmark

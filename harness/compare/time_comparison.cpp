@@ -84,8 +84,10 @@ std::string methods_differ(const TimePair& pair) {
   const std::string base = time_method(*pair.base);
   const std::string next = time_method(*pair.next);
   if (base == next) return {};
-  return fmt::format(
-      "times of two kinds: base {}; new {}; measure both alike (--cache, marks of the program)", base, next);
+  const std::string kinds = fmt::format("times of two kinds: base {}; new {}; ", base, next);
+  const bool is_of_two_devices = differs_in_device_only(base, next);
+  return kinds + (is_of_two_devices ? "measure both on one device"
+                                    : "measure both alike (--cache, marks of the program)");
 }
 
 }  // namespace

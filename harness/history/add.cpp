@@ -291,6 +291,8 @@ class Addition {
                     {"setup_bytes", integer},
                     {"leaked_bytes", integer},
                     {"bytes_estimated", integer},
+                    {"time_method", text},
+                    {"version", integer},
                     {"observation", text}});
     for (std::size_t i = 0; i < record_.observations.size(); ++i) {
       const ObservationRecord& one = record_.observations[i];
@@ -300,6 +302,7 @@ class Addition {
       numbers.emplace(key, taken);
       rows.add({taken, key.first, key.second, one.outcome, null_or(one.requested_peak_bytes),
                 null_or(one.setup_bytes), null_or(one.leaked_bytes), null_or(one.bytes_estimated),
+                time_method(run_.observations[i]), run_.observations[i].version,
                 facts_text(run_.observations[i])});
     }
     rows.finish();

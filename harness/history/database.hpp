@@ -99,7 +99,7 @@ class Transaction {
 };
 
 /// The schema version that this peakmark reads and writes (docs/formats.md has the tables).
-inline constexpr int kSchemaVersion = 5;
+inline constexpr int kSchemaVersion = 6;
 
 /// The result of bring_up_to_date().
 struct Migration {

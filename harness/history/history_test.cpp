@@ -187,6 +187,78 @@ TEST_P(HistoryTest, TimesOfTwoClocksAreNeverOneSeries) {
   }
 }
 
+peakmark::Run run_of_class(int day, const std::string& device, Size mib) {
+  peakmark::Run run = sample_history_run(day, mib, 1000 + day).run;
+  run.context.device_class = "hosted-cpu";
+  run.context.device = device;
+  for (Observation& one : run.observations) one.device = device;
+  return run;
+}
+
+TEST_P(HistoryTest, ADeviceClassIsOneSeriesOfBytesAndOfEachDeviceOneOfTimes) {
+  const std::vector<std::string> devices{"cpu-znver3-AMD", "cpu-znver3-AMD", "cpu-icelake-server-Intel"};
+  for (int day = 1; day <= 3; ++day) {
+    const Added added = open().add(run_of_class(day, devices[day - 1], day));
+    EXPECT_EQ(added.runs_of_device, day);
+    EXPECT_THAT(added.notes, IsEmpty());
+  }
+  const std::vector<trend::DeviceHistory> all = open_to_read().read();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].device, "hosted-cpu");
+  EXPECT_EQ(all[0].runs[2].device, "cpu-icelake-server-Intel");
+  for (const trend::Series& series : all[0].series) {
+    if (series.case_name != "op/b/opencl/n:2") continue;
+    if (series.metric == trend::metric::requested_peak_bytes)
+      EXPECT_EQ(series.values, (Values{2.0 * kMiB, 4.0 * kMiB, 6.0 * kMiB}));
+    if (series.metric != trend::metric::gpu_time_ns) continue;
+    EXPECT_EQ(series.method, "device, hot, median, on cpu-znver3-AMD") << "that of most runs";
+    EXPECT_TRUE(series.values[1].has_value());
+    EXPECT_FALSE(series.values[2].has_value());
+  }
+  const peakmark::Run back = open_to_read().run("night-03");
+  EXPECT_EQ(back.context.device_class, "hosted-cpu");
+  EXPECT_EQ(back.observations[0].device, "cpu-icelake-server-Intel");
+  const Added unfiled = open().add(sample_history_run(4).run);
+  EXPECT_EQ(unfiled.runs_of_device, 1) << "a run that is not filed under the class";
+}
+
+TEST_P(HistoryTest, AnotherVersionIsANewSeries) {
+  const auto run_of = [](int day, Size version, Outcome outcome = Outcome::ok) {
+    peakmark::Run run = sample_history_run(day, day).run;
+    run.context.fingerprint = "of version " + std::to_string(version);
+    run.context.planned[0].version = version;
+    run.observations[0].version = version;
+    run.observations[0].outcome = outcome;
+    return run;
+  };
+  open().add(run_of(1, 1));
+  open().add(run_of(2, 1));
+  open().add_acceptances({{"op/b/opencl/n:2", "", "night-02", "me", "2026-01-03T00:00:00Z", "because"}});
+  open().add(run_of(3, 2));
+  open().add(run_of(4, 2));
+  const auto bytes = [](const trend::DeviceHistory& history) {
+    for (const trend::Series& series : history.series) {
+      if (series.case_name == "op/b/opencl/n:2" && series.metric == trend::metric::requested_peak_bytes)
+        return series.values;
+    }
+    return Values{};
+  };
+  const trend::DeviceHistory two = open_to_read().read().at(0);
+  EXPECT_EQ(bytes(two), (Values{kNone, kNone, 6.0 * kMiB, 8.0 * kMiB}));
+  EXPECT_THAT(two.acceptances, IsEmpty());
+  EXPECT_EQ(two.outcomes.at(1).version, 2);
+  // A revert continues the first series.
+  open().add(run_of(5, 1));
+  EXPECT_EQ(bytes(open_to_read().read().at(0)), (Values{2.0 * kMiB, 4.0 * kMiB, kNone, kNone, 10.0 * kMiB}));
+  // A branch that raises the version has nothing to be compared with.
+  peakmark::Run branch = run_of(6, 3);
+  open().add(branch, {"pull/1", "main", {"c-night-05"}});
+  const trend::DeviceHistory compared = open_to_read().read("pull/1").at(0);
+  EXPECT_EQ(compared.outcomes.at(1).version_before, 1);
+  EXPECT_EQ(bytes(compared).back(), 12.0 * kMiB);
+  EXPECT_EQ(bytes(compared).front(), kNone);
+}
+
 TEST_P(HistoryTest, ColdAndHotTimesAreNeverOneSeries) {
   for (int day = 1; day <= 4; ++day) {
     peakmark::Run run = sample_history_run(day, 1, 1000 * day).run;

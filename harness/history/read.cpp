@@ -33,6 +33,7 @@ struct Columns {
   std::vector<bool> is_expected;                     ///< of each outcome; empty: none is
   std::vector<std::optional<double>> confirmations;  ///< empty if no run has one
   std::vector<std::uint8_t> methods;                 ///< of the time of each run: a place in Reader::methods_
+  std::vector<Size> versions;                        ///< of each run; empty: all are 1
 };
 
 /// A row of the table `runs`.
@@ -49,7 +50,8 @@ struct RunOfDevice {
 struct Facts {
   std::int64_t case_number = 0;
   std::string outcome;
-  std::uint8_t method = 0;                                    ///< of its time: a place in Reader::methods_
+  std::uint8_t method = 0;  ///< of its time: a place in Reader::methods_
+  Size version = 1;
   std::array<std::optional<double>, kMetrics.size()> values;  ///< without times
 };
 
@@ -66,9 +68,7 @@ std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql, std::vect
   // add() ensures that bytes are at most 2^53, so doubles are exact.
   std::array<std::int64_t, 4> bytes{};
   std::array<soci::indicator, 4> present{};
-  std::string cache;
-  std::string source;
-  std::string statistic;
+  std::string method;
   const auto value = [&](std::size_t at) {
     return present.at(at) == soci::i_ok ? std::optional<double>(static_cast<double>(bytes.at(at)))
                                         : std::nullopt;
@@ -76,17 +76,11 @@ std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql, std::vect
   each_row(
       sql,
       "SELECT number, case_number, outcome, requested_peak_bytes, setup_bytes, leaked_bytes, "
-      "bytes_estimated, "
-      "CASE WHEN observation LIKE '%\"cache\":\"cold\"%' THEN 'cold' ELSE 'hot' END, "
-      "CASE WHEN observation LIKE '%\"time_source\":\"device\"%' THEN 'device' "
-      "WHEN observation LIKE '%\"time_source\":\"marks\"%' THEN 'marks' "
-      "WHEN observation LIKE '%\"time_source\":\"process\"%' THEN 'process' ELSE '' END, "
-      "CASE WHEN observation LIKE '%\"time_statistic\":\"mean\"%' THEN 'mean' ELSE 'median' END FROM facts",
+      "bytes_estimated, time_method, version FROM facts",
       [&] {
         // The figures of a case that failed are incomplete.
         const bool is_whole = row.outcome == to_string(Outcome::ok);
         row.values = {};
-        const std::string method = time_method(source, cache, statistic);
         const auto known = std::ranges::find(methods, method);
         row.method = static_cast<std::uint8_t>(known - methods.begin());
         if (known == methods.end()) methods.push_back(method);
@@ -95,7 +89,7 @@ std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql, std::vect
       },
       soci::into(number), soci::into(row.case_number), soci::into(row.outcome),
       soci::into(bytes[0], present[0]), soci::into(bytes[1], present[1]), soci::into(bytes[2], present[2]),
-      soci::into(bytes[3], present[3]), soci::into(cache), soci::into(source), soci::into(statistic));
+      soci::into(bytes[3], present[3]), soci::into(method), soci::into(row.version));
   return all;
 }
 
@@ -162,6 +156,7 @@ class Reader {
     for (const trend::HistoryRun& run : history_.runs) runs.insert(run.id);
     std::ranges::copy_if(inside_.acceptances(), std::back_inserter(history_.acceptances),
                          [&](const trend::Acceptance& one) { return runs.contains(one.from_run); });
+    trend::keep_newest_version(history_);
     return std::move(history_);
   }
 
@@ -319,6 +314,10 @@ class Reader {
     Columns& columns = columns_[facts.case_number];
     if (columns.outcomes.empty()) columns.outcomes.resize(runs);
     columns.outcomes[run] = facts.outcome;
+    if (facts.version != 1 || !columns.versions.empty()) {
+      columns.versions.resize(runs, 1);
+      columns.versions[run] = facts.version;
+    }
     const auto set = [&](std::size_t metric, const std::optional<double>& value) {
       if (!value) return;
       auto& values = columns.values.at(metric);
@@ -408,21 +407,62 @@ class Reader {
         if (!was_there && !names.contains(name)) continue;
         std::vector<std::optional<std::string>>& outcomes = columns_[number].outcomes;
         if (outcomes.empty()) outcomes.resize(history_.runs.size());
-        if (!outcomes[run]) outcomes[run] = to_string(OutcomeLevel::lost);
+        if (outcomes[run]) continue;
+        outcomes[run] = to_string(OutcomeLevel::lost);
+        if (std::vector<Size>& versions = columns_[number].versions; !versions.empty() && run > 0) {
+          std::size_t before = run - 1;
+          while (before > 0 && !outcomes[before]) --before;
+          versions[run] = versions[before];
+        }
       }
     }
   }
 
-  /// Keeps the times that were taken as those of the newest run: others cannot be compared with them.
-  void keep_newest_method(trend::Series& series, const std::vector<std::uint8_t>& methods) const {
-    std::size_t newest = series.values.size() - 1;
-    while (!series.values[newest]) --newest;
+  /// Returns the method of the times that are kept: that of the newest run. The runs of a device class are of
+  /// several devices: of the one that has most of them, or a finding would come and go with the device.
+  [[nodiscard]] std::uint8_t kept_method(const trend::Series& series,
+                                         const std::vector<std::uint8_t>& methods) const {
+    std::vector<std::size_t> counts(methods_.size());
+    std::uint8_t newest = 0;
     for (std::size_t run = 0; run < series.values.size(); ++run) {
-      if (methods[run] == methods[newest]) continue;
+      if (!series.values[run]) continue;
+      newest = methods[run];
+      ++counts[newest];
+    }
+    std::uint8_t kept = newest;
+    for (std::size_t one = 0; one < counts.size(); ++one) {
+      if (counts[one] > counts[kept] && differs_in_device_only(methods_[one], methods_[newest]))
+        kept = static_cast<std::uint8_t>(one);
+    }
+    return kept;
+  }
+
+  /// Keeps the times of one method: others cannot be compared with them.
+  void keep_one_method(trend::Series& series, const std::vector<std::uint8_t>& methods) const {
+    const std::uint8_t kept = kept_method(series, methods);
+    for (std::size_t run = 0; run < series.values.size(); ++run) {
+      if (methods[run] == kept) continue;
       series.values[run].reset();
       if (!series.confirmations.empty()) series.confirmations[run].reset();
     }
-    series.method = methods_[methods[newest]];
+    series.method = methods_[kept];
+  }
+
+  /// Marks runs without a value that earlier ones of the same version have.
+  void mark_incomplete(std::string_view metric, const std::vector<std::optional<double>>& values,
+                       Columns& columns) const {
+    if (columns.versions.empty())
+      return trend::mark_incomplete(history_.runs, metric, values, columns.outcomes);
+    for (const Size version : std::set<Size>(columns.versions.begin(), columns.versions.end())) {
+      std::vector<std::optional<std::string>> outcomes(columns.outcomes.size());
+      for (std::size_t run = 0; run < outcomes.size(); ++run) {
+        if (columns.versions[run] == version) outcomes[run] = columns.outcomes[run];
+      }
+      trend::mark_incomplete(history_.runs, metric, values, outcomes);
+      for (std::size_t run = 0; run < outcomes.size(); ++run) {
+        if (outcomes[run]) columns.outcomes[run] = std::move(outcomes[run]);
+      }
+    }
   }
 
   void add_series(const std::string& case_name, std::int64_t case_number) {
@@ -432,19 +472,19 @@ class Reader {
     for (std::size_t metric = 0; metric < kMetrics.size(); ++metric) {
       auto& values = columns.values.at(metric);
       if (values.empty()) continue;
-      if (metric == kTime || metric == kPeak)
-        trend::mark_incomplete(history_.runs, kMetrics.at(metric), values, columns.outcomes);
+      if (metric == kTime || metric == kPeak) mark_incomplete(kMetrics.at(metric), values, columns);
       trend::Series series;
       series.case_name = case_name;
       series.metric = kMetrics.at(metric);
       series.values = std::move(values);
       if (metric == kTime) {
         series.confirmations = std::move(columns.confirmations);
-        keep_newest_method(series, columns.methods);
+        keep_one_method(series, columns.methods);
       }
       history_.series.push_back(std::move(series));
     }
-    history_.outcomes.push_back({case_name, std::move(columns.outcomes), std::move(columns.is_expected)});
+    history_.outcomes.push_back({case_name, std::move(columns.outcomes), std::move(columns.is_expected),
+                                 std::move(columns.versions)});
   }
 
   static constexpr std::size_t kTime = 1;

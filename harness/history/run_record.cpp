@@ -286,7 +286,7 @@ RunRecord to_record(const Run& run, bool with_facts) {
   record.date = run.context.date;
   record.suite = run.context.suite;
   record.commit = run.context.commit;
-  record.device = run.context.device;
+  record.device = run.context.filed_under();
   record.backend = run.context.backend;
   record.driver = run.context.driver;
   record.build = run.context.build;
@@ -400,6 +400,8 @@ namespace {
 
 void append_run(trend::DeviceHistory& device, const Run& run) {
   device.runs.push_back(to_history_run(run.context));
+  std::map<std::string_view, Size> versions;
+  for (const trend::CaseOutcomes& one : device.outcomes) versions.emplace(one.case_name, one.version);
   std::map<std::string, const Observation*> timed;
   for (const Observation& one : run.observations) {
     if (one.outcome == Outcome::ok && one.gpu_time) timed[one.case_name] = &one;
@@ -410,7 +412,10 @@ void append_run(trend::DeviceHistory& device, const Run& run) {
     if (!is_time || found == timed.end()) {
       series.values.emplace_back();
     } else {
-      if (!series.method.empty() && series.method != time_method(*found->second)) {
+      const auto version = versions.find(series.case_name);
+      const bool is_other_version = version != versions.end() && version->second != found->second->version;
+      const bool is_other_method = !series.method.empty() && series.method != time_method(*found->second);
+      if (is_other_version || is_other_method) {
         std::ranges::fill(series.values, std::nullopt);
         series.confirmations.clear();
       }

@@ -109,6 +109,18 @@ const std::array<Statements, kSchemaVersion>& migrations() {
                          " 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')"),
            Dialect::postgresql},
       },
+      {
+          {"ALTER TABLE facts ADD COLUMN time_method text NOT NULL DEFAULT ''"},
+          {"ALTER TABLE facts ADD COLUMN version bigint NOT NULL DEFAULT 1"},
+          // As time_method(). Facts of earlier versions name no device, and are of version 1.
+          {"UPDATE facts SET time_method ="
+           " CASE WHEN observation LIKE '%\"time_source\":\"device\"%' THEN 'device'"
+           " WHEN observation LIKE '%\"time_source\":\"marks\"%' THEN 'marks'"
+           " WHEN observation LIKE '%\"time_source\":\"process\"%' THEN 'process' ELSE 'unknown clock' END"
+           " || CASE WHEN observation LIKE '%\"cache\":\"cold\"%' THEN ', cold' ELSE ', hot' END"
+           " || CASE WHEN observation LIKE '%\"time_statistic\":\"mean\"%' THEN ', mean' ELSE ', median' "
+           "END"},
+      },
   }};
   return all;
 }

@@ -24,6 +24,11 @@ std::string name_to_pair(const Observation& one, PairBy by) {
   return by == PairBy::axes && has_variant ? one.case_name.substr(one.variant.size()) : one.case_name;
 }
 
+/// Versions are of one variant: two variants may have any.
+bool is_same_version(const Observation& one, const Observation& other, PairBy by) {
+  return by == PairBy::axes || one.version == other.version;
+}
+
 bool common_axes_agree(const Observation& one, const Observation& other) {
   return std::ranges::all_of(one.axes.values(), [&](const auto& axis) {
     const AxisValue* const value = other.axes.find(axis.first);
@@ -47,6 +52,7 @@ CasePairs pair_cases(const std::vector<const Observation*>& base, const std::vec
   for (std::size_t i = 0; i < next.size(); ++i) {
     const auto found = by_work.find(work_of(*next[i], by));
     if (found == by_work.end() || taken[found->second]) continue;
+    if (!is_same_version(*base[found->second], *next[i], by)) continue;
     partner[i] = found->second;
     taken[found->second] = true;
   }
@@ -55,6 +61,7 @@ CasePairs pair_cases(const std::vector<const Observation*>& base, const std::vec
     const auto found = by_name.find(name_to_pair(*next[i], by));
     if (found == by_name.end() || taken[found->second]) continue;
     if (!common_axes_agree(*base[found->second], *next[i])) continue;
+    if (!is_same_version(*base[found->second], *next[i], by)) continue;
     partner[i] = found->second;
     taken[found->second] = true;
   }

@@ -21,7 +21,8 @@ struct CasePairs {
 /// What must be equal in a pair.
 enum class PairBy { variant_and_axes, axes };
 
-/// Pairs cases by backend and all axes, defaults included. The rest is paired by name if the axes that both
+/// Pairs cases by backend, version and all axes, defaults included; of two variants, whatever their
+/// versions. The rest is paired by name if the axes that both
 /// cases have are equal: a variant may have an axis that the other lacks.
 CasePairs pair_cases(const std::vector<const Observation*>& base, const std::vector<const Observation*>& next,
                      PairBy by);

@@ -75,5 +75,18 @@ TEST(OfWorker, TakesTheTextOfTheWorkerWithTheVariantsLabel) {
   EXPECT_EQ(of_worker("", "sum/fast"), "");
 }
 
+TEST(CasePairs, AreOfOneVersionUnlessTwoVariantsAreCompared) {
+  Observation before = observation("pad/old/opencl/n:1", "pad/old", axes(1));
+  Observation after = before;
+  after.version = 2;
+  const CasePairs pairs = pair_cases({&before}, {&after}, PairBy::variant_and_axes);
+  EXPECT_THAT(pairs.pairs, IsEmpty());
+  EXPECT_THAT(pairs.only_base, ElementsAre(0));
+  EXPECT_THAT(pairs.only_new, ElementsAre(0));
+  after.variant = "pad/new";
+  after.case_name = "pad/new/opencl/n:1";
+  EXPECT_THAT(pair_cases({&before}, {&after}, PairBy::axes).pairs, ElementsAre(Pair(0, 0)));
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -48,6 +48,7 @@ void for_each_field(T& planned, Fields& fields) {
   fields("window", planned.window);
   fields("expected_outcome", planned.expected_outcome);
   fields("judged_estimators", planned.judged_estimators);
+  fields.written_if("version", planned.version, planned.version != 1);
   fields.null_if_empty("figure", planned.figure);
 }
 
@@ -70,6 +71,7 @@ void for_each_field(T& context, Fields& fields) {
   fields("worker", context.worker);
   fields("backend", context.backend);
   fields("device", context.device);
+  fields.written_if("device_class", context.device_class, !context.device_class.empty());
   fields("driver", context.driver);
   fields("platform", context.platform);
   fields("device_is_cpu", context.device_is_cpu);

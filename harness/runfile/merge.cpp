@@ -1,5 +1,8 @@
 #include "runfile/merge.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -175,6 +178,10 @@ std::string passes_of(const RunContext& context) {
   return context.memory_only ? "memory only" : "memory and time";
 }
 
+std::string class_of(const RunContext& context) {
+  return context.device_class.empty() ? "none" : context.device_class;
+}
+
 std::string budget_of(const RunContext& context) {
   return context.budget_bytes ? format_size(*context.budget_bytes) : "none";
 }
@@ -203,6 +210,7 @@ Run merge_runs(std::vector<NamedRun> shards) {
   merged.context.planned = std::move(planned);
   std::unordered_map<std::string_view, Observation*> observations;
   std::vector<std::string> hosts;
+  std::vector<std::string> devices;
   for (const auto& [index, part] : parts) {
     const RunContext& context = part->run.context;
     for (Observation& observation : part->run.observations) {
@@ -210,6 +218,7 @@ Run merge_runs(std::vector<NamedRun> shards) {
     }
     add_new(merged.context.warnings, context.warnings);
     add_new(hosts, {context.host_name});
+    add_new(devices, {context.device});
     merged.context.date = std::min(merged.context.date, context.date);
     // Facts that differ between the machines of the shards are unknown for the merged run.
     if (merged.context.device_memory_bytes != context.device_memory_bytes)
@@ -223,9 +232,8 @@ Run merge_runs(std::vector<NamedRun> shards) {
       return other == context.environment.end() || other->second != entry.second;
     });
   }
-  merged.context.host_name.clear();
-  for (const std::string& host : hosts)
-    merged.context.host_name += (merged.context.host_name.empty() ? "" : "+") + host;
+  merged.context.host_name = fmt::format("{}", fmt::join(hosts, "+"));
+  merged.context.device = fmt::format("{}", fmt::join(devices, "+"));
   std::vector<Observation*> in_order;  // all are found before the first is moved: the keys are their names
   in_order.reserve(merged.context.planned.size());
   for (const PlannedCase& one : merged.context.planned) {
@@ -246,7 +254,8 @@ std::optional<RunDifference> first_difference(const RunContext& one, const RunCo
       {"suite: its cases, or what is expected of them, have changed: fingerprint", one.fingerprint,
        other.fingerprint},
       {"backend", one.backend, other.backend},
-      {"device", one.device, other.device},
+      {"--device-class", class_of(one), class_of(other)},
+      {"device", one.filed_under(), other.filed_under()},
       {"driver", one.driver, other.driver},
       {"platform", one.platform, other.platform},
       {"worker", one.worker, other.worker},

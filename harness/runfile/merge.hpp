@@ -19,6 +19,7 @@ struct NamedRun {
 /// times are null: shards may have run at the same time on several machines. If a shard is missing or
 /// unfinished, the run is not complete and says so (RunContext::partial). Throws UsageError for a run that is
 /// not a shard, duplicates (a part or a case twice), and mixed suites, devices, drivers, builds or passes.
+/// Shards of one device class may be of several devices.
 Run merge_runs(std::vector<NamedRun> shards);
 
 /// A difference between two runs that must be equal for one to resume the other, or for both to be shards of

@@ -193,5 +193,26 @@ TEST(FirstDifference, IsTheCacheThatWasAskedFor) {
   EXPECT_EQ(first_difference(one, other)->what, std::string("--cache"));
 }
 
+// Two hosted runners have different CPUs.
+TEST(Merge, ShardsOfADeviceClassMayBeOfSeveralDevices) {
+  const auto of_class = [](NamedRun named, const std::string& device) {
+    named.run.context.device_class = "hosted-cpu";
+    named.run.context.device = device;
+    for (Observation& one : named.run.observations) one.device = device;
+    return named;
+  };
+  const NamedRun one = of_class(shard(1, 2, {"a"}), "cpu-znver3-AMD EPYC 7763");
+  const NamedRun other = of_class(shard(2, 2, {"b"}), "cpu-icelake-server-Intel(R) Xeon(R)");
+  const peakmark::Run merged = merge_runs({one, other});
+  EXPECT_EQ(merged.context.device, "cpu-znver3-AMD EPYC 7763+cpu-icelake-server-Intel(R) Xeon(R)");
+  EXPECT_EQ(merged.context.device_class, "hosted-cpu");
+  EXPECT_EQ(merged.context.filed_under(), "hosted-cpu");
+  EXPECT_NE(time_method(merged.observations[0]), time_method(merged.observations[1]))
+      << "times of different devices are never compared";
+  NamedRun unfiled = other;
+  unfiled.run.context.device_class.clear();
+  EXPECT_THAT(error_of({one, unfiled}), HasSubstr("another --device-class"));
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/device_name.hpp"
 #include "base/error.hpp"
 #include "statistics/rank_statistics.hpp"
 
@@ -41,14 +42,25 @@ Outcome parse_outcome(std::string_view name) {
   throw UsageError("unknown outcome '" + std::string(name) + "'; the outcomes are " + all);
 }
 
-std::string time_method(std::string_view source, std::string_view cache, std::string_view statistic) {
-  return fmt::format("{}, {}, {}", source.empty() ? "unknown clock" : source, cache, statistic);
-}
+namespace {
+
+constexpr std::string_view kOnDevice = ", on ";
+
+}  // namespace
 
 std::string time_method(const Observation& observation) {
-  return time_method(observation.time_source.value_or(""),
+  return fmt::format("{}, {}, {}{}", observation.time_source.value_or("unknown clock"),
                      observation.cache.value_or(std::string(cache_state::hot)),
-                     observation.statistic.value_or(std::string(time_statistic::median)));
+                     observation.statistic.value_or(std::string(time_statistic::median)),
+                     observation.device ? std::string(kOnDevice) + device_key(*observation.device) : "");
+}
+
+bool differs_in_device_only(std::string_view one, std::string_view other) {
+  return one.substr(0, one.find(kOnDevice)) == other.substr(0, other.find(kOnDevice));
+}
+
+std::string new_series_text(Size before, Size version) {
+  return fmt::format("version {} → {}: a new series", before, version);
 }
 
 GpuTime summarise_blocks(std::vector<std::vector<double>> blocks) {

@@ -200,12 +200,16 @@ inline constexpr std::string_view mean = "mean";  ///< of results of other progr
 inline constexpr std::string_view kNoTime = "no time: ";
 
 struct Observation;
-/// Returns how a time was taken: clock, cache state and statistic, such as `device, cold, median`. Times of
-/// two methods are never compared: this is the one key of compare, trends and `run --confirm`. `source`:
-/// empty if unknown.
-std::string time_method(std::string_view source, std::string_view cache, std::string_view statistic);
-/// The same for the times of an observation; `hot` and `median` where it does not say.
+/// Returns how a time was taken: clock, cache state and statistic, such as `device, cold, median`; of a run
+/// that is filed under a device class also where, by device_key(). `hot` and `median` where the observation
+/// does not say. Times of two methods are never compared: this is the one key of compare, trends and `run
+/// --confirm`.
 std::string time_method(const Observation& observation);
+/// Returns true if these methods are equal but for where the times were taken.
+bool differs_in_device_only(std::string_view one, std::string_view other);
+
+/// Returns `version 1 → 2: a new series`.
+std::string new_series_text(Size before, Size version);
 
 /// Everything that was measured of one case: facts only. An unknown value is nullopt, never 0.
 struct Observation {
@@ -213,6 +217,11 @@ struct Observation {
   Parameters axes;  ///< defaults included
   std::string variant;
   std::string backend;
+  /// PlannedCase::version. Results of two versions are never compared.
+  Size version = 1;
+  /// The device that measured the case, in a run that is filed under a device class: merged shards, or a
+  /// resumed run, may have several. Null: that of the run.
+  std::optional<std::string> device = std::nullopt;
   Outcome outcome = Outcome::ok;
   /// The reason of an outcome other than `ok`. With `ok`, a note on the figures: `measured whole: …`, `no
   /// time: …`.
@@ -272,6 +281,8 @@ void for_each_field(T& observation, Fields& fields) {
   fields("axes", observation.axes);
   fields("variant", observation.variant);
   fields("backend", observation.backend);
+  fields.written_if("version", observation.version, observation.version != 1);
+  fields.written_if("device", observation.device, observation.device.has_value());
   fields("outcome", observation.outcome);
   fields("message", observation.message);
   fields.written_if("program_failure", observation.program_failure, observation.program_failure.has_value());

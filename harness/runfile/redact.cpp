@@ -25,11 +25,15 @@ constexpr std::size_t kMinNameBytes = 3;
 /// Returns true for keys whose values name cases, runs and devices: parts of a suite, which is published as
 /// it is.
 bool is_name(const std::string& key) {
-  constexpr auto kNames = std::to_array<std::string_view>(
-      {"aggregate_name", "axes",        "backend",   "base_case",   "case",     "commit", "date",
-       "device",         "dtype",       "estimator", "fingerprint", "form",     "id",     "judged_estimators",
-       "kind",           "metric",      "name",      "planned",     "platform", "run",    "run_name",
-       "suite",          "suite_files", "variant"});
+  constexpr auto kNames = std::to_array<std::string_view>({"aggregate_name", "axes",      "backend",
+                                                           "base_case",      "case",      "commit",
+                                                           "date",           "device",    "device_class",
+                                                           "dtype",          "estimator", "fingerprint",
+                                                           "form",           "id",        "judged_estimators",
+                                                           "kind",           "metric",    "name",
+                                                           "planned",        "platform",  "run",
+                                                           "run_name",       "suite",     "suite_files",
+                                                           "variant"});
   return std::ranges::binary_search(kNames, key);
 }
 

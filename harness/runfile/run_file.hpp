@@ -55,6 +55,8 @@ struct RunContext {
   std::string worker;
   std::string backend;  ///< of the device
   std::string device;
+  /// `run --device-class`: where the run is filed instead of under its device. Empty: none.
+  std::string device_class;
   std::string driver;
   std::string platform;
   bool device_is_cpu = false;
@@ -72,6 +74,11 @@ struct RunContext {
   /// Of merged shards, what is missing: `shard 2 of 4 is missing`. Its cases are lost; those of a missing
   /// shard are not in the plan. Empty: nothing.
   std::string partial;
+
+  /// Returns the class, or else the device. Bytes and outcomes of runs that are filed alike are comparable.
+  [[nodiscard]] const std::string& filed_under() const {
+    return device_class.empty() ? device : device_class;
+  }
 };
 
 struct Run {

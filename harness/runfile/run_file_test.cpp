@@ -302,5 +302,24 @@ TEST_F(RunFile, ReplacesRunFilesAndEmptyOnesOnly) {
   EXPECT_FALSE(is_replaced(R"({"context": {"date": "today"}, "benchmarks": []})")) << "Google Benchmark's";
 }
 
+TEST_F(RunFile, HasDeviceClassesAndVersionsOnlyWhereTheyAreSet) {
+  peakmark::Run run = example_run();
+  Json json = written(run);
+  EXPECT_FALSE(json.at("context").at("peakmark").contains("device_class"));
+  EXPECT_FALSE(json.at("context").at("peakmark").at("planned")[0].contains("version"));
+  EXPECT_FALSE(json.at("benchmarks").back().at("peakmark").contains("version"));
+  EXPECT_FALSE(json.at("benchmarks").back().at("peakmark").contains("device"));
+  run.context.device_class = "hosted-cpu";
+  run.context.planned[0].version = 2;
+  run.observations[0].version = 2;
+  run.observations[0].device = "cpu-znver3-AMD EPYC 7763";
+  json = written(run);
+  const peakmark::Run read = read_run(put(json.dump()));
+  EXPECT_EQ(read.context.device_class, "hosted-cpu");
+  EXPECT_EQ(read.context.planned[0].version, 2);
+  EXPECT_EQ(read.observations[0].version, 2);
+  EXPECT_EQ(time_method(read.observations[0]).substr(6), ", cold, median, on cpu-AMD EPYC 7763");
+}
+
 }  // namespace
 }  // namespace peakmark

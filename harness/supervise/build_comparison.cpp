@@ -6,6 +6,7 @@
 #include <array>
 #include <functional>
 #include <random>
+#include <unordered_map>
 #include <utility>
 
 #include "base/text.hpp"
@@ -114,6 +115,31 @@ class BuildComparison {
     }
     base_.selection = next_.selection;
     keep_known(base_, next_.description);
+    set_own_versions(base_, options_.base_own_suites);
+    set_own_versions(next_, options_.own_suites);
+  }
+
+  /// Gives the cases of a commit the versions that its own suites have. A variant that they lack, or suites
+  /// that cannot be read, say nothing.
+  static void set_own_versions(Build& build, const std::vector<std::filesystem::path>& suites) {
+    if (suites.empty()) return;
+    std::unordered_map<std::string, Size> versions;  // of cases, and of variants
+    try {
+      ExpandOptions expand;
+      expand.backend = build.options.selection.backend;
+      expand.automatic_backend = to_string(build.selection.device.backend);
+      for (const PlannedCase& own : load_suites(suites, build.description, expand).cases) {
+        versions.emplace(own.name, own.version);
+        versions.emplace(own.sweep_case.variant, own.version);
+      }
+    } catch (const UsageError&) {
+      return;
+    }
+    for (PlannedCase& planned : build.selection.planned) {
+      auto own = versions.find(planned.name);
+      if (own == versions.end()) own = versions.find(planned.sweep_case.variant);
+      if (own != versions.end()) planned.version = own->second;
+    }
   }
 
   void leave_out(const std::function<bool(const PlannedCase&)>& is_left_out, const char* one,

@@ -29,6 +29,9 @@ struct BuildComparisonOptions {
   const SignalWatch* signals = nullptr;  ///< as for Measurement
   /// The suites as the base has them, for their programs; empty: programs are left out.
   std::vector<std::filesystem::path> base_suites = {};
+  /// The suites of both commits themselves: the versions of their variants. Empty: those of what is measured.
+  std::vector<std::filesystem::path> base_own_suites = {};
+  std::vector<std::filesystem::path> own_suites = {};
   bool programs_only = false;  ///< the builds have no worker: other cases are left out
 };
 

@@ -81,6 +81,13 @@ void EstimatorFailures::report(const Observation& observation, Progress& progres
   for (const EstimateObservation& estimate : observation.other_estimates) report_one(estimate);
 }
 
+Observation as_filed(Observation observation, const PlannedCase& planned, const RunContext& context,
+                     const DeviceInfo& device) {
+  observation.version = planned.version;
+  if (!context.device_class.empty()) observation.device = device.name;
+  return observation;
+}
+
 JournalListener::JournalListener(RunJournal& journal, const SweepOptions& options, const Selection& selection,
                                  std::size_t total, std::size_t done, std::optional<int> round)
     : journal_(journal),
@@ -114,7 +121,8 @@ void JournalListener::started(const PlannedCase& planned) {
 }
 
 void JournalListener::finished(const PlannedCase& planned, const Observation& measured) {
-  Observation observation = round_ ? as_round(measured, *round_) : measured;
+  Observation observation =
+      as_filed(round_ ? as_round(measured, *round_) : measured, planned, journal_.run().context, device_);
   note_external_estimates(planned, vocabulary_, observation);
   journal_.add(observation);
   lines_.finished(is_failure(planned, observation));
@@ -149,8 +157,8 @@ std::vector<PlannedCase> cases_to_confirm(const Run& run, const std::vector<std:
   return cases;
 }
 
-ConfirmationListener::ConfirmationListener(RunJournal& journal, std::size_t cases)
-    : journal_(journal), progress_(stderr, is_terminal(stderr), cases, 0) {}
+ConfirmationListener::ConfirmationListener(RunJournal& journal, const DeviceInfo& device, std::size_t cases)
+    : journal_(journal), device_(device), progress_(stderr, is_terminal(stderr), cases, 0) {}
 
 void ConfirmationListener::starting(std::size_t cases) {
   progress_.starting(starting_text(cases));
@@ -175,9 +183,11 @@ void ConfirmationListener::finished(const PlannedCase& planned, const Observatio
     return;
   }
   Observation observation = *journal_.find(planned.name);
-  if (time_method(observation) != time_method(measured)) {
-    progress_.message(planned.name + ": not confirmed: its times are of another kind (" +
-                      time_method(observation) + ") than the second ones (" + time_method(measured) + ")");
+  const std::string first = time_method(observation);
+  const std::string second = time_method(as_filed(measured, planned, journal_.run().context, device_));
+  if (first != second) {
+    progress_.message(planned.name + ": not confirmed: its times are of another kind (" + first +
+                      ") than the second ones (" + second + ")");
     return;
   }
   observation.gpu_time_again = measured.gpu_time;

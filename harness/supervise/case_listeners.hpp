@@ -50,6 +50,11 @@ class EstimatorFailures {
   std::set<std::pair<std::string, std::string>> reported_;  ///< variant and estimator
 };
 
+/// Returns the observation of a case with what its worker does not know: the version of the case and, if the
+/// run is filed under a device class, its device.
+Observation as_filed(Observation observation, const PlannedCase& planned, const RunContext& context,
+                     const DeviceInfo& device);
+
 /// Journals observations and reports progress.
 class JournalListener final : public SupervisorListener {
  public:
@@ -91,7 +96,8 @@ std::vector<PlannedCase> cases_to_confirm(const Run& run, const std::vector<std:
 /// observation.
 class ConfirmationListener final : public SupervisorListener {
  public:
-  ConfirmationListener(RunJournal& journal, std::size_t cases);
+  /// `device`: that takes the second times.
+  ConfirmationListener(RunJournal& journal, const DeviceInfo& device, std::size_t cases);
   void started(const PlannedCase& planned) override;
   void finished(const PlannedCase& planned, const Observation& measured) override;
   void reference(const ReferenceTime& /*time*/) override {}  // the run has its own
@@ -102,6 +108,7 @@ class ConfirmationListener final : public SupervisorListener {
 
  private:
   RunJournal& journal_;
+  const DeviceInfo& device_;
   Progress progress_;
   WorkerLines lines_{progress_};
 };

@@ -57,7 +57,8 @@ TEST(ConfirmationListener, BothTimesAreInTheRunFile) {
   journal.start(context);
   journal.add(case_observed("a", 10));
   journal.add(case_observed("b", 20));
-  ConfirmationListener confirming(journal, 2);
+  const DeviceInfo device;
+  ConfirmationListener confirming(journal, device, 2);
   confirming.finished(case_planned("a"), case_observed("a", 12));
   Observation crashed = case_observed("b", std::nullopt);
   crashed.outcome = Outcome::crashed;

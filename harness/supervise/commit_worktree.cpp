@@ -280,8 +280,11 @@ CommitSide side_of_commit(const CommitWorktree& worktree, const GitRepository& r
   for (const fs::path& suite : sweep.selection.suites) {
     const auto inside = place_in(repository, suite);
     if (!inside) return {side.worker, side.has_own_worker, {}};
-    side.suites.push_back(copy_of_suite(suite, worktree.top() / *inside));
+    const fs::path own = worktree.top() / *inside;
+    if (fs::is_regular_file(own)) side.own_suites.push_back(own);
+    side.suites.push_back(copy_of_suite(suite, own));
   }
+  if (side.own_suites.size() < side.suites.size()) side.own_suites.clear();
   return side;
 }
 
@@ -292,6 +295,8 @@ void set_sides(BuildComparisonOptions& comparison, const CommitSide& base, const
   if (base.suites.empty() || next.suites.empty()) return;
   comparison.base_suites = base.suites;
   comparison.sweep.selection.suites = next.suites;
+  comparison.base_own_suites = base.own_suites;
+  comparison.own_suites = next.own_suites;
 }
 
 }  // namespace peakmark

@@ -75,6 +75,8 @@ struct CommitSide {
   /// The suites at their places in the worktree, where their programs find those of the commit; empty if one
   /// is not in the repository.
   std::vector<std::filesystem::path> suites;
+  /// The suites of the commit itself, for the versions of its variants; empty if it lacks one.
+  std::vector<std::filesystem::path> own_suites = {};
 };
 
 /// Returns the worker of the suites, or that `sweep.worker` names, as the worktree has it: at the same place

@@ -80,7 +80,7 @@ void note_unsupported(RunJournal& journal, const DeviceInfo& device) {
     observation.outcome = Outcome::unsupported;
     observation.message = fmt::format("this run measures on {} ({}); --backend {} measures this case",
                                       to_string(device.backend), device.name, planned->sweep_case.backend);
-    journal.note(observation);
+    journal.note(as_filed(std::move(observation), *planned, journal.run().context, device));
   }
 }
 
@@ -297,7 +297,7 @@ Stop Measurement::confirm(const MeasuredSide& side) {
                   quantity(journal.run().context.planned.size(), "case"), cases.size() == 1 ? "s" : "",
                   cases.empty() ? "" : ": timed again"));
   if (cases.empty()) return Stop::done;
-  ConfirmationListener listener(journal, cases.size());
+  ConfirmationListener listener(journal, side.selection.device, cases.size());
   const auto programs = std::stable_partition(cases.begin(), cases.end(), [&](const PlannedCase& planned) {
     return !is_program_of(side.selection, planned);
   });

@@ -102,6 +102,7 @@ RunContext make_run_context(const Selection& selection, const Description& descr
   context.worker = description.worker;
   context.backend = to_string(selection.device.backend);
   context.device = selection.device.name;
+  context.device_class = selection.device_class;
   context.driver = selection.device.driver;
   context.platform = selection.device.platform;
   context.device_is_cpu = selection.device.is_cpu;

@@ -120,6 +120,7 @@ Selection select(const SelectionOptions& options, const Description& description
   Selection selection;
   selection.filter = options.filter;
   selection.asked_backend = options.backend;
+  selection.device_class = options.device_class;
   Choice choice = choose(options, devices);
   Listing listing = list_on(choice.device, options, description, check);
   selection.suite = std::move(listing.suite);

@@ -18,6 +18,7 @@ struct SelectionOptions {
   std::optional<std::string> filter;   ///< a regular expression (ECMAScript); see filtered()
   std::optional<std::string> backend;  ///< replaces the suite's backend axis
   std::string device;                  ///< index or part of a name
+  std::string device_class;            ///< RunContext::device_class
   std::optional<std::string> require;  ///< `cuda` or `gpu`
   std::optional<std::string> shard;    ///< `I/N`
   /// An earlier run: shards have cases that took about the same time in it; null: every N-th case.
@@ -27,8 +28,9 @@ struct SelectionOptions {
 
 /// What is measured.
 struct Selection {
-  DeviceInfo device;  ///< `dry` if every case is
-  Suite suite;        ///< without its cases: the selected ones are `planned`
+  DeviceInfo device;         ///< `dry` if every case is
+  std::string device_class;  ///< RunContext::device_class
+  Suite suite;               ///< without its cases: the selected ones are `planned`
   /// After filter, then shard: empty where there are fewer cases than shards.
   std::vector<PlannedCase> planned;
   std::optional<std::string> filter;

@@ -47,6 +47,7 @@ class SweepRun {
           workers.check(cases, interrupt);
         });
     say_device(selection.device);
+    if (!selection.device_class.empty()) say("  filed under the device class " + selection.device_class);
     check_estimators_found(selection.suite.vocabulary, selection.planned, {interrupt, std::nullopt});
     RunContext context = make_run_context(selection, description, options_.memory_only, options_.host_name);
     std::vector<PlannedCase>().swap(selection.planned);  // the run's context has them from here on

@@ -64,6 +64,8 @@ std::string make_fingerprint(const std::vector<PlannedCase>& cases, const Vocabu
     fingerprint.add(planned.expected_outcome);
     for (const std::string& estimator : planned.judged_estimators) fingerprint.add(estimator);
     fingerprint.add("");
+    // Suites without versions keep their fingerprint.
+    if (planned.version != 1) fingerprint.add(fmt::format("version {}", planned.version));
   }
   for (const auto& program : vocabulary.programs) add(*program, fingerprint);
   for (const auto& estimator : vocabulary.estimators) add(*estimator, fingerprint);

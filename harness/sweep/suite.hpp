@@ -36,8 +36,11 @@ struct PlannedCase {
   Window window;
   std::string expected_outcome = "ok";         ///< an outcome's name
   std::vector<std::string> judged_estimators;  ///< besides the variant's own
-  std::string figure;                          ///< the plot that shows it; empty if its sweep names none
-  std::string place;  ///< `nightly.toml:12`, its sweep, for messages; empty if read from a run file
+  /// From 1 on. The suite raises it where a variant does other work than before: its results begin a new
+  /// series.
+  Size version = 1;
+  std::string figure;  ///< the plot that shows it; empty if its sweep names none
+  std::string place;   ///< `nightly.toml:12`, its sweep, for messages; empty if read from a run file
 };
 
 /// An expanded suite: at least one case, with unique names.

@@ -21,6 +21,7 @@ struct Expectation {
   std::optional<Window> window;
   std::optional<std::string> outcome;
   std::optional<std::vector<Located<std::string>>> estimators;
+  std::optional<Size> version;
 };
 
 /// The values of one axis; ranges and powers of two are expanded.

@@ -93,6 +93,11 @@ TEST(SuiteMistake, OfASweepNamesFileLineAndKey) {
       {"window = 0.8", "s.toml:3: window: must be a text in quotes"},
       {"expect = 'out_of_memry'",
        "s.toml:3: expect: unknown outcome 'out_of_memry'; did you mean 'out_of_memory'?"},
+      {"version = 0", "s.toml:3: version: version 0: must be 1 or more"},
+      {"version = '2'", "s.toml:3: version: "},
+      {"version = 1.5", "s.toml:3: version: "},
+      {"[[sweep.rule]]\nwhen = { n = 20 }\nversion = -2",
+       "s.toml:5: rule.version: version -2: must be 1 or more"},
       {"estimators = ['padding/documentd']",
        "s.toml:3: estimators: padding/coords1d has no estimator 'padding/documentd'; did you mean "
        "'padding/documented'"},

@@ -166,6 +166,19 @@ variants = "vertical_shift/fused"
   EXPECT_EQ(find(suite, "vertical_shift/fused/auto").window, (Window{0.7, 1}));
 }
 
+TEST(Suite, AVersionIsOfItsVariantsAndPartOfTheFingerprint) {
+  const auto text = [](const std::string& version) {
+    return "[[sweep]]\nvariants = ['padding/coords1d', 'vertical_shift/fused']\n" + version;
+  };
+  const std::string rule = "[[sweep.rule]]\nwhen = { variant = 'padding/*' }\nversion = 2\n";
+  const Suite suite = expand(text(rule));
+  EXPECT_EQ(find(suite, "padding/coords1d/auto").version, 2);
+  EXPECT_EQ(find(suite, "vertical_shift/fused/auto").version, 1);
+  EXPECT_EQ(find(expand("version = 3\n" + text("")), "vertical_shift/fused/auto").version, 3);
+  EXPECT_NE(expand(text("")).fingerprint, suite.fingerprint);
+  EXPECT_EQ(expand(text("")).fingerprint, expand(text("version = 1\n")).fingerprint);
+}
+
 TEST(Suite, RulesSeeTheResolvedBackend) {
   const char* text = R"(
 [[sweep]]

@@ -252,6 +252,10 @@ class Reader : private TomlReader {
         fail(place, fmt::format("unknown outcome '{}'{}", outcome, suggest_word(outcome, outcomes)));
       }
       expectation.outcome = outcome;
+    } else if (entry.key == "version") {
+      expectation.version = integer(*entry.node, place);
+      if (*expectation.version < 1)
+        fail(place, fmt::format("version {}: must be 1 or more", *expectation.version));
     } else if (entry.key == "estimators") {
       expectation.estimators = entry.node->is_array() && entry.node->as_array()->empty()
                                    ? std::vector<Located<std::string>>{}

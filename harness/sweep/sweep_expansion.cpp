@@ -87,6 +87,7 @@ bool holds(const CaseCondition& condition, const PlannedCase& planned, const Var
 void apply(const Expectation& expectation, PlannedCase& planned) {
   if (expectation.window) planned.window = *expectation.window;
   if (expectation.outcome) planned.expected_outcome = *expectation.outcome;
+  if (expectation.version) planned.version = *expectation.version;
   if (expectation.estimators) {
     planned.judged_estimators.clear();
     for (const auto& estimator : *expectation.estimators)

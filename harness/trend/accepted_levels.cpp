@@ -37,11 +37,15 @@ class AcceptedCase {
     return found;
   }
 
+  [[nodiscard]] bool is_of_version(Size version) const {
+    const CaseOutcomes* const known = outcomes();
+    return known == nullptr || known->version == version;
+  }
+
   [[nodiscard]] bool has_outcome(const std::string& from_run, std::string_view outcome) const {
-    const auto of = std::ranges::lower_bound(history_.outcomes, case_name_, {}, &CaseOutcomes::case_name);
+    const CaseOutcomes* const known = outcomes();
     const std::optional<std::size_t> run = find_run(history_, from_run);
-    return run && of != history_.outcomes.end() && of->case_name == case_name_ &&
-           of->outcomes[*run] == outcome;
+    return run && known != nullptr && known->outcomes[*run] == outcome;
   }
 
   /// Returns true if the bytes are known, and not more than from that run on.
@@ -67,6 +71,12 @@ class AcceptedCase {
   }
 
  private:
+  /// Returns null if the history has none.
+  [[nodiscard]] const CaseOutcomes* outcomes() const {
+    const auto of = std::ranges::lower_bound(history_.outcomes, case_name_, {}, &CaseOutcomes::case_name);
+    return of == history_.outcomes.end() || of->case_name != case_name_ ? nullptr : &*of;
+  }
+
   const DeviceHistory& history_;
   std::string_view case_name_;
   std::vector<const Acceptance*> acceptances_;
@@ -139,6 +149,7 @@ void accept_verdicts(const DeviceHistory& history, const Run& run, std::vector<p
     const auto of_case = accepted.find(verdict.case_name);
     const auto observed = observations.find(verdict.case_name);
     if (of_case == accepted.end() || observed == observations.end()) continue;
+    if (!of_case->second.is_of_version(observed->second->version)) continue;
     const Acceptance* const found = find_acceptance(of_case->second, verdict, *observed->second);
     if (found == nullptr) continue;
     verdict.judgement = verdict.rule == Rule::outcome ? Judgement::as_expected : Judgement::warning;

@@ -22,8 +22,8 @@ using Names = std::set<std::string_view>;
 
 /// The cases of a device by what trends found.
 struct Found {
-  Names regressions, suspicious, improvements, recoveries, accepted_outcomes, left_suite, newly_left, is_new,
-      young;
+  Names regressions, suspicious, improvements, recoveries, accepted_outcomes, left_suite, newly_left, young;
+  std::map<std::string_view, std::string_view> is_new;  ///< with NewCase::note
 };
 
 Found find_all(const DeviceHistory& history, const Trends& trends) {
@@ -47,7 +47,7 @@ Found find_all(const DeviceHistory& history, const Trends& trends) {
     found.left_suite.insert(one.case_name);
     if (one.is_news) found.newly_left.insert(one.case_name);
   }
-  for (const NewCase& one : trends.new_cases) found.is_new.insert(one.case_name);
+  for (const NewCase& one : trends.new_cases) found.is_new.emplace(one.case_name, one.note);
   for (const NotEnoughData& one : trends.not_enough_data) found.young.insert(one.case_name);
   return found;
 }
@@ -106,7 +106,7 @@ void set_regression(CaseStatus& status) {
 
 /// Replaces the status by what trends found if that is worse.
 void add_found(CaseStatus& status, const Found& found) {
-  const auto worse_than = [&](const Names& names, CaseState state) {
+  const auto worse_than = [&](const auto& names, CaseState state) {
     return names.contains(status.case_name) && state < status.state;
   };
   if (worse_than(found.regressions, CaseState::regression)) {
@@ -126,6 +126,8 @@ void add_found(CaseStatus& status, const Found& found) {
     status.state = CaseState::recovery;
   } else if (worse_than(found.is_new, CaseState::is_new)) {
     status.state = CaseState::is_new;
+    if (const std::string_view note = found.is_new.at(status.case_name); !note.empty())
+      status.texts.insert(status.texts.begin(), std::string(note));
   } else if (worse_than(found.young, CaseState::young)) {
     status.state = CaseState::young;
   }

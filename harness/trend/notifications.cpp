@@ -214,9 +214,11 @@ class Search {
   static Json closed_document(const std::string& id, std::vector<DeviceFinding> parts,
                               const std::vector<Notified>& rows) {
     if (parts.empty()) {
-      Json json = begin_document("closed", id,
-                                 fmt::format("removed: {}: {}: its runs are no longer in the history",
-                                             rows.front().case_name, rows.front().metric));
+      Json json =
+          begin_document("closed", id,
+                         fmt::format("removed: {}: {}: its runs are no longer in the history, or its suite "
+                                     "began a new series",
+                                     rows.front().case_name, rows.front().metric));
       json["reason"] = "removed";
       json["accepted"] = nullptr;
       json["case"] = rows.front().case_name;

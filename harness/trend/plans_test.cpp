@@ -128,5 +128,23 @@ TEST_F(Plan, NewsIsOfTheLastRunThatHasThem) {
   EXPECT_FALSE(trends.changes[1].is_news);
 }
 
+TEST_F(Plan, AnotherVersionIsANewSeries) {
+  for (HistoryRun& run : history_.runs) run.fingerprint = run.id;
+  history_.outcomes = {{"a/b/dry", {kOk, kOk, kOk, "crashed"}, {}, {1, 1, 1, 2}},
+                       {"c/d/dry", {kOk, kOk, kOk, kOk}}};
+  history_.series = {{"a/b/dry", "requested_peak_bytes", {1.0, 1.0, 1.0, kNo}, {}, {}},
+                     {"c/d/dry", "requested_peak_bytes", {1.0, 1.0, 1.0, 1.0}, {}, {}}};
+  history_.acceptances = {{"a/b/dry", "", "run1", "ada", "", ""}, {"c/d/dry", "", "run1", "ada", "", ""}};
+  keep_newest_version(history_);
+  EXPECT_EQ(history_.outcomes[0].version, 2);
+  EXPECT_EQ(history_.outcomes[0].version_before, 1);
+  EXPECT_EQ(history_.series.size(), 1U) << "of the new version no bytes are known";
+  EXPECT_EQ(history_.acceptances.size(), 1U);
+  const Trends trends = find_trends(history_);
+  EXPECT_THAT(trends.changes, IsEmpty()) << "no regression of the outcome of version 1";
+  ASSERT_EQ(trends.new_cases.size(), 1U);
+  EXPECT_EQ(trends.new_cases[0].note, "version 1 → 2: a new series");
+}
+
 }  // namespace
 }  // namespace peakmark::trend

@@ -1,6 +1,8 @@
 #include "trend/series.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -67,6 +69,7 @@ DeviceHistory with_runs(DeviceHistory history, const std::vector<std::size_t>& r
   for (CaseOutcomes& one : history.outcomes) {
     choose(one.outcomes, runs);
     choose(one.is_expected, runs);
+    choose(one.versions, runs);
   }
   std::erase_if(history.series, [](const Series& one) { return !has_value(one.values); });
   std::erase_if(history.outcomes, [](const CaseOutcomes& one) { return !has_value(one.outcomes); });
@@ -74,6 +77,38 @@ DeviceHistory with_runs(DeviceHistory history, const std::vector<std::size_t>& r
   for (const HistoryRun& run : history.runs) ids.insert(run.id);
   std::erase_if(history.acceptances, [&](const Acceptance& one) { return !ids.contains(one.from_run); });
   return history;
+}
+
+void keep_newest_version(DeviceHistory& history) {
+  std::unordered_map<std::string_view, const CaseOutcomes*> changed;
+  for (CaseOutcomes& one : history.outcomes) {
+    const std::optional<std::size_t> newest = one.last_planned();
+    if (one.versions.empty() || !newest) continue;
+    one.version = one.versions[*newest];
+    for (std::size_t run = 0; run < one.outcomes.size(); ++run) {
+      if (one.versions[run] == one.version) continue;
+      if (one.outcomes[run]) one.version_before = one.versions[run];
+      one.outcomes[run].reset();
+      if (!one.is_expected.empty()) one.is_expected[run] = false;
+    }
+    if (one.version_before) changed.emplace(one.case_name, &one);
+  }
+  if (changed.empty()) return;
+  for (Series& series : history.series) {
+    const auto found = changed.find(series.case_name);
+    if (found == changed.end()) continue;
+    for (std::size_t run = 0; run < series.values.size(); ++run) {
+      if (found->second->versions[run] == found->second->version) continue;
+      series.values[run].reset();
+      if (!series.confirmations.empty()) series.confirmations[run].reset();
+    }
+  }
+  std::erase_if(history.series, [](const Series& one) { return !has_value(one.values); });
+  std::erase_if(history.acceptances, [&](const Acceptance& one) {
+    const auto found = changed.find(one.case_name);
+    const std::optional<std::size_t> run = find_run(history, one.from_run);
+    return found != changed.end() && run && found->second->versions[*run] != found->second->version;
+  });
 }
 
 }  // namespace peakmark::trend

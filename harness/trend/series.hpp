@@ -91,6 +91,11 @@ struct CaseOutcomes {
   std::vector<std::optional<std::string>> outcomes;
   /// Whether the suite of the run expects that outcome. Empty: in no run.
   std::vector<bool> is_expected = {};
+  /// Observation::version in each run. Empty: 1 in all.
+  std::vector<Size> versions = {};
+  /// Of keep_newest_version(): that of the newest run, and the one before it; null: there is none.
+  Size version = 1;
+  std::optional<Size> version_before = std::nullopt;
 
   /// Returns the level in a run that planned the case. Throws UsageError for an unknown outcome: the history
   /// is damaged.
@@ -153,6 +158,10 @@ struct DeviceHistory {
 /// Returns the history with these runs only, in this order, and the cases, series and acceptances that have
 /// one of them.
 DeviceHistory with_runs(DeviceHistory history, const std::vector<std::size_t>& runs);
+
+/// Removes the values, outcomes and acceptances of each case that are of another version than those of its
+/// newest run.
+void keep_newest_version(DeviceHistory& history);
 
 /// Returns the index of a run; null if the history does not have it.
 std::optional<std::size_t> find_run(const DeviceHistory& history, const std::string& id);

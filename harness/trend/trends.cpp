@@ -147,7 +147,9 @@ void find_new_and_left(const DeviceHistory& history, const Plans& plans, Trends&
     const auto first_planned = static_cast<std::size_t>(first - one.outcomes.begin());
     const std::size_t last_run = plans.last(one, history.runs[*last_planned].suite);
     if (first_planned == last_run && is_new(history, plans, one, last_run))
-      trends.new_cases.push_back({one.case_name, first_planned});
+      trends.new_cases.push_back(
+          {one.case_name, first_planned,
+           one.version_before ? new_series_text(*one.version_before, one.version) : ""});
     if (*last_planned < last_run) {
       trends.left_suite.push_back(
           {one.case_name, *last_planned, is_news(plans, one, *last_planned, last_run)});
@@ -197,16 +199,39 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
   return trends;
 }
 
+bool begins_new_series(const DeviceHistory& history, std::size_t run) {
+  bool has_case = false;
+  for (const CaseOutcomes& one : history.outcomes) {
+    if (!one.outcomes[run]) continue;
+    const auto end = one.outcomes.begin() + static_cast<std::ptrdiff_t>(run);
+    const bool is_first =
+        std::none_of(one.outcomes.begin(), end, [](const auto& outcome) { return outcome.has_value(); });
+    if (!one.version_before || !is_first) return false;
+    has_case = true;
+  }
+  return has_case;
+}
+
 std::vector<std::string> uncompared(const DeviceHistory& history) {
   std::vector<std::string> lines;
-  for (const BaseRun& base : history.base_runs) {
+  for (std::size_t i = 0; i < history.base_runs.size(); ++i) {
+    const BaseRun& base = history.base_runs[i];
     if (!base.run) lines.push_back(to_text(base, history));
+    if (base.run && begins_new_series(history, history.first_of_branch() + i))
+      lines.push_back(to_text(base, history) + ": not compared: each case begins a new series");
   }
   if (!history.base_runs.empty() || history.runs.empty()) return lines;
-  std::set<std::string_view> suites;
-  for (const HistoryRun& run : history.runs) suites.insert(run.suite);
-  if (suites.size() == history.runs.size())
-    lines.push_back("not compared: " + history.device + " has one run of each suite");
+  std::map<std::string_view, std::vector<std::size_t>> runs_of_suites;
+  for (std::size_t run = 0; run < history.runs.size(); ++run)
+    runs_of_suites[history.runs[run].suite].push_back(run);
+  if (runs_of_suites.size() == history.runs.size())
+    return {"not compared: " + history.device + " has one run of each suite"};
+  const bool has_compared = std::ranges::any_of(runs_of_suites, [&](const auto& of_suite) {
+    return of_suite.second.size() > 1 && !begins_new_series(history, of_suite.second.back());
+  });
+  if (!has_compared)
+    lines.push_back("not compared: " + history.device +
+                    " has one run of each suite, or each case of its newest one begins a new series");
   return lines;
 }
 

@@ -68,6 +68,7 @@ struct LeftSuite {
 struct NewCase {
   std::string case_name;
   std::size_t run = 0;
+  std::string note;  ///< `version 1 → 2: a new series`; empty if the suite did not have it
 };
 
 struct EnvironmentChange {
@@ -118,6 +119,9 @@ struct TrendOptions {
 /// as long as `runs`.
 Trends find_trends(const DeviceHistory& history, const TrendOptions& options = {},
                    const AllocationsAtPeak& at_peak = {});
+
+/// Returns true if each case of the run is of another version than before, so that nothing is compared.
+bool begins_new_series(const DeviceHistory& history, std::size_t run);
 
 /// Returns what was not compared because no earlier run has it, a sentence each: suites of a branch that the
 /// base branch never ran on this device. Of the base branch: the device, if no suite has two runs.

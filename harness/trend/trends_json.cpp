@@ -67,8 +67,11 @@ class Writer {
       entry["new"] = one.is_news;
       json_["left_suite"].push_back(std::move(entry));
     }
-    for (const NewCase& one : device.trends.new_cases)
-      json_["new"].push_back(case_entry(one.case_name, one.run));
+    for (const NewCase& one : device.trends.new_cases) {
+      Json entry = case_entry(one.case_name, one.run);
+      if (!one.note.empty()) entry["note"] = one.note;
+      json_["new"].push_back(std::move(entry));
+    }
     for (const Acceptance& one : history_->acceptances) add(one);
     for (const EnvironmentChange& one : device.trends.environment_changes) {
       const HistoryRun& run = history_->runs[one.run];

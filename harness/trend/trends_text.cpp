@@ -220,8 +220,9 @@ std::vector<std::string> remarks(const DeviceTrends& device) {
                              return fmt::format("{} (last run {}{})", one.case_name, day(runs[one.last].date),
                                                 one.is_news ? "; new" : "");
                            }));
-  add(list_text<NewCase>(trends.new_cases, "case is new", "cases are new",
-                         [](const NewCase& one) { return one.case_name; }));
+  add(list_text<NewCase>(trends.new_cases, "case is new", "cases are new", [](const NewCase& one) {
+    return one.note.empty() ? one.case_name : fmt::format("{} ({})", one.case_name, one.note);
+  }));
   if (!trends.not_enough_data.empty()) {
     const std::size_t most = std::ranges::max(trends.not_enough_data, {}, &NotEnoughData::runs).runs;
     add(fmt::format("{}: at most {} of {} runs needed before times are judged",
@@ -304,7 +305,12 @@ std::string judged_headline(const std::vector<DeviceTrends>& devices) {
   const bool is_first_run = std::ranges::all_of(devices, [](const DeviceTrends& device) {
     return device.history->base_runs.empty() && !uncompared(*device.history).empty();
   });
-  const std::string reason = is_first_run ? "nothing was compared: first run of each device"
+  const bool has_new_series = std::ranges::any_of(devices, [](const DeviceTrends& device) {
+    return !device.history->runs.empty() &&
+           begins_new_series(*device.history, device.history->runs.size() - 1);
+  });
+  const std::string reason = is_first_run ? std::string("nothing was compared: first run of each device") +
+                                                (has_new_series ? ", or of a new version" : "")
                                           : quantity(not_compared, "run was", "runs were") + " not compared";
   return attention.empty() ? reason : attention + "; " + reason;
 }
