@@ -426,8 +426,8 @@ def test_a_pull_request_that_is_only_slower_fails_where_a_device_for_times_is_na
         folder = ci.new_job()
         ci.check_out(branch, folder, 2 if system is GitHub else 0)
         assert ci.run("\n".join(scripts), folder, variables) == code, ci.log
-        told = (folder / "build/times.md").read_text()
-        assert ("slower" in told.partition("\n")[0] or "1 of 1 case regressed" in told) == (code == 1), told
+        summary = (folder / "build/times.md").read_text()
+        assert ("slower" in summary.partition("\n")[0] or "1 of 1 case regressed" in summary) == (code == 1), summary
         runs = [load(folder / f"build/times.{side}.json")["context"]["peakmark"] for side in ("base", "new")]
         assert runs[0]["rounds"]["job"] == runs[1]["rounds"]["job"], "interleaved"
 

@@ -140,6 +140,7 @@ TEST_F(Plan, AnotherVersionIsANewSeries) {
   EXPECT_EQ(history_.outcomes[0].version_before, 1);
   EXPECT_EQ(history_.series.size(), 1U) << "of the new version no bytes are known";
   EXPECT_EQ(history_.acceptances.size(), 1U);
+  EXPECT_FALSE(history_.runs[3].begins_new_series) << "a case of it is compared";
   const Trends trends = find_trends(history_);
   EXPECT_THAT(trends.changes, IsEmpty()) << "no regression of the outcome of version 1";
   ASSERT_EQ(trends.new_cases.size(), 1U);

@@ -24,6 +24,19 @@ bool has_value(const std::vector<std::optional<T>>& list) {
   return std::ranges::any_of(list, [](const std::optional<T>& one) { return one.has_value(); });
 }
 
+bool begins_new_series(const DeviceHistory& history, std::size_t run) {
+  bool has_case = false;
+  for (const CaseOutcomes& one : history.outcomes) {
+    if (!one.outcomes[run]) continue;
+    const auto end = one.outcomes.begin() + static_cast<std::ptrdiff_t>(run);
+    const bool is_first =
+        std::none_of(one.outcomes.begin(), end, [](const auto& outcome) { return outcome.has_value(); });
+    if (!one.version_before || !is_first) return false;
+    has_case = true;
+  }
+  return has_case;
+}
+
 }  // namespace
 
 void mark_incomplete(const std::vector<HistoryRun>& runs, std::string_view metric,
@@ -94,6 +107,8 @@ void keep_newest_version(DeviceHistory& history) {
     if (one.version_before) changed.emplace(one.case_name, &one);
   }
   if (changed.empty()) return;
+  for (std::size_t run = 0; run < history.runs.size(); ++run)
+    history.runs[run].begins_new_series = begins_new_series(history, run);
   for (Series& series : history.series) {
     const auto found = changed.find(series.case_name);
     if (found == changed.end()) continue;

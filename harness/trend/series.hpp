@@ -61,6 +61,8 @@ struct HistoryRun {
   std::optional<std::string> asked_backend;
   std::vector<std::string> variants;
   bool memory_only = false;  ///< the run took no times
+  /// Of keep_newest_version(): no case has an earlier result, and each has one of another version.
+  bool begins_new_series = false;
   /// ns, median over the run. Null if not measured.
   std::optional<double> reference_copy_ns;
   std::optional<double> reference_arithmetic_ns;
@@ -160,7 +162,7 @@ struct DeviceHistory {
 DeviceHistory with_runs(DeviceHistory history, const std::vector<std::size_t>& runs);
 
 /// Removes the values, outcomes and acceptances of each case that are of another version than those of its
-/// newest run.
+/// newest run, and marks the runs that begin a new series.
 void keep_newest_version(DeviceHistory& history);
 
 /// Returns the index of a run; null if the history does not have it.

@@ -199,25 +199,12 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
   return trends;
 }
 
-bool begins_new_series(const DeviceHistory& history, std::size_t run) {
-  bool has_case = false;
-  for (const CaseOutcomes& one : history.outcomes) {
-    if (!one.outcomes[run]) continue;
-    const auto end = one.outcomes.begin() + static_cast<std::ptrdiff_t>(run);
-    const bool is_first =
-        std::none_of(one.outcomes.begin(), end, [](const auto& outcome) { return outcome.has_value(); });
-    if (!one.version_before || !is_first) return false;
-    has_case = true;
-  }
-  return has_case;
-}
-
 std::vector<std::string> uncompared(const DeviceHistory& history) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < history.base_runs.size(); ++i) {
     const BaseRun& base = history.base_runs[i];
     if (!base.run) lines.push_back(to_text(base, history));
-    if (base.run && begins_new_series(history, history.first_of_branch() + i))
+    if (base.run && history.runs[history.first_of_branch() + i].begins_new_series)
       lines.push_back(to_text(base, history) + ": not compared: each case begins a new series");
   }
   if (!history.base_runs.empty() || history.runs.empty()) return lines;
@@ -227,7 +214,7 @@ std::vector<std::string> uncompared(const DeviceHistory& history) {
   if (runs_of_suites.size() == history.runs.size())
     return {"not compared: " + history.device + " has one run of each suite"};
   const bool has_compared = std::ranges::any_of(runs_of_suites, [&](const auto& of_suite) {
-    return of_suite.second.size() > 1 && !begins_new_series(history, of_suite.second.back());
+    return of_suite.second.size() > 1 && !history.runs[of_suite.second.back()].begins_new_series;
   });
   if (!has_compared)
     lines.push_back("not compared: " + history.device +

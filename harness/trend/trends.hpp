@@ -120,11 +120,9 @@ struct TrendOptions {
 Trends find_trends(const DeviceHistory& history, const TrendOptions& options = {},
                    const AllocationsAtPeak& at_peak = {});
 
-/// Returns true if each case of the run is of another version than before, so that nothing is compared.
-bool begins_new_series(const DeviceHistory& history, std::size_t run);
-
 /// Returns what was not compared because no earlier run has it, a sentence each: suites of a branch that the
-/// base branch never ran on this device. Of the base branch: the device, if no suite has two runs.
+/// base branch never ran on this device, or whose cases all begin a new series. Of the base branch: the
+/// device, if that is so of every suite.
 std::vector<std::string> uncompared(const DeviceHistory& history);
 
 /// Returns true for a confirmed regression that was neither accepted nor undone.

@@ -306,8 +306,7 @@ std::string judged_headline(const std::vector<DeviceTrends>& devices) {
     return device.history->base_runs.empty() && !uncompared(*device.history).empty();
   });
   const bool has_new_series = std::ranges::any_of(devices, [](const DeviceTrends& device) {
-    return !device.history->runs.empty() &&
-           begins_new_series(*device.history, device.history->runs.size() - 1);
+    return !device.history->runs.empty() && device.history->runs.back().begins_new_series;
   });
   const std::string reason = is_first_run ? std::string("nothing was compared: first run of each device") +
                                                 (has_new_series ? ", or of a new version" : "")
