@@ -410,7 +410,8 @@ def test_a_pull_request_that_is_only_slower_fails_where_a_device_for_times_is_na
     else:
         job = merged(yaml.safe_load((ci.repository / ".gitlab-ci.yml").read_text()), "times")
         assert [rule["if"] for rule in job["rules"]] == ['$CI_PIPELINE_SOURCE == "merge_request_event"']
-        scripts, variables = job["script"], job["variables"] | {"CI_MERGE_REQUEST_DIFF_BASE_SHA": base}
+        variables = {name: str(value) for name, value in job["variables"].items()}
+        scripts, variables = job["script"], variables | {"CI_MERGE_REQUEST_DIFF_BASE_SHA": base}
     assert any("compare scale.toml --require gpu --commits" in script for script in scripts)
     scripts = [script.replace(" --require gpu", " --filter nx:4096") for script in scripts]
     worker = ci.repository / "scale.cpp"
