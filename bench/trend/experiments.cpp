@@ -95,8 +95,8 @@ void print_false_alarms(const std::string& name, double shared, std::size_t seri
 }
 
 void tabulate_false_alarms(std::size_t series) {
-  fmt::print("| detector | {} | +5 % in 7 |\n|---|---|---|---|---|---|---|---|\n",
-             "Gaussian 1 % | Gaussian 3 % | heavy tail | AR(1) | outliers | two clocks");
+  fmt::print("| detector | {} | +5 % in 7 |\n|---|---|---|---|---|---|---|---|---|---|\n",
+             "Gaussian 1 % | Gaussian 3 % | heavy tail | AR(1) | outliers | two clocks | bi20 | bimodal");
   print_false_alarms("peakmark, re-run shares half of the noise", kShared, series, ours(true));
   print_false_alarms("peakmark, re-run shares nothing", 0, series, ours(true));
   print_false_alarms("peakmark, re-run shares all", 1, series, ours(true));

@@ -19,6 +19,10 @@ std::string_view to_string(Family family) {
       return "outliers";
     case Family::two_clocks:
       return "two_clocks";
+    case Family::bi20:
+      return "bi20";
+    case Family::bimodal:
+      return "bimodal";
   }
   return "";
 }
@@ -56,6 +60,9 @@ double gaussian_deviation(Family family) {
       return kOutlierDeviation;
     case Family::two_clocks:
       return kClockDeviation;
+    case Family::bi20:
+    case Family::bimodal:
+      return kStateDeviation;
   }
   return 0;
 }
@@ -73,6 +80,27 @@ double outlier(Random& random) {
   return kMinOutlier + (kMaxOutlier - kMinOutlier) * random.uniform();
 }
 
+/// Returns what a run adds to the time independently of the runs before it.
+double event(Family family, Random& random) {
+  switch (family) {
+    case Family::heavy_tail:
+      return tail(random);
+    case Family::outliers:
+      return outlier(random);
+    case Family::bi20:
+      return random.uniform() < 0.5 ? kSmallStateGap : 0;
+    case Family::bimodal:
+      return random.uniform() < 0.5 ? kLargeStateGap : 0;
+    default:
+      return 0;
+  }
+}
+
+bool has_events(Family family) {
+  return family == Family::heavy_tail || family == Family::outliers || family == Family::bi20 ||
+         family == Family::bimodal;
+}
+
 }  // namespace
 
 double NoiseSource::next_run() {
@@ -86,17 +114,14 @@ double NoiseSource::next_run() {
     state_ = slow ? kClockGap : 0;
   }
   first_ = false;
-  if (family_ == Family::heavy_tail) event_ = tail(random_);
-  if (family_ == Family::outliers) event_ = outlier(random_);
+  event_ = event(family_, random_);
   return measured(event_);
 }
 
 double NoiseSource::again() {
-  double event = event_;
-  if (family_ == Family::heavy_tail && random_.uniform() >= shared_) event = tail(random_);
-  // The second measurement has the outlier of the first, or draws its own.
-  if (family_ == Family::outliers && random_.uniform() >= shared_) event = outlier(random_);
-  return measured(event);
+  // The second measurement has the event of the first, or draws its own.
+  const bool draws = has_events(family_) && random_.uniform() >= shared_;
+  return measured(draws ? event(family_, random_) : event_);
 }
 
 double NoiseSource::measured(double event) {

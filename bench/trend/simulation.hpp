@@ -15,9 +15,10 @@ namespace peakmark::bench {
 
 /// Families of noise. A time is its level times (1 + e), with e of mean about 0. Two measurements of one run
 /// share a part of e (docs/statistics.md).
-enum class Family { gaussian_1, gaussian_3, heavy_tail, ar1, outliers, two_clocks };
+enum class Family { gaussian_1, gaussian_3, heavy_tail, ar1, outliers, two_clocks, bi20, bimodal };
 inline constexpr std::array kFamilies{Family::gaussian_1, Family::gaussian_3, Family::heavy_tail,
-                                      Family::ar1,        Family::outliers,   Family::two_clocks};
+                                      Family::ar1,        Family::outliers,   Family::two_clocks,
+                                      Family::bi20,       Family::bimodal};
 std::string_view to_string(Family family);
 
 /// Random numbers that are the same on every machine: the C++ standard specifies std::mt19937_64, but not the
@@ -33,7 +34,8 @@ class Random {
 };
 
 /// Share of the variance of Gaussian noise that two measurements of one run have in common, and the
-/// probability that they share a tail or an outlier. They always share the states of AR(1) and of clocks.
+/// probability that they share a tail, an outlier or a state of bi20 and bimodal. They always share the
+/// states of AR(1) and of clocks.
 inline constexpr double kShared = 0.5;
 
 inline constexpr double kTailShape = 1.0;  ///< σ of the lognormal, standardised to mean 0 and variance 1
@@ -48,6 +50,9 @@ inline constexpr double kMaxOutlier = 0.50;
 inline constexpr double kClockDeviation = 0.01;
 inline constexpr double kClockGap = 0.04;    ///< the slow state, over the fast one
 inline constexpr double kClockSwitch = 0.1;  ///< probability per run; both states are equally frequent
+inline constexpr double kStateDeviation = 0.01;
+inline constexpr double kSmallStateGap = 0.2;  ///< of bi20: each run draws one of two states
+inline constexpr double kLargeStateGap = 0.9;  ///< of bimodal
 
 /// Draws the noise of one case, one run after the other.
 class NoiseSource {
@@ -67,7 +72,7 @@ class NoiseSource {
   bool first_ = true;
   double state_ = 0;   ///< AR(1), or the clock's
   double common_ = 0;  ///< the part of the Gaussian noise that the run's measurements share
-  double event_ = 0;   ///< tail or outlier of the first measurement
+  double event_ = 0;   ///< tail, outlier or state of the first measurement
 };
 
 /// First and second measurements of the runs of one case.

@@ -64,24 +64,41 @@ double median_distance(std::span<const double> sorted, double centre) {
   return sorted.size() % 2 == 1 ? distance : (distance + nearest_distance(sorted, centre, half - 1)) / 2;
 }
 
-}  // namespace
+/// Part of the values below the first decile.
+constexpr double kDecile = 0.1;
+/// Distance of the first and last decile of a standard normal: 2 Φ⁻¹(0.9).
+constexpr double kDecilesOfNormal = 2.5631;
+/// The spread with two states, relative to that of the larger one.
+constexpr double kMinOfStates = 1.2;
+/// Changes of side, relative to those of independent values.
+constexpr double kMinAlternation = 0.5;
 
-Noise estimate_noise(std::span<const double> values, std::span<double> scratch) {
-  std::vector<double> sorted(values.begin(), values.end());
-  std::ranges::sort(sorted);
-  return estimate_noise(values, sorted, scratch);
+double quantile_of_sorted(std::span<const double> sorted, double part) {
+  const double at = part * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const double high = sorted[std::min(low + 1, sorted.size() - 1)];
+  return sorted[low] + (at - static_cast<double>(low)) * (high - sorted[low]);
 }
 
-Noise estimate_noise(std::span<const double> values, std::span<const double> sorted,
-                     std::span<double> scratch) {
+/// Returns true if neighbours are on different sides of `middle` about as often as independent values, of
+/// which 2 a b / n are (Wald and Wolfowitz).
+bool alternates(std::span<const double> values, double middle) {
+  std::size_t above = 0;
+  std::size_t changes = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool is_above = values[i] > middle;
+    if (is_above) ++above;
+    if (i > 0 && is_above != (values[i - 1] > middle)) ++changes;
+  }
+  const auto count = static_cast<double>(values.size());
+  const auto high = static_cast<double>(above);
+  return static_cast<double>(changes) > kMinAlternation * 2 * high * (count - high) / count;
+}
+
+/// Sets spread and persistence of the values clipped at `bound` from the centre.
+void estimate_clipped(std::span<const double> values, double bound, std::span<double> work, Noise& noise) {
   static const double consistency = 1 / variance_of_clipped_normal(kClip);
   const std::size_t count = values.size();
-  const std::span<double> work = scratch.first(count);
-  Noise noise;
-  noise.centre = median_of_sorted(sorted);
-  const double deviation = std::max(kMadToDeviation * median_distance(sorted, noise.centre), kMinSpread);
-
-  const double bound = kClip * deviation;
   double mean = 0;
   for (std::size_t i = 0; i < count; ++i) {
     work[i] = std::clamp(values[i] - noise.centre, -bound, bound);
@@ -101,7 +118,33 @@ Noise estimate_noise(std::span<const double> values, std::span<const double> sor
     const double cautious = neighbours / squares + kCaution / std::sqrt(static_cast<double>(count));
     noise.persistence = std::clamp(cautious, 0.0, kMaxPersistence);
   }
-  return noise;
+}
+
+}  // namespace
+
+Noise estimate_noise(std::span<const double> values, std::span<double> scratch, States states) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::ranges::sort(sorted);
+  return estimate_noise(values, sorted, scratch, states);
+}
+
+Noise estimate_noise(std::span<const double> values, std::span<const double> sorted,
+                     std::span<double> scratch, States states) {
+  const std::span<double> work = scratch.first(values.size());
+  Noise noise;
+  noise.centre = median_of_sorted(sorted);
+  const double deviation = std::max(kMadToDeviation * median_distance(sorted, noise.centre), kMinSpread);
+  estimate_clipped(values, kClip * deviation, work, noise);
+  if (states == States::ignored) return noise;
+  const double low = quantile_of_sorted(sorted, kDecile);
+  const double high = quantile_of_sorted(sorted, 1 - kDecile);
+  const double wide = (high - low) / kDecilesOfNormal;
+  if (wide <= deviation) return noise;
+  Noise with_states = noise;
+  estimate_clipped(values, kClip * wide, work, with_states);
+  const bool has_states =
+      with_states.spread > kMinOfStates * noise.spread && alternates(values, (low + high) / 2);
+  return has_states ? with_states : noise;
 }
 
 double variance_of_mean(int count, double persistence) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,14 +23,23 @@ inline constexpr double kClip = 2.5;
 /// Returns the median of at least one value. Reorders the values.
 double median_in_place(std::span<double> values);
 
+/// Whether a spread covers two states of the machine that runs take at random.
+enum class States : std::uint8_t { covered, ignored };
+
 /// Estimates the noise of at least 3 finite values in order of time. The spread is the standard deviation of
 /// the values clipped at `kClip` times their scaled median absolute deviation, made consistent for Gaussian
 /// noise (Huber's proposal in one step). The persistence is the correlation of neighbours among the clipped
-/// values plus 0.4 of its standard error 1/√n, at least 0. `scratch` has space for as many values.
-Noise estimate_noise(std::span<const double> values, std::span<double> scratch);
-/// The same, in linear time. `sorted`: the values in ascending order.
+/// values plus 0.4 of its standard error 1/√n, at least 0.
+///
+/// If more than half of the runs are in one of two states, the median absolute deviation is that within it.
+/// So the values are clipped at `kClip` scaled distances of their first and last decile instead, where that
+/// makes the spread larger by a fifth, and the values alternate between both sides of the middle at least
+/// half as often as independent ones would: a step in the history does not. `scratch` has space for as many
+/// values.
+Noise estimate_noise(std::span<const double> values, std::span<double> scratch, States states);
+/// The same with states, in linear time. `sorted`: the values in ascending order.
 Noise estimate_noise(std::span<const double> values, std::span<const double> sorted,
-                     std::span<double> scratch);
+                     std::span<double> scratch, States states = States::covered);
 
 /// Returns the variance of the mean of `count` neighbours of a stationary AR(1) series of variance 1 and
 /// correlation `persistence`: (1/k) (1 + 2 Σ_{j<k} (1 − j/k) φ^j). Box, Jenkins, Reinsel, Time Series

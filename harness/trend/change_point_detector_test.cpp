@@ -11,7 +11,7 @@ namespace {
 
 Noise noise_of(const std::vector<double>& values) {
   std::vector<double> scratch(values.size());
-  return estimate_noise(values, scratch);
+  return estimate_noise(values, scratch, States::covered);
 }
 
 TEST(Noise, MedianIsNumpys) {
@@ -55,6 +55,23 @@ TEST(Noise, NeighboursThatAreAlikeArePersistent) {
   std::vector<double> turns;
   for (int i = 0; i < 60; ++i) turns.push_back(i % 2 == 0 ? 1.0 : 2.0);
   EXPECT_EQ(noise_of(turns).persistence, 0);
+}
+
+// 33 of 60 runs are fast, so the median and its deviation are those of the fast state.
+TEST(Noise, TwoStatesThatAlternateAreItsSpread) {
+  constexpr double kGap = 0.64;
+  std::vector<double> states;
+  for (int i = 0; i < 60; ++i) states.push_back((i * 7 % 20 < 11 ? 0 : kGap) + 0.001 * (i * 7 % 11 - 5));
+  EXPECT_NEAR(noise_of(states).spread, kGap * std::sqrt(0.55 * 0.45), 0.1 * kGap);
+  EXPECT_LT(noise_of(states).persistence, 0.1);
+  std::vector<double> scratch(states.size());
+  EXPECT_LT(estimate_noise(states, scratch, States::ignored).spread, 0.1 * kGap);
+}
+
+TEST(Noise, OneStepIsNotItsSpread) {
+  std::vector<double> step;
+  for (int i = 0; i < 60; ++i) step.push_back((i < 40 ? 0 : 0.64) + 0.001 * (i * 7 % 11 - 5));
+  EXPECT_LT(noise_of(step).spread, 0.02);
 }
 
 TEST(Noise, VarianceOfMeanIsThatOfTheSumOfCovariances) {

@@ -36,12 +36,19 @@ double clip(double value, const Noise& noise, double spreads) {
   return std::clamp(value, noise.centre - spreads * noise.spread, noise.centre + spreads * noise.spread);
 }
 
-Noise plain_noise(const Values& values) {
+/// numpy.quantile(): between two values, linear.
+double plain_quantile(Values values, double part) {
+  std::ranges::sort(values);
+  const double place = part * static_cast<double>(values.size() - 1);
+  const auto low = static_cast<std::size_t>(std::floor(place));
+  const std::size_t high = std::min(low + 1, values.size() - 1);
+  return values[low] + (place - std::floor(place)) * (values[high] - values[low]);
+}
+
+/// The noise of values that are clipped at `kClip` times this deviation.
+Noise plain_clipped_noise(const Values& values, double deviation) {
   Noise noise;
   noise.centre = plain_median(values);
-  Values distances;
-  for (const double value : values) distances.push_back(std::abs(value - noise.centre));
-  const double deviation = std::max(1.4826 * plain_median(distances), kMinSpread);
   Values clipped;
   double mean = 0;
   for (const double value : values) {
@@ -63,6 +70,28 @@ Noise plain_noise(const Values& values) {
   noise.spread = std::max(std::sqrt(squares / (count - 1) / variance), kMinSpread);
   if (squares > 0) noise.persistence = std::clamp(neighbours / squares + 0.4 / std::sqrt(count), 0.0, 0.95);
   return noise;
+}
+
+Noise plain_noise(const Values& values) {
+  const double centre = plain_median(values);
+  Values distances;
+  for (const double value : values) distances.push_back(std::abs(value - centre));
+  const double deviation = std::max(1.4826 * plain_median(distances), kMinSpread);
+  Noise noise = plain_clipped_noise(values, deviation);
+  const double low = plain_quantile(values, 0.1);
+  const double high = plain_quantile(values, 0.9);
+  const double between_deciles = (high - low) / 2.5631;
+  if (between_deciles <= deviation) return noise;
+  const Noise of_states = plain_clipped_noise(values, between_deciles);
+  double above = 0;
+  double changes = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    above += values[i] > (low + high) / 2 ? 1 : 0;
+    if (i > 0) changes += (values[i] > (low + high) / 2) != (values[i - 1] > (low + high) / 2) ? 1 : 0;
+  }
+  const auto count = static_cast<double>(values.size());
+  const bool alternates = changes > above * (count - above) / count;
+  return of_states.spread > 1.2 * noise.spread && alternates ? of_states : noise;
 }
 
 /// The definition in docs/statistics.md, "Trends": all values of a level, no state but levels.
@@ -226,6 +255,7 @@ Counts compare_series(unsigned seed) {
     if (seed % 5 == 0 && run > 300) level += 0.0005;
     state = persistence * state + noise * normal(random);
     double value = level + state + (uniform(random) < 0.02 ? 0.4 * uniform(random) : 0);
+    if (seed % 7 == 0 && uniform(random) < 0.4) value += 0.2;  // two states
     if (rounding > 0) value = rounding * std::round(value / rounding);
     const Scan scan = detector.scan(value);
     expect_same(scan, plain.scan(value));
@@ -270,8 +300,9 @@ TEST(Detector, NoiseIsThatOfItsDefinition) {
     Values values(count);
     for (double& value : values)
       value = count % 3 == 0 ? std::round(100 * normal(random)) / 100 : normal(random);
+    for (double& value : values) value += count % 2 == 0 && normal(random) > 3 ? 0.3 : 0;
     Values scratch(count);
-    const Noise noise = estimate_noise(values, scratch);
+    const Noise noise = estimate_noise(values, scratch, States::covered);
     const Noise plain = plain_noise(values);
     EXPECT_EQ(noise.centre, plain.centre) << count;
     EXPECT_DOUBLE_EQ(noise.spread, plain.spread) << count;

@@ -58,7 +58,7 @@ bool is_resolved(const DeviceHistory& history, const Series& series, const Chang
   const std::vector<double> since =
       measures_between(history, series, change.raised + 1, history.runs.size(), change.reference);
   std::vector<double> scratch(before.size());
-  const Noise noise = estimate_noise(before, scratch);
+  const Noise noise = estimate_noise(before, scratch, States::ignored);
   const double variance = variance_of_mean(kRunsBack, noise.persistence) +
                           variance_of_mean(static_cast<int>(before.size()), noise.persistence);
   const double error = kErrorOfMedian * noise.spread * std::sqrt(variance);

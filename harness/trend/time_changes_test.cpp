@@ -1,16 +1,67 @@
-// Regressions that are resolved although no single run is significant.
+// Changes of simulated times: what is reported, and regressions that are resolved although no single run is
+// significant.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "trend/changes.hpp"
+#include "trend/trends.hpp"
 
 namespace peakmark::trend {
 namespace {
 
 using testing::ElementsAre;
+
+/// Returns the confirmed changes of 120 runs without second measurements.
+std::vector<Change> changes_of_120_runs(unsigned seed,
+                                        const std::function<double(std::size_t, double)>& level) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal(0, 0.01);
+  std::uniform_real_distribution<double> uniform;
+  DeviceHistory history;
+  Series& series = history.series.emplace_back();
+  series.metric = metric::gpu_time_ns;
+  for (std::size_t run = 0; run < 120; ++run) {
+    history.runs.emplace_back().id = std::to_string(run);
+    series.values.emplace_back(1000 * level(run, uniform(random)) * std::exp(normal(random)));
+  }
+  std::vector<Change> changes = find_trends(history).changes;
+  std::erase_if(changes, [](const Change& change) { return change.verdict == Verdict::suspicious; });
+  return changes;
+}
+
+// At most 1 in 1,000 runs: 12 in these 12,000 of each gap.
+TEST(TimeChanges, TwoStatesAreNoise) {
+  for (const double gap : {0.2, 0.9}) {
+    std::size_t changes = 0;
+    std::size_t open = 0;
+    for (unsigned seed = 1; seed <= 100; ++seed) {
+      for (const Change& change : changes_of_120_runs(
+               seed, [&](std::size_t, double random) { return random < 0.5 ? 1 : 1 + gap; })) {
+        ++changes;
+        if (is_open(change)) ++open;
+      }
+    }
+    EXPECT_LE(changes, 12U) << gap;
+    EXPECT_LE(open, 2U) << gap;
+  }
+}
+
+TEST(TimeChanges, AStepIsFoundInItsSecondOrThirdRun) {
+  for (unsigned seed = 1; seed <= 100; ++seed) {
+    const std::vector<Change> changes =
+        changes_of_120_runs(seed, [](std::size_t run, double) { return run < 60 ? 1 : 1.2; });
+    const auto found = std::ranges::find(changes, Verdict::regression, &Change::verdict);
+    ASSERT_NE(found, changes.end()) << seed;
+    EXPECT_GE(found->raised, 60U) << seed;
+    EXPECT_LE(found->raised, 62U) << seed;
+  }
+}
 
 /// Runs of Gaussian noise, `level` times 1000 ns.
 struct SimulatedRuns {
