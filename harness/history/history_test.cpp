@@ -208,10 +208,11 @@ TEST_P(HistoryTest, ADeviceClassIsOneSeriesOfBytesAndOfEachDeviceOneOfTimes) {
   EXPECT_EQ(all[0].runs[2].device, "cpu-icelake-server-Intel");
   for (const trend::Series& series : all[0].series) {
     if (series.case_name != "op/b/opencl/n:2") continue;
-    if (series.metric == trend::metric::requested_peak_bytes)
+    if (series.metric == trend::metric::requested_peak_bytes) {
       EXPECT_EQ(series.values, (Values{2.0 * kMiB, 4.0 * kMiB, 6.0 * kMiB}));
+    }
     if (series.metric != trend::metric::gpu_time_ns) continue;
-    EXPECT_EQ(series.method, "device, hot, median, on cpu-znver3-AMD") << "that of most runs";
+    EXPECT_EQ(series.method, "device, hot, median, on cpu-AMD") << "that of most runs";
     EXPECT_TRUE(series.values[1].has_value());
     EXPECT_FALSE(series.values[2].has_value());
   }

@@ -46,6 +46,10 @@ TEST_P(EarlierVersion, IsBroughtUpToDateWithAllThatItHolds) {
     const auto devices = history.read();
     ASSERT_EQ(devices.size(), 1U);
     EXPECT_EQ(devices[0].series.size(), 10U);
+    for (const trend::Series& series : devices[0].series) {
+      const bool is_time = series.metric == trend::metric::gpu_time_ns;
+      EXPECT_EQ(series.method, is_time ? "device, hot, median" : "");
+    }
     EXPECT_EQ(devices[0].series[8].case_name, "op/b/opencl/n:2");
     EXPECT_EQ(devices[0].series[8].metric, "requested_peak_bytes");
     EXPECT_EQ(devices[0].series[8].values, (std::vector<std::optional<double>>{2 * kMiB, 6 * kMiB}));
