@@ -3,34 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
-#include <map>
+#include <limits>
 #include <set>
 #include <unordered_map>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "explain/conditions.hpp"
-#include "explain/formula_algebra.hpp"
-#include "ledger/sequence_steps.hpp"
+#include "explain/live_allocations.hpp"
+#include "explain/size_changes.hpp"
 
 namespace peakmark {
 namespace {
 
 using Kind = EstimateCause::Kind;
-using Operation = Expression::Operation;
-using Vector = std::vector<Size>;  // a number of bytes at each shape
 
-// Some of the mistakes that estimators make, each as a change of the bytes of one allocation.
-struct Mistake {
-  EstimateCause cause;
-  Vector difference;  // recorded less estimated bytes
-  int rank = 0;       // simple explanations first
-};
+constexpr std::size_t kMinCompared = 3;  // shapes: any bytes at fewer have some cause
+constexpr Size kMaxCopies = 8;           // of many equal allocations, so many are tried, and all of them
+// Three causes at once: of the first two, so many are tried.
+constexpr std::size_t kMaxPaired = 400;
+constexpr int kMaxRankOfThree = 3;
+constexpr Size kWrap = Size{1} << 32;
+constexpr const char* kNoCause = "no cause found";
+constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
-struct VectorHash {
-  std::size_t operator()(const Vector& values) const {
+struct SizesHash {
+  std::size_t operator()(const ShapeSizes& values) const {
     std::size_t hash = values.size();
     for (const Size value : values)
       hash = (hash ^ std::hash<Size>{}(value)) * 0x9e3779b97f4a7c15 + (hash >> 31);
@@ -38,46 +37,393 @@ struct VectorHash {
   }
 };
 
-bool is_zero(const Vector& values) {
+bool is_zero(const ShapeSizes& values) {
   return std::ranges::all_of(values, [](Size value) { return value == 0; });
 }
 
-Vector subtract(const Vector& one, const Vector& other) {
-  Vector result(one.size());
-  for (std::size_t i = 0; i < one.size(); ++i) result[i] = checked_subtract(one[i], other[i]);
+template <typename Compute>
+ShapeSizes combine(const ShapeSizes& one, const ShapeSizes& other, const Compute& compute) {
+  ShapeSizes result(one.size());
+  for (std::size_t i = 0; i < one.size(); ++i) result[i] = compute(one[i], other[i]);
   return result;
 }
+ShapeSizes subtract(const ShapeSizes& one, const ShapeSizes& other) {
+  return combine(one, other, checked_subtract);
+}
+ShapeSizes add(const ShapeSizes& one, const ShapeSizes& other) {
+  return combine(one, other, checked_add);
+}
+ShapeSizes multiply(const ShapeSizes& one, const ShapeSizes& other) {
+  return combine(one, other, checked_multiply);
+}
+ShapeSizes negated(ShapeSizes values) {
+  for (Size& value : values) value = -value;
+  return values;
+}
+
+/// What an estimator may do wrong with some allocations of equal size, or with all.
+struct Mistake {
+  Kind kind = Kind::missing;
+  std::size_t of = kAll;  ///< index of the equal allocations; kAll: all of the program
+  ShapeSizes copies;      ///< how many of these
+  ShapeSizes difference;  ///< recorded less estimated bytes
+  int rank = 0;           ///< simple explanations first
+  std::string reason;
+};
+
+using Mistakes = std::vector<Mistake>;
+using Equal = std::vector<EqualAllocations>;
+
+/// How many of equal allocations a mistake may be about.
+std::vector<ShapeSizes> numbers_of_copies(const EqualAllocations& equal) {
+  std::vector<ShapeSizes> all{equal.count};
+  const auto add = [&](ShapeSizes copies) {
+    if (std::ranges::find(all, copies) == all.end()) all.push_back(std::move(copies));
+  };
+  const Size fixed = equal.fixed_count();
+  for (Size number = 1; number < std::min(fixed, kMaxCopies + 1); ++number) {
+    ShapeSizes copies = equal.count;
+    for (Size& one : copies) one = std::min(one, number);
+    add(std::move(copies));
+  }
+  if (fixed != 1) {
+    ShapeSizes one = equal.count;
+    ShapeSizes others = equal.count;
+    for (Size& copies : one) copies = std::min<Size>(copies, 1);
+    for (Size& copies : others) copies = std::max<Size>(copies - 1, 0);
+    add(std::move(one));
+    add(std::move(others));
+  }
+  return all;
+}
+
+// Inputs and outputs are forgotten less often than what a program allocates besides.
+bool is_argument(const LiveAllocations& one) {
+  return one.phase == "inputs" || one.phase == "outputs";
+}
+
+/// Finds mistakes that add up to a difference.
+class MistakeSearch {
+ public:
+  MistakeSearch(const Equal& equal, const Shapes& axes)
+      : equal_(equal), axes_(axes), changes_(size_changes(axes)), mistakes_(mistakes_with(equal, true)) {
+    index(mistakes_, by_difference_);
+  }
+
+  /// Returns the simplest mistakes that explain the whole difference; none if nothing does.
+  [[nodiscard]] Mistakes find(const ShapeSizes& difference) const {
+    if (auto found = one(difference); !found.empty()) return found;
+    if (auto found = two(difference); !found.empty()) return found;
+    if (auto found = one_of_changed(difference); !found.empty()) return found;
+    return three(difference);
+  }
+
+  /// Returns mistakes that explain the difference but for a multiple of 2³² at some shapes, and sets `lost`
+  /// to these bytes: the estimator computes in 32 bits.
+  [[nodiscard]] std::optional<Mistakes> find_overflow(const ShapeSizes& difference,
+                                                      const ShapeSizes& recorded, const ShapeSizes& estimated,
+                                                      ShapeSizes& lost) const {
+    const auto is_overflow = [&](const ShapeSizes& explained) {
+      const ShapeSizes rest = subtract(difference, explained);
+      if (is_zero(rest) || !std::ranges::all_of(rest, [](Size bytes) { return bytes % kWrap == 0; }))
+        return false;
+      lost = rest;
+      return is_wrapped(subtract(recorded, explained), estimated);
+    };
+    if (is_overflow(ShapeSizes(difference.size(), 0))) return Mistakes{};
+    for (const Mistake& one : mistakes_) {
+      if (is_overflow(one.difference)) return Mistakes{one};
+    }
+    for (const SizeChange& change : changes_) {
+      if (const auto all = change_of_all(change); all && is_overflow(all->mistake.difference))
+        return Mistakes{all->mistake};
+    }
+    return std::nullopt;
+  }
+
+  /// Returns a mistake beside which only a constant is left; null if there is none.
+  [[nodiscard]] const Mistake* find_beside_constant(const ShapeSizes& difference) const {
+    for (const Mistake& one : mistakes_) {
+      if (one.rank <= kMaxRankOfThree && is_constant(subtract(difference, one.difference))) return &one;
+    }
+    return nullptr;
+  }
+
+ private:
+  using ByDifference = std::unordered_map<ShapeSizes, std::vector<std::size_t>, SizesHash>;
+
+  static void index(const Mistakes& mistakes, ByDifference& by_difference) {
+    for (std::size_t i = 0; i < mistakes.size(); ++i) by_difference[mistakes[i].difference].push_back(i);
+  }
+
+  /// Returns the mistakes with each of some allocations, the simplest first. `with_formulas`: also those that
+  /// take long.
+  [[nodiscard]] Mistakes mistakes_with(const Equal& equal, bool with_formulas) const {
+    Mistakes all;
+    for (std::size_t of = 0; of < equal.size(); ++of) add_mistakes(equal[of], of, with_formulas, all);
+    std::ranges::stable_sort(all, {}, &Mistake::rank);
+    return all;
+  }
+
+  void add_mistakes(const EqualAllocations& equal, std::size_t of, bool with_formulas, Mistakes& all) const {
+    const auto add = [&](Kind kind, const ShapeSizes& copies, const ShapeSizes& each, int rank,
+                         std::string reason) {
+      try {
+        ShapeSizes difference = multiply(copies, each);
+        if (!is_zero(difference))
+          all.push_back({kind, of, copies, std::move(difference), rank, std::move(reason)});
+      } catch (const OverflowError&) {  // no estimator answers as much
+      }
+    };
+    const int rank = std::ranges::all_of(equal.members, is_argument) ? 1 : 0;
+    const std::vector<ShapeSizes> numbers = numbers_of_copies(equal);
+    for (const ShapeSizes& copies : numbers) add(Kind::missing, copies, equal.each, rank, "");
+    ShapeSizes once = equal.count;
+    for (Size& one : once) one = std::min<Size>(one, 1);
+    for (Size more = 1; more <= std::max<Size>(equal.fixed_count(), 2); ++more) {
+      ShapeSizes copies = once;
+      for (Size& one : copies) one *= more;
+      add(Kind::extra, copies, negated(equal.each), 1, counted_too_often(equal.fixed_count(), more));
+    }
+    add_where_not_live(equal, of, all);
+    for (const SizeChange& change : changes_) {
+      const auto changed = change.apply(equal.each, with_formulas ? equal.formula : std::nullopt);
+      if (!changed) continue;
+      const ShapeSizes off = subtract(equal.each, changed->bytes);
+      for (const ShapeSizes& copies : numbers) add(Kind::wrong, copies, off, change.rank(), change.reason());
+    }
+  }
+
+  static std::string counted_too_often(Size count, Size more) {
+    if (count == 1 && more == 1) return "counted twice";
+    if (count == 0) return "";
+    return fmt::format("counted {} times, but {} have these bytes", count + more,
+                       quantity(static_cast<std::size_t>(count), "allocation"));
+  }
+
+  // An allocation that is there at some shapes, counted at all.
+  void add_where_not_live(const EqualAllocations& equal, std::size_t of, Mistakes& all) const {
+    if (!equal.formula || std::ranges::find(equal.each, Size{0}) == equal.each.end()) return;
+    ShapeSizes difference(equal.each.size(), 0);
+    try {
+      for (std::size_t shape = 0; shape < difference.size(); ++shape) {
+        if (equal.each[shape] == 0) difference[shape] = -evaluate(*equal.formula, axes_, shape);
+      }
+    } catch (const Error&) {  // no value where it is not live
+      return;
+    }
+    if (!is_zero(difference))
+      all.push_back({Kind::extra, of, ShapeSizes(difference.size(), 1), std::move(difference), 2,
+                     "counted where it is not allocated"});
+  }
+
+  // One mistake, or one change of all allocations.
+  [[nodiscard]] Mistakes one(const ShapeSizes& difference) const {
+    if (const auto found = by_difference_.find(difference); found != by_difference_.end())
+      return {mistakes_[found->second.front()]};
+    for (const SizeChange& change : changes_) {
+      if (const auto all = change_of_all(change); all && all->mistake.difference == difference)
+        return {all->mistake};
+    }
+    return {};
+  }
+
+  [[nodiscard]] Mistakes two(const ShapeSizes& difference) const {
+    for (const Mistake& first : mistakes_) {
+      const auto rest = by_difference_.find(subtract(difference, first.difference));
+      if (rest == by_difference_.end()) continue;
+      for (const std::size_t second : rest->second) {
+        if (are_compatible({&first, &mistakes_[second]})) return {first, mistakes_[second]};
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] Mistakes three(const ShapeSizes& difference) const {
+    const std::size_t count = std::min(mistakes_.size(), kMaxPaired);
+    for (std::size_t a = 0; a < count && mistakes_[a].rank <= kMaxRankOfThree; ++a) {
+      const ShapeSizes without_first = subtract(difference, mistakes_[a].difference);
+      for (std::size_t b = a + 1; b < count && mistakes_[b].rank <= kMaxRankOfThree; ++b) {
+        if (!are_compatible({&mistakes_[a], &mistakes_[b]})) continue;
+        const auto rest = by_difference_.find(subtract(without_first, mistakes_[b].difference));
+        if (rest == by_difference_.end()) continue;
+        for (const std::size_t c : rest->second) {
+          if (are_compatible({&mistakes_[a], &mistakes_[b], &mistakes_[c]}))
+            return {mistakes_[a], mistakes_[b], mistakes_[c]};
+        }
+      }
+    }
+    return {};
+  }
+
+  // Whether an estimator can make all: of equal allocations not more than there are, and not some of them too
+  // often while others are missing.
+  [[nodiscard]] bool are_compatible(const std::vector<const Mistake*>& mistakes) const {
+    for (const Mistake* const one : mistakes) {
+      ShapeSizes copies(one->copies.size(), 0);
+      for (const Mistake* const other : mistakes) {
+        if (other->of != one->of) continue;
+        if (other != one && (one->kind == Kind::extra || other->kind == Kind::extra ||
+                             (one->kind == other->kind && one->reason == other->reason)))
+          return false;
+        copies = add(copies, other->copies);
+      }
+      if (one->kind == Kind::extra || one->of == kAll) continue;
+      const ShapeSizes& available = equal_[one->of].count;
+      for (std::size_t shape = 0; shape < copies.size(); ++shape) {
+        if (copies[shape] > available[shape]) return false;
+      }
+    }
+    return true;
+  }
+
+  // `counted with 1/2 of its element size`, of all allocations.
+  static std::string of_all(std::string reason) {
+    for (std::size_t at = reason.find("its "); at != std::string::npos; at = reason.find("its ", at + 6))
+      reason.replace(at, 3, "their");
+    return "all allocations: " + reason;
+  }
+
+  /// A change of the bytes of some allocations, and these after it.
+  struct Changed {
+    Mistake mistake;
+    Equal allocations;
+    std::vector<std::size_t> of;  ///< index of each into the allocations of the program
+  };
+
+  // Returns a change of allocations `of`; null if it changes fewer than `min_changed` of them.
+  [[nodiscard]] std::optional<Changed> changed(const SizeChange& change, const std::vector<std::size_t>& of,
+                                               std::size_t min_changed) const {
+    Changed result{{Kind::wrong, kAll, {}, {}, change.rank(), change.reason()}, {}, of};
+    ShapeSizes& difference = result.mistake.difference;
+    difference.resize(equal_[of.front()].each.size(), 0);
+    std::size_t count = 0;
+    try {
+      for (const std::size_t i : of) {
+        EqualAllocations& one = result.allocations.emplace_back(equal_[i]);
+        auto other = change.apply(one.each, one.formula);
+        if (!other) continue;
+        ++count;
+        difference = add(difference, multiply(one.count, subtract(one.each, other->bytes)));
+        one.each = std::move(other->bytes);
+        one.formula = std::move(other->formula);
+      }
+    } catch (const OverflowError&) {
+      return std::nullopt;
+    }
+    if (count < min_changed) return std::nullopt;
+    result.mistake.copies.resize(difference.size(), 0);
+    return result;
+  }
+
+  [[nodiscard]] std::optional<Changed> change_of_all(const SizeChange& change) const {
+    std::vector<std::size_t> all(equal_.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+    auto found = changed(change, all, 2);
+    if (found) found->mistake.reason = of_all(change.reason());
+    return found;
+  }
+
+  [[nodiscard]] std::optional<Changed> change_of_one(const SizeChange& change, std::size_t of) const {
+    auto found = changed(change, {of}, 1);
+    if (!found) return std::nullopt;
+    found->mistake.of = of;
+    found->mistake.copies = equal_[of].count;
+    return found;
+  }
+
+  // A change of all allocations and a mistake with one of them after it; or both with the same allocation.
+  [[nodiscard]] Mistakes one_of_changed(const ShapeSizes& difference) const {
+    for (const SizeChange& change : changes_) {
+      if (const auto all = change_of_all(change)) {
+        if (auto found = one_after(*all, difference); !found.empty()) return found;
+      }
+    }
+    for (const SizeChange& change : changes_) {
+      if (change.rank() > kMaxRankOfThree) break;
+      for (std::size_t of = 0; of < equal_.size(); ++of) {
+        const auto one = change_of_one(change, of);
+        if (!one) continue;
+        if (auto found = one_after(*one, difference); !found.empty()) return found;
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] Mistakes one_after(const Changed& changed, const ShapeSizes& difference) const {
+    const ShapeSizes rest = subtract(difference, changed.mistake.difference);
+    const Mistakes after = mistakes_with(changed.allocations, changed.mistake.rank <= kMaxRankOfThree);
+    const auto found = std::ranges::find(after, rest, &Mistake::difference);
+    if (found == after.end()) return {};
+    Mistake first = changed.mistake;
+    Mistake other = *found;
+    other.of = changed.of[found->of];
+    // What is missing is missing with the bytes that it has.
+    if (other.kind == Kind::missing) {
+      const ShapeSizes whole = multiply(other.copies, equal_[other.of].each);
+      first.difference = subtract(first.difference, subtract(whole, other.difference));
+      other.difference = whole;
+      if (first.of != kAll) first.copies = subtract(first.copies, other.copies);
+      if (is_zero(first.difference)) return {std::move(other)};
+    }
+    return {std::move(first), std::move(other)};
+  }
+
+  // Whether an estimator that computes `right` in 32 bits, all of it or for each value of an axis, answers
+  // `estimated`.
+  [[nodiscard]] bool is_wrapped(const ShapeSizes& right, const ShapeSizes& estimated) const {
+    const auto is_of = [&](const auto& times) {
+      for (std::size_t shape = 0; shape < right.size(); ++shape) {
+        const Size number = times(shape);
+        if (number <= 0 || right[shape] < 0 || right[shape] % number != 0 ||
+            right[shape] / number % kWrap * number != estimated[shape])
+          return false;
+      }
+      return true;
+    };
+    return is_of([](std::size_t) { return Size{1}; }) ||
+           std::ranges::any_of(axes_.axes, [&](const Shapes::Axis& axis) {
+             return is_of([&](std::size_t shape) { return axis.values[shape]; });
+           });
+  }
+
+  const Equal& equal_;
+  const Shapes& axes_;
+  const std::vector<SizeChange> changes_;
+  const Mistakes mistakes_;
+  ByDifference by_difference_;
+};
 
 class CauseSearch {
  public:
-  CauseSearch(const Explanation& explanation, const RecordedCases& cases, const EstimatedCases& estimated)
-      : explanation_(explanation), cases_(cases), estimated_(estimated) {
+  CauseSearch(const RecordedCases& cases, const EstimatedCases& estimated)
+      : cases_(cases), estimated_(estimated) {
     for (std::size_t shape = 0; shape < cases.shapes.count(); ++shape) {
       if (estimated.bytes[shape]) shapes_.push_back(shape);
     }
-    for (const Shapes::Axis& axis : cases.shapes.axes)
-      axes_.axes.push_back({axis.name, answered(axis.values)});
-    find_live();
+    axes_ = cases.shapes.subset(shapes_);
+    live_ = live_allocations(cases, shapes_);
   }
 
   std::vector<EstimateCause> find() {
     if (shapes_.empty()) return {};
-    Vector difference;
+    ShapeSizes difference;
     for (const std::size_t shape : shapes_)
       difference.push_back(checked_subtract(cases_.peaks[shape], *estimated_.bytes[shape]));
+    const ShapeSizes whole = difference;
     if (!estimated_.terms.empty()) compare_terms(difference);
-    if (!is_zero(difference)) explain_difference(difference);
+    if (!is_zero(difference)) explain_bytes(difference);
+    ShapeSizes sum(difference.size(), 0);
+    for (const EstimateCause& cause : causes_) sum = add(sum, cause.recorded);
+    if (sum != whole) {  // what does not add up is no cause
+      causes_.clear();
+      add_cause(Kind::difference, kNoCause, whole);
+    }
+    for (EstimateCause& cause : causes_) complete(cause);
     return std::move(causes_);
   }
 
  private:
-  // Bytes at the peak of one allocation of the program: of all groups with its name, phase and place.
-  struct Live {
-    const ExplainedAllocation* allocation;
-    Vector bytes;
-    std::optional<Expression> formula;
-  };
-
   template <typename Values>
   [[nodiscard]] Values answered(const Values& values) const {
     Values result;
@@ -85,311 +431,190 @@ class CauseSearch {
     return result;
   }
 
-  void find_live() {
-    // Several allocations of one name and place are one cause, even in different phases.
-    std::map<AllocationKey, std::size_t> index;
-    for (std::size_t row = 0; row < shapes_.size(); ++row) {
-      const AllocationSequence& sequence = cases_.sequence(shapes_[row]);
-      for (const std::size_t i : live_at_peak(sequence)) {
-        const SequencedAllocation* const one = &sequence[i];
-        const auto [found, is_new] = index.try_emplace(allocation_key(*one), live_.size());
-        if (is_new) {
-          const auto explained =
-              std::ranges::find(explanation_.allocations, phased_key(*one), phased_key<ExplainedAllocation>);
-          live_.push_back({&*explained, Vector(shapes_.size(), 0), std::nullopt});
-        }
-        Size& bytes = live_[found->second].bytes[row];
-        bytes = checked_add(bytes, one->bytes);
-      }
-    }
-    for (Live& one : live_) one.formula = formula_where_live(one.bytes);
-  }
-
-  // The formula of bytes at the shapes where they are not 0.
-  std::optional<Expression> formula_where_live(const Vector& bytes) const {
-    std::vector<std::size_t> live;
-    Vector values;
-    for (std::size_t row = 0; row < bytes.size(); ++row) {
-      if (bytes[row] == 0) continue;
-      live.push_back(shapes_[row]);
-      values.push_back(bytes[row]);
-    }
-    return cases_.fitters->fit(live, values).formula;
-  }
-
-  // The value of a formula at each shape where `bytes` is not 0, else 0.
-  [[nodiscard]] std::optional<Vector> values(const Expression& formula, const Vector& bytes) const {
-    Vector result(bytes.size(), 0);
-    try {
-      for (std::size_t row = 0; row < bytes.size(); ++row) {
-        if (bytes[row] != 0) result[row] = evaluate(formula, axes_, row);
-      }
-    } catch (const Error&) {
-      return std::nullopt;
-    }
-    return result;
+  [[nodiscard]] Equal equal(const std::vector<LiveAllocations>& live) const {
+    return equal_allocations(live, cases_, shapes_);
   }
 
   // ---- estimators that name their terms
 
-  void compare_terms(Vector& difference) {
-    std::set<std::string> compared;
+  void compare_terms(ShapeSizes& difference) {
     for (const auto& [name, all] : estimated_.terms) {
-      const Vector bytes = answered(all);
-      Vector recorded(bytes.size(), 0);
-      const Live* match = nullptr;
-      for (const Live& one : live_) {
-        if (one.allocation->name != name) continue;
-        match = &one;
-        for (std::size_t row = 0; row < bytes.size(); ++row) recorded[row] += one.bytes[row];
+      const ShapeSizes bytes = answered(all);
+      std::vector<LiveAllocations> named;
+      ShapeSizes recorded(bytes.size(), 0);
+      for (const LiveAllocations& one : live_) {
+        if (one.name != name) continue;
+        named.push_back(one);
+        recorded = add(recorded, multiply(one.count, one.each));
       }
-      compared.insert(name);
-      const Vector off = subtract(recorded, bytes);
+      const ShapeSizes off = subtract(recorded, bytes);
       if (is_zero(off)) continue;
       difference = subtract(difference, off);
-      if (match == nullptr) {
-        add_cause(Kind::extra, name, nullptr, off, "no allocation has this name");
+      if (named.empty()) {
+        add_cause(Kind::extra, "no allocation has this name", off).allocation = name;
         continue;
       }
-      // Of the mistakes with this allocation the one that explains the difference.
-      const auto mistakes = mistakes_with(*match);
-      const auto found =
-          std::ranges::find_if(mistakes, [&](const Mistake& one) { return one.difference == off; });
-      if (found != mistakes.end()) {
-        causes_.push_back(found->cause);
-      } else {
-        add_cause(is_zero(bytes) ? Kind::missing : Kind::wrong, name, match->allocation, off, "");
-      }
+      const Equal of_name = equal(named);
+      const Mistakes found = MistakeSearch(of_name, axes_).find(off);
+      for (const Mistake& mistake : found) add_mistake(mistake, of_name);
+      if (found.empty()) set_place(add_cause(Kind::difference, kNoCause, off), named.front());
     }
-    for (const Live& one : live_) {
-      if (compared.contains(one.allocation->name)) continue;
-      difference = subtract(difference, one.bytes);
-      add_cause(Kind::missing, one.allocation->name, one.allocation, one.bytes, "");
+    for (const LiveAllocations& one : live_) {
+      if (estimated_.terms.contains(one.name)) continue;
+      const Equal missing = equal({one});
+      const ShapeSizes bytes = multiply(one.count, one.each);
+      difference = subtract(difference, bytes);
+      add_mistake({Kind::missing, 0, one.count, bytes, 0, ""}, missing);
     }
     pair_renamed();
   }
 
   // An extra term and a missing allocation of the same bytes are one thing with two names.
   void pair_renamed() {
-    for (auto extra = causes_.begin(); extra != causes_.end();) {
-      if (extra->kind != Kind::extra) {
-        ++extra;
-        continue;
-      }
+    for (std::size_t i = 0; i < causes_.size();) {
       const auto missing = std::ranges::find_if(causes_, [&](const EstimateCause& one) {
-        return one.kind == Kind::missing && one.recorded == negated(extra->recorded);
+        return causes_[i].kind == Kind::extra && one.kind == Kind::missing &&
+               one.recorded == negated(causes_[i].recorded);
       });
       if (missing == causes_.end()) {
-        ++extra;
+        ++i;
         continue;
       }
-      const bool is_later = missing > extra;
-      const auto at = extra - causes_.begin();
-      causes_.erase(missing);
-      extra = causes_.erase(causes_.begin() + at - (is_later ? 0 : 1));
+      const auto other = static_cast<std::size_t>(missing - causes_.begin());
+      causes_.erase(causes_.begin() + static_cast<std::ptrdiff_t>(std::max(i, other)));
+      causes_.erase(causes_.begin() + static_cast<std::ptrdiff_t>(std::min(i, other)));
+      i -= other < i ? 1 : 0;
     }
-  }
-
-  static Vector negated(Vector values) {
-    for (Size& value : values) value = -value;
-    return values;
   }
 
   // ---- estimators that answer a number of bytes
 
-  void explain_difference(Vector difference) {
-    std::vector<Mistake> mistakes;
-    for (const Live& one : live_) std::ranges::move(mistakes_with(one), std::back_inserter(mistakes));
-    std::ranges::stable_sort(mistakes, {}, &Mistake::rank);
-    std::unordered_map<Vector, std::size_t, VectorHash> by_difference;
-    for (std::size_t i = 0; i < mistakes.size(); ++i) by_difference.try_emplace(mistakes[i].difference, i);
-
-    for (std::size_t count = 1; count <= kMaxCauses; ++count) {
-      std::vector<std::size_t> chosen;
-      if (!choose(mistakes, by_difference, difference, count, 0, chosen)) continue;
-      for (const std::size_t i : chosen) causes_.push_back(with_alternatives(mistakes, chosen, i));
+  void explain_bytes(const ShapeSizes& difference) {
+    if (shapes_.size() < kMinCompared) {
+      add_cause(Kind::difference, kNoCause, difference);
       return;
     }
-    // No allocation explains all of it. A constant beside one mistake is looked for before the whole is left
-    // without a name.
-    for (const Mistake& one : mistakes) {
-      const Vector rest = subtract(difference, one.difference);
-      if (std::ranges::adjacent_find(rest, std::not_equal_to{}) != rest.end()) continue;
-      causes_.push_back(one.cause);
-      difference = rest;
-      break;
-    }
-    const bool is_too_high = std::ranges::all_of(difference, [](Size value) { return value <= 0; });
-    add_cause(is_too_high ? Kind::extra : Kind::missing, "", nullptr, difference,
-              "no allocation has these bytes");
-  }
-
-  // Chooses `count` mistakes that add up to the difference. The last is looked up, not tried.
-  bool choose(const std::vector<Mistake>& mistakes,
-              const std::unordered_map<Vector, std::size_t, VectorHash>& by_difference, const Vector& rest,
-              std::size_t count, std::size_t first, std::vector<std::size_t>& chosen) const {
-    if (count == 1) {
-      const auto found = by_difference.find(rest);
-      if (found == by_difference.end() || !has_other_allocation(mistakes, chosen, found->second))
-        return false;
-      chosen.push_back(found->second);
-      return true;
-    }
-    for (std::size_t i = first; i < mistakes.size(); ++i) {
-      if (!has_other_allocation(mistakes, chosen, i)) continue;
-      chosen.push_back(i);
-      if (choose(mistakes, by_difference, subtract(rest, mistakes[i].difference), count - 1, i + 1, chosen))
-        return true;
-      chosen.pop_back();
-    }
-    return false;
-  }
-  static constexpr std::size_t kMaxCauses = 3;
-
-  // Allocations of the same bytes cannot be distinguished by a number: the cause names the others.
-  static EstimateCause with_alternatives(const std::vector<Mistake>& mistakes,
-                                         const std::vector<std::size_t>& chosen, std::size_t which) {
-    EstimateCause cause = mistakes[which].cause;
-    std::string others;
-    for (std::size_t i = 0; i < mistakes.size(); ++i) {
-      const EstimateCause& other = mistakes[i].cause;
-      if (std::ranges::find(chosen, i) != chosen.end() ||
-          mistakes[i].difference != mistakes[which].difference || other.kind != cause.kind ||
-          other.reason != cause.reason)
-        continue;
-      others += (others.empty() ? "" : ", ") + other.allocation;
-    }
-    if (!others.empty())
-      cause.reason += fmt::format("{}the same bytes as {}", cause.reason.empty() ? "" : "; ", others);
-    return cause;
-  }
-
-  static bool has_other_allocation(const std::vector<Mistake>& mistakes,
-                                   const std::vector<std::size_t>& chosen, std::size_t next) {
-    return std::ranges::none_of(chosen, [&](std::size_t one) {
-      return mistakes[one].cause.allocation == mistakes[next].cause.allocation &&
-             mistakes[one].cause.where == mistakes[next].cause.where &&
-             mistakes[one].cause.process == mistakes[next].cause.process;
-    });
-  }
-
-  // All ways in which an estimator may be wrong about an allocation.
-  [[nodiscard]] std::vector<Mistake> mistakes_with(const Live& live) const {
-    std::vector<Mistake> mistakes;
-    const auto add = [&](Kind kind, const Vector& difference, int rank, std::string reason) {
-      if (is_zero(difference)) return;
-      mistakes.push_back(
-          {make_cause(kind, live.allocation->name, live.allocation, difference, std::move(reason)),
-           difference, rank});
-    };
-    // Inputs and outputs are forgotten less often than what a program allocates besides.
-    const bool is_argument = live.allocation->phase == "inputs" || live.allocation->phase == "outputs";
-    add(Kind::missing, live.bytes, is_argument ? 1 : 0, "");
-    add(Kind::extra, negated(live.bytes), 1, "counted twice");
-    for (const Size factor : {2, 4, 8}) {
-      if (std::ranges::all_of(live.bytes, [&](Size bytes) { return bytes % factor == 0; })) {
-        Vector difference = live.bytes;
-        for (Size& bytes : difference) bytes -= bytes / factor;
-        add(Kind::wrong, difference, 2, fmt::format("counted with 1/{} of its element size", factor));
-      }
-      Vector difference = live.bytes;
-      for (Size& bytes : difference) bytes = checked_multiply(bytes, 1 - factor);
-      add(Kind::wrong, difference, 3, fmt::format("counted with {} times its element size", factor));
-    }
-    for (const Shapes::Axis& axis : axes_.axes) add_per_axis(live, axis, add);
-    if (live.formula) {
-      const Expression exact = without_rounding(*live.formula);
-      if (const auto plain = values(exact, live.bytes)) {
-        const std::size_t known = mistakes.size();
-        add(Kind::wrong, subtract(live.bytes, *plain), 2, "its rounding is left out");
-        if (mistakes.size() > known)
-          mistakes.back().cause.bytes =
-              Expression::add({*live.formula, Expression::multiply({Expression(Size{-1}), exact})});
-      }
-    }
-    return mistakes;
-  }
-
-  template <typename Add>
-  void add_per_axis(const Live& live, const Shapes::Axis& axis, const Add& add) const {
-    Vector once(live.bytes.size());
-    Vector often(live.bytes.size());
-    bool divides = true;
-    try {
-      for (std::size_t row = 0; row < once.size(); ++row) {
-        const Size value = axis.values[row];
-        divides = divides && value > 0 && live.bytes[row] % value == 0;
-        once[row] = divides ? live.bytes[row] - live.bytes[row] / value : 0;
-        often[row] = checked_subtract(live.bytes[row], checked_multiply(live.bytes[row], value));
-      }
-    } catch (const OverflowError&) {
+    const Equal all = equal(live_);
+    const MistakeSearch search(all, axes_);
+    if (const Mistakes found = search.find(difference); !found.empty()) {
+      for (const Mistake& mistake : found) add_mistake(mistake, all);
       return;
     }
-    if (divides) add(Kind::wrong, once, 2, fmt::format("counted once instead of {} times", axis.name));
-    add(Kind::wrong, often, 3, fmt::format("counted {} times instead of once", axis.name));
+    ShapeSizes recorded;
+    ShapeSizes estimated;
+    for (const std::size_t shape : shapes_) {
+      recorded.push_back(cases_.peaks[shape]);
+      estimated.push_back(*estimated_.bytes[shape]);
+    }
+    ShapeSizes lost;
+    if (const auto found = search.find_overflow(difference, recorded, estimated, lost)) {
+      for (const Mistake& mistake : *found) add_mistake(mistake, all);
+      add_cause(Kind::wrong, "computed in 32 bits: bytes from 2³² on are lost", lost);
+      return;
+    }
+    ShapeSizes rest = difference;
+    if (const Mistake* const beside = search.find_beside_constant(difference)) {
+      add_mistake(*beside, all);
+      rest = subtract(difference, beside->difference);
+    }
+    add_cause(Kind::difference, kNoCause, rest);
   }
 
   // ---- causes
 
-  [[nodiscard]] EstimateCause make_cause(Kind kind, const std::string& name,
-                                         const ExplainedAllocation* allocation, const Vector& difference,
-                                         std::string reason) const {
-    EstimateCause cause;
+  EstimateCause& add_cause(Kind kind, std::string reason, ShapeSizes difference) {
+    EstimateCause& cause = causes_.emplace_back();
     cause.kind = kind;
-    cause.allocation = name;
-    if (allocation != nullptr) {
-      cause.phase = allocation->phase;
-      cause.where = allocation->where;
-      cause.process = allocation->process;
-    }
-    cause.recorded = difference;
-    cause.is_too_high = std::ranges::all_of(difference, [](Size value) { return value <= 0; });
     cause.reason = std::move(reason);
+    cause.recorded = std::move(difference);
     return cause;
   }
 
-  void add_cause(Kind kind, const std::string& name, const ExplainedAllocation* allocation,
-                 const Vector& difference, std::string reason) {
-    causes_.push_back(make_cause(kind, name, allocation, difference, std::move(reason)));
+  static void set_place(EstimateCause& cause, const LiveAllocations& one) {
+    cause.allocation = one.name;
+    cause.phase = one.phase;
+    cause.where = one.where;
+    cause.process = one.process;
   }
 
- public:
+  void add_mistake(const Mistake& mistake, const Equal& all) {
+    if (mistake.of == kAll) {
+      add_cause(mistake.kind, mistake.reason, mistake.difference);
+      return;
+    }
+    const EqualAllocations& equal = all[mistake.of];
+    // If all of them are missing, or all are wrong, there is no doubt which.
+    if (mistake.kind != Kind::extra && mistake.copies == equal.count && equal.members.size() > 1) {
+      for (const LiveAllocations& one : equal.members) {
+        ShapeSizes part(one.count.size(), 0);
+        for (std::size_t shape = 0; shape < part.size(); ++shape) {
+          if (one.count[shape] != 0)
+            part[shape] = mistake.difference[shape] / equal.count[shape] * one.count[shape];
+        }
+        EstimateCause& cause = add_cause(mistake.kind, mistake.reason, std::move(part));
+        set_place(cause, one);
+        set_copies(cause, one.count, one.count, equal.formula);
+      }
+      return;
+    }
+    const auto first = std::ranges::find_if_not(equal.members, is_argument);
+    const LiveAllocations& named = first == equal.members.end() ? equal.members.front() : *first;
+    EstimateCause& cause = add_cause(mistake.kind, mistake.reason, mistake.difference);
+    set_place(cause, named);
+    if (mistake.kind != Kind::extra) set_copies(cause, mistake.copies, equal.count, equal.formula);
+    for (const LiveAllocations& one : equal.members) {
+      if (&one != &named) cause.same_bytes.push_back({one.name, one.where});
+    }
+  }
+
+  static void set_copies(EstimateCause& cause, const ShapeSizes& copies, const ShapeSizes& count,
+                         const std::optional<Expression>& each) {
+    const auto fixed = [](const ShapeSizes& numbers) {
+      EqualAllocations one;
+      one.count = numbers;
+      return one.fixed_count();
+    };
+    cause.copies = fixed(copies);
+    cause.of = fixed(count);
+    if (cause.copies == 0) cause.of = 0;
+    cause.each = each;
+  }
+
   // Formulas and conditions are found last, for the causes that are returned.
   void complete(EstimateCause& cause) const {
-    Vector magnitude = cause.recorded;
-    if (cause.is_too_high) magnitude = negated(std::move(magnitude));
-    if (!cause.bytes) cause.bytes = formula_where_live(magnitude);
+    cause.is_too_high = std::ranges::all_of(cause.recorded, [](Size value) { return value <= 0; });
+    cause.is_mixed =
+        !cause.is_too_high && std::ranges::any_of(cause.recorded, [](Size value) { return value < 0; });
+    if (cause.is_too_high) cause.recorded = negated(std::move(cause.recorded));
+    cause.bytes = formula_where_not_zero(cause.recorded, cases_, shapes_);
+    if (!cause.bytes && cause.kind != Kind::wrong && cause.kind != Kind::difference && cause.each &&
+        cause.copies > 0)
+      cause.bytes = Expression::multiply({Expression(cause.copies), *cause.each});
+    if (cause.bytes && evaluate(*cause.bytes, axes_) == cause.recorded) return;
     std::vector<bool> holds;
-    holds.reserve(magnitude.size());
-    for (const Size value : magnitude) holds.push_back(value != 0);
+    holds.reserve(cause.recorded.size());
+    for (const Size value : cause.recorded) holds.push_back(value != 0);
     const auto condition = find_condition(axes_, holds);
     cause.condition = condition
                           ? *condition
                           : fmt::format("at {} of {} shapes", std::ranges::count(holds, true), holds.size());
-    cause.recorded = std::move(magnitude);
   }
 
- private:
-  const Explanation& explanation_;
   const RecordedCases& cases_;
   const EstimatedCases& estimated_;
   std::vector<std::size_t> shapes_;  // that the estimator answered
   Shapes axes_;                      // of these
-  std::vector<Live> live_;
+  std::vector<LiveAllocations> live_;
   std::vector<EstimateCause> causes_;
 };
 
 }  // namespace
 
-std::vector<EstimateCause> find_causes(const Explanation& explanation, const RecordedCases& cases,
-                                       const EstimatedCases& estimated) {
+std::vector<EstimateCause> find_causes(const RecordedCases& cases, const EstimatedCases& estimated) {
   if (estimated.bytes.size() != cases.shapes.count())
     throw UsageError(fmt::format("{} estimates for {} shapes: give one estimate a shape",
                                  estimated.bytes.size(), cases.shapes.count()));
-  CauseSearch search(explanation, cases, estimated);
-  std::vector<EstimateCause> causes = search.find();
-  for (EstimateCause& cause : causes) search.complete(cause);
-  return causes;
+  return CauseSearch(cases, estimated).find();
 }
 
 }  // namespace peakmark

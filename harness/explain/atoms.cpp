@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -19,6 +20,12 @@ using Values = std::vector<Size>;  // one a shape
 
 // What programs round to: vector widths, warps, alignments of 64 to 4096 bytes, halves of a spectrum.
 constexpr std::array<Size, 14> kDivisors{2, 3, 4, 5, 6, 8, 10, 16, 32, 64, 128, 256, 512, 1024};
+// Pads and halos of a fixed length; 1 and 2 are in all sums.
+constexpr std::array<Size, 34> kPads{3,   4,   5,   6,   7,   8,   9,   10,  12,  14,  15, 16,
+                                     20,  24,  30,  31,  32,  40,  48,  50,  60,  63,  64, 96,
+                                     100, 127, 128, 192, 200, 255, 256, 500, 512, 1024};
+constexpr Size kMaxSmallLimit = 64;
+constexpr std::array<Size, 8> kDecimalLimits{80, 96, 100, 200, 250, 500, 1000, 2000};
 // VkFFT computes lengths of factors up to 13 directly, cuFFT up to 7, scipy up to 11 (complex) or 5 (real).
 constexpr std::array<Size, 5> kLargestPrimes{3, 5, 7, 11, 13};
 
@@ -223,6 +230,8 @@ class Candidates {
     make_sums();
     for (const Length& sum : sums_) collector_.add(sum, true);
     add_wide_margins();
+    add_constant_pads();
+    add_limits();
     add_lengths_for_transforms();
     add_quotients();
     add_halves();
@@ -304,6 +313,42 @@ class Candidates {
         }
       }
     }
+  }
+
+  // An axis with a pad or halo of a fixed length: `nx + 64`. Nothing rounds these either.
+  void add_constant_pads() {
+    for (const Length& axis : axes_) {
+      for (const Size pad : kPads) {
+        const Length integer = collector_.integer(pad);
+        if (const auto sum = collector_.combine(Operation::add, {&axis, &integer}))
+          collector_.add(*sum, true);
+      }
+    }
+  }
+
+  // A length that never exceeds a constant, as a chunk of at most 7 slices, or never falls below it. Both
+  // sides of the limit must have been recorded at two lengths or more: otherwise any size shows some limit.
+  void add_limits() {
+    for (const Length& axis : axes_) {
+      const std::set<Size> lengths(axis.values.begin(), axis.values.end());
+      for (const Size limit : limits(lengths)) {
+        const auto least_above = lengths.lower_bound(limit);
+        if (std::distance(lengths.begin(), least_above) < 2 || std::distance(least_above, lengths.end()) < 2)
+          continue;
+        const Length integer = collector_.integer(limit);
+        collector_.add(Operation::min, axis, integer);
+        collector_.add(Operation::max, axis, integer);
+      }
+    }
+  }
+
+  // All small integers, what people write above them, and the recorded lengths.
+  static std::set<Size> limits(const std::set<Size>& lengths) {
+    std::set<Size> all(lengths);
+    for (Size limit = 2; limit <= kMaxSmallLimit; ++limit) all.insert(limit);
+    for (Size power = kMaxSmallLimit; power < *lengths.rbegin(); power *= 2) all.insert(power);
+    all.insert(kDecimalLimits.begin(), kDecimalLimits.end());
+    return all;
   }
 
   // Returns whether a sum has an integer or a difference: `nx + 1`, `ny - nx`.

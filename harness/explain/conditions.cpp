@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <set>
 
 namespace peakmark {
 namespace {
 
-using Values = std::vector<Size>;
+// With the condition, and without.
+constexpr std::ptrdiff_t kMinShapes = 2;
 
 Size remainder(Size value, Size divisor) {
   const Size rest = value % divisor;
@@ -21,6 +23,9 @@ class ConditionSearch {
   ConditionSearch(const Shapes& shapes, const std::vector<bool>& holds) : shapes_(shapes), holds_(holds) {}
 
   [[nodiscard]] std::optional<std::string> find() const {
+    for (const auto& axis : shapes_.axes) {
+      if (auto found = value(axis)) return found;
+    }
     for (const auto& axis : shapes_.axes) {
       if (auto found = multiple(axis)) return found;
     }
@@ -44,7 +49,32 @@ class ConditionSearch {
     return true;
   }
 
+  // The values of an axis with the condition, and without.
+  struct Sides {
+    std::set<Size> with;
+    std::set<Size> without;
+    [[nodiscard]] bool have_several() const { return with.size() > 1 && without.size() > 1; }
+  };
+  [[nodiscard]] Sides sides(const Shapes::Axis& axis) const {
+    Sides both;
+    for (std::size_t shape = 0; shape < holds_.size(); ++shape)
+      (holds_[shape] ? both.with : both.without).insert(axis.values[shape]);
+    return both;
+  }
+
+  // An axis with few values, as a flag has: one of them decides.
+  [[nodiscard]] std::optional<std::string> value(const Shapes::Axis& axis) const {
+    const auto [with, without] = sides(axis);
+    const auto is_one_of = [](const std::set<Size>& one, const std::set<Size>& others) {
+      return one.size() == 1 && !others.contains(*one.begin()) && (*one.begin() == 0 || others.size() == 1);
+    };
+    if (is_one_of(with, without)) return fmt::format("{} is {}", axis.name, *with.begin());
+    if (is_one_of(without, with)) return fmt::format("{} is not {}", axis.name, *without.begin());
+    return std::nullopt;
+  }
+
   [[nodiscard]] std::optional<std::string> multiple(const Shapes::Axis& axis) const {
+    if (!sides(axis).have_several()) return std::nullopt;
     for (const Size divisor : {2, 3, 4, 8, 16, 32, 64, 128, 256, 512}) {
       for (const bool wanted : {false, true}) {
         if (!is([&](std::size_t shape) { return (remainder(axis.values[shape], divisor) == 0) == wanted; }))
@@ -58,6 +88,7 @@ class ConditionSearch {
 
   [[nodiscard]] std::optional<std::string> comparison(const Shapes::Axis& one,
                                                       const Shapes::Axis& other) const {
+    if (!sides(one).have_several()) return std::nullopt;
     for (const Size factor : {1, 2, 3, 4}) {
       const auto scaled = [&](std::size_t shape) { return factor * other.values[shape]; };
       const std::string right = factor == 1 ? other.name : fmt::format("{}*{}", factor, other.name);
@@ -79,13 +110,11 @@ class ConditionSearch {
 
   // The limit is known between two recorded values only, so both are in the text.
   [[nodiscard]] std::optional<std::string> threshold(const Shapes::Axis& axis) const {
-    Values with;
-    Values without;
-    for (std::size_t shape = 0; shape < holds_.size(); ++shape)
-      (holds_[shape] ? with : without).push_back(axis.values[shape]);
-    if (with.empty() || without.empty()) return std::nullopt;
-    const auto [with_min, with_max] = std::ranges::minmax(with);
-    const auto [without_min, without_max] = std::ranges::minmax(without);
+    const auto [with, without] = sides(axis);
+    const Size with_min = *with.begin();
+    const Size with_max = *with.rbegin();
+    const Size without_min = *without.begin();
+    const Size without_max = *without.rbegin();
     if (with_min > without_max)
       return fmt::format("{} >= {} (not at {} and below)", axis.name, with_min, without_max);
     if (with_max < without_min)
@@ -101,7 +130,10 @@ class ConditionSearch {
 
 std::optional<std::string> find_condition(const Shapes& shapes, const std::vector<bool>& holds) {
   if (std::ranges::find(holds, false) == holds.end()) return "";
-  if (std::ranges::find(holds, true) == holds.end()) return std::nullopt;
+  // Of a single shape much is true.
+  const auto with = std::ranges::count(holds, true);
+  const auto without = std::ranges::count(holds, false);
+  if (with < kMinShapes || without < kMinShapes) return std::nullopt;
   return ConditionSearch(shapes, holds).find();
 }
 

@@ -8,8 +8,9 @@
 
 namespace peakmark {
 
-/// Returns the simplest condition on the axes that holds at exactly the shapes with `holds`: `nx is odd`,
-/// `pad > ny`, `n is a multiple of 8`, `ny >= 45`. Empty if it holds at every shape, null if none is found.
+/// Returns the simplest condition on the axes that holds at exactly the shapes with `holds`: `flag is 1`,
+/// `nx is odd`, `pad > ny`, `n is a multiple of 8`, `ny >= 45`. Empty if it holds at every shape. Null if
+/// none is found, or only one shape has it or has it not: of a single shape much is true.
 std::optional<std::string> find_condition(const Shapes& shapes, const std::vector<bool>& holds);
 
 }  // namespace peakmark

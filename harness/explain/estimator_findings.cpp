@@ -21,7 +21,8 @@ const EstimateObservation* find_answer(const Observation& observation, const std
 bool is_same(const EstimateCause& one, const EstimateCause& other) {
   return one.kind == other.kind && one.allocation == other.allocation && one.where == other.where &&
          one.process == other.process && one.bytes == other.bytes && one.is_too_high == other.is_too_high &&
-         one.condition == other.condition && one.reason == other.reason;
+         one.condition == other.condition && one.reason == other.reason && one.copies == other.copies &&
+         one.of == other.of && one.same_bytes == other.same_bytes;
 }
 
 }  // namespace
@@ -34,6 +35,8 @@ std::string_view to_string(EstimateCause::Kind kind) {
       return "extra";
     case EstimateCause::Kind::wrong:
       return "wrong";
+    case EstimateCause::Kind::difference:
+      return "difference";
   }
   return "";
 }
@@ -81,7 +84,7 @@ EstimatorFindings compare_estimator(const VariantFormulas& variant, const std::s
       if (*estimated[i].bytes[shape] != cases.peaks[shape]) ++findings.wrong;
     }
     errors.insert(errors.end(), estimated[i].errors.begin(), estimated[i].errors.end());
-    for (EstimateCause& cause : find_causes(variant.explanation, cases, estimated[i])) {
+    for (EstimateCause& cause : find_causes(cases, estimated[i])) {
       const auto known =
           std::ranges::find_if(found, [&](const Found& one) { return is_same(one.cause, cause); });
       if (known != found.end()) {

@@ -41,8 +41,7 @@ class Fitter::Search {
     auto found = is_constant(sizes) ? std::optional(Fit{Expression(sizes.front()), {}, {}}) : searched(sizes);
     if (found) found->formula = without_idle_rounding(found->formula);
     // From few shapes, a formula of many parts is a coincidence.
-    if (found && unlikely_parts(found->formula, sizes) > std::max(kMaxSimple, static_cast<Size>(fitted)))
-      return std::nullopt;
+    if (found && !is_shown(found->formula, sizes, fitted)) return std::nullopt;
     if (found && !shows_choices(found->formula)) return std::nullopt;
     if (found && found->rival && !shows_choices(*found->rival)) found->rival.reset();
     return found;
@@ -60,7 +59,6 @@ class Fitter::Search {
   static constexpr Size kMaxRivalWeight = 8;
   static constexpr std::size_t kMaxConstants = 5;
   static constexpr std::size_t kMinValuesOfAxis = 2;
-  static constexpr std::size_t kMinSizesOfCoefficient = 4;
 
   // Whether the shapes where an axis is 0 show what a choice is there: where they are few, some sum of axes
   // fits by coincidence.
@@ -83,23 +81,6 @@ class Fitter::Search {
       const auto values = evaluate(dividend, shapes_);
       return values && std::ranges::all_of(*values, [&](Size value) { return value % divisor == 0; });
     });
-  }
-
-  // The weight of a formula. Of a product a factor counts once, however often it occurs, and a large
-  // coefficient as 1: that several different sizes have a large common factor is no coincidence.
-  [[nodiscard]] static Size unlikely_parts(const Expression& formula, std::span<const Size> sizes) {
-    if (formula.operation() != Expression::Operation::multiply ||
-        std::set<Size>(sizes.begin(), sizes.end()).size() < kMinSizesOfCoefficient)
-      return weight(formula);
-    const std::vector<Expression>& factors = formula.operands();
-    Size sum = 1;
-    for (std::size_t i = 0; i < factors.size(); ++i) {
-      const auto before = factors.begin() + static_cast<std::ptrdiff_t>(i);
-      const bool is_known = factors[i].operation() == Expression::Operation::integer ||
-                            std::find(factors.begin(), before, factors[i]) != before;
-      sum += is_known ? 1 : weight(factors[i]);
-    }
-    return sum;
   }
 
   static std::optional<Fit> as_fit(std::optional<Expression> formula) {

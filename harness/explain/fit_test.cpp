@@ -304,6 +304,96 @@ TEST(Fitter, FindsLargeOddCoefficientsFromFewShapes) {
             "");
 }
 
+// Returns the formula of sizes at shapes of n, ny and nx, one of each list a shape; empty if there is none.
+std::string formula_of_stack(const Shapes& shapes,
+                             const std::function<Size(Size n, Size ny, Size nx)>& bytes) {
+  std::vector<Size> sizes;
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < shapes.count(); ++i) {
+    all.push_back(i);
+    sizes.push_back(bytes(shapes.axes[0].values[i], shapes.axes[1].values[i], shapes.axes[2].values[i]));
+  }
+  const auto formula = Fitters(shapes).fit(all, sizes).formula;
+  return formula ? to_text(*formula) : "";
+}
+
+const Shapes kEightStacks{{{"n", {8, 20, 9, 11, 6, 7, 13, 5}},
+                           {"ny", {17, 31, 13, 37, 64, 19, 10, 43}},
+                           {"nx", {33, 41, 29, 23, 48, 51, 15, 47}}}};
+const Shapes kTwelveStacks{{{"n", {5, 6, 11, 7, 9, 13, 5, 8, 10, 14, 12, 15}},
+                            {"ny", {31, 37, 48, 29, 64, 41, 53, 36, 44, 33, 50, 39}},
+                            {"nx", {41, 64, 77, 58, 95, 44, 33, 70, 81, 52, 67, 46}}}};
+
+const Shapes kDrawnStacks{
+    {{"n", {8, 19, 18, 5, 12, 20, 16, 21, 19, 3, 20, 1, 27, 16, 9, 18, 8, 7, 23, 16, 18, 27, 18, 16}},
+     {"ny", {55, 86, 24, 34, 86, 24, 71, 54, 6, 13, 25, 80, 10, 43, 8, 39, 65, 81, 54, 59, 55, 78, 61, 22}},
+     {"nx", {51, 17, 9, 22, 68, 32, 38, 60, 85, 43, 58, 69, 54, 78, 49, 73, 79, 57, 79, 34, 48, 8, 40, 82}}}};
+
+// The shapes prove a constant and a product of axes, whatever bits its coefficient has.
+TEST(Fitter, FindsConstantsAndProductsWithAnyCoefficient) {
+  const Shapes six = kEightStacks.subset(std::vector<std::size_t>{0, 1, 2, 3, 4, 5});
+  for (const Size odd : {4097, 1337, 99'999, 1'000'003}) {
+    EXPECT_EQ(formula_of_stack(six, [&](Size, Size, Size) { return odd; }), std::to_string(odd));
+    EXPECT_EQ(formula_of_stack(kEightStacks, [&](Size n, Size, Size) { return 4 * odd * n; }),
+              std::to_string(4 * odd) + " * n");
+    EXPECT_EQ(formula_of_stack(kEightStacks, [&](Size n, Size, Size nx) { return odd * n * nx; }),
+              std::to_string(odd) + " * n * nx");
+  }
+  // Two lengths of an axis are enough for a product of it.
+  const Shapes two_lengths{{{"n", {64, 64, 64, 64, 100, 100, 100, 100}},
+                            {"ny", {7, 10, 16, 33, 7, 10, 16, 33}},
+                            {"nx", {1, 1, 1, 1, 1, 1, 1, 1}}}};
+  EXPECT_EQ(formula_of_stack(two_lengths, [](Size n, Size, Size) { return 5348 * n; }), "5348 * n");
+  EXPECT_EQ(formula_of_stack(kDrawnStacks, [](Size n, Size, Size nx) { return 1337 * n * nx + 4097; }),
+            "1337 * n * nx + 4097");
+}
+
+TEST(Fitter, FindsNothingInRandomTables) {
+  std::mt19937_64 random(41);
+  const auto draw = [&](Size max) {
+    return 1 + static_cast<Size>(random() % static_cast<std::uint64_t>(max));
+  };
+  for (const Shapes& shapes : {kEightStacks, kTwelveStacks}) {
+    Fitters fitters(shapes);
+    std::vector<std::size_t> all(shapes.count());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    for (int table = 0; table < PEAKMARK_RANDOM_FORMULAS / 4; ++table) {
+      const Size max = table % 2 == 0 ? 5000 : 50'000'000;
+      // Of every second table, shapes with the same length of an axis have the same size.
+      std::map<Size, Size> by_length;
+      std::vector<Size> sizes;
+      for (const Size n : shapes.axes[0].values)
+        sizes.push_back(table % 4 < 2 ? draw(max) : by_length.try_emplace(n, draw(max)).first->second);
+      EXPECT_FALSE(fitters.fit(all, sizes).formula) << testing::PrintToString(sizes);
+    }
+  }
+}
+
+// A program that works on at most 7 slices at once.
+TEST(Fitter, FindsLengthsThatAConstantLimits) {
+  EXPECT_EQ(formula_of_stack(kDrawnStacks, [](Size n, Size, Size) { return 1000 * std::min<Size>(n, 7); }),
+            "1000 * min(n, 7)");
+  EXPECT_EQ(formula_of_stack(kDrawnStacks,
+                             [](Size n, Size ny, Size nx) { return 8 * std::min<Size>(n, 7) * ny * nx; }),
+            "8 * ny * nx * min(n, 7)");
+  EXPECT_EQ(formula_of_stack(kDrawnStacks, [](Size, Size, Size nx) { return 4 * std::max<Size>(nx, 32); }),
+            "4 * max(nx, 32)");
+  // Only one length is above the limit: any size at it would show some limit.
+  EXPECT_EQ(formula_of_stack(kEightStacks, [](Size n, Size, Size) { return n == 20 ? 14 : n; }), "");
+}
+
+TEST(Fitter, FindsConstantPadsFromTheNumberOfShapesThatDocsRecommend) {
+  for (const Shapes& shapes : {kEightStacks, kTwelveStacks}) {
+    for (const Size pad : {3, 16, 64, 100, 256}) {
+      const std::string length = "(ny + " + std::to_string(pad) + ") * (nx + " + std::to_string(pad) + ")";
+      EXPECT_EQ(
+          formula_of_stack(shapes, [&](Size n, Size ny, Size nx) { return 4 * n * (ny + pad) * (nx + pad); }),
+          "4 * n * " + length);
+    }
+    EXPECT_EQ(formula_of_stack(shapes, [](Size, Size ny, Size) { return 12 * (ny + 64); }), "12 * (ny + 64)");
+  }
+}
+
 TEST(Fitter, FindsMarginsOfSeveralRadii) {
   const std::vector<std::pair<Size, Size>> shapes{{64, 3}, {100, 3}, {129, 3}, {64, 5}, {100, 7}, {131, 8}};
   for (const Size factor : {3, 4}) {

@@ -40,6 +40,18 @@ Expression rebuilt(Operation operation, std::vector<Expression> operands, const 
 
 }  // namespace
 
+Expression replaced(const Expression& formula, const std::vector<Replacement>& replacements) {
+  for (const auto& [part, other] : replacements) {
+    if (formula == part) return other;
+  }
+  if (formula.operands().empty()) return formula;
+  std::vector<Expression> operands;
+  for (const Expression& operand : formula.operands()) operands.push_back(replaced(operand, replacements));
+  if (formula.operation() == Operation::add) return Expression::add(std::move(operands));
+  if (formula.operation() == Operation::multiply) return Expression::multiply(std::move(operands));
+  return Expression::apply(formula.operation(), std::move(operands));
+}
+
 Expression without_exact_divisions(const Expression& formula, const IsExact& is_exact) {
   if (formula.operands().empty()) return formula;
   std::vector<Expression> operands;

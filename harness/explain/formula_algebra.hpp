@@ -2,10 +2,15 @@
 
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "explain/expression.hpp"
 
 namespace peakmark {
+
+/// Returns a formula in which some of its parts, such as axes, are replaced.
+using Replacement = std::pair<Expression, Expression>;  ///< a part, and what takes its place
+Expression replaced(const Expression& formula, const std::vector<Replacement>& replacements);
 
 /// Returns both formulas without their common terms and factors, for a condition such as `8·n > 4·w`: for
 /// 4·ny·nx + 8·ny·n and 4·ny·nx + 4·ny·w it is 8·n and 4·w, less their common factor 4.

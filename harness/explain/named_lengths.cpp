@@ -4,6 +4,8 @@
 #include <functional>
 #include <set>
 
+#include "explain/formula_algebra.hpp"
+
 namespace peakmark {
 namespace {
 
@@ -80,15 +82,10 @@ std::vector<NamedLength> find_named_lengths(const std::vector<Expression>& formu
 }
 
 Expression with_names(const Expression& formula, const std::vector<NamedLength>& lengths) {
-  for (const NamedLength& one : lengths) {
-    if (formula == one.length) return Expression::axis(one.name);
-  }
-  if (formula.operands().empty()) return formula;
-  std::vector<Expression> operands;
-  for (const Expression& operand : formula.operands()) operands.push_back(with_names(operand, lengths));
-  if (formula.operation() == Operation::add) return Expression::add(std::move(operands));
-  if (formula.operation() == Operation::multiply) return Expression::multiply(std::move(operands));
-  return Expression::apply(formula.operation(), std::move(operands));
+  std::vector<Replacement> names;
+  names.reserve(lengths.size());
+  for (const NamedLength& one : lengths) names.emplace_back(one.length, Expression::axis(one.name));
+  return replaced(formula, names);
 }
 
 std::vector<NamedLength> used_lengths(const std::vector<NamedLength>& lengths,

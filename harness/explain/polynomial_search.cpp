@@ -126,9 +126,11 @@ std::optional<Residues> PolynomialSearch::solve(const std::vector<Monomial>& col
 
 // A polynomial with as many parts as there are sizes can be found for any sizes: it is a coincidence.
 bool PolynomialSearch::has_evidence(const Expression& formula) const {
-  std::set<Size> distinct;
-  for (const std::size_t shape : prepared_.fitted) distinct.insert(problem_.sizes()[shape]);
-  return weight(formula) <= std::max(kMaxSimple, static_cast<Size>(distinct.size()));
+  std::vector<Size> fitted;
+  fitted.reserve(prepared_.fitted.size());
+  for (const std::size_t shape : prepared_.fitted) fitted.push_back(problem_.sizes()[shape]);
+  const std::size_t distinct = std::set<Size>(fitted.begin(), fitted.end()).size();
+  return is_shown(formula, fitted, distinct);
 }
 
 // ---- along lines

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace peakmark::fitting {
@@ -26,6 +27,42 @@ std::vector<AxisLine> find_lines(const Shapes& shapes, const std::vector<std::si
     }
   }
   return lines;
+}
+
+// Parts of a formula that need no evidence: a count of 0 or 1 has two sizes, and `nx % 2` three parts.
+constexpr Size kMaxSimple = 12;
+
+// A product of axes and an integer, or an integer.
+bool is_monomial(const Expression& formula) {
+  const auto terms_of_sum = terms(formula);
+  return terms_of_sum.size() == 1 &&
+         std::ranges::all_of(terms_of_sum.front().factors, [](const Expression& factor) {
+           return factor.operation() == Expression::Operation::axis;
+         });
+}
+
+// The terms of a formula and of the sums in it.
+std::size_t count_terms(const Expression& formula) {
+  const std::vector<ExpressionTerm> all = terms(formula);
+  std::size_t count = all.size();
+  for (const ExpressionTerm& term : all) {
+    for (const Expression& factor : term.factors) {
+      if (factor.operation() == Expression::Operation::add) count += count_terms(factor) - 1;
+    }
+  }
+  return count;
+}
+
+// The complexity, where a factor of a product counts once, however often it occurs.
+Size complexity_of_factors(const Expression& formula) {
+  if (formula.operation() != Expression::Operation::multiply) return formula.complexity();
+  const std::vector<Expression>& factors = formula.operands();
+  Size sum = 1;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    const auto before = factors.begin() + static_cast<std::ptrdiff_t>(i);
+    sum += std::find(factors.begin(), before, factors[i]) != before ? 1 : factors[i].complexity();
+  }
+  return sum;
 }
 
 }  // namespace
@@ -96,6 +133,16 @@ Size weight(const Expression& formula) {
   }
   for (const Expression& operand : formula.operands()) sum += weight(operand);
   return sum;
+}
+
+bool is_shown(const Expression& formula, std::span<const Size> sizes, std::size_t evidence) {
+  if (is_monomial(formula)) return true;
+  const std::size_t different = std::set<Size>(sizes.begin(), sizes.end()).size();
+  // So many more sizes than unknown coefficients are different by no coincidence.
+  constexpr std::size_t kMinSpareSizes = 3;
+  const bool shows_integers = different >= count_terms(formula) + kMinSpareSizes;
+  const Size parts = shows_integers ? complexity_of_factors(formula) : weight(formula);
+  return parts <= std::max(kMaxSimple, static_cast<Size>(evidence));
 }
 
 Expression product_in_order(const Shapes& shapes, const std::vector<Expression>& factors) {

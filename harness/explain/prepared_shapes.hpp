@@ -63,8 +63,11 @@ bool are_idle(const PreparedShapes& prepared, const std::vector<std::size_t>& ax
 /// Returns the complexity, where an integer counts as many operations as its odd part has bits: 4096 is
 /// simpler than 6355.
 Size weight(const Expression& formula);
-/// Parts of a formula that need no evidence: a count of 0 or 1 has two sizes, and `nx % 2` three parts.
-inline constexpr Size kMaxSimple = 12;
+/// Returns whether sizes show that a formula is no coincidence, if it gives each of them: a constant and a
+/// product of axes always; any other if it has no more parts than `evidence`, or is simple. An integer counts
+/// as one part where the sizes have enough different values to prove it, else as many as its odd part has
+/// bits.
+bool is_shown(const Expression& formula, std::span<const Size> sizes, std::size_t evidence);
 
 /// Returns a product in the order in which people write it: simple factors first, then by axis.
 Expression product_in_order(const Shapes& shapes, const std::vector<Expression>& factors);

@@ -176,24 +176,53 @@ std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLen
   return fmt::format("  peak = max({}){}\n{}", fmt::join(letters, ", "), end, lines);
 }
 
-std::string cause_text(const VariantFormulas& variant, const EstimateCause& cause) {
+// `1 of 4 allocations of 4·n·ny·nx`; empty for a single one.
+std::string copies_text(const EstimateCause& cause) {
+  if (cause.of < 2 || !cause.each) return "";
+  const std::string copies = cause.copies == cause.of ? fmt::format("all {}", cause.of)
+                                                      : fmt::format("{} of {}", cause.copies, cause.of);
+  return fmt::format("{} allocations of {}", copies, display(*cause.each));
+}
+
+std::string difference_text(const EstimateCause& cause) {
   std::string bytes;
   if (cause.bytes) {
     bytes = display(*cause.bytes);
   } else {
     const auto [min, max] = std::ranges::minmax(cause.recorded);
-    bytes = fmt::format("{} to {} bytes (no formula)", min, max);
+    bytes = min == max ? fmt::format("{} bytes", min) : fmt::format("{} to {} bytes (no formula)", min, max);
   }
-  std::string text = fmt::format("  {}: {}", to_string(cause.kind), bytes);
-  if (cause.kind == EstimateCause::Kind::wrong) text += cause.is_too_high ? " too many" : " too few";
+  if (cause.kind == EstimateCause::Kind::missing || cause.kind == EstimateCause::Kind::extra) return bytes;
+  if (cause.is_mixed) return bytes + " off";
+  return bytes + (cause.is_too_high ? " too many" : " too few");
+}
+
+std::string same_bytes_text(const VariantFormulas& variant, const EstimateCause& cause) {
+  std::vector<std::string> others;
+  for (const auto& [allocation, where] : cause.same_bytes) {
+    const std::string site = variant.site(where);
+    const bool has_both = !allocation.empty() && !site.empty();
+    others.push_back(allocation + (has_both ? " (" + site + ")" : site));
+  }
+  return others.empty() ? "" : fmt::format("the same bytes as {}", fmt::join(others, ", "));
+}
+
+std::string cause_text(const VariantFormulas& variant, const EstimateCause& cause) {
+  const std::string copies = copies_text(cause);
+  const bool is_missing = cause.kind == EstimateCause::Kind::missing;
+  std::string text = fmt::format("  {}: {}", to_string(cause.kind),
+                                 is_missing && !copies.empty() ? copies : difference_text(cause));
   if (!cause.condition.empty()) {
     text += cause.condition.starts_with("at ") ? " " : " when ";
     text += cause.condition;
   }
+  if (!is_missing && !copies.empty()) text += ", " + copies;
   if (!cause.allocation.empty()) text += ", " + cause.allocation;
   if (!cause.where.empty()) text += ", " + variant.site(cause.where);
   if (!cause.process.empty()) text += ", by the process " + cause.process;
+  const std::string others = same_bytes_text(variant, cause);
   if (!cause.reason.empty()) text += ": " + cause.reason;
+  if (!others.empty()) text += (cause.reason.empty() ? ": " : "; ") + others;
   return text + "\n";
 }
 

@@ -61,6 +61,10 @@ Json variant_json(const VariantFormulas& variant) {
 
 Json cause_json(const VariantFormulas& variant, const EstimatorFindings& findings,
                 const EstimateCause& cause) {
+  Json same_bytes = Json::array();
+  for (const auto& [allocation, where] : cause.same_bytes)
+    same_bytes.push_back({{"allocation", json_fields::null_if_empty(allocation)},
+                          {"where", json_fields::null_if_empty(variant.site(where))}});
   return {{"variant", variant.variant},
           {"words", words_json(variant.words)},
           {"estimator", findings.estimator},
@@ -68,8 +72,11 @@ Json cause_json(const VariantFormulas& variant, const EstimatorFindings& finding
           {"allocation", json_fields::null_if_empty(cause.allocation)},
           {"where", json_fields::null_if_empty(variant.site(cause.where))},
           {"process", json_fields::null_if_empty(cause.process)},
+          {"copies", cause.of == 0 ? Json() : Json(cause.copies)},
+          {"of", cause.of == 0 ? Json() : Json(cause.of)},
+          {"same_bytes", std::move(same_bytes)},
           {"bytes", formula_json(cause.bytes)},
-          {"too_high", cause.is_too_high},
+          {"too_high", cause.is_mixed ? Json() : Json(cause.is_too_high)},
           {"condition", json_fields::null_if_empty(cause.condition)},
           {"reason", json_fields::null_if_empty(cause.reason)},
           {"text", cause_line(variant, cause)}};
