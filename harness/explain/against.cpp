@@ -24,6 +24,8 @@ constexpr Size kMaxCopies = 8;           // of many equal allocations, so many a
 // Three causes at once: of the first two, so many are tried.
 constexpr std::size_t kMaxPaired = 400;
 constexpr int kMaxRankOfThree = 3;
+constexpr int kMaxRankAfterChanges = 1;
+constexpr int kMaxRankOfFirst = 2;  // of two changes: beyond it, the second has no formulas, which take long
 constexpr Size kWrap = Size{1} << 32;
 constexpr const char* kNoCause = "no cause found";
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
@@ -69,10 +71,18 @@ struct Mistake {
   ShapeSizes difference;  ///< recorded less estimated bytes
   int rank = 0;           ///< simple explanations first
   std::string reason;
+  std::optional<Expression> each = {};  ///< the difference of one of them; null: it is not known as a formula
 };
 
 using Mistakes = std::vector<Mistake>;
 using Equal = std::vector<EqualAllocations>;
+using Sizes = std::vector<ChangedSize>;  // of each of the equal allocations, as an estimator computes them
+
+std::optional<Expression> subtract(const std::optional<Expression>& one,
+                                   const std::optional<Expression>& other) {
+  if (!one || !other) return std::nullopt;
+  return Expression::add({*one, Expression::multiply({Expression(Size{-1}), *other})});
+}
 
 /// How many of equal allocations a mistake may be about.
 std::vector<ShapeSizes> numbers_of_copies(const EqualAllocations& equal) {
@@ -80,7 +90,7 @@ std::vector<ShapeSizes> numbers_of_copies(const EqualAllocations& equal) {
   const auto add = [&](ShapeSizes copies) {
     if (std::ranges::find(all, copies) == all.end()) all.push_back(std::move(copies));
   };
-  const Size fixed = equal.fixed_count();
+  const Size fixed = fixed_number(equal.count);
   for (Size number = 1; number < std::min(fixed, kMaxCopies + 1); ++number) {
     ShapeSizes copies = equal.count;
     for (Size& one : copies) one = std::min(one, number);
@@ -106,16 +116,24 @@ bool is_argument(const LiveAllocations& one) {
 class MistakeSearch {
  public:
   MistakeSearch(const Equal& equal, const Shapes& axes)
-      : equal_(equal), axes_(axes), changes_(size_changes(axes)), mistakes_(mistakes_with(equal, true)) {
+      : equal_(equal), axes_(axes), changes_(size_changes(axes)) {
+    for (std::size_t i = 0; i < equal.size(); ++i) {
+      all_.push_back(i);
+      sizes_.push_back({equal[i].each, equal[i].formula});
+    }
+    mistakes_ = mistakes_with(sizes_, all_, Tried::all);
     index(mistakes_, by_difference_);
   }
 
-  /// Returns the simplest mistakes that explain the whole difference; none if nothing does.
-  [[nodiscard]] Mistakes find(const ShapeSizes& difference) const {
-    if (auto found = one(difference); !found.empty()) return found;
-    if (auto found = two(difference); !found.empty()) return found;
-    if (auto found = one_of_changed(difference); !found.empty()) return found;
-    return three(difference);
+  /// Return the simplest mistakes that explain the whole difference; none if nothing does. The second takes
+  /// much longer.
+  [[nodiscard]] Mistakes find_simple(const ShapeSizes& difference) const {
+    auto found = one(difference);
+    return found.empty() ? two(difference) : found;
+  }
+  [[nodiscard]] Mistakes find_composed(const ShapeSizes& difference) const {
+    auto found = after_changes(difference);
+    return found.empty() ? three(difference) : found;
   }
 
   /// Returns mistakes that explain the difference but for a multiple of 2³² at some shapes, and sets `lost`
@@ -135,8 +153,8 @@ class MistakeSearch {
       if (is_overflow(one.difference)) return Mistakes{one};
     }
     for (const SizeChange& change : changes_) {
-      if (const auto all = change_of_all(change); all && is_overflow(all->mistake.difference))
-        return Mistakes{all->mistake};
+      const auto changed = apply(change, sizes_, all_, true);
+      if (changed && is_overflow(changed->change.difference)) return Mistakes{changed->change};
     }
     return std::nullopt;
   }
@@ -156,41 +174,51 @@ class MistakeSearch {
     for (std::size_t i = 0; i < mistakes.size(); ++i) by_difference[mistakes[i].difference].push_back(i);
   }
 
-  /// Returns the mistakes with each of some allocations, the simplest first. `with_formulas`: also those that
-  /// take long.
-  [[nodiscard]] Mistakes mistakes_with(const Equal& equal, bool with_formulas) const {
+  /// Which mistakes are tried: those with formulas take long.
+  enum class Tried : std::uint8_t { all, without_formulas, without_changes };
+
+  /// Returns the mistakes with each of some allocations that an estimator computes with these sizes, the
+  /// simplest first.
+  [[nodiscard]] Mistakes mistakes_with(const Sizes& sizes, const std::vector<std::size_t>& with,
+                                       Tried tried) const {
     Mistakes all;
-    for (std::size_t of = 0; of < equal.size(); ++of) add_mistakes(equal[of], of, with_formulas, all);
+    for (const std::size_t of : with) add_mistakes(sizes[of], of, tried, all);
     std::ranges::stable_sort(all, {}, &Mistake::rank);
     return all;
   }
 
-  void add_mistakes(const EqualAllocations& equal, std::size_t of, bool with_formulas, Mistakes& all) const {
+  void add_mistakes(const ChangedSize& size, std::size_t of, Tried tried, Mistakes& all) const {
+    const EqualAllocations& equal = equal_[of];
     const auto add = [&](Kind kind, const ShapeSizes& copies, const ShapeSizes& each, int rank,
-                         std::string reason) {
+                         std::string reason, std::optional<Expression> formula) {
       try {
         ShapeSizes difference = multiply(copies, each);
         if (!is_zero(difference))
-          all.push_back({kind, of, copies, std::move(difference), rank, std::move(reason)});
+          all.push_back(
+              {kind, of, copies, std::move(difference), rank, std::move(reason), std::move(formula)});
       } catch (const OverflowError&) {  // no estimator answers as much
       }
     };
     const int rank = std::ranges::all_of(equal.members, is_argument) ? 1 : 0;
     const std::vector<ShapeSizes> numbers = numbers_of_copies(equal);
-    for (const ShapeSizes& copies : numbers) add(Kind::missing, copies, equal.each, rank, "");
+    for (const ShapeSizes& copies : numbers) add(Kind::missing, copies, size.bytes, rank, "", size.formula);
     ShapeSizes once = equal.count;
     for (Size& one : once) one = std::min<Size>(one, 1);
-    for (Size more = 1; more <= std::max<Size>(equal.fixed_count(), 2); ++more) {
+    for (Size more = 1; more <= std::max<Size>(fixed_number(equal.count), 2); ++more) {
       ShapeSizes copies = once;
       for (Size& one : copies) one *= more;
-      add(Kind::extra, copies, negated(equal.each), 1, counted_too_often(equal.fixed_count(), more));
+      add(Kind::extra, copies, negated(size.bytes), 1, counted_too_often(fixed_number(equal.count), more),
+          subtract(Expression(Size{0}), size.formula));
     }
-    add_where_not_live(equal, of, all);
+    if (tried == Tried::without_changes) return;
+    add_where_not_live(size, of, all);
     for (const SizeChange& change : changes_) {
-      const auto changed = change.apply(equal.each, with_formulas ? equal.formula : std::nullopt);
+      const auto changed = change.apply(size.bytes, tried == Tried::all ? size.formula : std::nullopt);
       if (!changed) continue;
-      const ShapeSizes off = subtract(equal.each, changed->bytes);
-      for (const ShapeSizes& copies : numbers) add(Kind::wrong, copies, off, change.rank(), change.reason());
+      const ShapeSizes off = subtract(size.bytes, changed->bytes);
+      const auto formula = subtract(size.formula, changed->formula);
+      for (const ShapeSizes& copies : numbers)
+        add(Kind::wrong, copies, off, change.rank(), change.reason(), formula);
     }
   }
 
@@ -202,12 +230,12 @@ class MistakeSearch {
   }
 
   // An allocation that is there at some shapes, counted at all.
-  void add_where_not_live(const EqualAllocations& equal, std::size_t of, Mistakes& all) const {
-    if (!equal.formula || std::ranges::find(equal.each, Size{0}) == equal.each.end()) return;
-    ShapeSizes difference(equal.each.size(), 0);
+  void add_where_not_live(const ChangedSize& size, std::size_t of, Mistakes& all) const {
+    if (!size.formula || std::ranges::find(size.bytes, Size{0}) == size.bytes.end()) return;
+    ShapeSizes difference(size.bytes.size(), 0);
     try {
       for (std::size_t shape = 0; shape < difference.size(); ++shape) {
-        if (equal.each[shape] == 0) difference[shape] = -evaluate(*equal.formula, axes_, shape);
+        if (size.bytes[shape] == 0) difference[shape] = -evaluate(*size.formula, axes_, shape);
       }
     } catch (const Error&) {  // no value where it is not live
       return;
@@ -222,8 +250,8 @@ class MistakeSearch {
     if (const auto found = by_difference_.find(difference); found != by_difference_.end())
       return {mistakes_[found->second.front()]};
     for (const SizeChange& change : changes_) {
-      if (const auto all = change_of_all(change); all && all->mistake.difference == difference)
-        return {all->mistake};
+      const auto changed = apply(change, sizes_, all_, true);
+      if (changed && changed->change.difference == difference) return {changed->change};
     }
     return {};
   }
@@ -284,89 +312,120 @@ class MistakeSearch {
     return "all allocations: " + reason;
   }
 
-  /// A change of the bytes of some allocations, and these after it.
+  /// A change of the bytes of some allocations, after others, and the sizes before and after it.
   struct Changed {
-    Mistake mistake;
-    Equal allocations;
-    std::vector<std::size_t> of;  ///< index of each into the allocations of the program
+    Mistake change;
+    const Sizes* before;
+    Sizes after;
   };
+  using Chain = std::vector<const Changed*>;
 
-  // Returns a change of allocations `of`; null if it changes fewer than `min_changed` of them.
-  [[nodiscard]] std::optional<Changed> changed(const SizeChange& change, const std::vector<std::size_t>& of,
-                                               std::size_t min_changed) const {
-    Changed result{{Kind::wrong, kAll, {}, {}, change.rank(), change.reason()}, {}, of};
-    ShapeSizes& difference = result.mistake.difference;
-    difference.resize(equal_[of.front()].each.size(), 0);
-    std::size_t count = 0;
+  // Returns a change of allocations `of`; null if none of them changes. `with_formulas`: see Tried.
+  [[nodiscard]] std::optional<Changed> apply(const SizeChange& change, const Sizes& before,
+                                             const std::vector<std::size_t>& of, bool with_formulas) const {
+    std::vector<std::pair<std::size_t, ChangedSize>> changed;
+    for (const std::size_t i : of) {
+      auto other = change.apply(before[i].bytes, with_formulas ? before[i].formula : std::nullopt);
+      if (other) changed.emplace_back(i, std::move(*other));
+    }
+    if (changed.empty()) return std::nullopt;
+    Changed result{{Kind::wrong, kAll, {}, {}, change.rank(), change.reason()}, &before, before};
+    ShapeSizes& difference = result.change.difference;
+    difference.resize(before.front().bytes.size(), 0);
     try {
-      for (const std::size_t i : of) {
-        EqualAllocations& one = result.allocations.emplace_back(equal_[i]);
-        auto other = change.apply(one.each, one.formula);
-        if (!other) continue;
-        ++count;
-        difference = add(difference, multiply(one.count, subtract(one.each, other->bytes)));
-        one.each = std::move(other->bytes);
-        one.formula = std::move(other->formula);
+      for (auto& [i, other] : changed) {
+        difference = add(difference, multiply(equal_[i].count, subtract(before[i].bytes, other.bytes)));
+        result.after[i] = std::move(other);
       }
     } catch (const OverflowError&) {
       return std::nullopt;
     }
-    if (count < min_changed) return std::nullopt;
-    result.mistake.copies.resize(difference.size(), 0);
+    if (changed.size() > 1) {
+      result.change.reason = of_all(change.reason());
+      result.change.copies.resize(difference.size(), 0);
+      return result;
+    }
+    const std::size_t only = changed.front().first;
+    result.change.of = only;
+    result.change.copies = equal_[only].count;
+    result.change.each = subtract(before[only].formula, result.after[only].formula);
     return result;
   }
 
-  [[nodiscard]] std::optional<Changed> change_of_all(const SizeChange& change) const {
-    std::vector<std::size_t> all(equal_.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-    auto found = changed(change, all, 2);
-    if (found) found->mistake.reason = of_all(change.reason());
-    return found;
-  }
-
-  [[nodiscard]] std::optional<Changed> change_of_one(const SizeChange& change, std::size_t of) const {
-    auto found = changed(change, {of}, 1);
-    if (!found) return std::nullopt;
-    found->mistake.of = of;
-    found->mistake.copies = equal_[of].count;
-    return found;
-  }
-
-  // A change of all allocations and a mistake with one of them after it; or both with the same allocation.
-  [[nodiscard]] Mistakes one_of_changed(const ShapeSizes& difference) const {
+  // One or two changes of all allocations, and mistakes with what they change; or two mistakes with the same
+  // allocation, one after the other.
+  [[nodiscard]] Mistakes after_changes(const ShapeSizes& difference) const {
+    std::vector<Changed> changes;
     for (const SizeChange& change : changes_) {
-      if (const auto all = change_of_all(change)) {
-        if (auto found = one_after(*all, difference); !found.empty()) return found;
-      }
+      if (auto changed = apply(change, sizes_, all_, true)) changes.push_back(std::move(*changed));
+    }
+    const auto tried = [](const Changed& one) {
+      return one.change.rank <= kMaxRankOfThree ? Tried::all : Tried::without_formulas;
+    };
+    for (const Changed& first : changes) {
+      const ShapeSizes rest = subtract(difference, first.change.difference);
+      const Mistakes after = mistakes_with(first.after, all_, tried(first));
+      if (auto found = with_mistakes({&first}, after, rest); !found.empty()) return found;
     }
     for (const SizeChange& change : changes_) {
       if (change.rank() > kMaxRankOfThree) break;
-      for (std::size_t of = 0; of < equal_.size(); ++of) {
-        const auto one = change_of_one(change, of);
+      for (const std::size_t of : all_) {
+        const auto one = apply(change, sizes_, {of}, true);
         if (!one) continue;
-        if (auto found = one_after(*one, difference); !found.empty()) return found;
+        const ShapeSizes rest = subtract(difference, one->change.difference);
+        const Mistakes after = mistakes_with(one->after, {of}, tried(*one));
+        if (auto found = with_mistakes({&*one}, after, rest); !found.empty()) return found;
+      }
+    }
+    for (const Changed& first : changes) {
+      const ShapeSizes rest = subtract(difference, first.change.difference);
+      for (const SizeChange& change : changes_) {
+        const auto second = apply(change, first.after, all_, first.change.rank <= kMaxRankOfFirst);
+        if (!second) continue;
+        const ShapeSizes last = subtract(rest, second->change.difference);
+        if (is_zero(last)) return {first.change, second->change};
+        const Mistakes after = mistakes_with(second->after, all_, Tried::without_changes);
+        if (auto found = with_mistakes({&first, &*second}, after, last); !found.empty()) return found;
       }
     }
     return {};
   }
 
-  [[nodiscard]] Mistakes one_after(const Changed& changed, const ShapeSizes& difference) const {
-    const ShapeSizes rest = subtract(difference, changed.mistake.difference);
-    const Mistakes after = mistakes_with(changed.allocations, changed.mistake.rank <= kMaxRankOfThree);
-    const auto found = std::ranges::find(after, rest, &Mistake::difference);
-    if (found == after.end()) return {};
-    Mistake first = changed.mistake;
-    Mistake other = *found;
-    other.of = changed.of[found->of];
-    // What is missing is missing with the bytes that it has.
-    if (other.kind == Kind::missing) {
-      const ShapeSizes whole = multiply(other.copies, equal_[other.of].each);
-      first.difference = subtract(first.difference, subtract(whole, other.difference));
-      other.difference = whole;
-      if (first.of != kAll) first.copies = subtract(first.copies, other.copies);
-      if (is_zero(first.difference)) return {std::move(other)};
+  // Returns the changes and one mistake that explains the rest, or two of the simplest.
+  [[nodiscard]] Mistakes with_mistakes(const Chain& changes, const Mistakes& after,
+                                       const ShapeSizes& rest) const {
+    if (const auto found = std::ranges::find(after, rest, &Mistake::difference); found != after.end())
+      return joined(changes, {*found});
+    for (std::size_t a = 0; a < after.size() && after[a].rank <= kMaxRankAfterChanges; ++a) {
+      const ShapeSizes last = subtract(rest, after[a].difference);
+      for (std::size_t b = a + 1; b < after.size() && after[b].rank <= kMaxRankAfterChanges; ++b) {
+        if (after[b].difference == last && are_compatible({&after[a], &after[b]}))
+          return joined(changes, {after[a], after[b]});
+      }
     }
-    return {std::move(first), std::move(other)};
+    return {};
+  }
+
+  // What is missing is missing with the bytes that it has: no change is about it.
+  [[nodiscard]] Mistakes joined(const Chain& changes, Mistakes mistakes) const {
+    Mistakes all;
+    for (const Changed* const one : changes) all.push_back(one->change);
+    for (Mistake& mistake : mistakes) {
+      if (mistake.kind != Kind::missing) continue;
+      const std::size_t of = mistake.of;
+      for (std::size_t i = 0; i < changes.size(); ++i) {
+        if (all[i].of != kAll && all[i].of != of) continue;
+        const ShapeSizes part =
+            multiply(mistake.copies, subtract((*changes[i]->before)[of].bytes, changes[i]->after[of].bytes));
+        all[i].difference = subtract(all[i].difference, part);
+        mistake.difference = add(mistake.difference, part);
+        if (all[i].of == of) all[i].copies = subtract(all[i].copies, mistake.copies);
+      }
+      mistake.each = sizes_[of].formula;
+    }
+    std::erase_if(all, [](const Mistake& change) { return is_zero(change.difference); });
+    std::ranges::move(mistakes, std::back_inserter(all));
+    return all;
   }
 
   // Whether an estimator that computes `right` in 32 bits, all of it or for each value of an axis, answers
@@ -390,7 +449,9 @@ class MistakeSearch {
   const Equal& equal_;
   const Shapes& axes_;
   const std::vector<SizeChange> changes_;
-  const Mistakes mistakes_;
+  Sizes sizes_;                   // as recorded, one for each of `equal_`
+  std::vector<std::size_t> all_;  // their indices
+  Mistakes mistakes_;
   ByDifference by_difference_;
 };
 
@@ -402,7 +463,8 @@ class CauseSearch {
       if (estimated.bytes[shape]) shapes_.push_back(shape);
     }
     axes_ = cases.shapes.subset(shapes_);
-    live_ = live_allocations(cases, shapes_);
+    for (std::size_t shape = 0; shape < cases.shapes.count(); ++shape) all_shapes_.push_back(shape);
+    live_ = live_allocations(cases, all_shapes_);
   }
 
   std::vector<EstimateCause> find() {
@@ -431,8 +493,19 @@ class CauseSearch {
     return result;
   }
 
+  // Formulas are those of all shapes; the sizes those of the shapes that the estimator answered.
   [[nodiscard]] Equal equal(const std::vector<LiveAllocations>& live) const {
-    return equal_allocations(live, cases_, shapes_);
+    Equal all = equal_allocations(live, cases_, all_shapes_);
+    for (EqualAllocations& one : all) {
+      one.each = answered(one.each);
+      one.count = answered(one.count);
+      for (LiveAllocations& member : one.members) {
+        member.each = answered(member.each);
+        member.count = answered(member.count);
+      }
+    }
+    std::erase_if(all, [](const EqualAllocations& one) { return is_zero(one.count); });
+    return all;
   }
 
   // ---- estimators that name their terms
@@ -445,7 +518,7 @@ class CauseSearch {
       for (const LiveAllocations& one : live_) {
         if (one.name != name) continue;
         named.push_back(one);
-        recorded = add(recorded, multiply(one.count, one.each));
+        recorded = add(recorded, answered(multiply(one.count, one.each)));
       }
       const ShapeSizes off = subtract(recorded, bytes);
       if (is_zero(off)) continue;
@@ -455,16 +528,19 @@ class CauseSearch {
         continue;
       }
       const Equal of_name = equal(named);
-      const Mistakes found = MistakeSearch(of_name, axes_).find(off);
-      for (const Mistake& mistake : found) add_mistake(mistake, of_name);
+      const MistakeSearch search(of_name, axes_);
+      Mistakes found = search.find_simple(off);
+      if (found.empty()) found = search.find_composed(off);
+      add_mistakes(found, of_name);
       if (found.empty()) set_place(add_cause(Kind::difference, kNoCause, off), named.front());
     }
     for (const LiveAllocations& one : live_) {
       if (estimated_.terms.contains(one.name)) continue;
-      const Equal missing = equal({one});
-      const ShapeSizes bytes = multiply(one.count, one.each);
-      difference = subtract(difference, bytes);
-      add_mistake({Kind::missing, 0, one.count, bytes, 0, ""}, missing);
+      for (const EqualAllocations& missing : equal({one})) {
+        const ShapeSizes bytes = multiply(missing.count, missing.each);
+        difference = subtract(difference, bytes);
+        add_mistake({Kind::missing, 0, missing.count, bytes, 0, "", missing.formula}, {missing});
+      }
     }
     pair_renamed();
   }
@@ -496,8 +572,8 @@ class CauseSearch {
     }
     const Equal all = equal(live_);
     const MistakeSearch search(all, axes_);
-    if (const Mistakes found = search.find(difference); !found.empty()) {
-      for (const Mistake& mistake : found) add_mistake(mistake, all);
+    if (const Mistakes found = search.find_simple(difference); !found.empty()) {
+      add_mistakes(found, all);
       return;
     }
     ShapeSizes recorded;
@@ -508,8 +584,12 @@ class CauseSearch {
     }
     ShapeSizes lost;
     if (const auto found = search.find_overflow(difference, recorded, estimated, lost)) {
-      for (const Mistake& mistake : *found) add_mistake(mistake, all);
+      add_mistakes(*found, all);
       add_cause(Kind::wrong, "computed in 32 bits: bytes from 2³² on are lost", lost);
+      return;
+    }
+    if (const Mistakes found = search.find_composed(difference); !found.empty()) {
+      add_mistakes(found, all);
       return;
     }
     ShapeSizes rest = difference;
@@ -537,6 +617,10 @@ class CauseSearch {
     cause.process = one.process;
   }
 
+  void add_mistakes(const Mistakes& mistakes, const Equal& all) {
+    for (const Mistake& mistake : mistakes) add_mistake(mistake, all);
+  }
+
   void add_mistake(const Mistake& mistake, const Equal& all) {
     if (mistake.of == kAll) {
       add_cause(mistake.kind, mistake.reason, mistake.difference);
@@ -554,6 +638,7 @@ class CauseSearch {
         EstimateCause& cause = add_cause(mistake.kind, mistake.reason, std::move(part));
         set_place(cause, one);
         set_copies(cause, one.count, one.count, equal.formula);
+        set_bytes(cause, mistake.each, cause.copies);
       }
       return;
     }
@@ -561,6 +646,7 @@ class CauseSearch {
     const LiveAllocations& named = first == equal.members.end() ? equal.members.front() : *first;
     EstimateCause& cause = add_cause(mistake.kind, mistake.reason, mistake.difference);
     set_place(cause, named);
+    set_bytes(cause, mistake.each, fixed_number(mistake.copies));
     if (mistake.kind != Kind::extra) set_copies(cause, mistake.copies, equal.count, equal.formula);
     for (const LiveAllocations& one : equal.members) {
       if (&one != &named) cause.same_bytes.push_back({one.name, one.where});
@@ -569,15 +655,15 @@ class CauseSearch {
 
   static void set_copies(EstimateCause& cause, const ShapeSizes& copies, const ShapeSizes& count,
                          const std::optional<Expression>& each) {
-    const auto fixed = [](const ShapeSizes& numbers) {
-      EqualAllocations one;
-      one.count = numbers;
-      return one.fixed_count();
-    };
-    cause.copies = fixed(copies);
-    cause.of = fixed(count);
+    cause.copies = fixed_number(copies);
+    cause.of = fixed_number(count);
     if (cause.copies == 0) cause.of = 0;
     cause.each = each;
+  }
+
+  // The formula of a difference that is too complex to be found from the numbers.
+  static void set_bytes(EstimateCause& cause, const std::optional<Expression>& each, Size copies) {
+    if (each && copies > 0) cause.bytes = Expression::multiply({Expression(copies), *each});
   }
 
   // Formulas and conditions are found last, for the causes that are returned.
@@ -586,10 +672,13 @@ class CauseSearch {
     cause.is_mixed =
         !cause.is_too_high && std::ranges::any_of(cause.recorded, [](Size value) { return value < 0; });
     if (cause.is_too_high) cause.recorded = negated(std::move(cause.recorded));
+    const std::optional<Expression> known = cause.bytes;
     cause.bytes = formula_where_not_zero(cause.recorded, cases_, shapes_);
-    if (!cause.bytes && cause.kind != Kind::wrong && cause.kind != Kind::difference && cause.each &&
-        cause.copies > 0)
-      cause.bytes = Expression::multiply({Expression(cause.copies), *cause.each});
+    if (!cause.bytes && known) {
+      const Expression formula =
+          cause.is_too_high ? Expression::multiply({Expression(Size{-1}), *known}) : *known;
+      if (is_exact_where_not_zero(formula, cause.recorded)) cause.bytes = formula;
+    }
     if (cause.bytes && evaluate(*cause.bytes, axes_) == cause.recorded) return;
     std::vector<bool> holds;
     holds.reserve(cause.recorded.size());
@@ -600,11 +689,23 @@ class CauseSearch {
                           : fmt::format("at {} of {} shapes", std::ranges::count(holds, true), holds.size());
   }
 
+  [[nodiscard]] bool is_exact_where_not_zero(const Expression& formula, const ShapeSizes& sizes) const {
+    try {
+      for (std::size_t shape = 0; shape < sizes.size(); ++shape) {
+        if (sizes[shape] != 0 && evaluate(formula, axes_, shape) != sizes[shape]) return false;
+      }
+    } catch (const Error&) {
+      return false;
+    }
+    return true;
+  }
+
   const RecordedCases& cases_;
   const EstimatedCases& estimated_;
   std::vector<std::size_t> shapes_;  // that the estimator answered
   Shapes axes_;                      // of these
-  std::vector<LiveAllocations> live_;
+  std::vector<std::size_t> all_shapes_;
+  std::vector<LiveAllocations> live_;  // at all shapes
   std::vector<EstimateCause> causes_;
 };
 

@@ -57,9 +57,9 @@ LiveAllocations of_group(const MatchedAllocations& group, std::size_t index,
 
 }  // namespace
 
-Size EqualAllocations::fixed_count() const {
+Size fixed_number(const ShapeSizes& numbers) {
   Size fixed = 0;
-  for (const Size one : count) {
+  for (const Size one : numbers) {
     if (one == 0 || one == fixed) continue;
     if (fixed != 0) return 0;
     fixed = one;

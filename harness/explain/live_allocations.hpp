@@ -12,6 +12,9 @@ namespace peakmark {
 /// Bytes, or a number of allocations, at each of some shapes.
 using ShapeSizes = std::vector<Size>;
 
+/// Returns a number of allocations where it is not 0; 0 if it differs between shapes.
+Size fixed_number(const ShapeSizes& numbers);
+
 /// Allocations of one name, call site and process that are live at the peak.
 struct LiveAllocations {
   std::string name;
@@ -29,9 +32,6 @@ struct EqualAllocations {
   ShapeSizes count;                   ///< of all members
   std::optional<Expression> formula;  ///< of the bytes of each, at the shapes where they are live
   std::vector<LiveAllocations> members;
-
-  /// Returns how many there are where they are live; 0 if that differs between shapes.
-  [[nodiscard]] Size fixed_count() const;
 };
 
 /// Returns what is live at the peaks of some shapes of cases.

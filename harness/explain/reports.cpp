@@ -189,7 +189,9 @@ std::string difference_text(const EstimateCause& cause) {
   if (cause.bytes) {
     bytes = display(*cause.bytes);
   } else {
-    const auto [min, max] = std::ranges::minmax(cause.recorded);
+    std::vector<Size> sizes = cause.recorded;
+    std::erase(sizes, 0);
+    const auto [min, max] = std::ranges::minmax(sizes);
     bytes = min == max ? fmt::format("{} bytes", min) : fmt::format("{} to {} bytes (no formula)", min, max);
   }
   if (cause.kind == EstimateCause::Kind::missing || cause.kind == EstimateCause::Kind::extra) return bytes;
