@@ -64,6 +64,8 @@ double median_distance(std::span<const double> sorted, double centre) {
   return sorted.size() % 2 == 1 ? distance : (distance + nearest_distance(sorted, centre, half - 1)) / 2;
 }
 
+/// Fewer runs have no deciles. The noise of the former level is used besides theirs.
+constexpr std::size_t kMinRunsOfStates = 20;
 /// Part of the values below the first decile.
 constexpr double kDecile = 0.1;
 /// Distance of the first and last decile of a standard normal: 2 Φ⁻¹(0.9).
@@ -135,7 +137,7 @@ Noise estimate_noise(std::span<const double> values, std::span<const double> sor
   noise.centre = median_of_sorted(sorted);
   const double deviation = std::max(kMadToDeviation * median_distance(sorted, noise.centre), kMinSpread);
   estimate_clipped(values, kClip * deviation, work, noise);
-  if (states == States::ignored) return noise;
+  if (states == States::ignored || values.size() < kMinRunsOfStates) return noise;
   const double low = quantile_of_sorted(sorted, kDecile);
   const double high = quantile_of_sorted(sorted, 1 - kDecile);
   const double wide = (high - low) / kDecilesOfNormal;

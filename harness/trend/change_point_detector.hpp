@@ -34,8 +34,8 @@ enum class States : std::uint8_t { covered, ignored };
 /// If more than half of the runs are in one of two states, the median absolute deviation is that within it.
 /// So the values are clipped at `kClip` scaled distances of their first and last decile instead, where that
 /// makes the spread larger by a fifth, and the values alternate between both sides of the middle at least
-/// half as often as independent ones would: a step in the history does not. `scratch` has space for as many
-/// values.
+/// half as often as independent ones would: a step in the history does not. It takes 20 values. `scratch` has
+/// space for as many values.
 Noise estimate_noise(std::span<const double> values, std::span<double> scratch, States states);
 /// The same with states, in linear time. `sorted`: the values in ascending order.
 Noise estimate_noise(std::span<const double> values, std::span<const double> sorted,

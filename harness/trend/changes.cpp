@@ -55,9 +55,18 @@ std::optional<double> Change::relative() const {
   return (after - before) / before;
 }
 
+std::optional<double> Change::relative_now() const {
+  if (!now || before == 0 || metric == metric::outcome) return std::nullopt;
+  return (*now - before) / before;
+}
+
 void OpenRegressions::judge(Change& change, std::vector<Change>& earlier, double tolerance,
                             const GrowthAllowance& allowed) {
   const double after = badness_(change.after);
+  for (const std::size_t place : open_) {
+    Change& regression = earlier[place];
+    regression.now = after < badness_(regression.after) ? std::optional(change.after) : std::nullopt;
+  }
   if (after > badness_(change.before)) {
     change.verdict = Verdict::regression;
     change.state = State::open;
@@ -73,6 +82,7 @@ void OpenRegressions::judge(Change& change, std::vector<Change>& earlier, double
         !allowed.is_zero() && allowed.covers(static_cast<Size>(good), static_cast<Size>(after));
     if (after > good + tolerance * std::abs(good) && !is_near) break;  // not back yet
     regression.state = State::recovered;
+    regression.now.reset();
     const bool is_back = after >= good - tolerance * std::abs(good);
     change.verdict = is_back ? Verdict::recovery : Verdict::improvement;
     open_.pop_back();

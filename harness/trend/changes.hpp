@@ -104,6 +104,10 @@ class OpenRegressions {
 void close_resolved_regressions(const DeviceHistory& history, const Series& series,
                                 std::vector<Change>& changes);
 
+/// Marks changes of times that nearly all cases of a run have in one direction within 3 runs: at least 5
+/// cases of at least 2 variants. Ratios to a reference do not count, since the reference is of the machine.
+void mark_shared_steps(const DeviceHistory& history, std::size_t min_runs, std::vector<Change>& changes);
+
 /// Returns true if `acceptance`, of the run `from`, applies to this change.
 bool accepts(const Acceptance& acceptance, std::size_t from, const Change& change);
 /// Marks accepted changes.

@@ -81,7 +81,7 @@ Noise plain_noise(const Values& values) {
   const double low = plain_quantile(values, 0.1);
   const double high = plain_quantile(values, 0.9);
   const double between_deciles = (high - low) / 2.5631;
-  if (between_deciles <= deviation) return noise;
+  if (between_deciles <= deviation || values.size() < 20) return noise;
   const Noise of_states = plain_clipped_noise(values, between_deciles);
   double above = 0;
   double changes = 0;

@@ -79,20 +79,56 @@ std::string step_text(const Change& change) {
   return relative ? fmt::format("{:+.1f} %", *relative * 100) : "–";
 }
 
-std::string steps_text(const Finding& finding) {
-  const auto size = [](const Change* change) {
-    return change->metric == metric::gpu_time_ns ? std::abs(change->relative().value_or(0))
-                                                 : std::abs(change->after - change->before);
+std::string after_text(const Change& change) {
+  const std::string after = level_text(change, change.after);
+  return change.now ? fmt::format("{}, now {}", after, level_text(change, *change.now)) : after;
+}
+
+namespace {
+
+std::string range_text(const std::vector<Change>& changes) {
+  const auto size = [](const Change& change) {
+    return change.metric == metric::gpu_time_ns ? std::abs(change.relative().value_or(0))
+                                                : std::abs(change.after - change.before);
   };
-  const auto [least, most] = std::ranges::minmax(finding.changes, {}, size);
-  const std::string smallest = step_text(*least);
-  const std::string largest = step_text(*most);
+  const auto [least, most] = std::ranges::minmax(changes, {}, size);
+  const std::string smallest = step_text(least);
+  const std::string largest = step_text(most);
   return smallest == largest ? largest : smallest + " to " + largest;
+}
+
+}  // namespace
+
+std::string steps_text(const Finding& finding) {
+  std::vector<Change> changes;
+  std::vector<Change> present;
+  bool is_undone_in_part = false;
+  for (const Change* const change : finding.changes) {
+    changes.push_back(*change);
+    present.push_back(*change);
+    present.back().after = change->now.value_or(change->after);
+    is_undone_in_part = is_undone_in_part || change->now.has_value();
+  }
+  const std::string steps = range_text(changes);
+  return is_undone_in_part ? steps + ", now " + range_text(present) : steps;
+}
+
+std::string machine_text(const DeviceHistory& history, const Finding& finding) {
+  const std::optional<SharedStep>& shared = finding.worst().shared;
+  if (!shared) return {};
+  std::vector<double> steps;
+  for (const Change* const change : finding.changes) steps.push_back(change->relative().value_or(0));
+  const double step = median_in_place(steps);
+  return fmt::format("{} of {} cases are {:.1f} % {} since run {}: suspect the machine", shared->cases,
+                     shared->of, std::abs(step) * 100, step > 0 ? "slower" : "faster",
+                     history.runs[shared->run].id);
 }
 
 std::string cases_text(const Finding& finding, const TextStyle& style) {
   std::string name = style.name(finding.worst().case_name);
   if (finding.changes.size() == 1) return name;
+  if (const std::optional<SharedStep>& shared = finding.worst().shared)
+    return fmt::format("{} of {} cases, largest: {}", finding.changes.size(), shared->of, name);
   const std::size_t others = finding.variants.size() - 1;
   return fmt::format("{}{}, {} cases, largest: {}", style.name(finding.variant),
                      others == 0 ? "" : " and " + quantity(others, "other variant"), finding.changes.size(),
@@ -116,6 +152,7 @@ std::string devices_text(const CommonFinding& finding) {
 std::string why_text(const DeviceTrends& device, const Finding& finding, const TextStyle& style) {
   const Change& change = finding.worst();
   Reasons reasons;
+  if (change.shared) reasons.add(style.text(machine_text(*device.history, finding)));
   add_moved_allocations(change, style, reasons);
   if (!change.message.empty()) reasons.add(style.text(change.message));
   for (const std::string& one : change.environment) reasons.add(style.text("different " + one));

@@ -23,17 +23,23 @@ TextStyle markdown_style(const std::string& commit_url);
 
 /// Returns the day of a date.
 std::string day(const std::string& date);
+/// Returns the level after a change, and the present one if that was undone in part: `2 us, now 1.5 us`.
+std::string after_text(const Change& change);
 /// Returns a level with its unit; the word of an outcome.
 std::string level_text(const Change& change, double value);
 /// Returns the step in bytes, as a difference of ratios, or in percent for times; of outcomes `worse` or
 /// `better`.
 std::string step_text(const Change& change);
-/// Returns the range of steps from the smallest to the largest: `+256 B to +1024 B`.
+/// Returns the range of steps from the smallest to the largest: `+256 B to +1024 B`; if they were undone in
+/// part, `+100.0 %, now +50.0 %`.
 std::string steps_text(const Finding& finding);
 /// Returns `padding/coords1d, 12 cases, largest: padding/coords1d/opencl/n:20`, or the name of a single case.
 std::string cases_text(const Finding& finding, const TextStyle& style);
 /// Returns `2 devices: GPU, CPU`, or the name of a single device.
 std::string devices_text(const CommonFinding& finding);
+/// Returns `48 of 50 cases are 30.0 % slower since run 1a2b: suspect the machine`; empty unless nearly all
+/// cases took the step.
+std::string machine_text(const DeviceHistory& history, const Finding& finding);
 /// Returns the reasons of the worst case, then the other metrics that changed with it.
 std::string why_text(const DeviceTrends& device, const Finding& finding, const TextStyle& style);
 

@@ -17,9 +17,6 @@
 namespace peakmark::trend {
 namespace {
 
-/// Because of noise, one change of times is found some runs later in one shape than in another.
-constexpr std::size_t kSameTimeChangeRuns = 3;
-
 /// Of more variants all cases are compared: the command stays readable.
 constexpr std::size_t kMaxFilteredVariants = 5;
 
@@ -137,14 +134,17 @@ bool Finding::has_case(const std::string& name) const {
 std::vector<Finding> find_findings(const std::vector<const Change*>& changes) {
   const auto key = [](const Change& change) {
     const bool is_time = change.metric == metric::gpu_time_ns;
-    return std::tuple(change.metric, change.verdict, change.state, change.is_news,
-                      is_time ? 0 : change.last_before, is_time ? 0 : change.first);
+    // The first case of a shared step may have been found a run before the others.
+    return std::tuple(change.metric, change.verdict, change.state, !change.shared && change.is_news,
+                      is_time ? 0 : change.last_before, is_time ? 0 : change.first,
+                      change.shared ? change.shared->number : 0);
   };
   if (changes.empty()) return {};
   using Variants = std::map<std::string, std::vector<CaseChanges>>;
   std::map<decltype(key(*changes[0])), Variants> groups;
   for (CaseChanges& one : changes_by_case(changes)) {
-    groups[key(*one.main)][variant_name(one.main->case_name)].push_back(std::move(one));
+    const std::string variant = one.main->shared ? "" : variant_name(one.main->case_name);
+    groups[key(*one.main)][variant].push_back(std::move(one));
   }
   std::vector<Finding> findings;
   for (auto& [key, variants] : groups) {

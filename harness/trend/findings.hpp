@@ -10,8 +10,8 @@
 namespace peakmark::trend {
 
 /// Changes of one device with presumably one cause: one verdict, state and metric, and one variant, or
-/// variants whose peaks have a named allocation in common that changed. Bytes and estimates changed between
-/// the same two runs, times within 3 runs of each other.
+/// variants whose peaks have a named allocation in common that changed, or nearly all cases of a run
+/// (SharedStep). Bytes and estimates changed between the same two runs, times within 3 runs of each other.
 struct Finding {
   std::string variant;                 ///< of the worst case
   std::vector<std::string> variants;   ///< all, that of the worst case first
@@ -21,6 +21,9 @@ struct Finding {
   [[nodiscard]] const Change& worst() const { return *changes.front(); }
   [[nodiscard]] bool has_case(const std::string& name) const;
 };
+
+/// Because of noise, one change of times is found some runs later in one shape than in another.
+inline constexpr std::size_t kSameTimeChangeRuns = 3;
 
 /// Returns the absolute relative change, by which changes are ordered; 1 if it is unknown.
 double step_size(const Change& change);

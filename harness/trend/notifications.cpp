@@ -58,10 +58,9 @@ std::string new_id(const CommonFinding& finding) {
 /// requested_peak_bytes 15 MiB → 20 MiB (+5242880 B), on 2 devices: GPU, CPU; commits 1a2b..3c4d`.
 std::string summary(const CommonFinding& finding) {
   const Change& worst = finding.finding.worst();
-  std::string text =
-      fmt::format("{}: {}: {} {} → {} ({})", to_string(worst.verdict),
-                  cases_text(finding.finding, console_style()), worst.metric, level_text(worst, worst.before),
-                  level_text(worst, worst.after), steps_text(finding.finding));
+  std::string text = fmt::format(
+      "{}: {}: {} {} → {} ({})", to_string(worst.verdict), cases_text(finding.finding, console_style()),
+      worst.metric, level_text(worst, worst.before), after_text(worst), steps_text(finding.finding));
   if (finding.parts.size() > 1) text += ", on " + devices_text(finding);
   const std::string why = why_text(*finding.device, finding.finding, console_style());
   if (!why.empty()) text += "; " + why;
@@ -152,6 +151,12 @@ class Search {
         continue;
       }
       known = sent.known;
+      // One case was sent before nearly all others took the same step.
+      if (part.finding.worst().shared && sent.missing.size() > sent.rows.size()) {
+        sent.rows.clear();
+        unsent.push_back(std::move(sent));
+        continue;
+      }
       for (const Notified& one : sent.missing) {
         found_.joined.push_back(
             {one.case_name, one.metric, one.from_run, known->finding, known->state, known->changed_at});

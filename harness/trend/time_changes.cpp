@@ -75,8 +75,10 @@ void close_resolved_regressions(const DeviceHistory& history, const Series& seri
                                 std::vector<Change>& changes) {
   std::size_t level_begins = 0;
   for (Change& change : changes) {
-    if (is_open(change) && is_resolved(history, series, change, level_begins))
+    if (is_open(change) && is_resolved(history, series, change, level_begins)) {
       change.state = State::recovered;
+      change.now.reset();
+    }
     level_begins = change.first;
   }
 }

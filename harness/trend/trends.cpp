@@ -187,6 +187,7 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
   trends.to_measure_again = std::move(times.to_measure_again);
   std::ranges::stable_sort(trends.changes, {}, &Change::raised);
 
+  mark_shared_steps(history, options.detector.min_runs, trends.changes);
   apply_acceptances(history, trends.changes);
   trends.environment_changes = find_environment_changes(history.runs);
   for (Change& change : trends.changes) {

@@ -25,6 +25,14 @@ std::string_view to_string(State state);
 enum class Evidence : std::uint8_t { exact, measured_again, next_run };
 std::string_view to_string(Evidence evidence);
 
+/// A step of nearly all cases of a run: the machine is likelier to be the cause than the code of each.
+struct SharedStep {
+  std::size_t number = 0;  ///< equal for the changes of one step
+  std::size_t run = 0;     ///< the first that most cases took it in, an index of DeviceHistory::runs
+  std::size_t cases = 0;   ///< that took it
+  std::size_t of = 0;      ///< cases of the run whose times are judged
+};
+
 /// A metric of a case has a new level.
 struct Change {
   std::string case_name;
@@ -35,6 +43,7 @@ struct Change {
   bool is_news = false;         ///< reported first by the last run that covers the case
   double before = 0;            ///< the former level, in the metric's unit
   double after = 0;
+  std::optional<double> now;  ///< of an open regression that was undone in part: the level since; else null
   Verdict verdict{};
   std::optional<State> state;
   std::optional<Evidence> evidence;
@@ -46,9 +55,12 @@ struct Change {
   std::vector<std::string> formulas = {};
   std::string message = {};              ///< of a worse outcome, from the first run that had it; may be empty
   std::vector<std::string> environment;  ///< facts that changed between the two levels
+  std::optional<SharedStep> shared = {};  ///< of times only
 
   /// Returns (after − before) / before; null if `before` is 0.
   [[nodiscard]] std::optional<double> relative() const;
+  /// The same of `now`; null without it.
+  [[nodiscard]] std::optional<double> relative_now() const;
 };
 
 struct NotEnoughData {

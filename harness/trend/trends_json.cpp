@@ -111,6 +111,8 @@ class Writer {
     entry["before"] = level_json(change.metric, change.before);
     entry["after"] = level_json(change.metric, change.after);
     entry["relative"] = or_null(change.relative());
+    entry["now"] = change.now ? level_json(change.metric, *change.now) : Json(nullptr);
+    entry["relative_now"] = or_null(change.relative_now());
     entry["verdict"] = to_string(change.verdict);
     entry["new"] = change.is_news;
     entry["state"] = change.state ? Json(to_string(*change.state)) : Json(nullptr);

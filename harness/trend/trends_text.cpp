@@ -55,7 +55,7 @@ std::string before_cell(const FindingRow& row) {
 }
 
 std::string after_cell(const FindingRow& row) {
-  return level_text(row.finding.worst(), row.finding.worst().after);
+  return after_text(row.finding.worst());
 }
 
 std::string step_cell(const FindingRow& row) {
