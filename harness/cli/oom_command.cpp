@@ -95,6 +95,8 @@ void add_oom_command(CLI::App& app, Result& result) {
                    "Compare this file, which the program writes, with that of a run without a refusal")
       ->type_name(value_name::kFile)
       ->check(kFileName);
+  command->add_flag("--once", request.once,
+                    "Refuse this allocation only. Default for programs: the device stays full");
   command->add_flag("--refuse-at-use", request.sweep.refuses_at_use,
                     "Refuse the first command that uses a memory object, not its creation (OpenCL)");
   command

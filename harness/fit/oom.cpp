@@ -301,9 +301,11 @@ std::string oom_text(const OomReport& report) {
       fmt::format("{} on {}: {}, {} refused\n", report.program, report.device,
                   quantity(report.allocations, "allocation"), report.refusals.size() - not_refused);
   text += table.text();
-  text +=
-      fmt::format("\n{}: {}\n", quantity(report.refusals.size(), "refusal"),
-                  failures == 0 ? "none crashed, hung or changed the result" : quantity(failures, "failure"));
+  text += fmt::format("\n{}: {}\n", quantity(report.refusals.size(), "refusal"),
+                      failures > 0 ? quantity(failures, "failure")
+                      : report.is_program && !report.is_result_compared
+                          ? "none crashed or hung"
+                          : "none crashed, hung or changed the result");
   if (report.is_program && !report.is_result_compared)
     text += "results were not compared: --compare-output FILE compares a file that the program writes\n";
   if (leaking > 0)

@@ -78,12 +78,14 @@ class RefusalRunner {
  public:
   /// Runs it without a refusal.
   RefusalRunner(const OomRequest& request, const ScratchFolder& folder)
-      : recorder_(options_of(request, folder)), output_(request.compared_output) {
+      : recorder_(options_of(request, folder)), output_(request.compared_output), once_(request.once) {
     if (request.sweep.refuses_at_use && recorder_.device().backend != Backend::opencl)
       throw UsageError("--refuse-at-use: only the recorder of OpenCL refuses at the first use");
     recorder_.set_verification(true);
     const std::string& name = request.command.empty() ? request.variant : program_variant_;
     variant_ = &recorder_.vocabulary().description.known_variant(name);
+    if (once_ && !is_program())
+      throw UsageError("--once: a variant is refused one allocation; only programs find the device full");
     shapes_ = measured_shapes(recorder_, *variant_, parse_parameters(*variant_, request.values));
     reference_ = record(0);
     for (const Observation& one : reference_) check_reference(one);
@@ -128,13 +130,15 @@ class RefusalRunner {
     return options;
   }
   std::vector<Observation> record(Size refused) {
-    recorder_.set_refused_allocation(refused);
+    // The next case of a variant's process finds what is free without a refusal.
+    recorder_.set_refused_allocation(refused, once_ || !is_program());
     return recorder_.record(variant_->name, shapes_);
   }
 
   std::string program_variant_;
   ShapeRecorder recorder_;
   ComparedOutput output_;
+  bool once_;
   const VariantDescription* variant_ = nullptr;
   std::vector<Parameters> shapes_;
   std::vector<Observation> reference_;

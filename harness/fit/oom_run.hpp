@@ -18,7 +18,8 @@ struct OomRequest {
   std::vector<std::string> values;   ///< AXIS=VALUE; other axes have their default
   RefusalChoice choice;
   std::optional<std::filesystem::path> compared_output;  ///< a file that the program writes
-  int jobs = 1;                                          ///< programs that run at the same time
+  bool once = false;  ///< refuse only the allocation itself; else the device of a program stays full
+  int jobs = 1;       ///< programs that run at the same time
   SweepOptions sweep;                                    ///< device, worker and time limit
 };
 

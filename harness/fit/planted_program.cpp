@@ -75,6 +75,19 @@ void refused(Program& program, std::size_t index) {
     program.buffers.push_back(buffer);
   }
   if (behaviour == "retry") program.buffers.push_back(program.create(bytes));
+  if (behaviour == "collect") {
+    program.release();
+    cl_mem const buffer = program.create(bytes);
+    if (buffer == nullptr) program.end(1, "error: out of device memory");
+    program.buffers.push_back(buffer);
+  }
+  if (behaviour == "retry_or_wrong") {
+    cl_mem const buffer = program.create(bytes);
+    if (buffer != nullptr) return program.buffers.push_back(buffer);
+    program.write("0");
+    program.release();
+    std::exit(0);
+  }
   if (behaviour == "smaller") {
     program.buffers.push_back(program.create(bytes / 2));
   }

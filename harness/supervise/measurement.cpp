@@ -151,6 +151,7 @@ Measurement::Measurement(const SweepOptions& options, const SignalWatch* signals
       environment_(current_environment()) {
   if (options.refused_allocation > 0)
     set_variable(environment_, "PEAKMARK_REFUSE", std::to_string(options.refused_allocation));
+  if (options.refuses_once) set_variable(environment_, "PEAKMARK_REFUSE_ONCE", "1");
   if (options.refuses_at_use) set_variable(environment_, "PEAKMARK_REFUSE_AT_USE", "1");
   if (options.deadline) deadline_ = Clock::now() + *options.deadline;
 }

@@ -52,7 +52,11 @@ class ShapeRecorder {
   void set_budget(std::optional<Size> bytes) { options_.budget = bytes; }
   /// In what is recorded from now on, the first allocation of this number of each process is refused, as a
   /// full device refuses it; 0: none.
-  void set_refused_allocation(Size index) { options_.refused_allocation = index; }
+  /// `once`: the device is full for this allocation only, and not until the process ends.
+  void set_refused_allocation(Size index, bool once) {
+    options_.refused_allocation = index;
+    options_.refuses_once = once;
+  }
 
   /// Records cases of shapes; axes that a shape leaves out are at their default. Returns an observation for
   /// each, in order: of a shape that the worker refuses the outcome `unsupported`, with the reason. Throws

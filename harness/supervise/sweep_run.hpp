@@ -39,6 +39,7 @@ struct SweepOptions {
   /// Memory that the cases may use of the device; null: all of it.
   std::optional<Size> budget = std::nullopt;
   Size refused_allocation = 0;  ///< the allocation that each process is refused, from 1; 0: none
+  bool refuses_once = false;    ///< only that one; else the device stays full
   bool refuses_at_use = false;  ///< what is refused fails at its first use, not when it is created (OpenCL)
   bool no_wait = false;         ///< fail if another run uses the device
   bool host_name = false;       ///< the run file names this machine

@@ -72,7 +72,8 @@ void CallRecorder::begin_refusal(const DriverCall& call) {
   const auto request = decode_allocation(call);
   if (!request || !(request->stream_ordered || counts_into_peak(request->kind))) return;
   if (request->stream_ordered && driver_.is_capturing(request->stream)) return;
-  refused_->begin(request->device ? *request->device : driver_.device_ordinal(call.context, call.context_id));
+  refused_->begin(request->device ? *request->device : driver_.device_ordinal(call.context, call.context_id),
+                  request->bytes);
 }
 
 void CallRecorder::write_allocation(const CudaAllocation& allocation) {
@@ -168,7 +169,8 @@ void CallRecorder::end_allocation(const DriverCall& call, const AllocationReques
       .device = request.device ? *request.device : driver_.device_ordinal(call.context, call.context_id),
       .context = call.context_id,
       .in_context = request.in_context};
-  const bool is_refused = refused_ != nullptr && refused_->end(call.result == CUDA_SUCCESS);
+  const bool is_refused =
+      refused_ != nullptr && refused_->end(allocation.device, call.result == CUDA_SUCCESS);
   if (call.result != CUDA_SUCCESS) {
     if (const auto pool = pools_.find(allocation.pool)) allocation.kind = pool->kind;
     if (allocation.kind == MemoryKind::none) allocation.kind = request.kind;

@@ -63,24 +63,31 @@ constexpr std::size_t kMaxSmallPieces = 8192;
 
 }  // namespace
 
-void DriverRefusal::begin(std::uint32_t device) {
+void DriverRefusal::begin(std::uint32_t device, std::int64_t bytes) {
   if (made_.load(std::memory_order_relaxed) != number_ - 1 || has_begun_.exchange(true)) return;
-  occupy(device);
+  occupy(device, extent_ == Extent::this_call ? 0 : std::max<std::int64_t>(0, bytes - 1));
+  full_device_ = device;
   refusing_ = std::this_thread::get_id();
 }
 
-void DriverRefusal::occupy(std::uint32_t device) {
+void DriverRefusal::occupy(std::uint32_t device, std::int64_t left_free) {
   const auto free = driver_.free_bytes();
   const auto step = driver_.physical_granularity(device);
   if (!free || !step || *step <= 0)
     return sink_.invalid("no allocation is refused: the driver has no cuMemGetInfo or no cuMemCreate");
-  for (std::int64_t piece = *free / *step * *step; piece >= *step;) {
+  // Less than a piece of physical memory is left for small requests only, which need none.
+  const std::int64_t kept = left_free / *step * *step;
+  std::int64_t left = *free / *step * *step - kept;
+  for (std::int64_t piece = left; piece >= *step;) {
     if (const auto physical = driver_.occupy(device, piece)) {
       physical_.push_back(*physical);
+      left -= piece;
+      piece = std::min(piece, left);
     } else {
       piece = piece / 2 / *step * *step;
     }
   }
+  if (kept > 0) return;
   for (std::int64_t piece = kLargestSmallPiece; piece >= kSmallestPiece; piece /= 2) {
     while (addresses_.size() < kMaxSmallPieces) {
       const auto address = driver_.allocate(piece);
@@ -90,15 +97,21 @@ void DriverRefusal::occupy(std::uint32_t device) {
   }
 }
 
-bool DriverRefusal::end(bool has_allocated) {
-  if (refusing_.load() != std::this_thread::get_id()) return false;
-  refusing_ = std::thread::id();
+void DriverRefusal::give_back() {
   for (const std::uint64_t address : addresses_) driver_.release(address);
   for (const std::uint64_t physical : physical_) driver_.give_back(physical);
   addresses_.clear();
   physical_.clear();
+  full_device_ = kNoDevice;
+}
+
+bool DriverRefusal::end(std::uint32_t device, bool has_allocated) {
+  const bool is_full = full_device_.load() == device;
+  if (refusing_.load() != std::this_thread::get_id()) return is_full;
+  refusing_ = std::thread::id();
+  if (extent_ == Extent::this_call || has_allocated) give_back();
   if (has_allocated) sink_.note("the driver had memory for the allocation that was to be refused");
-  return true;
+  return is_full;
 }
 
 }  // namespace peakmark

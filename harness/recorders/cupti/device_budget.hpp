@@ -48,36 +48,44 @@ class DeviceBudget {
   std::array<Device, kMaxDevices> devices_;
 };
 
-/// Has the driver refuse one allocation of the process ($PEAKMARK_REFUSE, `peakmark oom`): everything that is
-/// free on the device is occupied when the call begins, and given back when it ends. So the driver itself
-/// refuses, in whatever way the program got the function. Other processes on the device find it full during
-/// this call. Memory that the driver needs not take (of a pool that holds some, or managed) is not refused,
-/// which a note says.
+/// Has the driver refuse an allocation of the process ($PEAKMARK_REFUSE, `peakmark oom`): when the call
+/// begins, memory of the device is occupied until the request does not fit. So the driver itself refuses, in
+/// whatever way the program got the function. Other processes on the device find it full, too. Memory that
+/// the driver needs not take (of a pool that holds some, or managed) is not refused, which a note says.
 ///
 /// Thread-safe; an allocation of another thread during the call is refused too.
 class DriverRefusal {
  public:
-  /// `number`: of the allocations that count into the peak, from 1.
-  DriverRefusal(std::int64_t number, CudaDriver& driver, EventSink& sink)
-      : number_(number), driver_(driver), sink_(sink) {}
+  /// What is occupied: all that is free, for this call only ($PEAKMARK_REFUSE_ONCE); or what leaves less than
+  /// the request needs, until the process ends.
+  enum class Extent : std::uint8_t { this_call, process };
 
-  /// Call it at the start of a call that allocates on a device whose context is current.
-  void begin(std::uint32_t device);
-  /// Call it at the end of each such call. Returns true if memory was occupied for it.
-  bool end(bool has_allocated);
+  /// `number`: of the allocations that count into the peak, from 1.
+  DriverRefusal(std::int64_t number, Extent extent, CudaDriver& driver, EventSink& sink)
+      : number_(number), extent_(extent), driver_(driver), sink_(sink) {}
+
+  /// Call it at the start of a call that allocates `bytes` on a device whose context is current.
+  void begin(std::uint32_t device, std::int64_t bytes);
+  /// Call it at the end of each such call. Returns true if the device has been filled: then a lack of memory
+  /// is due to that.
+  bool end(std::uint32_t device, bool has_allocated);
   /// Call it for each allocation that counts into the peak.
   void count() { ++made_; }
 
  private:
-  void occupy(std::uint32_t device);
+  void occupy(std::uint32_t device, std::int64_t left_free);
+  void give_back();
 
   std::int64_t number_;
+  Extent extent_;
   CudaDriver& driver_;
   EventSink& sink_;
   std::atomic<std::int64_t> made_{0};
   std::atomic<bool> has_begun_{false};
   std::atomic<std::thread::id> refusing_{std::thread::id()};  ///< the thread of the call
-  std::vector<std::uint64_t> physical_;                       ///< occupied by that thread
+  static constexpr std::uint32_t kNoDevice = UINT32_MAX;
+  std::atomic<std::uint32_t> full_device_{kNoDevice};
+  std::vector<std::uint64_t> physical_;  ///< occupied by that thread
   std::vector<std::uint64_t> addresses_;
 };
 

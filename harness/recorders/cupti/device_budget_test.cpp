@@ -134,7 +134,7 @@ class RefusedAllocationTest : public testing::Test {
 
   EventList events_;
   FakeDriver driver_;
-  DriverRefusal refused_{3, driver_, events_};
+  DriverRefusal refused_{3, DriverRefusal::Extent::this_call, driver_, events_};
   CallRecorder recorder_{events_, driver_, false, nullptr, &refused_};
   CUdeviceptr next_ = 0x7000;
 };
@@ -158,6 +158,31 @@ TEST_F(RefusedAllocationTest, AnAllocationThatSucceedsAllTheSameIsNoted) {
   EXPECT_TRUE(allocate(0)) << "of memory that a pool held";
   EXPECT_THAT(events_.notes, ElementsAre(HasSubstr("had memory for the allocation that was to be refused")));
   EXPECT_EQ(events_.refused_by_budget, 0);
+}
+
+TEST_F(RefusedAllocationTest, TheDeviceStaysAsFullUntilTheProgramReleasesMemory) {
+  DriverRefusal refused{1, DriverRefusal::Extent::process, driver_, events_};
+  const auto fits = [&](std::int64_t bytes) {
+    refused.begin(0, bytes);
+    const bool has_allocated = *driver_.free >= bytes;
+    EXPECT_EQ(refused.end(0, has_allocated), true) << "a lack of memory is due to the refusal";
+    EXPECT_FALSE(refused.end(1, false)) << "of another device";
+    return has_allocated;
+  };
+  EXPECT_FALSE(fits(1000));
+  EXPECT_FALSE(fits(1000)) << "a retry";
+  EXPECT_TRUE(fits(900)) << "what does fit";
+  EXPECT_EQ(driver_.free, 950) << "of 5050: less than 1000, in steps of 100";
+  *driver_.free += 100;  // released by the program
+  EXPECT_TRUE(fits(1000));
+}
+
+TEST_F(RefusedAllocationTest, ASmallRequestFindsNothingFree) {
+  DriverRefusal refused{1, DriverRefusal::Extent::process, driver_, events_};
+  refused.begin(0, 80);
+  EXPECT_EQ(driver_.free, 50);
+  EXPECT_EQ(driver_.small_free, 0);
+  EXPECT_TRUE(refused.end(0, false));
 }
 
 TEST_F(RefusedAllocationTest, ADriverThatCannotBeFilledMakesTheRecordingInvalid) {

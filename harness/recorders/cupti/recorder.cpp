@@ -99,7 +99,9 @@ Recorder* Recorder::start() {
   }
   if (is_set("PEAKMARK_REFUSE")) {
     recorder->refused_ = std::make_unique<DriverRefusal>(
-        std::strtoll(std::getenv("PEAKMARK_REFUSE"), nullptr, 10), *recorder->driver_, *recorder->sink_);
+        std::strtoll(std::getenv("PEAKMARK_REFUSE"), nullptr, 10),
+        is_set("PEAKMARK_REFUSE_ONCE") ? DriverRefusal::Extent::this_call : DriverRefusal::Extent::process,
+        *recorder->driver_, *recorder->sink_);
   }
   recorder->calls_ =
       std::make_unique<CallRecorder>(*recorder->sink_, *recorder->driver_, is_set("PEAKMARK_SYNC"),

@@ -24,22 +24,35 @@ constexpr std::size_t kMaxDeviceSets = 254;  // 255 is that of Charge::refused()
 
 std::int64_t budget = 0;  // per device; 0: none. Set while the layer is initialised
 
+// More than any device has; a charge can hold it.
+constexpr std::int64_t kNoLimit = (std::int64_t{1} << Charge::kByteBits) - 1;
+
 // Allocations up to the one that is refused, which included; 0 or less: none is.
 std::atomic<std::int64_t> until_refused{0};
+AfterRefusal after_refusal = AfterRefusal::full_device;
 
-/// The live bytes of a device, on a cache line of their own.
+/// The live bytes of a device and those that it has, on a cache line of their own.
 struct alignas(64) Account {
   std::atomic<std::int64_t> live{0};
+  std::atomic<std::int64_t> size{0};
 
-  /// A sum that exceeded the budget for a moment would refuse the allocation of another thread.
+  /// A sum that exceeded the size for a moment would refuse the allocation of another thread.
   bool take(std::int64_t bytes) {
     std::int64_t before = live.load(std::memory_order_relaxed);
     do {
-      if (bytes > budget - before) return false;
+      if (bytes > left(before)) return false;
     } while (!live.compare_exchange_weak(before, before + bytes, std::memory_order_acq_rel));
     return true;
   }
   void give_back(std::int64_t bytes) { live.fetch_sub(bytes, std::memory_order_acq_rel); }
+  /// From now on the device has one byte less than a request of `bytes` needs.
+  void shrink_below(std::int64_t bytes) {
+    const std::int64_t used = live.load(std::memory_order_relaxed);
+    size.store(used + std::clamp<std::int64_t>(bytes - 1, 0, left(used)), std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::int64_t left(std::int64_t used) const {
+    return std::max<std::int64_t>(0, size.load(std::memory_order_relaxed) - used);
+  }
 };
 
 std::array<Account, kMaxDevices> accounts{};
@@ -197,14 +210,29 @@ bool is_limited(MemoryKind kind) {
   return budget != 0 && kind != MemoryKind::view && counts_into_peak(kind);
 }
 
+/// Returns whether this allocation is the one that is refused.
 bool is_refused_one(MemoryKind kind) {
   if (until_refused.load(std::memory_order_relaxed) <= 0) return false;
   if (kind == MemoryKind::view || !counts_into_peak(kind)) return false;
   return until_refused.fetch_sub(1, std::memory_order_relaxed) == 1;
 }
 
+Charge refuse_one(std::uint8_t number, std::int64_t bytes) {
+  if (after_refusal == AfterRefusal::full_device) {
+    for_each_account(device_sets[number].load(std::memory_order_relaxed), [&](Account& account) {
+      account.shrink_below(bytes);
+      return true;
+    });
+  }
+  return Charge::refused();
+}
+
 bool is_of_this_process(Charge charge) {
   return !charge.is_empty() && charge.process() == process_number.load(std::memory_order_relaxed);
+}
+
+void set_sizes() {
+  for (Account& account : accounts) account.size.store(budget);
 }
 
 /// A forked child has none of its parent's memory. What it releases of it must not be given back.
@@ -213,6 +241,7 @@ void forget_parent() {
   if (number == 0) number = 1;
   process_number.store(number);
   for (Account& account : accounts) account.live.store(0);
+  set_sizes();
   for (ChargeSlot& slot : charge_slots) slot.address.store(0);
   if (crowded_charges != nullptr) *crowded_charges = AddressMap();
   pthread_mutex_unlock(&guarding_charges);
@@ -277,8 +306,8 @@ void limit(void* value, Number most) {
 std::int64_t bytes_left(cl_device_id device) {
   const std::uint8_t number = number_of_set(&device, 1);
   if (number == 0) return budget;
-  const auto account = std::countr_zero(device_sets[number].load());
-  return budget - accounts[account].live.load();
+  const Account& account = accounts[std::countr_zero(device_sets[number].load())];
+  return account.left(account.live.load());
 }
 
 cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info what, size_t size, void* value,
@@ -301,6 +330,7 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info what, siz
 void hook_budget(std::int64_t bytes) {
   if (budget == 0) {
     budget = bytes;
+    set_sizes();
     follow_forks_of_budget();
   }
   hook(&cl_icd_dispatch::clGetDeviceInfo, get_device_info);
@@ -308,13 +338,16 @@ void hook_budget(std::int64_t bytes) {
   put_hook<ForgettingOlder, &cl_icd_dispatch::clCreateContextFromType>();
 }
 
-void refuse_one(std::int64_t number) {
+void refuse_from(std::int64_t number, AfterRefusal after) {
+  if (after == AfterRefusal::full_device) hook_budget(kNoLimit);
   static std::atomic<bool> is_planned{false};
-  if (!is_planned.exchange(true)) until_refused.store(number);
+  if (is_planned.exchange(true)) return;
+  after_refusal = after;
+  until_refused.store(number);
 }
 
 Charge take_budget(cl_context context, std::int64_t bytes, MemoryKind kind) {
-  if (is_refused_one(kind)) return Charge::refused();
+  if (is_refused_one(kind)) return refuse_one(set_of(context), bytes);
   return take_budget_again(context, bytes, kind);
 }
 
@@ -324,8 +357,8 @@ Charge take_budget_again(cl_context context, std::int64_t bytes, MemoryKind kind
 
 Charge take_budget(cl_context context, cl_device_id device, std::int64_t bytes, MemoryKind kind) {
   if (device == nullptr || !is_limited(kind)) return take_budget(context, bytes, kind);
-  if (is_refused_one(kind)) return Charge::refused();
-  return take_for(number_of_set(&device, 1), bytes);
+  const std::uint8_t number = number_of_set(&device, 1);
+  return is_refused_one(kind) ? refuse_one(number, bytes) : take_for(number, bytes);
 }
 
 bool change_budget(Charge& charge, std::int64_t bytes) {

@@ -52,10 +52,16 @@ class Charge {
 /// further loaders.
 void hook_budget(std::int64_t bytes);
 
-/// Refuses one allocation of this process, as if the budget ended there: that of this number, from 1, among
-/// those that count into the peak ($PEAKMARK_REFUSE, `peakmark oom`). Call it while the layer is initialised;
-/// later calls do nothing.
-void refuse_one(std::int64_t number);
+/// What happens after an allocation of PEAKMARK_REFUSE.
+enum class AfterRefusal : std::uint8_t {
+  full_device,  ///< its devices have one byte less than it needed: later requests must fit, too
+  other_again,  ///< every other request is given to the driver ($PEAKMARK_REFUSE_ONCE)
+};
+
+/// Refuses an allocation of this process: that of this number, from 1, among those that count into the peak
+/// ($PEAKMARK_REFUSE, `peakmark oom`). Call it while the layer is initialised; later calls only hook further
+/// loaders.
+void refuse_from(std::int64_t number, AfterRefusal after);
 
 /// Takes `bytes` of the budget of each device of the context. Returns Charge::refused(), and takes nothing,
 /// if one of them has not as many left.

@@ -39,12 +39,21 @@ CUdeviceptr take_refusal(const std::string& behaviour, std::size_t bytes, const 
   if (behaviour == "abort") std::abort();
   if (behaviour == "kill") raise(SIGKILL);
   if (behaviour == "retry") return allocate(bytes);
+  if (behaviour == "collect") {
+    for (const CUdeviceptr address : memory) cuMemFree(address);
+    memory.clear();
+    const CUdeviceptr address = allocate(bytes);
+    if (address == 0) end(1, "error: out of device memory");
+    return address;
+  }
   if (behaviour == "smaller") return allocate(bytes / 2);
   if (behaviour == "leak") {
     memory.clear();  // forgotten
     return allocate(bytes);
   }
-  if (behaviour == "wrong") {
+  const CUdeviceptr again = behaviour == "retry_or_wrong" ? allocate(bytes) : 0;
+  if (again != 0) return again;
+  if (behaviour == "wrong" || behaviour == "retry_or_wrong") {
     std::ofstream(file) << "0\n";
     std::exit(0);
   }

@@ -36,10 +36,10 @@ class WholeRuns : public testing::Test {
     EXPECT_EQ(answer.end.exit_code, code) << answer.errors << answer.output;
     return answer.output.empty() ? json() : json::parse(answer.output);
   }
-  void expect_outcome(const std::string& behaviour, const std::string& outcome,
-                      const json& program_code) const {
+  void expect_outcome(const std::string& behaviour, const std::string& outcome, const json& program_code,
+                      const std::vector<std::string>& options = {}) const {
     const bool is_failure = outcome == "crashed" || outcome == "wrong_result";
-    const json report = refuse({}, {PEAKMARK_PLANTED_PROGRAM, behaviour, result_}, is_failure ? 1 : 0);
+    const json report = refuse(options, {PEAKMARK_PLANTED_PROGRAM, behaviour, result_}, is_failure ? 1 : 0);
     EXPECT_EQ(report["allocations"], 3);
     ASSERT_EQ(report["refusals"].size(), 3U) << behaviour;
     std::int64_t kib = 64;
@@ -68,6 +68,17 @@ TEST_F(WholeRuns, OomClassifiesHowACudaProgramTakesEachRefusal) {
   expect_outcome("smaller", "retried", 0);
   expect_outcome("without", "retried", 0);
   expect_outcome("wrong", "wrong_result", 0);
+}
+
+TEST_F(WholeRuns, OomKeepsTheDeviceFullUntilTheProgramReleasesMemory) {
+  expect_outcome("retry_or_wrong", "wrong_result", 0);
+  expect_outcome("retry_or_wrong", "retried", 0, {"--once"});
+  const json collecting = refuse({}, {PEAKMARK_PLANTED_PROGRAM, "collect", result_}, 0)["refusals"];
+  ASSERT_EQ(collecting.size(), 3U);
+  EXPECT_EQ(collecting[0]["outcome"], "handled") << "nothing was live yet";
+  EXPECT_EQ(collecting[1]["outcome"], "handled") << "it releases 64 of 128 KiB";
+  EXPECT_EQ(collecting[2]["outcome"], "retried");
+  EXPECT_EQ(collecting[2]["message"], "allocated it again");
 }
 
 TEST_F(WholeRuns, OomOfACudaProgramNamesItsLeaks) {
