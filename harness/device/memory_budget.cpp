@@ -61,7 +61,13 @@ std::string reserve_text(const MemoryReserve& reserve) {
 
 ResolvedBudget resolve_budget(const MemoryBudget& budget, const DeviceInfo& device,
                               const DeviceMemory& memory, const MemoryReserve& reserve) {
-  if (budget.bytes) return {*budget.bytes, ""};
+  if (budget.bytes) {
+    // A CPU device would fill the host's memory.
+    if (device.memory_bytes && *budget.bytes > *device.memory_bytes)
+      return {*device.memory_bytes,
+              fmt::format("{} is more than {} has", format_size(*budget.bytes), device.name)};
+    return {*budget.bytes, ""};
+  }
   const auto known = [&](const std::optional<Size>& bytes, std::string_view what) {
     if (!bytes && device.backend == Backend::dry)
       throw UsageError(

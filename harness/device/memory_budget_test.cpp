@@ -23,7 +23,8 @@ TEST(MemoryBudgets, AreBytesSharesOrWhatIsFree) {
   const auto bytes = [&](const char* text) {
     return resolve_budget(parse_budget(text), sample_device(), memory).bytes;
   };
-  EXPECT_EQ(bytes("16 KiB"), 16384);
+  EXPECT_EQ(bytes("1 KiB"), 1024);
+  EXPECT_EQ(bytes("16 KiB"), 1050) << "all that the device has";
   EXPECT_EQ(bytes("90%"), 945);
   EXPECT_EQ(bytes("1%"), 10);
   EXPECT_EQ(bytes("100%"), 1050);
@@ -38,6 +39,8 @@ TEST(MemoryBudgets, SayHowTheyAreComputed) {
   const auto text = [&](const char* budget) {
     return resolve_budget(parse_budget(budget), sample_device(), memory).text;
   };
+  EXPECT_EQ(text("1 KiB"), "");
+  EXPECT_EQ(text("16 KiB"), "16 KiB is more than sample has");
   EXPECT_THAT(text("16 KiB"), IsEmpty());
   EXPECT_EQ(text("90%"), "90 % of the 1.025 KiB of sample");
   EXPECT_EQ(text("free-300"), "1000 B of sample are free, less 300 B");

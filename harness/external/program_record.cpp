@@ -248,6 +248,7 @@ ProgramRecord record_of_program(std::span<const Event> events, const LedgerSumma
   if (marks.end) record.leaked_bytes = whole.live_at_end_bytes;
   record.phases = marks.phases;
   record.failed_allocations = whole.failed_allocations;
+  if (!whole.refused.empty()) record.largest_refused_bytes = whole.refused.front().bytes;
   read_failures(events, record);
   return record;
 }

@@ -34,7 +34,8 @@ struct ProgramRecord {
   /// Time in which the device worked on the commands of each call or, without calls, on those of the program
   /// (one figure). Null if the recorder was not requested to time commands, or there were none.
   std::optional<std::vector<std::int64_t>> device_ns;
-  std::int64_t failed_allocations = 0;  ///< of the whole program
+  std::int64_t failed_allocations = 0;        ///< of the whole program
+  std::optional<Size> largest_refused_bytes;  ///< of them
   /// The last failed allocation of one of its processes failed for want of memory.
   bool out_of_memory = false;
   std::optional<std::int32_t> last_failure;  ///< error code of the last failed allocation; null without one

@@ -192,6 +192,9 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
     if (out_of_memory) {
       how += " after " + quantity(pass.record->failed_allocations, "allocation was", "allocations were") +
              " refused";
+      if (const auto& largest = pass.record->largest_refused_bytes)
+        how += fmt::format("{} of {}", pass.record->failed_allocations == 1 ? "," : ", the largest",
+                           format_size(*largest));
     } else if (pass.record && pass.record->last_failure) {
       how += fmt::format(" after {} failed, the last with error {}, which is no want of memory",
                          quantity(pass.record->failed_allocations, "allocation"), *pass.record->last_failure);
@@ -210,6 +213,7 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
 void ProgramTrial::note_failed_allocations(const Pass& pass, Observation& observation) {
   if (!pass.record || pass.record->failed_allocations == 0) return;
   observation.failed_allocations = pass.record->failed_allocations;
+  observation.largest_refused_bytes = pass.record->largest_refused_bytes;
   if (pass.end.end.exit_code) observation.allocation_sequence = pass.memory.sequence;
 }
 

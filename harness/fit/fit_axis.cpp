@@ -46,16 +46,28 @@ SearchRange shortened_range(SearchRange range, Size budget_bytes, const Predicte
   return range;
 }
 
+std::optional<Size> largest_allocation(const Observation& observation) {
+  if (observation.largest_refused_bytes) return observation.largest_refused_bytes;
+  if (!observation.allocation_sequence || observation.allocation_sequence->empty()) return std::nullopt;
+  return std::ranges::max(*observation.allocation_sequence, {}, &SequencedAllocation::bytes).bytes;
+}
+
 bool is_constant(const PredictedBytes& bytes, const SearchRange& range) {
   const std::optional<Size> at_min = bytes(range.min);
   return at_min && at_min == bytes(range.max);
+}
+
+/// An estimator that predicts is asked by estimate(), about many values at a time.
+SweepOptions without_estimators(SweepOptions options) {
+  options.asks_estimators = false;
+  return options;
 }
 
 }  // namespace
 
 AxisFitter::AxisFitter(FitRequest request)
     : request_(std::move(request)),
-      recorder_(request_.sweep),
+      recorder_(without_estimators(request_.sweep)),
       variant_(find_variant(recorder_, request_.variant)),
       values_(variant_.defaults()),
       budget_(resolve_budget_on(request_.budget, recorder_.device())) {
@@ -288,12 +300,18 @@ void AxisFitter::check_changes_memory(const FitReport& report, const LargestValu
 
 FitTrial AxisFitter::record(Size value, std::optional<Size> predicted) {
   const Observation observation = recorder_.record(variant_.name, {shape_at(value)}).front();
-  FitTrial trial{value, std::nullopt, predicted, std::string(to_string(observation.outcome)),
-                 observation.message};
+  FitTrial trial{.value = value,
+                 .predicted_bytes = predicted,
+                 .outcome = std::string(to_string(observation.outcome)),
+                 .message = observation.message,
+                 .largest_allocation = largest_allocation(observation)};
   if (observation.outcome != Outcome::ok) return trial;
   if (!observation.requested_peak_bytes)
     throw MeasurementError(fmt::format("{}={}: no memory was recorded", request_.axis.name, value));
-  if (observation.failed_allocations && predicted.value_or(0) > budget_.bytes) {
+  const std::optional<Size> allowed = recorder_.device().max_allocation_bytes;
+  const bool is_expected = predicted.value_or(0) > budget_.bytes ||
+                           (allowed && observation.largest_refused_bytes.value_or(0) > *allowed);
+  if (observation.failed_allocations && is_expected) {
     // The program may have used a smaller size. Elsewhere a failure need not be a want of memory: some
     // libraries ask for 0 bytes.
     trial.outcome = to_string(Outcome::out_of_memory);
@@ -331,6 +349,12 @@ void AxisFitter::try_values(LargestValueSearch& search, FitReport& report, const
     break;
   }
   check_changes_memory(report, search, predicted);
+  const bool is_without_memory = std::ranges::all_of(
+      search.trials(), [](const FitTrial& trial) { return trial.outcome == "ok" && trial.peak_bytes == 0; });
+  if (is_without_memory && !search.trials().empty())
+    throw UsageError(fmt::format(
+        "{} allocated no device memory at {}={}: there is nothing to fit; does it use {}?", report.variant,
+        report.axis, search.trials().front().value, to_string(recorder_.device().backend)));
 }
 
 FitReport AxisFitter::fit_once() {
@@ -356,7 +380,8 @@ FitReport AxisFitter::fit_once() {
     if (peak_) report.formula = to_text(*peak_, ExpressionStyle::display);
     report.intervals = fitting_intervals(report.range, report.budget_bytes, predicted);
   }
-  LargestValueSearch search(report.range, report.budget_bytes, predicted);
+  report.max_allocation = recorder_.device().max_allocation_bytes;
+  LargestValueSearch search(report.range, report.budget_bytes, predicted, report.max_allocation);
   if (request_.needs_proof) search.require_proof();
   try_values(search, report, predicted);
   report.trials = search.trials();

@@ -123,6 +123,7 @@ class RefusalRunner {
  private:
   SweepOptions options_of(const OomRequest& request, const ScratchFolder& folder) {
     SweepOptions options = request.sweep;
+    options.asks_estimators = false;
     if (request.command.empty()) return options;
     const std::filesystem::path suite = folder.path() / "oom.toml";
     program_variant_ = write_program_suite(request.command, {}, suite);

@@ -30,10 +30,22 @@ std::string share_cell(const FitReport& report, Size peak) {
 }
 
 bool is_out_of_memory(const FitReport& report, const FitTrial& trial) {
-  return trial.outcome == "out_of_memory" || (trial.peak_bytes && *trial.peak_bytes > report.budget_bytes);
+  return trial.outcome == "out_of_memory" || report.exceeds_allocation(trial) ||
+         trial.peak_bytes.value_or(0) > report.budget_bytes;
+}
+
+/// Returns why a trial that ran out of memory did: `needs more than the budget`.
+std::string reason(const FitReport& report, const FitTrial& trial) {
+  if (report.exceeds_allocation(trial))
+    return fmt::format("asks for {} in one allocation, of which the device allows {}",
+                       format_size(*trial.largest_allocation), format_size(*report.max_allocation));
+  const bool is_over_budget = trial.peak_bytes.value_or(0) > report.budget_bytes ||
+                              trial.predicted_bytes.value_or(0) > report.budget_bytes;
+  return is_over_budget ? "exceeds the budget" : "ran out of memory";
 }
 
 std::string outcome_cell(const FitReport& report, const FitTrial& trial) {
+  if (report.exceeds_allocation(trial)) return trial.outcome + ": " + reason(report, trial);
   if (trial.outcome != "ok") return trial.outcome;
   return is_out_of_memory(report, trial) ? "exceeds the budget" : "fits";
 }
@@ -74,8 +86,13 @@ std::string answer_text(const FitReport& report) {
     return fmt::format("no answer: {} = {} ended with {}\n", report.axis, last.value, last.outcome);
   }
   if (!report.value) {
-    return fmt::format("nothing fits: {} = {} does not run within {} ({})\n", report.axis, report.range.min,
-                       format_size(report.budget_bytes), quantity(report.budget_bytes, "byte"));
+    const Size tried = std::ranges::min(report.trials, {}, &FitTrial::value).value;
+    const std::string larger = fmt::format(
+        "; larger values were not run: if memory falls where {0} grows, begin there, {0}=MIN..MAX",
+        report.axis);
+    return fmt::format("nothing fits: {} = {} does not run within {} ({}){}\n", report.axis, tried,
+                       format_size(report.budget_bytes), quantity(report.budget_bytes, "byte"),
+                       tried + report.range.step > report.range.max ? "" : larger);
   }
   const Size peak = *report.answer().peak_bytes;
   if (report.is_stopped) {
@@ -88,12 +105,25 @@ std::string answer_text(const FitReport& report) {
       fmt::format("largest {}: {}, which ran with {} of {} ({})\n", report.axis, *report.value,
                   format_size(peak), format_size(report.budget_bytes), share_cell(report, peak));
   if (*report.value + report.range.step > report.range.max) {
-    text += report.is_range_given
-                ? fmt::format("  the end of the range {}..{}\n", report.range.min, report.range.max)
-                : "  larger values are not tried\n";
-  } else if (report.is_proven()) {
-    text += fmt::format("  {} was run, and exceeds the budget\n", *report.value + report.range.step);
+    return text + (report.is_range_given
+                       ? fmt::format("  the end of the range {}..{}\n", report.range.min, report.range.max)
+                       : "  larger values are not tried\n");
   }
+  if (const auto& largest = report.answer().largest_allocation; largest && report.max_allocation) {
+    const auto share = [](Size part, Size whole) {
+      return static_cast<double>(part) / static_cast<double>(whole);
+    };
+    if (share(*largest, *report.max_allocation) > share(peak, report.budget_bytes))
+      text +=
+          fmt::format("  the limit is one allocation: its largest has {} of the {} that the device allows\n",
+                      format_size(*largest), format_size(*report.max_allocation));
+  }
+  const FitTrial* const above = report.refused_above();
+  if (above != nullptr && (report.is_proven() || report.exceeds_allocation(*above)))
+    text += fmt::format("  {} was run, and {}\n", above->value, reason(report, *above));
+  if (report.predictor == Predictor::recordings)
+    text += fmt::format("  memory is taken to grow with {}: no value above {} was run\n", report.axis,
+                        std::ranges::max(report.trials, {}, &FitTrial::value).value);
   return text;
 }
 
@@ -133,6 +163,7 @@ Json to_json(const FitReport& report) {
     trials.push_back({{"value", one.value},
                       {"predicted_bytes", or_null(one.predicted_bytes)},
                       {"recorded_bytes", or_null(one.peak_bytes)},
+                      {"largest_allocation_bytes", or_null(one.largest_allocation)},
                       {"outcome", one.outcome},
                       {"message", json_fields::null_if_empty(one.message)}});
   }
@@ -151,6 +182,7 @@ Json to_json(const FitReport& report) {
             {"axes", fixed},
             {"value", or_null(report.value)},
             {"budget_bytes", report.budget_bytes},
+            {"max_allocation_bytes", or_null(report.max_allocation)},
             {"predicted_bytes", report.value ? or_null(report.answer().predicted_bytes) : Json()},
             {"recorded_bytes", report.value ? or_null(report.answer().peak_bytes) : Json()},
             {"predictor", to_string(report.predictor)},
@@ -194,6 +226,15 @@ Predictor parse_predictor(std::string_view name) {
 
 const FitTrial& FitReport::answer() const {
   return *std::ranges::find_if(trials, [this](const FitTrial& trial) { return trial.value == value; });
+}
+
+const FitTrial* FitReport::refused_above() const {
+  const FitTrial* found = nullptr;
+  for (const FitTrial& trial : trials) {
+    const bool is_above = value && trial.value > *value && is_out_of_memory(*this, trial);
+    if (is_above && (found == nullptr || trial.value < found->value)) found = &trial;
+  }
+  return found;
 }
 
 bool FitReport::is_proven() const {

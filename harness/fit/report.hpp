@@ -26,6 +26,7 @@ struct FitReport {
   SearchRange range;
   bool is_range_given = false;
   Size budget_bytes = 0;
+  std::optional<Size> max_allocation;  ///< of the device; null: it has no such limit, or does not report it
   Predictor predictor = Predictor::recordings;
   /// The formula of the peak, for display; empty without one.
   std::string formula;
@@ -43,6 +44,12 @@ struct FitReport {
   [[nodiscard]] const FitTrial& answer() const;
   /// Returns whether the value above the answer was run and exceeds the budget, or is beyond the range.
   [[nodiscard]] bool is_proven() const;
+  /// Returns the trial above the answer that does not fit; null if there is none. Of several the smallest.
+  [[nodiscard]] const FitTrial* refused_above() const;
+  /// Returns whether the trial has, or was refused, one allocation that is larger than the device allows.
+  [[nodiscard]] bool exceeds_allocation(const FitTrial& trial) const {
+    return max_allocation && trial.largest_allocation && *trial.largest_allocation > *max_allocation;
+  }
 };
 
 /// Returns the tables for the console. `all_intervals`: of several intervals, each.

@@ -41,6 +41,22 @@ TEST(FitReport, SaysFromWhereTheAnswerHolds) {
   EXPECT_THAT(fit_text(sample_report(), true), HasSubstr("    1 to 250\n    300 to 400\n"));
 }
 
+TEST(FitReport, NamesTheLimitOfOneAllocation) {
+  FitReport report = sample_report();
+  report.budget_bytes = 100'000;
+  report.max_allocation = 9000;
+  report.trials[0].largest_allocation = 9000;
+  report.trials[1].largest_allocation = 9001;
+  const std::string text = fit_text(report, false);
+  EXPECT_THAT(text,
+              HasSubstr("the limit is one allocation: its largest has 8.789 KiB of the 8.789 KiB that"));
+  EXPECT_THAT(text, HasSubstr("401 was run, and asks for 8.79 KiB in one allocation"));
+  EXPECT_TRUE(report.is_proven());
+  const auto json = nlohmann::json::parse(fit_json(report));
+  EXPECT_EQ(json["max_allocation_bytes"], 9000);
+  EXPECT_EQ(json["trials"][1]["largest_allocation_bytes"], 9001);
+}
+
 TEST(FitReport, ASingleIntervalNeedsNoWord) {
   FitReport report = sample_report();
   report.intervals.erase(report.intervals.begin());

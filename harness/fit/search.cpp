@@ -89,8 +89,9 @@ struct LargestValueSearch::Model {
   }
 };
 
-LargestValueSearch::LargestValueSearch(SearchRange range, Size budget_bytes, PredictedBytes formula)
-    : range_(range), budget_(budget_bytes), formula_(std::move(formula)) {
+LargestValueSearch::LargestValueSearch(SearchRange range, Size budget_bytes, PredictedBytes formula,
+                                       std::optional<Size> max_allocation)
+    : range_(range), budget_(budget_bytes), formula_(std::move(formula)), max_allocation_(max_allocation) {
   if (range.min <= 0 || range.step <= 0 || range.max < range.min)
     throw UsageError(
         fmt::format("no value to try: from {} to {} in steps of {}", range.min, range.max, range.step));
@@ -98,7 +99,26 @@ LargestValueSearch::LargestValueSearch(SearchRange range, Size budget_bytes, Pre
 }
 
 bool LargestValueSearch::fits(const FitTrial& trial) const {
-  return trial.peak_bytes && *trial.peak_bytes <= budget_;
+  return trial.peak_bytes && *trial.peak_bytes <= budget_ && !exceeds_allocation(trial);
+}
+
+bool LargestValueSearch::exceeds_allocation(const FitTrial& trial) const {
+  return max_allocation_ && trial.largest_allocation && *trial.largest_allocation > *max_allocation_;
+}
+
+/// Returns the bytes of the budget that a trial needs: more than the budget exactly if it does not fit.
+/// Nothing if an allocation was refused that the device allows.
+std::optional<Size> LargestValueSearch::demand(const FitTrial& trial) const {
+  if (!trial.peak_bytes && !exceeds_allocation(trial)) return std::nullopt;
+  Size bytes = trial.peak_bytes.value_or(0);
+  if (max_allocation_ && *max_allocation_ > 0 && trial.largest_allocation) {
+    const long double share =
+        static_cast<long double>(*trial.largest_allocation) / static_cast<long double>(*max_allocation_);
+    const long double scaled = std::ceil(share * static_cast<long double>(budget_));
+    if (scaled < static_cast<long double>(std::numeric_limits<Size>::max()))
+      bytes = std::max(bytes, static_cast<Size>(scaled));
+  }
+  return bytes;
 }
 
 bool LargestValueSearch::is_tried(Size value) const {
@@ -114,7 +134,7 @@ std::optional<Size> LargestValueSearch::largest() const {
 }
 
 bool LargestValueSearch::is_decreasing_somewhere() const {
-  return !std::ranges::is_sorted(points_, {}, &Point::bytes);
+  return !std::ranges::is_sorted(peaks_, {}, &Point::bytes);
 }
 
 bool LargestValueSearch::is_formula_confirmed() const {
@@ -125,15 +145,20 @@ bool LargestValueSearch::is_formula_confirmed() const {
 
 void LargestValueSearch::add(const FitTrial& trial) {
   trials_.push_back(trial);
-  if (!trial.peak_bytes) return;
-  points_.push_back({trial.value, *trial.peak_bytes});
-  std::ranges::sort(points_, {}, &Point::value);
+  if (exceeds_allocation(trial)) formula_ = {};  // of the peak, which is not what limits
+  const auto insert = [&](std::vector<Point>& points, const std::optional<Size>& bytes) {
+    if (!bytes) return;
+    points.push_back({trial.value, *bytes});
+    std::ranges::sort(points, {}, &Point::value);
+  };
+  insert(peaks_, trial.peak_bytes);
+  insert(demands_, demand(trial));
 }
 
 /// Returns what the formula misses at a value: as at the recorded value that is nearest, changed by the line
 /// to the second nearest, no farther than between these two.
 std::optional<Size> LargestValueSearch::missed_by_formula(Size value) const {
-  std::vector<Point> nearest = points_;
+  std::vector<Point> nearest = peaks_;
   std::ranges::stable_sort(nearest, {}, [&](const Point& point) { return std::abs(point.value - value); });
   const std::optional<Size> first = formula_(nearest[0].value);
   if (!first) return std::nullopt;
@@ -151,12 +176,12 @@ std::optional<Size> LargestValueSearch::missed_by_formula(Size value) const {
 std::optional<Size> LargestValueSearch::predict(Size value) const {
   if (formula_) {
     const std::optional<Size> bytes = formula_(value);
-    if (!bytes || points_.empty()) return bytes;
+    if (!bytes || peaks_.empty()) return bytes;
     const std::optional<Size> missed = missed_by_formula(value);
     return missed ? std::optional(checked_add(*bytes, *missed)) : std::nullopt;
   }
-  if (points_.empty()) return std::nullopt;
-  const Model formula = model();
+  if (peaks_.empty()) return std::nullopt;
+  const Model formula = model(peaks_);
   if (!formula.residual) return std::nullopt;
   const long double bytes = std::ceil(formula(value));
   if (bytes >= static_cast<long double>(std::numeric_limits<Size>::max())) return std::nullopt;
@@ -206,15 +231,15 @@ std::optional<Size> LargestValueSearch::next_by_formula() const {
   return is_tried(target) ? std::nullopt : std::optional(target);
 }
 
-LargestValueSearch::Model LargestValueSearch::model() const {
-  const std::size_t count = points_.size();
+LargestValueSearch::Model LargestValueSearch::model(const std::vector<Point>& points) {
+  const std::size_t count = points.size();
   if (count == 1)
-    return {0, static_cast<long double>(points_[0].bytes) / power(points_[0].value, kMaxExponent), 0,
+    return {0, static_cast<long double>(points[0].bytes) / power(points[0].value, kMaxExponent), 0,
             kMaxExponent, std::nullopt};
-  const Point& last = points_[count - 1];
-  if (count == 2) return Model::through(points_[0], last, kMaxExponent);
-  const Point& low = points_[count - 3];
-  const Point& middle = points_[count - 2];
+  const Point& last = points[count - 1];
+  if (count == 2) return Model::through(points[0], last, kMaxExponent);
+  const Point& low = points[count - 3];
+  const Point& middle = points[count - 2];
   const Model parabola = Model::parabola(low, middle, last);
   if (parabola.residual) return parabola;
   std::optional<Model> best;
@@ -239,9 +264,8 @@ Size LargestValueSearch::between(Size fitting, Size refused) const {
 }
 
 std::optional<Size> LargestValueSearch::next_by_peaks() const {
-  if (points_.empty()) return trials_.empty() ? std::optional(range_.min) : std::nullopt;
   const std::optional<Size> best = largest();
-  if (!best) return std::nullopt;  // the smallest value does not fit
+  if (!best) return is_tried(range_.min) ? std::nullopt : std::optional(range_.min);
   SearchRange range = range_;
   const std::optional<Size> refused = smallest_refused();
   if (refused) range.max = *range.at_most(*refused - 1);
@@ -252,8 +276,8 @@ std::optional<Size> LargestValueSearch::next_by_peaks() const {
   const auto largest_by = [&](const auto& bytes) {
     return bisect(range, above, [&](Size value) { return bytes(value) <= budget; });
   };
-  const Model formula = model();
-  const Point& last = points_.back();
+  const Model formula = model(demands_);
+  const Point& last = demands_.back();
   std::optional<Size> target;
   if (formula.residual) {
     const long double error = *formula.residual;
@@ -268,18 +292,18 @@ std::optional<Size> LargestValueSearch::next_by_peaks() const {
     }
   } else {
     target = largest_by(formula);
-    if (points_.size() >= 3) {
-      const auto cautious = largest_by(Model::through(points_[points_.size() - 2], last, kMaxExponent));
+    if (demands_.size() >= 3) {
+      const auto cautious = largest_by(Model::through(demands_[demands_.size() - 2], last, kMaxExponent));
       if (target && cautious) target = std::min(*target, *cautious);
-    } else if (!target && points_.size() == 2) {
+    } else if (!target && demands_.size() == 2) {
       // Growth as a cube leaves nothing; a line may.
-      target = largest_by(Model::through(points_.front(), last, 1));
+      target = largest_by(Model::through(demands_.front(), last, 1));
     } else if (!target) {
       target = above;
     }
   }
   // Peaks that decrease show nothing of larger values.
-  const bool is_decreasing = points_.size() > 1 && points_[points_.size() - 2].bytes > last.bytes;
+  const bool is_decreasing = demands_.size() > 1 && demands_[demands_.size() - 2].bytes > last.bytes;
   if (target && (!formula.residual || is_decreasing)) {
     const Size jump = checked_multiply(last.value, is_decreasing ? 2 : kMaxJump);
     target = range.at_most(std::min(*target, std::max(jump, above)));

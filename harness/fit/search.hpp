@@ -24,11 +24,13 @@ struct SearchRange {
 struct FitTrial {
   Size value = 0;
   /// The recorded peak; nothing if an allocation was refused.
-  std::optional<Size> peak_bytes;
-  std::optional<Size> predicted_bytes;
+  std::optional<Size> peak_bytes = std::nullopt;
+  std::optional<Size> predicted_bytes = std::nullopt;
   std::string outcome = {};  ///< as in run files: `ok`, `out_of_memory`, …; not read by the search
   std::string message = {};
   bool went_on = false;  ///< an allocation was refused, and the program did not end
+  /// The largest allocation of a run, or the largest request that was refused; nothing if not known.
+  std::optional<Size> largest_allocation = std::nullopt;
 };
 
 /// Bytes at a value of the axis; nothing if they are not known there.
@@ -41,10 +43,15 @@ using PredictedBytes = std::function<std::optional<Size>(Size value)>;
 /// it, the bytes are extrapolated from the recorded peaks: as a + b·v^k with k = 1, 2 or 3 if a third peak
 /// confirms it, else by a parabola and not far. Ask next() for a value, run it, add() the trial, until next()
 /// returns nothing.
+///
+/// A device may also limit one allocation. Then the largest allocation of a trial counts as its share of
+/// that limit times the budget, where this is more than the peak: so both limits are one.
 class LargestValueSearch {
  public:
-  /// Throws UsageError for an empty range or a negative budget.
-  LargestValueSearch(SearchRange range, Size budget_bytes, PredictedBytes formula = {});
+  /// `max_allocation`: of the device; null: no limit. Throws UsageError for an empty range or a negative
+  /// budget.
+  LargestValueSearch(SearchRange range, Size budget_bytes, PredictedBytes formula = {},
+                     std::optional<Size> max_allocation = std::nullopt);
 
   /// Lets the search end only when the value above the largest was tried too, or is beyond the range.
   void require_proof() { is_proof_required_ = true; }
@@ -63,6 +70,8 @@ class LargestValueSearch {
   [[nodiscard]] bool is_decreasing_somewhere() const;
   /// Returns whether all recorded peaks are those of the formula; false without a formula.
   [[nodiscard]] bool is_formula_confirmed() const;
+  /// Returns whether the trial has, or was refused, an allocation that is larger than the device allows.
+  [[nodiscard]] bool exceeds_allocation(const FitTrial& trial) const;
 
  private:
   struct Point {
@@ -71,6 +80,8 @@ class LargestValueSearch {
   };
   struct Model;
 
+  [[nodiscard]] std::optional<Size> demand(const FitTrial& trial) const;
+
   [[nodiscard]] bool fits(const FitTrial& trial) const;
   [[nodiscard]] bool is_tried(Size value) const;
   [[nodiscard]] std::optional<Size> smallest_refused() const;
@@ -78,14 +89,16 @@ class LargestValueSearch {
   [[nodiscard]] std::optional<Size> next_by_formula() const;
   [[nodiscard]] std::optional<Size> next_by_peaks() const;
   [[nodiscard]] Size between(Size fitting, Size refused) const;
-  [[nodiscard]] Model model() const;
+  static Model model(const std::vector<Point>& points);
 
   SearchRange range_;
   Size budget_ = 0;
   PredictedBytes formula_;
+  std::optional<Size> max_allocation_;
   bool is_proof_required_ = false;
   std::vector<FitTrial> trials_;
-  std::vector<Point> points_;  ///< recorded peaks, by value
+  std::vector<Point> peaks_;    ///< recorded, by value
+  std::vector<Point> demands_;  ///< by value
 };
 
 /// Values between `first` and `last`, both included, all of which fit.

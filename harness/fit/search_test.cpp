@@ -208,6 +208,29 @@ TEST(LargestValueSearch, NoticesPeaksThatDecrease) {
   EXPECT_TRUE(largest.is_decreasing_somewhere());
 }
 
+/// Two images of floats and of bytes, on a device of 1 GiB that allows 256 MiB in one allocation.
+TEST(LargestValueSearch, OneAllocationMayBeTheLimit) {
+  constexpr Size kBudget = 921 * kMiB;
+  constexpr Size kMaxAllocation = 256 * kMiB;
+  for (const PredictedBytes& formula : {PredictedBytes{}, PredictedBytes([](Size n) { return 5 * n * n; })}) {
+    LargestValueSearch largest({1, Size{1} << 20, 1}, kBudget, formula, kMaxAllocation);
+    largest.require_proof();
+    std::size_t refusals = 0;
+    while (const std::optional<Size> n = largest.next()) {
+      const Size image = 4 * *n * *n;
+      const bool fits = image <= kMaxAllocation && 5 * *n * *n <= kBudget;
+      refusals += fits ? 0 : 1;
+      largest.add({.value = *n,
+                   .peak_bytes = fits ? std::optional(5 * *n * *n) : std::nullopt,
+                   .largest_allocation = image});
+    }
+    EXPECT_EQ(largest.largest(), 8192);
+    EXPECT_LE(refusals, 3U);
+    EXPECT_LE(largest.trials().size(), 7U);
+    EXPECT_TRUE(largest.exceeds_allocation(largest.trials().back()));
+  }
+}
+
 TEST(LargestValueSearch, ProgramsOfRandomMemoryEndTheSearch) {
   std::mt19937_64 random(7);
   for (int program = 0; program < 200; ++program) {

@@ -239,6 +239,7 @@ struct Observation {
   std::optional<std::int64_t> allocations;
   /// Allocations that the driver, the budget or `peakmark oom` refused in the first memory pass; null: none.
   std::optional<std::int64_t> failed_allocations;
+  std::optional<Size> largest_refused_bytes;  ///< the largest of these requests
   std::vector<PeakEntry> at_peak;
   std::map<std::string, Size> by_kind;  ///< peak of each kind, also of kinds that the peak does not count
   std::optional<Size> pool_reserved_peak_bytes;
@@ -297,6 +298,8 @@ void for_each_field(T& observation, Fields& fields) {
   fields("allocations", observation.allocations);
   fields.written_if("failed_allocations", observation.failed_allocations,
                     observation.failed_allocations.has_value());
+  fields.written_if("largest_refused_bytes", observation.largest_refused_bytes,
+                    observation.largest_refused_bytes.has_value());
   fields("at_peak", observation.at_peak);
   fields("by_kind", observation.by_kind);
   fields.bytes("pool_reserved_peak_bytes", observation.pool_reserved_peak_bytes);

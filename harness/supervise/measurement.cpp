@@ -171,7 +171,7 @@ void Measurement::run(const Sides& sides, const Conclude& conclude) {
   try {
     Stop stop = measure(sides);
     for (const MeasuredSide& side : sides) {
-      if (stop != Stop::done) break;
+      if (stop != Stop::done || !side.options.asks_estimators) break;
       stop =
           ask_estimators(side.journal, side.selection.suite.vocabulary, {signals_.descriptor(), deadline_});
     }

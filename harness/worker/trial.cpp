@@ -148,9 +148,12 @@ void Trial::settle_leak(std::uint64_t first_event) {
 }
 
 void Trial::count_failed_allocations(std::uint64_t first_event) {
-  const auto failed =
-      std::ranges::count(events_->events(first_event), EventType::failed_allocation, &Event::type);
-  if (failed > 0) observation_.failed_allocations = failed;
+  for (const Event& event : events_->events(first_event)) {
+    if (event.type != EventType::failed_allocation) continue;
+    observation_.failed_allocations = observation_.failed_allocations.value_or(0) + 1;
+    observation_.largest_refused_bytes =
+        std::max(observation_.largest_refused_bytes.value_or(0), event.amounts.bytes);
+  }
 }
 
 std::optional<MemoryPass> Trial::memory_pass(bool verify) {
