@@ -36,7 +36,7 @@ struct SweepOptions {
   bool memory_only = false;
   bool sequences = false;  ///< record every allocation in order; needs `memory_only`: call stacks take time
   bool asks_estimators = true;  ///< of the suites, about each case; false: nobody reads their answers
-  int repeat_call = 0;     ///< further calls of each case that find leaks; 0: none
+  int repeat_call = 0;          ///< further calls of each case that find leaks; 0: none
   /// Memory that the cases may use of the device; null: all of it.
   std::optional<Size> budget = std::nullopt;
   Size refused_allocation = 0;  ///< the allocation that each process is refused, from 1; 0: none

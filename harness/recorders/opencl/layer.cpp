@@ -59,9 +59,8 @@ void hook_all() {
   hook_arrivals();
   if (const std::int64_t bytes = layer.writer.budget(); bytes != 0) hook_budget(bytes);
   if (const char* const number = std::getenv("PEAKMARK_REFUSE"); number != nullptr)
-    refuse_from(
-        std::strtoll(number, nullptr, 10),
-        is_one("PEAKMARK_REFUSE_ONCE") ? AfterRefusal::other_again : AfterRefusal::full_device);
+    refuse_from(std::strtoll(number, nullptr, 10),
+                is_one("PEAKMARK_REFUSE_ONCE") ? AfterRefusal::other_again : AfterRefusal::full_device);
   hook_references();
   hook_user_events();
   hook_queues();
