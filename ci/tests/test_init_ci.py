@@ -30,7 +30,10 @@ backend = "opencl"
 axes.n = 20
 axes.nx = { pow2 = [8, 12] }
 """
+FORGE = Path(__file__).with_name("fake_forge.py")
 PROGRAMS = {
+    "gh": f'exec "$PYTHON" {FORGE} gh "$@"',
+    "curl": f'exec "$PYTHON" {FORGE} curl "$@"',
     "id": 'echo "$USER_ID"',
     "apt-get": 'echo "$*" >>"$PACKAGES"',
     "python3": """case "$1 $2" in
@@ -38,6 +41,7 @@ PROGRAMS = {
   *) exec "$PYTHON" "$@" ;;
 esac""",
 }
+MARKER = "<!-- peakmark trends: nightly -->"
 BUILD_PACKAGES = {"cmake", "g++", "ninja-build", "ocl-icd-opencl-dev", "opencl-c-headers"}
 RUN_PACKAGES = {"git", "ca-certificates", "python3-venv", "ocl-icd-libopencl1", "pocl-opencl-icd"}
 
@@ -83,6 +87,9 @@ class Ci:
         self.steps: set[tuple] = set()
         self.steps_run: set[tuple] = set()
         self.failed_steps: list[str] = []
+        self.comments = folder / "comments.json"
+        # Of somebody else, who copied the first line.
+        self.comments.write_text(json.dumps([{"id": 1, "user": {"login": "eve"}, "author": {"id": 1}, "body": f"{MARKER}\nmine"}]))
         team_project.create(self.repository, SUITE)
         self.wheel = make_wheel(folder)
         self.has_wheel = True
@@ -113,7 +120,7 @@ class Ci:
         }  # fmt: skip
         return kept | found | {
             "PATH": f"{self.programs}:{python.parent}:{kept['PATH']}", "USER_ID": "0" if self.runs_as_root else "1000",
-            "PYTHON": str(python), "ENVIRONMENT": environment_to_copy().name, "PACKAGES": f"{folder}-packages", "GIT_CONFIG_GLOBAL": f"{folder}-gitconfig",
+            "PYTHON": str(python), "ENVIRONMENT": environment_to_copy().name, "PACKAGES": f"{folder}-packages", "COMMENTS": str(self.comments), "GIT_CONFIG_GLOBAL": f"{folder}-gitconfig",
             "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*",
         }  # fmt: skip
 
@@ -153,6 +160,8 @@ class GitHub(Ci):
                 "${{ !cancelled() && needs.measure.result != 'skipped' }}": "measure" in failed,
                 "${{ !cancelled() && needs.judge.result != 'skipped' && github.event_name != 'pull_request' "
                 "&& vars.PEAKMARK_PAGES == 'true' }}": "judge" in failed and not pull_request,
+                "${{ !cancelled() && needs.judge.result != 'skipped' && github.event_name == 'pull_request' "
+                "&& github.event.pull_request.head.repo.full_name == github.repository }}": "judge" in failed and pull_request,
             }  # fmt: skip
             if not conditions[job.get("if")]:
                 continue
@@ -161,7 +170,7 @@ class GitHub(Ci):
                 folder = self.new_job()
                 lost = shard is not None and shard == lost_shard
                 failed[name] += lost or self.job(name, job, folder, branch, pull_request, shard, artifacts)
-            if name != "pages":
+            if name not in ("pages", "comment"):
                 last = folder
         return last, failed
 
@@ -171,7 +180,8 @@ class GitHub(Ci):
     def job(self, name, job, folder, branch, pull_request, shard, artifacts) -> bool:
         wheel = str(self.wheel) if self.has_wheel else ""
         values = {f"vars.PEAKMARK_WHEEL || '{self.wheel}'": wheel, "matrix.shard": str(shard), "github.run_id": "7", "github.run_attempt": "1", 
-                  "secrets.PEAKMARK_HISTORY || 'build/history.db'": "build/history.db"}  # fmt: skip
+                  "secrets.PEAKMARK_HISTORY || 'build/history.db'": "build/history.db", "github.token": "token",
+                  "github.event.pull_request.number": "12", "github.server_url": "https://github.example", "github.repository": "team/project"}  # fmt: skip
 
         def filled(text: str) -> str:
             for name, value in values.items():
@@ -179,7 +189,7 @@ class GitHub(Ci):
             return text
 
         variables = {
-            "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(self.summary(folder)), "GITHUB_REF_TYPE": "branch",
+            "GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": "team/project", "GITHUB_STEP_SUMMARY": str(self.summary(folder)), "GITHUB_REF_TYPE": "branch",
             "GITHUB_REF": "refs/pull/12/merge" if pull_request else f"refs/heads/{branch}",
             "GITHUB_REF_NAME": "12/merge" if pull_request else branch,
             **({"GITHUB_HEAD_REF": branch, "GITHUB_BASE_REF": "main"} if pull_request else {}),
@@ -241,7 +251,8 @@ class GitLab(Ci):
 
     def pipeline(self, branch: str, pull_request: bool) -> tuple[Path, dict[str, int]]:
         written = yaml.safe_load((self.repository / ".gitlab-ci.yml").read_text())
-        variables = {"GITLAB_CI": "true", "CI_PROJECT_DIR": ""}
+        variables = {"GITLAB_CI": "true", "CI_PROJECT_DIR": "", "CI_API_V4_URL": "https://gitlab.example/api/v4", "CI_PROJECT_ID": "5",
+                     "CI_PIPELINE_URL": "https://gitlab.example/run/7", "PEAKMARK_COMMENT_TOKEN": "project-token"}  # fmt: skip
         if pull_request:
             base = team_project.sh(f"git merge-base main {branch}", self.repository)
             variables |= {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_IID": "12",
@@ -251,6 +262,7 @@ class GitLab(Ci):
         rules = {
             '$CI_PIPELINE_SOURCE == "merge_request_event"': pull_request,
             '$CI_PIPELINE_SOURCE == "schedule"': not pull_request,
+            '$CI_PIPELINE_SOURCE == "merge_request_event" && $PEAKMARK_COMMENT_TOKEN': pull_request,
         }
         artifacts = self.folder / f"artifacts-{self.jobs}"
         artifacts.mkdir()
@@ -274,10 +286,10 @@ class GitLab(Ci):
                 policy = job.get("cache", {}).get("policy", "pull")
                 if of_rule.get(policy.removeprefix("$"), policy) == "pull-push":
                     self.save(folder)
-                for pattern in job["artifacts"]["paths"]:
+                for pattern in job.get("artifacts", {}).get("paths", []):
                     for path in folder.glob(pattern):
                         copy(path, artifacts / path.relative_to(folder))
-            if name != "pages":
+            if name not in ("pages", "comment"):
                 last = folder
         if (artifacts / "public").exists():
             copy(artifacts / "public", self.folder / "site")
@@ -375,12 +387,18 @@ def test_every_step_runs_and_measures_in_shards_judges_and_compares_a_pull_reque
     # A pull request that needs more is compared with its merge base; the base branch's history is not changed by it.
     team_project.sh("git checkout --quiet -b spare", ci.repository)
     worker = ci.repository / "scale.cpp"
-    worker.write_text(team_project.grown(worker.read_text()))
+    before_growth = worker.read_text()
+    worker.write_text(team_project.grown(before_growth))
     team_project.commit(ci.repository, "keeps a spare buffer")
     history = ci.cache.read_bytes()
     folder, failed = ci.pipeline("spare", pull_request=True)
-    assert failed == {"build": 0, "measure": 0, "judge": 1}, ci.log
+    assert failed == {"build": 0, "measure": 0, "judge": 1, "comment": 0}, ci.log
     trends = (folder / "build/trends.md").read_text()
+    comments = load(ci.comments)
+    assert len(comments) == 2 and comments[0]["body"].endswith("mine")
+    comment = comments[1]["body"]
+    assert comment.startswith(f"{MARKER}\n## 1 finding: 1 regression\n") and trends in comment and len(comment) < 65536
+    assert comment.endswith("\n[Page and files](https://github.example/team/project/actions/runs/7)\n" if system is GitHub else "\n[Page and files](https://gitlab.example/run/7)\n")
     assert f"against main at its merge base {good[:12]}" in trends or f"against main at {good[:12]}" in trends, trends
     assert "spare" in trends
     assert "Times are not gated: no device for times is named" in trends
@@ -388,6 +406,14 @@ def test_every_step_runs_and_measures_in_shards_judges_and_compares_a_pull_reque
     assert measured["memory_only"] and measured["device_class"] == "hosted-cpu"
     assert ci.cache.read_bytes() == history, "a pull request does not change the history of the base branch"
     assert (folder / "build/report/index.html").exists(), "also of a run that fails"
+
+    # The next commit of the pull request updates its comment.
+    worker.write_text(before_growth)
+    team_project.commit(ci.repository, "no spare buffer")
+    folder, failed = ci.pipeline("spare", pull_request=True)
+    assert failed == {"build": 0, "measure": 0, "judge": 0, "comment": 0}, ci.log
+    comments = load(ci.comments)
+    assert len(comments) == 2 and comments[1]["body"].startswith(f"{MARKER}\n## nothing to do\n")
 
     team_project.sh("git checkout --quiet main", ci.repository)
     folder, failed = ci.pipeline("main", pull_request=False)

@@ -8,43 +8,14 @@
 #include <cctype>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/script_word.hpp"
+#include "base/utf8.hpp"
 
 namespace peakmark {
 namespace {
-
-struct Character {
-  std::size_t bytes = 1;
-  bool is_plain = false;
-  std::uint32_t code = 0;  ///< the byte itself if it does not begin a character
-  bool is_utf8 = false;
-};
-
-bool is_plain(std::uint32_t code) {
-  if (code < 0x20) return code == '\t' || code == '\n' || code == '\r';
-  if (code >= 0x7F && code < 0xA0) return false;
-  return (code < 0xD800 || code > 0xDFFF) && code != 0xFFFE && code != 0xFFFF && code <= 0x10FFFF;
-}
-
-/// Returns the first character by RFC 3629, or the first byte if it does not begin one.
-Character first_character(std::string_view text) {
-  const auto byte = [&](std::size_t at) { return static_cast<std::uint32_t>(text[at]) & 0xFFU; };
-  const std::uint32_t first = byte(0);
-  if (first < 0x80) return {1, is_plain(first), first, true};
-  const Character byte_alone{1, false, first, false};
-  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC0 || first > 0xF7 || text.size() < bytes) return byte_alone;
-  std::uint32_t code = first & (0x7FU >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return byte_alone;
-    code = code << 6U | (byte(i) & 0x3FU);
-  }
-  constexpr std::array<std::uint32_t, 5> kMinCodes{0, 0, 0x80, 0x800, 0x10000};
-  if (code < kMinCodes.at(bytes)) return byte_alone;  // overlong encoding
-  return {bytes, is_plain(code), code, true};
-}
 
 /// Returns a C escape such as `\n` or `\x1b`.
 std::string escaped(const Character& character) {
@@ -67,17 +38,25 @@ std::string escaped(const Character& character) {
   return text;
 }
 
+/// Returns `text` with a backslash in what a CI system would take for a command of the log: `::error::` at
+/// the beginning of a line (GitHub), `##[error]` and `##vso[…]` anywhere in it (GitHub, Azure).
+std::string without_log_commands(std::string text) {
+  for (std::size_t line = 0; line != std::string::npos; line = text.find('\n', line + 1)) {
+    const std::size_t at = text.find_first_not_of(" \t\r\n", line);
+    if (at == std::string::npos) break;
+    if (text.compare(at, 2, "::") == 0) text.insert(at, 1, '\\');
+  }
+  for (const std::string_view command : {"##[", "##vso["}) {
+    for (std::size_t at = text.find(command); at != std::string::npos; at = text.find(command, at))
+      text.insert(at + 1, 1, '\\');
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string plain_text(std::string_view text) {
-  std::string plain;
-  plain.reserve(text.size());
-  while (!text.empty()) {
-    const Character character = first_character(text);
-    plain += character.is_plain ? text.substr(0, character.bytes) : std::string_view("\xEF\xBF\xBD");
-    text.remove_prefix(character.bytes);
-  }
-  return plain;
+  return without_log_commands(valid_text(text));
 }
 
 std::string one_line(std::string_view text) {
@@ -93,7 +72,7 @@ std::string one_line(std::string_view text) {
     }
     text.remove_prefix(character.bytes);
   }
-  return line;
+  return without_log_commands(std::move(line));
 }
 
 std::string shortened(std::string_view text, std::size_t max_bytes) {
@@ -122,7 +101,7 @@ std::string cut_in_middle(std::string_view text, std::size_t max) {
 }
 
 std::string shell_word(std::string_view text) {
-  return script_word(plain_text(text));
+  return script_word(valid_text(text));
 }
 
 std::string short_commit(std::string_view commit) {
@@ -160,7 +139,7 @@ std::string one_plain_line(std::string_view text) {
     is_parted = false;
     line += text[at];
   }
-  return plain_text(line);
+  return valid_text(line);
 }
 
 bool is_word_letter_at(std::string_view text, std::size_t at) {

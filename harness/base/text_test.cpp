@@ -8,6 +8,18 @@
 namespace peakmark {
 namespace {
 
+TEST(PlainText, IsNoCommandOfACiLog) {
+  EXPECT_EQ(plain_text("::error::x\n  ::set-output name=a::b\na ::b"),
+            "\\::error::x\n  \\::set-output name=a::b\na ::b");
+  EXPECT_EQ(plain_text("x ##vso[task.complete]##[error]"), "x #\\#vso[task.complete]#\\#[error]");
+  EXPECT_EQ(plain_text("###[error]"), "##\\#[error]");
+  EXPECT_EQ(one_line("\n::error::x"), "\\n::error::x") << "the line begins otherwise";
+  EXPECT_EQ(one_line("::error::x"), "\\::error::x");
+  EXPECT_EQ(plain_text(plain_text("::error::##[x]")), plain_text("::error::##[x]"));
+  EXPECT_EQ(plain_text("std::vector # a ## b"), "std::vector # a ## b");
+  EXPECT_EQ(shell_word("::x"), "::x") << "an argument stays as it is";
+}
+
 TEST(PlainText, WhatIsPlainStays) {
   const std::string text = "a\tb\r\n – µ € 😀 <&>";
   EXPECT_EQ(plain_text(text), text);

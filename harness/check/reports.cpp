@@ -148,18 +148,24 @@ bool is_printed(const Verdict& verdict) {
   return verdict.rule == Rule::baseline || verdict.rule == Rule::outcome || is_tolerated;
 }
 
+/// Returns the recorded peak of a case; 0 if it is unknown.
+Size peak_bytes(const JudgedCase& judged) {
+  return judged.observation == nullptr ? 0 : judged.observation->requested_peak_bytes.value_or(0);
+}
+
 /// Verdicts with presumably one cause: on one variant, by one rule, for one reason.
 struct VerdictGroup {
   std::string variant;
-  std::vector<const Verdict*> verdicts;
+  std::vector<std::pair<const Verdict*, Size>> verdicts;  ///< each with the peak of its case
 
-  /// Returns the verdict whose figure is worst: the ratio farthest from 1, or the most bytes. The first one
-  /// if there are no figures.
+  /// Returns the verdict whose figure is worst: the ratio farthest from 1, or the most bytes. Of equal ones,
+  /// that of the largest peak. The first one if there are no figures.
   [[nodiscard]] const Verdict& worst() const {
-    return **std::ranges::max_element(verdicts, {}, [](const Verdict* verdict) {
-      const double figure = verdict->figure.value_or(0);
-      return verdict->bound ? std::abs(figure - 1) : figure;
-    });
+    return *std::ranges::max_element(verdicts, {}, [](const auto& one) {
+              const auto& [verdict, peak] = one;
+              if (!verdict->figure) return std::pair(0.0, Size{0});
+              return std::pair(verdict->bound ? std::abs(*verdict->figure - 1) : *verdict->figure, peak);
+            })->first;
   }
 };
 
@@ -176,7 +182,7 @@ std::vector<VerdictGroup> group_verdicts(const std::vector<JudgedCase>& cases) {
                     verdict->figure ? verdict->reason() : verdict->advice};
       const auto [place, is_new] = places.try_emplace(key, groups.size());
       if (is_new) groups.push_back({judged.variant(), {}});
-      groups[place->second].verdicts.push_back(verdict);
+      groups[place->second].verdicts.emplace_back(verdict, peak_bytes(judged));
     }
   }
   return groups;
@@ -193,10 +199,10 @@ std::string advice_line(const VerdictGroup& group) {
                      worst.estimator.empty() ? "" : fmt::format(" of {}", worst.estimator), worst.advice);
 }
 
-/// Sorts rows of one judgement: the ratio farthest from 1 first.
-double distance(const JudgedCase& judged) {
+/// Sorts rows of one judgement: the ratio farthest from 1 first, then the largest peak.
+std::pair<double, Size> distance(const JudgedCase& judged) {
   const auto figure = judged.figure(Rule::window_bytes);
-  return figure ? std::abs(*figure - 1) : 0;
+  return {figure ? std::abs(*figure - 1) : 0, peak_bytes(judged)};
 }
 
 std::string device_line(const RunContext& context) {

@@ -178,6 +178,17 @@ TEST(Reports, NotesOfCasesThatPassAreCountedAndPrintedOnce) {
   EXPECT_THAT(markdown(sample.run, verdicts), HasSubstr("the program marks 'Call'"));
 }
 
+TEST(Reports, OfEqualRatiosTheLargestPeakIsTheWorst) {
+  SampleRun sample;
+  for (const Size bytes : {2000, 8000, 4000})
+    sample.add(fmt::format("op/a/opencl/n:{}", bytes), 20, bytes, 20, bytes / 2);
+  const auto verdicts = judge(sample.run, {});
+  EXPECT_THAT(console_table(sample.run, verdicts), HasSubstr("3 cases, worst: op/a/opencl/n:8000: "));
+  const std::string text = markdown(sample.run, verdicts);
+  EXPECT_LT(text.find("n:8000"), text.find("n:4000"));
+  EXPECT_LT(text.find("n:4000"), text.find("n:2000"));
+}
+
 TEST(Reports, AdviceWithOneCauseIsOneLineWithTheWorstCase) {
   SampleRun sample;
   sample.add("op/a/opencl/n:20", 20, 2100, 20, 2048);

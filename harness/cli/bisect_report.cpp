@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "base/difference.hpp"
 #include "base/size.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
@@ -52,11 +55,12 @@ Figure figure(const BisectTrial& trial, const std::string& metric) {
   } else if (metric == kTimeMetric) {
     if (!one.time || !one.time->change) return figure;
     const TimeChange& change = *one.time->change;
-    figure = {change.base_ns, change.new_ns, change.relative, format_duration(change.base_ns),
-              format_duration(change.new_ns)};
+    auto [base, next] = format_durations(change.base_ns, change.new_ns);
+    figure = {change.base_ns, change.new_ns, change.relative, std::move(base), std::move(next)};
   } else if (const BytesComparison* const bytes = one.find(metric); bytes != nullptr && bytes->next) {
     figure = {json_fields::or_null(bytes->base), *bytes->next, json_fields::or_null(bytes->relative),
-              bytes->base ? format_size(*bytes->base) : "", format_size(*bytes->next)};
+              bytes->base ? format_size(*bytes->base) : "",
+              format_size_beside(*bytes->next, bytes->base.value_or(*bytes->next))};
   }
   return figure;
 }
@@ -66,7 +70,7 @@ std::string change_text(const BisectTrial& trial, const std::string& metric) {
   const Figure found = figure(trial, metric);
   if (found.base.is_null()) return found.text;
   const std::string share =
-      found.relative.is_null() ? "" : fmt::format(" ({:+.2f} %)", 100 * found.relative.get<double>());
+      found.relative.is_null() ? "" : " (" + format_change(found.relative.get<double>(), 2) + ")";
   return fmt::format("{} -> {}{}", found.base_text, found.text, share);
 }
 

@@ -98,16 +98,23 @@ TEST_F(BranchesCommand, TheCloneHasBranchAndMergeBase) {
 
   const Answer branch = shell("cd repository; $peakmark trends --branch auto --markdown ../topic.md");
   EXPECT_EQ(branch.end.exit_code, 1) << branch.errors;
-  EXPECT_THAT(branch.output,
-              AllOf(StartsWith("2 cases need attention"), HasSubstr("+256 B"), Not(HasSubstr("+512 B")),
-                    HasSubstr(" of topic (" + commit("c3").substr(0, 12) + ") against main at " +
-                              commit("c1").substr(0, 12) + ", 1 commit before its merge base " +
-                              commit("c2").substr(0, 12) + ", which was not measured\n")));
+  EXPECT_THAT(
+      branch.output,
+      AllOf(StartsWith("1 finding: 1 regression; 2 cases: "), HasSubstr("+256 B"), Not(HasSubstr("+512 B")),
+            HasSubstr(" of topic (" + commit("c3").substr(0, 12) + ") against main at " +
+                      commit("c1").substr(0, 12) + ", 1 commit before its merge base " +
+                      commit("c2").substr(0, 12) + ", which was not measured\n")));
   EXPECT_THAT(read_text_file(folder_.path() / "topic.md"), HasSubstr("against main at "));
   const Json json = Json::parse(shell("$peakmark trends --branch topic --json").output);
   EXPECT_EQ(json.at("branches").at(0).at("merge_base"), commit("c2"));
   EXPECT_EQ(json.at("branches").at(0).at("commits_before_merge_base"), 1);
-  EXPECT_EQ(json.at("findings").at(0).at("commit_before"), commit("c1"));
+  const Json& finding = json.at("findings").at(0);
+  EXPECT_EQ(finding.at("commit_before"), commit("c1"));
+  EXPECT_EQ(finding.at("commit_subject"), "3");
+  EXPECT_EQ(finding.at("commit_author"), "ada") << "without the address";
+  EXPECT_EQ(finding.at("commits_between"), 2);
+  EXPECT_THAT(branch.output, HasSubstr(" (2 commits, the last: 3, by ada)"));
+  EXPECT_THAT(read_text_file(folder_.path() / "topic.md"), StartsWith("<!-- peakmark trends: "));
 
   // The input of a report: the runs of the base branch up to the compared one, then the branch's.
   const std::string series = shell("$peakmark history export --branch topic --format series").output;
@@ -133,6 +140,36 @@ TEST_F(BranchesCommand, TheCloneHasBranchAndMergeBase) {
   EXPECT_THAT(shell("$peakmark trends --branch topic").errors, HasSubstr("no run of branch 'topic'"));
   EXPECT_EQ(shell("$peakmark history prune --branch main").end.exit_code, 2);
   EXPECT_EQ(shell("$peakmark history prune --branch topic --older-than 1").end.exit_code, 2);
+}
+
+TEST_F(BranchesCommand, OfTheMergeOfAPullRequestItsOwnCommitIsNamed) {
+  make_repository();
+  const Answer merged = shell(
+      "cd repository; git checkout -q --detach main; git merge -q -s ours -m 'Merge 3 into 4' topic; git tag "
+      "m");
+  ASSERT_EQ(merged.end.exit_code, 0) << merged.errors;
+  const std::string base = run_of(1, commit("c4"));
+  const std::string pull = run_of(2, commit("m"), 256);
+  const Answer added = shell("cd repository; $peakmark history add " + base +
+                             " --branch main; export GITHUB_ACTIONS=true GITHUB_REF=refs/pull/7/merge "
+                             "GITHUB_BASE_REF=main; $peakmark history add " +
+                             pull);
+  ASSERT_EQ(added.end.exit_code, 0) << added.errors;
+  const Json json = Json::parse(shell("$peakmark trends --branch pull/7 --json").output);
+  const Json& finding = json.at("findings").at(0);
+  EXPECT_EQ(finding.at("commit"), commit("m"));
+  EXPECT_EQ(finding.at("commit_subject"), "3");
+  EXPECT_EQ(finding.at("commits_between"), 2) << "it and the merge";
+}
+
+TEST_F(BranchesCommand, WithoutGitACommitHasNoSubject) {
+  make_repository();
+  const Answer added = shell("$peakmark history add " + run_of(1, commit("c1")) + " " +
+                             run_of(2, commit("c2"), 256) + " --branch main");
+  ASSERT_EQ(added.end.exit_code, 0) << added.errors;
+  const Json finding = Json::parse(shell("$peakmark trends --json").output).at("findings").at(0);
+  for (const char* const key : {"commit_subject", "commit_author", "commits_between"})
+    EXPECT_TRUE(finding.at(key).is_null()) << key;
 }
 
 TEST_F(BranchesCommand, ACommitWithoutABranchIsNotOfTheBaseBranch) {

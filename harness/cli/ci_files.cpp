@@ -125,6 +125,50 @@ build/peakmark/bin/peakmark trends $branch --history "$HISTORY" --markdown build
 @ABOUT_TIMES@[ "$check" = 0 ] || exit "$check"
 exit "$trends"
 )";
+constexpr std::string_view kCommentStep =
+    R"sh(# Comment: the first line of trends.md is not shown; the comment that begins with it is updated
+printf '\n[Page and files](%s)\n' "$RUN" >>build/trends.md
+MARKER=$(head -n 1 build/trends.md)
+export MARKER
+comments=repos/$GITHUB_REPOSITORY/issues/$PULL/comments
+own='.[] | select(.user.login == "github-actions[bot]" and (.body | startswith(env.MARKER))) | .id'
+found=$(gh api --paginate "$comments?per_page=100" --jq "$own")
+if [ -n "$found" ]; then
+  first=$(printf '%s\n' "$found" | head -n 1)
+  gh api --silent --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$first" --field body=@build/trends.md
+else
+  gh api --silent --method POST "$comments" --field body=@build/trends.md
+fi
+)sh";
+constexpr std::string_view kNoteStep =
+    R"sh(# Comment: the first line of trends.md is not shown; the comment that begins with it is updated
+printf '\n[Page and files](%s)\n' "$CI_PIPELINE_URL" >>build/trends.md
+api() {
+  printf 'PRIVATE-TOKEN: %s\n' "$PEAKMARK_COMMENT_TOKEN" | curl --silent --show-error --fail --header @- "$@"
+}
+notes=$CI_API_V4_URL/projects/$CI_PROJECT_ID/merge_requests/$CI_MERGE_REQUEST_IID/notes
+api "$CI_API_V4_URL/user" >build/user.json
+page=1
+while :; do
+  api "$notes?per_page=100&page=$page" >build/notes.json
+  found=$(python3 -c '
+import json
+marker = open("build/trends.md", encoding="utf-8").readline().strip()
+user = json.load(open("build/user.json", encoding="utf-8"))["id"]
+for note in json.load(open("build/notes.json", encoding="utf-8")):
+    if note["author"]["id"] == user and note["body"].startswith(marker):
+        print(note["id"])
+        break
+')
+  if [ -n "$found" ] || [ "$(cat build/notes.json)" = "[]" ]; then break; fi
+  page=$((page + 1))
+done
+if [ -n "$found" ]; then
+  api --output build/note.json --request PUT --data-urlencode body@build/trends.md "$notes/$found"
+else
+  api --output build/note.json --request POST --data-urlencode body@build/trends.md "$notes"
+fi
+)sh";
 constexpr std::string_view kReportStep =
     R"sh(# Report. PEAKMARK_PYTHON of the runner, if it is set, has the packages already.
 if [ -z "${PEAKMARK_PYTHON:-}" ]; then
@@ -196,7 +240,8 @@ std::string filled(std::string_view text, const CiProject& project, Marks marks,
   const std::pair<const char*, std::string_view> steps[] = {
       {"BUILD", kBuildStep},     {"BALANCE", kBalanceStep}, {"PACK", kPackStep},
       {"MEASURE", kMeasureStep}, {"MERGE", kMergeStep},     {"ADD", kAddStep},
-      {"JUDGE", kJudgeStep},     {"REPORT", kReportStep},   {"TIMES", kTimesStep}};
+      {"JUDGE", kJudgeStep},     {"REPORT", kReportStep},   {"TIMES", kTimesStep},
+      {"COMMENT", kCommentStep}, {"NOTE", kNoteStep}};
   for (const auto& [name, step] : steps) marks[name] = indented(with_marks(step, marks), column);
   return fill_workflow(text, std::move(marks), column);
 }

@@ -44,6 +44,30 @@ class HistoryImport : public HistoryTest {
   }
 };
 
+TEST_F(HistoryImport, NamesAreNoCommandsOfALogNorFormulas) {
+  const std::vector<std::string> names{"::error::x", "##vso[task.complete]y", "=SUM(1)"};
+  for (const int day : {1, 2}) {
+    const std::string bytes = std::to_string(4096 * day);
+    const std::string file = google("run.json", day,
+                                    row(names[0], "1000", bytes) + "," + row(names[1], "1000", bytes) + "," +
+                                        row(names[2], "1000", bytes));
+    const Answer added = history(on_h100({"import", file}));
+    ASSERT_EQ(added.end.exit_code, 0) << added.errors;
+    EXPECT_THAT(added.errors, Not(HasSubstr("note:")));
+  }
+  const Answer table = on_history("trends", {});
+  EXPECT_EQ(table.end.exit_code, 1) << table.errors;
+  const Answer json = on_history("trends", {"--json"});
+  for (const Answer& one : {table, json}) {
+    EXPECT_THAT(one.output, AllOf(Not(HasSubstr("##vso[")), Not(testing::ContainsRegex("(^|\n) *::"))));
+  }
+  std::vector<std::string> cases;
+  const Json found = Json::parse(json.output);
+  for (const Json& change : found.at("changes")) cases.push_back(change.at("case"));
+  EXPECT_THAT(cases, testing::IsSupersetOf(names)) << "to a reader of JSON they are the same";
+  EXPECT_THAT(history({"export"}).output, HasSubstr(",'=SUM(1) gpu_time_ns,"));
+}
+
 TEST_F(HistoryImport, OldResultsBecomeRunsThatTrendsAndExportsRead) {
   const std::string first = google("first.json", 1, row("blur/8", "1000", "4096"));
   const std::string second = google("second.json", 2, row("blur/8", "1001", "8192"));

@@ -19,6 +19,9 @@ namespace {
 /// First parents of a commit that are kept: a nightly run is seldom further away.
 constexpr int kMaxBaseCommits = 200;
 
+/// Bytes of a subject and of a name that are kept.
+constexpr std::size_t kMaxCommitText = 200;
+
 /// The branch of a run whose commit is checked out without one.
 constexpr const char* kDetached = "detached";
 
@@ -76,6 +79,27 @@ class Clone {
       if (nearest.empty() || (!base.empty() && merge_base(nearest, base) == nearest)) nearest = base;
     }
     return nearest;
+  }
+
+  /// Returns what git says of a commit; all is empty if the clone does not have it. `merge_base`: of its
+  /// branch. The merge that a CI system makes of a branch and its base stands for the branch's own commit.
+  [[nodiscard]] trend::CommitText text_of(const std::string& commit, const std::string& merge_base) const {
+    trend::CommitText text;
+    if (!has(commit)) return text;
+    const bool is_merged_for_ci =
+        !merge_base.empty() && git({"rev-parse", "--verify", "--quiet", commit + "^1"}) == merge_base;
+    const std::string second =
+        is_merged_for_ci ? git({"rev-parse", "--verify", "--quiet", commit + "^2"}) : std::string();
+    std::istringstream lines(git(
+        {"log", "-1", "--no-show-signature", "--format=%aN%n%s", second.empty() ? commit : second, "--"}));
+    std::getline(lines, text.author);
+    std::getline(lines, text.subject);
+    // Only a name is kept.
+    if (text.author.find('@') != std::string::npos) text.author.clear();
+    text.subject = shortened(text.subject, kMaxCommitText);
+    text.author = shortened(text.author, kMaxCommitText);
+    if (!is_shallow()) text.number = parse_number<std::int64_t>(git({"rev-list", "--count", commit, "--"}));
+    return text;
   }
 
   /// Returns a commit and its first parents, newest first; only the commit if the clone does not have it.
@@ -189,10 +213,12 @@ std::string find_branch_here(const std::vector<std::string>& environment) {
   return job.branch.empty() ? Clone().branch() : job.branch;
 }
 
-FoundOrigin find_origin(const OriginOptions& options, const std::vector<std::string>& environment,
-                        const std::string& commit_of_run, const std::string& base_branch) {
-  const std::string commit = commit_of_run.substr(0, commit_of_run.find('+'));
-  const Clone clone;
+namespace {
+
+/// Returns the origin without RunOrigin::commit.
+FoundOrigin find_branch_origin(const Clone& clone, const OriginOptions& options,
+                               const std::vector<std::string>& environment, const std::string& commit,
+                               const std::string& base_branch) {
   const CiBranch job = find_ci_branch(environment);
   FoundOrigin found;
   history::RunOrigin& origin = found.origin;
@@ -229,6 +255,21 @@ FoundOrigin find_origin(const OriginOptions& options, const std::vector<std::str
     found.notes.clear();
     origin.base_commits = clone.first_parents(job.merge_base);
   }
+  return found;
+}
+
+}  // namespace
+
+FoundOrigin find_origin(const OriginOptions& options, const std::vector<std::string>& environment,
+                        const std::string& commit_of_run, const std::string& base_branch) {
+  const std::string commit = commit_of_run.substr(0, commit_of_run.find('+'));
+  const Clone clone;
+  FoundOrigin found = find_branch_origin(clone, options, environment, commit, base_branch);
+  history::RunOrigin& origin = found.origin;
+  if (commit.empty()) return found;
+  const bool is_of_base = origin.base_branch.empty() || origin.branch == origin.base_branch;
+  const bool has_base = !is_of_base && !origin.base_commits.empty();
+  origin.commit = clone.text_of(commit, has_base ? origin.base_commits.front() : "");
   return found;
 }
 

@@ -36,7 +36,8 @@ struct FoundOrigin {
 };
 
 /// Returns the origin of a run of `commit` (empty: unknown): by the options, else by the CI job, else by the
-/// git clone in the current folder, if `commit` is checked out there. `base_branch`: of the history, empty if
+/// git clone in the current folder, if `commit` is checked out there. What git says of the commit is empty
+/// without git, or if the clone does not have it. `base_branch`: of the history, empty if
 /// it has none.
 FoundOrigin find_origin(const OriginOptions& options, const std::vector<std::string>& environment,
                         const std::string& commit, const std::string& base_branch);

@@ -79,7 +79,7 @@ TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {
   EXPECT_EQ(json.at("exit_code"), 1);
   EXPECT_EQ(json.at("changes").at(0).at("case"), kGrown);
   EXPECT_EQ(json.at("changes").at(0).at("run"), "night-03");
-  EXPECT_THAT(read_text_file(markdown), StartsWith("## 1 case needs attention"));
+  EXPECT_THAT(read_text_file(markdown), StartsWith("## 1 finding: 1 regression"));
   add_run(4, 256);
   EXPECT_EQ(trends().end.exit_code, 1) << "until somebody has looked";
 
@@ -222,7 +222,7 @@ TEST_F(TrendsCommand, CountsCasesAsCheckDoes) {
   EXPECT_EQ(found.at("tally"), checked.at("headline"));
   EXPECT_EQ(found.at("need_a_look"), 1);
   EXPECT_THAT(trends().output,
-              StartsWith("1 case needs attention; nothing was compared: first run of each device; " +
+              StartsWith("1 finding: 1 failed measurement; nothing was compared: first run of each device; " +
                          checked.at("headline").get<std::string>()));
 }
 

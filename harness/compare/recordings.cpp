@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/difference.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "compare/moved_json.hpp"
@@ -129,7 +130,7 @@ std::string signed_bytes(Size bytes) {
 
 std::string percent(const MetricChange& metric) {
   if (metric.change == Change::same) return "";
-  return metric.relative ? fmt::format("{:+.2f} %", 100 * *metric.relative) : "from 0";
+  return metric.relative ? format_change(*metric.relative, 2) : "from 0";
 }
 
 std::string first_line(const MetricChange& peak) {
@@ -139,7 +140,7 @@ std::string first_line(const MetricChange& peak) {
   return fmt::format("the peak {} by {} ({}): {} -> {}\n", to_string(peak.change),
                      format_size(peak.change == Change::grew ? checked_subtract(peak.next, peak.base)
                                                              : checked_subtract(peak.base, peak.next)),
-                     percent(peak), format_size(peak.base), format_size(peak.next));
+                     percent(peak), format_size(peak.base), format_size_beside(peak.next, peak.base));
 }
 
 std::string moved_text(const std::vector<MovedAllocations>& all) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/difference.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "runfile/json_fields.hpp"
@@ -73,8 +74,9 @@ std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced) {
            fmt::format("; the peaks agree: {} ({} B)\n", format_size(*peaks.max_bytes), *peaks.max_bytes) +
            ended_early;
   }
-  text += fmt::format("; the peaks differ: {} to {} ({} to {} B)\n", format_size(*peaks.min_bytes),
-                      format_size(*peaks.max_bytes), *peaks.min_bytes, *peaks.max_bytes);
+  text +=
+      fmt::format("; the peaks differ: {} to {} ({} to {} B)\n", format_size(*peaks.min_bytes),
+                  format_size_beside(*peaks.max_bytes, *peaks.min_bytes), *peaks.min_bytes, *peaks.max_bytes);
   text += ended_early;
   TextTable table({{"  run", TextTable::Align::right}, {"peak", TextTable::Align::right}, {""}});
   for (std::size_t run = 0; run < peaks.runs.size(); ++run) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/difference.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "compare/run_comparison.hpp"
@@ -64,18 +65,15 @@ std::string peak_cell(const CaseComparison& one) {
   const BytesComparison* const peak = one.find("requested_peak_bytes");
   if (peak == nullptr || !peak->change) return "–";
   if (*peak->change == Change::same) return format_size(*peak->next);
-  const std::string before = format_size(*peak->base);
-  const std::string after = format_size(*peak->next);
-  if (before == after) return fmt::format("{} {:+} B", after, checked_subtract(*peak->next, *peak->base));
-  return fmt::format("{} -> {}{}", before, after,
-                     peak->relative ? fmt::format(" ({:+.2f} %)", 100 * *peak->relative) : "");
+  return fmt::format("{} -> {}{}", format_size(*peak->base), format_size_beside(*peak->next, *peak->base),
+                     peak->relative ? " (" + format_change(*peak->relative, 2) + ")" : "");
 }
 
 /// `1.2 ms -> 1.5 ms`
 std::string time_cell(const CaseComparison& one) {
   if (!one.time || !one.time->change) return "–";
-  return fmt::format("{} -> {}", format_duration(one.time->change->base_ns),
-                     format_duration(one.time->change->new_ns));
+  const auto [base, next] = format_durations(one.time->change->base_ns, one.time->change->new_ns);
+  return fmt::format("{} -> {}", base, next);
 }
 
 /// In GB/s: `98.7 -> 80.1`
@@ -89,7 +87,7 @@ std::string rate_cell(const CaseComparison& one) {
 std::string effect_cell(const CaseComparison& one) {
   if (!one.time || !one.time->change) return "–";
   const TimeChange& change = *one.time->change;
-  std::string text = fmt::format("{:+.1f} %", 100 * change.relative);
+  std::string text = format_change(change.relative, 1);
   if (change.interval) {
     text += fmt::format(" ({:+.1f} … {:+.1f})", 100 * change.interval->low, 100 * change.interval->high);
   }

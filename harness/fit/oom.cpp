@@ -86,6 +86,10 @@ struct SiteRow {
   RefusalOutcome outcome;
   std::string where;
   std::vector<const Refusal*> refusals;
+
+  [[nodiscard]] const Refusal& largest() const {
+    return **std::ranges::max_element(refusals, {}, &Refusal::bytes);
+  }
 };
 
 std::string place(const Refusal& refusal) {
@@ -105,7 +109,8 @@ std::vector<SiteRow> site_rows(const OomReport& report) {
       found->refusals.push_back(&one);
     }
   }
-  std::ranges::stable_sort(rows, std::greater{}, &SiteRow::outcome);
+  std::ranges::stable_sort(rows, std::greater{},
+                           [](const SiteRow& row) { return std::pair(row.outcome, row.largest().bytes); });
   return rows;
 }
 
@@ -291,9 +296,8 @@ std::string oom_text(const OomReport& report) {
   }
   for (const SiteRow& row : site_rows(report)) {
     const Refusal& first = *row.refusals.front();
-    const Refusal& largest = **std::ranges::max_element(row.refusals, {}, &Refusal::bytes);
     table.add({std::string(to_string(row.outcome)), row.where, std::to_string(row.refusals.size()),
-               format_size(largest.bytes), indices_cell(row),
+               format_size(row.largest().bytes), indices_cell(row),
                first.exit_code ? std::to_string(*first.exit_code) : "–", short_message(first)});
     if (is_failure(row.outcome)) failures += static_cast<Size>(row.refusals.size());
   }

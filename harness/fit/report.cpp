@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/difference.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
@@ -98,12 +99,12 @@ std::string answer_text(const FitReport& report) {
   if (report.is_stopped) {
     const FitTrial& last = report.trials.back();
     return fmt::format("no answer: {} = {} ended with {}; the largest that ran is {}, with {} of {}\n",
-                       report.axis, last.value, last.outcome, *report.value, format_size(peak),
-                       format_size(report.budget_bytes));
+                       report.axis, last.value, last.outcome, *report.value,
+                       format_size_beside(peak, report.budget_bytes), format_size(report.budget_bytes));
   }
-  std::string text =
-      fmt::format("largest {}: {}, which ran with {} of {} ({})\n", report.axis, *report.value,
-                  format_size(peak), format_size(report.budget_bytes), share_cell(report, peak));
+  std::string text = fmt::format("largest {}: {}, which ran with {} of {} ({})\n", report.axis, *report.value,
+                                 format_size_beside(peak, report.budget_bytes),
+                                 format_size(report.budget_bytes), share_cell(report, peak));
   if (*report.value + report.range.step > report.range.max) {
     return text + (report.is_range_given
                        ? fmt::format("  the end of the range {}..{}\n", report.range.min, report.range.max)

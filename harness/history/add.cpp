@@ -213,12 +213,31 @@ class Addition {
                     {"plan_number", integer},
                     {"context", text},
                     {"digest", text},
-                    {"placed_before", integer}});
-    rows.add({number, record_.id, record_.date, record_.suite, record_.commit, origin_.branch,
-              fmt::format("{}", fmt::join(origin_.base_commits, " ")), record_.device, record_.backend,
-              record_.driver, record_.build, record_.host_name,
-              static_cast<std::int64_t>(record_.observations.size()), record_.ok(), plan_number(),
-              record_.context, record_.digest, null_or(before_)});
+                    {"placed_before", integer},
+                    {"commit_subject", text},
+                    {"commit_author", text},
+                    {"commit_number", integer}});
+    rows.add({number,
+              record_.id,
+              record_.date,
+              record_.suite,
+              record_.commit,
+              origin_.branch,
+              fmt::format("{}", fmt::join(origin_.base_commits, " ")),
+              record_.device,
+              record_.backend,
+              record_.driver,
+              record_.build,
+              record_.host_name,
+              static_cast<std::int64_t>(record_.observations.size()),
+              record_.ok(),
+              plan_number(),
+              record_.context,
+              record_.digest,
+              null_or(before_),
+              origin_.commit.subject,
+              origin_.commit.author,
+              null_or(origin_.commit.number)});
     rows.finish();
   }
 

@@ -33,6 +33,12 @@ std::string text_of(const std::string& metric, const std::optional<double>& valu
   return fmt::format("{}", *value);
 }
 
+/// Returns `text`, after a `'` if a spreadsheet would take it for a formula.
+std::string no_formula(const std::string& text) {
+  const bool is_formula = text.find_first_of("=+-@\t\r") == 0;
+  return (is_formula ? "'" : "") + text;
+}
+
 /// Returns a CSV cell, quoted if necessary.
 std::string cell(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
@@ -50,7 +56,7 @@ std::string yaml(const std::string& text) {
 }
 
 std::string column_name(const trend::Series& series) {
-  return series.case_name + " " + series.metric;
+  return no_formula(series.case_name + " " + series.metric);
 }
 
 Pattern compile_filter(const std::string& filter) {
@@ -166,7 +172,8 @@ std::string series_csv(const trend::DeviceHistory& device) {
   text += "\n";
   for (std::size_t run = 0; run < device.runs.size(); ++run) {
     const trend::HistoryRun& one_run = device.runs[run];
-    text += fmt::format("{},{},{}", one_run.date, cell(one_run.commit), cell(one_run.id));
+    text +=
+        fmt::format("{},{},{}", one_run.date, cell(no_formula(one_run.commit)), cell(no_formula(one_run.id)));
     for (const trend::Series& series : device.series)
       text += "," + text_of(series.metric, series.values[run]);
     text += "\n";

@@ -61,6 +61,11 @@ TEST(Exports, CsvHasALineARunAndAColumnAMetric) {
   strange.runs[0].commit = "a,\"b\"";
   strange.series.resize(1);
   EXPECT_THAT(series_csv(strange), HasSubstr("Z,\"a,\"\"b\"\"\",1,0.1\n"));
+  strange.runs[0].commit = "=cmd()";
+  strange.series[0].case_name = "@SUM(1,2)";
+  EXPECT_EQ(series_csv(strange).substr(0, 71),
+            "time,commit,run,\"'@SUM(1,2) gpu_time_ns\"\n2026-01-01T02:00:00Z,'=cmd(),1");
+  EXPECT_THAT(otava_configuration(strange, "x.csv"), HasSubstr("{column: \"'@SUM(1,2) gpu_time_ns\""));
 }
 
 TEST(Exports, WhatIsChosen) {

@@ -28,6 +28,7 @@ struct RunOrigin {
   /// The merge base, then its first parents, newest first; of a run of the base branch, its own commit and
   /// its first parents. Empty if unknown.
   std::vector<std::string> base_commits;
+  trend::CommitText commit = {};
 };
 
 /// Where a new run is among those of its suite and device.

@@ -255,22 +255,28 @@ class Reader {
     std::string context;
     std::string branch;
     std::string base_commits;
+    trend::CommitText commit;
+    std::int64_t commit_number = 0;
+    soci::indicator is_numbered = soci::i_null;
     each_list(numbers, [&](const std::string& list) {
       each_row(
           sql_,
           // Those of the base branch are of no use here, and long.
-          fmt::format("SELECT number, context, branch, CASE WHEN branch = :b THEN base_commits ELSE '' END "
-                      "FROM runs WHERE number IN ({})",
+          fmt::format("SELECT number, context, branch, CASE WHEN branch = :b THEN base_commits ELSE '' END, "
+                      "commit_subject, commit_author, commit_number FROM runs WHERE number IN ({})",
                       list),
           [&] {
             trend::HistoryRun& one = history_.runs[places_.at(number)];
             one = to_history_run(context);
             one.branch = branch;
+            one.commit_text = commit;
+            if (is_numbered == soci::i_ok) one.commit_text.number = commit_number;
             std::istringstream commits(base_commits);
             one.base_commits.assign(std::istream_iterator<std::string>(commits), {});
           },
           soci::use(branch_), soci::into(number), soci::into(context), soci::into(branch),
-          soci::into(base_commits));
+          soci::into(base_commits), soci::into(commit.subject), soci::into(commit.author),
+          soci::into(commit_number, is_numbered));
     });
   }
 

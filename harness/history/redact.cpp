@@ -37,6 +37,7 @@ class Redaction {
     for (const StoredFacts& one : facts) redact_facts(one);
     redact_acceptances();
     redact_branches();
+    redact_commits();
     return static_cast<std::int64_t>(changed_.size());
   }
 
@@ -122,6 +123,21 @@ class Redaction {
       sql_ << "UPDATE peakmark_history SET base_branch = :a WHERE base_branch = :b", soci::use(after),
           soci::use(before);
     }
+  }
+
+  /// The name of an author is private here, as that of who accepted a change.
+  void redact_commits() {
+    std::string subject;
+    std::set<std::string> subjects;
+    each_row(
+        sql_, "SELECT commit_subject FROM runs", [&] { subjects.insert(subject); }, soci::into(subject));
+    for (const std::string& before : subjects) {
+      const std::string after = public_text(before, texts_);
+      if (after == before) continue;
+      sql_ << "UPDATE runs SET commit_subject = :a WHERE commit_subject = :b", soci::use(after),
+          soci::use(before);
+    }
+    sql_ << "UPDATE runs SET commit_author = ''";
   }
 
   soci::session& sql_;

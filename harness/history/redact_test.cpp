@@ -73,6 +73,22 @@ TEST_P(HistoryRedact, RemovesNamesFromBranches) {
   EXPECT_EQ(open().read().at(0).runs.size(), 3U) << "the base branch is the base branch still";
 }
 
+TEST_P(HistoryRedact, RemovesNamesFromCommits) {
+  PrivateTexts texts;
+  texts.words = {{"planted-ada", "USER"}};
+  RunOrigin origin{"main", "main", {}};
+  origin.commit = {"Pad rows for planted-ada", "planted-ada", 7};
+  open().add(sample_history_run(3).run, origin);
+  const auto commit_text = [&] { return open().read().at(0).runs.at(2).commit_text; };
+  EXPECT_EQ(commit_text().subject, "Pad rows for planted-ada");
+  EXPECT_EQ(commit_text().author, "planted-ada");
+  EXPECT_EQ(open().read().at(0).runs.at(1).commit_text.number, std::nullopt);
+  open().redact(texts);
+  EXPECT_EQ(commit_text().subject, "Pad rows for USER");
+  EXPECT_EQ(commit_text().author, "");
+  EXPECT_EQ(commit_text().number, 7);
+}
+
 TEST_P(HistoryRedact, TheSameRunIsThereBeforeAndAfter) {
   // Its variables are no longer read.
   EXPECT_TRUE(open().add(runs_[0]).was_there);

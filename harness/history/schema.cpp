@@ -120,6 +120,10 @@ const std::array<Statements, kSchemaVersion>& migrations() {
            " || CASE WHEN observation LIKE '%\"cache\":\"cold\"%' THEN ', cold' ELSE ', hot' END"
            " || CASE WHEN observation LIKE '%\"time_statistic\":\"mean\"%' THEN ', mean' ELSE ', median' "
            "END"},
+          // What git says of the commit: RunOrigin::commit.
+          {"ALTER TABLE runs ADD COLUMN commit_subject text NOT NULL DEFAULT ''"},
+          {"ALTER TABLE runs ADD COLUMN commit_author text NOT NULL DEFAULT ''"},
+          {"ALTER TABLE runs ADD COLUMN commit_number bigint"},
       },
   }};
   return all;

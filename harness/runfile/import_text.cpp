@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 
 namespace peakmark::import_sources {
 namespace {
@@ -273,7 +274,7 @@ class Rewriter {
 }  // namespace
 
 ImportText json_text(std::string_view text) {
-  const std::string utf8 = plain_text(from_utf16(text).value_or(std::string(text)));
+  const std::string utf8 = valid_text(from_utf16(text).value_or(std::string(text)));
   Rewriter rewriter(utf8, false);
   ImportText result = rewriter.run();
   return rewriter.has_dot_groups() ? Rewriter(utf8, true).run() : result;

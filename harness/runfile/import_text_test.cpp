@@ -14,7 +14,7 @@ TEST(ImportText, JsonStaysAsItIs) {
   for (const std::string json :
        {R"({"a": [1,2.5,-3e+10, 1,234], "b": {"c": null, "d":true}})",
         R"({"a\"b,1": "x: 1,234 \\ \u00e9 \/"})", "{\"real_time\": 1.234,\r\n \"iterations\": 1000}", "[]",
-        "", R"({"mhz_per_cpu": 2793, "real_time": 1.234})"}) {
+        "", R"({"mhz_per_cpu": 2793, "real_time": 1.234})", "::error::x ##vso[y]"}) {
     const ImportText text = json_text(json);
     EXPECT_EQ(text.json, json);
     EXPECT_THAT(text.notes, IsEmpty()) << json;

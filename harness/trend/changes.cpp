@@ -83,6 +83,7 @@ void OpenRegressions::judge(Change& change, std::vector<Change>& earlier, double
     if (after > good + tolerance * std::abs(good) && !is_near) break;  // not back yet
     regression.state = State::recovered;
     regression.now.reset();
+    regression.recovered_in = change.first;
     const bool is_back = after >= good - tolerance * std::abs(good);
     change.verdict = is_back ? Verdict::recovery : Verdict::improvement;
     open_.pop_back();

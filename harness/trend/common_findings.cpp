@@ -98,8 +98,8 @@ bool CommonFinding::is_new() const {
 }
 
 CommonFinding join_findings(std::vector<DeviceFinding> parts) {
-  std::ranges::stable_sort(parts, {},
-                           [](const DeviceFinding& part) { return -step_size(part.finding.worst()); });
+  std::ranges::stable_sort(parts, is_larger,
+                           [](const DeviceFinding& part) -> const Change& { return part.finding.worst(); });
   CommonFinding joined{parts.front().device, parts.front().finding, {}};
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const Finding& part = parts[i].finding;
@@ -110,8 +110,8 @@ CommonFinding join_findings(std::vector<DeviceFinding> parts) {
     joined.finding.changes.insert(joined.finding.changes.end(), part.changes.begin(), part.changes.end());
     joined.finding.with_it.insert(joined.finding.with_it.end(), part.with_it.begin(), part.with_it.end());
   }
-  std::ranges::stable_sort(joined.finding.changes, {},
-                           [](const Change* change) { return -step_size(*change); });
+  std::ranges::stable_sort(joined.finding.changes, is_larger,
+                           [](const Change* change) -> const Change& { return *change; });
   joined.parts = std::move(parts);
   return joined;
 }
@@ -128,9 +128,7 @@ std::vector<CommonFinding> find_common_findings(const std::vector<DeviceTrends>&
   }
   std::vector<CommonFinding> findings;
   for (Group& group : groups.take()) findings.push_back(join_findings(std::move(group.parts)));
-  std::ranges::stable_sort(findings, {}, [](const CommonFinding& one) {
-    return std::pair(!needs_action(one.finding.worst()), -step_size(one.finding.worst()));
-  });
+  std::ranges::stable_sort(findings, is_shown_before, &CommonFinding::finding);
   return findings;
 }
 

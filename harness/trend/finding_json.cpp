@@ -30,6 +30,27 @@ Json part_json(const DeviceFinding& part) {
 
 }  // namespace
 
+Json commits_json(const DeviceHistory& history, const Change& change) {
+  const HistoryRun& before = history.runs[change.last_before];
+  const HistoryRun& run = history.runs[change.first];
+  return {{"commit", json_fields::null_if_empty(run.commit)},
+          {"commit_subject", json_fields::null_if_empty(run.commit_text.subject)},
+          {"commit_author", json_fields::null_if_empty(run.commit_text.author)},
+          {"commit_before", json_fields::null_if_empty(before.commit)},
+          {"commits_between", or_null(commits_between(before, run))}};
+}
+
+Json recovered_json(const DeviceTrends& device, const Change& change) {
+  if (!change.recovered_in) return nullptr;
+  const HistoryRun& run = device.history->runs[*change.recovered_in];
+  return {{"run", run.id},
+          {"date", run.date},
+          {"commit", json_fields::null_if_empty(run.commit)},
+          {"commit_url", json_fields::null_if_empty(commit_link(device.commit_url, run.commit))},
+          {"commit_subject", json_fields::null_if_empty(run.commit_text.subject)},
+          {"commit_author", json_fields::null_if_empty(run.commit_text.author)}};
+}
+
 Json finding_json(const CommonFinding& common) {
   const DeviceTrends& device = *common.device;
   const Finding& finding = common.finding;
@@ -43,10 +64,9 @@ Json finding_json(const CommonFinding& common) {
              {"backend", history.backend},
              {"run", run.id},
              {"date", run.date},
-             {"commit", json_fields::null_if_empty(run.commit)},
              {"commit_url", json_fields::null_if_empty(commit_link(device.commit_url, run.commit))},
              {"run_before", before.id},
-             {"commit_before", json_fields::null_if_empty(before.commit)},
+             {"recovered", recovered_json(device, worst)},
              {"variant", finding.variant},
              {"variants", finding.variants},
              {"metric", worst.metric},
@@ -63,6 +83,7 @@ Json finding_json(const CommonFinding& common) {
              {"compare", json_fields::null_if_empty(compare_command(history, finding))},
              {"cases", Json::array()},
              {"devices", Json::array()}};
+  entry.update(commits_json(history, worst));
   std::set<std::string_view> names;
   for (const Change* const change : finding.changes) {
     if (names.insert(change->case_name).second) entry["cases"].push_back(change->case_name);

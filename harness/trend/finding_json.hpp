@@ -18,6 +18,12 @@ inline json_fields::Json level_json(const std::string& metric, double value) {
   return value;
 }
 
+/// Returns `commit`, its subject and author, `commit_before` and the number of commits between the last run
+/// of the former level and the first of the new one. Unknown is null.
+json_fields::Json commits_json(const DeviceHistory& history, const Change& change);
+/// Returns the run that ended a regression, with its commit; null if it is not known.
+json_fields::Json recovered_json(const DeviceTrends& device, const Change& change);
+
 /// Returns the worst case of a finding, its devices, and the names of all cases.
 json_fields::Json finding_json(const CommonFinding& finding);
 

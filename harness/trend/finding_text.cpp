@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/difference.hpp"
 #include "base/size.hpp"
 #include "base/text.hpp"
 
@@ -24,22 +25,35 @@ class Reasons {
   std::string text_;
 };
 
+/// Allocations of a finding that are listed, and bytes of a message of a program.
+constexpr std::size_t kMaxAllocations = 6;
+constexpr std::size_t kMaxMessage = 400;
+
 void add_moved_allocations(const Change& change, const TextStyle& style, Reasons& reasons) {
-  for (const std::string& one : change.formulas) reasons.add(style.text(one));
-  if (!change.allocations || !change.formulas.empty()) return;
-  for (const MovedAllocations& one : *change.allocations) {
-    reasons.add(
-        style.text(fmt::format("{} {} {}: {} → {}", one.name.empty() ? "unnamed" : one.name,
-                               to_string(one.kind), format_size(one.bytes), one.base_count, one.new_count)));
+  std::vector<std::string> all = change.formulas;
+  if (all.empty() && change.allocations) {
+    for (const MovedAllocations& one : *change.allocations) {
+      all.push_back(fmt::format("{} {} {}: {} → {}", one.name.empty() ? "unnamed" : one.name,
+                                to_string(one.kind), format_size(one.bytes), one.base_count, one.new_count));
+    }
   }
+  for (std::size_t i = 0; i < std::min(all.size(), kMaxAllocations); ++i) reasons.add(style.text(all[i]));
+  if (all.size() > kMaxAllocations)
+    reasons.add(style.text(fmt::format("and {} more (--json has all)", all.size() - kMaxAllocations)));
 }
 
+/// Adds `1a2b..3c4d (3 commits, the last: Pad rows, by Ada)`.
 void add_commits(const DeviceTrends& device, const Change& change, const TextStyle& style, Reasons& reasons) {
-  const std::string& before = device.history->runs[change.last_before].commit;
-  const std::string& after = device.history->runs[change.first].commit;
-  if (before.empty() || after.empty()) return;
-  reasons.add(before == after ? "same commit " + style.commit(after)
-                              : style.commit(before) + ".." + style.commit(after));
+  const HistoryRun& before = device.history->runs[change.last_before];
+  const HistoryRun& after = device.history->runs[change.first];
+  if (before.commit.empty() || after.commit.empty()) return;
+  if (before.commit == after.commit) return reasons.add("same commit " + style.commit(after.commit));
+  const std::optional<std::int64_t> count = commits_between(before, after);
+  const std::string text = commit_text(after, style);
+  std::string more = count && (*count > 1 || text.empty()) ? quantity(*count, "commit") : "";
+  if (!text.empty()) more += (more.empty() ? "" : ", the last: ") + text;
+  reasons.add(style.commit(before.commit) + ".." + style.commit(after.commit) +
+              (more.empty() ? "" : " (" + more + ")"));
 }
 
 }  // namespace
@@ -59,15 +73,36 @@ TextStyle markdown_style(const std::string& commit_url) {
           [](const std::string& name) { return markdown_code(name); }, commit_text};
 }
 
+std::optional<std::int64_t> commits_between(const HistoryRun& before, const HistoryRun& after) {
+  const std::optional<std::int64_t>& first = before.commit_text.number;
+  const std::optional<std::int64_t>& last = after.commit_text.number;
+  // Another order is that of branches of which none contains the other.
+  if (!first || !last || *first >= *last) return std::nullopt;
+  return *last - *first;
+}
+
+std::string commit_text(const HistoryRun& run, const TextStyle& style) {
+  const auto& [subject, author, number] = run.commit_text;
+  std::string text = style.text(subject);
+  if (!author.empty()) text += (text.empty() ? "by " : ", by ") + style.text(author);
+  return text;
+}
+
 std::string day(const std::string& date) {
   return date.substr(0, 10);
 }
 
-std::string level_text(const Change& change, double value) {
-  if (change.metric == metric::outcome) return std::string(to_string(static_cast<OutcomeLevel>(value)));
-  if (change.metric == metric::gpu_time_ns) return format_duration(value);
-  if (metric::is_exact(change.metric)) return format_size(static_cast<Size>(value));
-  return fmt::format("{:.7g}", value);
+std::pair<std::string, std::string> level_texts(const Change& change) {
+  if (change.metric == metric::gpu_time_ns) return format_durations(change.before, change.after);
+  if (metric::is_exact(change.metric)) {
+    const auto before = static_cast<Size>(change.before);
+    return {format_size(before), format_size_beside(static_cast<Size>(change.after), before)};
+  }
+  const auto text = [&](double value) {
+    return change.metric == metric::outcome ? std::string(to_string(static_cast<OutcomeLevel>(value)))
+                                            : fmt::format("{:.7g}", value);
+  };
+  return {text(change.before), text(change.after)};
 }
 
 std::string step_text(const Change& change) {
@@ -76,12 +111,15 @@ std::string step_text(const Change& change) {
     return fmt::format("{:+} B", static_cast<Size>(change.after - change.before));
   if (change.metric == metric::estimate_ratio) return fmt::format("{:+.2g}", change.after - change.before);
   const std::optional<double> relative = change.relative();
-  return relative ? fmt::format("{:+.1f} %", *relative * 100) : "–";
+  return relative ? format_change(*relative, 1) : "–";
 }
 
 std::string after_text(const Change& change) {
-  const std::string after = level_text(change, change.after);
-  return change.now ? fmt::format("{}, now {}", after, level_text(change, *change.now)) : after;
+  const std::string after = level_texts(change).second;
+  if (!change.now) return after;
+  Change present = change;
+  present.after = *change.now;
+  return fmt::format("{}, now {}", after, level_texts(present).second);
 }
 
 namespace {
@@ -154,7 +192,7 @@ std::string why_text(const DeviceTrends& device, const Finding& finding, const T
   Reasons reasons;
   if (change.shared) reasons.add(style.text(machine_text(*device.history, finding)));
   add_moved_allocations(change, style, reasons);
-  if (!change.message.empty()) reasons.add(style.text(change.message));
+  if (!change.message.empty()) reasons.add(style.text(shortened(change.message, kMaxMessage)));
   for (const std::string& one : change.environment) reasons.add(style.text("different " + one));
   add_commits(device, change, style, reasons);
   if (change.verdict == Verdict::suspicious && !change.state)

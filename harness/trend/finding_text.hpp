@@ -2,8 +2,11 @@
 
 // Internal to this module: texts of findings, for the console, markdown and JSON.
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "trend/common_findings.hpp"
 #include "trend/findings.hpp"
@@ -21,12 +24,17 @@ TextStyle console_style();
 /// Links commits by the template, unless it is empty.
 TextStyle markdown_style(const std::string& commit_url);
 
+/// Returns the number of commits from `before`, an ancestor, to `after`; null if it is unknown.
+std::optional<std::int64_t> commits_between(const HistoryRun& before, const HistoryRun& after);
+/// Returns `Pad rows, by Ada`: subject and author of a run's commit; empty if both are unknown.
+std::string commit_text(const HistoryRun& run, const TextStyle& style);
+
 /// Returns the day of a date.
 std::string day(const std::string& date);
+/// Returns the levels before and after a change, with their unit; of an outcome its words. The texts differ.
+std::pair<std::string, std::string> level_texts(const Change& change);
 /// Returns the level after a change, and the present one if that was undone in part: `2 us, now 1.5 us`.
 std::string after_text(const Change& change);
-/// Returns a level with its unit; the word of an outcome.
-std::string level_text(const Change& change, double value);
 /// Returns the step in bytes, as a difference of ratios, or in percent for times; of outcomes `worse` or
 /// `better`.
 std::string step_text(const Change& change);

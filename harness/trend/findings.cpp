@@ -52,10 +52,8 @@ std::vector<CaseChanges> changes_by_case(std::vector<const Change*> changes) {
 }
 
 Finding make_finding(std::vector<CaseChanges> cases) {
-  std::ranges::stable_sort(cases, [](const CaseChanges& a, const CaseChanges& b) {
-    return std::pair(-step_size(*a.main), a.main->case_name) <
-           std::pair(-step_size(*b.main), b.main->case_name);
-  });
+  std::ranges::stable_sort(cases, is_larger,
+                           [](const CaseChanges& one) -> const Change& { return *one.main; });
   Finding finding{variant_name(cases.front().main->case_name), {}, {}, {}};
   for (const CaseChanges& one : cases) {
     std::string variant = variant_name(one.main->case_name);
@@ -122,8 +120,18 @@ std::vector<std::vector<CaseChanges>> split_by_runs(std::vector<CaseChanges> cas
 
 }  // namespace
 
-double step_size(const Change& change) {
-  return std::abs(change.relative().value_or(1));
+bool is_larger(const Change& a, const Change& b) {
+  const auto key = [](const Change& change) {
+    return std::tuple(-std::abs(change.relative().value_or(1)), metric_order(change.metric),
+                      -std::abs(change.after - change.before), -change.after,
+                      std::string_view(change.case_name));
+  };
+  return key(a) < key(b);
+}
+
+bool is_shown_before(const Finding& a, const Finding& b) {
+  const bool needs = needs_action(a.worst());
+  return needs == needs_action(b.worst()) ? is_larger(a.worst(), b.worst()) : needs;
 }
 
 bool Finding::has_case(const std::string& name) const {
@@ -155,12 +163,7 @@ std::vector<Finding> find_findings(const std::vector<const Change*>& changes) {
     for (std::vector<CaseChanges>& part : joined_by_allocation(std::move(parts)))
       findings.push_back(make_finding(std::move(part)));
   }
-  std::ranges::stable_sort(findings, [](const Finding& a, const Finding& b) {
-    const auto key = [](const Finding& finding) {
-      return std::pair(!needs_action(finding.worst()), -step_size(finding.worst()));
-    };
-    return key(a) < key(b);
-  });
+  std::ranges::stable_sort(findings, is_shown_before);
   return findings;
 }
 

@@ -25,8 +25,12 @@ struct Finding {
 /// Because of noise, one change of times is found some runs later in one shape than in another.
 inline constexpr std::size_t kSameTimeChangeRuns = 3;
 
-/// Returns the absolute relative change, by which changes are ordered; 1 if it is unknown.
-double step_size(const Change& change);
+/// Returns true if `a` is worse than `b`: the larger step in percent; of equal ones the more important
+/// metric, then the larger step in its unit, then the larger level, then the first name. A step from 0 counts
+/// as 100 %.
+bool is_larger(const Change& a, const Change& b);
+/// Orders findings: those that need action first, then the larger.
+bool is_shown_before(const Finding& a, const Finding& b);
 
 /// Groups changes of one device into findings. Those that need action come first, then the largest steps.
 /// Points into `changes`.

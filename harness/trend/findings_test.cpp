@@ -46,6 +46,20 @@ TEST(Findings, ShapesOfOneVariantThatOneCommitMovedAreOne) {
   EXPECT_FALSE(findings[0].has_case("pad/a/opencl/n:3")) << "of another run";
 }
 
+TEST(Findings, OfEqualStepsInPercentTheLargestInBytesIsFirst) {
+  std::vector<Change> changes{grown("pad/a/dry/n:1", 250), grown("pad/a/dry/n:2", 250),
+                              grown("pad/a/dry/n:3", 250), grown("pad/b/dry/n:1", 250)};
+  changes[1].before = 1e9;
+  changes[1].after = 1.25e9;
+  changes[3].before = 4e9;
+  changes[3].after = 5e9;
+  const std::vector<Finding> findings = findings_of(changes);
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].worst().case_name, "pad/b/dry/n:1");
+  EXPECT_EQ(findings[1].worst().case_name, "pad/a/dry/n:2");
+  EXPECT_EQ(findings[1].changes[1]->case_name, "pad/a/dry/n:1") << "equal in all: by name";
+}
+
 TEST(Findings, OtherMetricsOfACaseInTheSameRunAreWithIt) {
   const std::vector<Change> changes{grown("pad/a/dry", 1, 3, metric::estimate_ratio), grown("pad/a/dry", 10),
                                     grown("pad/a/dry", 500, 3, metric::gpu_time_ns)};

@@ -60,11 +60,20 @@ std::string summary(const CommonFinding& finding) {
   const Change& worst = finding.finding.worst();
   std::string text = fmt::format(
       "{}: {}: {} {} → {} ({})", to_string(worst.verdict), cases_text(finding.finding, console_style()),
-      worst.metric, level_text(worst, worst.before), after_text(worst), steps_text(finding.finding));
+      worst.metric, level_texts(worst).first, after_text(worst), steps_text(finding.finding));
   if (finding.parts.size() > 1) text += ", on " + devices_text(finding);
   const std::string why = why_text(*finding.device, finding.finding, console_style());
   if (!why.empty()) text += "; " + why;
   return text;
+}
+
+/// Returns `fixed in run 7f3a (2026-09-03), commit 1a2b3c4d5e6f: Free the copy, by Ada`.
+std::string fixed_text(const HistoryRun& run) {
+  const TextStyle style = console_style();
+  std::string text = fmt::format("fixed in run {} ({})", style.text(run.id), day(run.date));
+  if (!run.commit.empty()) text += ", commit " + style.commit(run.commit);
+  const std::string commit = commit_text(run, style);
+  return commit.empty() ? text : text + ": " + commit;
 }
 
 Json begin_document(const char* event, const std::string& finding, const std::string& text) {
@@ -235,6 +244,7 @@ class Search {
     const State state = worst.state.value_or(State::past);
     const Acceptance* const acceptance = find_acceptance(*finding.device->history, worst);
     std::string text = fmt::format("{}: {}", to_string(state), summary(finding));
+    if (worst.recovered_in) text += "; " + fixed_text(finding.device->history->runs[*worst.recovered_in]);
     Json accepted = nullptr;
     if (acceptance != nullptr) {
       accepted = {{"who", acceptance->who}, {"when", acceptance->when}, {"reason", acceptance->reason}};

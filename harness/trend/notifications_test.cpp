@@ -123,11 +123,22 @@ TEST_F(Notifications, AFindingIsClosedOnceWhenAllOfItIs) {
 }
 
 TEST_F(Notifications, ARecoveryClosesIt) {
+  history_.runs[3].commit_text = {"Free the copy", "Ada", 7};
   send();
   for (Series& series : history_.series) series.values[3] = 10.0;
   const Notices closed = find();
   ASSERT_THAT(closed.notices, SizeIs(1));
-  EXPECT_EQ(Json::parse(closed.notices[0].document).at("reason"), "recovered");
+  const Json json = Json::parse(closed.notices[0].document);
+  EXPECT_EQ(json.at("reason"), "recovered");
+  EXPECT_EQ(json.at("commit"), "abcdef2") << "that brought it";
+  EXPECT_THAT(json.at("text").get<std::string>(),
+              HasSubstr("; fixed in run run3 (2026-01-04), commit abcdef3: Free the copy, by Ada"));
+  EXPECT_EQ(json.at("recovered"), Json({{"run", "run3"},
+                                        {"date", "2026-01-04T02:00:00Z"},
+                                        {"commit", "abcdef3"},
+                                        {"commit_url", "https://example.org/abcdef3"},
+                                        {"commit_subject", "Free the copy"},
+                                        {"commit_author", "Ada"}}));
 }
 
 TEST_F(Notifications, AFindingWhoseRunsArePrunedIsRemoved) {

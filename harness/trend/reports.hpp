@@ -32,7 +32,8 @@ std::string commit_link(const std::string& url, const std::string& commit);
 std::size_t count_cases_needing_action(const std::vector<DeviceTrends>& devices);
 /// Returns the number of cases by judgement, in the words of `check` (check/judged_case.hpp).
 std::string tally(const std::vector<DeviceTrends>& devices);
-/// Returns the first line of every report: `2 cases need attention`.
+/// Returns the first line of every report: `3 findings: 2 regressions, 1 estimator`. A finding is what
+/// presumably one cause changed; cases that need action without a change are one for each variant and device.
 std::string headline(const std::vector<DeviceTrends>& devices);
 
 /// Returns the number of suites whose newest run is older than `--max-age` allows.
@@ -47,6 +48,8 @@ ExitCode exit_code_of(const std::vector<DeviceTrends>& devices, bool allow_uncom
 std::string trends_json(const std::vector<DeviceTrends>& devices, ExitCode exit_code);
 /// Returns the text for the console: new changes, open ones, then cases without enough data.
 std::string trends_table(const std::vector<DeviceTrends>& devices);
+/// Returns a summary of a job. Of a branch, returns a comment of a pull request: a screen, after an invisible
+/// first line by which a workflow finds its comment again.
 std::string trends_markdown(const std::vector<DeviceTrends>& devices);
 
 }  // namespace peakmark::trend

@@ -77,7 +77,7 @@ TEST_F(TrendReports, JsonMatchesTheFormat) {
   history_.acceptances = {{"other", "", "run9", "ada", "2026-02-09T00:00:00Z", "why not"}};
   const auto json = nlohmann::json::parse(json_of(trends()));
   EXPECT_EQ(json.at("version"), 1);
-  EXPECT_EQ(json.at("headline"), "1 case needs attention");
+  EXPECT_EQ(json.at("headline"), "1 finding: 1 regression");
   EXPECT_EQ(json.at("need_a_look"), 1);
   EXPECT_EQ(json.at("tally"), "2 cases: 0 pass, 1 skipped (1 left the suite), 1 fail (1 regression)");
   EXPECT_EQ(json.at("cases").at(0), nlohmann::json({{"case", "a/b/cuda"},
@@ -121,15 +121,40 @@ TEST_F(TrendReports, TextReportsTheVerdictFirstAndWhy) {
   EXPECT_THAT(
       text,
       StartsWith(
-          "1 case needs attention; 2 cases: 0 pass, 1 skipped (1 left the suite), 1 fail (1 regression)\n"));
+          "1 finding: 1 regression; 2 cases: 0 pass, 1 skipped (1 left the suite), 1 fail (1 regression)\n"));
   EXPECT_THAT(text, HasSubstr("+256 B"));
   EXPECT_THAT(text, HasSubstr("different driver; c1..c2"));
   EXPECT_THAT(text, HasSubstr("1 case left its suite: a/gone (last run 2026-02-01)"));
   EXPECT_THAT(text, HasSubstr(" runs needed before times are judged"));
   EXPECT_THAT(text, Not(HasSubstr("\xff")));
   const std::string markdown = trends_markdown(trends());
-  EXPECT_THAT(markdown, StartsWith("## 1 case needs attention\n\n2 cases: 0 pass, "));
+  EXPECT_THAT(markdown, StartsWith("## 1 finding: 1 regression\n\n2 cases: 0 pass, "));
   EXPECT_THAT(markdown, HasSubstr("\\| one"));
+}
+
+TEST_F(TrendReports, TheHeadlineCountsFindingsAndNotCases) {
+  for (const char* const name : {"a/b/cuda/n:1", "a/b/cuda/n:2", "a/c/cuda"})
+    history_.series.push_back({name, "requested_peak_bytes", {1024, 1024, 1536}, {}});
+  std::vector<DeviceTrends> found = trends();
+  EXPECT_EQ(headline(found), "2 findings: 2 regressions");
+  const auto add = [&](const char* name, CaseState state, const char* reason) {
+    found.front().statuses.push_back({name, state, Judgement::fail, reason, {}});
+  };
+  add("a/d/cuda/n:1", CaseState::window, "window_bytes");
+  add("a/d/cuda/n:2", CaseState::window, "window_bytes");
+  add("a/e/cuda", CaseState::rule, "estimator");
+  add("a/f/cuda", CaseState::rule, "leak");
+  add("a/f/cuda/n:1", CaseState::failed, "crashed");
+  add("a/g/cuda", CaseState::as_on_base, "leak");
+  EXPECT_EQ(headline(found), "6 findings: 2 regressions, 1 failed measurement, 2 estimators, 1 failed rule");
+  EXPECT_THAT(trends_table(found), StartsWith(headline(found)));
+  EXPECT_THAT(trends_markdown(found), StartsWith("## " + headline(found)));
+}
+
+TEST_F(TrendReports, LevelsThatReadTheSameHaveTheDifference) {
+  history_.series = {{"a/b/cuda", "requested_peak_bytes", {315'494, 315'494, 315'495}, {}}};
+  for (const std::string& text : {trends_table(trends()), trends_markdown(trends())})
+    EXPECT_THAT(text, HasSubstr("308.1 KiB +1 B"));
 }
 
 TEST_F(TrendReports, ACommandComparesTheTwoCommits) {
@@ -230,7 +255,51 @@ TEST_F(TrendReports, MarkdownStaysBelowWhatASummaryMayHave) {
   const std::string markdown = trends_markdown(trends());
   EXPECT_LE(markdown.size(), kMarkdownLimit);
   EXPECT_GT(markdown.size(), 800'000U);
-  EXPECT_THAT(markdown, HasSubstr(" more rows not shown (--json has all)"));
+  EXPECT_THAT(markdown, HasSubstr(" more findings not shown (--json has all)"));
+}
+
+TEST_F(TrendReports, ThatOfABranchIsACommentOfAScreenWithAMarker) {
+  history_.base_runs = {{"pull/1", "main", "my--suite >", "c2", "c1", 1, 0}};
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = fmt::format("a/{:03}{}/cuda/n:{}", i, std::string(100, 'x'), i);
+    history_.series.push_back({name, "requested_peak_bytes", {1024, 1024, 1280.0 + i}, {}});
+    history_.outcomes.push_back({name, {"ok", "ok", "ok"}});
+  }
+  std::vector<DeviceTrends> found = trends();
+  for (Change& change : found.front().trends.changes) {
+    for (int i = 0; i < 100; ++i) change.formulas.push_back("output (outputs): " + std::string(100, 'y'));
+  }
+  const std::string markdown = trends_markdown(found);
+  EXPECT_THAT(markdown,
+              StartsWith("<!-- peakmark trends: my..suite.. -->\n## 301 findings: 301 regressions\n"));
+  EXPECT_LE(markdown.size(), 60'000U);
+  std::size_t rows = 0;
+  for (std::size_t at = markdown.find("\n| regression"); at != std::string::npos;
+       at = markdown.find("\n| regression", at + 1))
+    ++rows;
+  EXPECT_EQ(rows, 10U);
+  EXPECT_THAT(markdown, AllOf(HasSubstr("\n291 more findings not shown"), HasSubstr("`a/299"),
+                              HasSubstr("and 94 more (--json has all)")));
+}
+
+TEST_F(TrendReports, FindingsNameTheCommitThatBroughtThem) {
+  history_.runs[1].commit_text = {"Add a table", "Ada", 40};
+  history_.runs[2].commit_text = {"Pad | rows", "Bob @acme", 43};
+  EXPECT_THAT(trends_table(trends()), HasSubstr("c1..c2 (3 commits, the last: Pad | rows, by Bob @acme)"));
+  EXPECT_THAT(trends_markdown(trends()),
+              HasSubstr("c1..c2 (3 commits, the last: Pad \\| rows, by Bob @&#8203;acme)"));
+  const auto json = nlohmann::json::parse(json_of(trends()));
+  for (const auto& entry : {json.at("findings").at(0), json.at("changes").at(0)}) {
+    EXPECT_EQ(entry.at("commit"), "c2");
+    EXPECT_EQ(entry.at("commit_subject"), "Pad | rows");
+    EXPECT_EQ(entry.at("commit_author"), "Bob @acme");
+    EXPECT_EQ(entry.at("commits_between"), 3);
+    EXPECT_TRUE(entry.at("recovered").is_null());
+  }
+  history_.runs[2].commit_text.number = 41;
+  EXPECT_THAT(trends_table(trends()), HasSubstr("c1..c2 (Pad | rows, by Bob @acme)"));
+  history_.runs[2].commit_text = {"", "", 39};  // not a descendant
+  EXPECT_THAT(trends_table(trends()), HasSubstr("c1..c2\n"));
 }
 
 TEST_F(TrendReports, AWorseOutcomeIsARegressionWithItsMessage) {

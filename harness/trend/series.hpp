@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -33,6 +34,13 @@ constexpr bool is_exact(std::string_view name) {
 }
 }  // namespace metric
 
+/// What git says of the commit of a run.
+struct CommitText {
+  std::string subject;                 ///< the first line of its message; empty if unknown
+  std::string author;                  ///< the name; empty if unknown
+  std::optional<std::int64_t> number;  ///< it and its ancestors; null if unknown
+};
+
 /// One run on one device. Two runs of a day, or of one commit, are two entries.
 struct HistoryRun {
   std::string id;
@@ -40,7 +48,8 @@ struct HistoryRun {
   std::string suite;
   std::string partial = {};  ///< RunContext::partial
   std::string commit;        ///< empty if unknown, like all texts here
-  std::string branch;        ///< `main`, `pull/12`
+  CommitText commit_text = {};
+  std::string branch;  ///< `main`, `pull/12`
   /// Of a run that is not of the base branch: the merge base, then its first parents, newest first. Empty if
   /// unknown.
   std::vector<std::string> base_commits;

@@ -46,6 +46,9 @@ struct Change {
   std::optional<double> now;  ///< of an open regression that was undone in part: the level since; else null
   Verdict verdict{};
   std::optional<State> state;
+  /// The run that was as good again, of a recovered regression. Null also if times went back little by
+  /// little.
+  std::optional<std::size_t> recovered_in = {};
   std::optional<Evidence> evidence;
   /// The reference of ratios, if they were less noisy than times: `copy` or `arithmetic`; else empty.
   std::string reference;

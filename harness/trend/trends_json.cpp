@@ -46,6 +46,7 @@ class Writer {
   }
 
   void add(const DeviceTrends& device) {
+    device_ = &device;
     history_ = device.history;
     for (const Change& change : device.trends.changes) add(change);
     for (const CaseStatus& one : device.statuses) add(one);
@@ -104,8 +105,8 @@ class Writer {
     add_device(entry);
     entry["date"] = first.date;
     entry["run"] = first.id;
-    entry["commit"] = json_fields::null_if_empty(first.commit);
-    entry["commit_before"] = json_fields::null_if_empty(history_->runs[change.last_before].commit);
+    entry.update(commits_json(*history_, change));
+    entry["recovered"] = recovered_json(*device_, change);
     entry["raised"] = history_->runs[change.raised].date;
     entry["raised_run"] = history_->runs[change.raised].id;
     entry["before"] = level_json(change.metric, change.before);
@@ -150,6 +151,7 @@ class Writer {
   }
 
   Json& json_;
+  const DeviceTrends* device_ = nullptr;
   const DeviceHistory* history_ = nullptr;
 };
 

@@ -2,7 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cctype>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -21,8 +21,18 @@ namespace peakmark::trend {
 namespace {
 
 constexpr std::size_t kMaxListed = 10;
-/// Leaves space for the lists after the tables.
-constexpr std::size_t kMaxTableBytes = kMarkdownLimit - 100'000;
+
+/// What a markdown report may have.
+struct MarkdownLimits {
+  std::size_t findings;
+  std::size_t commands;     ///< of a section
+  std::size_t table_bytes;  ///< leaves space for the lists after the tables
+  std::size_t bytes;
+};
+/// A summary of a job.
+constexpr MarkdownLimits kSummary{kMarkdownLimit, kMaxListed, kMarkdownLimit - 100'000, kMarkdownLimit};
+/// A comment of a pull request: a screen. GitHub refuses one of 65,536 characters.
+constexpr MarkdownLimits kComment{10, 1, 30'000, 60'000};
 
 /// A row of the table of findings.
 using FindingRow = CommonFinding;
@@ -51,7 +61,7 @@ std::string metric_cell(const FindingRow& row) {
 }
 
 std::string before_cell(const FindingRow& row) {
-  return level_text(row.finding.worst(), row.finding.worst().before);
+  return level_texts(row.finding.worst()).first;
 }
 
 std::string after_cell(const FindingRow& row) {
@@ -128,13 +138,13 @@ std::vector<Section> find_sections(const std::vector<DeviceTrends>& devices) {
 }
 
 /// Returns the commands that compare the commits of these findings, a line each.
-std::vector<std::string> compare_lines(const Section& section) {
+std::vector<std::string> compare_lines(const Section& section, std::size_t max_lines = kMaxListed) {
   std::vector<std::string> lines;
   for (const CommonFinding& one : section.findings) {
     std::string line = compare_command(*one.device->history, one.finding);
     if (line.empty() || !needs_action(one.finding.worst())) continue;
     if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
-    if (lines.size() == kMaxListed) break;
+    if (lines.size() == max_lines) break;
   }
   return lines;
 }
@@ -151,21 +161,26 @@ std::string sections_table(const std::vector<DeviceTrends>& devices) {
   return text;
 }
 
-/// Returns at most `max_bytes` of tables.
-std::string sections_markdown(const std::vector<DeviceTrends>& devices, std::size_t max_bytes) {
+/// Returns the tables of findings, within the limits.
+std::string sections_markdown(const std::vector<DeviceTrends>& devices, const MarkdownLimits& limits) {
   std::string text;
+  std::size_t shown_findings = 0;
+  std::size_t left_out = 0;
   for (const Section& section : find_sections(devices)) {
-    text += fmt::format("**{}**\n\n", section.title);
     const std::vector<Field<FindingRow>> shown = fields(true, devices.size() > 1);
-    MarkdownTable table(columns(shown), max_bytes - std::min(text.size(), max_bytes));
-    for (const CommonFinding& finding : section.findings) table.add(cells(shown, finding));
-    text += table.text();
-    if (table.left_out() > 0)
-      text += "\n" + quantity(table.left_out(), "more row") + " not shown (--json has all)\n";
-    for (const std::string& line : compare_lines(section))
+    MarkdownTable table(columns(shown), limits.table_bytes - std::min(text.size(), limits.table_bytes));
+    const std::size_t rows = std::min(section.findings.size(), limits.findings - shown_findings);
+    for (std::size_t row = 0; row < rows; ++row) table.add(cells(shown, section.findings[row]));
+    const std::size_t written = rows - table.left_out();
+    shown_findings += written;
+    left_out += section.findings.size() - written;
+    if (written == 0) continue;
+    text += fmt::format("**{}**\n\n{}", section.title, table.text());
+    for (const std::string& line : compare_lines(section, limits.commands))
       text += fmt::format("\nTo compare: {}\n", markdown_code(line));
     text += "\n";
   }
+  if (left_out > 0) text += quantity(left_out, "more finding") + " not shown (--json has all)\n\n";
   return text;
 }
 
@@ -290,79 +305,31 @@ std::vector<std::string> base_lines(const DeviceTrends& device) {
   return lines;
 }
 
-/// Returns the headline of what was judged.
-std::string judged_headline(const std::vector<DeviceTrends>& devices) {
-  std::size_t runs = 0;
-  std::size_t not_compared = 0;
+/// Returns the first line of a comment, which is not shown, by which it is found again to be updated; empty
+/// for the base branch. It names the suites: each workflow has a comment of its own.
+std::string comment_marker(const std::vector<DeviceTrends>& devices) {
+  std::set<std::string> suites;
   for (const DeviceTrends& device : devices) {
-    runs += device.history->runs.size();
-    not_compared += uncompared(*device.history).size();
+    for (const BaseRun& base : device.history->base_runs) {
+      std::string name = base.suite;
+      // What may end a comment of HTML is left out.
+      std::ranges::replace_if(
+          name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; }, '.');
+      suites.insert(std::move(name));
+    }
   }
-  if (runs == 0) return "nothing was compared: the history is empty";
-  const std::size_t cases = count_cases_needing_action(devices);
-  const std::string attention = cases == 0 ? "" : quantity(cases, "case needs", "cases need") + " attention";
-  if (not_compared == 0) return cases == 0 ? "nothing to do" : attention;
-  const bool is_first_run = std::ranges::all_of(devices, [](const DeviceTrends& device) {
-    return device.history->base_runs.empty() && !uncompared(*device.history).empty();
-  });
-  const bool has_new_series = std::ranges::any_of(devices, [](const DeviceTrends& device) {
-    return !device.history->runs.empty() && device.history->runs.back().begins_new_series;
-  });
-  const std::string reason = is_first_run ? std::string("nothing was compared: first run of each device") +
-                                                (has_new_series ? ", or of a new version" : "")
-                                          : quantity(not_compared, "run was", "runs were") + " not compared";
-  return attention.empty() ? reason : attention + "; " + reason;
+  return suites.empty() ? "" : fmt::format("<!-- peakmark trends: {} -->\n", fmt::join(suites, " "));
+}
+
+/// `is_folded`: a reader opens the list.
+std::string remarks_markdown(const DeviceTrends& device, bool is_folded) {
+  std::string list;
+  for (const std::string& line : remarks(device)) list += "- " + markdown_cell(line) + "\n";
+  if (list.empty() || !is_folded) return list;
+  return "<details><summary>All cases</summary>\n\n" + list + "\n</details>\n";
 }
 
 }  // namespace
-
-std::string headline(const std::vector<DeviceTrends>& devices) {
-  const std::size_t stale = count_stale_suites(devices);
-  std::string judged = judged_headline(devices);
-  if (stale == 0) return judged;
-  return quantity(stale, "suite was", "suites were") + " not measured lately; " + judged;
-}
-
-std::size_t count_stale_suites(const std::vector<DeviceTrends>& devices) {
-  std::size_t count = 0;
-  for (const DeviceTrends& device : devices)
-    count += static_cast<std::size_t>(std::ranges::count_if(device.newest, &NewestRun::is_stale));
-  return count;
-}
-
-ExitCode exit_code_of(const std::vector<DeviceTrends>& devices, bool allow_uncompared) {
-  const auto is_uncompared = [](const DeviceTrends& device) { return !uncompared(*device.history).empty(); };
-  const bool of_branch =
-      std::ranges::any_of(devices, [](const DeviceTrends& one) { return !one.history->base_runs.empty(); });
-  const bool lacks =
-      of_branch ? std::ranges::any_of(devices, is_uncompared) : std::ranges::all_of(devices, is_uncompared);
-  if ((!allow_uncompared && lacks) || count_stale_suites(devices) > 0) return ExitCode::nothing;
-  const auto fails = [&](const DeviceTrends& device) {
-    return has_open_regression(device.trends) ||
-           std::ranges::any_of(device.newest,
-                               [](const NewestRun& one) { return !one.run.partial.empty(); }) ||
-           (of_branch && std::ranges::any_of(device.statuses, [](const CaseStatus& status) {
-              return status.needs_action() && status.judgement >= Judgement::fail;
-            }));
-  };
-  return std::ranges::any_of(devices, fails) ? ExitCode::verdict : ExitCode::clean;
-}
-
-std::size_t count_cases_needing_action(const std::vector<DeviceTrends>& devices) {
-  std::size_t cases = 0;
-  for (const DeviceTrends& device : devices) {
-    cases += static_cast<std::size_t>(std::ranges::count_if(device.statuses, &CaseStatus::needs_action));
-  }
-  return cases;
-}
-
-std::string tally(const std::vector<DeviceTrends>& devices) {
-  Tally all;
-  for (const DeviceTrends& device : devices) {
-    for (const CaseStatus& one : device.statuses) all.add(one.judgement, one.reason);
-  }
-  return peakmark::headline(all);
-}
 
 std::string trends_table(const std::vector<DeviceTrends>& devices) {
   std::string text = headline(devices) + "; " + tally(devices) + "\n";
@@ -380,16 +347,23 @@ std::string trends_table(const std::vector<DeviceTrends>& devices) {
 }
 
 std::string trends_markdown(const std::vector<DeviceTrends>& devices) {
-  std::string text = "## " + headline(devices) + "\n\n" + markdown_cell(tally(devices)) + ".\n";
+  const std::string marker = comment_marker(devices);
+  const MarkdownLimits& limits = marker.empty() ? kSummary : kComment;
+  std::string text = marker + "## " + headline(devices) + "\n\n" + markdown_cell(tally(devices)) + ".\n";
   const bool is_one = devices.size() == 1;
-  const std::string sections = sections_markdown(devices, kMaxTableBytes);
+  const std::string sections = sections_markdown(devices, limits);
   if (!is_one && !sections.empty()) text += "\n" + sections;
   for (const DeviceTrends& device : devices) {
-    text += "\n### " + markdown_cell(device_title(device)) + "\n\n";
-    for (const std::string& line : newest_lines(device)) text += markdown_cell(line) + "\n\n";
-    for (const std::string& line : base_lines(device)) text += markdown_cell(line) + "\n\n";
-    if (is_one) text += sections;
-    for (const std::string& line : remarks(device)) text += "- " + markdown_cell(line) + "\n";
+    std::string part = "\n### " + markdown_cell(device_title(device)) + "\n\n";
+    for (const std::string& line : newest_lines(device)) part += markdown_cell(line) + "\n\n";
+    for (const std::string& line : base_lines(device)) part += markdown_cell(line) + "\n\n";
+    if (is_one) part += sections;
+    part += remarks_markdown(device, !marker.empty());
+    if (text.size() + part.size() > limits.bytes) {
+      text += "\nThe rest is not shown (--json has all)\n";
+      break;
+    }
+    text += part;
   }
   return text;
 }

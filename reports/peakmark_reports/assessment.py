@@ -30,6 +30,11 @@ NEEDS_ATTENTION = ("regression", "failed", "window", "rule", "suspicious")
 RECENT_RUNS = 30
 
 
+def descending(weight: tuple[float, float]) -> tuple[float, float]:
+    """Returns a key that sorts the largest Change.weight first."""
+    return -weight[0], -weight[1]
+
+
 @dataclass(frozen=True)
 class Finding:
     """A change with its case; `at` is the index of its run among the device's runs."""
@@ -57,7 +62,9 @@ class Finding:
         """The reason why the change needs no attention; empty if it needs attention or is an improvement."""
         if self.change.state == "accepted":
             return self.accepted or "accepted"
-        return "recovered since" if self.change.state == "recovered" else ""
+        if self.change.state != "recovered":
+            return ""
+        return f"recovered on {self.change.recovered}" if self.change.recovered else "recovered since"
 
 
 def is_news(finding: Finding) -> bool:
@@ -219,13 +226,14 @@ def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
     order = {verdict: i for i, verdict in enumerate(VERDICTS)}
     findings.sort(
         key=lambda one: (
-            not one.change.open, order.get(one.change.verdict, len(order)), -one.change.weight, one.change.case,
+            not one.change.open, order.get(one.change.verdict, len(order)), descending(one.change.weight), one.change.case,
         )
     )
     state_order = {state: i for i, state in enumerate(STATES)}
     statuses.sort(
         key=lambda one: (
-            state_order[one.state], -(one.worst.change.weight if one.worst else 0), one.history.case, one.device.device,
+            state_order[one.state], descending(one.worst.change.weight if one.worst else (0.0, 0.0)),
+            -(one.history.last_value("requested_peak_bytes") or 0), one.history.case, one.device.device,
         )
     )
     return Assessment(history, trends, findings, statuses)

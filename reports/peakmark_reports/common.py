@@ -34,12 +34,12 @@ def size_text(value: float) -> str:
     return f"{value:.4g} {_UNITS[unit]}"
 
 
-def time_text(nanoseconds: float) -> str:
+def time_text(nanoseconds: float, digits: int = 4) -> str:
     """Returns nanoseconds with a unit: `1.5 ms`."""
     for name, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if nanoseconds >= scale:
-            return f"{nanoseconds / scale:.4g} {name}"
-    return f"{nanoseconds:.4g} ns"
+            return f"{nanoseconds / scale:.{digits}g} {name}"
+    return f"{nanoseconds:.{digits}g} ns"
 
 
 def short_commit(commit: str) -> str:
@@ -51,8 +51,8 @@ def metric_name(metric: str) -> str:
     return METRIC_NAMES.get(metric, metric.replace("_", " "))
 
 
-def value_text(metric: str, value: float | int | str | None) -> str:
-    """Returns `6.75 MiB`, `1.5 ms`, `0.987`, the word of an outcome; a dash if unknown."""
+def value_text(metric: str, value: float | int | str | None, digits: int = 4) -> str:
+    """Returns `6.75 MiB`, `1.5 ms`, `0.987`, the word of an outcome; a dash if unknown. `digits`: of times and ratios."""
     if value is None:
         return UNKNOWN
     if isinstance(value, str):
@@ -60,19 +60,27 @@ def value_text(metric: str, value: float | int | str | None) -> str:
     if metric.endswith("_bytes"):
         return size_text(value)
     if metric.endswith("_ns"):
-        return time_text(value)
-    return f"{value:.4g}"
+        return time_text(value, digits)
+    return f"{value:.{digits}g}"
+
+
+def two_values(metric: str, one: float | int | str | None, other: float | int | str | None) -> tuple[str, str]:
+    """Returns both values as text: with the difference of bytes, or more digits, if they would read the same and are not."""
+    texts = value_text(metric, one), value_text(metric, other)
+    if one == other or texts[0] != texts[1]:
+        return texts
+    if metric.endswith("_bytes"):
+        return texts[0], f"{texts[1]} {other - one:+.0f} B".replace("-", "−")
+    for digits in range(5, 10):
+        texts = value_text(metric, one, digits), value_text(metric, other, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def levels_text(metric: str, before: float | int | str | None, after: float | int | str | None) -> str:
-    """Returns `6.75 MiB → 6.8 MiB`; exact values if the rounded ones are equal."""
-    left, right = value_text(metric, before), value_text(metric, after)
-    if left == right and before != after:
-        if metric.endswith("_bytes"):
-            left, right = f"{before:,.0f} B", f"{after:,.0f} B"
-        else:
-            left, right = f"{before:.6g}", f"{after:.6g}"
-    return f"{left} → {right}"
+    """Returns `6.75 MiB → 6.8 MiB`, `308.1 KiB → 308.1 KiB +1 B`."""
+    return " → ".join(two_values(metric, before, after))
 
 
 def relative_text(relative: float | None) -> str:

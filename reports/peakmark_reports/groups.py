@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from .assessment import STATES, Assessment, Finding, CaseStatus, is_news
+from .assessment import STATES, Assessment, CaseStatus, Finding, descending, is_news
 from .common import metric_name, quantity, short_commit
 from .history_file import METRICS
 from .trend_file import VERDICTS, Cause, Trends
@@ -31,8 +31,9 @@ class Member:
     """The number of steps in which it changed."""
 
     @property
-    def weight(self) -> float:
-        return self.finding.change.weight if self.finding else 0.0
+    def weight(self) -> tuple[float, float]:
+        """Of cases without a change, that of the largest peak is the largest."""
+        return self.finding.change.weight if self.finding else (0.0, self.status.history.last_value("requested_peak_bytes") or 0.0)
 
     @property
     def is_new(self) -> bool:
@@ -113,6 +114,8 @@ class Group:
             texts = [member.finding.change.step for member in (self.members[-1], self.first)]
             what = texts[0] if texts[0] == texts[1] else " to ".join(texts)
         commit = f", commit {short_commit(finding.commit)}" if finding.commit else ""
+        if commit and finding.change.commit_text:
+            commit += f" ({finding.change.commit_text})"
         max_steps = max(member.steps for member in self.members)
         steps = f" in {max_steps} steps" if max_steps > 1 else ""
         raised = finding.change.raised[:10]
@@ -171,7 +174,7 @@ def _by_runs(members: list[Member]) -> list[list[Member]]:
 
 
 def _group(state: str, members: list[Member], trends: Trends) -> Group:
-    ordered = sorted(members, key=lambda one: (-one.weight, one.status.history.case))
+    ordered = sorted(members, key=lambda one: (descending(one.weight), one.status.history.case))
     return Group(state, ordered, _cause(ordered[0], trends))
 
 
@@ -203,7 +206,7 @@ def _grouped(members: list[tuple[str, Member]], trends: Trends) -> list[Group]:
     order = {state: i for i, state in enumerate(STATES)}
     return sorted(
         groups,
-        key=lambda one: (order.get(one.state, len(order)), -one.first.weight, one.first.status.history.case),
+        key=lambda one: (order.get(one.state, len(order)), descending(one.first.weight), one.first.status.history.case),
     )
 
 
@@ -212,7 +215,7 @@ def _together(steps: list[Finding]) -> Finding:
     first, last = steps[0], steps[-1]
     before, after = first.change.before, last.change.after
     relative = after / before - 1 if before and after is not None else last.change.relative
-    begin = {name: getattr(first.change, name) for name in ("run", "date", "commit", "commit_before")}
+    begin = {name: getattr(first.change, name) for name in ("run", "date", "commit", "commit_before", "commit_text")}
     return replace(last, at=first.at, change=replace(last.change, before=before, relative=relative, **begin))
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from .common import metric_name, quantity, value_text
+from .common import metric_name, quantity, two_values
 
 WIDTH, HEIGHT, EDGE = 220, 52, 5
+# Lines of text above and below the curve.
+TEXT = 12
 # Runs of a sparkline.
 MAX_RUNS = 150
 # Runs before the change that are always shown.
@@ -64,12 +66,14 @@ def sparkline(
     if at is not None and points[at - first] is not None:
         x, y = points[at - first]
         dot = Markup('<circle cx="{}" cy="{}" r="4" style="fill:var({})"/>').format(f"{x:.1f}", f"{y:.1f}", colour)
-    label = (
-        f"{metric_name(metric)} over {quantity(len(shown), 'run')}: from {value_text(metric, measured[0])} to "
-        f"{value_text(metric, measured[-1])}, min {value_text(metric, min(measured))}, "
-        f"max {value_text(metric, max(measured))}"
-    )
+    low, high = two_values(metric, min(measured), max(measured))
+    begin, end = two_values(metric, measured[0], measured[-1])
+    label = f"{metric_name(metric)} over {quantity(len(shown), 'run')}: from {begin} to {end}, min {low}, max {high}"
+    # The scale: what the upper and the lower edge of the curve mean.
+    scale = Markup('<text class="scale" x="{0}" y="-3">{1}</text>').format(EDGE, high)
+    if min(measured) != max(measured):
+        scale += Markup('<text class="scale" x="{0}" y="{1}">{2}</text>').format(EDGE, HEIGHT + TEXT - 2, low)
     return Markup(
-        '<svg class="spark" viewBox="0 0 {} {}" role="img" aria-label="{}">{}'
-        '<path class="line" d="{}"/>{}</svg>'
-    ).format(WIDTH, HEIGHT, label, lines, Markup(path), dot)
+        '<svg class="spark" viewBox="0 {} {} {}" role="img" aria-label="{}">{}'
+        '<path class="line" d="{}"/>{}{}</svg>'
+    ).format(-TEXT, WIDTH, HEIGHT + 2 * TEXT, label, lines, Markup(path), dot, scale)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .common import InputError, levels_text, relative_text, size_text
+from .common import InputError, levels_text, quantity, relative_text, short_commit, size_text
 from .history_file import finite, text
 
 TRENDS_VERSION = 1
@@ -47,6 +47,10 @@ class Change:
     """The first bad one."""
     commit_before: str = ""
     """The last good one."""
+    commit_text: str = ""
+    """`3 commits, the last: Pad rows, by Ada`: what git says of the commits; empty if unknown."""
+    recovered: str = ""
+    """`2026-02-03, commit 1a2b3c4d5e6f: Free the copy, by Ada`: what ended a regression; empty if unknown."""
 
     @property
     def open(self) -> bool:
@@ -65,9 +69,13 @@ class Change:
         return levels if self.metric == "outcome" else f"{levels} ({relative_text(self.relative)})"
 
     @property
-    def weight(self) -> float:
-        """The absolute relative change; infinite if unknown (from 0, for example)."""
-        return float("inf") if self.relative is None else abs(self.relative)
+    def weight(self) -> tuple[float, float]:
+        """Orders changes: the absolute relative change, infinite if unknown (from 0, for example); of equal ones the step in the
+        unit of the metric."""
+        levels = [level for level in (self.before, self.after) if isinstance(level, (int, float))]
+        return (
+            float("inf") if self.relative is None else abs(self.relative), abs(levels[1] - levels[0]) if len(levels) == 2 else 0.0
+        )
 
 
 @dataclass(frozen=True)
@@ -202,6 +210,25 @@ def _level(metric: str, value: Any) -> float | int | str | None:
     return text(value) if metric == "outcome" else finite(value)
 
 
+def _commit_text(entry: dict[str, Any]) -> str:
+    subject, author = text(entry.get("commit_subject")), text(entry.get("commit_author"))
+    return ", ".join([*([subject] if subject else []), *([f"by {author}"] if author else [])])
+
+
+def _commits_text(entry: dict[str, Any]) -> str:
+    commit, count = _commit_text(entry), entry.get("commits_between")
+    several = quantity(count, "commit") if isinstance(count, int) and (count > 1 or not commit) else ""
+    return f"{several}, the last: {commit}" if several and commit else several or commit
+
+
+def _recovered_text(entry: dict[str, Any] | None) -> str:
+    if not entry:
+        return ""
+    commit = text(entry.get("commit"))
+    words = [text(entry.get("date"))[:10], *([f"commit {short_commit(commit)}"] if commit else [])]
+    return ": ".join(filter(None, [", ".join(words), _commit_text(entry)]))
+
+
 def _change(entry: dict[str, Any]) -> Change:
     message = text(entry.get("message"))
     return Change(
@@ -224,6 +251,8 @@ def _change(entry: dict[str, Any]) -> Change:
         new=entry.get("new") is True,
         commit=text(entry.get("commit")),
         commit_before=text(entry.get("commit_before")),
+        commit_text=_commits_text(entry),
+        recovered=_recovered_text(entry.get("recovered")),
     )
 
 

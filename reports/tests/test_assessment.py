@@ -3,6 +3,7 @@ import json
 import pytest
 from peakmark_reports.assessment import assess
 from peakmark_reports.ci_forms import code_quality, junit, step_summary
+from peakmark_reports.common import levels_text
 from peakmark_reports.groups import group_findings
 from peakmark_reports.history_file import HistoryFileError, parse_history
 from peakmark_reports.page_data import COLUMNS, device_data, entries
@@ -32,6 +33,43 @@ def test_the_verdict_counts_cases_and_not_changes():
     assert assessment.tally == "1 case: as the test says"
     assessment = assessed([case("padding/a", 30), case("padding/b", 30)], [grown, change("padding/b", 20)])
     assert assessment.headline == "2 cases need attention"
+
+
+def test_of_equal_steps_in_percent_the_largest_in_bytes_is_the_first():
+    steps = {"padding/a/n:1": 1000, "padding/a/n:2": 4000, "padding/a/n:3": 2000}
+    changes = [change(name, 20, before=bytes_, after=bytes_ * 5 // 4, relative=0.25) for name, bytes_ in steps.items()]
+    assessment = assessed([case(name, 30) for name in steps], changes)
+    assert [one.change.case[-1] for one in assessment.findings] == ["2", "3", "1"]
+    (group,) = group_findings(assessment)["open"]
+    assert [member.status.history.case[-1] for member in group.members] == ["2", "3", "1"]
+
+
+def test_a_finding_names_its_commits_and_what_ended_it():
+    commits = {"commit": "ab" * 20, "commit_before": "cd" * 20, "commit_subject": "Pad | rows", "commit_author": "Ada", "commits_between": 3}
+    ended = {"run": "r", "date": "2026-02-03T02:00:00Z", "commit": "ef" * 20, "commit_subject": "Free it", "commit_author": "Bob"}
+    open_one = change("padding/a", 20, **commits)
+    closed = change("padding/b", 20, state="recovered", recovered=ended, **(commits | {"commits_between": 1, "commit_author": None}))
+    assessment = assessed([case("padding/a", 30), case("padding/b", 30)], [open_one, closed])
+    groups = group_findings(assessment)
+    assert "(3 commits, the last: Pad | rows, by Ada)" in groups["open"][0].summary(False)
+    text = groups["closed"][0].summary(False)
+    assert "(Pad | rows)" in text and text.endswith("; recovered on 2026-02-03, commit efefefefefef: Free it, by Bob")
+    assert "Pad \\| rows" in step_summary(assessment)
+
+
+@pytest.mark.parametrize(
+    ("metric", "before", "after", "text"),
+    [
+        ("requested_peak_bytes", 315_494, 315_495, "308.1 KiB → 308.1 KiB +1 B"),
+        ("requested_peak_bytes", 315_495, 315_494, "308.1 KiB → 308.1 KiB −1 B"),
+        ("gpu_time_ns", 1e6, 1.00004e6, "1 ms → 1.00004 ms"),
+        ("gpu_time_ns", 1e6, 1.004e6, "1 ms → 1.004 ms"),
+        ("estimate_ratio", 0.99991, 0.99992, "0.99991 → 0.99992"),
+        ("gpu_time_ns", 5.0, 5.0, "5 ns → 5 ns"),
+    ],
+)
+def test_two_levels_never_read_the_same(metric, before, after, text):
+    assert levels_text(metric, before, after) == text
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import peakmark_reports
 import pytest
 from peakmark_reports.__main__ import main
 from peakmark_reports.run_file import estimator_rows
+from peakmark_reports.sparkline import sparkline
 from peakmark_reports.page import render_page
 from peakmark_reports.page_data import LETTERS, device_data, entries, packed, packed_series
 from peakmark_reports.report import query_peakmark, parse_runs
@@ -94,6 +95,12 @@ def test_the_verdict_comes_first():
     assert "peak 6.75 MiB → 6.754 MiB (+0.1 %), since 2026-01-21" in page.text
     (spark,) = [one for one in page.of("svg")]
     assert spark["role"] == "img" and spark["aria-label"].startswith("peak over 30 runs: from 6.75 MiB to 6.75 MiB")
+
+
+def test_a_sparkline_has_a_scale():
+    drawn = str(sparkline([1e6, 1e6, None, 1.00004e6], "gpu_time_ns", 3, "--bad"))
+    assert ">1.00004 ms</text>" in drawn and ">1 ms</text>" in drawn and "from 1 ms to 1.00004 ms" in drawn
+    assert str(sparkline([5, 5], "setup_bytes", None, "--bad")).count("<text") == 1
 
 
 def test_everything_is_escaped():

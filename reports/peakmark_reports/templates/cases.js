@@ -77,7 +77,7 @@ async function load_rows() {
   list.device = chosen;
   list.rows = loaded.flatMap((device) => device.rows);
   // The rows of each device are in this order.
-  if (loaded.length > 1) list.rows.sort((a, b) => stateOrder.get(a.state) - stateOrder.get(b.state) || Math.abs(b.change ?? 0) - Math.abs(a.change ?? 0));
+  if (loaded.length > 1) list.rows.sort((a, b) => stateOrder.get(a.state) - stateOrder.get(b.state) || Math.abs(b.change ?? 0) - Math.abs(a.change ?? 0) || (b.peak ?? 0) - (a.peak ?? 0));
   const used = new Set(list.rows.map((row) => row.state));
   set_options(byId("state"), [["", "all states"], ["attention", "needs attention"], ...data.states.filter(([state]) => used.has(state))]);
   set_options(byId("operation"), [["", "all operations"], ...[...new Set(list.rows.map((row) => row.operation))].sort().map((name) => [name, name])]);

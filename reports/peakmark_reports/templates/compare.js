@@ -46,7 +46,7 @@ async function compared_rows(device, before, after) {
     const one = loaded.get(row.chunk)[row.place];
     return { name: row.name, lower: row.lower, device: row.device, before: side(one, before), after: side(one, after) };
   }).filter((row) => row.before.outcome !== null || row.after.outcome !== null);
-  const rank = (row) => [row.before.outcome === row.after.outcome ? 1 : 0, -(step_size(row.before.peak, row.after.peak) ?? 0), -(step_size(row.before.time, row.after.time) ?? 0)];
+  const rank = (row) => [row.before.outcome === row.after.outcome ? 1 : 0, -(step_size(row.before.peak, row.after.peak) ?? 0), -Math.abs((row.after.peak ?? 0) - (row.before.peak ?? 0)), -(step_size(row.before.time, row.after.time) ?? 0)];
   const ranked = rows.map((row) => [rank(row), row]);
   ranked.sort(([a], [b]) => { const i = a.findIndex((value, k) => value !== b[k]); return i < 0 ? 0 : a[i] - b[i]; });
   return ranked.map(([, row]) => row);
