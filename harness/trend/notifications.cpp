@@ -58,9 +58,9 @@ std::string new_id(const CommonFinding& finding) {
 /// requested_peak_bytes 15 MiB → 20 MiB (+5242880 B), on 2 devices: GPU, CPU; commits 1a2b..3c4d`.
 std::string summary(const CommonFinding& finding) {
   const Change& worst = finding.finding.worst();
-  std::string text = fmt::format(
-      "{}: {}: {} {} → {} ({})", to_string(worst.verdict), cases_text(finding.finding, console_style()),
-      worst.metric, level_texts(worst).first, after_text(worst), steps_text(finding.finding));
+  std::string text = fmt::format("{}: {}: {} {} → {} ({})", to_string(worst.verdict),
+                                 cases_text(finding.finding, console_style()), worst.metric,
+                                 level_texts(worst).first, after_text(worst), steps_text(finding.finding));
   if (finding.parts.size() > 1) text += ", on " + devices_text(finding);
   const std::string why = why_text(*finding.device, finding.finding, console_style());
   if (!why.empty()) text += "; " + why;

@@ -135,7 +135,8 @@ class Group:
         if finding is None:
             return []
         others = self.first.others
-        hints = [f"Also {metric_name(one.change.metric)} {one.change.levels}." for one in others]
+        hints = [f"{self.cause.machine}."] if self.cause is not None and self.cause.machine else []
+        hints += [f"Also {metric_name(one.change.metric)} {one.change.levels}." for one in others]
         hints += [f"Now {reason}." for reason in self.first.status.reasons] if finding.change.open else []
         for one in assessment.trends.environment_changes:
             at = finding.device.run_index.get(one.run)
@@ -155,7 +156,7 @@ def _key(state: str, member: Member, trends: Trends) -> tuple:
     if finding is not None:
         exact = finding.change.metric != "gpu_time_ns"
         change = (finding.change.metric, finding.resolution, finding.at if exact else -1)
-        if exact and (cause := _cause(member, trends)):
+        if (cause := _cause(member, trends)) and (exact or cause.machine):
             group = cause.number
     return (state, status.device.device, status.device.backend, group, change)
 
@@ -216,7 +217,10 @@ def _together(steps: list[Finding]) -> Finding:
     before, after = first.change.before, last.change.after
     relative = after / before - 1 if before and after is not None else last.change.relative
     begin = {name: getattr(first.change, name) for name in ("run", "date", "commit", "commit_before", "commit_text")}
-    return replace(last, at=first.at, change=replace(last.change, before=before, relative=relative, **begin))
+    now = last.change.now
+    relative_now = now / before - 1 if before and now is not None else None
+    change = replace(last.change, before=before, relative=relative, relative_now=relative_now, **begin)
+    return replace(last, at=first.at, change=change)
 
 
 def _members(status: CaseStatus) -> list[tuple[str, str, Member]]:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .common import InputError, levels_text, quantity, relative_text, short_commit, size_text
+from .common import InputError, levels_text, quantity, relative_text, short_commit, size_text, value_text
 from .history_file import finite, text
 
 TRENDS_VERSION = 1
@@ -51,6 +51,10 @@ class Change:
     """`3 commits, the last: Pad rows, by Ada`: what git says of the commits; empty if unknown."""
     recovered: str = ""
     """`2026-02-03, commit 1a2b3c4d5e6f: Free the copy, by Ada`: what ended a regression; empty if unknown."""
+    now: float | int | str | None = None
+    """The present level of an open regression that was undone in part."""
+    relative_now: float | None = None
+    """That of `now`."""
 
     @property
     def open(self) -> bool:
@@ -59,14 +63,19 @@ class Change:
 
     @property
     def step(self) -> str:
-        """`+5.2 %`; of an outcome `out of memory`."""
-        return relative_text(self.relative) if self.metric != "outcome" else str(self.after).replace("_", " ")
+        """`+5.2 %`; undone in part `+100.0 %, now +50.0 %`; of an outcome `out of memory`."""
+        if self.metric == "outcome":
+            return str(self.after).replace("_", " ")
+        now = "" if self.now is None else f", now {relative_text(self.relative_now)}"
+        return relative_text(self.relative) + now
 
     @property
     def levels(self) -> str:
         """`6.75 MiB → 7.1 MiB (+5.2 %)`; of an outcome `ok → out of memory`."""
         levels = levels_text(self.metric, self.before, self.after)
-        return levels if self.metric == "outcome" else f"{levels} ({relative_text(self.relative)})"
+        if self.now is not None:
+            levels += f", now {value_text(self.metric, self.now)}"
+        return levels if self.metric == "outcome" else f"{levels} ({self.step})"
 
     @property
     def weight(self) -> tuple[float, float]:
@@ -98,6 +107,8 @@ class Cause:
     """That of `trends accept --finding`; empty if unknown."""
     is_new: bool | None = None
     """True if the previous run had it on no device; None if unknown."""
+    machine: str = ""
+    """Why the machine is suspected: nearly all cases of a run took one step. Empty otherwise."""
 
 
 @dataclass(frozen=True)
@@ -253,6 +264,8 @@ def _change(entry: dict[str, Any]) -> Change:
         commit_before=text(entry.get("commit_before")),
         commit_text=_commits_text(entry),
         recovered=_recovered_text(entry.get("recovered")),
+        now=_level(entry["metric"], entry.get("now")) if entry.get("now") is not None else None,
+        relative_now=finite(entry.get("relative_now")),
     )
 
 
@@ -262,7 +275,8 @@ def _causes(entries: list[dict[str, Any]]) -> dict[tuple[str, str, str, str, str
         variants = tuple(text(one) for one in entry.get("variants") or [entry.get("variant")])
         new = entry.get("new")
         cause = Cause(
-            number, variants, text(entry.get("compare")), text(entry.get("finding")), new if isinstance(new, bool) else None
+            number, variants, text(entry.get("compare")), text(entry.get("finding")), new if isinstance(new, bool) else None,
+            text(entry.get("machine")),
         )
         # An earlier peakmark wrote a finding for each device.
         for part in entry.get("devices") or [entry]:
