@@ -153,4 +153,4 @@ def test_copies_of_the_address_open_the_same_case_on_each_device(page, report):
         assert page.evaluate("document.getElementById('device').value") == str(number)
         assert page.evaluate("document.activeElement.textContent") == NAMES[290]
         # Beyond the first 100 rows.
-        assert page.evaluate("document.querySelectorAll('#cases a.open').length") == 291
+        assert page.evaluate("document.querySelectorAll('#cases a.open').length") > 100
