@@ -238,10 +238,9 @@ std::string filled(std::string_view text, const CiProject& project, Marks marks,
   marks["WHEEL"] = project.wheel;
   marks["CACHE"] = "peakmark-history-" + key_part(project.suite);
   const std::pair<const char*, std::string_view> steps[] = {
-      {"BUILD", kBuildStep},     {"BALANCE", kBalanceStep}, {"PACK", kPackStep},
-      {"MEASURE", kMeasureStep}, {"MERGE", kMergeStep},     {"ADD", kAddStep},
-      {"JUDGE", kJudgeStep},     {"REPORT", kReportStep},   {"TIMES", kTimesStep},
-      {"COMMENT", kCommentStep}, {"NOTE", kNoteStep}};
+      {"BUILD", kBuildStep}, {"BALANCE", kBalanceStep}, {"PACK", kPackStep},   {"MEASURE", kMeasureStep},
+      {"MERGE", kMergeStep}, {"ADD", kAddStep},         {"JUDGE", kJudgeStep}, {"REPORT", kReportStep},
+      {"TIMES", kTimesStep}, {"COMMENT", kCommentStep}, {"NOTE", kNoteStep}};
   for (const auto& [name, step] : steps) marks[name] = indented(with_marks(step, marks), column);
   return fill_workflow(text, std::move(marks), column);
 }
