@@ -47,6 +47,8 @@ class FitTrial:
     outcome: str
     """`ok`, `out_of_memory`, …, as in run files."""
     message: str | None
+    largest_allocation_bytes: int | None = None
+    """The largest allocation; of a trial that was refused memory, the largest request that was refused."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +121,10 @@ def fit(
         reasons = list(found["notes"])
         if found.get("reproduce"):  # a command with the file of the function, which is removed
             reasons.append(f"reproduce: call {getattr(function, '__name__', 'the function')}({name}={found['trials'][-1]['value']})")
+        if found.get("value") is not None:
+            reasons.append(f"the largest {name} that ran is {found['value']}, with {exact_size(found['recorded_bytes'])}")
         raise FitError("; ".join(reasons) or errors, exit_code)
-    trials = tuple(FitTrial(**one) for one in found.pop("trials"))
+    trials = tuple(FitTrial(**{key: one[key] for key in FitTrial.__annotations__ if key in one}) for one in found.pop("trials"))
     notes = tuple(found.pop("notes"))
     return Fit(trials=trials, notes=notes, **{key: found[key] for key in Fit.__annotations__ if key in found})
 
