@@ -204,7 +204,7 @@ std::string same_bytes_text(const VariantFormulas& variant, const EstimateCause&
   for (const auto& [allocation, where] : cause.same_bytes) {
     const std::string site = variant.site(where);
     const bool has_both = !allocation.empty() && !site.empty();
-    others.push_back(allocation + (has_both ? " (" + site + ")" : site));
+    others.push_back(has_both ? fmt::format("{} ({})", allocation, site) : allocation + site);
   }
   return others.empty() ? "" : fmt::format("the same bytes as {}", fmt::join(others, ", "));
 }

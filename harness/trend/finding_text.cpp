@@ -115,7 +115,7 @@ std::string step_text(const Change& change) {
 }
 
 std::string after_text(const Change& change) {
-  const std::string after = level_texts(change).second;
+  std::string after = level_texts(change).second;
   if (!change.now) return after;
   Change present = change;
   present.after = *change.now;
