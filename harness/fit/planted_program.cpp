@@ -71,7 +71,8 @@ void refused(Program& program, std::size_t index) {
   }
   if (behaviour == "persist") {
     cl_mem buffer = nullptr;
-    while (buffer == nullptr) buffer = program.create(bytes);
+    while ((buffer = program.create(bytes)) == nullptr)
+      ::usleep(1000);  // each attempt is an event of the profile
     program.buffers.push_back(buffer);
   }
   if (behaviour == "retry") program.buffers.push_back(program.create(bytes));
