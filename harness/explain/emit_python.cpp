@@ -164,7 +164,7 @@ def calc_max_slices(slice_dimension, other_dimensions, dtype, available_bytes, {
     if not fits(1):
         return 0, {5}
     low, high = 1, 2
-    while fits(high):
+    while high <= 2**31 and fits(high):  # no stack has more slices
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2

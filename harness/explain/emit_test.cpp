@@ -104,6 +104,25 @@ assert calc_max_slices(0, (101, 53), "float32", 10, pad_y=7, pad_x=9)[0] == 0
 )");
 }
 
+TEST(EmitPython, TheSearchEndsWhereSlicesNeedNoMemory) {
+  auto run = filter_run();
+  for (Observation& observation : run.observations) {
+    SequenceRecorder recorder;
+    recorder.allocate("table", "setup", "filter.py:1",
+                      4 * observation.axes.integer("ny") * observation.axes.integer("nx"));
+    recorder.finish(observation);
+  }
+  python(emit(formulas(run), run.context, {}), R"(
+import sys, types
+numpy = types.ModuleType("numpy")
+numpy.dtype = lambda name: types.SimpleNamespace(name=str(name))
+sys.modules["numpy"] = numpy
+from estimator import calc_max_slices
+assert calc_max_slices(0, (101, 53), "float32", 4 * 101 * 53, pad_y=7, pad_x=9)[0] >= 2**31
+assert calc_max_slices(0, (101, 53), "float32", 4 * 101 * 53 - 1, pad_y=7, pad_x=9)[0] == 0
+)");
+}
+
 TEST(EmitPython, AddsAMargin) {
   const auto run = padding_run({"edge"});
   EmitOptions options;

@@ -145,6 +145,23 @@ def test_{function}(queue, n, ny, nx):
     assert first["terms"][1] == {"name": "result", "per_slice_bytes": 126, "fixed_bytes": 0}
 
 
+def test_equal_allocations_of_one_line_are_counted(project):
+    said = project.write(
+        test_equal=f"""
+SHAPES = {SHAPES}
+
+def three(dimensions, dtype):
+    return 3 * dimensions[0] * dimensions[1] * dtype.itemsize, 0
+
+@pytest.mark.parametrize(("n", "ny", "nx"), SHAPES)
+@pytest.mark.check_estimator("test_equal:three", form="module", n="n", dimensions=("ny", "nx"))
+def test_it(queue, n, ny, nx):
+    kept = [device_buffer(queue, 4 * n * ny * nx) for _ in range(4)]
+"""
+    ).pytest(code=1)
+    assert "\tmissing: 1 of 4 allocations of 4·n·ny·nx" in said.partition("WHY ESTIMATES ARE WRONG")[2], said
+
+
 def test_fewer_shapes_than_formulas_need_say_so(project):
     said = project.write(
         test_few="import peakmark\n" + FORGETS_A_COPY + """

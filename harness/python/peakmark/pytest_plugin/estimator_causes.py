@@ -53,12 +53,23 @@ def estimate_result(
         "bytes_estimated": answer.bytes,
         "terms": answer.terms,
         "outside": is_outside,
-        "at_peak": [{"name": one.name, "phase": one.phase, "site": one.site, "bytes": one.bytes} for one in at_peak],
+        "at_peak": [
+            {"name": one.name, "phase": one.phase, "site": one.site, "bytes": one.bytes, "count": one.count, "largest_bytes": one.largest_bytes}
+            for one in at_peak
+        ],
     }
 
 
 def _sequence(groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns what was live at the peak as an allocation sequence of a run file: all live at one time."""
+    """Returns what was live at the peak as an allocation sequence of a run file: all live at one time.
+
+    Equal allocations of a group are counted; those of different sizes are one."""
+    groups = [
+        dict(one, bytes=one["largest_bytes"] if is_equal else one["bytes"])
+        for one in groups
+        for is_equal in [one["bytes"] == one["count"] * one["largest_bytes"]]
+        for _ in range(one["count"] if is_equal else 1)
+    ]
     kinds = [{"name": one["name"], "phase": one["phase"], "where": one["site"]} for one in groups]
     return {
         "kinds": kinds,
