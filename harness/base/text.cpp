@@ -38,25 +38,28 @@ std::string escaped(const Character& character) {
   return text;
 }
 
-/// Returns `text` with a backslash in what a CI system would take for a command of the log: `::error::` at
-/// the beginning of a line (GitHub), `##[error]` and `##vso[…]` anywhere in it (GitHub, Azure).
-std::string without_log_commands(std::string text) {
+/// The same, and a backslash before `::` at the beginning of a line: `::error::` (GitHub).
+std::string safe_in_logs(std::string text) {
   for (std::size_t line = 0; line != std::string::npos; line = text.find('\n', line + 1)) {
     const std::size_t at = text.find_first_not_of(" \t\r\n", line);
     if (at == std::string::npos) break;
     if (text.compare(at, 2, "::") == 0) text.insert(at, 1, '\\');
   }
-  for (const std::string_view command : {"##[", "##vso["}) {
-    for (std::size_t at = text.find(command); at != std::string::npos; at = text.find(command, at))
-      text.insert(at + 1, 1, '\\');
-  }
-  return text;
+  return without_log_commands(std::move(text), "\\#");
 }
 
 }  // namespace
 
+std::string without_log_commands(std::string text, std::string_view hash) {
+  for (const std::string_view command : {"##[", "##vso["}) {
+    for (std::size_t at = text.find(command); at != std::string::npos; at = text.find(command, at))
+      text.replace(at + 1, 1, hash);
+  }
+  return text;
+}
+
 std::string plain_text(std::string_view text) {
-  return without_log_commands(valid_text(text));
+  return safe_in_logs(valid_text(text));
 }
 
 std::string one_line(std::string_view text) {
@@ -72,7 +75,7 @@ std::string one_line(std::string_view text) {
     }
     text.remove_prefix(character.bytes);
   }
-  return without_log_commands(std::move(line));
+  return safe_in_logs(std::move(line));
 }
 
 std::string shortened(std::string_view text, std::size_t max_bytes) {

@@ -20,11 +20,16 @@ namespace peakmark {
 // Text of other people: names, messages of programs, command lines
 
 /// Returns `text` with U+FFFD for each control character except tab, newline and carriage return, and for
-/// each byte that is not UTF-8. The result is safe for a terminal and allowed in XML 1.0.
+/// each byte that is not UTF-8, and with backslashes in what a CI system would take for a command of the log.
+/// The result is safe for a terminal and allowed in XML 1.0. Data keep their text: valid_text() (utf8.hpp).
 std::string plain_text(std::string_view text);
 
+/// Returns `text` with `hash` instead of the second # of `##[error]` (GitHub) and `##vso[…]` (Azure), which
+/// are commands anywhere in a log.
+std::string without_log_commands(std::string text, std::string_view hash);
+
 /// Returns `text` as one line for a terminal: control characters (tab and newline too) and bytes that are not
-/// UTF-8 become escapes such as `\n`, `\x1b`, `\u009b`.
+/// UTF-8 become escapes such as `\n`, `\x1b`, `\u009b`; commands of a log get backslashes.
 std::string one_line(std::string_view text);
 
 /// Returns `text`, or if it is longer than `max_bytes` (at least 4), its first and last half of that with the
@@ -35,7 +40,7 @@ std::string shortened(std::string_view text, std::size_t max_bytes);
 /// between them: the end of a command line or a case name says most.
 std::string cut_in_middle(std::string_view text, std::size_t max);
 
-/// Returns `text` as one word for a POSIX shell, quoted if necessary. Uses plain_text() if it quotes.
+/// Returns `text` as one word for a POSIX shell, quoted if necessary. Uses valid_text() if it quotes.
 std::string shell_word(std::string_view text);
 
 // Numbers and moments

@@ -52,20 +52,12 @@ int write_into(const fs::path& path, const std::function<void(std::ostream&)>& w
   return errno != 0 ? errno : EIO;
 }
 
-std::string without_log_commands(std::string text) {
-  for (const std::string_view command : {"##[", "##vso["}) {
-    for (std::size_t at = text.find(command); at != std::string::npos; at = text.find(command))
-      text.replace(at + 1, 1, "\\u0023");
-  }
-  return text;
-}
-
 }  // namespace
 
 void print_text(std::string_view text) {
   // What JSON quotes may be a command in the log of a CI system. To a reader of JSON the text is the same.
   if (text.find("##[") != std::string_view::npos || text.find("##vso[") != std::string_view::npos)
-    return print_text(without_log_commands(std::string(text)));
+    return print_text(without_log_commands(std::string(text), "\\u0023"));
   errno = 0;
   const bool is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (!is_written || std::fflush(stdout) != 0) note_error();
