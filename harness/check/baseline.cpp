@@ -294,8 +294,6 @@ BaselineUpdate update_baseline(const std::vector<Run>& runs, const std::filesyst
 
 namespace {
 
-constexpr std::string_view kNew = "new: not in the baseline";
-constexpr std::string_view kNewSeries = "not compared: ";
 constexpr std::string_view kAdvice = "; if this is intended, run check with --update-baseline";
 constexpr std::string_view kVanished =
     "vanished: in the baseline, but not in the suite; if this is intended, run check with --update-baseline "
@@ -403,11 +401,12 @@ std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
     has_common = has_common || found != baseline.cases.end();
     if (found == baseline.cases.end()) {
       verdicts.push_back({sweep_case.name, Rule::baseline, Judgement::warning, "", std::nullopt, std::nullopt,
-                          fmt::format("{}{}", kNew, kAdvice)});
+                          fmt::format("new: not in the baseline{}", kAdvice), BaselineMatch::none});
     } else if (found->second.version != sweep_case.version) {
       verdicts.push_back({sweep_case.name, Rule::baseline, Judgement::warning, "", std::nullopt, std::nullopt,
-                          fmt::format("{}{}{}", kNewSeries,
-                                      new_series_text(found->second.version, sweep_case.version), kAdvice)});
+                          fmt::format("not compared: {}{}",
+                                      new_series_text(found->second.version, sweep_case.version), kAdvice),
+                          BaselineMatch::other_version});
     } else if (observed != observations.end()) {
       verdicts.push_back(judge_case(sweep_case, found->second, *observed->second, allowed));
     }
@@ -431,11 +430,8 @@ bool is_uncompared(const std::vector<Verdict>& verdicts) {
   bool has_new_series = false;
   for (const Verdict& one : verdicts) {
     if (one.rule != Rule::baseline) continue;
-    const bool is_new_series = one.advice.starts_with(kNewSeries) && one.judgement == Judgement::warning;
-    const bool is_compared =
-        !is_new_series && !one.advice.starts_with(kNew) && one.judgement != Judgement::skipped;
-    if (is_compared) return false;
-    has_new_series = has_new_series || is_new_series;
+    if (one.match == BaselineMatch::same && one.judgement != Judgement::skipped) return false;
+    has_new_series = has_new_series || one.match == BaselineMatch::other_version;
   }
   return has_new_series;
 }

@@ -44,6 +44,13 @@ std::string_view to_string(Judgement judgement);
 /// Returns the words for people: `warning`, `as expected`, `not measured`.
 std::string_view label(Judgement judgement);
 
+/// What the rule `baseline` compared a case with.
+enum class BaselineMatch : std::uint8_t {
+  same,           ///< the case of the baseline
+  none,           ///< nothing: the baseline lacks it
+  other_version,  ///< nothing: the baseline has another version of it
+};
+
 /// One verdict on one case. Its names are those of the run or the baseline, which must live as long.
 struct Verdict {
   std::string_view case_name;
@@ -53,6 +60,7 @@ struct Verdict {
   std::optional<double> figure;  ///< a ratio or bytes; null if the rule has none
   std::optional<Window> bound;
   std::string advice;  ///< what is wrong and what to do, or why the case is skipped; empty for a pass
+  BaselineMatch match = BaselineMatch::same;
 
   /// Returns the words of `advice` before the first colon: `unsupported`, `granularity`.
   [[nodiscard]] std::string reason() const;
