@@ -31,13 +31,13 @@ std::string share_cell(const FitReport& report, Size peak) {
 }
 
 bool is_out_of_memory(const FitReport& report, const FitTrial& trial) {
-  return trial.outcome == "out_of_memory" || report.exceeds_allocation(trial) ||
+  return trial.outcome == "out_of_memory" || exceeds_allocation(trial, report.max_allocation) ||
          trial.peak_bytes.value_or(0) > report.budget_bytes;
 }
 
 /// Returns why a trial that ran out of memory did: `needs more than the budget`.
 std::string reason(const FitReport& report, const FitTrial& trial) {
-  if (report.exceeds_allocation(trial))
+  if (exceeds_allocation(trial, report.max_allocation))
     return fmt::format("asks for {} in one allocation, of which the device allows {}",
                        format_size(*trial.largest_allocation), format_size(*report.max_allocation));
   const bool is_over_budget = trial.peak_bytes.value_or(0) > report.budget_bytes ||
@@ -46,7 +46,7 @@ std::string reason(const FitReport& report, const FitTrial& trial) {
 }
 
 std::string outcome_cell(const FitReport& report, const FitTrial& trial) {
-  if (report.exceeds_allocation(trial)) return trial.outcome + ": " + reason(report, trial);
+  if (exceeds_allocation(trial, report.max_allocation)) return trial.outcome + ": " + reason(report, trial);
   if (trial.outcome != "ok") return trial.outcome;
   return is_out_of_memory(report, trial) ? "exceeds the budget" : "fits";
 }
@@ -120,7 +120,7 @@ std::string answer_text(const FitReport& report) {
                       format_size(*largest), format_size(*report.max_allocation));
   }
   const FitTrial* const above = report.refused_above();
-  if (above != nullptr && (report.is_proven() || report.exceeds_allocation(*above)))
+  if (above != nullptr && (report.is_proven() || exceeds_allocation(*above, report.max_allocation)))
     text += fmt::format("  {} was run, and {}\n", above->value, reason(report, *above));
   if (report.predictor == Predictor::recordings)
     text += fmt::format("  memory is taken to grow with {}: no value above {} was run\n", report.axis,

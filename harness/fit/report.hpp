@@ -46,10 +46,6 @@ struct FitReport {
   [[nodiscard]] bool is_proven() const;
   /// Returns the trial above the answer that does not fit; null if there is none. Of several the smallest.
   [[nodiscard]] const FitTrial* refused_above() const;
-  /// Returns whether the trial has, or was refused, one allocation that is larger than the device allows.
-  [[nodiscard]] bool exceeds_allocation(const FitTrial& trial) const {
-    return max_allocation && trial.largest_allocation && *trial.largest_allocation > *max_allocation;
-  }
 };
 
 /// Returns the tables for the console. `all_intervals`: of several intervals, each.

@@ -89,6 +89,10 @@ struct LargestValueSearch::Model {
   }
 };
 
+bool exceeds_allocation(const FitTrial& trial, const std::optional<Size>& max_allocation) {
+  return max_allocation && trial.largest_allocation && *trial.largest_allocation > *max_allocation;
+}
+
 LargestValueSearch::LargestValueSearch(SearchRange range, Size budget_bytes, PredictedBytes formula,
                                        std::optional<Size> max_allocation)
     : range_(range), budget_(budget_bytes), formula_(std::move(formula)), max_allocation_(max_allocation) {
@@ -99,17 +103,13 @@ LargestValueSearch::LargestValueSearch(SearchRange range, Size budget_bytes, Pre
 }
 
 bool LargestValueSearch::fits(const FitTrial& trial) const {
-  return trial.peak_bytes && *trial.peak_bytes <= budget_ && !exceeds_allocation(trial);
-}
-
-bool LargestValueSearch::exceeds_allocation(const FitTrial& trial) const {
-  return max_allocation_ && trial.largest_allocation && *trial.largest_allocation > *max_allocation_;
+  return trial.peak_bytes && *trial.peak_bytes <= budget_ && !exceeds_allocation(trial, max_allocation_);
 }
 
 /// Returns the bytes of the budget that a trial needs: more than the budget exactly if it does not fit.
 /// Nothing if an allocation was refused that the device allows.
 std::optional<Size> LargestValueSearch::demand(const FitTrial& trial) const {
-  if (!trial.peak_bytes && !exceeds_allocation(trial)) return std::nullopt;
+  if (!trial.peak_bytes && !exceeds_allocation(trial, max_allocation_)) return std::nullopt;
   Size bytes = trial.peak_bytes.value_or(0);
   if (max_allocation_ && *max_allocation_ > 0 && trial.largest_allocation) {
     const long double share =
@@ -145,7 +145,7 @@ bool LargestValueSearch::is_formula_confirmed() const {
 
 void LargestValueSearch::add(const FitTrial& trial) {
   trials_.push_back(trial);
-  if (exceeds_allocation(trial)) formula_ = {};  // of the peak, which is not what limits
+  if (exceeds_allocation(trial, max_allocation_)) formula_ = {};  // of the peak, which is not what limits
   const auto insert = [&](std::vector<Point>& points, const std::optional<Size>& bytes) {
     if (!bytes) return;
     points.push_back({trial.value, *bytes});

@@ -33,6 +33,10 @@ struct FitTrial {
   std::optional<Size> largest_allocation = std::nullopt;
 };
 
+/// Returns whether a trial has, or was refused, one allocation that is larger than a device allows. Null: it
+/// allows any.
+bool exceeds_allocation(const FitTrial& trial, const std::optional<Size>& max_allocation);
+
 /// Bytes at a value of the axis; nothing if they are not known there.
 using PredictedBytes = std::function<std::optional<Size>(Size value)>;
 
@@ -70,8 +74,6 @@ class LargestValueSearch {
   [[nodiscard]] bool is_decreasing_somewhere() const;
   /// Returns whether all recorded peaks are those of the formula; false without a formula.
   [[nodiscard]] bool is_formula_confirmed() const;
-  /// Returns whether the trial has, or was refused, an allocation that is larger than the device allows.
-  [[nodiscard]] bool exceeds_allocation(const FitTrial& trial) const;
 
  private:
   struct Point {

@@ -227,7 +227,7 @@ TEST(LargestValueSearch, OneAllocationMayBeTheLimit) {
     EXPECT_EQ(largest.largest(), 8192);
     EXPECT_LE(refusals, 3U);
     EXPECT_LE(largest.trials().size(), 7U);
-    EXPECT_TRUE(largest.exceeds_allocation(largest.trials().back()));
+    EXPECT_TRUE(exceeds_allocation(largest.trials().back(), kMaxAllocation));
   }
 }
 
