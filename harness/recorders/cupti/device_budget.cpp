@@ -4,6 +4,28 @@
 #include <cstdio>
 
 namespace peakmark {
+namespace {
+
+/// Occupies `bytes` of the device in pieces of at least `step`, a multiple of which they are: what is free
+/// may be in parts, and smaller pieces find them. Returns what could not be occupied. `taken(physical)` is
+/// called for each piece.
+template <typename Taken>
+std::int64_t occupy_pieces(CudaDriver& driver, std::uint32_t device, std::int64_t bytes, std::int64_t step,
+                           const Taken& taken) {
+  std::int64_t left = bytes;
+  for (std::int64_t piece = left; left > 0 && piece >= step;) {
+    if (const auto physical = driver.occupy(device, piece)) {
+      taken(*physical);
+      left -= piece;
+      piece = std::min(piece, left);
+    } else {
+      piece = piece / 2 / step * step;
+    }
+  }
+  return left;
+}
+
+}  // namespace
 
 void DeviceBudget::apply(std::uint32_t number) {
   if (number >= kMaxDevices) return;
@@ -31,16 +53,7 @@ void DeviceBudget::occupy(std::uint32_t number) {
     return sink_.note(text);
   }
   const std::int64_t asked = (*free - bytes_ + *step - 1) / *step * *step;
-  std::int64_t left = asked;
-  // What is free may be in parts: smaller pieces find them.
-  for (std::int64_t piece = left; left > 0 && piece >= *step;) {
-    if (driver_.occupy(number, piece)) {
-      left -= piece;
-      piece = std::min(piece, left);
-    } else {
-      piece = piece / 2 / *step * *step;
-    }
-  }
+  const std::int64_t left = occupy_pieces(driver_, number, asked, *step, [](std::uint64_t) {});
   devices_[number].occupied.store(asked - left, std::memory_order_relaxed);
   std::snprintf(text, sizeof(text), "%lld bytes of device %u are occupied, because of the budget",
                 static_cast<long long>(asked - left), number);
@@ -77,16 +90,8 @@ void DriverRefusal::occupy(std::uint32_t device, std::int64_t left_free) {
     return sink_.invalid("no allocation is refused: the driver has no cuMemGetInfo or no cuMemCreate");
   // Less than a piece of physical memory is left for small requests only, which need none.
   const std::int64_t kept = left_free / *step * *step;
-  std::int64_t left = *free / *step * *step - kept;
-  for (std::int64_t piece = left; piece >= *step;) {
-    if (const auto physical = driver_.occupy(device, piece)) {
-      physical_.push_back(*physical);
-      left -= piece;
-      piece = std::min(piece, left);
-    } else {
-      piece = piece / 2 / *step * *step;
-    }
-  }
+  occupy_pieces(driver_, device, *free / *step * *step - kept, *step,
+                [this](std::uint64_t physical) { physical_.push_back(physical); });
   if (kept > 0) return;
   for (std::int64_t piece = kLargestSmallPiece; piece >= kSmallestPiece; piece /= 2) {
     while (addresses_.size() < kMaxSmallPieces) {
