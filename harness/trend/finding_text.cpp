@@ -124,31 +124,33 @@ std::string after_text(const Change& change) {
 
 namespace {
 
-std::string range_text(const std::vector<Change>& changes) {
-  const auto size = [](const Change& change) {
-    return change.metric == metric::gpu_time_ns ? std::abs(change.relative().value_or(0))
-                                                : std::abs(change.after - change.before);
+std::string range_text(const std::vector<const Change*>& changes) {
+  const auto size = [](const Change* change) {
+    return change->metric == metric::gpu_time_ns ? std::abs(change->relative().value_or(0))
+                                                 : std::abs(change->after - change->before);
   };
   const auto [least, most] = std::ranges::minmax(changes, {}, size);
-  const std::string smallest = step_text(least);
-  const std::string largest = step_text(most);
+  const std::string smallest = step_text(*least);
+  const std::string largest = step_text(*most);
   return smallest == largest ? largest : smallest + " to " + largest;
 }
 
 }  // namespace
 
 std::string steps_text(const Finding& finding) {
-  std::vector<Change> changes;
+  std::string steps = range_text(finding.changes);
+  const bool is_undone_in_part =
+      std::ranges::any_of(finding.changes, [](const Change* change) { return change->now.has_value(); });
+  if (!is_undone_in_part) return steps;
   std::vector<Change> present;
-  bool is_undone_in_part = false;
+  present.reserve(finding.changes.size());
+  std::vector<const Change*> shown;
   for (const Change* const change : finding.changes) {
-    changes.push_back(*change);
     present.push_back(*change);
     present.back().after = change->now.value_or(change->after);
-    is_undone_in_part = is_undone_in_part || change->now.has_value();
+    shown.push_back(&present.back());
   }
-  const std::string steps = range_text(changes);
-  return is_undone_in_part ? steps + ", now " + range_text(present) : steps;
+  return steps + ", now " + range_text(shown);
 }
 
 std::string machine_text(const DeviceHistory& history, const Finding& finding) {
