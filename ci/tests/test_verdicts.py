@@ -9,6 +9,7 @@ import json
 import math
 import random as random_numbers
 import re
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
@@ -203,9 +204,64 @@ def measured(tmp_path_factory) -> dict:
     return run
 
 
+def cells_of(columns: int) -> dict[str, list[str]]:
+    """Returns the cells of the rows that have so many columns besides the first, by the first."""
+    rows = re.findall(rf"^\| ([^|]+?) ((?:\|[^|]*){{{columns}}})\|$", TABLE, re.MULTILINE)
+    return {name: [cell.strip() for cell in cells.split("|")[1:]] for name, cells in rows}
+
+
+def codes(cell: str) -> set[int]:
+    """Returns the exit codes of a cell: `fails (3)`, `new series (0; 4)`, `0`; none if it has none."""
+    if cell.isdigit():
+        return {int(cell)}
+    return {int(code) for inside in re.findall(r"\(([^)]*)\)", cell) for code in re.findall(r"\d", inside)}
+
+
+CELLS = cells_of(6)
+COMMANDS = ("run", "check", "baseline", "compare", "trends", "branch")
+
+
 def test_each_row_of_the_table_is_walked():
-    rows = re.findall(r"^\| ([^|]+?) \| [^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|$", TABLE, re.MULTILINE)
-    assert set(rows) - {"what happened to a case", "---"} == set(ROWS) | ELSEWHERE
+    assert set(CELLS) - {"what happened to a case", "---"} == set(ROWS) | ELSEWHERE
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_table_says_what_is_walked(name):
+    what = ROWS[name]
+    for command, cell in zip(COMMANDS[1:], CELLS[name][1:]):
+        assert not codes(cell) or getattr(what, command) in codes(cell), f"{name}, {command}: {cell}"
+    assert bool(what.sent) == ("sent" in CELLS[name][4])
+
+
+PROGRAMS = """name = "programs"
+backend = "opencl"
+[[program]]
+variant = "planted/well"
+command = ["{python}", "-c", "{well}"]
+[[program]]
+variant = "planted/ends"
+command = ["{python}", "-c", "{ends}"]
+[[sweep]]
+variants = ["planted/well", "planted/ends"]
+"""
+BUFFER = "import pyopencl as cl; c = cl.create_some_context(interactive=False); b = cl.Buffer(c, 1, 4096)"
+ENDINGS = [
+    ("nothing", BUFFER, 0),
+    ("was `ok`, now `unsupported`", f"{BUFFER}; import sys; sys.exit(77)", 0),
+    ("was `ok`, now `out_of_memory`", BUFFER.replace("4096", "1 << 20"), 0),
+    ("was `ok`, now `wrong_answer`, `timeout` or `crashed`", f"{BUFFER}; import os; os.abort()", 3),
+    ("was `ok`, now `wrong_answer`, `timeout` or `crashed`", f"{BUFFER}; import sys; sys.exit(78)", 3),
+    ("was `ok`, now `wrong_answer`, `timeout` or `crashed`", "while True: pass", 3),
+]
+
+
+@pytest.mark.parametrize(("name", "code", "expected"), ENDINGS)
+def test_run_ends_as_the_table_says(name, code, expected, tmp_path):
+    (tmp_path / "programs.toml").write_text(PROGRAMS.format(python=sys.executable, well=BUFFER, ends=code), encoding="utf-8")
+    options = ["--memory-only", "--budget", "64KiB", "--timeout", "20", "-o", "run.json"]
+    ended, text = Project(tmp_path, {}).peakmark("run", "programs.toml", *options)
+    assert ended == expected, text
+    assert ended in codes(CELLS[name][0])
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -361,3 +417,76 @@ def test_a_year_with_planted_days_has_the_right_exit_codes(measured, tmp_path):
         assert "times of one run are not judged; this compares them: peakmark compare nightly.toml --commits" in text, text
     year.project.add(year.write("grown", lambda run: peak_of(run, GROWN)), "--branch", "main")
     assert year.trends()[0] == 1
+
+
+OF_RUNS = {
+    "no case was measured": "test_a_run_without_a_measured_case_ends_with_4",
+    "less than `--require`": "test_less_than_required_ends_with_4",
+    "shards are missing, unfinished or damaged": "test_a_missing_shard_is_red_everywhere_and_its_cases_are_named",
+    "the newest run of a suite on a device is older than `--max-age`": "test_a_history_that_is_too_old_ends_with_4",
+    "its date is later than tomorrow": "test_a_year_with_planted_days_has_the_right_exit_codes",
+    "it is the first of each device": "test_what_was_not_compared_ends_with_4",
+    "the base branch has no run of the suite on the device of the branch's run": "test_what_was_not_compared_ends_with_4",
+    "the run has no case in common with the baseline or the other run": "test_runs_without_a_common_case_cannot_be_compared",
+}
+
+
+def test_each_row_of_the_table_of_runs_is_walked():
+    assert set(cells_of(1)) - {"what happened to the run", "---", "case: variant, backend and axes"} >= set(OF_RUNS)
+    rows = re.findall(r"^\| ([^|]+) \|", TABLE.split("| what happened to the run |")[1].split("\n\n")[0], re.MULTILINE)
+    assert set(rows) == set(OF_RUNS)
+    assert all(test in globals() for test in OF_RUNS.values())
+
+
+def test_less_than_required_ends_with_4(tmp_path):
+    (tmp_path / "nightly.toml").write_text(SUITE, encoding="utf-8")
+    code, text = Project(tmp_path, {}).peakmark("run", "nightly.toml", "--require", "cuda", "--memory-only", "-o", "run.json")
+    assert code == 4, text
+
+
+def test_a_missing_shard_is_red_everywhere_and_its_cases_are_named(measured, tmp_path, monkeypatch):
+    monkeypatch.setenv("PEAKMARK_PYTHON", sys.executable)  # of the report
+    project = Project(tmp_path, measured)
+    project.add(project.write("first", 1, nothing))
+    (tmp_path / "nightly.toml").write_text(SUITE, encoding="utf-8")
+    parts = [tmp_path / f"{i}.json" for i in (1, 2, 3)]
+    for i, part in enumerate(parts, start=1):
+        assert project.peakmark("run", "nightly.toml", "--memory-only", "--shard", f"{i}/3", "-o", part)[0] == 0
+    lost = of_context(measured)["planned"][1]["case"]
+    parts[1].write_bytes(parts[1].read_bytes()[:2000])  # cut in half
+    for given in (parts, [parts[0], parts[2]]):
+        code, text = project.peakmark("merge", *given, "-o", "run.json")
+        assert code == 3 and f"partial: shard 2 of 3 is missing (1 case: {lost})" in text, text
+    merged = of_context(json.loads((tmp_path / "run.json").read_text(encoding="utf-8")))
+    assert (merged["lost_cases"], merged["complete"]) == ([lost], False)
+    code, text = project.peakmark("check", "run.json")
+    assert code == 3 and lost in text, text
+    project.add(tmp_path / "run.json")
+    code, text = project.peakmark("trends", "--history", project.history)
+    assert code == 1 and f"partial: shard 2 of 3 is missing (1 case: {lost})" in text, text
+    page = tmp_path / "page"
+    assert project.peakmark("report", "--history", project.history, "-o", page)[0] == 0
+    assert f"shard 2 of 3 is missing (1 case: {lost})" in (page / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_history_that_is_too_old_ends_with_4(measured, tmp_path):
+    project = Project(tmp_path, measured)
+    for day in (1, 2):
+        project.add(project.write(f"day{day}", day, nothing))
+    assert project.peakmark("trends", "--history", project.history)[0] == 0
+    code, text = project.peakmark("trends", "--history", project.history, "--max-age", "36h")
+    assert code == 4, text
+
+
+def test_runs_without_a_common_case_cannot_be_compared(measured, tmp_path):
+    project = Project(tmp_path, measured)
+
+    def renamed(run):
+        text = json.dumps(run).replace("padding/coords1d", "padding/another")
+        run.clear()
+        run.update(json.loads(text))
+
+    one, other = project.write("one", 1, nothing), project.write("other", 2, renamed)
+    for words in (("check", other, "--baseline", one), ("compare", one, other)):
+        code, text = project.peakmark(*words)
+        assert code == 2, text

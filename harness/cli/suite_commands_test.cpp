@@ -84,12 +84,14 @@ TEST_F(SuiteCommands, MergeMakesOneRunOfItsShards) {
   EXPECT_EQ(merged.observations[1].axes.integer("n"), 2);
   const Answer gap = peakmark({"merge", two, "-o", all});
   EXPECT_EQ(gap.end.exit_code, 3);
-  EXPECT_THAT(gap.errors,
-              AllOf(HasSubstr("1 case of 1 shard; "), HasSubstr("partial: shard 1 of 2 is missing")));
+  EXPECT_THAT(gap.errors, AllOf(HasSubstr("1 case of 1 shard; "),
+                                HasSubstr("partial: shard 1 of 2 is missing (2 cases: fake/case/")));
   EXPECT_EQ(read_run(all).observations.size(), 1u);
   const Answer check = peakmark({"check", all});
   EXPECT_EQ(check.end.exit_code, 3);
-  EXPECT_THAT(check.output, AllOf(HasSubstr("shard 1 of 2 is missing"), HasSubstr("cases are lost")));
+  EXPECT_THAT(check.output,
+              AllOf(HasSubstr("shard 1 of 2 is missing (2 cases: "), HasSubstr("cases are lost")));
+  EXPECT_THAT(read_text_file(all), HasSubstr("\"lost_cases\": ["));
   std::ofstream(one, std::ios::trunc) << "{";
   const Answer damaged = peakmark({"merge", one, two, "-o", all});
   EXPECT_EQ(damaged.end.exit_code, 3);

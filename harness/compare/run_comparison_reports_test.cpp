@@ -65,6 +65,29 @@ TEST(ComparisonTable, AdviceOnTimesIsPrintedOnceBelowTheTable) {
   EXPECT_EQ(text.find("interleaved: `"), text.rfind("interleaved: `"));
 }
 
+// A table shows the first of a group: those that changed most.
+TEST(ComparisonTable, TheWorstCasesOfAGroupAreFirst) {
+  MeasuredRun base;
+  MeasuredRun next;
+  for (Size n = 1; n <= 100; ++n) {
+    base.add("pad/old", n, 1'000'000);
+    next.add("pad/old", n, 1'000'000 + n * 10);
+  }
+  next.run().observations[4].outcome = Outcome::out_of_memory;
+  const RunComparison comparison = compare_runs(base.get(), next.get(), false);
+  for (const std::string& text : {comparison_table(comparison), comparison_markdown(comparison)}) {
+    const std::size_t lost = text.find("n:5");
+    const std::size_t largest = text.find("n:100");
+    const std::size_t second = text.find("n:99");
+    ASSERT_NE(second, std::string::npos) << text;
+    EXPECT_LT(lost, largest);
+    EXPECT_LT(largest, second);
+  }
+  EXPECT_THAT(comparison_table(comparison), Not(HasSubstr("peak grew by 10 B")));
+  EXPECT_EQ(comparison.cases.front().name, base.get().run.observations.front().case_name)
+      << "JSON has the order of the suite";
+}
+
 TEST(ComparisonMarkdown, StaysSmall) {
   MeasuredRun base;
   MeasuredRun next;

@@ -2,8 +2,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/difference.hpp"
@@ -45,10 +49,25 @@ const char* group_title(ComparisonStatus status) {
 
 using CaseGroups = std::map<ComparisonStatus, std::vector<const CaseComparison*>>;
 
-/// Returns the cases of each status, in the order of the comparison.
+/// How much a case changed: another outcome, then bytes, then the part of its time.
+using Extent = std::tuple<bool, Size, double>;
+
+Extent extent_of(const CaseComparison& one) {
+  Size bytes = 0;
+  for (const BytesComparison& each : one.bytes) {
+    if (each.change) bytes = std::max(bytes, std::abs(checked_subtract(*each.next, *each.base)));
+  }
+  const double time = one.time && one.time->change ? std::abs(one.time->change->relative) : 0;
+  return {one.base_outcome != one.new_outcome, bytes, std::isfinite(time) ? time : 0};
+}
+
+/// Returns the cases of each status, those that changed most first: a table may show the first only. Equal
+/// ones are in the order of the comparison.
 CaseGroups group_cases(const RunComparison& comparison) {
   CaseGroups groups;
   for (const CaseComparison& one : comparison.cases) groups[one.status()].push_back(&one);
+  for (auto& [status, cases] : groups)
+    std::ranges::stable_sort(cases, std::ranges::greater{}, [](const auto* one) { return extent_of(*one); });
   return groups;
 }
 

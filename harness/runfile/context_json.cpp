@@ -27,6 +27,7 @@ void for_each_field(T& shard, Fields& fields) {
   fields("index", shard.index);
   fields("count", shard.count);
   fields.written_if("places", shard.places, shard.places.has_value());
+  fields.written_if("other_cases", shard.other_cases, !shard.other_cases.empty());
 }
 
 template <EitherConst<Rounds> T, typename Fields>
@@ -59,6 +60,7 @@ void for_each_field(T& context, Fields& fields) {
   fields("host_name", context.host_name);
   fields("complete", context.complete);
   fields.written_if("partial", context.partial, !context.partial.empty());
+  fields.written_if("lost_cases", context.lost_cases, !context.lost_cases.empty());
   fields("suite", context.suite);
   fields("fingerprint", context.fingerprint);
   fields.younger("suite_files", context.suite_files);
@@ -80,6 +82,8 @@ void for_each_field(T& context, Fields& fields) {
   fields.younger("clocks", context.clocks, "largest_allocation_bytes");
   fields("memory_only", context.memory_only);
   fields.younger("budget_bytes", context.budget_bytes);
+  fields.written_if("max_allocation_bytes", context.max_allocation_bytes,
+                    context.max_allocation_bytes.has_value());
   fields("environment", context.environment);
   fields("warnings", context.warnings);
   fields("reference", context.reference);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <unordered_map>
@@ -25,6 +26,7 @@ using Parts = std::map<int, NamedRun*>;
 struct Shards {
   Parts parts;
   std::string partial;  ///< RunContext::partial
+  std::vector<std::string> lost_cases;
 };
 
 void check_alike(const NamedRun& first, const NamedRun& other) {
@@ -67,6 +69,33 @@ std::string shards_text(const std::vector<int>& indices, int count, const char* 
          (indices.size() == 1 ? " is " : " are ") + what;
 }
 
+/// Returns the cases that another shard planned and none of these has, in the order of the suite.
+std::vector<std::string> cases_of_missing_shards(const Parts& parts) {
+  std::unordered_set<std::string_view> planned;
+  for (const auto& [index, part] : parts) {
+    for (const PlannedCase& one : part->run.context.planned) planned.insert(one.name);
+  }
+  std::vector<std::string> lost;
+  const std::vector<std::string>* others = nullptr;
+  for (const auto& [index, part] : parts) {
+    const std::vector<std::string>& names = part->run.context.shard->other_cases;
+    if (others == nullptr || names.size() > others->size()) others = &names;
+  }
+  std::ranges::copy_if(*others, std::back_inserter(lost),
+                       [&](const std::string& name) { return !planned.contains(name); });
+  return lost;
+}
+
+/// Returns ` (25 cases: a, b, c and 22 more)`; empty without a case.
+std::string cases_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kNamed = 3;
+  if (names.empty()) return {};
+  const std::size_t named = std::min(names.size(), kNamed);
+  return fmt::format(" ({}: {}{})", quantity(names.size(), "case"),
+                     fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+                     names.size() == named ? "" : fmt::format(" and {} more", names.size() - named));
+}
+
 Shards shards_of(std::vector<NamedRun>& shards) {
   if (shards.empty()) throw UsageError("nothing to merge: no shard that can be read");
   Shards found;
@@ -95,7 +124,8 @@ Shards shards_of(std::vector<NamedRun>& shards) {
   for (int index = 1; index <= count; ++index) {
     if (!parts.contains(index)) missing.push_back(index);
   }
-  found.partial = shards_text(missing, count, "missing");
+  if (!missing.empty()) found.lost_cases = cases_of_missing_shards(parts);
+  found.partial = shards_text(missing, count, "missing") + cases_text(found.lost_cases);
   if (!unfinished.empty())
     found.partial += (missing.empty() ? "" : ", ") + shards_text(unfinished, count, "unfinished");
   return found;
@@ -182,8 +212,8 @@ std::string class_of(const RunContext& context) {
   return context.device_class.empty() ? "none" : context.device_class;
 }
 
-std::string budget_of(const RunContext& context) {
-  return context.budget_bytes ? format_size(*context.budget_bytes) : "none";
+std::string limit_text(const std::optional<Size>& bytes) {
+  return bytes ? format_size(*bytes) : "none";
 }
 
 /// Seed and job are left out: a resumed run keeps its own.
@@ -245,6 +275,8 @@ Run merge_runs(std::vector<NamedRun> shards) {
   merged.context.id = id_of_merged(found, merged.observations.size(), merged.context.date);
   merged.context.complete = found.partial.empty();
   merged.context.partial = found.partial;
+  merged.context.lost_cases = found.lost_cases;
+  if (merged.context.lost_cases.size() > kMaxLostCases) merged.context.lost_cases.resize(kMaxLostCases);
   return merged;
 }
 
@@ -263,7 +295,8 @@ std::optional<RunDifference> first_difference(const RunContext& one, const RunCo
       {"commit", one.commit, other.commit},
       {"--cache", one.asked_cache.value_or("default"), other.asked_cache.value_or("default")},
       {"set of passes", passes_of(one), passes_of(other)},
-      {"--budget", budget_of(one), budget_of(other)},
+      {"--budget", limit_text(one.budget_bytes), limit_text(other.budget_bytes)},
+      {"--max-allocation", limit_text(one.max_allocation_bytes), limit_text(other.max_allocation_bytes)},
       {"number of rounds", rounds_of(one), rounds_of(other)},
   };
   for (const RunDifference& candidate : candidates) {

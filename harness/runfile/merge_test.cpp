@@ -139,6 +139,31 @@ TEST(Merge, KeepsTheGoodShardsIfOthersAreMissing) {
   EXPECT_NE(whole.context.id, unfinished.context.id) << "a history has both";
 }
 
+TEST(Merge, NamesTheCasesOfAMissingShard) {
+  const auto knowing = [](NamedRun named, const std::vector<std::string>& others) {
+    named.run.context.shard->other_cases = others;
+    return named;
+  };
+  const NamedRun one = knowing(shard(1, 3, {"a", "d"}), {"b", "c", "e"});
+  const NamedRun three = knowing(shard(3, 3, {"c"}), {"a", "b", "d", "e"});
+  const RunContext merged = merge_runs({three, one}).context;
+  EXPECT_EQ(merged.partial, "shard 2 of 3 is missing (2 cases: b, e)");
+  EXPECT_THAT(merged.lost_cases, ElementsAre("b", "e"));
+  EXPECT_EQ(merge_runs({one}).context.partial, "shards 2,3 of 3 are missing (3 cases: b, c, e)");
+  const NamedRun two = knowing(shard(2, 3, {"b", "e"}), {"a", "c", "d"});
+  EXPECT_THAT(merge_runs({one, two, three}).context.lost_cases, testing::IsEmpty());
+
+  NamedRun cut = two;
+  cut.run.observations.clear();
+  EXPECT_EQ(merge_runs({one, cut}).context.partial,
+            "shard 3 of 3 is missing (1 case: c), shard 2 of 3 is unfinished");
+  std::vector<std::string> many;
+  for (int i = 0; i < 300; ++i) many.push_back("c" + std::to_string(i));
+  const RunContext large = merge_runs({knowing(shard(1, 2, {"a"}), many)}).context;
+  EXPECT_EQ(large.partial, "shard 2 of 2 is missing (300 cases: c0, c1, c2 and 297 more)");
+  EXPECT_EQ(large.lost_cases.size(), kMaxLostCases);
+}
+
 TEST(Merge, RefusesWhatIsNoShard) {
   NamedRun whole = shard(1, 1, {"a"});
   whole.run.context.shard.reset();
@@ -169,6 +194,8 @@ TEST(Merge, RefusesMixtures) {
   EXPECT_THAT(mixed([](RunContext& context) { context.fingerprint = "ff"; }), HasSubstr("another suite"));
   EXPECT_THAT(mixed([](RunContext& context) { context.filter = "x"; }), HasSubstr("another --filter"));
   EXPECT_THAT(mixed([](RunContext& context) { context.memory_only = false; }), HasSubstr("passes"));
+  EXPECT_THAT(mixed([](RunContext& context) { context.max_allocation_bytes = 1; }),
+              HasSubstr("another --max-allocation"));
   EXPECT_THAT(mixed([](RunContext& context) { context.shard->count = 4; }), HasSubstr("number of shards"));
 }
 

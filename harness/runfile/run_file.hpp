@@ -33,6 +33,8 @@ inline constexpr const char* other_processes = "other processes";
 inline constexpr std::array<std::string_view, 3> of_the_moment{load_average, memory_used, other_processes};
 }  // namespace environment_key
 
+inline constexpr std::size_t kMaxLostCases = 100;
+
 /// The facts of a whole run.
 struct RunContext {
   std::string id;    ///< unique to this run
@@ -63,6 +65,9 @@ struct RunContext {
   bool memory_only = false;
   /// What the cases could use of the device (`run --budget`); null: all of it.
   std::optional<Size> budget_bytes = std::nullopt;
+  /// The largest single allocation that the cases could make (`run --max-allocation`); null: what the device
+  /// allows.
+  std::optional<Size> max_allocation_bytes = std::nullopt;
   std::optional<Size> device_memory_bytes;
   std::optional<Size> largest_allocation_bytes;  ///< of the device; OpenCL reports it, CUDA does not
   Clocks clocks;
@@ -71,9 +76,11 @@ struct RunContext {
   ReferenceTimes reference;
   std::optional<Rounds> rounds;  ///< null where each case was timed in one process
   bool complete = false;         ///< every planned case has an observation
-  /// Of merged shards, what is missing: `shard 2 of 4 is missing`. Its cases are lost; those of a missing
-  /// shard are not in the plan. Empty: nothing.
+  /// Of merged shards, what is missing: `shard 2 of 4 is missing (2 cases: a, b)`. Its cases are lost; those
+  /// of a missing shard are not in the plan. Empty: nothing.
   std::string partial;
+  /// The first cases of the missing shards, at most kMaxLostCases. Shards of run file 1.7 do not know them.
+  std::vector<std::string> lost_cases = {};
 
   /// Returns the class, or else the device. Bytes and outcomes of runs that are filed alike are comparable.
   [[nodiscard]] const std::string& filed_under() const {

@@ -66,7 +66,7 @@ inline Run example_run() {
   planned.judged_estimators = {"planted"};
   planned.figure = "growth";
   context.planned = {planned};
-  context.shard = Shard{2, 3, {{4}}};
+  context.shard = Shard{2, 3, {{4}}, {"other"}};
   context.commit = "0123abc";
   context.build = "Release";
   context.worker = "peakmark-bench 0.1.0";

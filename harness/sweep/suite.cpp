@@ -225,11 +225,17 @@ void check_shard(const Shard& shard) {
       fmt::format("malformed shard {}/{}: must be I/N with 1 ≤ I ≤ N", shard.index, shard.count));
 }
 
-/// Keeps the cases at these places, which ascend.
-std::vector<PlannedCase> cases_at(std::vector<PlannedCase> cases, const std::vector<std::int64_t>& places) {
+/// Keeps the cases at these places, which ascend. The names of the others go to the shard.
+std::vector<PlannedCase> cases_at(std::vector<PlannedCase> cases, const std::vector<std::int64_t>& places,
+                                  Shard& shard) {
   std::size_t kept = 0;
-  for (const std::int64_t place : places) {
-    const auto from = static_cast<std::size_t>(place);
+  shard.other_cases.clear();
+  shard.other_cases.reserve(cases.size() - places.size());
+  for (std::size_t from = 0; from < cases.size(); ++from) {
+    if (kept == places.size() || static_cast<std::size_t>(places[kept]) != from) {
+      shard.other_cases.push_back(std::move(cases[from].name));
+      continue;
+    }
     if (kept != from) cases[kept] = std::move(cases[from]);
     ++kept;
   }
@@ -262,13 +268,13 @@ std::vector<std::int64_t> expected_microseconds(const std::vector<PlannedCase>& 
 }  // namespace
 
 // Large shapes are neighbours in a suite: taking every N-th case spreads them over the shards.
-std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, const Shard& shard) {
+std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, Shard& shard) {
   check_shard(shard);
   std::vector<std::int64_t> places;
   const auto count = static_cast<std::int64_t>(cases.size());
   places.reserve(cases.size() / static_cast<std::size_t>(shard.count) + 1);
   for (std::int64_t place = shard.index - 1; place < count; place += shard.count) places.push_back(place);
-  return cases_at(std::move(cases), places);
+  return cases_at(std::move(cases), places, shard);
 }
 
 std::vector<PlannedCase> select_balanced_shard(std::vector<PlannedCase> cases, Shard& shard,
@@ -291,7 +297,7 @@ std::vector<PlannedCase> select_balanced_shard(std::vector<PlannedCase> cases, S
     if (index == shard.index) places.push_back(place);
   }
   std::ranges::sort(places);
-  cases = cases_at(std::move(cases), places);
+  cases = cases_at(std::move(cases), places, shard);
   shard.places = std::move(places);
   return cases;
 }

@@ -84,17 +84,21 @@ struct Shard {
   int count = 1;
   /// Of a balanced part: the place of each of its cases in the list of all cases, from 0, ascending.
   std::optional<std::vector<std::int64_t>> places = std::nullopt;
+  /// Names of the cases of the other parts, in the order of the suite: a merge without one of them names what
+  /// is lost. Empty if unknown.
+  std::vector<std::string> other_cases = {};
 };
 /// Parses `2/4`. Throws UsageError.
 Shard parse_shard(std::string_view text);
-/// Returns every N-th case from the I-th on.
-std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, const Shard& shard);
+/// Returns every N-th case from the I-th on, and sets `shard.other_cases`.
+std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, Shard& shard);
 
 /// Seconds that earlier measurements of cases took, by case name.
 using CaseSeconds = std::unordered_map<std::string, double>;
-/// Returns one of N parts that take about the same time, and sets `shard.places`. The longest cases are
-/// distributed first, each to the part with the fewest seconds so far. A case without recorded seconds counts
-/// as the mean of the others. Equal cases and seconds give equal parts on every machine.
+/// Returns one of N parts that take about the same time, and sets `shard.places` and
+/// `shard.other_cases`. The longest cases are distributed first, each to the part with the fewest seconds so
+/// far. A case without recorded seconds counts as the mean of the others. Equal cases and seconds give equal
+/// parts on every machine.
 std::vector<PlannedCase> select_balanced_shard(std::vector<PlannedCase> cases, Shard& shard,
                                                const CaseSeconds& recorded);
 

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
 
 #include "base/error.hpp"
 #include "sweep/suite.hpp"
@@ -59,7 +61,11 @@ TEST(Shard, PartsHoldEveryCaseOnceAndDifferByOneAtMost) {
   for (int count : {1, 2, 3, 7, 50}) {
     std::multiset<std::string> seen;
     for (int index = 1; index <= count; ++index) {
-      const auto part = select_shard(cases(20), {index, count});
+      Shard shard{index, count};
+      const auto part = select_shard(cases(20), shard);
+      EXPECT_EQ(part.size() + shard.other_cases.size(), 20u);
+      EXPECT_TRUE(
+          std::ranges::is_sorted(shard.other_cases, {}, [](const auto& name) { return std::stoi(name); }));
       EXPECT_GE(static_cast<int>(part.size()), 20 / count);
       EXPECT_LE(static_cast<int>(part.size()), 20 / count + 1);
       for (const PlannedCase& planned : part) seen.insert(planned.name);
@@ -67,8 +73,11 @@ TEST(Shard, PartsHoldEveryCaseOnceAndDifferByOneAtMost) {
     EXPECT_EQ(seen.size(), 20u);
     EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), 20u);
   }
-  EXPECT_EQ(select_shard(cases(5), {2, 2})[1].name, "3");
-  EXPECT_THROW((void)select_shard(cases(5), {3, 2}), UsageError);
+  Shard second{2, 2};
+  EXPECT_EQ(select_shard(cases(5), second)[1].name, "3");
+  EXPECT_THAT(second.other_cases, testing::ElementsAre("0", "2", "4"));
+  Shard beyond{3, 2};
+  EXPECT_THROW((void)select_shard(cases(5), beyond), UsageError);
 }
 
 TEST(BalancedShard, PartsHoldEveryCaseOnceAndTakeAboutTheSameTime) {
@@ -106,6 +115,7 @@ TEST(BalancedShard, UnknownCasesCountAsTheMean) {
   (void)select_balanced_shard(cases(4), second, recorded);
   EXPECT_THAT(*first.places, testing::ElementsAre(0, 1));
   EXPECT_THAT(*second.places, testing::ElementsAre(2, 3));
+  EXPECT_THAT(second.other_cases, testing::ElementsAre("0", "1"));
 }
 
 TEST(BalancedShard, WithoutSecondsPartsDifferByOneAtMost) {

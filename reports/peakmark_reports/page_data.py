@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import numpy as np
 
 from .assessment import NEEDS_ATTENTION, STATES, Assessment, Finding, CaseStatus
-from .common import levels_text, short_commit
+from .common import short_commit
 from .history_file import METRICS, DeviceHistory, Values
 from .trend_file import EnvironmentChange
 
@@ -111,7 +111,7 @@ def _change(finding: Finding) -> dict[str, Any]:
         "metric": change.metric,
         "verdict": change.verdict,
         "relative": change.relative,
-        "levels": levels_text(change.metric, change.before, change.after),
+        "levels": change.levels,
         "resolution": finding.resolution,
         "new": change.new,
         "allocations": change.allocations[:20],

@@ -10,7 +10,7 @@ from peakmark_reports.__main__ import main
 from peakmark_reports.run_file import estimator_rows
 from peakmark_reports.sparkline import sparkline
 from peakmark_reports.page import render_page
-from peakmark_reports.page_data import LETTERS, device_data, entries, packed, packed_series
+from peakmark_reports.page_data import COLUMNS, LETTERS, device_data, entries, packed, packed_series
 from peakmark_reports.report import query_peakmark, parse_runs
 from sample_history import (
     HOSTILE, PEAK, TIME, assessed, case, change, history_run, run_text, series_text, shapes, trends_text, write_files,
@@ -95,6 +95,14 @@ def test_the_verdict_comes_first():
     assert "peak 6.75 MiB → 6.754 MiB (+0.1 %), since 2026-01-21" in page.text
     (spark,) = [one for one in page.of("svg")]
     assert spark["role"] == "img" and spark["aria-label"].startswith("peak over 30 runs: from 6.75 MiB to 6.75 MiB")
+
+
+def test_details_of_a_case_have_the_present_level_of_a_step_undone_in_part():
+    undone = change("padding/a", 20, after=2 * PEAK, relative=1.0, now=1.5 * PEAK, relative_now=0.5)
+    (entry,) = entries([assessed([case("padding/a", 30)], [undone])])
+    (row,) = device_data(entry)["rows"]
+    (one,) = dict(zip(COLUMNS, row))["changes"]
+    assert one["levels"] == "6.75 MiB → 13.5 MiB, now 10.12 MiB (+100.0 %, now +50.0 %)"
 
 
 def test_a_sparkline_has_a_scale():

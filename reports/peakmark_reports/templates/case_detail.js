@@ -22,7 +22,7 @@ function changeList(row, runs) {
   if (row.changes.length === 0) return null;
   const list = element("ul");
   for (const change of [...row.changes].reverse()) {  // the newest first
-    const item = element("li", {}, element("span", { class: `badge ${change.resolution ? "" : change.verdict}` }, change.verdict), ` ${change.date}: ${metric(change.metric).title.toLowerCase()} ${change.levels} (${relative(change.relative)})`);
+    const item = element("li", {}, element("span", { class: `badge ${change.resolution ? "" : change.verdict}` }, change.verdict), ` ${change.date}: ${metric(change.metric).title.toLowerCase()} ${change.levels}`);
     if (change.new) item.append(" – new since the previous run");
     if (change.resolution) item.append(` – ${change.resolution}`);
     if (change.allocations.length > 0) item.append(element("ul", {}, ...change.allocations.map((one) => element("li", {}, one))));
