@@ -306,10 +306,7 @@ void add_check_command(CLI::App& app, Result& result) {
                        "Judge this estimator instead of the recorded answers, without measuring again: "
                        "python:package.module:function, command:PROGRAM, or a name in --suite")
           ->type_name("CALL");
-  command->add_option("--form", options->question.call.form, "Call it in this form")
-      ->type_name("{documented,direct,module,iterative}")
-      ->capture_default_str()
-      ->needs(estimator);
+  add_form_option(*command, options->question.call)->needs(estimator);
   add_dimensions_option(*command, options->question.call)->needs(estimator);
   command->add_option("--suite", options->question.suites, "Use the programs and estimators of these suites")
       ->type_name(value_name::kSuite)

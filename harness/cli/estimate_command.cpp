@@ -110,11 +110,34 @@ EstimateReply ask_for_reply(const ExternalEstimator& estimator, EstimatorQuestio
   return reply;
 }
 
-/// `estimate python:package.module:function --dimensions 10,20 …`
-void estimate_by_call(const EstimateOptions& options) {
+/// `python:package.module` in httomo's form: all methods of the module.
+bool is_module_of_methods(const EstimateOptions& options) {
+  constexpr std::string_view kPython = "python:";
+  return options.call.form == "httomo" && options.variant.starts_with(kPython) &&
+         options.variant.size() > kPython.size() &&
+         options.variant.find(':', kPython.size()) == std::string::npos;
+}
+
+std::string methods_table(const std::vector<MethodReply>& replies) {
+  using enum TextTable::Align;
+  TextTable table({{"method"}, {"slices", right}, {"bytes", right}, {""}});
+  std::string errors;
+  for (const auto& [method, reply] : replies) {
+    const bool failed = reply.error.has_value();
+    table.add({method, failed || !reply.slices ? "–" : std::to_string(*reply.slices),
+               failed || !reply.bytes ? "–" : std::to_string(*reply.bytes),
+               failed || !reply.bytes ? "" : format_size(*reply.bytes)});
+    if (failed) errors += fmt::format("{}: {}\n", method, *reply.error);
+  }
+  return table.text() + (errors.empty() ? "" : "\n" + plain_text(errors));
+}
+
+/// `estimate python:package.module[:function] --dimensions 10,20 …`. Returns usage if one of several methods
+/// does not answer.
+ExitCode estimate_by_call(const EstimateOptions& options) {
   ExternalEstimator estimator = options.call;
   estimator.call = options.variant;
-  check_estimator_call(estimator.call);
+  if (!is_module_of_methods(options)) check_estimator_call(estimator.call);
   check_estimator_form(estimator.form);
   estimator.suite_folder = std::filesystem::current_path();
   if (options.dimensions.size() != 2) {
@@ -139,8 +162,23 @@ void estimate_by_call(const EstimateOptions& options) {
   question.other_dimensions = options.dimensions;
   question.dtype = options.dtype;
   const std::string arguments = parse_arguments(options.parameters);
-  print_reply(options, options.variant, "slices", arguments,
-              ask_for_reply(estimator, question, options.available, arguments, options.seconds));
+  if (!is_module_of_methods(options)) {
+    print_reply(options, options.variant, "slices", arguments,
+                ask_for_reply(estimator, question, options.available, arguments, options.seconds));
+    return ExitCode::clean;
+  }
+  std::vector<MethodReply> replies;
+  for (const std::string& method :
+       list_methods(estimator, {-1, std::nullopt, options.seconds, "--seconds"})) {
+    estimator.call = options.variant + ":" + method;
+    replies.push_back(
+        {method, ask_for_reply(estimator, question, options.available, arguments, options.seconds)});
+  }
+  print_text(options.json ? methods_json(options.variant, arguments, options.available, replies)
+                          : methods_table(replies));
+  const bool has_error =
+      std::ranges::any_of(replies, [](const MethodReply& one) { return one.reply.error.has_value(); });
+  return has_error ? ExitCode::usage : ExitCode::clean;
 }
 
 std::string ratio_text(const Observation& observation) {
@@ -200,13 +238,10 @@ ExitCode estimate_recorded(const EstimateOptions& options) {
   return has_error ? ExitCode::usage : ExitCode::clean;
 }
 
-void estimate(const EstimateOptions& options) {
+ExitCode estimate(const EstimateOptions& options) {
   if (options.variant.empty())
     throw UsageError("nothing to ask: name a VARIANT, your estimator, or a run with --run");
-  if (is_estimator_call(options.variant)) {
-    estimate_by_call(options);
-    return;
-  }
+  if (is_estimator_call(options.variant)) return estimate_by_call(options);
   SweepOptions sweep;
   sweep.worker = options.worker;
   sweep.selection.suites = options.suites;
@@ -234,6 +269,7 @@ void estimate(const EstimateOptions& options) {
                 ask_estimator(worker, named, question,
                               {signals.descriptor(), std::nullopt, options.seconds, "--seconds"}));
   }
+  return ExitCode::clean;
 }
 
 }  // namespace
@@ -244,7 +280,8 @@ void add_estimate_command(CLI::App& app, Result& result) {
   command->add_option(
       "VARIANT", options->variant,
       "A variant such as padding/coords1d, or your estimator: python:package.module:function or "
-      "command:PROGRAM. Optional with --run");
+      "command:PROGRAM; with --form httomo, python:package.module asks all methods in it. Optional with "
+      "--run");
   CLI::Option* const run =
       command
           ->add_option("--run", options->run,
@@ -270,9 +307,7 @@ void add_estimate_command(CLI::App& app, Result& result) {
       ->type_name(value_name::kProgram);
   command->add_flag("--json", options->json, "Print the answer as JSON");
   const auto of_yours = [](CLI::Option* option) { return option->group("For your estimator"); };
-  of_yours(command->add_option("--form", options->call.form, "Call it in this form"))
-      ->type_name("{documented,direct,module,iterative}")
-      ->capture_default_str();
+  of_yours(add_form_option(*command, options->call));
   is_recorded(of_yours(command->add_option("--dimensions", options->dimensions,
                                            "The other two dimensions of the input, such as 2160,2560")))
       ->type_name("N,N")
@@ -301,13 +336,8 @@ void add_estimate_command(CLI::App& app, Result& result) {
   add_answer_limit_option(*command, options->seconds);
   set_help(*command,
            {.exit_codes = {{"0", "clean"}, {"2", "wrong usage, or an estimator that does not answer"}}});
-  command->callback([options, &result] {
-    if (options->run) {
-      result.code = estimate_recorded(*options);
-    } else {
-      estimate(*options);
-    }
-  });
+  command->callback(
+      [options, &result] { result.code = options->run ? estimate_recorded(*options) : estimate(*options); });
 }
 
 }  // namespace peakmark::cli

@@ -205,9 +205,7 @@ void add_explain_command(CLI::App& app, Result& result) {
                   "Draw up to the shape that needs this memory, such as 16GiB, and mark it");
   command->add_option("--slice-axis", options->emitted.slice_axis, "The axis of slices. Default: n")
       ->type_name("AXIS");
-  command->add_option("--form", options->call.form, "Call the estimator of --against in this form")
-      ->type_name("{documented,direct,module,iterative}")
-      ->capture_default_str();
+  add_form_option(*command, options->call);
   add_dimensions_option(*command, options->call);
   command
       ->add_option("--python", options->call.python,

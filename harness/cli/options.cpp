@@ -190,6 +190,12 @@ CLI::Option* add_answer_limit_option(CLI::App& command, std::optional<double>& s
       ->check(CLI::Range(0.1, 1e6));
 }
 
+CLI::Option* add_form_option(CLI::App& command, ExternalEstimator& estimator) {
+  return command.add_option("--form", estimator.form, "Call the estimator in this form")
+      ->type_name(fmt::format("{{{}}}", fmt::join(estimator_forms(), ",")))
+      ->capture_default_str();
+}
+
 CLI::Option* add_dimensions_option(CLI::App& command, ExternalEstimator& estimator) {
   return add_parsed_option(
              command, "--other-dimensions",

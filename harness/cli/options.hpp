@@ -135,6 +135,9 @@ void add_workers_option(CLI::App& command, std::vector<std::string>& workers, co
 /// Adds --seconds, the maximum time for an answer of an estimator.
 CLI::Option* add_answer_limit_option(CLI::App& command, std::optional<double>& seconds);
 
+/// Adds --form, in which an estimator in Python is called.
+CLI::Option* add_form_option(CLI::App& command, ExternalEstimator& estimator);
+
 /// Adds --other-dimensions, formulas of axes such as `nx,nx`, for commands that ask about recorded runs.
 CLI::Option* add_dimensions_option(CLI::App& command, ExternalEstimator& estimator);
 

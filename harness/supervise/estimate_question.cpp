@@ -75,19 +75,47 @@ std::string to_arguments(const Parameters& parameters) {
   return json_fields::one_line(json_fields::to_json(parameters));
 }
 
-std::string estimate_json(const std::string& variant, const std::string& parameters,
-                          std::optional<Size> available_bytes, const EstimateReply& reply) {
+namespace {
+
+Json begin_estimate(const std::string& variant, const std::string& parameters,
+                    std::optional<Size> available_bytes) {
   Json json = json_fields::begin(format::kEstimate);
   json.update(Json{{"variant", variant},
                    {"parameters", Json::parse(parameters)},
-                   {"available_bytes", json_fields::or_null(available_bytes)},
-                   {"slices", json_fields::or_null(reply.slices)},
-                   {"bytes", json_fields::or_null(reply.bytes)},
-                   {"dtype", json_fields::or_null(reply.dtype)},
-                   {"terms", reply.terms.empty() ? Json(nullptr) : json_fields::to_json(reply.terms)},
-                   {"output_dimensions", json_fields::null_if_empty(reply.output_dimensions)},
-                   {"padding", json_fields::null_if_empty(reply.padding)}});
+                   {"available_bytes", json_fields::or_null(available_bytes)}});
+  return json;
+}
+
+Json reply_json(const EstimateReply& reply) {
+  return {{"slices", json_fields::or_null(reply.slices)},
+          {"bytes", json_fields::or_null(reply.bytes)},
+          {"dtype", json_fields::or_null(reply.dtype)},
+          {"terms", reply.terms.empty() ? Json(nullptr) : json_fields::to_json(reply.terms)},
+          {"output_dimensions", json_fields::null_if_empty(reply.output_dimensions)},
+          {"padding", json_fields::null_if_empty(reply.padding)}};
+}
+
+}  // namespace
+
+std::string estimate_json(const std::string& variant, const std::string& parameters,
+                          std::optional<Size> available_bytes, const EstimateReply& reply) {
+  Json json = begin_estimate(variant, parameters, available_bytes);
+  json.update(reply_json(reply));
   return json_fields::pretty(json, 1);
+}
+
+std::string methods_json(const std::string& module, const std::string& parameters,
+                         std::optional<Size> available_bytes, const std::vector<MethodReply>& replies) {
+  Json json = begin_estimate(module, parameters, available_bytes);
+  json["methods"] = Json::array();
+  for (const auto& [method, reply] : replies) {
+    Json one = reply_json(reply);
+    one["method"] = method;
+    one["error"] = json_fields::or_null(reply.error);
+    if (reply.error) one["slices"] = one["bytes"] = nullptr;
+    json["methods"].push_back(std::move(one));
+  }
+  return json_fields::pretty(json, 2);
 }
 
 std::vector<EstimateReply> ask_estimators(const std::filesystem::path& worker, const std::string& estimator,

@@ -48,6 +48,16 @@ std::string to_arguments(const Parameters& parameters);
 std::string estimate_json(const std::string& variant, const std::string& parameters,
                           std::optional<Size> available_bytes, const EstimateReply& reply);
 
+/// The answer about a method of a module of httomo-backends.
+struct MethodReply {
+  std::string method;
+  EstimateReply reply;
+};
+
+/// Returns the output of `estimate python:MODULE --json`, about several methods.
+std::string methods_json(const std::string& module, const std::string& parameters,
+                         std::optional<Size> available_bytes, const std::vector<MethodReply>& replies);
+
 /// Asks `WORKER --estimate`, for the estimators of its variants. Returns a reply for each question; the
 /// failure of an estimator is its `error`. `estimator`: its name, for messages.
 std::vector<EstimateReply> ask_estimators(const std::filesystem::path& worker, const std::string& estimator,

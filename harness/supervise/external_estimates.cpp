@@ -27,6 +27,7 @@ std::string request_line(const ExternalEstimator& estimator, const EstimatorQues
   return json_fields::one_line(
       {{"function", call.substr(call.find(':') + 1)},
        {"form", estimator.form},
+       {"variant", json_fields::null_if_empty(question.variant)},
        {"slice_dimension", question.slice_dimension},
        {"other_dimensions", question.other_dimensions},
        {"dtype", question.dtype},
@@ -97,7 +98,7 @@ std::string find_line(const ExternalEstimator& estimator) {
   for (const std::string& function : {estimator.output_dimensions, estimator.padding}) {
     if (!function.empty()) functions.push_back(function);
   }
-  return json_fields::one_line({{"find", functions}});
+  return json_fields::one_line({{"find", functions}, {"form", estimator.form}});
 }
 
 [[noreturn]] void throw_not_found(const ExternalEstimator& estimator, const std::string& error) {
@@ -228,6 +229,20 @@ void check_estimators_found(const Vocabulary& vocabulary, const std::vector<Plan
     for (const std::string& name : one.judged_estimators) add(name, variant);
   }
   check_estimators_found(estimators, limits);
+}
+
+std::vector<std::string> list_methods(const ExternalEstimator& estimator, const AskLimits& limits) {
+  const std::string module = estimator.call.substr(estimator.call.find(':') + 1);
+  try {
+    EstimatorProcess process = process_for(estimator, {json_fields::one_line({{"methods", module}})});
+    const Json answer = Json::parse(process.next(limits));
+    std::optional<std::string> error;
+    json_fields::field(answer, "error", error);
+    if (error) throw UsageError(fmt::format("{}: {}", process_name(estimator), *error));
+    return answer.at("methods").get<std::vector<std::string>>();
+  } catch (const NoEstimateError& error) {
+    throw UsageError(fmt::format("{}: {}", process_name(estimator), error.what()));
+  }
 }
 
 ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,

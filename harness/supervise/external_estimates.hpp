@@ -21,6 +21,10 @@ void check_estimators_found(const std::vector<ExternalEstimator>& estimators, co
 void check_estimators_found(const Vocabulary& vocabulary, const std::vector<PlannedCase>& planned,
                             const AskLimits& limits);
 
+/// Returns the methods of the module of httomo-backends that `estimator.call` names: `python:package.module`.
+/// Throws UsageError if it cannot be imported, or has none.
+std::vector<std::string> list_methods(const ExternalEstimator& estimator, const AskLimits& limits);
+
 /// Asks an estimator in a separate process, which is killed after `estimator.seconds`, so that its
 /// allocations, crashes and endless loops do not affect this one. Its failures are not thrown, but are in
 /// `error`. `parameters`: a JSON object; empty: those of the question.

@@ -51,7 +51,7 @@ def data_shape(asked):
 def make_arguments(cupy, asked, shape, folder):
     """Returns the arguments except the data."""
     method = METHODS[asked.method]
-    arguments = method.arguments(shape)
+    arguments = method.arguments((asked.other, asked.nx))
     if method.needs == "flats":
         image = shape[1:]
         arguments["flats"] = cupy.full((httomo.FLATS, *image), 1000, asked.dtype)

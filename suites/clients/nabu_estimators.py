@@ -82,8 +82,12 @@ def fbp_2026_1(non_slice_dims, _dtype, *, padding, memory):
     return _fbp(non_slice_dims, padding, memory, _vectors, {"host": 2, "device": 2})
 
 
-def _process_configuration(n_a, n_z, w):
-    """Returns the attributes of nabu's process configuration that its estimators read, for a reconstruction by FBP."""
+def process_configuration(other_dimensions):
+    """Returns the attributes of nabu's process configuration that its estimators read, for a reconstruction by FBP.
+
+    Its data set has more slices than fit into any device.
+    """
+    (n_a, w), n_z = other_dimensions, 1 << 20
     return SimpleNamespace(
         dataset_info=SimpleNamespace(darks={}, flats={}),
         processing_steps=["reconstruction"],
@@ -97,18 +101,14 @@ def _process_configuration(n_a, n_z, w):
     )
 
 
-def required_memory(dims, _dtype):
-    """Returns nabu's estimate_required_memory for dims = (n_a, slices, w), in bytes."""
-    from nabu.pipeline.fullfield.computations import estimate_required_memory
+def estimate_required_memory(process_config, delta_z):
+    from nabu.pipeline.fullfield.computations import estimate_required_memory as of_nabu  # the formulas need no nabu
 
-    return int(estimate_required_memory(_process_configuration(*dims)))
+    return of_nabu(process_config, delta_z=delta_z)
 
 
-def max_chunk_size(_slice_dim, other_dims, dtype, available_memory):
-    """Returns nabu's estimate_max_chunk_size with step 1, which its pipeline uses as the size of a chunk."""
-    from nabu.pipeline.fullfield.computations import estimate_max_chunk_size
+def estimate_max_chunk_size(available_memory_GB, process_config):
+    """Returns the slices of a chunk as nabu's pipeline asks for them on a GPU: a multiple of five, or one."""
+    from nabu.pipeline.fullfield.computations import estimate_max_chunk_size as of_nabu
 
-    n_a, w = other_dims
-    max_slices = 1 << 20  # slices of the data set: more than fit into any device
-    configuration = _process_configuration(n_a, max_slices, w)
-    return estimate_max_chunk_size(available_memory / 1e9, configuration, pipeline_part="sinos", step=1), dtype
+    return of_nabu(available_memory_GB, process_config, pipeline_part="all", step=5)

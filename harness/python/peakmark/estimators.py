@@ -13,20 +13,28 @@ Calls functions like httomo, with numpy's dtype:
     direct      a number, or f(**parameters) -> multiplier of the bytes of a slice of the input
     module      f(other_dimensions, dtype, **parameters) -> (bytes per slice, fixed bytes)
     iterative   f(dimensions, dtype, **parameters) -> bytes; dimensions includes the slices
+    httomo      the functions of a method NAME, by `module:NAME`, as httomo 3 calls them:
+                _calc_memory_bytes_for_slices_NAME((slices, *other_dimensions), dtype, **parameters) -> bytes, or
+                _calc_memory_bytes_NAME(other_dimensions, dtype, **parameters) -> (bytes per slice, fixed bytes)
+    nabu        f(other_dimensions, **parameters) -> nabu's process_config; the module also has nabu's
+                estimate_required_memory(process_config, delta_z=slices) -> bytes, and
+                estimate_max_chunk_size(available GB, process_config) -> slices
 
-The last two may name their terms, like the allocations that they describe. The bytes are then their sum:
+`module`, `iterative` and `httomo` may name their terms, like the allocations that they describe. The bytes are then their sum:
 
     module      {name: (bytes per slice, fixed bytes)} or [(name, bytes per slice, fixed bytes)]
     iterative   {name: bytes} or [(name, bytes)]
 
 If a function fails, `error` has the name of the error and the reason, and the numbers are null. The question
-{"find": ["package.module:function"]} imports functions without calling them; its answer is {"error": null} or the reason.
+{"find": ["package.module:function"], "form": "module"} imports functions without calling them; its answer is {"error": null} or
+the reason. The question {"methods": "package.module"} has the answer {"methods": [names], "error": null}: httomo's methods.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import json
 import math
 import numbers
@@ -109,14 +117,9 @@ class Question:
         self.other_dimensions: tuple[int, ...] = tuple(asked["other_dimensions"])
         self.dtype = numpy.dtype(asked["dtype"])
         self.parameters: dict[str, Any] = asked.get("parameters") or {}
+        self.variant: str | None = asked.get("variant")
         self.available_bytes: int | None = asked.get("available_bytes")
         self.slices: int | None = asked.get("slices")
-
-    def dimensions(self, slices: int) -> tuple[int, ...]:
-        """Returns the dimensions of an input of `slices` slices."""
-        dimensions = list(self.other_dimensions)
-        dimensions.insert(self.slice_dimension, slices)
-        return tuple(dimensions)
 
     def slice_bytes(self) -> int:
         return math.prod(self.other_dimensions) * int(self.dtype.itemsize)
@@ -152,12 +155,23 @@ def named_terms(answer: Any, numbers: int) -> list[tuple[str, tuple[Any, ...]]] 
     return found
 
 
+def takes(function: Any, name: str) -> bool:
+    """Returns whether a function has a parameter of this name."""
+    try:
+        return name in inspect.signature(function).parameters
+    except (TypeError, ValueError):  # a number; a function of C
+        return False
+
+
 class Form:
     """Converts between slices and bytes with an estimator."""
 
     def __init__(self, function: Any, question: Question):
         self.function = function
         self.question = question
+        self.parameters = question.parameters
+        if question.variant is not None and takes(function, "variant"):
+            self.parameters = {"variant": question.variant, **self.parameters}
 
     def slices(self, available: int) -> tuple[int, str | None]:
         """Returns the number of slices that fit and, if the form has it, the dtype of the output."""
@@ -194,15 +208,14 @@ class Linear(Form):
 
 class Direct(Linear):
     def terms(self) -> tuple[int | Fraction, int]:
-        multiplier = self.function(**self.question.parameters) if callable(self.function) else self.function
+        multiplier = self.function(**self.parameters) if callable(self.function) else self.function
         return exact(multiplier, "the multiplier") * self.question.slice_bytes(), 0
 
 
 class Module(Linear):
     def ask(self) -> tuple[list[Term] | None, Any]:
         """Returns the named terms, and the answer."""
-        question = self.question
-        answer = self.function(question.other_dimensions, question.dtype, **question.parameters)
+        answer = self.function(self.question.other_dimensions, self.question.dtype, **self.parameters)
         found = named_terms(answer, 2)
         if found is None:
             return None, answer
@@ -220,9 +233,14 @@ class Module(Linear):
 
 
 class Iterative(Form):
+    def dimensions(self, slices: int) -> tuple[int, ...]:
+        """Returns the dimensions of an input of `slices` slices."""
+        dimensions = list(self.question.other_dimensions)
+        dimensions.insert(self.question.slice_dimension, slices)
+        return tuple(dimensions)
+
     def ask(self, slices: int) -> tuple[list[Term] | None, Any]:
-        question = self.question
-        answer = self.function(question.dimensions(slices), question.dtype, **question.parameters)
+        answer = self.function(self.dimensions(slices), self.question.dtype, **self.parameters)
         found = named_terms(answer, 1)
         if found is None:
             return None, answer
@@ -240,18 +258,64 @@ class Iterative(Form):
             raise EstimatorError("zero_per_slice", f"{quantity(slices, 'slice needs', 'slices need')} 0 bytes, so any number of them would fit")
         return needed
 
-    def slices(self, available: int) -> tuple[int, str | None]:
-        def fits(slices: int) -> bool:
-            return self.bytes(slices) <= available
+    def fits(self, slices: int, available: int) -> bool:
+        return self.bytes(slices) <= available
 
-        return largest(fits), None
+    def slices(self, available: int) -> tuple[int, str | None]:
+        return largest(lambda slices: self.fits(slices, available)), None
+
+
+#: httomo's names of the functions of a method, followed by the name of the method.
+FOR_SLICES, PER_SLICE = "_calc_memory_bytes_for_slices_", "_calc_memory_bytes_"
+
+
+class ForSlices(Iterative):
+    """httomo's method of the kind `iterative`."""
+
+    def dimensions(self, slices: int) -> tuple[int, ...]:
+        return (slices, *self.question.other_dimensions)  # also if slices are cut along another dimension
+
+    def fits(self, slices: int, available: int) -> bool:
+        try:
+            return super().fits(slices, available)
+        except EstimatorError as error:
+            if error.name not in ("too_large", "infinite"):
+                raise
+        except Exception:  # noqa: BLE001 - httomo takes any exception as more memory than there is
+            pass
+        return False
+
+
+class Nabu(Form):
+    """nabu's two functions. `function` returns the process configuration that they read."""
+
+    def __init__(self, function: Any, question: Question):
+        super().__init__(function, question)
+        module = importlib.import_module(function.__module__)
+        self.nabu = {name: getattr(module, name, None) for name in ("estimate_required_memory", "estimate_max_chunk_size")}
+        if missing := [name for name, found in self.nabu.items() if found is None]:
+            raise EstimatorError(
+                "not_found",
+                f"{function.__module__} has no {' and no '.join(missing)}; import them there from nabu.pipeline.fullfield.computations",
+            )
+
+    def configuration(self) -> Any:
+        return self.function(self.question.other_dimensions, **self.parameters)
+
+    def bytes(self, slices: int) -> int:
+        needed = self.nabu["estimate_required_memory"](self.configuration(), delta_z=slices)
+        return whole(needed, f"the need of {quantity(slices, 'slice')}")
+
+    def slices(self, available: int) -> tuple[int, str | None]:
+        found = self.nabu["estimate_max_chunk_size"](available / 1e9, self.configuration())
+        return whole(found, "the number of slices", math.floor), None
 
 
 class Documented(Form):
     def slices(self, available: int) -> tuple[int, str | None]:
         question = self.question
         answer = self.function(
-            question.slice_dimension, question.other_dimensions, question.dtype, available, **question.parameters
+            question.slice_dimension, question.other_dimensions, question.dtype, available, **self.parameters
         )
         slices, dtype = pair(answer, "(slices, output dtype)")
         try:
@@ -317,19 +381,46 @@ FORMS: dict[str, type[Form]] = {
     "module": Module,
     "iterative": Iterative,
     "documented": Documented,
+    "nabu": Nabu,
 }
 
 
-def find(path: str) -> Any:
-    """Returns the object at `package.module:function` or `package.module:Class.function`."""
-    module, _, name = path.partition(":")
+def import_module(path: str) -> Any:
+    """Imports the module of `package.module:function`."""
     try:
-        found = importlib.import_module(module)
+        return importlib.import_module(path.partition(":")[0])
     except ImportError as error:
         # Other exceptions of the module are not caught: answer() reports them with a traceback.
         raise EstimatorError("not_found", f"{path}: {error}") from error
+
+
+def httomo_methods(path: str) -> list[str]:
+    """Returns the methods of a module of httomo-backends whose memory it estimates."""
+    names = (name for name in vars(import_module(path)) if name.startswith(PER_SLICE))
+    return sorted({name.removeprefix(FOR_SLICES).removeprefix(PER_SLICE) for name in names})
+
+
+def find_form(path: str, form: str) -> tuple[Any, type[Form]]:
+    """Returns the function at a path, and how it is called. Of `httomo`, the path has the name of a method, or of a function."""
+    if form != "httomo":
+        return find(path), FORMS[form]
+    module, _, name = path.partition(":")
+    for prefix, called in ((FOR_SLICES, ForSlices), (PER_SLICE, Module)):
+        wanted = name if name.startswith(PER_SLICE) else prefix + name
+        if wanted.startswith(prefix) and (function := getattr(import_module(path), wanted, None)) is not None:
+            return function, called
+    raise EstimatorError(
+        "not_found",
+        f"{module} has neither {FOR_SLICES}{name} nor {PER_SLICE}{name}; methods in it: {', '.join(httomo_methods(path)) or 'none'}",
+    )
+
+
+def find(path: str) -> Any:
+    """Returns the object at `package.module:function`, `package.module:Class.function` or `package.module`."""
+    name = path.partition(":")[2]
+    found = import_module(path)
     try:
-        for part in name.split("."):
+        for part in name.split(".") if name else ():
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
         raise EstimatorError("not_found", f"{path}: {error}") from error
@@ -347,13 +438,17 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def check_found(paths: list[str]) -> dict[str, Any]:
-    """Imports functions without calling them. `error` has what the user must fix before they can be called."""
+def check_found(paths: list[str], form: str = "module") -> dict[str, Any]:
+    """Imports functions, an estimator and those next to it, without calling them. `error` has what the user must fix before they
+    can be called."""
     try:
         import_numpy()
-        for path in paths:
+        for at, path in enumerate(paths):
             try:
-                find(path)
+                if at == 0:
+                    find_form(path, form)
+                else:
+                    find(path)
             except (EstimatorError, KeyboardInterrupt):
                 raise
             except BaseException as error:  # noqa: BLE001 - a module may call sys.exit()
@@ -363,12 +458,22 @@ def check_found(paths: list[str]) -> dict[str, Any]:
     return {"error": None}
 
 
+def list_methods(module: str) -> dict[str, Any]:
+    """Lists httomo's methods of a module."""
+    error = check_found([module])["error"]
+    methods = [] if error else httomo_methods(module)
+    if not error and not methods:
+        error = f"not_found: {module} has no function {PER_SLICE}NAME or {FOR_SLICES}NAME"
+    return {"methods": methods, "error": error}
+
+
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """Answers a question. Reports failures in `error` instead of raising."""
     result: dict[str, Any] = dict.fromkeys(("slices", "bytes", "dtype", "terms", "output_dimensions", "padding", "error"))
     try:
         question = Question(asked)
-        form = FORMS[question.form](find(asked["function"]), question)
+        function, called = find_form(asked["function"], question.form)
+        form = called(function, question)
         if question.available_bytes is not None:
             result["slices"], result["dtype"] = form.slices(question.available_bytes)
         if question.slices is not None:
@@ -423,7 +528,12 @@ def main() -> None:
         if not line.strip():
             continue
         asked = json.loads(line)
-        answered = check_found(asked["find"]) if "find" in asked else answer(asked)
+        if "find" in asked:
+            answered = check_found(asked["find"], asked.get("form", "module"))
+        elif "methods" in asked:
+            answered = list_methods(asked["methods"])
+        else:
+            answered = answer(asked)
         if os.getpid() != server:  # an estimator has forked a process that returned as well: it must not answer, too
             os._exit(0)
         print(json.dumps(answered), file=answers, flush=True)

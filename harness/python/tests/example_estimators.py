@@ -24,6 +24,10 @@ def module(other_dims, dtype, radius=0, **kwargs):
     return 2 * int(np.prod(other_dims)) * dtype.itemsize, radius
 
 
+def of_variant(other_dims, dtype, variant, **kwargs):
+    return len(variant), 0
+
+
 def iterative(dims, dtype, **kwargs):
     assert len(dims) == 3
     return 2 * np.prod(np.asarray(dims, dtype=np.int64)) * dtype.itemsize

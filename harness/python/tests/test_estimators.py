@@ -8,7 +8,7 @@ import pytest
 from recorded import TESTS, environment
 
 from peakmark.estimator_check import EstimatorQuestion, ask
-from peakmark.estimators import answer, check_found
+from peakmark.estimators import answer, check_found, list_methods
 
 # httomo's own example: https://diamondlightsource.github.io/httomo
 HTTOMO = {"slice_dimension": 0, "other_dimensions": [10, 20], "dtype": "float32", "available_bytes": 14450}
@@ -298,3 +298,69 @@ def test_an_estimator_that_hangs_is_ended_by_its_limit():
         "no_answer_in_time: estimator 'example_estimators:module' did not answer within 0.001 s; make it faster, or raise the "
         "limit with seconds="
     )
+
+
+def asked_httomo(method, **more):
+    return answer({"function": f"httomo_supporting_funcs:{method}", "form": "httomo", **HTTOMO, **more})
+
+
+@pytest.mark.parametrize("slice_dimension", [0, 1])
+def test_httomos_functions_are_found_by_the_name_of_the_method(slice_dimension):
+    of_slices = asked_httomo("remove_stripe_ti", slice_dimension=slice_dimension, slices=9, available_bytes=9 * 1600 + 160)
+    assert (of_slices["slices"], of_slices["bytes"], of_slices["error"]) == (9, 9 * 1600 + 160, None)
+
+
+@pytest.mark.parametrize("slice_dimension", [0, 1])
+def test_httomos_iterative_functions_get_the_slices_first_also_along_dimension_1(slice_dimension):
+    # httomo/method_wrappers/generic.py passes (slices, d0, d1) for every pattern.
+    result = asked_httomo("paganin_filter", slice_dimension=slice_dimension, slices=3, available_bytes=4 * (5 * 10 * 20 + 7))
+    assert (result["slices"], result["bytes"], result["error"]) == (5, 4 * (3 * 10 * 20 + 7), None)
+
+
+def test_an_exception_of_httomos_iterative_function_is_more_memory_than_there_is():
+    assert asked_httomo("cufft_of_few", slices=3, available_bytes=10**9)["slices"] == 40
+    assert asked_httomo("cufft_of_few", slices=41)["error"].endswith("RuntimeError: CUFFT_INVALID_SIZE")
+
+
+def test_the_prefix_chooses_a_function_of_a_method_that_has_both():
+    assert asked_httomo("both", slices=1)["bytes"] == 11
+    assert asked_httomo("_calc_memory_bytes_both", slices=1)["bytes"] == 22
+    assert asked_httomo("_calc_memory_bytes_for_slices_both", slices=1)["bytes"] == 11
+
+
+def test_methods_of_a_module_are_listed():
+    methods = ["both", "cufft_of_few", "paganin_filter", "remove_stripe_ti"]
+    assert list_methods("httomo_supporting_funcs") == {"methods": methods, "error": None}
+    assert list_methods("example_estimators")["error"] == (
+        "not_found: example_estimators has no function _calc_memory_bytes_NAME or _calc_memory_bytes_for_slices_NAME"
+    )
+    assert list_methods("no_such_module")["error"].startswith("not_found: no_such_module")
+    error = check_found(["httomo_supporting_funcs:remove_stripe"], "httomo")["error"]
+    assert error == (
+        "not_found: httomo_supporting_funcs has neither _calc_memory_bytes_for_slices_remove_stripe nor "
+        f"_calc_memory_bytes_remove_stripe; methods in it: {', '.join(methods)}"
+    )
+    assert check_found(["httomo_supporting_funcs:both"], "httomo")["error"] is None
+
+
+def asked_nabu(function, **more):
+    return answer({"function": f"nabu_functions:{function}", "form": "nabu", **HTTOMO, **more})
+
+
+def test_nabus_functions_read_the_configuration_that_a_function_makes():
+    result = asked_nabu("process_config", slices=7, available_bytes=10 * 10 * 20 * 4 + 399, parameters={"flats": 1})
+    assert (result["slices"], result["bytes"], result["error"]) == (5, 8 * 10 * 20 * 4, None)
+
+
+def test_a_module_without_nabus_functions_says_where_they_are():
+    error = answer({"function": "example_estimators:output_dims", "form": "nabu", **HTTOMO})["error"]
+    assert error == (
+        "not_found: example_estimators has no estimate_required_memory and no estimate_max_chunk_size; import them there from "
+        "nabu.pipeline.fullfield.computations"
+    )
+
+
+def test_a_function_that_names_a_parameter_variant_gets_it():
+    assert asked("of_variant", "module", slices=1, variant="fbp/whole")["bytes"] == 9
+    assert asked("of_variant", "module", slices=1, variant="fbp/whole", parameters={"variant": "its own"})["bytes"] == 7
+    assert asked("module", "module", slices=1, variant="fbp/whole")["bytes"] == 1600

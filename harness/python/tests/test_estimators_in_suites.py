@@ -200,3 +200,45 @@ def test_an_estimator_that_hangs_is_ended_by_the_limit_of_the_command(folder):
     assert "2 fail (2 estimator)" in asked.stdout
     asked = peakmark("estimate", *call, "--dimensions", "1,1", "--slices", "1", cwd=folder)
     assert (asked.returncode, late in asked.stderr) == (2, True)
+
+
+def test_one_command_asks_all_methods_of_a_module_of_httomo_backends(folder):
+    (folder / "supporting_funcs.py").write_text(
+        "def _calc_memory_bytes_for_slices_paganin_filter(dims_shape, dtype, **kwargs):\n"
+        "    assert dims_shape[1:] == (10, 20)\n"
+        "    return 2 * dims_shape[0] * 800\n"
+        "def _calc_memory_bytes_remove_stripe_ti(non_slice_dims_shape, dtype, pad=0, **kwargs):\n"
+        "    return 800 + pad, 160\n"
+        "def _calc_memory_bytes_raises(non_slice_dims_shape, dtype, **kwargs):\n"
+        "    raise ValueError('not so')\n"
+    )
+    ask = ["--form", "httomo", "--dimensions", "10,20", "--slice-dimension", 1, "--python", sys.prefix]
+    asked = peakmark("estimate", "python:supporting_funcs", "--available", 8160, "pad=200", "--json", *ask, cwd=folder)
+    assert asked.returncode == 2, asked.stderr
+    paganin, raises, ti = json.loads(asked.stdout)["methods"]
+    assert (paganin["method"], paganin["slices"], paganin["bytes"], paganin["error"]) == ("paganin_filter", 5, 8000, None)
+    assert (ti["method"], ti["slices"], ti["bytes"]) == ("remove_stripe_ti", 8, 8160)
+    assert raises["slices"] is None and raises["error"].endswith("ValueError: not so")
+    table = peakmark("estimate", "python:supporting_funcs", "--slices", 3, *ask, cwd=folder).stdout
+    assert "paganin_filter         3   4800" in table and "raises: exception: Traceback" in table
+    one = peakmark("estimate", "python:supporting_funcs:paganin_filter", "--slices", 3, "--json", *ask, cwd=folder)
+    assert json.loads(one.stdout)["bytes"] == 4800
+    missing = peakmark("estimate", "python:no_such_module", "--slices", 3, *ask, cwd=folder)
+    assert (missing.returncode, missing.stderr) == (
+        2, "peakmark: estimator 'python:no_such_module': not_found: no_such_module: No module named 'no_such_module'\n"
+    )  # fmt: skip
+
+
+def test_httomos_form_in_a_suite_is_judged_along_dimension_1(folder):
+    extra = '[[estimator]]\nname = "httomo"\ncall = "python:httomo_funcs:toy"\nform = "httomo"\nother_dimensions = [1, 1]\n'
+    with_estimator(folder, extra + sweep('axes.n = 20\nestimators = ["httomo"]'))
+    (folder / "s.toml").write_text((folder / "s.toml").read_text().replace("slice_axis", "slice_dimension = 1\nslice_axis"))
+    (folder / "httomo_funcs.py").write_text(
+        "def _calc_memory_bytes_for_slices_toy(dims_shape, dtype, **kwargs):\n"
+        "    assert dims_shape[1:] == (1, 1)\n"
+        "    return 64 + 1110 * dims_shape[0]\n"
+    )
+    cases, _ = run(folder, "--memory-only")
+    (case,) = cases.values()
+    (asked,) = case["other_estimates"]
+    assert (asked["form"], asked["slices_estimated"], asked["bytes_estimated"], asked["error"]) == ("httomo", 20, 22264, None)

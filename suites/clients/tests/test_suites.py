@@ -62,7 +62,10 @@ def test_functions_of_estimators_exist(path):
     for estimator in loaded(path).get("estimator", []):
         _python, module, function = estimator["call"].split(":")
         source = (HERE / f"{module}.py").read_text(encoding="utf-8")
-        assert f"\ndef {function}(" in source, estimator["call"]
+        names = [f"_calc_memory_bytes_for_slices_{function}"] if estimator.get("form") == "httomo" else [function]
+        names += ["estimate_required_memory", "estimate_max_chunk_size"] if estimator.get("form") == "nabu" else []
+        for name in names:
+            assert f"\ndef {name}(" in source, estimator["call"]
 
 
 @pytest.mark.parametrize("pattern", ["projection", "sinogram"])
