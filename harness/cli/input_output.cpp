@@ -55,8 +55,11 @@ int write_into(const fs::path& path, const std::function<void(std::ostream&)>& w
 }  // namespace
 
 void print_text(std::string_view text) {
-  // What JSON quotes may be a command in the log of a CI system. To a reader of JSON the text is the same.
-  if (text.find("##[") != std::string_view::npos || text.find("##vso[") != std::string_view::npos)
+  // A text that JSON quotes may be a command in the log of a CI system. To a reader of JSON it stays the
+  // same; CSV and emitted code have no such escape.
+  const bool is_json = text.starts_with('{') || text.starts_with('[');
+  if (is_json &&
+      (text.find("##[") != std::string_view::npos || text.find("##vso[") != std::string_view::npos))
     return print_text(without_log_commands(std::string(text), "\\u0023"));
   errno = 0;
   const bool is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
