@@ -126,7 +126,9 @@ void CaseBenchmarks::add(const std::vector<NamedCase>& cases) {
     Entry& entry = *entries_.back();
     entry_of_case_.emplace(named.name, &entry);
     auto* registered = benchmark::RegisterBenchmark(
-        named.name.c_str(), [this, &entry](benchmark::State& state) { measure(state, entry); });
+        // Google Benchmark before 1.8 takes a C string.
+        named.name.c_str(),  // NOLINT(readability-redundant-string-cstr)
+        [this, &entry](benchmark::State& state) { measure(state, entry); });
     registered->UseManualTime();
     if (backend == Backend::dry || options_.memory_only) registered->Iterations(1);
   }
@@ -207,7 +209,7 @@ void CaseBenchmarks::measure(benchmark::State& state, Entry& entry) {
         observation.message.empty()
             ? std::string(to_string(observation.outcome))
             : fmt::format("{}: {}", to_string(observation.outcome), observation.message);
-    state.SkipWithError(message.c_str());
+    state.SkipWithError(message.c_str());  // NOLINT(readability-redundant-string-cstr)
   }
 }
 
