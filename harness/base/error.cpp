@@ -60,7 +60,7 @@ std::string advice_on_errno(int error) {
 /// Returns a message with the path, or that the working folder does not exist any more.
 std::string filesystem_message(const std::filesystem::filesystem_error& error) {
   std::error_code failure;
-  const std::filesystem::path here = std::filesystem::current_path(failure);
+  static_cast<void>(std::filesystem::current_path(failure));
   if (failure) return "the working folder was removed (" + failure.message() + "); change to another folder";
   constexpr std::size_t kMaxPathBytes = 200;
   const std::string path = shortened(error.path1().string(), kMaxPathBytes);

@@ -111,7 +111,7 @@ std::vector<fs::path> own_program_prefixes() {
 std::optional<fs::path> python_folder(std::string_view name, std::string_view package) {
   for (const fs::path& prefix : own_program_prefixes()) {
     std::error_code error;
-    const fs::path folder = prefix / "share" / "peakmark" / name;
+    fs::path folder = prefix / "share" / "peakmark" / name;
     if (fs::is_directory(folder / package, error)) return folder;
   }
   return std::nullopt;

@@ -137,7 +137,7 @@ class CaseJudge {
                     observation.kernels.front().name,
                     format_duration(static_cast<double>(observation.kernels.front().ns)),
                     format_duration(observation.gpu_time->median_ns)),
-        "", *ratio);
+        "", ratio);
     verdicts_.back().bound = kRecordsAgree;
   }
 

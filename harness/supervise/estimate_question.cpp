@@ -129,7 +129,8 @@ std::vector<EstimateReply> ask_estimators(const std::filesystem::path& worker, c
   LateAnswers late;
   std::vector<EstimateReply> replies(questions.size());
   for (EstimateReply& reply : replies) {
-    if ((reply.error = late.error(name))) continue;
+    reply.error = late.error(name);
+    if (reply.error) continue;
     try {
       const std::string line = process.next(limits);
       try {

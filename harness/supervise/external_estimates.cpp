@@ -281,7 +281,8 @@ std::vector<EstimateObservation> ask_about_cases(const ExternalEstimator& estima
   LateAnswers late;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (all[i].error) continue;
-    if ((all[i].error = late.error(process_name(estimator)))) continue;
+    all[i].error = late.error(process_name(estimator));
+    if (all[i].error) continue;
     const std::optional<Size>& available = cases[i]->requested_peak_bytes;
     // Other programs may answer one question only, or print more than their answers.
     ExternalAnswer answer =
