@@ -147,6 +147,8 @@ ExitCode explain_inputs(ExplainOptions& options) {
       throw UsageError("--emit prints an estimator: leave out --json and --against");
     options.emitted.form = parse_emit_form(options.emit);
     options.emitted.source = fmt::format("{}", fmt::join(options.inputs, " "));
+    for (const Formula& dimension : options.call.other_dimensions)
+      options.emitted.other_dimensions.push_back(dimension.text());
   }
   if (inputs.runs.size() < 2)
     return explain_run(options,
@@ -188,8 +190,9 @@ void add_explain_command(CLI::App& app, Result& result) {
       [options = options.get()](const std::string& text) { options->at = parse_shape(text); },
       "Print bytes at this shape, such as ny=4096,nx=4096. Default: the largest recorded")
       ->type_name("AXIS=VALUE");
-  command->add_option("--emit", options->emit, "Print the formulas as an estimator or a page")
-      ->type_name("{python,cpp,toml,latex,markdown}");
+  CLI::Option* const emit =
+      command->add_option("--emit", options->emit, "Print the formulas as an estimator or a page")
+          ->type_name("{python,cpp,toml,latex,markdown}");
   add_parsed_option(
       *command, "--margin",
       [options = options.get()](const std::string& text) {
@@ -205,12 +208,19 @@ void add_explain_command(CLI::App& app, Result& result) {
                   "Draw up to the shape that needs this memory, such as 16GiB, and mark it");
   command->add_option("--slice-axis", options->emitted.slice_axis, "The axis of slices. Default: n")
       ->type_name("AXIS");
+  add_parsed_option(
+      *command, "--dtype",
+      [options = options.get()](const std::string& text) { options->emitted.dtype = parse_dtype(text); },
+      "The dtype of the input of variants without an axis dtype, for --emit. Default: float32")
+      ->type_name("DTYPE")
+      ->needs(emit);
   add_form_option(*command, options->call);
   add_dimensions_option(*command, options->call);
   command
-      ->add_option("--python", options->call.python,
-                   "Ask the estimator of --against in this Python environment, as a suite names it")
-      ->type_name("NAME");
+      ->add_option(
+          "--python", options->call.python,
+          "Ask the estimator of --against with this Python environment or interpreter, as a suite names it")
+      ->type_name("PYTHON");
   add_answer_limit_option(*command, options->seconds);
   command
       ->add_option("--suite", options->suites,

@@ -67,6 +67,52 @@ std::vector<std::string> origin(const std::vector<VariantFormulas>& variants, co
   return lines;
 }
 
+std::vector<WordSet> recorded_words(const VariantFormulas& variant) {
+  std::vector<WordSet> words = variant.words;
+  if (std::ranges::find(words, "dtype", &WordSet::axis) != words.end()) return words;
+  std::vector<std::string> dtypes;
+  for (const RecordedCases& cases : variant.cases) {
+    for (const Observation* const one : cases.observations) {
+      if (one->axes.find("dtype") == nullptr) continue;
+      const std::string& dtype = one->axes.word("dtype");
+      if (std::ranges::find(dtypes, dtype) == dtypes.end()) dtypes.push_back(dtype);
+    }
+  }
+  if (!dtypes.empty()) words.push_back({"dtype", std::move(dtypes)});
+  return words;
+}
+
+std::optional<LinearFormula> split_by_slices(const Expression& formula, const std::string& slices) {
+  const auto reads_slices = [&](const Expression& one) {
+    const auto axes = one.axes();
+    return std::ranges::find(axes, slices) != axes.end();
+  };
+  if (!reads_slices(formula)) return LinearFormula{Expression(), formula};
+  if (formula.operation() == Expression::Operation::axis) return LinearFormula{Expression(1), Expression()};
+  std::vector<Expression> per_slice;
+  std::vector<Expression> fixed;
+  if (formula.operation() == Expression::Operation::add) {
+    for (const Expression& term : formula.operands()) {
+      const auto parts = split_by_slices(term, slices);
+      if (!parts) return std::nullopt;
+      per_slice.push_back(parts->per_slice);
+      fixed.push_back(parts->fixed);
+    }
+    return LinearFormula{Expression::add(std::move(per_slice)), Expression::add(std::move(fixed))};
+  }
+  if (formula.operation() != Expression::Operation::multiply ||
+      std::ranges::count_if(formula.operands(), reads_slices) != 1)
+    return std::nullopt;
+  for (const Expression& factor : formula.operands()) {
+    const auto parts = split_by_slices(factor, slices);
+    if (!parts) return std::nullopt;
+    const bool has_slices = reads_slices(factor);
+    per_slice.push_back(has_slices ? parts->per_slice : factor);
+    fixed.push_back(has_slices ? parts->fixed : factor);
+  }
+  return LinearFormula{Expression::multiply(std::move(per_slice)), Expression::multiply(std::move(fixed))};
+}
+
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -97,95 +143,125 @@ void check_variant_formulas(const VariantFormulas& variant) {
   }
 }
 
-// ---- C++
-
-// Bytes a slice and fixed bytes of a formula; nothing if it is neither proportional to the slices nor free of
-// them.
-struct Part {
-  std::string name;
-  Expression per_slice;
-  Expression fixed;
-};
-
-std::optional<Part> split_by_slices(const std::string& name, const Expression& formula,
-                                    const std::string& slices) {
-  std::vector<Expression> per_slice;
-  std::vector<Expression> fixed;
-  for (ExpressionTerm term : terms(formula)) {
-    const auto factor = std::ranges::find(term.factors, Expression::axis(slices));
-    const bool has_slices = factor != term.factors.end();
-    if (has_slices) term.factors.erase(factor);
-    for (const Expression& other : term.factors) {
-      const auto axes = other.axes();
-      if (std::ranges::find(axes, slices) != axes.end()) return std::nullopt;
+// A formula is asked for by variant and words only.
+void check_backends(const std::vector<VariantFormulas>& variants) {
+  for (const VariantFormulas& one : variants) {
+    for (const VariantFormulas& other : variants) {
+      if (one.variant != other.variant || one.backend == other.backend) continue;
+      if (*one.explanation.peak() == *other.explanation.peak()) continue;
+      throw UsageError(
+          fmt::format("{}: its formulas on {} and {} differ, so no estimator is written; record one of them",
+                      one.variant, one.backend, other.backend));
     }
-    (has_slices ? per_slice : fixed).push_back(term.expression());
   }
-  return Part{name, Expression::add(std::move(per_slice)), Expression::add(std::move(fixed))};
 }
 
-std::optional<std::vector<Part>> parts(const VariantFormulas& variant, const EmitOptions& options) {
+// ---- C++
+
+struct Part {
+  std::string name;
+  LinearFormula bytes;
+};
+
+// Returns the parts of a peak; empty if it is no sum of them.
+std::vector<Part> parts(const VariantFormulas& variant, const EmitOptions& options) {
   const std::vector<PeakMoment>& moments = variant.explanation.moments;
   const std::string slices = slice_axis(variant, options);
   if (moments.size() != 1 || !moments.front().is_sum_of_terms || slices.empty() || options.margin_percent > 0)
-    return std::nullopt;
+    return {};
   std::vector<Part> all;
   for (std::size_t i = 0; i < moments.front().terms.size(); ++i) {
     const ExplainedAllocation& allocation = variant.explanation.allocations[moments.front().allocations[i]];
-    auto part = split_by_slices(allocation.name, moments.front().terms[i], slices);
-    if (!part) return std::nullopt;
-    all.push_back(std::move(*part));
+    auto part = split_by_slices(moments.front().terms[i], slices);
+    if (!part) return {};
+    all.push_back({allocation.name, std::move(*part)});
   }
   return all;
 }
 
-std::string cpp_text(const Expression& formula) {
-  return to_text(formula, ExpressionStyle::cpp);
+// Returns the condition on words and dtype with which a formula is right; empty if there is none.
+std::string cpp_condition(const VariantFormulas& variant) {
+  std::string text;
+  for (const WordSet& set : recorded_words(variant)) {
+    std::vector<std::string> words;
+    for (const std::string& word : set.words) words.push_back(quoted(word));
+    text += fmt::format("{}is_one_of({}, {{{}}})", text.empty() ? "" : " && ",
+                        fmt::format("c.word({})", quoted(set.axis)), fmt::join(words, ", "));
+  }
+  return text;
 }
 
-bool reads(const Expression& expression, Expression::Operation operation) {
-  return expression.operation() == operation ||
-         std::ranges::any_of(expression.operands(),
-                             [&](const Expression& one) { return reads(one, operation); });
-}
-
-std::string cpp_estimator(const VariantFormulas& variant, const EmitOptions& options, std::size_t number) {
-  const Expression peak = *variant.explanation.peak();
-  const auto split = parts(variant, options);
-  std::string body;
-  const std::string slices = slice_axis(variant, options);
+std::string cpp_axes(const VariantFormulas& variant, const std::string& without) {
+  std::string text;
   for (const std::string& axis : used_axes(variant)) {
-    if (split && axis == slices) continue;
-    body += axis == "itemsize" ? "    const Size itemsize = bytes_of_element(c.word(\"dtype\"));\n"
-                               : fmt::format("    const Size {} = c[\"{}\"];\n", axis, axis);
+    if (axis == without) continue;
+    text += axis == kItemSizeAxis ? "      const Size itemsize = bytes_of_element(c.word(\"dtype\"));\n"
+                                  : fmt::format("      const Size {} = c[\"{}\"];\n", axis, axis);
   }
-  std::string text = fmt::format("/// {} {}\ninline Estimator explained_{}() {{\n", variant.variant,
-                                 variant.words_text(), number);
-  if (split) {
-    text +=
-        "  return Estimator::of_parts([](const Case& c) -> std::vector<Part> {\n" + body + "    return {\n";
-    for (const Part& part : *split)
-      text += fmt::format("        {{\"{}\", {}, {}}},\n", part.name, cpp_text(part.per_slice),
-                          cpp_text(part.fixed));
-    return text + "    };\n  });\n}\n";
-  }
-  text += "  return Estimator::of_bytes([](const Case& c) -> Size {\n" + body;
-  if (options.margin_percent == 0) return text + fmt::format("    return {};\n  }});\n}}\n", cpp_text(peak));
-  return text + fmt::format(
-                    "    const Size bytes = {};\n    return bytes + ceil_div(bytes * {}, 100);\n  }});\n}}\n",
-                    cpp_text(peak), options.margin_percent);
+  return text;
 }
 
-constexpr std::string_view kCppFunctions = R"(inline Size ceil_div(Size a, Size b) {
+// The estimator of a variant: a formula for each combination of words.
+std::string cpp_estimator(const std::vector<const VariantFormulas*>& formulas, const EmitOptions& options,
+                          std::size_t number) {
+  const bool has_parts =
+      std::ranges::all_of(formulas, [&](const auto* one) { return !parts(*one, options).empty(); });
+  std::string text = fmt::format(
+      "/// {}\ninline Estimator explained_{}() {{\n  return Estimator::{}([](const "
+      "Case& c) -> {} {{\n",
+      formulas.front()->variant, number, has_parts ? "of_parts" : "of_bytes",
+      has_parts ? "std::vector<Part>" : "Size");
+  std::string recorded;
+  bool is_for_all = false;
+  for (const VariantFormulas* const one : formulas) {
+    const std::string condition = cpp_condition(*one);
+    is_for_all = condition.empty();
+    text += is_for_all ? "    {\n" : fmt::format("    if ({}) {{\n", condition);
+    text += cpp_axes(*one, has_parts ? slice_axis(*one, options) : "");
+    if (has_parts) {
+      text += "      return {\n";
+      const std::vector<Part> all = parts(*one, options);
+      for (const Part& part : all)
+        text += fmt::format("          {{{}, {}, {}}},\n", quoted(part.name),
+                            to_text(part.bytes.per_slice, ExpressionStyle::cpp),
+                            to_text(part.bytes.fixed, ExpressionStyle::cpp));
+      text += "      };\n";
+    } else {
+      const std::string peak = to_text(*one->explanation.peak(), ExpressionStyle::cpp);
+      text +=
+          options.margin_percent == 0
+              ? fmt::format("      return {};\n", peak)
+              : fmt::format("      const Size bytes = {};\n      return bytes + ceil_div(bytes * {}, 100);\n",
+                            peak, options.margin_percent);
+    }
+    text += "    }\n";
+    recorded += (recorded.empty() ? "" : "; ") + words_text(recorded_words(*one));
+  }
+  if (!is_for_all)
+    text += fmt::format("    throw std::invalid_argument({});\n",
+                        quoted(fmt::format("{}: no formula for these words; recorded: {}",
+                                           formulas.front()->variant, recorded)));
+  return text + "  });\n}\n";
+}
+
+constexpr std::string_view kCppFunctions =
+    R"(inline bool is_one_of(const std::string& word, const std::vector<std::string>& recorded) {
+  return std::find(recorded.begin(), recorded.end(), word) != recorded.end();
+}
+inline Size ceil_div(Size a, Size b) {
   return a / b + (a % b != 0 ? 1 : 0);
+}
+inline Size checked_length(Size x) {
+  if (x > Size{1} << 62) throw std::overflow_error("a length is more than 2^62");
+  return x;
 }
 inline Size next_pow2(Size x) {
   Size power = 1;
-  while (power < x) power *= 2;
+  while (power < checked_length(x)) power *= 2;
   return power;
 }
 inline Size next_smooth(Size x, Size largest_prime) {
-  for (x = x < 1 ? 1 : x;; ++x) {
+  for (x = x < 1 ? 1 : x;; x = checked_length(x + 1)) {
     Size rest = x;
     for (Size prime = 2; prime <= largest_prime; ++prime) {
       while (rest % prime == 0) rest /= prime;
@@ -195,24 +271,40 @@ inline Size next_smooth(Size x, Size largest_prime) {
 }
 )";
 
+// A function of the dtypes that were recorded.
+std::string cpp_dtypes(const std::vector<VariantFormulas>& variants) {
+  std::set<std::string> recorded;
+  for (const VariantFormulas& variant : variants) {
+    const auto axes = used_axes(variant);
+    if (std::ranges::find(axes, kItemSizeAxis) == axes.end()) continue;
+    for (const WordSet& set : recorded_words(variant)) {
+      if (set.axis == "dtype") recorded.insert(set.words.begin(), set.words.end());
+    }
+  }
+  if (recorded.empty()) return "";
+  std::string text = "inline Size bytes_of_element(const std::string& dtype) {\n";
+  for (const std::string& dtype : recorded)
+    text += fmt::format("  if (dtype == {}) return {};\n", quoted(dtype), size_of(parse_dtype(dtype)));
+  return text + "  throw std::invalid_argument(\"dtype \" + dtype + \" was not recorded\");\n}\n";
+}
+
 std::string cpp(const std::vector<VariantFormulas>& variants, const RunContext& context,
                 const EmitOptions& options) {
   std::string text;
   for (const std::string& line : origin(variants, context, options)) text += "// " + one_line(line) + "\n";
   text +=
-      "#pragma once\n\n#include <algorithm>\n#include <peakmark/worker.hpp>\n#include <string>\n#include "
-      "<vector>\n\n"
-      "namespace explained {\n\nusing namespace peakmark;\n\n";
+      "#pragma once\n\n#include <algorithm>\n#include <peakmark/worker.hpp>\n#include <stdexcept>\n#include "
+      "<string>\n#include <vector>\n\nnamespace explained {\n\nusing namespace peakmark;\n\n";
   text += kCppFunctions;
-  if (std::ranges::any_of(variants, [](const auto& one) {
-        const auto axes = used_axes(one);
-        return std::ranges::find(axes, "itemsize") != axes.end();
-      }))
-    text +=
-        "/// `f32` and `u16` have 32 and 16 bits.\ninline Size bytes_of_element(const std::string& dtype) "
-        "{\n  return "
-        "std::stoll(dtype.substr(1)) / 8;\n}\n";
-  for (std::size_t i = 0; i < variants.size(); ++i) text += "\n" + cpp_estimator(variants[i], options, i + 1);
+  text += cpp_dtypes(variants);
+  std::vector<std::vector<const VariantFormulas*>> by_variant;
+  for (const VariantFormulas& variant : variants) {
+    const auto same = std::ranges::find_if(
+        by_variant, [&](const auto& several) { return several.front()->variant == variant.variant; });
+    (same == by_variant.end() ? by_variant.emplace_back() : *same).push_back(&variant);
+  }
+  for (std::size_t i = 0; i < by_variant.size(); ++i)
+    text += "\n" + cpp_estimator(by_variant[i], options, i + 1);
   return text + "\n}  // namespace explained\n";
 }
 
@@ -252,7 +344,7 @@ std::string toml(const std::vector<VariantFormulas>& variants, const RunContext&
   text += "\n[[estimator]]\nname = \"explained\"\n";
   for (const VariantFormulas& variant : variants) {
     std::string when = "variant = " + quoted(variant.variant);
-    for (const WordSet& set : variant.words) {
+    for (const WordSet& set : recorded_words(variant)) {
       std::vector<std::string> words;
       words.reserve(set.words.size());
       for (const std::string& word : set.words) words.push_back(quoted(word));
@@ -333,6 +425,7 @@ std::string emit(const std::vector<VariantFormulas>& variants, const RunContext&
                  const EmitOptions& options) {
   using namespace emitting;
   for (const VariantFormulas& variant : variants) check_variant_formulas(variant);
+  if (options.form != EmitForm::markdown && options.form != EmitForm::latex) check_backends(variants);
   switch (options.form) {
     case EmitForm::python:
       return python_module(variants, context, options);

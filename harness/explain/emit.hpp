@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/dtype.hpp"
 #include "explain/run_formulas.hpp"
 
 namespace peakmark {
@@ -19,7 +20,10 @@ struct EmitOptions {
   EmitForm form = EmitForm::python;
   int margin_percent = 0;  ///< added to the bytes
   std::string slice_axis;  ///< along which calc_max_slices counts; empty: `n` if there is such an axis
-  std::string source;      ///< the run file, for the text that says where formulas come from
+  /// The other two dimensions of the input; empty: the first two integer axes besides the slices.
+  std::vector<std::string> other_dimensions;
+  DType dtype = DType::f32;  ///< of the input of variants without an axis `dtype`
+  std::string source;        ///< the run file, for the text that says where formulas come from
 };
 
 /// Writes an estimator, or a page, from formulas that explain every byte. Throws UsageError, with the

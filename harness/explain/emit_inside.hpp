@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,18 @@ std::string slice_axis(const VariantFormulas& variant, const EmitOptions& option
 
 /// Returns the axes that the peak of a variant reads, in the order of its axes.
 std::vector<std::string> used_axes(const VariantFormulas& variant);
+
+/// Returns the words for which the formulas of a variant are right, all dtypes that were recorded among them.
+std::vector<WordSet> recorded_words(const VariantFormulas& variant);
+
+/// Bytes of a slice, and fixed bytes.
+struct LinearFormula {
+  Expression per_slice;
+  Expression fixed;
+};
+/// Returns the parts of a formula; null if it is not proportional to the slices plus what does not depend on
+/// them.
+std::optional<LinearFormula> split_by_slices(const Expression& formula, const std::string& slices);
 
 /// Returns the text in double quotes, as Python and TOML write it. Words and names hold no control
 /// characters.

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "base/dtype.hpp"
+#include "base/error.hpp"
 #include "explain/emit_inside.hpp"
 
 namespace peakmark::emitting {
@@ -25,10 +27,13 @@ bool reads(const std::vector<VariantFormulas>& variants, Expression::Operation o
                              [&](const VariantFormulas& one) { return has(*one.explanation.peak()); });
 }
 
-bool has_axis(const std::vector<VariantFormulas>& variants, std::string_view name) {
-  return std::ranges::any_of(variants, [&](const VariantFormulas& one) {
-    return std::ranges::find(one.shapes().axes, name, &Shapes::Axis::name) != one.shapes().axes.end();
-  });
+// Returns `f32` of numpy's `float32`; any other word as it is.
+std::string our_name(const std::string& dtype) {
+  try {
+    return std::string(to_string(parse_dtype(dtype)));
+  } catch (const UsageError&) {
+    return dtype;
+  }
 }
 
 constexpr std::string_view kNextPow2 = R"(
@@ -70,11 +75,25 @@ std::string function(const VariantFormulas& variant, const std::string& name) {
   return text + "    )\n";
 }
 
-std::string words_of(const VariantFormulas& variant) {
+// Returns numpy's name of a dtype that has another name here.
+std::string numpy_name_of(const std::string& dtype) {
+  try {
+    return std::string(numpy_name(parse_dtype(dtype)));
+  } catch (const UsageError&) {
+    return dtype;
+  }
+}
+
+// The words of a variant; without an axis `dtype`, the dtype that the user states.
+std::string words_of(const VariantFormulas& variant, DType dtype) {
+  std::vector<WordSet> sets = recorded_words(variant);
+  if (std::ranges::find(sets, "dtype", &WordSet::axis) == sets.end())
+    sets.push_back({"dtype", {std::string(to_string(dtype))}});
   std::string text;
-  for (const WordSet& set : variant.words) {
+  for (const WordSet& set : sets) {
     std::string words;
-    for (const std::string& word : set.words) words += quoted(word) + ", ";
+    for (const std::string& word : set.words)
+      words += quoted(set.axis == "dtype" ? our_name(word) : word) + ", ";
     text += fmt::format("{}{}: ({})", text.empty() ? "" : ", ", quoted(set.axis),
                         words.substr(0, words.size() - 1));
   }
@@ -89,89 +108,241 @@ std::string numpy_names() {
   return text;
 }
 
+// Finds the formula of a case.
+constexpr std::string_view kPeakBytes = R"(
+
+def _dtype(dtype):
+    """Returns peakmark's name of a dtype: f32 of numpy's float32."""
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    return _DTYPES.get(name, (name,))[0]
+
+
+def _recorded_bytes(variant, axes):
+    if "dtype" in axes:
+        axes = {**axes, "dtype": _dtype(axes["dtype"])}
+    known_words = {}
+    for of_variant, words, names, formula in _FORMULAS:
+        if of_variant != variant:
+            continue
+        has = {axis: axes.get(axis, known[0] if len(known) == 1 else None) for axis, known in words.items()}
+        for axis, known in words.items():
+            known_words.setdefault(axis, []).extend(word for word in known if word not in known_words.get(axis, []))
+        if all(has[axis] in known for axis, known in words.items()):
+            if "itemsize" in names:
+                axes = {**axes, "itemsize": _ITEM_SIZES[has["dtype"]]}
+            if missing := [name for name in names if name not in axes]:
+                raise TypeError(f"{variant}: no value for {', '.join(missing)}")
+            return formula(*(int(axes[name]) for name in names))
+    for axis, known in known_words.items():
+        if axis in axes and axes[axis] not in known:
+            raise ValueError(f"{variant}: no formula for {axis}={axes[axis]}: it was not recorded; recorded: {', '.join(known)}")
+        if axis not in axes and len(known) > 1:
+            raise TypeError(f"{variant}: no value for {axis}; recorded: {', '.join(known)}")
+    given = ", ".join(f"{axis}={axes[axis]}" for axis in known_words if axis in axes)
+    raise ValueError(f"{variant}: no formula for {given or 'this variant'}: it was not recorded")
+)";
+
 std::string peak_function(const std::vector<VariantFormulas>& variants, bool has_variants,
                           int margin_percent) {
-  const bool has_item_size = has_axis(variants, "itemsize");
-  std::string text = fmt::format("\n\ndef peak_bytes({}**axes) -> int:\n", has_variants ? "variant, " : "");
-  text += "    \"\"\"Returns the peak of device memory in bytes; axes are named as in the suite.\"\"\"\n";
-  if (has_item_size) {
-    text +=
-        "    if \"itemsize\" not in axes and \"dtype\" in axes:\n"
-        "        dtype = str(axes[\"dtype\"])\n"
-        "        sizes = {name: size for names in _DTYPES.items() for name, size in ((names[0], "
-        "names[1][1]), names[1])}\n"
-        "        axes[\"itemsize\"] = sizes[dtype]\n";
-  }
-  text += "    for of_variant, words, names, formula in _FORMULAS:\n";
-  if (has_variants) text += "        if of_variant != variant:\n            continue\n";
-  text +=
-      "        if all(axes.get(axis, known[0] if len(known) == 1 else None) in known for axis, known in "
-      "words.items()):\n"
-      "            missing = [name for name in names if name not in axes]\n"
-      "            if missing:\n"
-      "                raise TypeError(f\"{of_variant}: no value for {', '.join(missing)}\")\n"
-      "            bytes_ = formula(*(int(axes[name]) for name in names))\n";
-  text += margin_percent == 0
-              ? "            return bytes_\n"
-              : fmt::format("            return bytes_ - (-bytes_ * {} // 100)  # margin of {} %\n",
-                            margin_percent, margin_percent);
-  text += has_variants ? "    raise ValueError(f\"no formula for {variant} with {axes}\")\n"
-                       : "    raise ValueError(f\"no formula for {axes}\")\n";
-  return text;
+  std::string text(kPeakBytes);
+  text += fmt::format(
+      "\n\ndef peak_bytes({}**axes) -> int:\n"
+      "    \"\"\"Returns the peak of device memory in bytes; axes are named as in the suite. Raises "
+      "ValueError for a\n"
+      "    word or dtype that was not recorded.\"\"\"\n",
+      has_variants ? "variant, " : "");
+  const std::string call =
+      fmt::format("_recorded_bytes({}, axes)", has_variants ? "variant" : quoted(variants.front().variant));
+  if (margin_percent == 0) return text + fmt::format("    return {}\n", call);
+  return text + fmt::format(
+                    "    return _with_margin({})\n\n\ndef _with_margin(size):\n    return size - (-size * {} "
+                    "// 100)  "
+                    "# {} % more, rounded up\n",
+                    call, margin_percent, margin_percent);
 }
 
-// The dtype of the output where it is the same in all cases and no axis decides; else that of the input.
-std::string output_dtype(const std::vector<VariantFormulas>& variants) {
-  std::set<std::string> dtypes;
-  for (const VariantFormulas& variant : variants) {
-    for (const RecordedCases& cases : variant.cases) {
-      for (const Observation* const observation : cases.observations) {
-        if (observation->axes.find("dtype") != nullptr) return "dtype";
-        dtypes.insert(observation->output_dtype.value_or(""));
-      }
+// numpy's names of the dtypes of outputs, by ours of the input, where they are not the same.
+using OutputDtypes = std::map<std::string, std::string>;
+
+void add_output_dtypes(const VariantFormulas& variant, DType stated, OutputDtypes& outputs) {
+  for (const RecordedCases& cases : variant.cases) {
+    for (const Observation* const one : cases.observations) {
+      if (!one->output_dtype) continue;
+      const AxisValue* const axis = one->axes.find("dtype");
+      const std::string input = axis == nullptr ? std::string(to_string(stated)) : our_name(to_text(*axis));
+      const std::string output = our_name(*one->output_dtype);
+      if (output != input) outputs[input] = numpy_name_of(output);
     }
   }
-  if (dtypes.size() != 1 || dtypes.begin()->empty()) return "dtype";
-  return fmt::format("np.dtype(\"{}\")", numpy_name(parse_dtype(*dtypes.begin())));
 }
 
-std::string slices_function(const std::vector<VariantFormulas>& variants, bool has_variants,
-                            const EmitOptions& options) {
-  const std::string slices = slice_axis(variants.front(), options);
-  std::vector<std::string> others;
-  for (const Shapes::Axis& axis : variants.front().shapes().axes) {
-    if (axis.name != slices && axis.name != "itemsize" && others.size() < 2) others.push_back(axis.name);
+// A variant in httomo's forms.
+struct SlicedVariant {
+  std::string variant;
+  std::string slices;
+  std::vector<std::string> others;  // two axes, as other_dimensions
+  OutputDtypes outputs;
+  std::string method;      // the name in `_calc_memory_bytes_NAME`
+  bool is_linear = false;  // has bytes per slice and fixed bytes
+};
+
+// Returns whether each moment is bytes a slice times the slices plus fixed bytes: the peak then is the
+// greatest of several lines, whose slope never falls.
+bool is_linear(const VariantFormulas& variant, const std::string& slices) {
+  return std::ranges::all_of(variant.explanation.moments, [&](const PeakMoment& moment) {
+    return split_by_slices(moment.bytes, slices).has_value();
+  });
+}
+
+std::string identifier(const std::string& text) {
+  std::string name;
+  for (const char c : text) {
+    const bool is_letter = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (is_letter || (!name.empty() && name.back() != '_')) name += is_letter ? c : '_';
   }
-  if (slices.empty() || others.size() < 2) return "";
-  std::string dtype;
-  const auto& words = variants.front().words;
-  if (has_axis(variants, "itemsize") || std::ranges::find(words, "dtype", &WordSet::axis) != words.end())
-    dtype = "    axes[\"dtype\"] = _DTYPES[np.dtype(dtype).name][0]\n";
-  const std::string variant = has_variants ? "variant, " : "";
-  return fmt::format(
-      R"(
+  return name;
+}
 
-def calc_max_slices(slice_dimension, other_dimensions, dtype, available_bytes, {3}**parameters):
-    """httomo's form: returns how many slices along {0} fit into available_bytes, and the output's dtype.
+std::vector<std::string> find_others(const VariantFormulas& variant, const std::string& slices,
+                                     const EmitOptions& options) {
+  const auto& axes = variant.shapes().axes;
+  if (options.other_dimensions.empty()) {
+    std::vector<std::string> others;
+    for (const Shapes::Axis& axis : axes) {
+      if (axis.name != slices && axis.name != kItemSizeAxis && others.size() < 2) others.push_back(axis.name);
+    }
+    return others;
+  }
+  for (const std::string& other : options.other_dimensions) {
+    if (std::ranges::find(axes, other, &Shapes::Axis::name) == axes.end() || other == slices)
+      throw UsageError(
+          fmt::format("--other-dimensions: {} has no integer axis '{}' besides its slices; an emitted "
+                      "estimator needs axes here, no formulas",
+                      variant.variant, other));
+  }
+  return options.other_dimensions;
+}
 
-    other_dimensions: {1} and {2}."""
-    import numpy as np
+std::vector<SlicedVariant> sliced_variants(const std::vector<VariantFormulas>& variants,
+                                           const EmitOptions& options) {
+  std::vector<SlicedVariant> all;
+  for (const VariantFormulas& variant : variants) {
+    const std::string slices = slice_axis(variant, options);
+    const std::vector<std::string> others = find_others(variant, slices, options);
+    if (slices.empty() || others.size() < 2) continue;
+    auto same = std::ranges::find(all, variant.variant, &SlicedVariant::variant);
+    if (same == all.end()) {
+      const std::string method = identifier(variant.variant.substr(0, variant.variant.find('/')));
+      same = all.insert(all.end(), {variant.variant, slices, others, {}, method, true});
+    }
+    same->is_linear = same->is_linear && is_linear(variant, slices);
+    add_output_dtypes(variant, options.dtype, same->outputs);
+  }
+  for (SlicedVariant& one : all) {
+    const bool is_shared = std::ranges::count_if(all, [&](const auto& other) {
+                             return other.variant.substr(0, other.variant.find('/')) ==
+                                    one.variant.substr(0, one.variant.find('/'));
+                           }) > 1;
+    if (is_shared) one.method = identifier(one.variant);
+  }
+  return all;
+}
 
-    axes = dict(parameters, {1}=other_dimensions[0], {2}=other_dimensions[1])
-{4}    def fits(slices):
-        return peak_bytes({3}**{{**axes, "{0}": slices}}) <= available_bytes
+constexpr std::string_view kSlices = R"(
+
+def _axes(variant, slices, other_dimensions, dtype, parameters):
+    slice_axis, others, _outputs = _SLICES[variant]
+    axes = dict(parameters, dtype=dtype)
+    axes[slice_axis] = slices
+    axes.update(zip(others, other_dimensions))
+    if [axes[name] for name in others] != list(other_dimensions):
+        raise ValueError(f"{variant}: {others[0]} is both {other_dimensions[0]} and {other_dimensions[1]}")
+    return axes
+)";
+
+constexpr std::string_view kMaxSlices = R"(
+
+def calc_max_slices(slice_dimension, other_dimensions, dtype, available_bytes, {argument}**parameters):
+    """The form that httomo documents: returns how many slices fit into available_bytes, and the dtype of the output."""
+    output = _SLICES[{variant}][2].get(_dtype(dtype))
+    if output is None:
+        output = dtype
+    else:
+        import numpy as np
+
+        output = np.dtype(output)
+
+    def fits(slices):
+        return peak_bytes({call}**_axes({variant}, slices, other_dimensions, dtype, parameters)) <= available_bytes
 
     if not fits(1):
-        return 0, {5}
+        return 0, output
     low, high = 1, 2
     while high <= 2**31 and fits(high):  # no stack has more slices
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    return low, {5}
-)",
-      slices, others[0], others[1], variant, dtype.empty() ? "\n" : dtype + "\n", output_dtype(variants));
+    return low, output
+)";
+
+constexpr std::string_view kForSlices = R"(
+
+def _calc_memory_bytes_for_slices_{method}(dims_shape, dtype, **kwargs) -> int:
+    """httomo 3, `method: iterative`: bytes of a block of dims_shape = ({slices}, {first}, {second})."""
+    return peak_bytes({call}**_axes({variant}, dims_shape[0], tuple(dims_shape[1:]), dtype, kwargs))
+)";
+
+constexpr std::string_view kPerSlice = R"(
+
+def _calc_memory_bytes_{method}(non_slice_dims_shape, dtype, **kwargs):
+    """httomo 3, `method: module`: bytes per slice and fixed bytes, of non_slice_dims_shape = ({first}, {second}).
+
+    They are the peak; where its bytes per slice grow with the slices, at least the peak."""
+    one, many, more = (
+        _recorded_bytes({variant}, _axes({variant}, slices, tuple(non_slice_dims_shape), dtype, kwargs))
+        for slices in (1, 2**40, 2**40 + 1)
+    )
+    return {margin}(more - many), {margin}(max(0, one - (more - many)))
+)";
+
+std::string slices_functions(const std::vector<SlicedVariant>& variants, bool has_variants,
+                             const EmitOptions& options) {
+  if (variants.empty())
+    return "\n\n# No form of httomo: it needs an axis of slices (--slice-axis) and two others "
+           "(--other-dimensions).\n";
+  std::string text =
+      "\n\n# Axes in httomo's forms: the slices, the other two dimensions; outputs whose dtype is not "
+      "that of the input.\n_SLICES = {\n";
+  for (const SlicedVariant& one : variants) {
+    std::string outputs;
+    for (const auto& [input, output] : one.outputs)
+      outputs += fmt::format("{}{}: {}", outputs.empty() ? "" : ", ", quoted(input), quoted(output));
+    text += fmt::format("    {}: ({}, ({}, {}), {{{}}}),\n", quoted(one.variant), quoted(one.slices),
+                        quoted(one.others[0]), quoted(one.others[1]), outputs);
+  }
+  text += "}\n";
+  text += kSlices;
+  const std::string only = quoted(variants.front().variant);
+  const auto filled = [&](std::string_view pattern, const SlicedVariant& one) {
+    return fmt::format(fmt::runtime(pattern), fmt::arg("method", one.method), fmt::arg("slices", one.slices),
+                       fmt::arg("first", one.others[0]), fmt::arg("second", one.others[1]),
+                       fmt::arg("variant", quoted(one.variant)),
+                       fmt::arg("call", has_variants ? quoted(one.variant) + ", " : ""),
+                       fmt::arg("margin", options.margin_percent == 0 ? "" : "_with_margin"));
+  };
+  text += fmt::format(fmt::runtime(kMaxSlices), fmt::arg("argument", has_variants ? "variant, " : ""),
+                      fmt::arg("variant", has_variants ? "variant" : only),
+                      fmt::arg("call", has_variants ? "variant, " : ""));
+  for (const SlicedVariant& one : variants) {
+    text += filled(kForSlices, one);
+    text += one.is_linear ? filled(kPerSlice, one)
+                          : fmt::format(
+                                "\n\n# No _calc_memory_bytes_{}: its bytes are not fixed bytes plus bytes "
+                                "per slice; write `method: iterative`.\n",
+                                one.method);
+  }
+  return text;
 }
 
 }  // namespace
@@ -194,16 +365,16 @@ std::string python_module(const std::vector<VariantFormulas>& variants, const Ru
     std::string axes;
     for (const std::string& axis : used_axes(variants[i])) axes += quoted(axis) + ", ";
     if (!axes.empty()) axes.pop_back();
-    table += fmt::format("    ({}, {}, ({}), {}),\n", quoted(variants[i].variant), words_of(variants[i]),
-                         axes, name);
+    table += fmt::format("    ({}, {}, ({}), {}),\n", quoted(variants[i].variant),
+                         words_of(variants[i], options.dtype), axes, name);
   }
   text += "\n\n# Variant, words with which a formula is right, its axes, and the formula.\n_FORMULAS = [\n" +
           table + "]\n";
-  const std::string slices = slices_function(variants, has_variants, options);
-  if (has_axis(variants, "itemsize") || slices.find("_DTYPES") != std::string::npos)
-    text += "\n# numpy's name of a dtype: peakmark's name, bytes of an element.\n_DTYPES = {\n" +
-            numpy_names() + "}\n";
-  return text + peak_function(variants, has_variants, options.margin_percent) + slices;
+  const std::vector<SlicedVariant> sliced = sliced_variants(variants, options);
+  text += "\n# numpy's name of a dtype: peakmark's name, bytes of an element.\n_DTYPES = {\n" +
+          numpy_names() + "}\n_ITEM_SIZES = dict(_DTYPES.values())\n";
+  return text + peak_function(variants, has_variants, options.margin_percent) +
+         slices_functions(sliced, has_variants, options);
 }
 
 }  // namespace peakmark::emitting

@@ -1,5 +1,6 @@
 #include "explain/emit.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,6 +33,26 @@ std::string python(const std::string& module, const std::string& check) {
   EXPECT_EQ(std::system(command.c_str()), 0) << read_text_file(output);
   return read_text_file(output);
 }
+
+// numpy's dtype for a Python that may have no numpy, and what emitted modules are asked with.
+constexpr const char* kNumpy = R"(
+import sys, types
+class dtype:
+    def __init__(self, name): self.name = getattr(name, "name", name)
+    def __eq__(self, other): return self.name == other.name
+numpy = types.ModuleType("numpy")
+numpy.dtype = dtype
+sys.modules["numpy"] = numpy
+import estimator
+from estimator import *
+def raises(kind, call):
+    try:
+        call()
+    except kind as error:
+        print(error)
+    else:
+        raise AssertionError("no " + kind.__name__)
+)";
 
 // A line of Python that compares the emitted bytes with those of a case that was never recorded.
 std::string assertion(const Observation& observation, const std::string& variant = "") {
@@ -74,34 +95,148 @@ TEST(EmitPython, TakesTheVariantWhereThereAreSeveral) {
   python(emit(formulas(run), run.context, {}), check);
 }
 
-TEST(EmitPython, RefusesWordsThatWereNotRecorded) {
-  const auto run = padding_run({"edge", "wrap"});
-  const std::string output = python(emit(formulas(run), run.context, {}), R"(
-from estimator import peak_bytes
-try:
-    peak_bytes(n=1, ny=2, nx=3, pad_y=1, pad_x=1, mode="constant", dtype="f32")
-except ValueError as error:
-    print(error)
+TEST(EmitPython, RefusesWordsAndDtypesThatWereNotRecorded) {
+  const auto run = padding_run({"edge", "wrap"}, {4, 8});
+  const std::string output = python(emit(formulas(run), run.context, {}), std::string(kNumpy) + R"(
+shape = dict(n=1, ny=2, nx=3, pad_y=1, pad_x=1)
+raises(ValueError, lambda: peak_bytes(mode="constant", dtype="f32", **shape))
+raises(ValueError, lambda: peak_bytes(mode="edge", dtype="uint8", **shape))
+raises(TypeError, lambda: peak_bytes(mode="edge", **shape))
+raises(TypeError, lambda: peak_bytes(mode="edge", dtype="f32", n=1))
+raises(ValueError, lambda: calc_max_slices(0, (2, 3), dtype("int16"), 1 << 30, mode="edge", pad_y=1, pad_x=1))
 )");
-  EXPECT_THAT(output, HasSubstr("no formula for"));
+  EXPECT_EQ(output,
+            "padding/nabu: no formula for mode=constant: it was not recorded; recorded: edge, wrap\n"
+            "padding/nabu: no formula for dtype=u8: it was not recorded; recorded: f32, f64\n"
+            "padding/nabu: no value for dtype; recorded: f32, f64\n"
+            "padding/nabu: no value for ny, nx, pad_y, pad_x\n"
+            "padding/nabu: no formula for dtype=i16: it was not recorded; recorded: f32, f64\n");
 }
 
-TEST(EmitPython, CountsSlicesAsHttomoDoes) {
+// Returns lines of Python that ask an emitted module in httomo's forms about a case that was never recorded.
+std::string in_httomos_forms(const Observation& unseen, Size item_size, const std::string& parameters,
+                             const std::string& method, const std::string& variant = "") {
+  const std::string dims = fmt::format("({}, {})", unseen.axes.integer("ny"), unseen.axes.integer("nx"));
+  const std::string dtype = fmt::format("dtype('float{}')", 8 * item_size);
+  const std::string pads = fmt::format("pad_y={}, pad_x={}{}", unseen.axes.integer("pad_y"),
+                                       unseen.axes.integer("pad_x"), parameters);
+  const Size n = unseen.axes.integer("n");
+  const Size peak = *unseen.requested_peak_bytes;
+  const std::string of_variant = variant.empty() ? "" : ", variant='" + variant + "'";
+  return fmt::format(
+      "assert calc_max_slices(0, {0}, {1}, {2}, {3}{4}) == ({5}, {1})\n"
+      "assert calc_max_slices(1, {0}, {1}, {2} - 1, {3}{4}) == ({5} - 1, {1})\n"
+      "assert calc_max_slices(0, {0}, {1}, 10, {3}{4}) == (0, {1})\n"
+      "assert estimator._calc_memory_bytes_for_slices_{6}(({5}, *{0}), {1}, {3}, other='ignored') == {2}\n"
+      "per_slice, fixed = estimator._calc_memory_bytes_{6}({0}, {1}, {3}, other='ignored')\n"
+      "assert {5} * per_slice + fixed == {2}, (per_slice, fixed)\n",
+      dims, dtype, peak, pads, of_variant, n, method);
+}
+
+TEST(EmitPython, AnswersInHttomosFormsForEachDtype) {
+  const auto run = padding_run({"edge", "constant"}, {4, 8});
+  std::string check = kNumpy;
+  for (const SampleAxes& shape : unseen_shapes()) {
+    for (const char* const mode : {"edge", "constant"}) {
+      for (const Size item_size : {4, 8})
+        check += in_httomos_forms(padding_observation(shape, mode, item_size), item_size,
+                                  fmt::format(", mode='{}'", mode), "padding");
+    }
+  }
+  python(emit(formulas(run), run.context, {}), check);
+}
+
+TEST(EmitPython, AnswersInHttomosFormsForEachVariant) {
+  auto run = padding_run({"edge"});
+  for (Observation& observation : filter_run().observations)
+    run.observations.push_back(std::move(observation));
+  std::string check = kNumpy;
+  for (const SampleAxes& shape : unseen_shapes()) {
+    check += in_httomos_forms(padding_observation(shape, "edge"), 4, "", "padding", "padding/nabu");
+    check += in_httomos_forms(filter_observation(shape), 4, "", "filter", "filter/stripes");
+  }
+  python(emit(formulas(run), run.context, {}), check);
+}
+
+TEST(EmitPython, WithoutAnAxisTheDtypeIsTheStatedOne) {
   const auto run = filter_run();
-  const Observation seven = filter_observation({7, 101, 53, 7, 9});
-  const std::string bytes = std::to_string(*seven.requested_peak_bytes);
-  python(emit(formulas(run), run.context, {}), R"(
-import sys, types
-numpy = types.ModuleType("numpy")
-numpy.dtype = lambda name: types.SimpleNamespace(name=str(name))
-sys.modules["numpy"] = numpy
-from estimator import calc_max_slices
-assert calc_max_slices(0, (101, 53), "float32", )" +
-                                                   bytes + R"(, pad_y=7, pad_x=9)[0] == 7
-assert calc_max_slices(0, (101, 53), "float32", )" +
-                                                   bytes + R"( - 1, pad_y=7, pad_x=9)[0] == 6
-assert calc_max_slices(0, (101, 53), "float32", 10, pad_y=7, pad_x=9)[0] == 0
+  const auto refused = [&](const char* dtype) {
+    return std::string(kNumpy) + "raises(ValueError, lambda: calc_max_slices(0, (101, 53), dtype('" + dtype +
+           "'), 1 << 30, pad_y=7, pad_x=9))\n";
+  };
+  EXPECT_EQ(python(emit(formulas(run), run.context, {}), refused("uint16")),
+            "filter/stripes: no formula for dtype=u16: it was not recorded; recorded: f32\n");
+  EmitOptions options;
+  options.dtype = DType::u16;
+  EXPECT_EQ(python(emit(formulas(run), run.context, options), refused("float32")),
+            "filter/stripes: no formula for dtype=f32: it was not recorded; recorded: u16\n");
+}
+
+TEST(EmitPython, TheDtypeOfTheOutputIsTheRecordedOne) {
+  auto run = padding_run({"edge"}, {4, 8});
+  for (Observation& observation : run.observations) observation.output_dtype = "f32";
+  python(emit(formulas(run), run.context, {}), std::string(kNumpy) + R"(
+for name in ("float32", "float64"):
+    assert calc_max_slices(0, (10, 20), dtype(name), 1 << 30, mode="edge", pad_y=1, pad_x=1)[1] == dtype("float32")
 )");
+}
+
+// Rounded as a whole, so no number of bytes a slice is right.
+TEST(EmitPython, WritesBytesPerSliceOnlyWhereTheyAreExact) {
+  auto run = filter_run();
+  for (Observation& observation : run.observations) {
+    SequenceRecorder recorder;
+    recorder.allocate(
+        "pages", "inputs", "filter.py:1",
+        (4 * observation.axes.integer("n") * observation.axes.integer("ny") * observation.axes.integer("nx") +
+         511) /
+            512 * 512);
+    recorder.finish(observation);
+  }
+  const std::string module = emit(formulas(run), run.context, {});
+  EXPECT_THAT(module, HasSubstr("\n# No _calc_memory_bytes_filter: "));
+  python(module, std::string(kNumpy) + R"(
+assert estimator._calc_memory_bytes_for_slices_filter((1, 3, 43), dtype("float32")) == 1024
+assert not hasattr(estimator, "_calc_memory_bytes_filter")
+)");
+}
+
+// The peak is that of the tables, then that of the stack: bytes per slice are those of the stack.
+TEST(EmitPython, BytesPerSliceAreAtLeastThePeakWhereTheyGrow) {
+  auto run = filter_run();
+  for (Observation& observation : run.observations) {
+    SequenceRecorder recorder;
+    const Size ny = observation.axes.integer("ny");
+    recorder.release(recorder.allocate("tables", "setup", "filter.py:1", 40 * ny * ny));
+    recorder.allocate("stack", "inputs", "filter.py:2",
+                      4 * observation.axes.integer("n") * ny * observation.axes.integer("nx"));
+    recorder.finish(observation);
+  }
+  python(emit(formulas(run), run.context, {}), std::string(kNumpy) + R"(
+for ny, nx in ((100, 30), (30, 100), (31, 41), (1, 1000)):
+    per_slice, fixed = estimator._calc_memory_bytes_filter((ny, nx), dtype("float32"))
+    for n in (1, 2, 5, 33, 34, 35, 1000):
+        peak = max(40 * ny * ny, 4 * n * ny * nx)
+        assert estimator._calc_memory_bytes_for_slices_filter((n, ny, nx), dtype("float32")) == peak
+        assert n * per_slice + fixed >= peak, (ny, nx, n)
+    assert per_slice == 4 * ny * nx
+    assert fixed == max(0, 40 * ny * ny - per_slice)
+)");
+}
+
+TEST(EmitPython, OtherDimensionsAreNamed) {
+  const auto run = filter_run();
+  EmitOptions options;
+  options.other_dimensions = {"nx", "nx"};
+  const std::string output = python(emit(formulas(run), run.context, options), std::string(kNumpy) + R"(
+shape = dict(ny=31, pad_y=7, pad_x=9)
+assert estimator._calc_memory_bytes_for_slices_filter((5, 40, 40), dtype("float32"), **shape) == peak_bytes(n=5, nx=40, **shape)
+raises(ValueError, lambda: estimator._calc_memory_bytes_for_slices_filter((5, 40, 41), dtype("float32"), **shape))
+)");
+  EXPECT_EQ(output, "filter/stripes: nx is both 40 and 41\n");
+  options.other_dimensions = {"nx", "2*nx"};
+  EXPECT_THAT([&] { emit(formulas(run), run.context, options); },
+              ThrowsMessage<UsageError>(HasSubstr("no integer axis '2*nx'")));
 }
 
 TEST(EmitPython, TheSearchEndsWhereSlicesNeedNoMemory) {
@@ -112,14 +247,10 @@ TEST(EmitPython, TheSearchEndsWhereSlicesNeedNoMemory) {
                       4 * observation.axes.integer("ny") * observation.axes.integer("nx"));
     recorder.finish(observation);
   }
-  python(emit(formulas(run), run.context, {}), R"(
-import sys, types
-numpy = types.ModuleType("numpy")
-numpy.dtype = lambda name: types.SimpleNamespace(name=str(name))
-sys.modules["numpy"] = numpy
-from estimator import calc_max_slices
-assert calc_max_slices(0, (101, 53), "float32", 4 * 101 * 53, pad_y=7, pad_x=9)[0] >= 2**31
-assert calc_max_slices(0, (101, 53), "float32", 4 * 101 * 53 - 1, pad_y=7, pad_x=9)[0] == 0
+  python(emit(formulas(run), run.context, {}), std::string(kNumpy) + R"(
+assert calc_max_slices(0, (101, 53), dtype("float32"), 4 * 101 * 53)[0] >= 2**31
+assert calc_max_slices(0, (101, 53), dtype("float32"), 4 * 101 * 53 - 1)[0] == 0
+assert estimator._calc_memory_bytes_filter((101, 53), dtype("float32")) == (0, 4 * 101 * 53)
 )");
 }
 
@@ -133,7 +264,10 @@ TEST(EmitPython, AddsAMargin) {
   with_margin.requested_peak_bytes = bytes + (2 * bytes + 99) / 100;
   const std::string module = emit(formulas(run), run.context, options);
   EXPECT_THAT(module, HasSubstr("A margin of 2 % is added to each peak."));
-  python(module, "from estimator import peak_bytes\n" + assertion(with_margin));
+  python(module, std::string(kNumpy) + assertion(with_margin) + R"(
+per_slice, fixed = estimator._calc_memory_bytes_padding((100, 100), dtype("float32"), pad_y=7, pad_x=9)
+assert 0 <= per_slice + fixed - peak_bytes(n=1, ny=100, nx=100, pad_y=7, pad_x=9) <= 1
+)");
 }
 
 TEST(EmitPython, SaysWhereItComesFrom) {
@@ -153,6 +287,22 @@ TEST(Emit, WritesNothingThatMissesARecordedPeak) {
   const auto variants = formulas(run);
   EXPECT_THAT([&] { emit(variants, run.context, {}); },
               ThrowsMessage<UsageError>(HasSubstr("no estimator is written")));
+}
+
+TEST(Emit, WritesNothingOfTwoBackendsWhoseFormulasDiffer) {
+  auto run = filter_run();
+  const std::size_t count = run.observations.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    Observation other = run.observations[i];
+    other.backend = "cuda";
+    SequenceRecorder recorder;
+    recorder.allocate("stack", "inputs", "filter.py:1",
+                      4 * other.axes.integer("n") * other.axes.integer("nx"));
+    recorder.finish(other);
+    run.observations.push_back(std::move(other));
+  }
+  EXPECT_THAT([&] { emit(formulas(run), run.context, {}); },
+              ThrowsMessage<UsageError>(HasSubstr("its formulas on opencl and cuda differ")));
 }
 
 // A suite reads what is written, and gives the bytes of cases that were never recorded.
@@ -186,6 +336,10 @@ TEST(EmitToml, IsExactAtShapesThatWereNotRecorded) {
       }
     }
   }
+  const Observation other_dtype =
+      sample_observation("padding/nabu", unseen_shapes()[0], {{"mode", "edge"}, {"dtype", "u8"}});
+  EXPECT_THAT([&] { bytes(estimator, other_dtype); },
+              ThrowsMessage<UsageError>(HasSubstr("no formula is for")));
   options.margin_percent = 2;
   const Observation unseen = filter_observation(unseen_shapes()[1]);
   const Size peak = *unseen.requested_peak_bytes;
@@ -201,26 +355,73 @@ TEST(EmitPages, HoldTheFormulas) {
   EXPECT_THAT(emit(formulas(run), run.context, options), HasSubstr("\\mathrm{pad\\_y}"));
 }
 
-// The emitted C++ is compiled against the public headers.
-TEST(EmitCpp, Compiles) {
-  auto run = padding_run({"edge", "constant"});
+// The emitted C++ is compiled against the public headers, and asked about cases that were never recorded.
+TEST(EmitCpp, IsExactAtShapesThatWereNotRecorded) {
+  auto run = padding_run({"edge", "constant", "wrap"}, {4, 8});
   for (Observation& observation : filter_run().observations)
     run.observations.push_back(std::move(observation));
   EmitOptions options;
   options.form = EmitForm::cpp;
   const std::string header = emit(formulas(run), run.context, options);
   EXPECT_THAT(header, HasSubstr("Estimator::of_parts"));
-  EXPECT_THAT(header, HasSubstr("{\"image\", 4 * ny * nx, 0},"));
+  EXPECT_THAT(header, HasSubstr("{\"image\", ny * nx * itemsize, 0},"));
   EXPECT_THAT(header, HasSubstr("Estimator::of_bytes"));
+  std::string checks;
+  const auto check = [&](const Observation& unseen, int estimator, const char* bytes) {
+    std::string values;
+    std::size_t count = 0;
+    for (const auto& [axis, value] : unseen.axes.values()) {
+      const bool is_word = std::holds_alternative<std::string>(value);
+      values += fmt::format("{{\"{}\", {}, {}}}, ", axis, is_word ? "\"" + to_text(value) + "\"" : "nullptr",
+                            is_word ? "0" : to_text(value));
+      ++count;
+    }
+    checks += fmt::format(
+        "  {{ const peakmark_value values[] = {{{}}};\n    check(explained_{}(), values, {}, {}); }}\n",
+        values, estimator, count, bytes);
+  };
+  for (const SampleAxes& shape : unseen_shapes()) {
+    check(filter_observation(shape), 2,
+          std::to_string(*filter_observation(shape).requested_peak_bytes).c_str());
+    for (const char* const mode : {"edge", "constant", "wrap"}) {
+      for (const Size item_size : {4, 8}) {
+        const Observation unseen = padding_observation(shape, mode, item_size);
+        check(unseen, 1, std::to_string(*unseen.requested_peak_bytes).c_str());
+      }
+    }
+  }
+  const SampleAxes shape{5, 31, 41, 7, 9};
+  check(padding_observation(shape, "mean"), 1, "-1");
+  check(sample_observation("padding/nabu", shape, {{"mode", "edge"}, {"dtype", "u8"}}), 1, "-1");
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "estimators.hpp") << header;
-  std::ofstream(folder.path() / "use.cpp") << "#include \"estimators.hpp\"\nint main() { return "
-                                              "explained::explained_1().name.empty() ? 1 : 0; }\n";
+  std::ofstream(folder.path() / "use.cpp") << R"(#include "estimators.hpp"
+#include <cstdio>
+using namespace explained;
+int wrong = 0;
+void check(const Estimator& estimator, const peakmark_value* values, std::size_t count, Size expected) {
+  peakmark_case abi{};
+  abi.values = values;
+  abi.count = count;
+  const Case c(abi);
+  Size bytes = 0;
+  try {
+    if (estimator.bytes) bytes = estimator.bytes(c);
+    else for (const Part& part : estimator.parts(c)) bytes += part.bytes_a_slice * c["n"] + part.fixed_bytes;
+  } catch (const std::invalid_argument& error) {
+    bytes = -1;
+  }
+  if (bytes == expected) return;
+  ++wrong;
+  std::printf("%lld instead of %lld\n", static_cast<long long>(bytes), static_cast<long long>(expected));
+}
+int main() {
+)" << checks << "  return wrong == 0 ? 0 : 1;\n}\n";
   const std::string output = folder.path() / "output";
   const std::string command = "cd '" + folder.path().string() +
                               "' && '" PEAKMARK_COMPILER
-                              "' -std=c++20 -fsyntax-only -I '" PEAKMARK_API_HEADERS
-                              "' use.cpp > output 2>&1";
+                              "' -std=c++20 -Wall -Wextra -Werror -I '" PEAKMARK_API_HEADERS
+                              "' use.cpp -o use > output 2>&1 && ./use >> output 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0) << read_text_file(output);
 }
 
