@@ -1,6 +1,7 @@
 // Simulates runs and measures which steps the trend detector and others find, and how many false alarms they
 // raise. Each argument prints one table of docs/statistics.md: false_alarms, finds, curve, cases, reference,
-// open. `series` prints the simulated times for other programs.
+// open, shared. `rare` prints the false alarms with a slow state in 1 of 10 runs. `series` prints the
+// simulated times for other programs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -330,12 +331,80 @@ void tabulate_open(std::size_t series) {
   }
 }
 
+constexpr std::size_t kSharedCases = 50;  ///< of 10 variants
+constexpr std::size_t kSharedAfter = 14;  ///< runs after the step
+
+/// Returns a history of cases of which the first `slower` take a step. `machine`: deviation of a factor of
+/// each run that all cases share.
+trend::DeviceHistory history_of_step(Family family, std::uint64_t seed, std::size_t slower, double part,
+                                     double machine) {
+  constexpr std::size_t kRuns = kBaseline + kSharedAfter;
+  Random common(seed + 5'000'000);
+  std::vector<double> factors;
+  for (std::size_t run = 0; run < kRuns; ++run) factors.push_back(1 + machine * common.normal());
+  trend::DeviceHistory history;
+  for (std::size_t i = 0; i < kSharedCases; ++i) {
+    Simulated simulated =
+        simulate(family, seed + i, kRuns, kShared, i < slower ? step_level(part, kBaseline) : Level());
+    for (std::size_t run = 0; run < kRuns; ++run) {
+      simulated.times[run] *= factors[run];
+      simulated.again[run] *= factors[run];
+    }
+    trend::DeviceHistory one = make_history(simulated, true);
+    one.series[0].case_name = fmt::format("op/v{}/opencl/n:{}", i % 10, i);
+    if (history.runs.empty()) history.runs = one.runs;
+    history.series.push_back(std::move(one.series[0]));
+  }
+  return history;
+}
+
+/// Measures how often a step is called one of the machine: one that all cases take must be, and one of some
+/// cases, or none, must not.
+void tabulate_shared(std::size_t histories) {
+  fmt::print(
+      "| slower from a run on | noise of a case | of the machine | shared step | its run is right |\n"
+      "|---|---|---|---|---|\n");
+  struct Row {
+    std::size_t slower;
+    double part;
+    Family family;
+    double machine;
+  };
+  for (const Row& row : {Row{50, 0.10, Family::gaussian_1, 0}, Row{50, 0.10, Family::gaussian_3, 0},
+                         Row{50, 0.10, Family::gaussian_3, 0.01}, Row{50, 0.10, Family::two_clocks, 0},
+                         Row{50, 0.05, Family::gaussian_1, 0}, Row{50, 0.05, Family::gaussian_3, 0},
+                         Row{48, 0.10, Family::gaussian_1, 0}, Row{40, 0.10, Family::gaussian_1, 0},
+                         Row{40, 0.10, Family::gaussian_3, 0}, Row{25, 0.10, Family::gaussian_1, 0},
+                         Row{0, 0, Family::gaussian_3, 0}, Row{0, 0, Family::two_clocks, 0},
+                         Row{0, 0, Family::heavy_tail, 0}, Row{0, 0, Family::gaussian_1, 0.03}}) {
+    const auto count = [&](auto&& holds) {
+      return sum_of(histories,
+                    [&](std::size_t i) {
+                      const auto history =
+                          history_of_step(row.family, seed_of(row.family, 10, i * kSharedCases), row.slower,
+                                          row.part, row.machine);
+                      return std::ranges::any_of(trend::find_trends(history).changes, holds) ? 1.0 : 0.0;
+                    }) /
+             static_cast<double>(histories);
+    };
+    const double shared = count([](const trend::Change& change) { return change.shared.has_value(); });
+    const double right =
+        count([](const trend::Change& change) { return change.shared && change.shared->run == kBaseline; });
+    fmt::print("| {} of {} cases by {:g} % | {} | {:g} % | {:.3f} | {} |\n", row.slower, kSharedCases,
+               100 * row.part, to_string(row.family), 100 * row.machine, shared,
+               row.slower == 0 ? "–" : fmt::format("{:.3f}", right));
+    std::fflush(stdout);
+  }
+}
+
 int run(const std::string& what, std::size_t count, double shared) {
   if (what == "false_alarms")
     tabulate_false_alarms(count == 0 ? 4000 : count);
   else if (what == "ours")
     print_false_alarms(fmt::format("peakmark, re-run shares {:.0f} %", 100 * shared), shared,
                        count == 0 ? 1000 : count, ours(true));
+  else if (what == "rare")
+    fmt::print("{:.2f}\n", false_alarms(Family::rare_state, shared, count == 0 ? 1000 : count, ours(true)));
   else if (what == "finds")
     tabulate_finds(count == 0 ? 4000 : count);
   else if (what == "curve")
@@ -346,12 +415,15 @@ int run(const std::string& what, std::size_t count, double shared) {
     tabulate_reference(count == 0 ? 2000 : count);
   else if (what == "open")
     tabulate_open(count == 0 ? 1000 : count);
+  else if (what == "shared")
+    tabulate_shared(count == 0 ? 200 : count);
   else if (what == "series")
     print_series(count == 0 ? 10 : count);
   else {
     fmt::print(
         stderr,
-        "usage: trend_experiments false_alarms|ours|finds|curve|cases|reference|open|series [COUNT [SEED "
+        "usage: trend_experiments false_alarms|ours|rare|finds|curve|cases|reference|open|shared|series "
+        "[COUNT [SEED "
         "[PERCENT]]]\n");
     return 2;
   }

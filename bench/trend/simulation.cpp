@@ -23,6 +23,8 @@ std::string_view to_string(Family family) {
       return "bi20";
     case Family::bimodal:
       return "bimodal";
+    case Family::rare_state:
+      return "rare_state";
   }
   return "";
 }
@@ -62,6 +64,7 @@ double gaussian_deviation(Family family) {
       return kClockDeviation;
     case Family::bi20:
     case Family::bimodal:
+    case Family::rare_state:
       return kStateDeviation;
   }
   return 0;
@@ -91,6 +94,8 @@ double event(Family family, Random& random) {
       return random.uniform() < 0.5 ? kSmallStateGap : 0;
     case Family::bimodal:
       return random.uniform() < 0.5 ? kLargeStateGap : 0;
+    case Family::rare_state:
+      return random.uniform() < kRareState ? kSmallStateGap : 0;
     default:
       return 0;
   }
@@ -98,7 +103,7 @@ double event(Family family, Random& random) {
 
 bool has_events(Family family) {
   return family == Family::heavy_tail || family == Family::outliers || family == Family::bi20 ||
-         family == Family::bimodal;
+         family == Family::bimodal || family == Family::rare_state;
 }
 
 }  // namespace

@@ -15,7 +15,18 @@ namespace peakmark::bench {
 
 /// Families of noise. A time is its level times (1 + e), with e of mean about 0. Two measurements of one run
 /// share a part of e (docs/statistics.md).
-enum class Family { gaussian_1, gaussian_3, heavy_tail, ar1, outliers, two_clocks, bi20, bimodal };
+enum class Family {
+  gaussian_1,
+  gaussian_3,
+  heavy_tail,
+  ar1,
+  outliers,
+  two_clocks,
+  bi20,
+  bimodal,
+  rare_state
+};
+/// Those of the tables; `rare_state` has a row of its own.
 inline constexpr std::array kFamilies{Family::gaussian_1, Family::gaussian_3, Family::heavy_tail,
                                       Family::ar1,        Family::outliers,   Family::two_clocks,
                                       Family::bi20,       Family::bimodal};
@@ -53,6 +64,8 @@ inline constexpr double kClockSwitch = 0.1;  ///< probability per run; both stat
 inline constexpr double kStateDeviation = 0.01;
 inline constexpr double kSmallStateGap = 0.2;  ///< of bi20: each run draws one of two states
 inline constexpr double kLargeStateGap = 0.9;  ///< of bimodal
+/// Probability of the slow state in rare_state, which is as far apart as those of bi20.
+inline constexpr double kRareState = 0.1;
 
 /// Draws the noise of one case, one run after the other.
 class NoiseSource {

@@ -80,6 +80,16 @@ def without_a_time(run: dict) -> None:
     observations(run)[0] |= {"gpu_time_ns": None, "message": "no time: planted"}
 
 
+def without_the_peak(run: dict) -> None:
+    for key in ("requested_peak_bytes", "first_call_peak_bytes", "second_pass_peak_bytes"):
+        observations(run)[0][key] = None
+
+
+def without_an_answer(run: dict) -> None:
+    no_answer = {"slices_estimated": None, "bytes_estimated": None, "error": "no answer within 60 s", "asked": True}
+    observations(run)[0]["estimate"] |= no_answer
+
+
 def without_first(run: dict) -> None:
     name = of_context(run)["planned"][0]["case"]
     del of_context(run)["planned"][0]
@@ -137,6 +147,9 @@ ROWS = {
         without_a_time, before=with_times, trends=1, branch=1, sent=1,
         words={"check": "1 warning (1 no time)", "compare": "the new has no time", "trends": "no time: planted"},
     ),
+    "was `ok`, now without the peak that it had": What(
+        without_the_peak, check=3, baseline=3, compare=1, trends=1, branch=1, sent=1, words={"compare": "unknown"}
+    ),
     "another outcome, which the suite expects": What(
         lambda run: expects(run, "out_of_memory"), words={"check": "1 as expected (1 out_of_memory)", "trends": "as expected"}
     ),
@@ -152,6 +165,9 @@ ROWS = {
     ),
     "an estimate is outside its window since this change": What(
         estimate_outside, check=1, baseline=1, trends=1, branch=1, sent=1, words={"trends": "estimate_ratio"}
+    ),
+    "an estimator gives no numbers": What(
+        without_an_answer, check=1, baseline=1, branch=1, words={"trends": "1 estimator", "branch": "1 estimator"}
     ),
     "a leak, a repeat that differs, as before": What(leak, before=leak, check=1, baseline=1, words={"branch": "fails as on the base branch"}),
     "left its suite": What(without_first, words={"baseline": "vanished", "trends": "left its suite", "branch": "left its suite"}),
@@ -444,10 +460,16 @@ def test_less_than_required_ends_with_4(tmp_path):
     assert code == 4, text
 
 
+def merged_again(path: Path, name: str) -> dict:
+    run = json.loads(path.read_text(encoding="utf-8"))
+    of_context(run).update(id=name, commit="2" * 12)
+    return run
+
+
 def test_a_missing_shard_is_red_everywhere_and_its_cases_are_named(measured, tmp_path, monkeypatch):
     monkeypatch.setenv("PEAKMARK_PYTHON", sys.executable)  # of the report
     project = Project(tmp_path, measured)
-    project.add(project.write("first", 1, nothing))
+    project.add(project.write("first", 1, nothing), "--branch", "main", "--base-branch", "main")
     (tmp_path / "nightly.toml").write_text(SUITE, encoding="utf-8")
     parts = [tmp_path / f"{i}.json" for i in (1, 2, 3)]
     for i, part in enumerate(parts, start=1):
@@ -461,7 +483,13 @@ def test_a_missing_shard_is_red_everywhere_and_its_cases_are_named(measured, tmp
     assert (merged["lost_cases"], merged["complete"]) == ([lost], False)
     code, text = project.peakmark("check", "run.json")
     assert code == 3 and lost in text, text
-    project.add(tmp_path / "run.json")
+    pull = merged_again(tmp_path / "run.json", "pull")
+    of_context(pull)["fingerprint"] = "another"  # the pull request changes the suite, so no whole run says what is lost
+    (tmp_path / "pull.json").write_text(json.dumps(pull), encoding="utf-8")
+    project.add(tmp_path / "pull.json", "--branch", "pull/1", "--base-branch", "main", "--merge-base", "1" * 12)
+    code, text = project.peakmark("trends", "--branch", "pull/1", "--history", project.history)
+    assert code == 1 and f"partial: shard 2 of 3 is missing (1 case: {lost})" in text, text
+    project.add(tmp_path / "run.json", "--branch", "main")
     code, text = project.peakmark("trends", "--history", project.history)
     assert code == 1 and f"partial: shard 2 of 3 is missing (1 case: {lost})" in text, text
     page = tmp_path / "page"

@@ -41,6 +41,24 @@ std::optional<std::pair<Size, Size>> parse_range(const std::string& text) {
   return std::pair(*first, *last);
 }
 
+/// Reads `1,2,4,8`; nothing if it is no list of integers.
+std::vector<Size> parse_list(const std::string& text) {
+  if (text.find(',') == std::string::npos) return {};
+  std::vector<Size> values;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto value = parse_number<Size>(text.substr(begin, end - begin));
+    if (!value) return {};
+    if (*value < 1) throw UsageError(fmt::format("'{}' has {}: values to try are 1 or more", text, *value));
+    values.push_back(*value);
+    begin = end + 1;
+  }
+  std::ranges::sort(values);
+  const auto repeated = std::ranges::unique(values);
+  values.erase(repeated.begin(), repeated.end());
+  return values;
+}
+
 /// Sets what the words ask for. The first axis without a value is fitted, at values of the second.
 void set_request(FitOptions& options) {
   FitRequest& request = options.request;
@@ -50,8 +68,12 @@ void set_request(FitOptions& options) {
     if (std::filesystem::path(text).extension() == ".toml") {
       request.sweep.selection.suites.emplace_back(text);
     } else if (equals != std::string::npos && equals > 0) {
-      if (const auto range = parse_range(text.substr(equals + 1)))
-        free.push_back({text.substr(0, equals), range});
+      const std::string name = text.substr(0, equals);
+      const std::string values = text.substr(equals + 1);
+      if (const std::vector<Size> list = parse_list(values); !list.empty())
+        free.push_back({name, std::pair(list.front(), list.back()), list});
+      else if (const auto range = parse_range(values))
+        free.push_back({name, range});
       else
         request.values.push_back(text);
     } else if (is_variant_name(text)) {
@@ -66,6 +88,9 @@ void set_request(FitOptions& options) {
   if (free.size() > 2)
     throw UsageError(fmt::format("three axes without a value, '{}', '{}' and '{}': write {}=VALUE",
                                  free[0].name, free[1].name, free[2].name, free[2].name));
+  if (request.step != 1 && !free[0].list.empty())
+    throw UsageError(
+        fmt::format("--multiple-of: {} has a list of values; leave out what is no multiple", free[0].name));
   request.axis = free[0];
   if (free.size() == 2) request.other = free[1];
 }
@@ -161,11 +186,12 @@ void add_fit_command(CLI::App& app, Result& result) {
   command
       ->add_option(
           "INPUT", options->inputs,
-          "A variant, or a suite and its program; the axis, or AXIS=MIN..MAX; AXIS=VALUE or "
+          "A variant, or a suite and its program; the axis, AXIS=MIN..MAX or AXIS=1,2,4; AXIS=VALUE or "
           "AXIS=FORMULA for others. A second axis without a value: fit the first at several of its values")
       ->required();
   add_budget_option(*command, options->budget, "Device memory to stay within, such as 16GiB, 90% or free")
       ->required();
+  add_max_allocation_option(*command, request.sweep.max_allocation);
   command->add_option("--multiple-of", request.step, "Try only multiples of this value")
       ->type_name("INT")
       ->check(CLI::Range(Size{1}, Size{1} << 40));
@@ -178,6 +204,14 @@ void add_fit_command(CLI::App& app, Result& result) {
       "Predict by a formula found in small shapes, by the estimator, or by the peaks of small values. "
       "Default: the first that there is; the estimator or peaks for programs")
       ->type_name("{formula,estimator,recordings}");
+  command
+      ->add_option_function<std::string>(
+          "--objective",
+          [&request](const std::string& text) { request.wants_throughput = text == "throughput"; },
+          "Find the largest value, or the one with most items (the value of the axis) per second")
+      ->check(CLI::IsMember({"largest", "throughput"}))
+      ->type_name("{largest,throughput}")
+      ->default_str("largest");
   command->add_flag("--prove", request.needs_proof, "Run the value above the answer too");
   command->add_flag("--all", options->all_intervals,
                     "List all intervals that fit, if memory is not monotonic");

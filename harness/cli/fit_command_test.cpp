@@ -46,6 +46,28 @@ TEST_F(FitCommand, FindsTheLargestValueByTheFormulaAndRunsIt) {
   EXPECT_EQ(json["intervals"], nlohmann::json::parse(R"([{"first": 1, "last": 123}])"));
 }
 
+TEST_F(FitCommand, TriesOnlyTheValuesOfAList) {
+  const auto json = fit_json({"fake/case", "n=8,1,2,4,16,32,32", "--budget", "20500"});
+  EXPECT_EQ(json["value"], 16);
+  EXPECT_EQ(json["largest_value"], 16);
+  EXPECT_EQ(json["objective"], "largest");
+  EXPECT_EQ(json["trials"].size(), 1U);
+  const auto proven =
+      fit_json({"fake/case", "n=1,2,4,16,32", "--budget", "20500", "--prove", "--predict", "recordings"});
+  EXPECT_EQ(proven["value"], 16);
+  EXPECT_EQ(proven["proven"], true);
+  EXPECT_THAT(fit({"fake/case", "n=1,2,4", "--budget", "20500"}).output,
+              AllOf(HasSubstr("largest n: 4, "), HasSubstr("the largest of the values to try")));
+  EXPECT_EQ(fit({"fake/case", "n=1,2,0", "--budget", "20500"}).end.exit_code, 2);
+  EXPECT_EQ(fit({"fake/case", "n=1,2", "--multiple-of", "2", "--budget", "20500"}).end.exit_code, 2);
+}
+
+TEST_F(FitCommand, ThroughputNeedsADeviceThatTakesTimes) {
+  const Answer answer = fit({"fake/case", "n", "--budget", "20500", "--objective", "throughput"});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("dry takes no times"));
+}
+
 TEST_F(FitCommand, ExtrapolatesPeaksInAtMostFourTrials) {
   const auto json = fit_json({"fake/case", "n", "--budget", "5 MB", "--predict", "recordings"});
   EXPECT_EQ(json["value"], 5000);

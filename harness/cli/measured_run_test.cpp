@@ -205,6 +205,15 @@ TEST_F(MeasuredRun, ACaseThatExceedsTheBudgetIsOutOfMemory) {
   EXPECT_THAT(read_run(run_file_).observations.at(0).message, HasSubstr("-4"));
 }
 
+TEST_F(MeasuredRun, ACaseWithTooLargeAnAllocationIsOutOfMemory) {
+  run_program("leak", "", {"--memory-only", "--max-allocation", "999"});
+  EXPECT_THAT(outcomes(), ElementsAre(Pair("program/allocating", "out_of_memory")));
+  EXPECT_EQ(read_run(run_file_).context.max_allocation_bytes, 999);
+  EXPECT_EQ(run_program("leak", "", {"--memory-only", "--max-allocation", "1000"}).end.exit_code, 0);
+  run(R"("selftest/known_bytes")", {"--memory-only", "--max-allocation", "100"});
+  EXPECT_THAT(outcomes(), ElementsAre(Pair("selftest/known_bytes", "out_of_memory")));
+}
+
 TEST_F(MeasuredRun, AProgramThatExceedsTheBudgetIsOutOfMemory) {
   EXPECT_EQ(run_program("leak", "", {"--memory-only", "--budget", "1000"}).end.exit_code, 0);
   EXPECT_THAT(outcomes(), ElementsAre(Pair("program/allocating", "ok")));

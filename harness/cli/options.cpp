@@ -107,6 +107,20 @@ CLI::Option* add_budget_option(CLI::App& command, std::optional<MemoryBudget>& b
       ->envname("PEAKMARK_BUDGET");
 }
 
+CLI::Option* add_max_allocation_option(CLI::App& command, std::optional<Size>& bytes) {
+  return add_parsed_option(
+             command, "--max-allocation",
+             [&bytes](const std::string& text) {
+               bytes = parse_size(text);
+               if (*bytes < 1 || *bytes > kMaxBudget)
+                 throw UsageError(
+                     fmt::format("{} is no limit of one allocation: write 1 byte to 256 TiB", text));
+             },
+             "Refuse each allocation of more than this, as a device does that allows less in one than it has")
+      ->type_name(value_name::kSize)
+      ->envname("PEAKMARK_MAX_ALLOCATION");
+}
+
 std::optional<Size> budget_bytes(const std::optional<MemoryBudget>& budget, const DeviceChoice& choice) {
   if (!budget) return std::nullopt;
   if (budget->bytes) return budget->bytes;

@@ -108,6 +108,8 @@ CLI::Option* add_size_option(CLI::App& command, const std::string& names, std::o
 /// Adds --budget, the memory of a device, or $PEAKMARK_BUDGET.
 CLI::Option* add_budget_option(CLI::App& command, std::optional<MemoryBudget>& budget,
                                const std::string& description);
+/// Adds --max-allocation, the bytes of the largest allocation, or $PEAKMARK_MAX_ALLOCATION.
+CLI::Option* add_max_allocation_option(CLI::App& command, std::optional<Size>& bytes);
 /// Returns the budget on the device that is chosen, in bytes. Prints how it was computed if it is a part of
 /// the device's memory. Throws UsageError if the device does not report that.
 std::optional<Size> budget_bytes(const std::optional<MemoryBudget>& budget, const DeviceChoice& choice);

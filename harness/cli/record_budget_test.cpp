@@ -34,6 +34,24 @@ TEST_F(RecordBudget, WhatExceedsItIsRefusedAndListedWithItsCallStack) {
   EXPECT_THAT(summary.stacks.at(summary.refused[0].stack), HasSubstr("allocating_program"));
 }
 
+TEST_F(RecordBudget, AnAllocationMayBeTooLargeForTheDevice) {
+  const Result result = record("--max-allocation 999 -- $PROGRAM leak");
+  EXPECT_EQ(result.code, 99) << result.err;  // the program's own
+  const LedgerSummary summary = recorded(profile());
+  EXPECT_EQ(summary.peak_bytes, 0);
+  ASSERT_EQ(summary.refused.size(), 1U);
+  EXPECT_EQ(summary.refused[0].bytes, 1000);
+  EXPECT_EQ(summary.refused[0].error, -61) << "CL_INVALID_BUFFER_SIZE";
+  EXPECT_TRUE(summary.refused[0].by_budget) << "not by the driver";
+  EXPECT_EQ(record("--max-allocation 999 --budget 1GiB --refuse-at-use -- $PROGRAM leak").code, 99)
+      << "the driver knows the size when the buffer is created";
+  EXPECT_EQ(record("--max-allocation 1000 -- $PROGRAM leak").code, 0);
+  // 20 buffers of 1,000,000 bytes each: more in all than one may have.
+  EXPECT_EQ(record("--max-allocation 1MB -- $PROGRAM held").code, 0);
+  EXPECT_EQ(record("-- $PROGRAM leak", "export PEAKMARK_MAX_ALLOCATION=999;").code, 99);
+  EXPECT_EQ(record("--max-allocation 0 -- $PROGRAM leak").code, 2);
+}
+
 TEST_F(RecordBudget, EachProcessHasItsOwn) {
   // 300 bytes, in a child 400, in a child of that 1000 and then 500: 1700 at a time.
   EXPECT_EQ(record("--budget 1000B -- $PROGRAM tree").code, 0);

@@ -44,6 +44,7 @@ struct RecordOptions {
   int repeat_call = 0;  ///< 0: repeated phases are not judged
   std::optional<Size> max_size;
   std::optional<MemoryBudget> budget;
+  std::optional<Size> max_allocation;
   bool refuses_at_use = false;
   bool compact = false;
   bool allow_incomplete = false;
@@ -306,7 +307,7 @@ void record(const RecordOptions& options, std::vector<std::string> arguments, Re
                         .stacks = options.stacks || judges,
                         .repeat_call = options.repeat_call,
                         .max_bytes = max_bytes(options),
-                        .budget_bytes = budget_bytes(options.budget, {}),
+                        .limits = {budget_bytes(options.budget, {}), options.max_allocation},
                         .refuses_at_use = options.refuses_at_use,
                         .output_to_stderr = options.json};
   request.command.insert(request.command.end(), arguments.begin(), arguments.end());
@@ -339,6 +340,7 @@ void add_record_command(CLI::App& app, Result& result) {
       *command, options->budget,
       "Let the program use only this much memory of each device, such as 16 GiB: what exceeds it is "
       "refused, and `show` lists it");
+  add_max_allocation_option(*command, options->max_allocation);
   command->add_flag("--refuse-at-use", options->refuses_at_use,
                     "Refuse the first command that uses a memory object, not its creation (OpenCL)");
   auto* repeat =

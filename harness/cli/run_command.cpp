@@ -177,6 +177,7 @@ void add_run_command(CLI::App& app, Result& result) {
       *command, options->budget,
       "Let each case use only this much memory of the device, such as 16 GiB: one that needs more is "
       "out_of_memory");
+  add_max_allocation_option(*command, sweep.max_allocation);
   add_timeout_option(*command, sweep.case_limit);
   add_seconds_option(*command, "--deadline", sweep.deadline, "End the whole run after this time");
   command->add_flag("--no-wait", sweep.no_wait, "Exit with 4 if another run uses the device");

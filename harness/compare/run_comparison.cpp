@@ -152,6 +152,9 @@ void fill(RunComparison& comparison, const RunContext& base_context, const Obser
     comparison.cases.push_back(compare_case(*base[base_place], *next[new_place], comparison.allowed_growth));
     comparison.cases.back().base_level = level_in(base_plan, *base[base_place]);
     comparison.cases.back().new_level = level_in(new_plan, *next[new_place]);
+    const BytesComparison* const peak = comparison.cases.back().find("requested_peak_bytes");
+    if (next[new_place]->outcome == Outcome::ok && peak != nullptr && peak->base && !peak->next)
+      comparison.cases.back().new_level = OutcomeLevel::incomplete;
     times.push_back({base[base_place], next[new_place]});
   }
   const auto compared = compare_times(times, interleaved);
@@ -305,8 +308,9 @@ ExitCode exit_code_of(const RunComparison& comparison) {
   if (!has_measured) return ExitCode::nothing;
   ExitCode code = ExitCode::clean;
   for (const CaseComparison& one : comparison.cases) {
-    const bool has_ended =
-        one.new_outcome == Outcome::out_of_memory || one.new_outcome == Outcome::unsupported;
+    const bool has_ended = one.new_level == OutcomeLevel::incomplete ||
+                           one.new_outcome == Outcome::out_of_memory ||
+                           one.new_outcome == Outcome::unsupported;
     if (one.is_lost() && !has_ended) return ExitCode::measurement;
     if (one.is_regression()) code = ExitCode::verdict;
   }

@@ -88,6 +88,19 @@ TEST(ComparisonTable, TheWorstCasesOfAGroupAreFirst) {
       << "JSON has the order of the suite";
 }
 
+TEST(CompareRuns, ACaseWithoutThePeakThatItHadIsARegression) {
+  MeasuredRun base;
+  base.add("pad/old", 20);
+  MeasuredRun next;
+  Observation& without = next.add("pad/old", 20);
+  without.requested_peak_bytes = without.second_pass_peak_bytes = std::nullopt;
+  const RunComparison comparison = compare_runs(base.get(), next.get(), false);
+  EXPECT_EQ(exit_code_of(comparison), ExitCode::verdict);
+  EXPECT_THAT(comparison_table(comparison),
+              AllOf(HasSubstr("regressed"), HasSubstr("peak: 1000 B -> unknown")));
+  EXPECT_EQ(exit_code_of(compare_runs(next.get(), base.get(), false)), ExitCode::clean);
+}
+
 TEST(ComparisonMarkdown, StaysSmall) {
   MeasuredRun base;
   MeasuredRun next;

@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
 #include "base/text.hpp"
 #include "explain/run_formulas.hpp"
 #include "fit/estimated_bytes.hpp"
+#include "statistics/rank_statistics.hpp"
 #include "supervise/estimate_question.hpp"
 #include "supervise/memory_reserve.hpp"
 #include "supervise/recorded_estimates.hpp"
@@ -71,6 +73,8 @@ AxisFitter::AxisFitter(FitRequest request)
       variant_(find_variant(recorder_, request_.variant)),
       values_(variant_.defaults()),
       budget_(resolve_budget_on(request_.budget, recorder_.device())) {
+  if (request_.wants_throughput && recorder_.device().backend == Backend::dry)
+    throw UsageError("--objective throughput: dry takes no times; fit on a device");
   set_values();
   find_predictor();
 }
@@ -271,6 +275,7 @@ void AxisFitter::set_range(FitReport& report) const {
   const Size least = std::max<Size>(integer_axis(request_.axis.name).least, 1);
   range.min = divide_up(given ? given->first : least, range.step) * range.step;
   report.is_range_given = given.has_value();
+  range.list = request_.axis.list;
   if (given) {
     if (given->second > kMaxValue)
       throw UsageError(fmt::format("{}={}..{}: no device holds so much: the last value may be {}",
@@ -308,7 +313,7 @@ FitTrial AxisFitter::record(Size value, std::optional<Size> predicted) {
   if (observation.outcome != Outcome::ok) return trial;
   if (!observation.requested_peak_bytes)
     throw MeasurementError(fmt::format("{}={}: no memory was recorded", request_.axis.name, value));
-  const std::optional<Size> allowed = recorder_.device().max_allocation_bytes;
+  const std::optional<Size> allowed = recorder_.max_allocation();
   const bool is_expected = predicted.value_or(0) > budget_.bytes ||
                            (allowed && observation.largest_refused_bytes.value_or(0) > *allowed);
   if (observation.failed_allocations && is_expected) {
@@ -357,6 +362,58 @@ void AxisFitter::try_values(LargestValueSearch& search, FitReport& report, const
         report.axis, search.trials().front().value, to_string(recorder_.device().backend)));
 }
 
+/// Returns the values whose throughput is compared: those of a list, or the smallest times powers of two, and
+/// the largest that fits.
+std::vector<Size> AxisFitter::compared_values(const FitReport& report) {
+  std::vector<Size> values;
+  const SearchRange& range = report.range;
+  const Size largest = *report.largest;
+  if (!range.list.empty()) {
+    std::ranges::copy_if(range.list, std::back_inserter(values), [&](Size value) { return value < largest; });
+  } else {
+    for (Size value = range.min; value < largest; value *= 2) values.push_back(*range.at_most(value));
+  }
+  values.push_back(largest);
+  return values;
+}
+
+/// Takes times of values that fit, and makes the one with most items per second the answer.
+void AxisFitter::take_times(FitReport& report) {
+  if (!report.value || report.is_stopped) return;
+  report.largest = report.value;
+  const std::vector<Size> values = compared_values(report);
+  ShapeRecorder recorder(without_estimators(request_.sweep), true);
+  recorder.set_budget(budget_.bytes);
+  std::vector<Parameters> shapes;
+  shapes.reserve(values.size());
+  for (const Size value : values) shapes.push_back(shape_at(value));
+  const std::vector<Observation> observations = recorder.record(variant_.name, shapes);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Observation& one = observations[i];
+    const bool is_timed = one.outcome == Outcome::ok && one.gpu_time && one.gpu_time->median_ns > 0;
+    if (!is_timed || one.requested_peak_bytes.value_or(0) > budget_.bytes) {
+      const std::string outcome(to_string(one.outcome));
+      report.notes.push_back(fmt::format("{}={}: no time: {}", report.axis, values[i],
+                                         one.message.empty() ? outcome : outcome + ": " + one.message));
+      continue;
+    }
+    std::vector<double> samples;
+    for (const std::vector<double>& block : one.gpu_time->blocks)
+      samples.insert(samples.end(), block.begin(), block.end());
+    const auto per_second = [&](double ns) { return static_cast<double>(values[i]) * 1e9 / ns; };
+    const double median = one.gpu_time->median_ns;
+    report.timed.push_back({values[i], median, per_second(median), per_second(quantile(samples, 0.75)),
+                            per_second(quantile(samples, 0.25)), one.time_source.value_or("")});
+    if (std::ranges::find(report.trials, values[i], &FitTrial::value) == report.trials.end())
+      report.trials.push_back({.value = values[i],
+                               .peak_bytes = one.requested_peak_bytes,
+                               .outcome = std::string(to_string(one.outcome))});
+  }
+  if (report.timed.empty())
+    throw MeasurementError(fmt::format("no time of {} was measured: {}", variant_.name, report.notes.back()));
+  report.value = std::ranges::max_element(report.timed, {}, &TimedValue::items_per_second)->value;
+}
+
 FitReport AxisFitter::fit_once() {
   FitReport report;
   report.variant = variant_.name;
@@ -380,12 +437,13 @@ FitReport AxisFitter::fit_once() {
     if (peak_) report.formula = to_text(*peak_, ExpressionStyle::display);
     report.intervals = fitting_intervals(report.range, report.budget_bytes, predicted);
   }
-  report.max_allocation = recorder_.device().max_allocation_bytes;
+  report.max_allocation = recorder_.max_allocation();
   LargestValueSearch search(report.range, report.budget_bytes, predicted, report.max_allocation);
   if (request_.needs_proof) search.require_proof();
   try_values(search, report, predicted);
   report.trials = search.trials();
   report.value = search.largest();
+  if (request_.wants_throughput) take_times(report);
   report.predicted = predicted_curve(search, report.range);
   if (search.is_decreasing_somewhere())
     report.notes.emplace_back("the peak decreases where the axis grows: larger values may fit as well");
@@ -405,8 +463,12 @@ std::vector<FitReport> AxisFitter::fit() {
   const Size first = other.range ? other.range->first : std::max<Size>(integer_axis(other.name).least, 1);
   values_.set(other.name, first);
   find_formula();
+  std::vector<Size> values = other.list;
+  for (Size value = first; other.list.empty() && value <= (other.range ? other.range->second : kMaxValue);
+       value *= 2)
+    values.push_back(value);
   std::vector<FitReport> reports;
-  for (Size value = first; value <= (other.range ? other.range->second : kMaxValue); value *= 2) {
+  for (const Size value : values) {
     values_.set(other.name, value);
     FitReport report = fit_once();
     const bool is_end = report.is_stopped || (!report.value && !other.range);

@@ -37,6 +37,8 @@ class AxisFitter {
   void check_changes_memory(const FitReport& report, const LargestValueSearch& search,
                             const PredictedBytes& predicted) const;
   FitTrial record(Size value, std::optional<Size> predicted);
+  static std::vector<Size> compared_values(const FitReport& report);
+  void take_times(FitReport& report);
   void try_values(LargestValueSearch& search, FitReport& report, const PredictedBytes& predicted);
   const AxisDescription& integer_axis(const std::string& name) const;
   [[nodiscard]] Size value_of(const std::string& axis, Size fitted) const;

@@ -85,6 +85,7 @@ std::string reproduce_command(const FitRequest& request, const DeviceInfo& devic
   if (request.other) words.push_back(fmt::format("{}={}", request.other->name, other));
   words.insert(words.end(), request.values.begin(), request.values.end());
   words.push_back(fmt::format("--budget={}", budget_bytes));
+  if (sweep.max_allocation) words.push_back(fmt::format("--max-allocation={}", *sweep.max_allocation));
   // The value is run whatever is predicted.
   words.push_back(fmt::format("--predict={}", to_string(Predictor::recordings)));
   words.push_back(fmt::format("--backend={}", to_string(device.backend)));

@@ -16,7 +16,8 @@ namespace peakmark {
 struct FreeAxis {
   std::string name;
   std::optional<std::pair<Size, Size>>
-      range;  ///< both included; null: from the smallest value of the axis on
+      range;                    ///< both included; null: from the smallest value of the axis on
+  std::vector<Size> list = {};  ///< of its values, ascending; empty: all
 };
 
 /// What is searched.
@@ -35,6 +36,7 @@ struct FitRequest {
   /// Null: the formula of a variant, else its estimator; the estimator of a program; else recorded peaks.
   std::optional<Predictor> predictor;
   bool needs_proof = false;
+  bool wants_throughput = false;  ///< the answer is the value with most items per second, not the largest
   SweepOptions sweep;  ///< the suites (none: the variants of the worker), backend, device and time limits
 };
 

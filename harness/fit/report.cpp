@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "runfile/json_fields.hpp"
+#include "runfile/observation.hpp"
 
 namespace peakmark {
 namespace {
@@ -38,7 +39,7 @@ bool is_out_of_memory(const FitReport& report, const FitTrial& trial) {
 /// Returns why a trial that ran out of memory did: `needs more than the budget`.
 std::string reason(const FitReport& report, const FitTrial& trial) {
   if (exceeds_allocation(trial, report.max_allocation))
-    return fmt::format("asks for {} in one allocation, of which the device allows {}",
+    return fmt::format("asks for {} in one allocation, which may have {}",
                        format_size(*trial.largest_allocation), format_size(*report.max_allocation));
   const bool is_over_budget = trial.peak_bytes.value_or(0) > report.budget_bytes ||
                               trial.predicted_bytes.value_or(0) > report.budget_bytes;
@@ -76,6 +77,37 @@ std::string trials_table(const FitReport& report) {
   return table.text();
 }
 
+std::string throughput_table(const FitReport& report) {
+  using enum TextTable::Align;
+  if (report.timed.empty()) return "";
+  TextTable table({{report.axis, right}, {"time", right}, {"items/s", right}, {"quartiles"}});
+  for (const TimedValue& one : report.timed) {
+    table.add({std::to_string(one.value), format_duration(one.ns),
+               fmt::format("{:.4g}", one.items_per_second),
+               fmt::format("{:.4g} … {:.4g}", one.low, one.high)});
+  }
+  return table.text();
+}
+
+/// Returns the answer of --objective throughput, and what it does not decide.
+std::string throughput_text(const FitReport& report) {
+  const TimedValue& best = *report.timed_answer();
+  const Size peak = *report.answer().peak_bytes;
+  std::string text = fmt::format(
+      "best {}: {}, with {:.4g} items/s ({:.4g} … {:.4g}), which ran with {} of {} ({})\n", report.axis,
+      best.value, best.items_per_second, best.low, best.high, format_size_beside(peak, report.budget_bytes),
+      format_size(report.budget_bytes), share_cell(report, peak));
+  std::vector<Size> close;
+  for (const TimedValue& one : report.timed) {
+    if (one.value != best.value && one.high >= best.low) close.push_back(one.value);
+  }
+  if (!close.empty())
+    text += fmt::format("  within its quartiles, so as good: {} = {}\n", report.axis, fmt::join(close, ", "));
+  if (best.time_source == time_source::process)
+    text += "  times are of the whole process, imports included: mark the call that counts\n";
+  return text;
+}
+
 std::string answer_text(const FitReport& report) {
   if (!report.value && report.trials.empty()) {
     return fmt::format("nothing fits: by the {}, {} = {} needs more than {} ({})\n",
@@ -93,7 +125,14 @@ std::string answer_text(const FitReport& report) {
         report.axis);
     return fmt::format("nothing fits: {} = {} does not run within {} ({}){}\n", report.axis, tried,
                        format_size(report.budget_bytes), quantity(report.budget_bytes, "byte"),
-                       tried + report.range.step > report.range.max ? "" : larger);
+                       report.range.above(tried) ? larger : "");
+  }
+  if (report.timed_answer() != nullptr && !report.is_stopped) {
+    FitReport largest = report;  // what is said of the largest value
+    largest.value = report.end();
+    largest.largest.reset();
+    largest.timed.clear();
+    return throughput_text(report) + answer_text(largest);
   }
   const Size peak = *report.answer().peak_bytes;
   if (report.is_stopped) {
@@ -105,7 +144,8 @@ std::string answer_text(const FitReport& report) {
   std::string text = fmt::format("largest {}: {}, which ran with {} of {} ({})\n", report.axis, *report.value,
                                  format_size_beside(peak, report.budget_bytes),
                                  format_size(report.budget_bytes), share_cell(report, peak));
-  if (*report.value + report.range.step > report.range.max) {
+  if (!report.range.above(*report.value)) {
+    if (!report.range.list.empty()) return text + "  the largest of the values to try\n";
     return text + (report.is_range_given
                        ? fmt::format("  the end of the range {}..{}\n", report.range.min, report.range.max)
                        : "  larger values are not tried\n");
@@ -115,9 +155,8 @@ std::string answer_text(const FitReport& report) {
       return static_cast<double>(part) / static_cast<double>(whole);
     };
     if (share(*largest, *report.max_allocation) > share(peak, report.budget_bytes))
-      text +=
-          fmt::format("  the limit is one allocation: its largest has {} of the {} that the device allows\n",
-                      format_size(*largest), format_size(*report.max_allocation));
+      text += fmt::format("  the limit is one allocation: its largest has {} of the {} that one may have\n",
+                          format_size(*largest), format_size(*report.max_allocation));
   }
   const FitTrial* const above = report.refused_above();
   if (above != nullptr && (report.is_proven() || exceeds_allocation(*above, report.max_allocation)))
@@ -168,6 +207,14 @@ Json to_json(const FitReport& report) {
                       {"outcome", one.outcome},
                       {"message", json_fields::null_if_empty(one.message)}});
   }
+  Json throughput = Json::array();
+  for (const TimedValue& one : report.timed) {
+    throughput.push_back({{"value", one.value},
+                          {"time_ns", one.ns},
+                          {"items_per_second", one.items_per_second},
+                          {"quartiles", {one.low, one.high}},
+                          {"time_source", one.time_source}});
+  }
   Json intervals = Json::array();
   for (const FittingInterval& one : report.intervals)
     intervals.push_back({{"first", one.first}, {"last", one.last}});
@@ -181,7 +228,9 @@ Json to_json(const FitReport& report) {
             {"device", report.device},
             {"axis", report.axis},
             {"axes", fixed},
+            {"objective", report.timed.empty() ? "largest" : "throughput"},
             {"value", or_null(report.value)},
+            {"largest_value", or_null(report.end())},
             {"budget_bytes", report.budget_bytes},
             {"max_allocation_bytes", or_null(report.max_allocation)},
             {"predicted_bytes", report.value ? or_null(report.answer().predicted_bytes) : Json()},
@@ -190,6 +239,7 @@ Json to_json(const FitReport& report) {
             {"formula", json_fields::null_if_empty(report.formula)},
             {"trials", trials},
             {"out_of_memory", out_of_memory},
+            {"throughput", throughput},
             {"confirmed", report.value.has_value()},
             {"proven", report.is_proven()},
             {"intervals", report.predictor == Predictor::recordings ? Json() : intervals},
@@ -229,20 +279,26 @@ const FitTrial& FitReport::answer() const {
   return *std::ranges::find_if(trials, [this](const FitTrial& trial) { return trial.value == value; });
 }
 
+const TimedValue* FitReport::timed_answer() const {
+  const auto found =
+      std::ranges::find_if(timed, [this](const TimedValue& one) { return one.value == value; });
+  return found == timed.end() ? nullptr : &*found;
+}
+
 const FitTrial* FitReport::refused_above() const {
   const FitTrial* found = nullptr;
   for (const FitTrial& trial : trials) {
-    const bool is_above = value && trial.value > *value && is_out_of_memory(*this, trial);
+    const bool is_above = end() && trial.value > *end() && is_out_of_memory(*this, trial);
     if (is_above && (found == nullptr || trial.value < found->value)) found = &trial;
   }
   return found;
 }
 
 bool FitReport::is_proven() const {
-  if (!value) return false;
-  const Size above = *value + range.step;
-  if (above > range.max) return true;
-  const auto trial = std::ranges::find(trials, above, &FitTrial::value);
+  if (!end()) return false;
+  const std::optional<Size> above = range.above(*end());
+  if (!above) return true;
+  const auto trial = std::ranges::find(trials, *above, &FitTrial::value);
   return trial != trials.end() && is_out_of_memory(*this, *trial);
 }
 
@@ -250,6 +306,7 @@ std::string fit_text(const FitReport& report, bool all_intervals) {
   std::string text = title(report, "");
   if (!report.formula.empty()) text += fmt::format("  peak = {}\n", report.formula);
   if (!report.trials.empty()) text += trials_table(report);
+  text += throughput_table(report);
   text += answer_text(report) + intervals_text(report, all_intervals) + chunks_text(report);
   for (const std::string& note : report.notes) text += fmt::format("  {}\n", note);
   if (!report.reproduce.empty()) text += fmt::format("  reproduce: {}\n", report.reproduce);
@@ -270,7 +327,7 @@ std::string fit_text(const std::vector<FitReport>& reports, const std::string& o
   using enum TextTable::Align;
   const FitReport& first = reports.front();
   TextTable table({{other_axis, right},
-                   {"largest " + first.axis, right},
+                   {(first.timed.empty() ? "largest " : "best ") + first.axis, right},
                    {"recorded", right},
                    {"", right},
                    {"of the budget", right},

@@ -16,6 +16,16 @@ std::string_view to_string(Predictor predictor);
 /// Throws UsageError that lists them.
 Predictor parse_predictor(std::string_view name);
 
+/// The items per second at a value of the axis, which is the number of items.
+struct TimedValue {
+  Size value = 0;
+  double ns = 0;  ///< of one call, the median
+  double items_per_second = 0;
+  double low = 0;  ///< at the upper quartile of the times
+  double high = 0;
+  std::string time_source;
+};
+
 /// The answer of `peakmark fit`.
 struct FitReport {
   std::string variant;
@@ -26,7 +36,7 @@ struct FitReport {
   SearchRange range;
   bool is_range_given = false;
   Size budget_bytes = 0;
-  std::optional<Size> max_allocation;  ///< of the device; null: it has no such limit, or does not report it
+  std::optional<Size> max_allocation;  ///< that one may have; null: any, or unknown
   Predictor predictor = Predictor::recordings;
   /// The formula of the peak, for display; empty without one.
   std::string formula;
@@ -34,7 +44,11 @@ struct FitReport {
   std::vector<FittingInterval> intervals;        ///< as predicted; empty for recordings
   std::vector<std::pair<Size, Size>> predicted;  ///< values and bytes, of the plot
   std::optional<Size> value;                     ///< the answer; nothing fits if null
-  bool is_stopped = false;                       ///< a trial crashed, hung or was wrong: its note says so
+  /// With --objective throughput: the largest value that fits, and the times of the values that were
+  /// compared.
+  std::optional<Size> largest;
+  std::vector<TimedValue> timed;
+  bool is_stopped = false;  ///< a trial crashed, hung or was wrong: its note says so
   std::optional<ChunkPlan> chunks;
   std::optional<Size> last_chunk_bytes;  ///< by the formula
   std::vector<std::string> notes;
@@ -42,9 +56,13 @@ struct FitReport {
 
   /// Returns the trial of the answer. `value` is set.
   [[nodiscard]] const FitTrial& answer() const;
-  /// Returns whether the value above the answer was run and exceeds the budget, or is beyond the range.
+  /// Returns the largest value that fits: the answer, unless that is the one of the best throughput.
+  [[nodiscard]] std::optional<Size> end() const { return largest ? largest : value; }
+  /// Returns the times of the answer; null without --objective throughput.
+  [[nodiscard]] const TimedValue* timed_answer() const;
+  /// Returns whether the value above the largest was run and exceeds the budget, or is beyond the range.
   [[nodiscard]] bool is_proven() const;
-  /// Returns the trial above the answer that does not fit; null if there is none. Of several the smallest.
+  /// Returns the trial above the largest that does not fit; null if there is none. Of several the smallest.
   [[nodiscard]] const FitTrial* refused_above() const;
 };
 

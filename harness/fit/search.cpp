@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 
 #include "base/error.hpp"
@@ -29,25 +30,47 @@ long double power(Size value, int exponent) {
   return std::pow(static_cast<long double>(value), static_cast<long double>(exponent));
 }
 
-/// Returns the largest value of the range between `low` and range.max for which `fits` holds, if it holds up
-/// to some value and then no more; nothing if it does not hold at the first.
+/// Returns the place of a value of the range.
+Size place_of(const SearchRange& range, Size value) {
+  if (range.list.empty()) return (value - range.min) / range.step;
+  return std::ranges::lower_bound(range.list, value) - range.list.begin();
+}
+
+/// Returns the largest value of the range between `low`, one of its values, and range.max for which `fits`
+/// holds, if it holds up to some value and then no more; nothing if it does not hold at the first.
 template <typename Fits>
 std::optional<Size> bisect(const SearchRange& range, Size low, const Fits& fits) {
   if (low > range.max || !fits(low)) return std::nullopt;
-  Size steps_fit = 0;
-  Size steps_beyond = (range.max - low) / range.step + 1;
-  while (steps_beyond - steps_fit > 1) {
-    const Size middle = steps_fit + (steps_beyond - steps_fit) / 2;
-    (fits(low + middle * range.step) ? steps_fit : steps_beyond) = middle;
+  Size fitting = place_of(range, low);
+  Size beyond = range.count();
+  while (beyond - fitting > 1) {
+    const Size middle = fitting + (beyond - fitting) / 2;
+    (fits(range.at(middle)) ? fitting : beyond) = middle;
   }
-  return low + steps_fit * range.step;
+  return range.at(fitting);
 }
 
 }  // namespace
 
+Size SearchRange::count() const {
+  if (list.empty()) return (max - min) / step + 1;
+  return std::ranges::upper_bound(list, max) - list.begin();
+}
+
+Size SearchRange::at(Size place) const {
+  return list.empty() ? min + place * step : list.at(static_cast<std::size_t>(place));
+}
+
 std::optional<Size> SearchRange::at_most(Size value) const {
   if (value < min) return std::nullopt;
-  return min + (std::min(value, max) - min) / step * step;
+  const Size last = std::min(value, max);
+  if (list.empty()) return min + (last - min) / step * step;
+  return *std::prev(std::ranges::upper_bound(list, last));
+}
+
+std::optional<Size> SearchRange::above(Size value) const {
+  const Size next = place_of(*this, value) + 1;
+  return next < count() ? std::optional(at(next)) : std::nullopt;
 }
 
 /// Bytes as a + b·v^exponent + c·v².
@@ -192,8 +215,8 @@ std::optional<Size> LargestValueSearch::next() const {
   const std::optional<Size> target = formula_ ? next_by_formula() : next_by_peaks();
   if (target || !is_proof_required_) return target;
   const std::optional<Size> best = largest();
-  if (!best || *best > range_.max - range_.step || is_tried(*best + range_.step)) return std::nullopt;
-  return *best + range_.step;
+  const std::optional<Size> above = best ? range_.above(*best) : std::nullopt;
+  return above && !is_tried(*above) ? above : std::nullopt;
 }
 
 /// Returns the smallest value above the largest that fits at which the budget did not suffice.
@@ -227,7 +250,8 @@ std::optional<Size> LargestValueSearch::next_by_formula() const {
   Size target = intervals.back().last;
   if (best && target <= *best) return std::nullopt;
   // The corrected formula still allows what was refused: halve what is left.
-  if (refused && best && trials_.size() > 3) target = *range.at_most(*best + (*refused - *best) / 2);
+  if (refused && best && trials_.size() > 3)
+    target = std::max(*range.above(*best), *range.at_most(*best + (*refused - *best) / 2));
   return is_tried(target) ? std::nullopt : std::optional(target);
 }
 
@@ -258,9 +282,9 @@ LargestValueSearch::Model LargestValueSearch::model(const std::vector<Point>& po
 Size LargestValueSearch::between(Size fitting, Size refused) const {
   const auto power = static_cast<Size>(std::bit_floor(static_cast<std::uint64_t>(refused - 1)));
   if (power > fitting && range_.at_most(power) == power) return power;
-  const Size next = fitting + range_.step;
+  const Size next = *range_.above(fitting);  // there is one: `refused`, or below it
   if (std::has_single_bit(static_cast<std::uint64_t>(fitting)) && !is_tried(next)) return next;
-  return *range_.at_most(fitting + (refused - fitting) / 2);
+  return std::max(next, *range_.at_most(fitting + (refused - fitting) / 2));
 }
 
 std::optional<Size> LargestValueSearch::next_by_peaks() const {
@@ -269,8 +293,9 @@ std::optional<Size> LargestValueSearch::next_by_peaks() const {
   SearchRange range = range_;
   const std::optional<Size> refused = smallest_refused();
   if (refused) range.max = *range.at_most(*refused - 1);
-  const Size above = *best + range.step;
-  if (above > range.max) return std::nullopt;
+  const std::optional<Size> next_value = range.above(*best);
+  if (!next_value) return std::nullopt;
+  const Size above = *next_value;
 
   const long double budget = static_cast<long double>(budget_);
   const auto largest_by = [&](const auto& bytes) {
@@ -317,10 +342,10 @@ std::optional<Size> LargestValueSearch::next_by_peaks() const {
 std::vector<FittingInterval> fitting_intervals(const SearchRange& range, Size budget_bytes,
                                                const PredictedBytes& formula) {
   const auto fits = [&](Size step) {
-    const std::optional<Size> bytes = formula(range.min + step * range.step);
+    const std::optional<Size> bytes = formula(range.at(step));
     return bytes && *bytes <= budget_bytes;
   };
-  const Size count = (range.max - range.min) / range.step + 1;
+  const Size count = range.count();
   const Size stride = divide_up(count, kMaxEvaluated);
   std::vector<FittingInterval> intervals;
   // Finds the step between `inside` and `outside`, of which one fits and one does not, at which that changes.
@@ -331,7 +356,7 @@ std::vector<FittingInterval> fitting_intervals(const SearchRange& range, Size bu
     }
     return fitting;
   };
-  const auto value = [&](Size step) { return range.min + step * range.step; };
+  const auto value = [&](Size step) { return range.at(step); };
   bool was_fitting = false;
   Size previous = 0;
   for (Size step = 0;; step = std::min(step + stride, count - 1)) {

@@ -10,14 +10,21 @@
 
 namespace peakmark {
 
-/// The values of an axis that a search may try: min, min + step, … up to max. 0 < min ≤ max, step > 0.
+/// The values of an axis that a search may try: min, min + step, … up to max, or those of a list up to max.
+/// 0 < min ≤ max, step > 0.
 struct SearchRange {
   Size min = 1;
   Size max = 1;
   Size step = 1;
+  std::vector<Size> list = {};  ///< ascending, from min on; empty: every step
 
+  [[nodiscard]] Size count() const;
+  /// Returns a value by its place, from 0.
+  [[nodiscard]] Size at(Size place) const;
   /// Returns the largest value of the range that is at most `value`; nothing if `value` < min.
   [[nodiscard]] std::optional<Size> at_most(Size value) const;
+  /// Returns the value after one of the range; nothing after the last.
+  [[nodiscard]] std::optional<Size> above(Size value) const;
 };
 
 /// What a run at one value of the axis gave.

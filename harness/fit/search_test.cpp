@@ -231,6 +231,44 @@ TEST(LargestValueSearch, OneAllocationMayBeTheLimit) {
   }
 }
 
+TEST(SearchRange, OfAListHasItsValuesUpToTheLargest) {
+  SearchRange range{2, 64, 1, {2, 8, 32, 64}};
+  EXPECT_EQ(range.count(), 4);
+  EXPECT_EQ(range.at(2), 32);
+  EXPECT_EQ(range.at_most(31), 8);
+  EXPECT_EQ(range.at_most(1), std::nullopt);
+  EXPECT_EQ(range.at_most(1000), 64);
+  EXPECT_EQ(range.above(8), 32);
+  EXPECT_EQ(range.above(64), std::nullopt);
+  range.max = 33;
+  EXPECT_EQ(range.count(), 3);
+  EXPECT_EQ(range.at_most(1000), 32);
+  EXPECT_EQ(range.above(32), std::nullopt);
+}
+
+// Exhaustive: the answer is the largest value of the list that fits, and no other value is run.
+TEST(LargestValueSearch, TriesOnlyTheValuesOfAList) {
+  const std::vector<Size> list{1, 2, 3, 5, 8, 16, 17, 100, 256, 1000};
+  const SearchRange range{list.front(), list.back(), 1, list};
+  for (const bool has_formula : {false, true}) {
+    for (const Size limit : {1, 4, 7, 8, 99, 100, 255, 999, 1000, 5000}) {
+      const auto bytes = [](Size value) { return 500 + 3 * value * value; };
+      const PredictedBytes formula = [&](Size value) { return std::optional(bytes(value)); };
+      for (const bool proves : {false, true}) {
+        LargestValueSearch search(range, bytes(limit), has_formula ? formula : PredictedBytes());
+        if (proves) search.require_proof();
+        while (const auto value = search.next()) {
+          ASSERT_TRUE(std::ranges::binary_search(list, *value)) << *value;
+          ASSERT_LE(search.trials().size(), list.size());
+          const bool fits = bytes(*value) <= bytes(limit);
+          search.add({.value = *value, .peak_bytes = fits ? std::optional(bytes(*value)) : std::nullopt});
+        }
+        EXPECT_EQ(search.largest(), *std::prev(std::ranges::upper_bound(list, limit))) << limit;
+      }
+    }
+  }
+}
+
 TEST(LargestValueSearch, ProgramsOfRandomMemoryEndTheSearch) {
   std::mt19937_64 random(7);
   for (int program = 0; program < 200; ++program) {

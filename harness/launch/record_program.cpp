@@ -219,7 +219,7 @@ Recording record_program(const RecordRequest& request, const RecorderLibraries& 
   add_python_module(environment);
   if (request.max_bytes != 0)
     set_variable(environment, "PEAKMARK_MAX_BYTES", std::to_string(request.max_bytes));
-  set_budget(environment, request.budget_bytes);
+  set_limits(environment, request.limits);
   if (request.repeat_call != 0)
     set_variable(environment, "PEAKMARK_REPEAT_CALL", std::to_string(request.repeat_call));
   if (request.refuses_at_use) set_variable(environment, "PEAKMARK_REFUSE_AT_USE", "1");

@@ -20,9 +20,8 @@ struct RecordRequest {
   bool stacks = false;               ///< record the call stack of each allocation
   int repeat_call = 0;               ///< PEAKMARK_REPEAT_CALL of the program; 0: not set
   std::uint64_t max_bytes = 0;       ///< limit of each profile; 0: 64 GiB
-  /// Memory of each device, for each process of the program; null: all that the device has.
-  std::optional<Size> budget_bytes = std::nullopt;
-  bool refuses_at_use = false;  ///< what the budget refuses fails at its first use (OpenCL)
+  MemoryLimits limits = {};          ///< of each device, for each process of the program
+  bool refuses_at_use = false;       ///< what the budget refuses fails at its first use (OpenCL)
   /// Folds the events of the profiles while the program runs (ProfileFolding). The program has
   /// PEAKMARK_COMPACT=1 in its environment then.
   bool compact = false;

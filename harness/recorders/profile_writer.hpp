@@ -91,6 +91,9 @@ class ProfileWriter {
 
   /// Returns the bytes that the program may use of each device; 0: no budget. It is in the profile's header.
   [[nodiscard]] std::int64_t budget() const { return budget_; }
+  /// Returns the bytes of the largest allocation that the program may make ($PEAKMARK_MAX_ALLOCATION); 0: no
+  /// limit.
+  [[nodiscard]] std::int64_t max_allocation() const { return max_allocation_; }
 
   /// Returns the number of slots reserved so far.
   [[nodiscard]] std::uint64_t count() const;
@@ -160,6 +163,7 @@ class ProfileWriter {
   pthread_mutex_t growing_ = PTHREAD_MUTEX_INITIALIZER;
   State state_ = State::unopened;
   std::int64_t budget_ = 0;
+  std::int64_t max_allocation_ = 0;
   bool is_synced_ = false;        ///< $PEAKMARK_SYNC
   CallStacks* stacks_ = nullptr;  // null: no stacks are recorded
   std::uint64_t extents_ = 0;     // allocated so far

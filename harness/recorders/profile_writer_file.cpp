@@ -114,18 +114,19 @@ class Lock {
   sigset_t before_{};
 };
 
-/// Returns $PEAKMARK_BUDGET; 0 if it is not set, or not a number of bytes, which is reported.
-std::int64_t budget_from_environment() {
-  const char* const text = std::getenv("PEAKMARK_BUDGET");
+/// Returns the bytes of a variable; 0 if it is not set, or not a number of bytes, which is reported.
+/// `option`: of `record`.
+std::int64_t limit_from_environment(const char* variable, const char* option) {
+  const char* const text = std::getenv(variable);
   if (text == nullptr || *text == '\0') return 0;
   char* end = nullptr;
   const long long bytes = std::strtoll(text, &end, 10);  // an overflow is beyond kMaxBudget
   if (*end == '\0' && bytes > 0 && bytes <= kMaxBudget) return bytes;
   char message[192];
   snprintf(message, sizeof(message),
-           "no allocation is refused: PEAKMARK_BUDGET=%.40s is not a number of bytes from 1 to %lld; use "
-           "`peakmark record --budget SIZE`",
-           text, static_cast<long long>(kMaxBudget));
+           "no allocation is refused: %s=%.40s is not a number of bytes from 1 to %lld; use `peakmark record "
+           "%s SIZE`",
+           variable, text, static_cast<long long>(kMaxBudget), option);
   report_error(message);
   return 0;
 }
@@ -149,7 +150,8 @@ bool ProfileWriter::open_from_environment(const char* recorder) {
     max_extents_ =
         std::clamp<std::uint64_t>(std::strtoull(bytes, nullptr, 10) / kExtentBytes, 1, kMaxExtents);
   }
-  budget_ = budget_from_environment();
+  budget_ = limit_from_environment("PEAKMARK_BUDGET", "--budget");
+  max_allocation_ = limit_from_environment("PEAKMARK_MAX_ALLOCATION", "--max-allocation");
   const char* const sync = std::getenv("PEAKMARK_SYNC");
   is_synced_ = sync != nullptr && std::strcmp(sync, "1") == 0;
   if (const char* const id = std::getenv("PEAKMARK_RECORDING");

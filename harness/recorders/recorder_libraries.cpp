@@ -75,11 +75,13 @@ void add_recorders(std::vector<std::string>& environment, const RecorderLibrarie
   if (libraries.cuda) set_variable(environment, "CUDA_INJECTION64_PATH", libraries.cuda->string());
 }
 
-void set_budget(std::vector<std::string>& environment, std::optional<Size> bytes) {
-  constexpr const char* kVariable = "PEAKMARK_BUDGET";
-  if (bytes) return set_variable(environment, kVariable, std::to_string(*bytes));
-  std::erase_if(environment,
-                [](const std::string& entry) { return entry.starts_with(std::string(kVariable) + "="); });
+void set_limits(std::vector<std::string>& environment, const MemoryLimits& limits) {
+  const auto set = [&](const std::string& variable, const std::optional<Size>& bytes) {
+    if (bytes) return set_variable(environment, variable, std::to_string(*bytes));
+    std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(variable + "="); });
+  };
+  set("PEAKMARK_BUDGET", limits.budget);
+  set("PEAKMARK_MAX_ALLOCATION", limits.max_allocation);
 }
 
 std::string replaced_injection(const std::vector<std::string>& environment,

@@ -35,8 +35,14 @@ RecorderLibraries find_recorder_libraries(const std::vector<std::filesystem::pat
 void add_recorders(std::vector<std::string>& environment, const RecorderLibraries& libraries,
                    const std::filesystem::path& profile, bool sync, bool stacks = false);
 
-/// Sets the variable that gives each device so many bytes, or removes it.
-void set_budget(std::vector<std::string>& environment, std::optional<Size> bytes);
+/// What each process of a program may use of each device; null: what the device allows.
+struct MemoryLimits {
+  std::optional<Size> budget = std::nullopt;          ///< live bytes
+  std::optional<Size> max_allocation = std::nullopt;  ///< bytes of one allocation
+};
+
+/// Sets the variables of the limits. Removes those of limits that are null.
+void set_limits(std::vector<std::string>& environment, const MemoryLimits& limits);
 
 /// Returns the library of another tool in the user's CUDA_INJECTION64_PATH, which add_recorders() replaces
 /// because CUDA loads only one; empty if there is none.

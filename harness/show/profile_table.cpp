@@ -104,7 +104,8 @@ std::string refused_table(const std::vector<RefusedAllocation>& refused) {
                     });
 }
 
-/// What the budget refused, then what the driver refused, each with a heading that ends with `where`.
+/// What the budget or the limit of one allocation refused, then what the driver refused, each with a heading
+/// that ends with `where`.
 std::string refused_text(std::vector<RefusedAllocation> refused, const ProfileHeader& header,
                          const std::string& where = "") {
   // Not std::ranges::stable_partition: clang 14 knows no std::ranges::subrange of GCC 12.
@@ -115,7 +116,8 @@ std::string refused_text(std::vector<RefusedAllocation> refused, const ProfileHe
   std::string text;
   if (!refused.empty()) {
     const std::optional<Size> budget = budget_bytes(header);
-    text += fmt::format("\nrefused by the budget{}{}\n", budget ? " of " + format_size(*budget) : "", where) +
+    text += fmt::format("\nrefused by the limits of the recording{}{}\n",
+                        budget ? ", a budget of " + format_size(*budget) : "", where) +
             refused_table(refused);
   }
   if (!by_driver.empty())

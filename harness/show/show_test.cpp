@@ -262,9 +262,11 @@ TEST(Show, WhatTheBudgetRefusedIsApartFromWhatTheDriverRefused) {
   tree.processes[0].header.budget = 1024;
   const std::string table = profile_table(tree);
   EXPECT_THAT(table, HasSubstr("budget          1 KiB (1024 B) per device\n"));
-  EXPECT_THAT(table,
-              testing::ContainsRegex("refused by the budget of 1 KiB\n.*\n +500 .* inner \\(lib.so\\)\n"
-                                     "\nrefused by the driver\n.*\n +4096 "));
+  EXPECT_THAT(
+      table,
+      testing::ContainsRegex(
+          "refused by the limits of the recording, a budget of 1 KiB\n.*\n +500 .* inner \\(lib.so\\)\n"
+          "\nrefused by the driver\n.*\n +4096 "));
   const auto json = nlohmann::json::parse(profile_json(tree));
   EXPECT_EQ(json.at("budget_bytes"), 1024);
   EXPECT_EQ(json.at("requested").at("peak_bytes"), 700);

@@ -210,6 +210,7 @@ std::string reproduce_command(const SweepOptions& options, const DeviceInfo& dev
   if (options.cache) command += " --cache " + *options.cache;
   if (options.memory_only) command += " --memory-only";
   if (options.budget) command += fmt::format(" --budget {}", *options.budget);
+  if (options.max_allocation) command += fmt::format(" --max-allocation {}", *options.max_allocation);
   if (options.case_limit != CaseLimit{}) {
     command += fmt::format(" --timeout {:g}", static_cast<double>(options.case_limit.base.count()) / 1000);
   }

@@ -165,7 +165,7 @@ void Measurement::run(const Sides& sides, const Conclude& conclude) {
       [](const std::string& holder) { say("  waiting for the device: " + holder); },
       [this] { check_time(); });
   const RecordingEnvironment recording(device, environment_, options_.sequences || options_.repeat_call != 0,
-                                       options_.budget);
+                                       {options_.budget, options_.max_allocation});
   recording_ = &recording;
   const auto begin = Clock::now();
   try {

@@ -31,9 +31,9 @@ fs::path folder_of(const std::string& name, const fs::path& suite_folder) {
 }  // namespace
 
 RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment,
-                                           bool stacks, std::optional<Size> budget)
+                                           bool stacks, const MemoryLimits& limits)
     : variables_(std::move(environment)) {
-  set_budget(variables_, budget);
+  set_limits(variables_, limits);
   // Its URL may have a password, and no worker needs it.
   std::erase_if(variables_, [](const std::string& entry) { return entry.starts_with("PEAKMARK_HISTORY="); });
   if (device.backend == Backend::dry) return;

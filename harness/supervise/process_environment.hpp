@@ -16,10 +16,9 @@ namespace peakmark {
 class RecordingEnvironment {
  public:
   /// Throws RecorderError if there is no recorder for this device. `dry` has its own allocation log.
-  /// `stacks`: the recorder keeps the call stack of every allocation. `budget`: bytes that each process may
-  /// use of the device; null: all of it.
+  /// `stacks`: the recorder keeps the call stack of every allocation.
   RecordingEnvironment(const DeviceInfo& device, std::vector<std::string> environment, bool stacks = false,
-                       std::optional<Size> budget = std::nullopt);
+                       const MemoryLimits& limits = {});
 
   /// Returns the variables, each NAME=value.
   [[nodiscard]] const std::vector<std::string>& variables() const { return variables_; }

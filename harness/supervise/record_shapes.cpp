@@ -102,10 +102,11 @@ void take(Choosing& choosing, const NextShape& next, Observation observation) {
 
 }  // namespace
 
-ShapeRecorder::ShapeRecorder(SweepOptions options) : options_(std::move(options)) {
+ShapeRecorder::ShapeRecorder(SweepOptions options, bool times)
+    : options_(std::move(options)), verifies_(times) {
   options_.run_file = folder_.path() / "run.json";
-  options_.memory_only = true;
-  options_.sequences = true;
+  options_.memory_only = !times;
+  options_.sequences = !times;
   options_.reports_commands = false;  // no suite has the shapes
   workers_ = std::make_unique<RunWorkers>(options_, -1);
   const DeviceList devices = list_devices();
@@ -190,7 +191,7 @@ void ShapeRecorder::measure(std::vector<PlannedCase> cases, std::map<std::string
   RunJournal journal(options_.run_file);
   Measurement measurement(options_);
   const Description& description = workers_->description();
-  journal.start(make_run_context(selection_, description, true));
+  journal.start(make_run_context(selection_, description, options_.memory_only));
   selection_.planned.clear();
   MeasuredSide side{"", options_, journal, selection_, workers_->calls(), {}, description.takes_blocks};
   // A verification takes longer than the passes.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,16 +31,25 @@ struct ShapeRequest {
 };
 
 /// Records allocation sequences of shapes of variants of a worker, or of programs of suites: memory passes
-/// only, in a temporary run file. Each call starts the worker once for all its shapes.
+/// only, unless times are asked for, in a temporary run file. Each call starts the worker once for all its
+/// shapes.
 class ShapeRecorder {
  public:
   /// `options`: the suites (none: the variants of the worker only), backend, device, worker and time limits.
-  /// Finds worker and device. Throws as run_sweep().
-  explicit ShapeRecorder(SweepOptions options);
+  /// Finds worker and device. Throws as run_sweep(). `times`: takes times too, of verified results, and no
+  /// allocation sequences.
+  explicit ShapeRecorder(SweepOptions options, bool times = false);
 
   /// The variants and programs that can be recorded.
   [[nodiscard]] const Vocabulary& vocabulary() const { return selection_.suite.vocabulary; }
   [[nodiscard]] const DeviceInfo& device() const { return selection_.device; }
+  /// Returns the bytes that one allocation may have; null: any, or unknown.
+  [[nodiscard]] std::optional<Size> max_allocation() const {
+    const std::optional<Size>& of_device = selection_.device.max_allocation_bytes;
+    if (!options_.max_allocation || !of_device)
+      return options_.max_allocation ? options_.max_allocation : of_device;
+    return std::min(*options_.max_allocation, *of_device);
+  }
   /// The cases of the suites, after the filter; empty without suites.
   [[nodiscard]] const std::vector<PlannedCase>& planned() const { return planned_; }
   /// The run of the last record(): device, driver, worker and versions.

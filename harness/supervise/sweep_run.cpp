@@ -53,6 +53,7 @@ class SweepRun {
     std::vector<PlannedCase>().swap(selection.planned);  // the run's context has them from here on
     context.asked_cache = options_.cache;
     context.budget_bytes = options_.budget;
+    context.max_allocation_bytes = options_.max_allocation;
     note_findings(facts, selection.device, context);
     if (const std::string warning = workers.warning(); !warning.empty() && !context.memory_only) {
       say("  " + warning);

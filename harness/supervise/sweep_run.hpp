@@ -39,6 +39,8 @@ struct SweepOptions {
   int repeat_call = 0;          ///< further calls of each case that find leaks; 0: none
   /// Memory that the cases may use of the device; null: all of it.
   std::optional<Size> budget = std::nullopt;
+  /// Bytes of the largest allocation that the cases may make; null: what the device allows.
+  std::optional<Size> max_allocation = std::nullopt;
   Size refused_allocation = 0;  ///< the allocation that each process is refused, from 1; 0: none
   bool refuses_once = false;    ///< only that one; else the device stays full
   bool refuses_at_use = false;  ///< what is refused fails at its first use, not when it is created (OpenCL)

@@ -85,6 +85,7 @@ DeviceHistory compare_with_base(const DeviceHistory& history, const std::string&
   for (const auto& [suite, pair] : pairs) {
     const HistoryRun& run = history.runs[pair.run];
     BaseRun base{branch, base_branch, suite, run.commit, {}, {}, pair.older};
+    base.partial = run.partial;
     if (!run.base_commits.empty()) base.merge_base = run.base_commits.front();
     if (pair.base) base.run = std::ranges::find(runs, *pair.base) - runs.begin();
     base_runs.push_back(std::move(base));
@@ -101,7 +102,9 @@ DeviceHistory compare_with_base(const DeviceHistory& history, const std::string&
   return compared;
 }
 
-std::string to_text(const BaseRun& base, const DeviceHistory& history) {
+namespace {
+
+std::string base_text(const BaseRun& base, const DeviceHistory& history) {
   const auto quoted = [](const std::string& commit) {
     return commit.empty() ? std::string() : fmt::format(" ({})", short_commit(commit));
   };
@@ -122,6 +125,12 @@ std::string to_text(const BaseRun& base, const DeviceHistory& history) {
   return text + newest +
          fmt::format(": neither the merge base {} nor a known commit before it was measured",
                      short_commit(base.merge_base));
+}
+
+}  // namespace
+
+std::string to_text(const BaseRun& base, const DeviceHistory& history) {
+  return base_text(base, history) + (base.partial.empty() ? "" : "; partial: " + base.partial);
 }
 
 }  // namespace peakmark::trend

@@ -49,10 +49,11 @@ std::vector<NewestRun> find_newest_runs(const DeviceHistory& history,
 
 std::string to_text(const NewestRun& newest) {
   const HistoryRun& run = newest.run;
-  return fmt::format("newest run of {}: {}, {}{}{}", run.suite, run.date.substr(0, 10),
+  const std::string part = run.filter ? "; of a part of the cases: --filter " + *run.filter : "";
+  return fmt::format("newest run of {}: {}, {}{}{}{}", run.suite, run.date.substr(0, 10),
                      newest.age ? age_text(*newest.age) : "later than tomorrow: its clock was wrong",
                      run.commit.empty() ? "" : ", commit " + short_commit(run.commit),
-                     run.partial.empty() ? "" : "; partial: " + run.partial);
+                     run.partial.empty() ? "" : "; partial: " + run.partial, part);
 }
 
 }  // namespace peakmark::trend

@@ -40,6 +40,13 @@ TEST(NewestRuns, SayWhatTheyLack) {
               ElementsAre("newest run of nightly: 2026-01-01, now; partial: shard 2 of 4 is missing"));
 }
 
+TEST(NewestRuns, SayThatTheyHaveAPartOfTheCases) {
+  DeviceHistory history = nightly_history(1);
+  history.runs[0].filter = "n:24";
+  EXPECT_THAT(texts(history, "2026-01-01T02:00:00Z"),
+              ElementsAre("newest run of nightly: 2026-01-01, now; of a part of the cases: --filter n:24"));
+}
+
 TEST(NewestRuns, AreStaleIfTheyAreOlderThanAllowed) {
   DeviceHistory history = nightly_history(4);
   const auto is_stale = [&](const char* now, hours max_age) {

@@ -141,8 +141,9 @@ struct BaseRun {
   std::string merge_base;          ///< empty if unknown
   std::optional<std::size_t> run;  ///< an index of DeviceHistory::runs; null: there is none
   std::optional<std::size_t>
-      older;               ///< commits of `run` before the merge base; null: not one of its ancestors
-  bool has_times = false;  ///< the branch's run
+      older;                 ///< commits of `run` before the merge base; null: not one of its ancestors
+  bool has_times = false;    ///< the branch's run
+  std::string partial = {};  ///< RunContext::partial of the branch's run
 };
 
 /// The history of one device and backend. Runs are in the order of arrival, except that a run of an older

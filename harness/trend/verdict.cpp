@@ -124,6 +124,8 @@ ExitCode exit_code_of(const std::vector<DeviceTrends>& devices, bool allow_uncom
     return has_open_regression(device.trends) ||
            std::ranges::any_of(device.newest,
                                [](const NewestRun& one) { return !one.run.partial.empty(); }) ||
+           std::ranges::any_of(device.history->base_runs,
+                               [](const BaseRun& one) { return !one.partial.empty(); }) ||
            (of_branch && std::ranges::any_of(device.statuses, [](const CaseStatus& status) {
               return status.needs_action() && status.judgement >= Judgement::fail;
             }));

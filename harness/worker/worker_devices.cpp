@@ -98,6 +98,7 @@ void WorkerDevices::open(DeviceInUse& use, Backend backend) {
   if (backend == Backend::dry) {
     DryOptions dry;
     dry.budget_bytes = options_.dry_budget_bytes;
+    dry.max_allocation = options_.dry_max_allocation;
     dry.refused_allocation = options_.dry_refused_allocation;
     std::unique_ptr<DryDevice> device = open_dry(dry);
     if (!options_.no_memory) use.events = &device->allocation_log();

@@ -38,6 +38,7 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
   app.set_version_flag("--version", PEAKMARK_VERSION);
   std::string backend;
   std::string budget;
+  std::string max_allocation;
   app.add_flag("--describe", options.describe, "Print the variants, their axes and estimators as JSON");
   app.add_flag("--estimate", options.estimate,
                "Answer estimator questions, JSON lines on standard input, one line each");
@@ -83,6 +84,9 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
       ->envname("PEAKMARK_REFUSE");
   app.add_option("--dry-budget", budget, "Memory of the dry device: `4096`, `16GiB`; without it, no end")
       ->envname("PEAKMARK_BUDGET");
+  app.add_option("--dry-max-allocation", max_allocation,
+                 "Bytes of the largest allocation on the dry device; without it, no limit")
+      ->envname("PEAKMARK_MAX_ALLOCATION");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
@@ -96,6 +100,7 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
   options.no_memory = options.no_memory || options.times_only;
   if (!backend.empty()) options.backend = parse_backend(backend);
   if (!budget.empty()) options.dry_budget_bytes = parse_size(budget);
+  if (!max_allocation.empty()) options.dry_max_allocation = parse_size(max_allocation);
   if (options.supervised() && fcntl(options.observations_fd, F_GETFD) == -1) {
     throw UsageError(fmt::format("--observations-fd {}: no such open descriptor", options.observations_fd));
   }

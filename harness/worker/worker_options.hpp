@@ -33,6 +33,7 @@ struct WorkerOptions {
   double seconds_per_case = 0.3;
   std::string cache = "auto";  ///< as parse_cache_choice() reads it
   std::optional<Size> dry_budget_bytes;
+  std::optional<Size> dry_max_allocation;
   Size dry_refused_allocation = 0;               ///< that the dry device refuses, from 1; 0: none
   std::vector<std::string> benchmark_arguments;  ///< Google Benchmark's own
 

@@ -41,8 +41,8 @@ class DryBackend final : public DryDevice {
  public:
   explicit DryBackend(const DryOptions& options)
       : info_(dry_device_info(options.is_cpu)),
-        allocation_log_(std::make_shared<AllocationLog>(options.kind, options.budget_bytes,
-                                                        options.refused_allocation)) {}
+        allocation_log_(std::make_shared<AllocationLog>(
+            options.kind, options.budget_bytes, options.refused_allocation, options.max_allocation)) {}
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] DeviceMemory memory() const override {
@@ -117,6 +117,8 @@ std::uint64_t AllocationLog::allocate(Size bytes) {
     throw OutOfMemory("out of memory: " + why);
   };
   if (until_refused_-- == 1) refuse(fmt::format("{} bytes were refused on request", bytes));
+  if (max_allocation_ && bytes > *max_allocation_)
+    refuse(fmt::format("{} bytes exceed the limit of one allocation, {}", bytes, *max_allocation_));
   if (budget_ && live > *budget_) {
     refuse(fmt::format("{} bytes in addition to {} live bytes exceed the dry budget of {}", bytes, live_,
                        *budget_));

@@ -15,12 +15,16 @@ namespace peakmark {
 /// Allocations and releases as a recorder would write them, in the memory of this process. Not thread-safe.
 class AllocationLog final : public EventSource {
  public:
-  AllocationLog(MemoryKind kind, std::optional<Size> budget_bytes, Size refused_allocation = 0)
-      : kind_(kind), budget_(budget_bytes), until_refused_(refused_allocation) {}
+  AllocationLog(MemoryKind kind, std::optional<Size> budget_bytes, Size refused_allocation = 0,
+                std::optional<Size> max_allocation = std::nullopt)
+      : kind_(kind),
+        budget_(budget_bytes),
+        max_allocation_(max_allocation),
+        until_refused_(refused_allocation) {}
 
-  /// Returns an address that no other allocation of this log has or had. Beyond the budget, and for the
-  /// allocation that is refused, logs a failed allocation and throws OutOfMemory. Throws OverflowError if the
-  /// live bytes exceed 64 bits.
+  /// Returns an address that no other allocation of this log has or had. Beyond the budget or
+  /// the limit of one allocation, and for the allocation that is refused, logs a failed allocation and throws
+  /// OutOfMemory. Throws OverflowError if the live bytes exceed 64 bits.
   std::uint64_t allocate(Size bytes);
   void release(std::uint64_t address, Size bytes);
 
@@ -39,6 +43,7 @@ class AllocationLog final : public EventSource {
 
   MemoryKind kind_;
   std::optional<Size> budget_;
+  std::optional<Size> max_allocation_;
   Size until_refused_ = 0;  ///< allocations up to the one that is refused; 0 or less: none
   Size live_ = 0;
   std::uint64_t next_address_ = 1;
@@ -53,7 +58,8 @@ struct DryOptions {
   MemoryKind kind = MemoryKind::buffer;
   /// Memory of the device; null: unlimited.
   std::optional<Size> budget_bytes = std::nullopt;
-  Size refused_allocation = 0;  ///< the one that fails, from 1; 0: none
+  std::optional<Size> max_allocation = std::nullopt;  ///< bytes of one; null: unlimited
+  Size refused_allocation = 0;                        ///< the one that fails, from 1; 0: none
 };
 
 /// A device that runs no kernel and measures no time.

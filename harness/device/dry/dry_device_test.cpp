@@ -102,6 +102,14 @@ TEST(DryDevice, ABudgetLimitsAllocations) {
                              Line{EventType::allocation, 2, 40}, Line{EventType::allocation, 3, 1000}));
 }
 
+TEST(DryDevice, RefusesAnAllocationThatIsLargerThanOneMayBe) {
+  const auto device = open_dry({.max_allocation = 100});
+  const Array a = device->create("a", {100}, DType::u8);
+  const Array b = device->create("b", {100}, DType::u8);
+  EXPECT_THROW(device->create("c", {101}, DType::u8), OutOfMemory);
+  EXPECT_EQ(device->allocation_log().events(0).back().type, EventType::failed_allocation);
+}
+
 TEST(DryDevice, LiveBytesBeyond64BitsAreAnOverflow) {
   const auto device = open_dry();
   const Array a = device->create("a", {Size{1} << 62}, DType::u8);

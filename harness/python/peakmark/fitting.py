@@ -82,6 +82,7 @@ def fit(
     axis: str,
     budget: int | str,
     *,
+    max_allocation: int | str | None = None,
     multiple_of: int = 1,
     prove: bool = False,
     timeout: float | None = None,
@@ -90,12 +91,12 @@ def fit(
 ) -> Fit:
     """Returns the largest value of an argument with which `function` stays within a budget of device memory.
 
-    `axis` is the name of the argument, `batch`, or with the values to try, `batch=32..4096`. `budget` is a size such as
+    `axis` is the name of the argument, `batch`, or with the values to try, `batch=32..4096` or `batch=1,2,4,8`. `budget` is a size such as
     `16GiB`, `90%` of the device's memory, or `free`. Each value runs in a new process, which calls `function(batch=value)`; what it
     returns is not read. The processes import the function, as those of multiprocessing do: the call of `fit` belongs below
     `if __name__ == "__main__":`. Functions of notebooks, and lambdas, need the package cloudpickle.
 
-    `multiple_of`, `prove`, `timeout` (seconds of a trial), `backend` and `device` are the options of `peakmark fit`. Raises
+    `max_allocation`, `multiple_of`, `prove`, `timeout` (seconds of a trial), `backend` and `device` are the options of `peakmark fit`. Raises
     FitError, and NoRecorder or RecorderError if nothing can be recorded.
     """
     if getattr(multiprocessing.process.current_process(), "_inheriting", False):
@@ -105,8 +106,9 @@ def fit(
     program = find_peakmark()
     if program is None:
         raise NoRecorder("the command peakmark is not installed: install the wheel of peakmark, or add it to PATH")
-    options = [f"--budget={budget}", f"--multiple-of={multiple_of}"]
-    options += [f"--{key}={value}" for key, value in (("timeout", timeout), ("backend", backend), ("device", device)) if value is not None]
+    options = [f"--budget={budget}"] + ([f"--multiple-of={multiple_of}"] if multiple_of != 1 else [])
+    given = (("max-allocation", max_allocation), ("timeout", timeout), ("backend", backend), ("device", device))
+    options += [f"--{key}={value}" for key, value in given if value is not None]
     options += ["--prove"] if prove else []
     with tempfile.TemporaryDirectory(prefix="peakmark-fit-") as folder:
         file = pathlib.Path(folder) / "function"

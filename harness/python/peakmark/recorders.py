@@ -23,11 +23,12 @@ from peakmark.sizes import SizeError, parse_size
 
 __all__ = [
     "CUDA_RECORDER", "OPENCL_RECORDER", "NoRecorder", "RecorderError", "RecorderTooLate", "environment_without_recorders",
-    "find_library", "is_requested_here", "library_folders", "load", "parse_budget", "require_recorders",
+    "find_library", "is_requested_here", "library_folders", "load", "parse_budget", "parse_limit", "require_recorders",
 ]  # fmt: skip
 
 _VARIABLES = (
     "PEAKMARK_PROFILE", "OPENCL_LAYERS", "CUDA_INJECTION64_PATH", "PEAKMARK_SYNC", "PEAKMARK_STACKS", "PEAKMARK_BUDGET",
+    "PEAKMARK_MAX_ALLOCATION",
 )  # fmt: skip
 _MAX_BUDGET = 2**48 - 1
 _is_requested_here = False
@@ -38,18 +39,23 @@ def is_requested_here() -> bool:
     return _is_requested_here
 
 
-def load(*, sync: bool = False, stacks: bool = False, budget: int | str | None = None) -> None:
+def load(
+    *, sync: bool = False, stacks: bool = False, budget: int | str | None = None, max_allocation: int | str | None = None
+) -> None:
     """Makes the loaders of this process load the recorders. Call it before the first call into OpenCL or CUDA.
 
     Does nothing in a process that is recorded already, by `peakmark record` or an earlier call. `sync` finishes a queue
     after each command, so that peaks repeat; `stacks` records call stacks; `budget`, such as "16 GiB" or "90%", is the memory that
-    the process may use of each device. The profile goes into a temporary folder, and is removed with the process. Raises
-    NoRecorder if no recorder is installed, and SizeError if the budget is not a size from 1 byte to 256 TiB.
+    the process may use of each device; `max_allocation` is the largest allocation that it may make. The profile goes into a temporary folder, and is removed with the process. Raises
+    NoRecorder if no recorder is installed, and SizeError if a limit is not a size from 1 byte to 256 TiB.
     """
     global _is_requested_here
     budget_bytes = None if budget is None else parse_budget(budget)
+    max_bytes = None if max_allocation is None else parse_limit(max_allocation)
     if _is_recorded() or loaded_recorders():
         return
+    if max_bytes is not None:
+        os.environ["PEAKMARK_MAX_ALLOCATION"] = str(max_bytes)
     if budget_bytes is not None:
         os.environ["PEAKMARK_BUDGET"] = str(budget_bytes)
     request_recorders(sync=sync, stacks=stacks)
@@ -60,9 +66,17 @@ def parse_budget(budget: int | str) -> int:
     """Returns a budget in bytes: a size, `90%` of the device's memory, `free` or `free-1GiB`. Raises SizeError if it is not from 1 byte
     to 256 TiB, or a part of a memory that is not known."""
     is_part = isinstance(budget, str) and (budget.endswith("%") or budget.startswith("free"))
-    size_in_bytes = _budget_of_device(str(budget)) if is_part else parse_size(budget)
+    return _checked(budget, "a budget", _budget_of_device(str(budget)) if is_part else parse_size(budget))
+
+
+def parse_limit(limit: int | str) -> int:
+    """Returns a limit of one allocation in bytes. Raises SizeError if it is not from 1 byte to 256 TiB."""
+    return _checked(limit, "a limit of one allocation", parse_size(limit))
+
+
+def _checked(text: int | str, what: str, size_in_bytes: int) -> int:
     if not 1 <= size_in_bytes <= _MAX_BUDGET:
-        raise SizeError(f"{budget} is not a budget: it must be from 1 byte to 256 TiB")
+        raise SizeError(f"{text} is not {what}: it must be from 1 byte to 256 TiB")
     return size_in_bytes
 
 

@@ -56,6 +56,22 @@ def test_a_budget_makes_the_device_smaller(project):
     assert "--device-memory-budget: 'much' is not a size" in project.pytest("--device-memory-budget", "much", code=4)
 
 
+MAX_ALLOCATION = """
+def test_limit(queue):
+    assert queue.device.max_mem_alloc_size == 1024
+    first, second = device_buffer(queue, 1000), device_buffer(queue, 1000)
+    with pytest.raises(cl.LogicError, match="INVALID_BUFFER_SIZE"):
+        cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 1025)
+"""
+
+
+def test_an_allocation_may_be_too_large_for_the_device(project):
+    limit = "--device-memory-max-allocation"
+    project.write(test_limit=MAX_ALLOCATION).pytest(limit, "1 KiB", "--device-memory-json", "memory.json", code=0)
+    assert [one["bytes"] for one in project.results()["test_limit"]["memory"]["refused"]] == [1025]
+    assert f"{limit}: 0 is not a limit of one allocation: it must be from 1 byte to 256 TiB" in project.pytest(limit, "0", code=4)
+
+
 def test_a_session_may_undo_gc_freeze(project):
     # The plugin calls gc.freeze() to make collections shorter; docs/python.md.
     test = """

@@ -76,8 +76,14 @@ constexpr std::size_t kMaxSmallPieces = 8192;
 
 }  // namespace
 
+bool DriverRefusal::is_refused(std::int64_t bytes) const {
+  if (extent_ == Extent::large_calls) return bytes > max_bytes_;
+  return made_.load(std::memory_order_relaxed) == number_ - 1;
+}
+
 void DriverRefusal::begin(std::uint32_t device, std::int64_t bytes) {
-  if (made_.load(std::memory_order_relaxed) != number_ - 1 || has_begun_.exchange(true)) return;
+  // While another thread is refused, the device is full for this one, too.
+  if (!is_refused(bytes) || has_begun_.exchange(true)) return;
   occupy(device, extent_ == Extent::this_call ? 0 : std::max<std::int64_t>(0, bytes - 1));
   full_device_ = device;
   refusing_ = std::this_thread::get_id();
@@ -114,7 +120,8 @@ bool DriverRefusal::end(std::uint32_t device, bool has_allocated) {
   const bool is_full = full_device_.load() == device;
   if (refusing_.load() != std::this_thread::get_id()) return is_full;
   refusing_ = std::thread::id();
-  if (extent_ == Extent::this_call || has_allocated) give_back();
+  if (extent_ != Extent::process || has_allocated) give_back();
+  if (extent_ == Extent::large_calls) has_begun_ = false;
   if (has_allocated) sink_.note("the driver had memory for the allocation that was to be refused");
   return is_full;
 }

@@ -48,21 +48,25 @@ class DeviceBudget {
   std::array<Device, kMaxDevices> devices_;
 };
 
-/// Has the driver refuse an allocation of the process ($PEAKMARK_REFUSE, `peakmark oom`): when the call
-/// begins, memory of the device is occupied until the request does not fit. So the driver itself refuses, in
-/// whatever way the program got the function. Other processes on the device find it full, too. Memory that
-/// the driver needs not take (of a pool that holds some, or managed) is not refused, which a note says.
+/// Has the driver refuse an allocation of the process ($PEAKMARK_REFUSE, `peakmark oom`), or each that is
+/// larger than one may be ($PEAKMARK_MAX_ALLOCATION): when the call begins, memory of the device is occupied
+/// until the request does not fit. So the driver itself refuses, in whatever way the program got the
+/// function. Other processes on the device find it full, too. Memory that the driver needs not take (of a
+/// pool that holds some, or managed) is not refused, which a note says.
 ///
 /// Thread-safe; an allocation of another thread during the call is refused too.
 class DriverRefusal {
  public:
   /// What is occupied: all that is free, for this call only ($PEAKMARK_REFUSE_ONCE); or what leaves less than
-  /// the request needs, until the process ends.
-  enum class Extent : std::uint8_t { this_call, process };
+  /// the request needs, until the process ends, or for each call of more than `max_bytes`.
+  enum class Extent : std::uint8_t { this_call, process, large_calls };
 
   /// `number`: of the allocations that count into the peak, from 1.
   DriverRefusal(std::int64_t number, Extent extent, CudaDriver& driver, EventSink& sink)
       : number_(number), extent_(extent), driver_(driver), sink_(sink) {}
+  /// Refuses each allocation of more than `max_bytes`.
+  DriverRefusal(std::int64_t max_bytes, CudaDriver& driver, EventSink& sink)
+      : max_bytes_(max_bytes), extent_(Extent::large_calls), driver_(driver), sink_(sink) {}
 
   /// Call it at the start of a call that allocates `bytes` on a device whose context is current.
   void begin(std::uint32_t device, std::int64_t bytes);
@@ -73,10 +77,12 @@ class DriverRefusal {
   void count() { ++made_; }
 
  private:
+  [[nodiscard]] bool is_refused(std::int64_t bytes) const;
   void occupy(std::uint32_t device, std::int64_t left_free);
   void give_back();
 
-  std::int64_t number_;
+  std::int64_t number_ = 0;
+  std::int64_t max_bytes_ = 0;
   Extent extent_;
   CudaDriver& driver_;
   EventSink& sink_;

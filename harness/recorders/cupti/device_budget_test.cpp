@@ -177,6 +177,36 @@ TEST_F(RefusedAllocationTest, TheDeviceStaysAsFullUntilTheProgramReleasesMemory)
   EXPECT_TRUE(fits(1000));
 }
 
+TEST_F(RefusedAllocationTest, EachAllocationThatIsLargerThanOneMayBeIsRefused) {
+  driver_.free = 5000;
+  DriverRefusal refused{1000, driver_, events_};
+  CallRecorder recorder{events_, driver_, false, nullptr, &refused};
+  const auto fits = [&](std::size_t bytes) {
+    CUdeviceptr address = next_ += 0x1000;
+    const cuMemAlloc_v2_params parameters{&address, bytes};
+    std::uint64_t correlation = 0;
+    DriverCall call{.id = ID(cuMemAlloc_v2),
+                    .entering = true,
+                    .parameters = &parameters,
+                    .correlation = &correlation,
+                    .context = handle<CUcontext>(1),
+                    .context_id = 1};
+    recorder.on_call(call);
+    const bool has_allocated = *driver_.free >= static_cast<std::int64_t>(bytes);
+    call.entering = false;
+    call.result = has_allocated ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    recorder.on_call(call);
+    EXPECT_EQ(driver_.free, 5000) << "what was occupied is free again";
+    return has_allocated;
+  };
+  EXPECT_TRUE(fits(1000));
+  EXPECT_FALSE(fits(1001));
+  EXPECT_TRUE(fits(1000)) << "the device is not full";
+  EXPECT_FALSE(fits(4000));
+  EXPECT_FALSE(fits(6000)) << "more than the device has";
+  EXPECT_EQ(events_.refused_by_budget, 3);
+}
+
 TEST_F(RefusedAllocationTest, ASmallRequestFindsNothingFree) {
   DriverRefusal refused{1, DriverRefusal::Extent::process, driver_, events_};
   refused.begin(0, 80);

@@ -102,6 +102,8 @@ Recorder* Recorder::start() {
         std::strtoll(std::getenv("PEAKMARK_REFUSE"), nullptr, 10),
         is_set("PEAKMARK_REFUSE_ONCE") ? DriverRefusal::Extent::this_call : DriverRefusal::Extent::process,
         *recorder->driver_, *recorder->sink_);
+  } else if (const std::int64_t bytes = profile_writer.max_allocation(); bytes != 0) {
+    recorder->refused_ = std::make_unique<DriverRefusal>(bytes, *recorder->driver_, *recorder->sink_);
   }
   recorder->calls_ =
       std::make_unique<CallRecorder>(*recorder->sink_, *recorder->driver_, is_set("PEAKMARK_SYNC"),

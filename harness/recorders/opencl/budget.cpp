@@ -24,6 +24,8 @@ constexpr std::size_t kMaxDeviceSets = 254;  // 255 is that of Charge::refused()
 
 std::int64_t budget = 0;  // per device; 0: none. Set while the layer is initialised
 
+std::int64_t max_allocation = 0;  // of one; 0: no limit. Set while the layer is initialised
+
 // More than any device has; a charge can hold it.
 constexpr std::int64_t kNoLimit = (std::int64_t{1} << Charge::kByteBits) - 1;
 
@@ -314,6 +316,9 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info what, siz
                                    size_t* size_ret) {
   const cl_int result = layer.next().clGetDeviceInfo(device, what, size, value, size_ret);
   if (result != CL_SUCCESS || value == nullptr) return result;
+  if (what == CL_DEVICE_MAX_MEM_ALLOC_SIZE && max_allocation != 0)
+    limit(value, static_cast<cl_ulong>(max_allocation));
+  if (budget == 0) return result;
   if (what == CL_DEVICE_GLOBAL_MEM_SIZE || what == CL_DEVICE_MAX_MEM_ALLOC_SIZE) {
     limit(value, static_cast<cl_ulong>(budget));
   } else if (what == CL_DEVICE_GLOBAL_FREE_MEMORY_AMD) {
@@ -338,6 +343,17 @@ void hook_budget(std::int64_t bytes) {
   put_hook<ForgettingOlder, &cl_icd_dispatch::clCreateContextFromType>();
 }
 
+void hook_max_allocation(std::int64_t bytes) {
+  max_allocation = bytes;
+  hook(&cl_icd_dispatch::clGetDeviceInfo, get_device_info);
+}
+
+// A request of 2^63 bytes or more is negative.
+bool is_too_large(std::int64_t bytes, MemoryKind kind) {
+  return max_allocation != 0 && (bytes < 0 || bytes > max_allocation) && kind != MemoryKind::view &&
+         counts_into_peak(kind);
+}
+
 void refuse_from(std::int64_t number, AfterRefusal after) {
   if (after == AfterRefusal::full_device) hook_budget(kNoLimit);
   static std::atomic<bool> is_planned{false};
@@ -352,11 +368,13 @@ Charge take_budget(cl_context context, std::int64_t bytes, MemoryKind kind) {
 }
 
 Charge take_budget_again(cl_context context, std::int64_t bytes, MemoryKind kind) {
+  if (is_too_large(bytes, kind)) return Charge::refused();
   return is_limited(kind) ? take_for(set_of(context), bytes) : Charge();
 }
 
 Charge take_budget(cl_context context, cl_device_id device, std::int64_t bytes, MemoryKind kind) {
   if (device == nullptr || !is_limited(kind)) return take_budget(context, bytes, kind);
+  if (is_too_large(bytes, kind)) return Charge::refused();
   const std::uint8_t number = number_of_set(&device, 1);
   return is_refused_one(kind) ? refuse_one(number, bytes) : take_for(number, bytes);
 }

@@ -52,6 +52,12 @@ class Charge {
 /// further loaders.
 void hook_budget(std::int64_t bytes);
 
+/// Refuses from now on each allocation of more than `bytes` ($PEAKMARK_MAX_ALLOCATION), which is then what a
+/// device reports as its limit. Call it as hook_budget().
+void hook_max_allocation(std::int64_t bytes);
+/// Returns true for an allocation that is larger than that.
+bool is_too_large(std::int64_t bytes, MemoryKind kind);
+
 /// What happens after an allocation of PEAKMARK_REFUSE.
 enum class AfterRefusal : std::uint8_t {
   full_device,  ///< its devices have one byte less than it needed: later requests must fit, too

@@ -227,6 +227,7 @@ void note_no_callbacks() {
 
 bool refuses_at_use(const Request& request) {
   if (!is_enabled || request.kind == MemoryKind::gl_shared) return false;
+  if (is_too_large(request.bytes, request.kind)) return false;  // drivers know the size when it is created
   if (!driver_lacks<&cl_icd_dispatch::clSetMemObjectDestructorCallback>(request.context)) return true;
   note_no_callbacks();
   return false;

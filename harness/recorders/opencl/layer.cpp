@@ -58,6 +58,7 @@ void hook_all() {
   if (is_one("PEAKMARK_SYNC")) hook_enqueues();
   hook_arrivals();
   if (const std::int64_t bytes = layer.writer.budget(); bytes != 0) hook_budget(bytes);
+  if (const std::int64_t bytes = layer.writer.max_allocation(); bytes != 0) hook_max_allocation(bytes);
   if (const char* const number = std::getenv("PEAKMARK_REFUSE"); number != nullptr)
     refuse_from(std::strtoll(number, nullptr, 10),
                 is_one("PEAKMARK_REFUSE_ONCE") ? AfterRefusal::other_again : AfterRefusal::full_device);

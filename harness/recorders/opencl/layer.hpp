@@ -117,8 +117,9 @@ struct Request {
   cl_device_id device = nullptr;  ///< null: those of the context
 };
 
-/// Records that the budget refuses a request. Returns CL_MEM_OBJECT_ALLOCATION_FAILURE, or
-/// CL_OUT_OF_RESOURCES for calls that do not know that error.
+/// Records that the budget refuses a request, or that it is too large for one allocation. Returns
+/// CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_INVALID_BUFFER_SIZE of a buffer that is too large, or
+/// CL_OUT_OF_RESOURCES for calls that do not know these errors.
 cl_int refuse(const Request& request);
 /// Returns true if a memory object that the budget refuses is created all the same, and refused when a
 /// command first uses it.

@@ -254,9 +254,28 @@ MemoryKind memory_kind(cl_mem_flags flags, MemoryKind plain) {
   return plain;
 }
 
+namespace {
+
+/// Returns what a driver returns for more bytes than a device allows in one allocation: only buffers and USM
+/// have an error for it.
+cl_int size_error(MemoryKind kind) {
+  switch (kind) {
+    case MemoryKind::buffer:
+    case MemoryKind::alloc_host_ptr:
+    case MemoryKind::usm_device:
+    case MemoryKind::usm_shared:
+      return CL_INVALID_BUFFER_SIZE;
+    default:
+      return CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  }
+}
+
+}  // namespace
+
 cl_int refuse(const Request& request) {
-  const cl_int error =
-      request.kind == MemoryKind::gl_shared ? CL_OUT_OF_RESOURCES : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  const bool is_size = is_too_large(request.bytes, request.kind);
+  cl_int error = is_size ? size_error(request.kind) : CL_MEM_OBJECT_ALLOCATION_FAILURE;
+  if (request.kind == MemoryKind::gl_shared) error = CL_OUT_OF_RESOURCES;
   layer.writer.failed_allocation(request.bytes, request.kind, error, {.auxiliary = kRefusedByBudget});
   return error;
 }
@@ -279,7 +298,7 @@ cl_mem record_memory(cl_mem memory, cl_int result, const Request& request, Charg
     return memory;
   }
   const std::int64_t bytes = request.kind == MemoryKind::view ? 0 : object_bytes(memory, request.bytes);
-  if (!change_budget(charge, bytes)) {
+  if (is_too_large(bytes, request.kind) || !change_budget(charge, bytes)) {
     give_budget_back(charge);
     ask_driver<&cl_icd_dispatch::clReleaseMemObject>(memory);
     const cl_int error = refuse({request.context, bytes, request.kind});

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from peakmark.pytest_plugin.estimator_causes import cause_lines
 from peakmark.pytest_plugin.limits import MARKS
 from peakmark.pytest_plugin.measuring import DeviceMemory, Measuring, Settings, is_ci
 from peakmark.pytest_plugin.results import report_lines, write_json
-from peakmark.recorders import parse_budget
+from peakmark.recorders import parse_budget, parse_limit
 from peakmark.sizes import SizeError, quantity
 
 _MEASURING = pytest.StashKey[Measuring]()
@@ -29,6 +29,7 @@ _SWITCHES = {
 _VALUES = {
     "most-device-memory": ("N", "number of tests in the report, those with the highest peaks (default 5); 0 for all"),
     "device-memory-budget": ("SIZE", "let the tests use only this much memory of each device, such as 16GiB or 90%"),
+    "device-memory-max-allocation": ("SIZE", "refuse the tests each allocation of more than this, such as 4GiB"),
     "device-memory-json": ("FILE", "write the figures of all measured tests to this file"),
 }
 DEFAULT_REPORTED = 5
@@ -60,17 +61,21 @@ def _read_settings(config: pytest.Config, options: Any) -> Settings:
     reported = value("most-device-memory") or str(DEFAULT_REPORTED)
     if not (reported.isascii() and reported.isdigit()):
         raise pytest.UsageError(f"--most-device-memory {reported}: write the number of tests to report, 0 for all")
-    try:
-        budget = parse_budget(value("device-memory-budget")) if value("device-memory-budget") else None
-    except SizeError as error:
-        raise pytest.UsageError(f"--device-memory-budget: {error}") from None
+
+    def limit(option: str, parse: Callable[[str], int]) -> int | None:
+        try:
+            return parse(value(option)) if value(option) else None
+        except SizeError as error:
+            raise pytest.UsageError(f"--{option}: {error}") from None
+
     return Settings(
         report=switch("device-memory"),
         fail_on_increase=switch("device-memory-fail-on-increase"),
         required=switch("device-memory-required") or (is_ci() and not switch("device-memory-optional")),
         sync=switch("device-memory-sync"),
         stacks=switch("device-memory-stacks"),
-        budget=budget,
+        budget=limit("device-memory-budget", parse_budget),
+        max_allocation=limit("device-memory-max-allocation", parse_limit),
         reported=int(reported),
         json_file=value("device-memory-json"),
     )

@@ -30,12 +30,16 @@ class Settings:
     sync: bool
     stacks: bool
     budget: int | None  # bytes of each device that the tests may use
+    max_allocation: int | None  # bytes of the largest allocation that they may make
     reported: int  # tests in the report; 0: all
     json_file: str
 
     @property
     def measures_all(self) -> bool:
-        return self.report or self.fail_on_increase or bool(self.json_file) or self.budget is not None
+        return self.report or self.fail_on_increase or bool(self.json_file) or self.budget is not None or self.max_allocation is not None
+
+    def load_recorders(self) -> None:
+        recorders.load(sync=self.sync, stacks=self.stacks, budget=self.budget, max_allocation=self.max_allocation)
 
 
 def is_ci() -> bool:
@@ -146,7 +150,7 @@ class Measuring:
     def load_recorders(settings: Settings) -> None:
         """Loads the recorders. Does not fail without them; each test that needs one is skipped or fails."""
         with contextlib.suppress(NoRecorder):
-            recorders.load(sync=settings.sync, stacks=settings.stacks, budget=settings.budget)
+            settings.load_recorders()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         if any(self._needs_recorder(item) for item in session.items):
@@ -187,7 +191,7 @@ class Measuring:
             return
         item, self._in_setup = self._in_setup, None
         with contextlib.suppress(RecorderError):  # pytest_runtest_call reports it
-            recorders.load(sync=self._settings.sync, stacks=self._settings.stacks, budget=self._settings.budget)
+            self._settings.load_recorders()
             item.stash[_SETUP] = Window("setup").__enter__()
 
     @pytest.hookimpl(trylast=True)
@@ -221,7 +225,7 @@ class Measuring:
 
     def require(self, item: pytest.Item) -> None:
         try:
-            recorders.load(sync=self._settings.sync, stacks=self._settings.stacks, budget=self._settings.budget)
+            self._settings.load_recorders()
             recorders.require_recorders()
         except RecorderError as error:
             self.refuse(error)
@@ -256,7 +260,7 @@ class Measuring:
         item.stash[_RESULT] = result
         window = Window("test", since=item.stash.get(_SETUP, None))
         try:
-            recorders.load(sync=self._settings.sync, stacks=self._settings.stacks, budget=self._settings.budget)
+            self._settings.load_recorders()
             window.__enter__()
         except RecorderError as error:
             result["not_measured"] = str(error)
