@@ -319,8 +319,8 @@ void add_check_command(CLI::App& app, Result& result) {
       ->needs(estimator);
   command
       ->add_option("--python", options->question.call.python,
-                   "Ask it in this Python environment, as a suite names it")
-      ->type_name("NAME")
+                   "Ask it with this Python environment or interpreter, as a suite names it")
+      ->type_name("PYTHON")
       ->needs(estimator);
   add_answer_limit_option(*command, options->question.seconds)->needs(estimator);
   command->add_flag("--full-names", options->full_names,

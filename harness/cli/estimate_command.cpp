@@ -331,8 +331,8 @@ void add_estimate_command(CLI::App& app, Result& result) {
                                "Call this function for the output's dimensions: module:function"))
       ->type_name("FUNCTION");
   of_yours(command->add_option("--python", options->call.python,
-                               "Use this Python environment, as a suite names it"))
-      ->type_name("NAME");
+                               "Use this Python environment or interpreter, as a suite names it"))
+      ->type_name("PYTHON");
   add_answer_limit_option(*command, options->seconds);
   set_help(*command,
            {.exit_codes = {{"0", "clean"}, {"2", "wrong usage, or an estimator that does not answer"}}});

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "base/dtype.hpp"
 #include "base/error.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
@@ -274,6 +275,22 @@ void ProgramTrial::measure_time(Observation& observation) {
   observation.gpu_time = summarise_blocks(std::move(blocks));
 }
 
+namespace {
+
+/// Returns the dtype of the output by our name, if it has one; null if the suite does not say it.
+std::optional<std::string> output_dtype(const ProgramDescription& program, const Parameters& parameters) {
+  if (program.output_dtype.empty()) return std::nullopt;
+  const AxisValue* const axis = parameters.find(program.output_dtype);
+  const std::string name = axis == nullptr ? program.output_dtype : to_text(*axis);
+  try {
+    return std::string(to_string(parse_dtype(name)));
+  } catch (const UsageError&) {  // another name of numpy, such as float16
+    return name;
+  }
+}
+
+}  // namespace
+
 Observation ProgramTrial::measure(const Case& sweep_case, const std::string& name) {
   Observation observation;
   observation.case_name = name;
@@ -281,6 +298,7 @@ Observation ProgramTrial::measure(const Case& sweep_case, const std::string& nam
   observation.variant = sweep_case.variant;
   observation.backend = sweep_case.backend == "auto" ? options_.backend : sweep_case.backend;
   observation.destroys_input = program_.variant.destroys_input;
+  observation.output_dtype = output_dtype(program_, sweep_case.parameters);
   const auto failed = [&](Outcome outcome, const std::string& message) {
     observation.outcome = outcome;
     observation.message = message;

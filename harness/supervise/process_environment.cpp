@@ -59,6 +59,14 @@ PythonEnvironment find_python(const std::string& name, const fs::path& suite_fol
   const fs::path interpreter = folder / "bin" / "python";
   std::error_code error;
   if (fs::exists(interpreter, error)) return {interpreter, folder};
+  // An interpreter: ./env/bin/python of an environment, /opt/python/bin/python3, or python3.11 from $PATH.
+  if (fs::is_regular_file(folder, error)) {
+    const fs::path of = folder.parent_path().parent_path();
+    return {folder, fs::exists(of / "pyvenv.cfg", error) ? std::optional(of) : std::nullopt};
+  }
+  if (name.find('/') == std::string::npos && name.starts_with("python")) {
+    if (const auto found = find_program(current_environment(), name)) return {*found, std::nullopt};
+  }
   const std::string how = !made_by.empty() ? made_by
                                            : fmt::format("python3 -m venv {} && {}/bin/pip install PACKAGES",
                                                          folder.string(), folder.string());

@@ -35,7 +35,8 @@ struct PythonEnvironment {
 };
 
 /// Finds a Python environment. `name`: a folder in $PEAKMARK_ENVIRONMENTS (by default build/environments);
-/// with a `/` it is relative to `suite_folder`; empty: python3 from $PATH. Throws EnvironmentError if it is
+/// with a `/` it is relative to `suite_folder`; empty: python3 from $PATH. It may be an interpreter instead:
+/// a path with a `/`, or a program such as python3.11 in $PATH. Throws EnvironmentError if it is
 /// missing, with the command that creates it: `made_by`, else the general one.
 PythonEnvironment find_python(const std::string& name, const std::filesystem::path& suite_folder,
                               const std::string& made_by);

@@ -36,6 +36,22 @@ TEST(PythonEnvironment, IsWhereEnvironmentsAre) {
   ::unsetenv("PEAKMARK_ENVIRONMENTS");
 }
 
+TEST(PythonEnvironment, MayBeAnInterpreter) {
+  const TemporaryFolder folder;
+  const auto interpreter = folder.path() / "env" / "bin" / "python3";
+  put_program(interpreter);
+  const PythonEnvironment bare = find_python("env/bin/python3", folder.path(), "");
+  EXPECT_EQ(bare.interpreter, interpreter);
+  EXPECT_FALSE(bare.folder);
+  std::ofstream(folder.path() / "env" / "pyvenv.cfg") << "home = /usr/bin\n";
+  EXPECT_EQ(find_python("env/bin/python3", folder.path(), "").folder, folder.path() / "env");
+  EXPECT_EQ(find_python(interpreter.string(), "/suites", "").interpreter, interpreter);
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", (folder.path() / "env" / "bin").c_str(), 1);
+  EXPECT_EQ(find_python("python3", "/suites", "").interpreter, interpreter);
+  ::setenv("PATH", path.c_str(), 1);
+}
+
 std::string python_mistake(const std::string& name, const std::string& made_by) {
   try {
     find_python(name, "/suites", made_by);

@@ -25,8 +25,10 @@ struct ProgramDescription {
   /// Empty: the system's.
   std::string python;
   std::string python_made_by;  ///< the command that creates it, for messages; may be empty
-  bool sync = false;           ///< memory passes finish each command before the next
-  bool device_time = false;    ///< times are those of the device, from the recorder
+  /// Of the output: a dtype, or the axis of words that has it. Empty: unknown, so that no rule judges it.
+  std::string output_dtype;
+  bool sync = false;         ///< memory passes finish each command before the next
+  bool device_time = false;  ///< times are those of the device, from the recorder
   std::filesystem::path suite_folder;
   std::string estimator;  ///< the name of an external estimator; may be empty
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "sweep/external_estimator.hpp"
 #include "sweep/nearest_word.hpp"
 #include "sweep/suite_keys.hpp"
 #include "sweep/toml_reader.hpp"
@@ -27,6 +28,7 @@ class ProgramReader : private TomlReader {
     if (program_.command.empty())
       fail(program_.place, "no command: add command = [\"{python}\", \"script.py\"]");
     check_slice_axis();
+    check_output_dtype();
     check_texts();
     return std::move(program_);
   }
@@ -70,6 +72,9 @@ class ProgramReader : private TomlReader {
         fail(place, fmt::format("must be 0 (projection) or 1 (sinogram), not {}", dimension));
       }
       variant.slice_dimension = static_cast<int>(dimension);
+    } else if (entry.key == "output_dtype") {
+      program_.output_dtype = word(node, place);
+      output_dtype_place_ = place;
     } else if (entry.key == "destroys_input") {
       variant.destroys_input = truth(node, place);
     } else if (entry.key == "estimator") {
@@ -185,6 +190,21 @@ class ProgramReader : private TomlReader {
     });
   }
 
+  void check_output_dtype() const {
+    if (program_.output_dtype.empty()) return;
+    check_here(output_dtype_place_, [&] {
+      const AxisDescription* const axis = program_.variant.axis(program_.output_dtype);
+      if (axis == nullptr) {
+        check_estimator_dtype(program_.output_dtype);
+        return;
+      }
+      for (const std::string& word : axis->choices) check_estimator_dtype(word);
+      if (axis->choices.empty())
+        throw UsageError(
+            fmt::format("axis '{}' lists no dtypes: add choices = [\"float32\", \"uint16\"]", axis->name));
+    });
+  }
+
   void check_texts() const {
     if (program_.shell && !is_one_text_) {
       fail(command_place_, "must be one text with shell = true: \"make && ./run {n}\"");
@@ -208,6 +228,7 @@ class ProgramReader : private TomlReader {
   ProgramDescription program_;
   SourceLocation command_place_;
   SourceLocation slice_axis_place_;
+  SourceLocation output_dtype_place_;
   std::vector<SourceLocation> environment_places_;
   bool is_one_text_ = false;
 };

@@ -1,6 +1,7 @@
 """Tests external estimators in suites and on the command line."""
 
 import json
+import subprocess
 import sys
 
 from recorded import environment, peakmark
@@ -242,3 +243,36 @@ def test_httomos_form_in_a_suite_is_judged_along_dimension_1(folder):
     (case,) = cases.values()
     (asked,) = case["other_estimates"]
     assert (asked["form"], asked["slices_estimated"], asked["bytes_estimated"], asked["error"]) == ("httomo", 20, 22264, None)
+
+
+def test_the_stated_output_dtype_of_a_program_is_judged(folder):
+    extra = '[[estimator]]\nname = "max"\ncall = "python:max_slices:max_slices"\nother_dimensions = [1, 1]\n'
+    with_estimator(folder, extra + sweep('axes.n = 20\nestimators = ["max"]'))
+    suite = (folder / "s.toml").read_text().replace("slice_axis", 'output_dtype = "float32"\nslice_axis')
+    (folder / "s.toml").write_text(suite)
+    (folder / "max_slices.py").write_text("def max_slices(dim, others, dtype, available, **axes):\n    return max(0, available - 64) // 1110, 'uint16'\n")
+    cases, _ = run(folder, "--memory-only")
+    (case,) = cases.values()
+    assert (case["output_dtype"], case["other_estimates"][0]["dtype"]) == ("f32", "u16")
+    check = peakmark("check", "run.json", "--json", cwd=folder)
+    assert check.returncode == 1
+    failed = [one for one in json.loads(check.stdout)["verdicts"] if one["judgement"] == "fail"]
+    assert [one["rule"] for one in failed] == ["dtype"]
+    (folder / "s.toml").write_text(suite.replace('"float32"', '"float33"'))
+    refused = peakmark("run", "s.toml", "-o", "run.json", cwd=folder)
+    assert refused.returncode == 2 and "output_dtype: unknown dtype 'float33'; did you mean 'float32'" in refused.stderr
+
+
+def test_python_may_be_an_interpreter_and_a_missing_numpy_is_named_once_before_anything_runs(folder, tmp_path):
+    with_estimator(folder, sweep("axes.n = [6, 20]"))
+    suite = (folder / "s.toml").read_text()
+    (folder / "s.toml").write_text(suite.replace("seconds = 30", f'python = "{sys.executable}"'))
+    cases, _ = run(folder, "--memory-only")
+    assert cases["toy/marked/opencl/n:20"]["estimate"]["bytes_estimated"] == 64 + 20 * 1110
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "empty"], check=True)
+    (folder / "s.toml").write_text(suite.replace("seconds = 30", 'python = "./empty/bin/python"'))
+    (folder / "run.json").unlink()
+    refused = peakmark("run", "s.toml", "-o", "run.json", cwd=folder)
+    assert refused.returncode == 2
+    assert refused.stderr.count("numpy, which has the dtype argument of estimators, is missing in") == 1, refused.stderr
+    assert not (folder / "run.json").exists() and not (folder / "run.json.partial").exists()
