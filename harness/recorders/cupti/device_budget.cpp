@@ -95,7 +95,8 @@ void DriverRefusal::occupy(std::uint32_t device, std::int64_t left_free) {
   if (!free || !step || *step <= 0)
     return sink_.invalid("no allocation is refused: the driver has no cuMemGetInfo or no cuMemCreate");
   // Less than a piece of physical memory is left for small requests only, which need none.
-  const std::int64_t kept = left_free / *step * *step;
+  // What is free beyond whole pieces stays free, too.
+  const std::int64_t kept = std::max<std::int64_t>(0, left_free - *free % *step) / *step * *step;
   occupy_pieces(driver_, device, *free / *step * *step - kept, *step,
                 [this](std::uint64_t physical) { physical_.push_back(physical); });
   if (kept > 0) return;

@@ -142,6 +142,23 @@ TEST_F(WholeRuns, ABudgetIsListedWithWhatItRefused) {
   EXPECT_EQ(profile["refused"][0]["by_budget"], true);
 }
 
+TEST_F(WholeRuns, AnAllocationMayBeTooLargeForTheDevice) {
+  const auto recorded = [&](const char* limit) {
+    return peakmark(
+        {"record", "--max-allocation", limit, "-o", profile_, "--", PEAKMARK_PLANTED_PROGRAM, "batch", "63"});
+  };
+  const Answer answer = recorded("62999999");
+  EXPECT_EQ(answer.end.exit_code, 1) << answer.errors;
+  EXPECT_THAT(answer.errors, HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
+  const json profile = shown(profile_);
+  ASSERT_EQ(profile["refused"].size(), 1U);
+  EXPECT_EQ(profile["refused"][0]["bytes"], 63 * kMega);
+  EXPECT_EQ(profile["refused"][0]["by_budget"], true) << "not by the driver alone";
+  const Answer fits = recorded("63MB");
+  EXPECT_EQ(fits.end.exit_code, 0) << fits.errors;
+  EXPECT_TRUE(shown(profile_)["refused"].empty());
+}
+
 TEST_F(WholeRuns, ABudgetMayBeAShareOfTheDevice) {
   std::int64_t memory = 0;
   const json listed = json::parse(peakmark({"devices", "--json"}).output);
