@@ -82,6 +82,20 @@ std::vector<WordSet> recorded_words(const VariantFormulas& variant) {
   return words;
 }
 
+std::vector<std::pair<std::string, Size>> constant_axes(const VariantFormulas& variant) {
+  std::vector<std::pair<std::string, Size>> constant;
+  for (const Shapes::Axis& axis : variant.shapes().axes) {
+    const Size value = axis.values.front();
+    const bool is_constant = std::ranges::all_of(variant.cases, [&](const RecordedCases& cases) {
+      const auto same = std::ranges::find(cases.shapes.axes, axis.name, &Shapes::Axis::name);
+      return same != cases.shapes.axes.end() &&
+             std::ranges::count(same->values, value) == std::ssize(same->values);
+    });
+    if (is_constant && axis.name != kItemSizeAxis) constant.emplace_back(axis.name, value);
+  }
+  return constant;
+}
+
 std::optional<LinearFormula> split_by_slices(const Expression& formula, const std::string& slices) {
   const auto reads_slices = [&](const Expression& one) {
     const auto axes = one.axes();
@@ -188,6 +202,8 @@ std::string cpp_condition(const VariantFormulas& variant) {
     text += fmt::format("{}is_one_of({}, {{{}}})", text.empty() ? "" : " && ",
                         fmt::format("c.word({})", quoted(set.axis)), fmt::join(words, ", "));
   }
+  for (const auto& [axis, value] : constant_axes(variant))
+    text += fmt::format("{}c[{}] == {}", text.empty() ? "" : " && ", quoted(axis), value);
   return text;
 }
 
@@ -236,10 +252,11 @@ std::string cpp_estimator(const std::vector<const VariantFormulas*>& formulas, c
     }
     text += "    }\n";
     recorded += (recorded.empty() ? "" : "; ") + words_text(recorded_words(*one));
+    for (const auto& [axis, value] : constant_axes(*one)) recorded += fmt::format(" {}={}", axis, value);
   }
   if (!is_for_all)
     text += fmt::format("    throw std::invalid_argument({});\n",
-                        quoted(fmt::format("{}: no formula for these words; recorded: {}",
+                        quoted(fmt::format("{}: no formula for these axes; recorded: {}",
                                            formulas.front()->variant, recorded)));
   return text + "  });\n}\n";
 }
@@ -351,6 +368,7 @@ std::string toml(const std::vector<VariantFormulas>& variants, const RunContext&
       const std::string list = fmt::format("{}", fmt::join(words, ", "));
       when += fmt::format(", {} = {}", set.axis, words.size() == 1 ? list : "[" + list + "]");
     }
+    for (const auto& [axis, value] : constant_axes(variant)) when += fmt::format(", {} = {}", axis, value);
     text += fmt::format("\n[[estimator.formula]]\nwhen = {{ {} }}\nbytes = {}\n", when,
                         quoted(suite_formula(variant, options)));
   }

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "explain/emit.hpp"
@@ -22,6 +23,9 @@ std::vector<std::string> used_axes(const VariantFormulas& variant);
 
 /// Returns the words for which the formulas of a variant are right, all dtypes that were recorded among them.
 std::vector<WordSet> recorded_words(const VariantFormulas& variant);
+
+/// Returns the integer axes that had one value in all shapes: the formulas are right for it alone.
+std::vector<std::pair<std::string, Size>> constant_axes(const VariantFormulas& variant);
 
 /// Bytes of a slice, and fixed bytes.
 struct LinearFormula {

@@ -84,7 +84,8 @@ std::string numpy_name_of(const std::string& dtype) {
   }
 }
 
-// The words of a variant; without an axis `dtype`, the dtype that the user states.
+// The words of a variant, and the axes that had one value; without an axis `dtype`, the dtype that the user
+// states.
 std::string words_of(const VariantFormulas& variant, DType dtype) {
   std::vector<WordSet> sets = recorded_words(variant);
   if (std::ranges::find(sets, "dtype", &WordSet::axis) == sets.end())
@@ -97,6 +98,8 @@ std::string words_of(const VariantFormulas& variant, DType dtype) {
     text += fmt::format("{}{}: ({})", text.empty() ? "" : ", ", quoted(set.axis),
                         words.substr(0, words.size() - 1));
   }
+  for (const auto& [axis, value] : constant_axes(variant))
+    text += fmt::format(", {}: ({},)", quoted(axis), value);
   return "{" + text + "}";
 }
 
@@ -135,7 +138,7 @@ def _recorded_bytes(variant, axes):
             return formula(*(int(axes[name]) for name in names))
     for axis, known in known_words.items():
         if axis in axes and axes[axis] not in known:
-            raise ValueError(f"{variant}: no formula for {axis}={axes[axis]}: it was not recorded; recorded: {', '.join(known)}")
+            raise ValueError(f"{variant}: no formula for {axis}={axes[axis]}: it was not recorded; recorded: {', '.join(map(str, known))}")
         if axis not in axes and len(known) > 1:
             raise TypeError(f"{variant}: no value for {axis}; recorded: {', '.join(known)}")
     given = ", ".join(f"{axis}={axes[axis]}" for axis in known_words if axis in axes)
@@ -303,7 +306,8 @@ def _calc_memory_bytes_{method}(non_slice_dims_shape, dtype, **kwargs):
         _recorded_bytes({variant}, _axes({variant}, slices, tuple(non_slice_dims_shape), dtype, kwargs))
         for slices in (1, 2**40, 2**40 + 1)
     )
-    return {margin}(more - many), {margin}(max(0, one - (more - many)))
+    per_slice = more - many
+    return {per_slice}, {fixed}
 )";
 
 std::string slices_functions(const std::vector<SlicedVariant>& variants, bool has_variants,
@@ -325,11 +329,14 @@ std::string slices_functions(const std::vector<SlicedVariant>& variants, bool ha
   text += kSlices;
   const std::string only = quoted(variants.front().variant);
   const auto filled = [&](std::string_view pattern, const SlicedVariant& one) {
-    return fmt::format(fmt::runtime(pattern), fmt::arg("method", one.method), fmt::arg("slices", one.slices),
-                       fmt::arg("first", one.others[0]), fmt::arg("second", one.others[1]),
-                       fmt::arg("variant", quoted(one.variant)),
-                       fmt::arg("call", has_variants ? quoted(one.variant) + ", " : ""),
-                       fmt::arg("margin", options.margin_percent == 0 ? "" : "_with_margin"));
+    return fmt::format(
+        fmt::runtime(pattern), fmt::arg("method", one.method), fmt::arg("slices", one.slices),
+        fmt::arg("first", one.others[0]), fmt::arg("second", one.others[1]),
+        fmt::arg("variant", quoted(one.variant)),
+        fmt::arg("call", has_variants ? quoted(one.variant) + ", " : ""),
+        fmt::arg("per_slice", options.margin_percent == 0 ? "per_slice" : "_with_margin(per_slice)"),
+        fmt::arg("fixed", options.margin_percent == 0 ? "max(0, one - per_slice)"
+                                                      : "_with_margin(max(0, one - per_slice))"));
   };
   text += fmt::format(fmt::runtime(kMaxSlices), fmt::arg("argument", has_variants ? "variant, " : ""),
                       fmt::arg("variant", has_variants ? "variant" : only),
@@ -368,8 +375,10 @@ std::string python_module(const std::vector<VariantFormulas>& variants, const Ru
     table += fmt::format("    ({}, {}, ({}), {}),\n", quoted(variants[i].variant),
                          words_of(variants[i], options.dtype), axes, name);
   }
-  text += "\n\n# Variant, words with which a formula is right, its axes, and the formula.\n_FORMULAS = [\n" +
-          table + "]\n";
+  text +=
+      "\n\n# Variant, words and axes of one value with which a formula is right, its axes, and the "
+      "formula.\n_FORMULAS = [\n" +
+      table + "]\n";
   const std::vector<SlicedVariant> sliced = sliced_variants(variants, options);
   text += "\n# numpy's name of a dtype: peakmark's name, bytes of an element.\n_DTYPES = {\n" +
           numpy_names() + "}\n_ITEM_SIZES = dict(_DTYPES.values())\n";

@@ -181,6 +181,27 @@ for name in ("float32", "float64"):
 )");
 }
 
+// Every pad was 64, so the formula has it: another one is an error.
+TEST(Emit, AnAxisThatHadOneValueIsRightForItAlone) {
+  auto run = filter_run();
+  std::erase_if(run.observations, [](const Observation& one) { return one.axes.integer("pad_y") != 7; });
+  const auto variants = formulas(run);
+  const std::string output = python(emit(variants, run.context, {}), std::string(kNumpy) + R"(
+shape = dict(n=5, ny=31, nx=40, pad_x=9)
+assert peak_bytes(**shape) == peak_bytes(pad_y=7, **shape) == 2 * 4 * 5 * 31 * 40 + 12 * 31 * 40 // 512 * 512 + 512 + 8 * 5 * 40
+raises(ValueError, lambda: peak_bytes(pad_y=8, **shape))
+raises(ValueError, lambda: estimator._calc_memory_bytes_filter((31, 40), dtype("float32"), pad_y=8))
+)");
+  const std::string line = "filter/stripes: no formula for pad_y=8: it was not recorded; recorded: 7\n";
+  EXPECT_EQ(output, line + line);
+  EmitOptions options;
+  options.form = EmitForm::toml;
+  EXPECT_THAT(emit(variants, run.context, options),
+              HasSubstr("when = { variant = \"filter/stripes\", pad_y = 7 }"));
+  options.form = EmitForm::cpp;
+  EXPECT_THAT(emit(variants, run.context, options), HasSubstr("if (c[\"pad_y\"] == 7) {"));
+}
+
 // Rounded as a whole, so no number of bytes a slice is right.
 TEST(EmitPython, WritesBytesPerSliceOnlyWhereTheyAreExact) {
   auto run = filter_run();
