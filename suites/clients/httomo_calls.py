@@ -6,7 +6,7 @@
 
 For each variant it emits a module, and asks httomo's method wrapper how many slices fit into the bytes that the variant's
 written estimator needs for 57 slices: 57 by `method: module`, 51 to 57 by `method: iterative`, whose search ends at 90 %. No GPU
-and no MPI is needed: httomo is told that there is one, and its device functions, which the estimators do not use, do nothing.
+and no MPI is needed: a GPU is pretended, and its device functions, which the estimators do not use, do nothing.
 Exit code 1 if an answer differs.
 """
 
