@@ -37,6 +37,7 @@ struct ExplainOptions {
   std::string plot;
   CurveOptions curve;
   SweepOptions sweep;
+  ShapeEffort effort;
   std::vector<std::filesystem::path> suites;  ///< that have the estimator of `against`
   std::optional<double> seconds;              ///< for an answer of it
   bool json = false;
@@ -141,6 +142,7 @@ void check_plot(const ExplainOptions& options, const ExplainInputs& inputs) {
 ExitCode explain_inputs(ExplainOptions& options) {
   const ExplainInputs inputs = split_inputs(options.inputs);
   options.curve.at = options.at;
+  options.effort.with_larger = true;
   check_plot(options, inputs);
   if (!options.emit.empty()) {
     if (options.json || !options.against.empty())
@@ -152,7 +154,8 @@ ExitCode explain_inputs(ExplainOptions& options) {
   }
   if (inputs.runs.size() < 2)
     return explain_run(options,
-                       read_or_record(inputs, options.sweep, options.plot.empty() ? nullptr : &options.curve),
+                       read_or_record(inputs, options.sweep, options.effort,
+                                      options.plot.empty() ? nullptr : &options.curve),
                        inputs);
   if (!options.emit.empty() || !options.against.empty() || !options.plot.empty())
     throw UsageError("two run files are compared: leave out --emit, --against and --plot");
@@ -237,6 +240,14 @@ void add_explain_command(CLI::App& app, Result& result) {
       ->add_option("--device", options->sweep.selection.device,
                    "Record on this device: its index or a part of its name")
       ->type_name(value_name::kDevice);
+  command
+      ->add_option("--shapes", options->effort.shapes,
+                   "Record this number of shapes of each variant and its words; a quarter is held out. "
+                   "Default: 24 or more, at most 28 of a program")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(kMinExplainedShapes, std::size_t{200}));
+  add_seconds_option(*command, "--deadline", options->effort.time,
+                     "Record as many shapes as take no longer than this");
   command
       ->add_option("--worker", options->sweep.worker,
                    "Record variants of this worker, or ask it for the terms of its estimators. Default: "

@@ -31,16 +31,39 @@ bool has_words(const Parameters& words, const AxisTexts& values) {
   });
 }
 
+/// Returns the largest case of a suite with these words: with the most elements if each axis is one of an
+/// array. Null if there is none.
+std::optional<Parameters> largest_planned(const std::string& variant, const Parameters& words,
+                                          const AxisTexts& values, const std::vector<PlannedCase>& planned) {
+  std::optional<Parameters> largest;
+  double elements = 0;
+  for (const PlannedCase& one : planned) {
+    const Parameters& shape = one.sweep_case.parameters;
+    if (one.sweep_case.variant != variant || word_axes(shape) != words || !has_words(shape, values)) continue;
+    double product = 1;
+    for (const auto& [axis, value] : shape.values()) {
+      if (const Size* const length = std::get_if<Size>(&value))
+        product *= static_cast<double>(std::max<Size>(*length, 1));
+    }
+    if (product <= elements) continue;
+    elements = product;
+    largest = shape;
+  }
+  return largest;
+}
+
 /// Returns a request for each set of words that is wanted of a variant.
 void add_requests(std::vector<ShapeRequest>& requests, const VariantDescription& variant,
-                  const std::vector<Parameters>& words, const AxisTexts& values) {
+                  const std::vector<Parameters>& words, const AxisTexts& values,
+                  const std::vector<PlannedCase>& planned) {
   std::map<std::string, AxisBounds> bounds;
   for (const auto& [axis, text] : values) {
     const AxisValue value = parse_axis_value(variant.known_axis(axis), text);
     if (const Size* const integer = std::get_if<Size>(&value)) bounds[axis] = {*integer, *integer};
   }
   for (const Parameters& set : words) {
-    if (has_words(set, values)) requests.push_back({variant.name, set, bounds});
+    if (has_words(set, values))
+      requests.push_back({variant.name, set, bounds, largest_planned(variant.name, set, values, planned)});
   }
 }
 
@@ -59,14 +82,15 @@ void record_curves(ShapeRecorder& recorder, Run& run, const CurveOptions& curve)
 }
 
 /// Records shapes of the variants that the user names, or of all variants and words in suites.
-Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const CurveOptions* curve) {
+Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const ShapeEffort& effort,
+                  const CurveOptions* curve) {
   sweep.selection.suites = inputs.suites;
   ShapeRecorder recorder(sweep);
   const Description& description = recorder.vocabulary().description;
   std::vector<ShapeRequest> requests;
   for (const std::string& name : inputs.variants) {
     const VariantDescription& variant = description.known_variant(name);
-    add_requests(requests, variant, word_sets(variant), inputs.values);
+    add_requests(requests, variant, word_sets(variant), inputs.values, {});
   }
   if (inputs.variants.empty()) {
     std::map<std::string, std::vector<Parameters>> planned;
@@ -76,12 +100,12 @@ Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const CurveOp
       if (std::ranges::find(sets, words) == sets.end()) sets.push_back(std::move(words));
     }
     for (const auto& [name, sets] : planned)
-      add_requests(requests, *description.variant(name), sets, inputs.values);
+      add_requests(requests, *description.variant(name), sets, inputs.values, recorder.planned());
   }
   if (requests.empty()) throw UsageError("no case has all these values: correct AXIS=VALUE");
   Run run;
   std::map<std::string, std::pair<std::size_t, std::string>> refused;  // of each variant: how many, and why
-  for (RecordedShapes& shapes : recorder.record_chosen(requests)) {
+  for (RecordedShapes& shapes : recorder.record_chosen(requests, effort)) {
     if (!shapes.refused.empty()) {
       auto& [count, reason] = refused[shapes.variant];
       count += shapes.refused.size();
@@ -211,10 +235,11 @@ Run read_cases(const std::filesystem::path& run_file, const ExplainInputs& input
   return run;
 }
 
-Run read_or_record(const ExplainInputs& inputs, SweepOptions sweep, const CurveOptions* curve) {
+Run read_or_record(const ExplainInputs& inputs, SweepOptions sweep, const ShapeEffort& effort,
+                   const CurveOptions* curve) {
   if (!inputs.profiles.empty()) return read_profiles(inputs);
   if (!inputs.runs.empty()) return read_cases(inputs.runs.front(), inputs);
-  Run run = record_shapes(inputs, std::move(sweep), curve);
+  Run run = record_shapes(inputs, std::move(sweep), effort, curve);
   keep_explained_cases(run, inputs.values);
   return run;
 }

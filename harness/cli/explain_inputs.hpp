@@ -7,6 +7,7 @@
 
 #include "explain/memory_curve.hpp"
 #include "explain/run_formulas.hpp"
+#include "supervise/record_shapes.hpp"
 #include "supervise/sweep_run.hpp"
 
 namespace peakmark::cli {
@@ -34,7 +35,8 @@ ExplainInputs split_inputs(const std::vector<std::string>& texts);
 
 /// Returns the cases that are explained: of the first run file, of the profiles, or of shapes that are chosen
 /// and recorded with `sweep`; with `curve` also shapes on the curves that are drawn.
-Run read_or_record(const ExplainInputs& inputs, SweepOptions sweep, const CurveOptions* curve);
+Run read_or_record(const ExplainInputs& inputs, SweepOptions sweep, const ShapeEffort& effort,
+                   const CurveOptions* curve);
 /// Returns those of a run file that have the values of the axes.
 Run read_cases(const std::filesystem::path& run_file, const ExplainInputs& inputs);
 

@@ -50,17 +50,11 @@ std::vector<std::string> origin(const std::vector<VariantFormulas>& variants, co
   add("commit", short_commit(context.commit));
   lines.push_back(fmt::format("Recorded with: {}.", fmt::join(facts, "; ")));
   for (const VariantFormulas& variant : variants) {
-    std::vector<std::string> ranges;
-    for (const Shapes::Axis& axis : variant.shapes().axes) {
-      const auto [min, max] = std::ranges::minmax(axis.values);
-      ranges.push_back(min == max ? fmt::format("{} {}", axis.name, min)
-                                  : fmt::format("{} {} to {}", axis.name, min, max));
-    }
     const std::string words = variant.words_text();
     lines.push_back(fmt::format("{}{}: {} fitted, {} held out, 0 bytes off; {}.", variant.variant,
                                 words.empty() ? "" : " " + words,
                                 quantity(variant.explanation.fitted, "shape"), variant.explanation.held_out,
-                                fmt::join(ranges, ", ")));
+                                ranges_text(tested_shapes(variant))));
   }
   if (options.margin_percent > 0)
     lines.push_back(fmt::format("A margin of {} % is added to each peak.", options.margin_percent));

@@ -285,6 +285,8 @@ std::string variant_text(const VariantFormulas& variant, const AxisLengths& at) 
   } else {
     text += ": the peak has no formula\n";
   }
+  text += fmt::format("  {} {}\n", variant.is_explained() ? "tested for" : "recorded for",
+                      ranges_text(tested_shapes(variant)));
   text += allocation_table(variant, lengths, shape);
   text += peak_text(variant, lengths, shape);
   text += unexplained_text(variant);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "explain/reports.hpp"
 #include "runfile/json_fields.hpp"
 
@@ -40,6 +42,16 @@ Json words_json(const std::vector<WordSet>& sets) {
   return words;
 }
 
+// The smallest and the largest value of each axis.
+Json ranges_json(const Shapes& shapes) {
+  Json ranges = Json::object();
+  for (const Shapes::Axis& axis : shapes.axes) {
+    const auto [min, max] = std::ranges::minmax(axis.values);
+    ranges[axis.name] = {min, max};
+  }
+  return ranges;
+}
+
 Json variant_json(const VariantFormulas& variant) {
   const Explanation& explanation = variant.explanation;
   Json allocations = Json::array();
@@ -50,6 +62,7 @@ Json variant_json(const VariantFormulas& variant) {
             {"words", words_json(variant.words)},
             {"fitted", explanation.fitted},
             {"held_out", explanation.held_out},
+            {"tested", ranges_json(tested_shapes(variant))},
             {"worst_bytes_off", variant.is_explained() ? Json(*explanation.worst_bytes_off) : Json()},
             {"peak", formula_json(explanation.peak())},
             {"partial_peak", formula_json(explanation.partial_peak())},

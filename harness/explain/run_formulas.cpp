@@ -312,6 +312,18 @@ std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups) {
   return all;
 }
 
+Shapes tested_shapes(const VariantFormulas& variant) {
+  Shapes all = variant.shapes();
+  for (std::size_t i = 1; i < variant.cases.size(); ++i) {
+    const Shapes& shapes = variant.cases[i].shapes;
+    for (Shapes::Axis& axis : all.axes) {
+      const Shapes::Axis* const more = shapes.axis(axis.name);
+      if (more != nullptr) axis.values.insert(axis.values.end(), more->values.begin(), more->values.end());
+    }
+  }
+  return all;
+}
+
 std::size_t largest_shape(const RecordedCases& cases) {
   return static_cast<std::size_t>(std::ranges::max_element(cases.peaks) - cases.peaks.begin());
 }

@@ -74,6 +74,9 @@ struct VariantFormulas {
 /// Explains each group of cases, and merges those that differ in words only and have the same formulas.
 std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups);
 
+/// Returns the shapes of all cases of a variant: its formulas are right at each of them.
+Shapes tested_shapes(const VariantFormulas& variant);
+
 /// Returns the index of the shape with the largest recorded peak.
 std::size_t largest_shape(const RecordedCases& cases);
 

@@ -76,6 +76,17 @@ std::string shape_text(const Shapes& shapes, std::size_t shape) {
   return fmt::format("{}", fmt::join(texts, " "));
 }
 
+std::string ranges_text(const Shapes& shapes) {
+  std::vector<std::string> texts;
+  texts.reserve(shapes.axes.size());
+  for (const Shapes::Axis& axis : shapes.axes) {
+    const auto [min, max] = std::ranges::minmax(axis.values);
+    texts.push_back(min == max ? fmt::format("{} {}", axis.name, min)
+                               : fmt::format("{} {} to {}", axis.name, min, max));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 bool is_constant(std::span<const Size> values) {
   return std::ranges::adjacent_find(values, std::not_equal_to{}) == values.end();
 }

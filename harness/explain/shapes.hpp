@@ -31,6 +31,9 @@ struct Shapes {
 /// Returns `ny=31 nx=41`.
 std::string shape_text(const Shapes& shapes, std::size_t shape);
 
+/// Returns `n 5 to 4099, ny 7`: the smallest and the largest value of each axis.
+std::string ranges_text(const Shapes& shapes);
+
 /// Returns whether all values are equal, as those of an axis that never varies.
 bool is_constant(std::span<const Size> values);
 

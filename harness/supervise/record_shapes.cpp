@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <limits>
 #include <utility>
 
 #include "base/error.hpp"
@@ -10,13 +12,17 @@
 namespace peakmark {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 /// A variant whose shapes are being chosen.
 struct Choosing {
-  explicit Choosing(const ShapeRequest& request, const VariantDescription& description, bool of_program)
+  Choosing(const ShapeRequest& request, const VariantDescription& description, bool of_program,
+           const ShapeEffort& effort)
       : chooser(description, request.words, request.bounds),
-        counts(shape_counts(description, of_program)),
-        slow_counts(shape_counts(description, true)),
-        is_program(of_program) {
+        counts(effort.shapes ? shape_counts(*effort.shapes) : shape_counts(description, of_program)),
+        slow_counts(effort.shapes ? counts : shape_counts(description, true)),
+        is_program(of_program),
+        largest(request.largest) {
     recorded.variant = request.variant;
     recorded.words = request.words;
   }
@@ -25,20 +31,25 @@ struct Choosing {
   ShapeCounts counts;
   ShapeCounts slow_counts;  ///< where shapes take seconds, as those of a program do
   bool is_program;
+  bool is_slow = is_program;
+  std::optional<Parameters> largest;
   std::size_t tried_bases = 0;
   bool has_base = false;
+  bool has_probed = false;        ///< `counts` are decided
   bool has_tried_fitted = false;  ///< shapes to be held out come after
   std::vector<Observation> fitted;
-  std::vector<Observation> held_out;
+  std::optional<LargerShapes> larger;
+  bool has_larger = false;            ///< there are no more
+  std::vector<Observation> held_out;  ///< the larger ones first
   RecordedShapes recorded;
 };
 
 /// A shape that is recorded next.
 struct NextShape {
+  enum class Kind : std::uint8_t { base, fitted, larger, held_out };
   std::size_t choosing;
   Parameters shape;
-  bool is_base;
-  bool is_held_out;
+  Kind kind;
 };
 
 // Programs take a second or more for a shape.
@@ -47,58 +58,132 @@ constexpr std::size_t kMaxRefused = 60;
 
 constexpr std::size_t kProbes = 3;
 
-// The first shape has the start of the worker in its time. If it is slow, a few more show whether all are.
-std::size_t wanted_for_fitting(Choosing& one, double slow_seconds) {
-  const auto is_slow = [&](const Observation& observation) {
-    return observation.seconds.value_or(0) > slow_seconds;
-  };
-  if (one.is_program || !is_slow(one.fitted.front())) return one.counts.fitted;
-  if (one.fitted.size() <= kProbes) return 1 + kProbes;
-  if (std::all_of(one.fitted.begin() + 1, one.fitted.begin() + 1 + kProbes, is_slow))
-    one.counts = one.slow_counts;
-  return one.counts.fitted;
-}
+constexpr Size kMaxGrownBytes = Size{1} << 30;
+constexpr double kMaxGrownSeconds = 5;
+constexpr double kMaxWantedSeconds = 30;
+// With so many shapes held out, one at least is of moderate size.
+constexpr std::size_t kManyHeldOut = 4;
 
-std::vector<NextShape> next_shapes(std::vector<Choosing>& all, double slow_seconds) {
-  std::vector<NextShape> next;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    Choosing& one = all[i];
+// Chooses the shapes of requests, as long as there is time.
+class Choices {
+ public:
+  using Limits = std::function<LargerShapes::Limits(std::size_t shapes, bool is_slow)>;
+
+  Choices(const ShapeEffort& effort, std::optional<Clock::time_point> deadline, Limits limits)
+      : effort_(effort), deadline_(deadline), limits_(std::move(limits)) {}
+
+  std::vector<Choosing> all;
+
+  [[nodiscard]] std::vector<NextShape> next() {
+    std::vector<NextShape> next;
+    const auto left = std::ranges::count_if(all, [](const Choosing& one) { return !one.has_larger; });
+    for (std::size_t i = 0; i < all.size(); ++i) add_next(next, i, static_cast<double>(std::max<std::ptrdiff_t>(left, 1)));
+    return next;
+  }
+
+  void take(const NextShape& next, Observation observation) {
+    Choosing& choosing = all[next.choosing];
+    if (next.kind == NextShape::Kind::larger)
+      return choosing.larger->take(next.shape, std::move(observation));
+    if (observation.outcome != Outcome::ok || !observation.allocation_sequence) {
+      choosing.recorded.refused.push_back(std::move(observation));
+      return;
+    }
+    if (next.kind == NextShape::Kind::base) {
+      choosing.chooser.set_base(next.shape);
+      choosing.has_base = true;
+    } else {
+      choosing.chooser.accept(next.shape);
+    }
+    (next.kind == NextShape::Kind::held_out ? choosing.held_out : choosing.fitted)
+        .push_back(std::move(observation));
+  }
+
+ private:
+  void add_next(std::vector<NextShape>& next, std::size_t index, double sharing) {
+    using Kind = NextShape::Kind;
+    Choosing& one = all[index];
     if (!one.has_base) {
       if (one.tried_bases < one.chooser.bases().size())
-        next.push_back({i, one.chooser.bases()[one.tried_bases++], true, false});
-      continue;
+        next.push_back({index, one.chooser.bases()[one.tried_bases++], Kind::base});
+      return;
     }
-    const std::size_t refused = one.recorded.refused.size();
-    if (refused > (one.is_program ? kMaxRefusedOfProgram : kMaxRefused)) continue;
-    const std::size_t wanted = wanted_for_fitting(one, slow_seconds);
+    if (one.recorded.refused.size() > (one.is_program ? kMaxRefusedOfProgram : kMaxRefused)) {
+      one.has_larger = true;
+      return;
+    }
+    const std::size_t wanted = wanted_for_fitting(one, sharing);
     bool has_more = false;
     for (std::size_t have = one.fitted.size(); have < wanted; ++have) {
       auto shape = one.chooser.next_fitted();
       has_more = shape.has_value();
-      if (shape) next.push_back({i, std::move(*shape), false, false});
+      if (shape) next.push_back({index, std::move(*shape), Kind::fitted});
     }
-    if (wanted < one.counts.fitted && has_more) continue;
-    if (std::exchange(one.has_tried_fitted, true) == false) continue;
+    if (wanted < one.counts.fitted && has_more) return;
+    if (std::exchange(one.has_tried_fitted, true) == false) return;
+    if (add_larger(next, index)) return;
     for (std::size_t have = one.held_out.size(); have < one.counts.held_out; ++have) {
-      if (auto shape = one.chooser.next_held_out()) next.push_back({i, std::move(*shape), false, true});
+      if (auto shape = one.chooser.next_held_out()) next.push_back({index, std::move(*shape), Kind::held_out});
     }
   }
-  return next;
-}
 
-void take(Choosing& choosing, const NextShape& next, Observation observation) {
-  if (observation.outcome != Outcome::ok || !observation.allocation_sequence) {
-    choosing.recorded.refused.push_back(std::move(observation));
-    return;
+  // Returns whether there are larger shapes to record before others are held out.
+  bool add_larger(std::vector<NextShape>& next, std::size_t index) {
+    Choosing& one = all[index];
+    if (one.has_larger || !effort_.with_larger) {
+      one.has_larger = true;
+      return false;
+    }
+    const std::size_t held_out = one.counts.held_out;
+    if (!one.larger)
+      one.larger.emplace(one.chooser, one.fitted,
+                         limits_(held_out < kManyHeldOut ? held_out : held_out - 1, one.is_slow),
+                         one.largest);
+    std::vector<Parameters> shapes = one.larger->next();
+    for (Parameters& shape : shapes)
+      next.push_back({index, std::move(shape), NextShape::Kind::larger});
+    if (!shapes.empty()) return true;
+    one.has_larger = true;
+    one.held_out = std::move(*one.larger).recorded();
+    return false;
   }
-  if (next.is_base) {
-    choosing.chooser.set_base(next.shape);
-    choosing.has_base = true;
-  } else {
-    choosing.chooser.accept(next.shape);
+
+  // The first shape has the start of the worker in its time. If it is slow, or there is a time limit, a few
+  // more show how long a shape takes.
+  [[nodiscard]] std::size_t wanted_for_fitting(Choosing& one, double sharing) const {
+    const auto is_slow = [&](const Observation& observation) {
+      return observation.seconds.value_or(0) > effort_.slow_seconds;
+    };
+    if (one.has_probed) return one.counts.fitted;
+    const bool may_be_slow = !one.is_program && is_slow(one.fitted.front());
+    if ((may_be_slow || deadline_) && one.fitted.size() <= kProbes) return 1 + kProbes;
+    one.has_probed = true;
+    if (may_be_slow && std::all_of(one.fitted.begin() + 1, one.fitted.begin() + 1 + kProbes, is_slow)) {
+      one.is_slow = true;
+      one.counts = one.slow_counts;
+    }
+    if (deadline_) limit_by_time(one, sharing);
+    return one.counts.fitted;
   }
-  (next.is_held_out ? choosing.held_out : choosing.fitted).push_back(std::move(observation));
-}
+
+  // `sharing`: variants that share the time that is left.
+  void limit_by_time(Choosing& one, double sharing) const {
+    double seconds = 0;
+    for (const Observation& observation : one.fitted) seconds += observation.seconds.value_or(0);
+    seconds = std::max(seconds / static_cast<double>(one.fitted.size()), 1e-3);
+    const std::chrono::duration<double> left = *deadline_ - Clock::now();
+    const double more = std::max(0.0, left.count() / sharing / seconds);
+    const std::size_t wanted = one.counts.fitted + one.counts.held_out;
+    if (more >= static_cast<double>(wanted)) return;
+    one.is_slow = true;
+    one.counts = shape_counts(
+        std::clamp(one.fitted.size() + static_cast<std::size_t>(more), kMinExplainedShapes, wanted));
+  }
+
+  const ShapeEffort& effort_;
+  std::optional<Clock::time_point> deadline_;
+  Limits limits_;
+};
 
 }  // namespace
 
@@ -189,11 +274,15 @@ std::vector<Observation> ShapeRecorder::record(
 void ShapeRecorder::measure(std::vector<PlannedCase> cases, std::map<std::string, Observation>& found) {
   selection_.planned = std::move(cases);
   RunJournal journal(options_.run_file);
-  Measurement measurement(options_);
+  SweepOptions options = options_;
+  if (deadline_)
+    options.deadline = std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(
+                                                                  *deadline_ - Clock::now()));
+  Measurement measurement(options);
   const Description& description = workers_->description();
   journal.start(make_run_context(selection_, description, options_.memory_only));
   selection_.planned.clear();
-  MeasuredSide side{"", options_, journal, selection_, workers_->calls(), {}, description.takes_blocks};
+  MeasuredSide side{"", options, journal, selection_, workers_->calls(), {}, description.takes_blocks};
   // A verification takes longer than the passes.
   for (WorkerCall& worker : side.workers) {
     if (!verifies_) worker.arguments.emplace_back("--no-verify");
@@ -204,18 +293,34 @@ void ShapeRecorder::measure(std::vector<PlannedCase> cases, std::map<std::string
     for (const Observation& one : journal.run().observations) found[one.case_name] = one;
     journal.finish();
     if (stop == Stop::interrupted) throw Interrupted("interrupted while shapes were recorded");
-    if (stop == Stop::deadline) throw DeadlineError("the deadline came while shapes were recorded");
+    if (stop == Stop::deadline && !deadline_) throw DeadlineError("the deadline came while shapes were recorded");
+    is_over_ = stop == Stop::deadline;
   });
 }
 
+LargerShapes::Limits ShapeRecorder::larger_limits(std::size_t shapes, bool is_slow) const {
+  const std::optional<Size> memory = options_.budget ? options_.budget : selection_.device.memory_bytes;
+  LargerShapes::Limits limits;
+  limits.grown = {std::min(kMaxGrownBytes, memory.value_or(kMaxGrownBytes * 4) / 4), kMaxGrownSeconds};
+  limits.wanted = {memory.value_or(std::numeric_limits<Size>::max()) / 2, kMaxWantedSeconds};
+  limits.shapes = shapes;
+  limits.takes_few_steps = is_slow;
+  return limits;
+}
+
 std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<ShapeRequest>& requests,
-                                                         double slow_seconds) {
-  std::vector<Choosing> all;
+                                                         const ShapeEffort& effort) {
+  if (effort.time) deadline_ = Clock::now() + *effort.time;
+  Choices choices(effort, deadline_, [this](std::size_t shapes, bool is_slow) {
+    return larger_limits(shapes, is_slow);
+  });
+  std::vector<Choosing>& all = choices.all;
+  all.reserve(requests.size());
   std::map<std::string, Parameters> bases;
   for (const ShapeRequest& request : requests) {
     const VariantDescription& variant = vocabulary().description.known_variant(request.variant);
     const bool is_program = vocabulary().program(request.variant) != nullptr;
-    Choosing& choosing = all.emplace_back(request, variant, is_program);
+    Choosing& choosing = all.emplace_back(request, variant, is_program, effort);
     if (is_program) continue;  // only a run shows what it accepts
     // Sets of words of one variant mostly accept the same shapes.
     const ShapeChooser::Accepts is_accepted = [&](const std::vector<Parameters>& shapes) {
@@ -229,18 +334,24 @@ std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<Shape
     }
     choosing.chooser.fit_base_to_flags(is_accepted);
   }
-  for (std::vector<NextShape> next = next_shapes(all, slow_seconds); !next.empty();
-       next = next_shapes(all, slow_seconds)) {
+  while (!is_over_) {
+    const std::vector<NextShape> next = choices.next();
+    if (next.empty()) break;
     std::vector<std::pair<std::string, Parameters>> shapes;
     shapes.reserve(next.size());
     for (const NextShape& one : next) shapes.emplace_back(all[one.choosing].recorded.variant, one.shape);
     std::vector<Observation> observations = record(shapes);
-    for (std::size_t i = 0; i < next.size(); ++i)
-      take(all[next[i].choosing], next[i], std::move(observations[i]));
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      const bool is_missing = is_over_ && !observations[i].seconds && observations[i].message.empty();
+      if (!is_missing) choices.take(next[i], std::move(observations[i]));
+    }
   }
+  deadline_.reset();
+  is_over_ = false;
   std::vector<RecordedShapes> recorded;
   for (Choosing& one : all) {
-    // Where shapes to be held out were refused, others are.
+    if (one.larger && !one.has_larger) one.held_out = std::move(*one.larger).recorded();
+    // Where shapes to be held out were refused, or there was no time for them, others are.
     while (3 * one.held_out.size() + 2 < one.fitted.size()) {
       one.held_out.push_back(std::move(one.fitted.back()));
       one.fitted.pop_back();

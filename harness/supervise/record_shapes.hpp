@@ -1,13 +1,16 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/files.hpp"
 #include "runfile/run_file.hpp"
+#include "supervise/larger_shapes.hpp"
 #include "supervise/measurement.hpp"
 #include "sweep/choose_shapes.hpp"
 
@@ -28,6 +31,21 @@ struct ShapeRequest {
   std::string variant;
   Parameters words;
   std::map<std::string, AxisBounds> bounds;
+  /// The largest shape that is wanted: it is recorded if device and time allow it, else as much of it as they
+  /// do.
+  std::optional<Parameters> largest = {};
+};
+
+/// How many shapes are recorded, and how large.
+struct ShapeEffort {
+  /// A variant whose shapes take longer gets as few as a program: a library that compiles kernels for each
+  /// length (VkFFT on PoCL) takes several seconds.
+  double slow_seconds = 1;
+  /// Shapes of each request; null: shape_counts().
+  std::optional<std::size_t> shapes = {};
+  /// The time for all. Fewer shapes are recorded if the first show that more do not fit.
+  std::optional<std::chrono::milliseconds> time = {};
+  bool with_larger = false;  ///< LargerShapes are among those that are held out
 };
 
 /// Records allocation sequences of shapes of variants of a worker, or of programs of suites: memory passes
@@ -75,12 +93,10 @@ class ShapeRecorder {
   /// The same for several variants at once.
   std::vector<Observation> record(const std::vector<std::pair<std::string, Parameters>>& shapes);
 
-  /// Chooses shapes (ShapeChooser) and records them. Replaces those that fail. May return fewer shapes than
-  /// shape_counts() where a variant refuses most. Of a variant whose shapes take longer than `slow_seconds`,
-  /// records as few as of a program: a library that compiles kernels for each length (VkFFT on PoCL) takes
-  /// several seconds.
+  /// Chooses shapes (ShapeChooser, LargerShapes) and records them. Replaces those that fail. May return fewer
+  /// shapes than wanted where a variant refuses most, or the time is over.
   std::vector<RecordedShapes> record_chosen(const std::vector<ShapeRequest>& requests,
-                                            double slow_seconds = 1);
+                                            const ShapeEffort& effort = {});
 
  private:
   [[nodiscard]] PlannedCase planned_case(const VariantDescription& variant, const Parameters& shape) const;
@@ -88,6 +104,7 @@ class ShapeRecorder {
   [[nodiscard]] std::vector<bool> accepts(const VariantDescription& variant,
                                           const std::vector<Parameters>& shapes) const;
   void measure(std::vector<PlannedCase> cases, std::map<std::string, Observation>& found);
+  [[nodiscard]] LargerShapes::Limits larger_limits(std::size_t shapes, bool is_slow) const;
 
   ScratchFolder folder_;
   SweepOptions options_;
@@ -96,6 +113,8 @@ class ShapeRecorder {
   Selection selection_;
   std::vector<PlannedCase> planned_;
   RunContext context_;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;  ///< of record_chosen()
+  bool is_over_ = false;                                           ///< it came
 };
 
 }  // namespace peakmark

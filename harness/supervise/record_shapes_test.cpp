@@ -109,7 +109,7 @@ TEST_F(RecordShapes, SlowVariantsGetAsFewShapesAsPrograms) {
   ShapeRecorder recorder(options());
   const VariantDescription& variant = *recorder.vocabulary().description.variant("fake/case");
   const auto recorded = [&](double slow_seconds) {
-    return recorder.record_chosen({request()}, slow_seconds).at(0).observations.size();
+    return recorder.record_chosen({request()}, {.slow_seconds = slow_seconds}).at(0).observations.size();
   };
   const auto sum = [](ShapeCounts counts) { return counts.fitted + counts.held_out; };
   ASSERT_LT(sum(shape_counts(variant, true)), sum(shape_counts(variant, false)));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -24,6 +26,7 @@ constexpr int kMaxDraws = 1000;
 constexpr Size kMaxFactor = 3;  // of every axis: a volume grows by 27
 constexpr Size kMaxMoreJitter = 16;
 constexpr std::size_t kMinFreeLengths = 3;
+constexpr double kMaxScaled = 1e15;
 constexpr std::size_t kMaxWordSets = 64;
 
 std::vector<Size> primes_from(Size first, std::size_t count) {
@@ -87,6 +90,11 @@ ShapeCounts shape_counts(const VariantDescription& variant, bool is_program) {
   const std::size_t blocks = is_program ? std::min<std::size_t>(wanted / 4 + 1, 7)
                                         : std::clamp<std::size_t>(wanted / 4 + 1, 6, 12 + 2 * with_zero);
   return {3 * blocks, blocks};
+}
+
+ShapeCounts shape_counts(std::size_t shapes) {
+  const std::size_t held_out = (shapes + 3) / 4;
+  return {shapes - held_out, held_out};
 }
 
 std::vector<std::size_t> held_out_places(std::size_t count) {
@@ -228,6 +236,12 @@ bool ShapeChooser::means_none(std::size_t axis) const {
   return axes_[axis].default_value == 0 && axes_[axis].min == 0;
 }
 
+// An axis that is 0 in the base is a flag, and takes few values.
+bool ShapeChooser::can_grow(std::size_t axis) const {
+  const bool is_flag = base_[axis] == 0 && means_none(axis);
+  return !is_flag && (!axes_[axis].max || base_[axis] < *axes_[axis].max);
+}
+
 void ShapeChooser::prefer_base(const Parameters& base) {
   Parameters preferred = shape(lengths(base));
   std::erase(bases_, preferred);
@@ -361,6 +375,38 @@ std::optional<Parameters> ShapeChooser::next_held_out() {
     if (auto one = take(lengths)) return one;
   }
   return std::nullopt;
+}
+
+std::vector<std::string> ShapeChooser::growing_axes() const {
+  std::vector<std::size_t> growing;
+  for (std::size_t a = 0; a < base_.size(); ++a) {
+    if (can_grow(a)) growing.push_back(a);
+  }
+  std::ranges::stable_sort(growing, std::greater{}, [this](std::size_t a) { return base_[a]; });
+  std::vector<std::string> names;
+  names.reserve(growing.size());
+  for (const std::size_t a : growing) names.push_back(axes_[a].name);
+  return names;
+}
+
+std::optional<Parameters> ShapeChooser::lengthened(const std::string& axis, Size length) {
+  Lengths longer = base_;
+  for (std::size_t a = 0; a < base_.size(); ++a) {
+    if (axes_[a].name == axis && can_grow(a)) longer[a] = within(axes_[a], length);
+  }
+  return take(longer);
+}
+
+std::optional<Parameters> ShapeChooser::scaled(double factor, bool is_multiple) {
+  Lengths longer = base_;
+  for (std::size_t a = 0; a < base_.size(); ++a) {
+    if (!can_grow(a)) continue;
+    const double length = is_multiple ? static_cast<double>(base_[a]) * std::floor(factor)
+                                      : std::floor(static_cast<double>(base_[a]) * factor) +
+                                            static_cast<double>(1 + 2 * a);
+    longer[a] = within(axes_[a], static_cast<Size>(std::min(length, kMaxScaled)));
+  }
+  return take(longer);
 }
 
 }  // namespace peakmark

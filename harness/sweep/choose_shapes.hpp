@@ -32,6 +32,8 @@ struct ShapeCounts {
 /// Returns the counts for a variant of a worker, 24 to 48 shapes and 8 for each axis whose default is 0, or
 /// of a program, at most 28: a quarter or more is held out. The more integer axes, the more shapes.
 ShapeCounts shape_counts(const VariantDescription& variant, bool is_program);
+/// Returns the counts for so many shapes: a quarter or more is held out.
+ShapeCounts shape_counts(std::size_t shapes);
 
 /// Chooses shapes from which formulas are found: small ones, so that they are quick, with odd and coprime
 /// lengths. Shapes for fitting vary one axis at a time from a base, then two, then axes are 0 whose default
@@ -72,6 +74,14 @@ class ShapeChooser {
   /// Returns the next shape to be held out, or nothing.
   std::optional<Parameters> next_held_out();
 
+  /// Returns the axes that can be longer than in the base, without flags: the longest of the base first.
+  [[nodiscard]] std::vector<std::string> growing_axes() const;
+  /// Returns the base with one axis at this length; nothing if the axis is bounded, or the shape was chosen.
+  std::optional<Parameters> lengthened(const std::string& axis, Size length);
+  /// Returns a shape in which all axes grow by this factor, or by as much as their bounds allow: to odd and
+  /// even lengths, or to multiples of the base. Nothing if the shape was chosen.
+  std::optional<Parameters> scaled(double factor, bool is_multiple);
+
  private:
   struct Axis {
     std::string name;
@@ -88,6 +98,7 @@ class ShapeChooser {
   [[nodiscard]] Lengths primes(Size first) const;
   /// Returns whether 0 is the default of an axis: it may mean "none" or "all".
   [[nodiscard]] bool means_none(std::size_t axis) const;
+  [[nodiscard]] bool can_grow(std::size_t axis) const;
   void add_bases();
   void add_candidates();
   void add_longer(const std::vector<std::pair<std::size_t, Size>>& steps);
