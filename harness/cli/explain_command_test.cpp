@@ -173,7 +173,8 @@ TEST_F(ExplainCommand, PlotPassesCurvesToPython) {
 TEST_F(ExplainCommand, EmitsAnEstimator) {
   const Answer answer = explain({run_file_.string(), "--emit", "python", "--margin", "2%"});
   EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
-  EXPECT_THAT(answer.output, AllOf(HasSubstr("def peak_bytes(**axes) -> int:"), HasSubstr("margin of 2 %")));
+  EXPECT_THAT(answer.output, AllOf(HasSubstr("def peak_bytes(*, strict=False, **axes) -> int:"),
+                                   HasSubstr("margin of 2 %")));
 }
 
 TEST_F(ExplainCommand, EmitsAnEstimatorForSuitesThatCheckAccepts) {
@@ -250,7 +251,7 @@ TEST_F(ExplainCommand, TakesProfilesEachWithItsShape) {
   EXPECT_THAT(answer.output, AllOf(HasSubstr("6 shapes fitted, 2 held out: 0 bytes off"),
                                    HasSubstr("peak = 4·ny·nx + 8·(ny + 3)")));
   words.insert(words.begin(), {"--emit", "python"});
-  EXPECT_THAT(explain(words).output, HasSubstr("def peak_bytes(**axes) -> int:"));
+  EXPECT_THAT(explain(words).output, HasSubstr("def peak_bytes(*, strict=False, **axes) -> int:"));
 
   const std::string one = folder_.path() / "31x41.profile";
   const auto error = [&](std::vector<std::string> wrong) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <functional>
 #include <set>
+#include <vector>
 
 namespace peakmark {
 namespace {
@@ -135,6 +136,22 @@ std::optional<std::string> find_condition(const Shapes& shapes, const std::vecto
   const auto without = std::ranges::count(holds, false);
   if (with < kMinShapes || without < kMinShapes) return std::nullopt;
   return ConditionSearch(shapes, holds).find();
+}
+
+std::optional<std::string> value_between(const Shapes& shapes, const std::vector<bool>& holds) {
+  for (const Shapes::Axis& axis : shapes.axes) {
+    std::vector<Size> with;
+    std::vector<Size> without;
+    for (std::size_t shape = 0; shape < holds.size(); ++shape)
+      (holds[shape] ? with : without).push_back(axis.values[shape]);
+    if (with.empty() || without.empty()) return std::nullopt;
+    const auto [with_min, with_max] = std::ranges::minmax(with);
+    const auto [without_min, without_max] = std::ranges::minmax(without);
+    const Size below = with_min > without_max ? without_max : with_max;
+    const Size above = with_min > without_max ? with_min : without_min;
+    if (above - below > 1) return fmt::format("{}={}", axis.name, below + (above - below) / 2);
+  }
+  return std::nullopt;
 }
 
 }  // namespace peakmark

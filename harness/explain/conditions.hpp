@@ -13,4 +13,8 @@ namespace peakmark {
 /// none is found, or only one shape has it or has it not: of a single shape much is true.
 std::optional<std::string> find_condition(const Shapes& shapes, const std::vector<bool>& holds);
 
+/// Returns `nx=2405`, a value between those of an axis that has the condition and those that has it not: a
+/// shape with it narrows the limit. Null if no axis decides, or there is no value between.
+std::optional<std::string> value_between(const Shapes& shapes, const std::vector<bool>& holds);
+
 }  // namespace peakmark

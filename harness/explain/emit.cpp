@@ -32,6 +32,14 @@ std::vector<std::string> used_axes(const VariantFormulas& variant) {
   return used;
 }
 
+AxisLengths longest_recorded(const VariantFormulas& variant) {
+  const Shapes tested = tested_shapes(variant);
+  AxisLengths longest;
+  for (const std::string& axis : used_axes(variant))
+    longest.emplace_back(axis, std::ranges::max(tested.axis(axis)->values));
+  return longest;
+}
+
 std::vector<std::string> origin(const std::vector<VariantFormulas>& variants, const RunContext& context,
                                 const EmitOptions& options) {
   std::vector<std::string> lines;
@@ -203,7 +211,9 @@ std::string cpp_condition(const VariantFormulas& variant) {
 
 std::string cpp_axes(const VariantFormulas& variant, const std::string& without) {
   std::string text;
-  for (const std::string& axis : used_axes(variant)) {
+  for (const auto& [axis, longest] : longest_recorded(variant)) {
+    if (axis != kItemSizeAxis)
+      text += fmt::format("      check_range(\"{0}\", c[\"{0}\"], {1}, strict);\n", axis, longest);
     if (axis == without) continue;
     text += axis == kItemSizeAxis ? "      const Size itemsize = bytes_of_element(c.word(\"dtype\"));\n"
                                   : fmt::format("      const Size {} = c[\"{}\"];\n", axis, axis);
@@ -217,7 +227,8 @@ std::string cpp_estimator(const std::vector<const VariantFormulas*>& formulas, c
   const bool has_parts =
       std::ranges::all_of(formulas, [&](const auto* one) { return !parts(*one, options).empty(); });
   std::string text = fmt::format(
-      "/// {}\ninline Estimator explained_{}() {{\n  return Estimator::{}([](const "
+      "/// {}\ninline Estimator explained_{}([[maybe_unused]] bool strict = false) {{\n  return "
+      "Estimator::{}([=](const "
       "Case& c) -> {} {{\n",
       formulas.front()->variant, number, has_parts ? "of_parts" : "of_bytes",
       has_parts ? "std::vector<Part>" : "Size");
@@ -256,7 +267,16 @@ std::string cpp_estimator(const std::vector<const VariantFormulas*>& formulas, c
 }
 
 constexpr std::string_view kCppFunctions =
-    R"(inline bool is_one_of(const std::string& word, const std::vector<std::string>& recorded) {
+    R"(/// A formula was not tested at longer axes: warns once, or throws if `strict`.
+inline void check_range(const std::string& axis, Size value, Size longest, bool strict) {
+  if (value <= longest) return;
+  const std::string text = "the formula was not tested at " + axis + "=" + std::to_string(value) +
+                           " (recorded to " + std::to_string(longest) + "); record such a shape";
+  if (strict) throw std::out_of_range(text);
+  static std::atomic_flag has_warned = ATOMIC_FLAG_INIT;
+  if (!has_warned.test_and_set()) std::cerr << "warning: " << text << "\n";
+}
+inline bool is_one_of(const std::string& word, const std::vector<std::string>& recorded) {
   return std::find(recorded.begin(), recorded.end(), word) != recorded.end();
 }
 inline Size ceil_div(Size a, Size b) {
@@ -304,7 +324,8 @@ std::string cpp(const std::vector<VariantFormulas>& variants, const RunContext& 
   std::string text;
   for (const std::string& line : origin(variants, context, options)) text += "// " + one_line(line) + "\n";
   text +=
-      "#pragma once\n\n#include <algorithm>\n#include <peakmark/worker.hpp>\n#include <stdexcept>\n#include "
+      "#pragma once\n\n#include <algorithm>\n#include <atomic>\n#include <iostream>\n#include "
+      "<peakmark/worker.hpp>\n#include <stdexcept>\n#include "
       "<string>\n#include <vector>\n\nnamespace explained {\n\nusing namespace peakmark;\n\n";
   text += kCppFunctions;
   text += cpp_dtypes(variants);

@@ -21,6 +21,9 @@ std::string slice_axis(const VariantFormulas& variant, const EmitOptions& option
 /// Returns the axes that the peak of a variant reads, in the order of its axes.
 std::vector<std::string> used_axes(const VariantFormulas& variant);
 
+/// Returns used_axes(), each with the largest value at which the formula was tested.
+AxisLengths longest_recorded(const VariantFormulas& variant);
+
 /// Returns the words for which the formulas of a variant are right, all dtypes that were recorded among them.
 std::vector<WordSet> recorded_words(const VariantFormulas& variant);
 

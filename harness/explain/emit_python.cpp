@@ -120,7 +120,8 @@ def _dtype(dtype):
     return _DTYPES.get(name, (name,))[0]
 
 
-def _recorded_bytes(variant, axes):
+def _recorded_bytes(variant, axes, strict=None):
+    """strict: at longer axes than the formula was tested at True raises, False warns, None does neither."""
     if "dtype" in axes:
         axes = {**axes, "dtype": _dtype(axes["dtype"])}
     known_words = {}
@@ -135,6 +136,12 @@ def _recorded_bytes(variant, axes):
                 axes = {**axes, "itemsize": _ITEM_SIZES[has["dtype"]]}
             if missing := [name for name in names if name not in axes]:
                 raise TypeError(f"{variant}: no value for {', '.join(missing)}")
+            if beyond := [f"{name}={axes[name]} (recorded to {names[name]})" for name in names
+                          if strict is not None and int(axes[name]) > names[name]]:
+                text = f"{variant}: the formula was not tested at {', '.join(beyond)}; record such a shape"
+                if strict:
+                    raise ValueError(text)
+                warnings.warn(text, stacklevel=3)
             return formula(*(int(axes[name]) for name in names))
     for axis, known in known_words.items():
         if axis in axes and axes[axis] not in known:
@@ -149,13 +156,14 @@ std::string peak_function(const std::vector<VariantFormulas>& variants, bool has
                           int margin_percent) {
   std::string text(kPeakBytes);
   text += fmt::format(
-      "\n\ndef peak_bytes({}**axes) -> int:\n"
+      "\n\ndef peak_bytes({}*, strict=False, **axes) -> int:\n"
       "    \"\"\"Returns the peak of device memory in bytes; axes are named as in the suite. Raises "
       "ValueError for a\n"
-      "    word or dtype that was not recorded.\"\"\"\n",
+      "    word or dtype that was not recorded. Warns if an axis is longer than recorded; strict: raises "
+      "ValueError.\"\"\"\n",
       has_variants ? "variant, " : "");
-  const std::string call =
-      fmt::format("_recorded_bytes({}, axes)", has_variants ? "variant" : quoted(variants.front().variant));
+  const std::string call = fmt::format("_recorded_bytes({}, axes, strict)",
+                                       has_variants ? "variant" : quoted(variants.front().variant));
   if (margin_percent == 0) return text + fmt::format("    return {}\n", call);
   return text + fmt::format(
                     "    return _with_margin({})\n\n\ndef _with_margin(size):\n    return size - (-size * {} "
@@ -265,7 +273,7 @@ def _axes(variant, slices, other_dimensions, dtype, parameters):
 
 constexpr std::string_view kMaxSlices = R"(
 
-def calc_max_slices(slice_dimension, other_dimensions, dtype, available_bytes, {argument}**parameters):
+def calc_max_slices(slice_dimension, other_dimensions, dtype, available_bytes, {argument}*, strict=False, **parameters):
     """The form that httomo documents: returns how many slices fit into available_bytes, and the dtype of the output."""
     output = _SLICES[{variant}][2].get(_dtype(dtype))
     if output is None:
@@ -275,8 +283,12 @@ def calc_max_slices(slice_dimension, other_dimensions, dtype, available_bytes, {
 
         output = np.dtype(output)
 
+    def bytes_of(slices, strict):
+        axes = _axes({variant}, slices, other_dimensions, dtype, parameters)
+        return peak_bytes({call}strict=strict, **axes)
+
     def fits(slices):
-        return peak_bytes({call}**_axes({variant}, slices, other_dimensions, dtype, parameters)) <= available_bytes
+        return bytes_of(slices, None) <= available_bytes
 
     if not fits(1):
         return 0, output
@@ -286,6 +298,7 @@ def calc_max_slices(slice_dimension, other_dimensions, dtype, available_bytes, {
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
+    bytes_of(low, strict)  # warns
     return low, output
 )";
 
@@ -303,7 +316,8 @@ def _calc_memory_bytes_{method}(non_slice_dims_shape, dtype, **kwargs):
 
     They are the peak; where its bytes per slice grow with the slices, at least the peak."""
     one, many, more = (
-        _recorded_bytes({variant}, _axes({variant}, slices, tuple(non_slice_dims_shape), dtype, kwargs))
+        _recorded_bytes({variant}, _axes({variant}, slices, tuple(non_slice_dims_shape), dtype, kwargs),
+                        False if slices == 1 else None)
         for slices in (1, 2**40, 2**40 + 1)
     )
     per_slice = more - many
@@ -362,22 +376,22 @@ std::string python_module(const std::vector<VariantFormulas>& variants, const Ru
   std::string text =
       "\"\"\"" + in_docstring(fmt::format("Device memory of {}.", fmt::join(names, ", "))) + "\n\n";
   for (const std::string& line : origin(variants, context, options)) text += in_docstring(line) + "\n";
-  text += "\"\"\"\n";
+  text += "\"\"\"\n\nimport warnings\n";
   if (reads(variants, Expression::Operation::next_pow2)) text += kNextPow2;
   if (reads(variants, Expression::Operation::next_smooth)) text += kNextSmooth;
   std::string table;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const std::string name = fmt::format("_bytes_{}", i + 1);
     text += function(variants[i], name);
-    std::string axes;
-    for (const std::string& axis : used_axes(variants[i])) axes += quoted(axis) + ", ";
-    if (!axes.empty()) axes.pop_back();
-    table += fmt::format("    ({}, {}, ({}), {}),\n", quoted(variants[i].variant),
-                         words_of(variants[i], options.dtype), axes, name);
+    std::vector<std::string> axes;
+    for (const auto& [axis, longest] : longest_recorded(variants[i]))
+      axes.push_back(fmt::format("{}: {}", quoted(axis), longest));
+    table += fmt::format("    ({}, {}, {{{}}}, {}),\n", quoted(variants[i].variant),
+                         words_of(variants[i], options.dtype), fmt::join(axes, ", "), name);
   }
   text +=
-      "\n\n# Variant, words and axes of one value with which a formula is right, its axes, and the "
-      "formula.\n_FORMULAS = [\n" +
+      "\n\n# Variant, words and axes of one value with which a formula is right, its axes with their largest "
+      "recorded values, and the formula.\n_FORMULAS = [\n" +
       table + "]\n";
   const std::vector<SlicedVariant> sliced = sliced_variants(variants, options);
   text += "\n# numpy's name of a dtype: peakmark's name, bytes of an element.\n_DTYPES = {\n" +

@@ -275,6 +275,31 @@ assert estimator._calc_memory_bytes_filter((101, 53), dtype("float32")) == (0, 4
 )");
 }
 
+TEST(EmitPython, WarnsBeyondTheRecordedValuesAndRaisesIfStrict) {
+  const auto run = filter_run();
+  const Size longest = std::ranges::max(tested_shapes(formulas(run).front()).axis("nx")->values);
+  const std::string output = python(emit(formulas(run), run.context, {}),
+                                    std::string(kNumpy) + "LONGEST = " + std::to_string(longest) + R"(
+import warnings
+warnings.simplefilter("error")
+slices = (0, (31, 41), dtype("float32"), 10**9)
+pads = dict(pad_y=7, pad_x=9)
+peak_bytes(n=5, ny=31, nx=LONGEST, strict=True, **pads)
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    peak_bytes(n=5, ny=31, nx=LONGEST + 1, **pads)
+    assert len(seen) == 1 and seen[0].filename.endswith("check.py"), seen
+    # One warning, not one of each number of slices that is tried.
+    assert calc_max_slices(*slices, **pads)[0] > 100
+    assert len(seen) == 2 and "n=" in str(seen[1].message), seen
+raises(ValueError, lambda: peak_bytes(n=5, ny=31, nx=LONGEST + 1, strict=True, **pads))
+raises(ValueError, lambda: calc_max_slices(*slices, strict=True, **pads))
+)");
+  EXPECT_THAT(output,
+              HasSubstr(fmt::format("the formula was not tested at nx={} (recorded to {}); record such",
+                                    longest + 1, longest)));
+}
+
 TEST(EmitPython, AddsAMargin) {
   const auto run = padding_run({"edge"});
   EmitOptions options;
@@ -387,6 +412,7 @@ TEST(EmitCpp, IsExactAtShapesThatWereNotRecorded) {
   EXPECT_THAT(header, HasSubstr("Estimator::of_parts"));
   EXPECT_THAT(header, HasSubstr("{\"image\", ny * nx * itemsize, 0},"));
   EXPECT_THAT(header, HasSubstr("Estimator::of_bytes"));
+  EXPECT_THAT(header, HasSubstr("check_range(\"ny\", c[\"ny\"], 55, strict);"));
   std::string checks;
   const auto check = [&](const Observation& unseen, int estimator, const char* bytes) {
     std::string values;

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "explain/allocation_groups.hpp"
+#include "explain/shapes_to_add.hpp"
 #include "sweep/choose_shapes.hpp"
 
 namespace peakmark {
@@ -202,9 +203,10 @@ class Explainer {
 
   void add_notes(Explanation& result) const {
     if (shapes_.count() < kMinExplainedShapes) {
-      result.notes.push_back(fmt::format(
-          "{} recorded: at least {} are needed for formulas",
-          shapes_.count() == 1 ? "1 shape" : fmt::format("{} shapes", shapes_.count()), kMinExplainedShapes));
+      result.notes.push_back(
+          fmt::format("{} recorded: at least {} are needed for formulas; add {}",
+                      shapes_.count() == 1 ? "1 shape" : fmt::format("{} shapes", shapes_.count()),
+                      kMinExplainedShapes, shapes_to_add(shapes_, kMinExplainedShapes - shapes_.count())));
       return;
     }
     for (const ExplainedAllocation& one : result.allocations) {
@@ -225,30 +227,36 @@ class Explainer {
     }
     add_multiples(result);
     std::vector<std::string> constant;
+    std::vector<std::string> others;
     for (const Shapes::Axis& axis : shapes_.axes) {
-      if (is_constant(axis.values)) constant.push_back(fmt::format("{}={}", axis.name, axis.values.front()));
+      if (!is_constant(axis.values)) continue;
+      constant.push_back(fmt::format("{}={}", axis.name, axis.values.front()));
+      others.push_back(fmt::format("{}={}", axis.name, axis.values.front() + 1));
     }
     if (!constant.empty())
-      result.notes.push_back(fmt::format(
-          "{} at every shape: formulas do not show the part of {}; vary {}", fmt::join(constant, ", "),
-          constant.size() == 1 ? "this axis" : "these axes", constant.size() == 1 ? "it" : "them"));
+      result.notes.push_back(
+          fmt::format("{} at every shape: formulas do not show the part of {}; add shapes with {}",
+                      fmt::join(constant, ", "), constant.size() == 1 ? "this axis" : "these axes",
+                      fmt::join(others, ", ")));
   }
 
   // Lengths that are a multiple of 2 at every shape do not show what is rounded to one.
   void add_multiples(Explanation& result) const {
     std::vector<std::string> multiples;
+    std::vector<std::string> others;
     for (const Shapes::Axis& axis : shapes_.axes) {
       Size divisor = 0;
       for (const Size value : axis.values) divisor = std::gcd(divisor, value);
       if (divisor < 2 || is_constant(axis.values)) continue;
       multiples.push_back(divisor == 2 ? fmt::format("{} is even", axis.name)
                                        : fmt::format("{} is a multiple of {}", axis.name, divisor));
+      others.push_back(fmt::format("{}={}", axis.name, std::ranges::max(axis.values) + 1));
     }
     if (!multiples.empty())
       result.notes.push_back(fmt::format(
           "{} at every shape: what a program rounds to such lengths looks as if it were not rounded; "
-          "record other lengths",
-          fmt::join(multiples, ", ")));
+          "add shapes with {}",
+          fmt::join(multiples, ", "), fmt::join(others, ", ")));
   }
 
   const Shapes& shapes_;

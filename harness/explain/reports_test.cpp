@@ -85,10 +85,10 @@ std::vector<std::string> notes_of(const peakmark::Run& run) {
 TEST(RunFormulas, TooFewShapesSayWhatWouldHelp) {
   auto run = padding_run({"edge"});
   run.observations.resize(5);
-  EXPECT_THAT(
-      formulas_text({explain_cases(group_cases(run)), {}, {}}),
-      HasSubstr("mode=edge dtype=f32  5 shapes recorded: at least 6 are needed for formulas; add shapes to "
-                "the suite, or explain the suite"));
+  EXPECT_THAT(formulas_text({explain_cases(group_cases(run)), {}, {}}),
+              HasSubstr("mode=edge dtype=f32  5 shapes recorded: at least 6 are needed for formulas; add n=5 "
+                        "ny=32 nx=41 pad_y=7 pad_x=9; add shapes to "
+                        "the suite, or explain the suite"));
 }
 
 TEST(RunFormulas, AnAxisThatDoesNotMatterIsANote) {

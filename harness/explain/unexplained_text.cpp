@@ -7,11 +7,13 @@
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "explain/conditions.hpp"
+#include "explain/shapes_to_add.hpp"
 
 namespace peakmark {
 namespace {
 
 constexpr std::size_t kMaxSizesShown = 8;
+constexpr std::size_t kShapesShown = 3;
 // With fewer, only formulas of few parts are believed.
 constexpr std::size_t kManyShapes = 16;
 
@@ -66,19 +68,24 @@ std::string where_it_is_text(const VariantFormulas& variant, const ExplainedAllo
     is_there[one.count.shapes[i]] = true;
     there.push_back(one.count.shapes[i]);
   }
-  if (const auto condition = find_condition(shapes, is_there))
-    return fmt::format("  {} is there when {}, at {} of {}; no formula says so\n", label(variant, one),
-                       *condition, there.size(), quantity(shapes.count(), "shape"));
+  if (const auto condition = find_condition(shapes, is_there)) {
+    const auto between = value_between(shapes, is_there);
+    return fmt::format("  {} is there when {}, at {} of {}; no formula says so{}\n", label(variant, one),
+                       *condition, there.size(), quantity(shapes.count(), "shape"),
+                       between ? fmt::format("; add a shape with {} to find the limit", *between) : "");
+  }
   // The shorter list.
   const bool is_mostly_there = 2 * there.size() > shapes.count();
   std::vector<std::size_t> listed;
   for (std::size_t shape = 0; shape < shapes.count(); ++shape) {
     if (is_there[shape] != is_mostly_there) listed.push_back(shape);
   }
-  std::string text = fmt::format(
-      "  {} is there at {} of {}; no condition on one or two axes says at which. Fix axes (AXIS=VALUE) until "
-      "one does:\n",
-      label(variant, one), there.size(), quantity(shapes.count(), "shape"));
+  const auto between = value_between(shapes, is_there);
+  std::string text =
+      fmt::format("  {} is there at {} of {}; no condition on one or two axes says at which. {}:\n",
+                  label(variant, one), there.size(), quantity(shapes.count(), "shape"),
+                  between ? fmt::format("Add shapes with {} and about it", *between)
+                          : "Fix axes (AXIS=VALUE) until one does");
   for (std::size_t i = 0; i < listed.size() && i < kMaxSizesShown; ++i)
     text += fmt::format("    {} {}\n", is_mostly_there ? "not at" : "at", shape_text(shapes, listed[i]));
   const std::string more = more_than(kMaxSizesShown, listed.size());
@@ -130,8 +137,9 @@ std::string unexplained_text(const VariantFormulas& variant) {
           "    two passes at the same shape differ: it does not depend on the axes alone; give the program a "
           "fixed seed, or make an axis of what it depends on\n";
     } else if (figure.recorded.size() < kManyShapes) {
-      text += fmt::format("    record more shapes: from {} only a short formula is believed\n",
-                          quantity(figure.recorded.size(), "shape"));
+      text += fmt::format("    from {} only a short formula is believed; add {} or more, such as {}\n",
+                          quantity(figure.recorded.size(), "shape"), kManyShapes - figure.recorded.size(),
+                          shapes_to_add(variant.shapes().subset(figure.shapes), kShapesShown));
     } else {
       text += "    record one of these shapes again: if it differs, it does not depend on the axes alone\n";
     }

@@ -100,7 +100,7 @@ TEST(UnexplainedText, OfFewShapesMoreAreNeeded) {
   EXPECT_THAT(unexplained_text(explained(run)), HasSubstr("record one of these shapes again"));
   run.observations.resize(6);
   EXPECT_THAT(unexplained_text(explained(run)),
-              HasSubstr("record more shapes: from 6 shapes only a short formula is believed"));
+              HasSubstr("from 6 shapes only a short formula is believed; add 10 or more, such as "));
 }
 
 TEST(UnexplainedText, SaysWhichValueGivesMoreShapes) {

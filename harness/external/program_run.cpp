@@ -132,6 +132,7 @@ ProgramEnd run_program(const std::vector<std::string>& command, const std::vecto
   const auto end = std::chrono::steady_clock::now();
   ProgramEnd ended;
   ended.end = watch.reap().value_or(WorkerEnd{});
+  ended.process = program;
   ended.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
   for (const pid_t child : end_orphans(guard)) {
     ended.left_behind += (ended.left_behind.empty() ? "" : "; ") + given_up_text(child);

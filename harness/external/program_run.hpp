@@ -12,6 +12,7 @@ namespace peakmark {
 /// How a program ended.
 struct ProgramEnd {
   WorkerEnd end;
+  std::int64_t process = 0;             ///< its number
   std::int64_t wall_ns = 0;             ///< from its start to its end
   std::string left_behind;              ///< message about processes that it left and that cannot be killed
   std::vector<std::string> last_lines;  ///< that it wrote to standard error, or else to standard output

@@ -140,10 +140,12 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
                                profiles.path().string(), errors.why_stopped());
     return pass;
   }
-  if (profiles_beside(profile).empty()) {
+  const std::optional<fs::path> own = program_profile(profile, pass.end.process);
+  if (!own) {
     if (pass.failure.empty()) pass.failure = why_nothing(command, environment, libraries_);
     return pass;
   }
+  fs::rename(*own, profile);
   const RecordedTree tree = read_tree(profile);
   for (const RecordedProcess& process : tree.processes) {
     if (const std::string why = why_not_whole(process, invalid_note(process.events)); !why.empty())

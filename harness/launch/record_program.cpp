@@ -159,17 +159,9 @@ std::vector<fs::path> unwritten_since(const std::vector<fs::path>& before, const
 void name_profiles(const fs::path& name, pid_t program, Recording& recording) {
   std::vector<fs::path> files = profiles_beside(name);
   if (files.empty()) return;
-  const auto own =
-      std::find(files.begin(), files.end(), fs::path(fmt::format("{}.{}", name.string(), program)));
-  const auto first =
-      own != files.end()
-          ? own
-          : std::min_element(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
-              return ProfileReader(a).header().start_monotonic_ns <
-                     ProfileReader(b).header().start_monotonic_ns;
-            });
-  fs::rename(*first, name);
-  files.erase(first);
+  const fs::path own = program_profile(name, program).value();
+  fs::rename(own, name);
+  std::erase(files, own);
   recording.profile = name;
   recording.others = std::move(files);
 }

@@ -156,6 +156,31 @@ std::vector<fs::path> profiles_beside(const fs::path& name) {
   return files_beside(name, is_profile_of);
 }
 
+std::optional<std::filesystem::path> program_profile(const std::filesystem::path& name,
+                                                     std::int64_t program) {
+  struct Started {
+    std::filesystem::path file;
+    ProfileHeader header;
+  };
+  std::vector<Started> all;
+  const std::filesystem::path own = name.string() + "." + std::to_string(program);
+  for (std::filesystem::path& file : profiles_beside(name)) {
+    if (file == own) return own;
+    const ProfileHeader header = ProfileReader(file).header();
+    all.push_back({std::move(file), header});
+  }
+  if (all.empty()) return std::nullopt;
+  const auto has_parent = [&](const Started& one) {
+    return std::ranges::any_of(all, [&](const Started& other) {
+      return other.header.pid == one.header.parent_pid && other.header.pid != one.header.pid;
+    });
+  };
+  return std::ranges::min_element(
+             all, {},
+             [&](const Started& one) { return std::pair(has_parent(one), one.header.start_monotonic_ns); })
+      ->file;
+}
+
 std::uint64_t disk_bytes_beside(const fs::path& name) {
   std::uint64_t bytes = 0;
   for (const fs::path& file : files_beside(name, [](const fs::path&, std::int64_t) { return true; })) {

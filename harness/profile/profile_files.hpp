@@ -17,6 +17,11 @@ std::optional<std::int64_t> process_in_name(std::string_view file, std::string_v
 /// are not profiles, and profiles of another process than their name says: those are other recordings.
 std::vector<std::filesystem::path> profiles_beside(const std::filesystem::path& name);
 
+/// Returns the profile of a program itself among those of profiles_beside(): that of its process. Without one
+/// (a shell, or an unknown process, 0), of the process that started first of those whose parent has none. Its
+/// child may open the device before it. Null if there are no profiles.
+std::optional<std::filesystem::path> program_profile(const std::filesystem::path& name, std::int64_t program);
+
 /// Returns the disk space that files of such a name take, in bytes.
 std::uint64_t disk_bytes_beside(const std::filesystem::path& name);
 

@@ -182,5 +182,26 @@ TEST_F(Profile, AProcessThatOutlivedItsRecordingWritesNothingIntoAnother) {
   EXPECT_EQ(std::filesystem::file_size(messages), 0U);
 }
 
+// The child opens the device before its parent.
+TEST_F(Profile, TheProgramIsTheProcessWhoseParentHasNoProfile) {
+  ASSERT_EQ(program_profile(base(), 0), std::nullopt);
+  const auto write = [&](std::int64_t bytes) {
+    ProfileWriter& writer = new_writer();
+    if (!writer.open(base().c_str(), "opencl-layer 1")) _exit(1);
+    writer.allocation(1, bytes, MemoryKind::buffer);
+    writer.close();
+  };
+  ASSERT_EQ(in_child([&] {
+              if (in_child([&] { write(7); }) != 0) _exit(2);
+              write(5);
+            }),
+            0);
+  const std::optional<std::filesystem::path> program = program_profile(base(), 0);
+  ASSERT_TRUE(program);
+  EXPECT_EQ(ProfileReader(*program).header().parent_pid, getpid());
+  for (const std::filesystem::path& file : profiles_beside(base()))
+    EXPECT_EQ(program_profile(base(), ProfileReader(file).header().pid), file);
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -109,6 +109,8 @@ RecordedTree read_tree_once(const std::filesystem::path& path, const FoldedProfi
   const bool own = std::filesystem::is_regular_file(path, error);
   if (own) files.push_back(path);
   std::ranges::copy(profiles_beside(path), std::back_inserter(files));
+  if (const auto program = own ? std::nullopt : program_profile(path, 0))
+    std::ranges::rotate(files, std::ranges::find(files, *program));
   for (const std::filesystem::path& file : files) {
     tree.processes.push_back(read_process(file, find_folded(folded, ProfileReader(file).header())));
   }
@@ -116,7 +118,7 @@ RecordedTree read_tree_once(const std::filesystem::path& path, const FoldedProfi
     throw UsageError(fmt::format("{}: no such profile, and none of a process of it ({}.<pid>)", path.string(),
                                  path.filename().string()));
   }
-  std::sort(tree.processes.begin() + (own ? 1 : 0), tree.processes.end(),
+  std::sort(tree.processes.begin() + 1, tree.processes.end(),
             [](const RecordedProcess& a, const RecordedProcess& b) {
               return a.header.start_monotonic_ns < b.header.start_monotonic_ns;
             });

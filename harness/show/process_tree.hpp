@@ -44,8 +44,8 @@ struct RecordedTree {
 
 /// Reads `path` and the profiles `path.<pid>` of the program's other processes next to it. If only those
 /// exist
-/// (`record` was killed before it could rename one), the one that started first is the program's. Reads what
-/// was folded from `path.folded`. Throws UsageError if there is no profile.
+/// (`record` was killed before it could rename one), program_profile() is the program's. Reads what was
+/// folded from `path.folded`. Throws UsageError if there is no profile.
 RecordedTree read_tree(const std::filesystem::path& path);
 
 /// Reads one profile; `folded` has the events of its first slots, or is null.

@@ -20,7 +20,7 @@ constexpr double kStep = 4;
 constexpr double kLargeStep = 16;
 constexpr double kMinStep = 1.5;
 // A shorter time says nothing about a longer one.
-constexpr double kMinSeconds = 0.02;
+constexpr double kMinSeconds = 0.01;
 // The start of a program takes more or less time by this share.
 constexpr double kStartNoise = 0.1;
 // Of the shapes, so many are for axes that grow together.
@@ -47,8 +47,7 @@ double LargerShapes::growth(const Observation& from, double bytes_exponent, doub
   const double bytes = std::max(1.0, static_cast<double>(peak(from)));
   // The time for a byte is known best from the largest shape.
   const Observation& largest = largest_ ? *largest_ : *std::ranges::max_element(small_, {}, peak);
-  const double seconds = work_seconds(largest) * bytes /
-                         std::max(1.0, static_cast<double>(peak(largest)));
+  const double seconds = work_seconds(largest) * bytes / std::max(1.0, static_cast<double>(peak(largest)));
   return std::min(std::pow(static_cast<double>(limit.bytes) / bytes, 1 / bytes_exponent),
                   std::pow(limit.seconds / seconds, 1 / seconds_exponent));
 }

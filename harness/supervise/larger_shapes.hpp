@@ -12,8 +12,8 @@ namespace peakmark {
 /// Chooses the largest shapes of a variant. They are held out: a formula that small shapes suggest must be
 /// right there too.
 ///
-/// First each axis alone is long. Then all axes grow together, as far as memory and time allow, predicted from
-/// what was recorded before. The last is the largest shape that is wanted, or as much of it as fits.
+/// First each axis alone is long. Then all axes grow together, as far as memory and time allow, predicted
+/// from what was recorded before. The last is the largest shape that is wanted, or as much of it as fits.
 class LargerShapes {
  public:
   /// What is predicted of a shape stays within these.
@@ -24,7 +24,7 @@ class LargerShapes {
   struct Limits {
     Limit grown;
     Limit wanted;
-    std::size_t shapes = 0;      ///< at most
+    std::size_t shapes = 0;        ///< at most
     bool takes_few_steps = false;  ///< each shape is slow
   };
 
@@ -48,8 +48,8 @@ class LargerShapes {
   /// Returns how much longer than the smallest shape one takes.
   [[nodiscard]] double work_seconds(const Observation& observation) const;
   /// Returns by which factor a recorded shape may grow if its bytes and time grow with these powers of it.
-  [[nodiscard]] double growth(const Observation& from, double bytes_exponent,
-                              double seconds_exponent, const Limit& limit) const;
+  [[nodiscard]] double growth(const Observation& from, double bytes_exponent, double seconds_exponent,
+                              const Limit& limit) const;
 
   ShapeChooser& chooser_;
   const std::vector<Observation>& small_;

@@ -21,7 +21,9 @@ class Larger : public testing::Test {
   }
   static VariantDescription variant() {
     VariantDescription description;
-    description.axes = {{"n", Size{16}, {}, 1, ""}, {"ny", Size{64}, {}, 1, ""}, {"nx", Size{80}, {}, 1, ""},
+    description.axes = {{"n", Size{16}, {}, 1, ""},
+                        {"ny", Size{64}, {}, 1, ""},
+                        {"nx", Size{80}, {}, 1, ""},
                         {"flag", Size{0}, {}, 0, ""}};
     return description;
   }

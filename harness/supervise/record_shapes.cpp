@@ -77,7 +77,8 @@ class Choices {
   [[nodiscard]] std::vector<NextShape> next() {
     std::vector<NextShape> next;
     const auto left = std::ranges::count_if(all, [](const Choosing& one) { return !one.has_larger; });
-    for (std::size_t i = 0; i < all.size(); ++i) add_next(next, i, static_cast<double>(std::max<std::ptrdiff_t>(left, 1)));
+    for (std::size_t i = 0; i < all.size(); ++i)
+      add_next(next, i, static_cast<double>(std::max<std::ptrdiff_t>(left, 1)));
     return next;
   }
 
@@ -123,7 +124,8 @@ class Choices {
     if (std::exchange(one.has_tried_fitted, true) == false) return;
     if (add_larger(next, index)) return;
     for (std::size_t have = one.held_out.size(); have < one.counts.held_out; ++have) {
-      if (auto shape = one.chooser.next_held_out()) next.push_back({index, std::move(*shape), Kind::held_out});
+      if (auto shape = one.chooser.next_held_out())
+        next.push_back({index, std::move(*shape), Kind::held_out});
     }
   }
 
@@ -140,8 +142,7 @@ class Choices {
                          limits_(held_out < kManyHeldOut ? held_out : held_out - 1, one.is_slow),
                          one.largest);
     std::vector<Parameters> shapes = one.larger->next();
-    for (Parameters& shape : shapes)
-      next.push_back({index, std::move(shape), NextShape::Kind::larger});
+    for (Parameters& shape : shapes) next.push_back({index, std::move(shape), NextShape::Kind::larger});
     if (!shapes.empty()) return true;
     one.has_larger = true;
     one.held_out = std::move(*one.larger).recorded();
@@ -276,8 +277,9 @@ void ShapeRecorder::measure(std::vector<PlannedCase> cases, std::map<std::string
   RunJournal journal(options_.run_file);
   SweepOptions options = options_;
   if (deadline_)
-    options.deadline = std::max(std::chrono::milliseconds(1), std::chrono::duration_cast<std::chrono::milliseconds>(
-                                                                  *deadline_ - Clock::now()));
+    options.deadline =
+        std::max(std::chrono::milliseconds(1),
+                 std::chrono::duration_cast<std::chrono::milliseconds>(*deadline_ - Clock::now()));
   Measurement measurement(options);
   const Description& description = workers_->description();
   journal.start(make_run_context(selection_, description, options_.memory_only));
@@ -293,7 +295,8 @@ void ShapeRecorder::measure(std::vector<PlannedCase> cases, std::map<std::string
     for (const Observation& one : journal.run().observations) found[one.case_name] = one;
     journal.finish();
     if (stop == Stop::interrupted) throw Interrupted("interrupted while shapes were recorded");
-    if (stop == Stop::deadline && !deadline_) throw DeadlineError("the deadline came while shapes were recorded");
+    if (stop == Stop::deadline && !deadline_)
+      throw DeadlineError("the deadline came while shapes were recorded");
     is_over_ = stop == Stop::deadline;
   });
 }
@@ -311,9 +314,8 @@ LargerShapes::Limits ShapeRecorder::larger_limits(std::size_t shapes, bool is_sl
 std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<ShapeRequest>& requests,
                                                          const ShapeEffort& effort) {
   if (effort.time) deadline_ = Clock::now() + *effort.time;
-  Choices choices(effort, deadline_, [this](std::size_t shapes, bool is_slow) {
-    return larger_limits(shapes, is_slow);
-  });
+  Choices choices(effort, deadline_,
+                  [this](std::size_t shapes, bool is_slow) { return larger_limits(shapes, is_slow); });
   std::vector<Choosing>& all = choices.all;
   all.reserve(requests.size());
   std::map<std::string, Parameters> bases;

@@ -401,9 +401,9 @@ std::optional<Parameters> ShapeChooser::scaled(double factor, bool is_multiple) 
   Lengths longer = base_;
   for (std::size_t a = 0; a < base_.size(); ++a) {
     if (!can_grow(a)) continue;
-    const double length = is_multiple ? static_cast<double>(base_[a]) * std::floor(factor)
-                                      : std::floor(static_cast<double>(base_[a]) * factor) +
-                                            static_cast<double>(1 + 2 * a);
+    const double length =
+        is_multiple ? static_cast<double>(base_[a]) * std::floor(factor)
+                    : std::floor(static_cast<double>(base_[a]) * factor) + static_cast<double>(1 + 2 * a);
     longer[a] = within(axes_[a], static_cast<Size>(std::min(length, kMaxScaled)));
   }
   return take(longer);
