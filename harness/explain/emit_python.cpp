@@ -136,7 +136,7 @@ def _recorded_bytes(variant, axes, strict=None):
                 axes = {**axes, "itemsize": _ITEM_SIZES[has["dtype"]]}
             if missing := [name for name in names if name not in axes]:
                 raise TypeError(f"{variant}: no value for {', '.join(missing)}")
-            if beyond := [f"{name}={axes[name]} (recorded to {names[name]})" for name in names
+            if beyond := [f'{name}={axes[name]} (recorded to {names[name]})' for name in names
                           if strict is not None and int(axes[name]) > names[name]]:
                 text = f"{variant}: the formula was not tested at {', '.join(beyond)}; record such a shape"
                 if strict:
