@@ -60,7 +60,7 @@ TEST_F(Larger, EachAxisIsLongAloneAndAllGrowToTheLimitOfMemory) {
   const std::vector<Observation> recorded = record(limits());
   for (const char* const axis : {"n", "ny", "nx"}) {
     EXPECT_TRUE(std::ranges::any_of(recorded, [&](const Observation& one) {
-      return one.axes.integer(axis) > 3000 && elements(one.axes) < 2'000'000;
+      return one.axes.integer(axis) > 2000 && elements(one.axes) < 2'000'000;
     })) << axis;
   }
   EXPECT_LE(4 * elements(recorded.front().axes), Size{11} << 27) << "the prediction is no bound";
