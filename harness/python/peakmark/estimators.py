@@ -292,7 +292,7 @@ class Nabu(Form):
     def __init__(self, function: Any, question: Question):
         super().__init__(function, question)
         module = importlib.import_module(function.__module__)
-        self.nabu = {name: getattr(module, name, None) for name in ("estimate_required_memory", "estimate_max_chunk_size")}
+        self.nabu: dict[str, Any] = {name: getattr(module, name, None) for name in ("estimate_required_memory", "estimate_max_chunk_size")}
         if missing := [name for name, found in self.nabu.items() if found is None]:
             raise EstimatorError(
                 "not_found",
