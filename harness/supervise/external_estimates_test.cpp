@@ -83,7 +83,7 @@ TEST_F(ExternalEstimates, ACommandIsAskedOnALineAndAnswersOnOne) {
   std::getline(asked_file, line);
   EXPECT_EQ(
       "{\"function\":\"./estimate "
-      "--fast\",\"form\":\"module\",\"slice_dimension\":1,\"other_dimensions\":[10,20],"
+      "--fast\",\"form\":\"module\",\"variant\":null,\"slice_dimension\":1,\"other_dimensions\":[10,20],"
       "\"dtype\":\"float32\",\"parameters\":{\"mode\":\"edge\",\"pad\":3},\"available_bytes\":14450,"
       "\"slices\":5,"
       "\"output_dimensions\":null,\"padding\":\"m:f\"} --fast",
