@@ -139,8 +139,33 @@ void check_plot(const ExplainOptions& options, const ExplainInputs& inputs) {
   remove_earlier_outputs({options.plot}, inputs.runs);
 }
 
-ExitCode explain_inputs(ExplainOptions& options) {
+/// Throws UsageError for an option that would change nothing.
+void check_options(const CLI::App& command, const ExplainOptions& options, const ExplainInputs& inputs) {
+  const auto check = [&](bool have_effect, std::initializer_list<const char*> names,
+                         std::string_view reason) {
+    for (const char* const name : names) {
+      if (!have_effect && command.count(name) > 0)
+        throw UsageError(fmt::format("{} changes nothing here: {}", name, reason));
+    }
+  };
+  const bool is_recorded = inputs.runs.empty() && inputs.profiles.empty();
+  const bool is_against = !options.against.empty();
+  check(is_recorded, {"--backend", "--device", "--shapes", "--deadline"},
+        "nothing is recorded; leave it out");
+  check(is_recorded || is_against, {"--worker"}, "no worker is asked; leave it out");
+  check(!inputs.runs.empty() || (!inputs.suites.empty() && inputs.variants.empty()), {"--filter"},
+        "it chooses cases of a suite or of a run file; leave it out");
+  check(is_against, {"--form", "--python", "--seconds", "--suite"},
+        "no estimator is asked; name one with --against");
+  check(is_against || !options.emit.empty(), {"--slice-axis", "--other-dimensions"},
+        "it is of an estimator; add --against or --emit");
+  check(options.emit.empty() && inputs.runs.size() < 2, {"--at"},
+        "no bytes at a shape are printed with --emit and of two run files; leave it out");
+}
+
+ExitCode explain_inputs(const CLI::App& command, ExplainOptions& options) {
   const ExplainInputs inputs = split_inputs(options.inputs);
+  check_options(command, options, inputs);
   options.curve.at = options.at;
   options.effort.with_larger = true;
   check_plot(options, inputs);
@@ -159,15 +184,16 @@ ExitCode explain_inputs(ExplainOptions& options) {
                        inputs);
   if (!options.emit.empty() || !options.against.empty() || !options.plot.empty())
     throw UsageError("two run files are compared: leave out --emit, --against and --plot");
-  return compare_runs(read_cases(inputs.runs.front(), inputs), read_cases(inputs.runs.back(), inputs),
-                      options.json);
+  const std::optional<std::string>& filter = options.sweep.selection.filter;
+  return compare_runs(read_cases(inputs.runs.front(), inputs, filter),
+                      read_cases(inputs.runs.back(), inputs, filter), options.json);
 }
 
 /// Reads `2%` or `2`.
 int parse_margin(const std::string& text) {
   const auto percent = parse_number<int>(text.ends_with('%') ? text.substr(0, text.size() - 1) : text);
   if (!percent || *percent < 0 || *percent > 1000)
-    throw UsageError(fmt::format("'{}' is no margin: write a percentage such as 2%", text));
+    throw UsageError(fmt::format("'{}' is not a margin: write a percentage such as 2%", text));
   return *percent;
 }
 
@@ -181,7 +207,7 @@ void add_explain_command(CLI::App& app, Result& result) {
           "INPUT", options->inputs,
           "A variant, a suite, a run file of `run --sequences`, two run files to see what changed, or "
           "profiles, each with its shape: a.profile nx=64 b.profile nx=96. AXIS=VALUE before them takes "
-          "only cases with this value")
+          "only cases with this value, a variant after a run file only its cases")
       ->required();
   command
       ->add_option("--against", options->against,
@@ -202,7 +228,8 @@ void add_explain_command(CLI::App& app, Result& result) {
         options->emitted.margin_percent = parse_margin(text);
       },
       "Add this to the bytes of an emitted estimator, such as 2%")
-      ->type_name("PERCENT");
+      ->type_name("PERCENT")
+      ->needs(emit);
   add_file_option(*command, "--plot", options->plot,
                   "Draw memory against shape by formula: a .png, .svg or .pdf file");
   command->add_option("--axis", options->curve.axis, "Draw against this axis. Default: the first that grows")
@@ -232,7 +259,7 @@ void add_explain_command(CLI::App& app, Result& result) {
       ->allow_extra_args(false);  // a run file may follow
   command
       ->add_option("--filter", options->sweep.selection.filter,
-                   "Explain only cases of suites whose names match")
+                   "Explain only cases of suites and run files whose names match")
       ->type_name(value_name::kRegex);
   command->add_option("--backend", options->sweep.selection.backend, "Record on this backend")
       ->type_name(value_name::kBackend);
@@ -259,7 +286,7 @@ void add_explain_command(CLI::App& app, Result& result) {
                            {"1", "an estimator is wrong, bytes have no formula, or formulas changed"},
                            {"2", "wrong usage, or a run that cannot be read or has no allocation sequences"},
                            {"4", "no shape could be recorded, or --plot draws nothing"}}});
-  command->callback([options, &result] { result.code = explain_inputs(*options); });
+  command->callback([command, options, &result] { result.code = explain_inputs(*command, *options); });
 }
 
 }  // namespace peakmark::cli

@@ -238,7 +238,7 @@ void write_profile(const std::filesystem::path& path, std::int64_t ny, std::int6
 }
 
 TEST_F(ExplainCommand, TakesProfilesEachWithItsShape) {
-  std::vector<std::string> words{"--slice-axis", "ny"};
+  std::vector<std::string> words;
   for (const auto& [ny, nx] : std::vector<std::pair<int, int>>{
            {31, 41}, {32, 41}, {37, 41}, {53, 41}, {31, 44}, {31, 60}, {36, 53}, {47, 59}}) {
     words.push_back(folder_.path() / fmt::format("{}x{}.profile", ny, nx));
@@ -250,7 +250,7 @@ TEST_F(ExplainCommand, TakesProfilesEachWithItsShape) {
   EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
   EXPECT_THAT(answer.output, AllOf(HasSubstr("6 shapes fitted, 2 held out: 0 bytes off"),
                                    HasSubstr("peak = 4·ny·nx + 8·(ny + 3)")));
-  words.insert(words.begin(), {"--emit", "python"});
+  words.insert(words.begin(), {"--emit", "python", "--slice-axis", "ny"});
   EXPECT_THAT(explain(words).output, HasSubstr("def peak_bytes(*, strict=False, **axes) -> int:"));
 
   const std::string one = folder_.path() / "31x41.profile";
@@ -261,7 +261,8 @@ TEST_F(ExplainCommand, TakesProfilesEachWithItsShape) {
   };
   EXPECT_THAT(error({one}), HasSubstr("its shape is missing: write the values of axes after it"));
   EXPECT_THAT(error({one, "ny=31", one, "nx=41"}), HasSubstr("other axes than"));
-  EXPECT_THAT(error({one, "ny=31", run_file_.string()}), HasSubstr("profiles are explained alone"));
+  EXPECT_THAT(error({one, "ny=31", run_file_.string()}),
+              HasSubstr("profiles cannot be combined with run files"));
 }
 
 TEST_F(ExplainCommand, SaysWhyNoShapeWasRecorded) {
@@ -269,6 +270,45 @@ TEST_F(ExplainCommand, SaysWhyNoShapeWasRecorded) {
       explain({"fake/case", "does=unsupported", "--backend", "dry", "--worker", PEAKMARK_FAKE_WORKER});
   EXPECT_EQ(answer.end.exit_code, 4);
   EXPECT_THAT(answer.errors, HasSubstr("no shape was recorded; fake/case: unsupported"));
+}
+
+TEST_F(ExplainCommand, ARunIsExplainedInPart) {
+  const nlohmann::json all = nlohmann::json::parse(explain({run_file_.string(), "--json"}).output);
+  ASSERT_EQ(all.at("variants").size(), 1U);
+  const std::string variant = all.at("variants").at(0).at("variant");
+  EXPECT_EQ(nlohmann::json::parse(explain({run_file_.string(), variant, "--json"}).output).at("variants"),
+            all.at("variants"));
+  const nlohmann::json part = nlohmann::json::parse(
+      explain({run_file_.string(), "--filter", "/nx:[0-9]*[02468](/|$)", "--json"}).output);
+  EXPECT_LT(part.at("variants").at(0).at("fitted"), all.at("variants").at(0).at("fitted"));
+  // Two run files are compared in the same part.
+  const std::string run = run_file_.string();
+  EXPECT_EQ(explain({run, run, "--filter", "nothing"}).end.exit_code, 2);
+  EXPECT_EQ(explain({run, run, variant}).end.exit_code, 0);
+}
+
+TEST_F(ExplainCommand, AnOptionThatWouldChangeNothingIsRefused) {
+  const std::string run = run_file_.string();
+  const std::vector<std::vector<std::string>> useless{{run, "--backend", "dry"},
+                                                      {run, "--device", "0"},
+                                                      {run, "--shapes", "12"},
+                                                      {run, "--deadline", "5"},
+                                                      {run, "--worker", "w"},
+                                                      {run, "--form", "module"},
+                                                      {run, "--python", "venv"},
+                                                      {run, "--seconds", "5"},
+                                                      {run, "--suite", "a.toml"},
+                                                      {run, "--slice-axis", "n"},
+                                                      {run, "--other-dimensions", "ny,nx"},
+                                                      {run, run, "--at", "nx=4"},
+                                                      {run, "--emit", "toml", "--at", "nx=4"},
+                                                      {"fake/case", "--filter", "n:1"}};
+  for (const std::vector<std::string>& words : useless) {
+    const Answer answer = explain(words);
+    EXPECT_EQ(answer.end.exit_code, 2) << words.back();
+    EXPECT_THAT(answer.errors, HasSubstr(" changes nothing here: ")) << words.back();
+  }
+  EXPECT_EQ(explain({run, "--margin", "2%"}).end.exit_code, 2);
 }
 
 TEST_F(ExplainCommand, RefusesWrongInput) {
@@ -282,9 +322,12 @@ TEST_F(ExplainCommand, RefusesWrongInput) {
   expect_usage({plain_.string()}, "--sequences");
   expect_usage({run_file_.string(), "nx=7"}, "correct AXIS=VALUE");
   expect_usage({run_file_.string(), "--emit", "fortran"}, "fortran");
-  expect_usage({run_file_.string(), "--emit", "python", "--margin", "lots"}, "is no margin");
+  expect_usage({run_file_.string(), "--emit", "python", "--margin", "lots"}, "is not a margin");
   expect_usage({run_file_.string(), "--at", "ny"}, "write AXIS=VALUE");
-  expect_usage({run_file_.string(), "filter/stripes"}, "a run file is explained alone");
+  expect_usage({run_file_.string(), "filter/stripe"},
+               "the run has no cases of the variant 'filter/stripe'; did you mean 'filter/stripes'?");
+  expect_usage({run_file_.string(), "suite.toml"}, "a run file cannot be combined with a suite");
+  expect_usage({run_file_.string(), "--filter", "nothing"}, "--filter 'nothing' leaves none of 36 cases");
   expect_usage({run_file_.string(), "--plot", "p.gif"}, "ends with .png, .svg or .pdf");
   expect_usage({run_file_.string(), "--plot", "p.png", "--json"}, "leave out --json");
   expect_usage({run_file_.string(), "--budget", "16GiB"}, "add --plot FILE");

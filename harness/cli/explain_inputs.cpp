@@ -6,8 +6,10 @@
 #include <chrono>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/error.hpp"
+#include "base/pattern.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
@@ -18,6 +20,7 @@
 #include "show/process_tree.hpp"
 #include "show/recorded_sequence.hpp"
 #include "supervise/record_shapes.hpp"
+#include "sweep/nearest_word.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -126,6 +129,31 @@ Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const ShapeEf
   return run;
 }
 
+// ---- run files
+
+/// Keeps the cases of these variants, or of all if there are none, that match the filter.
+void keep_chosen_cases(Run& run, const std::vector<std::string>& variants,
+                       const std::optional<std::string>& filter) {
+  std::set<std::string> known;
+  for (const Observation& one : run.observations) known.insert(one.variant);
+  for (const std::string& variant : variants) {
+    if (!known.contains(variant))
+      throw UsageError(fmt::format("the run has no cases of the variant '{}'{}", variant,
+                                   suggest_word(variant, {known.begin(), known.end()})));
+  }
+  const std::set<std::string> wanted(variants.begin(), variants.end());
+  if (!wanted.empty())
+    std::erase_if(run.observations, [&](const Observation& one) { return !wanted.contains(one.variant); });
+  if (!filter) return;
+  const Pattern pattern(*filter);
+  const std::size_t all = run.observations.size();
+  std::erase_if(run.observations, [&](const Observation& one) { return !pattern.is_in(one.case_name); });
+  if (std::ranges::none_of(run.observations,
+                           [](const Observation& one) { return one.allocation_sequence.has_value(); }))
+    throw UsageError(
+        fmt::format("--filter '{}' leaves none of {} that can be explained", *filter, quantity(all, "case")));
+}
+
 // ---- profiles
 
 bool is_profile_input(const std::filesystem::path& path) {
@@ -219,26 +247,28 @@ ExplainInputs split_inputs(const std::vector<std::string>& texts) {
   const bool is_recorded = !inputs.suites.empty() || !inputs.variants.empty();
   if (inputs.runs.empty() && inputs.profiles.empty() && !is_recorded)
     throw UsageError("nothing to explain: write a run file, profiles and their axes, a suite or a variant");
-  if (!inputs.runs.empty() && is_recorded)
-    throw UsageError("a run file is explained alone: leave out the suite or the variant");
+  if (!inputs.runs.empty() && !inputs.suites.empty())
+    throw UsageError("a run file cannot be combined with a suite: leave out one of them");
   if (!inputs.profiles.empty() && (!inputs.runs.empty() || is_recorded))
-    throw UsageError("profiles are explained alone: leave out run files, suites and variants");
+    throw UsageError("profiles cannot be combined with run files, suites and variants: leave these out");
   if (inputs.runs.size() > 2) throw UsageError("too many run files: write one, or two to see what changed");
   return inputs;
 }
 
-Run read_cases(const std::filesystem::path& run_file, const ExplainInputs& inputs) {
+Run read_cases(const std::filesystem::path& run_file, const ExplainInputs& inputs,
+               const std::optional<std::string>& filter) {
   if (const std::string warning = later_run_warning(run_file); !warning.empty())
     print_message(stderr, "warning: {}\n", warning);
   Run run = read_run(run_file);
   keep_explained_cases(run, inputs.values);
+  keep_chosen_cases(run, inputs.variants, filter);
   return run;
 }
 
 Run read_or_record(const ExplainInputs& inputs, SweepOptions sweep, const ShapeEffort& effort,
                    const CurveOptions* curve) {
   if (!inputs.profiles.empty()) return read_profiles(inputs);
-  if (!inputs.runs.empty()) return read_cases(inputs.runs.front(), inputs);
+  if (!inputs.runs.empty()) return read_cases(inputs.runs.front(), inputs, sweep.selection.filter);
   Run run = record_shapes(inputs, std::move(sweep), effort, curve);
   keep_explained_cases(run, inputs.values);
   return run;

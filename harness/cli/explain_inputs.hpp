@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,8 +23,8 @@ struct ExplainInputs {
   std::vector<std::filesystem::path> runs;
   std::vector<Profile> profiles;
   std::vector<std::filesystem::path> suites;
-  std::vector<std::string> variants;
-  AxisTexts values;  ///< of axes that cases must have; all profiles have them
+  std::vector<std::string> variants;  ///< to record, or to explain of a run file
+  AxisTexts values;                   ///< of axes that cases must have; all profiles have them
 };
 
 /// Reads `ny=4096` or `mode=edge`. Throws UsageError.
@@ -37,7 +38,9 @@ ExplainInputs split_inputs(const std::vector<std::string>& texts);
 /// and recorded with `sweep`; with `curve` also shapes on the curves that are drawn.
 Run read_or_record(const ExplainInputs& inputs, SweepOptions sweep, const ShapeEffort& effort,
                    const CurveOptions* curve);
-/// Returns those of a run file that have the values of the axes.
-Run read_cases(const std::filesystem::path& run_file, const ExplainInputs& inputs);
+/// Returns the cases of a run file that are of the variants, have the values of the axes and match the
+/// regular expression. Throws UsageError if there is none.
+Run read_cases(const std::filesystem::path& run_file, const ExplainInputs& inputs,
+               const std::optional<std::string>& filter);
 
 }  // namespace peakmark::cli
