@@ -120,9 +120,11 @@ std::string peak_table(const std::vector<PeakGroup>& groups) {
 
 /// Prints what was live at the peak of each case.
 void show_run(const std::filesystem::path& path, const ShowOptions& options) {
-  if (options.json || options.events || options.trace || options.page || options.report.by_site) {
+  const bool has_frames = !options.report.skips_wrappers;
+  if (options.json || options.events || options.trace || options.page || options.report.by_site ||
+      has_frames) {
     throw UsageError(fmt::format(
-        "{}: --json, --events, --trace, --html and --by take profiles; a run file is already JSON",
+        "{}: --json, --events, --trace, --html, --by and --frames take profiles; a run file is already JSON",
         path.string()));
   }
   std::string text;

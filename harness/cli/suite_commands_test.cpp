@@ -159,6 +159,18 @@ TEST_F(SuiteCommands, ShowOfARunReportsWhatBecameOfItsCases) {
   EXPECT_THAT(shown.output,
               AllOf(HasSubstr("fake/case/dry  ok  peak "),
                     HasSubstr("  crashed  peak unknown\n  the worker ended in the middle of the case")));
+  for (const std::vector<std::string>& option : std::vector<std::vector<std::string>>{{"--json"},
+                                                                                      {"--events"},
+                                                                                      {"--trace", "t.json"},
+                                                                                      {"--html", "p.html"},
+                                                                                      {"--by", "site"},
+                                                                                      {"--frames", "3"}}) {
+    std::vector<std::string> words{"show", run_file_.string()};
+    words.insert(words.end(), option.begin(), option.end());
+    const Answer refused = peakmark(words);
+    EXPECT_EQ(refused.end.exit_code, 2) << option.front();
+    EXPECT_THAT(refused.errors, HasSubstr(" take profiles; a run file is already JSON")) << option.front();
+  }
 }
 
 TEST_F(SuiteCommands, EstimateNamesItsTerms) {
