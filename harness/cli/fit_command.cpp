@@ -54,8 +54,7 @@ std::vector<Size> parse_list(const std::string& text) {
     begin = end + 1;
   }
   std::ranges::sort(values);
-  const auto repeated = std::ranges::unique(values);
-  values.erase(repeated.begin(), repeated.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());  // clang 14: no std::ranges::unique
   return values;
 }
 

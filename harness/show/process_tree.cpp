@@ -110,7 +110,8 @@ RecordedTree read_tree_once(const std::filesystem::path& path, const FoldedProfi
   if (own) files.push_back(path);
   std::ranges::copy(profiles_beside(path), std::back_inserter(files));
   if (const auto program = own ? std::nullopt : program_profile(path, 0))
-    std::ranges::rotate(files, std::ranges::find(files, *program));
+    std::rotate(files.begin(), std::ranges::find(files, *program),
+                files.end());  // clang 14: no std::ranges::rotate
   for (const std::filesystem::path& file : files) {
     tree.processes.push_back(read_process(file, find_folded(folded, ProfileReader(file).header())));
   }
