@@ -159,15 +159,15 @@ class ProfileWriter {
   void follow_forks();
 
   alignas(64) std::atomic<std::uint64_t> reserved_{0};
+  std::int64_t budget_ = 0;
+  std::int64_t max_allocation_ = 0;
+  CallStacks* stacks_ = nullptr;  // null: no stacks are recorded
+  std::uint64_t max_extents_ = kMaxExtents;
   alignas(64) std::atomic<ProfileHeader*> header_{nullptr};
   pthread_mutex_t growing_ = PTHREAD_MUTEX_INITIALIZER;
   State state_ = State::unopened;
-  std::int64_t budget_ = 0;
-  std::int64_t max_allocation_ = 0;
-  bool is_synced_ = false;        ///< $PEAKMARK_SYNC
-  CallStacks* stacks_ = nullptr;  // null: no stacks are recorded
-  std::uint64_t extents_ = 0;     // allocated so far
-  std::uint64_t max_extents_ = kMaxExtents;
+  bool is_synced_ = false;     ///< $PEAKMARK_SYNC
+  std::uint64_t extents_ = 0;  // allocated so far
   std::array<Mapping, kMaxMappings> mappings_ = {};
   bool is_being_written_ = false;  // when a fork begins: threads still write to mapped extents
   int descriptor_ = -1;            // check with is_own() before use
