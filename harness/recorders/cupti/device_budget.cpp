@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace peakmark {
 namespace {
@@ -81,12 +82,17 @@ bool DriverRefusal::is_refused(std::int64_t bytes) const {
   return made_.load(std::memory_order_relaxed) == number_ - 1;
 }
 
+bool DriverRefusal::is_full(std::uint32_t device) const {
+  return full_device_ == device || std::ranges::find(calls_, device, &RefusedCall::device) != calls_.end();
+}
+
 void DriverRefusal::begin(std::uint32_t device, std::int64_t bytes) {
-  // While another thread is refused, the device is full for this one, too.
-  if (!is_refused(bytes) || has_begun_.exchange(true)) return;
+  if (!is_refused(bytes)) return;
+  const std::lock_guard lock(mutex_);
+  // Of several threads that make the allocation of this number, one is refused.
+  if (extent_ != Extent::large_calls && std::exchange(has_begun_, true)) return;
   occupy(device, extent_ == Extent::this_call ? 0 : std::max<std::int64_t>(0, bytes - 1));
-  full_device_ = device;
-  refusing_ = std::this_thread::get_id();
+  calls_.push_back({std::this_thread::get_id(), device});
 }
 
 void DriverRefusal::occupy(std::uint32_t device, std::int64_t left_free) {
@@ -114,17 +120,21 @@ void DriverRefusal::give_back() {
   for (const std::uint64_t physical : physical_) driver_.give_back(physical);
   addresses_.clear();
   physical_.clear();
-  full_device_ = kNoDevice;
 }
 
 bool DriverRefusal::end(std::uint32_t device, bool has_allocated) {
-  const bool is_full = full_device_.load() == device;
-  if (refusing_.load() != std::this_thread::get_id()) return is_full;
-  refusing_ = std::thread::id();
-  if (extent_ != Extent::process || has_allocated) give_back();
-  if (extent_ == Extent::large_calls) has_begun_ = false;
+  const std::lock_guard lock(mutex_);
+  const bool was_full = is_full(device);
+  const auto own = std::ranges::find(calls_, std::this_thread::get_id(), &RefusedCall::thread);
+  if (own == calls_.end()) return was_full;
+  calls_.erase(own);
+  if (extent_ == Extent::process && !has_allocated) {
+    full_device_ = device;
+  } else if (calls_.empty()) {
+    give_back();
+  }
   if (has_allocated) sink_.note("the driver had memory for the allocation that was to be refused");
-  return is_full;
+  return was_full;
 }
 
 }  // namespace peakmark

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -54,7 +55,9 @@ class DeviceBudget {
 /// function. Other processes on the device find it full, too. Memory that the driver needs not take (of a
 /// pool that holds some, or managed) is not refused, which a note says.
 ///
-/// Thread-safe; an allocation of another thread during the call is refused too.
+/// Thread-safe; a thread waits while another one occupies memory. Calls that are refused at the same time keep
+/// memory occupied until the last one ends, so much that the smallest request does not fit. Another allocation
+/// meanwhile may be refused too.
 class DriverRefusal {
  public:
   /// What is occupied: all that is free, for this call only ($PEAKMARK_REFUSE_ONCE); or what leaves less than
@@ -77,7 +80,14 @@ class DriverRefusal {
   void count() { ++made_; }
 
  private:
+  /// A call that began and has not ended.
+  struct RefusedCall {
+    std::thread::id thread;
+    std::uint32_t device;
+  };
+
   [[nodiscard]] bool is_refused(std::int64_t bytes) const;
+  [[nodiscard]] bool is_full(std::uint32_t device) const;
   void occupy(std::uint32_t device, std::int64_t left_free);
   void give_back();
 
@@ -87,11 +97,11 @@ class DriverRefusal {
   CudaDriver& driver_;
   EventSink& sink_;
   std::atomic<std::int64_t> made_{0};
-  std::atomic<bool> has_begun_{false};
-  std::atomic<std::thread::id> refusing_{std::thread::id()};  ///< the thread of the call
-  static constexpr std::uint32_t kNoDevice = UINT32_MAX;
-  std::atomic<std::uint32_t> full_device_{kNoDevice};
-  std::vector<std::uint64_t> physical_;  ///< occupied by that thread
+  std::mutex mutex_;  ///< of all below
+  bool has_begun_ = false;
+  std::vector<RefusedCall> calls_;
+  std::optional<std::uint32_t> full_device_;  ///< until the process ends
+  std::vector<std::uint64_t> physical_;       ///< what is occupied
   std::vector<std::uint64_t> addresses_;
 };
 

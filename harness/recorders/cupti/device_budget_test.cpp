@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+#include <thread>
+
 #include "recorders/cupti/tests/fake_cuda_driver.hpp"
 
 namespace peakmark {
@@ -204,6 +207,27 @@ TEST_F(RefusedAllocationTest, EachAllocationThatIsLargerThanOneMayBeIsRefused) {
   EXPECT_FALSE(fits(4000));
   EXPECT_FALSE(fits(6000)) << "more than the device has";
   EXPECT_EQ(events_.refused_by_budget, 3);
+}
+
+TEST_F(RefusedAllocationTest, TwoThreadsAtOneMomentAreBothRefused) {
+  DriverRefusal refused{1000, driver_, events_};
+  std::promise<void> other_has_begun;
+  std::promise<void> own_has_ended;
+  refused.begin(0, 4000);
+  std::thread other([&] {
+    refused.begin(0, 2000);
+    EXPECT_LT(*driver_.free, 2000) << "while a larger request is refused";
+    other_has_begun.set_value();
+    own_has_ended.get_future().wait();
+    EXPECT_LT(*driver_.free, 2000) << "behind the end of the larger one";
+    EXPECT_TRUE(refused.end(0, false));
+  });
+  other_has_begun.get_future().wait();
+  EXPECT_TRUE(refused.end(0, false));
+  own_has_ended.set_value();
+  other.join();
+  EXPECT_EQ(driver_.free, 5050) << "what was occupied is free again";
+  EXPECT_FALSE(refused.end(0, false)) << "a smaller request is not refused";
 }
 
 TEST_F(RefusedAllocationTest, ASmallRequestFindsNothingFree) {
