@@ -477,7 +477,7 @@ def test_a_missing_shard_is_named_and_the_others_are_judged(tmp_path):
         ("init ci", "no suite; name it with --suite"),
         ("init ci --suite none.toml", "--suite none.toml: no such file"),
         ("init ci --suite /none.toml", "an absolute path"),
-        ("init opencl --shards 2", "--shards with opencl: it is for ci only"),
+        ("init opencl --shards 2", "--shards: changes nothing here: it takes effect only with ci"),
     ],
 )
 def test_wrong_use_writes_nothing(words, message, tmp_path):

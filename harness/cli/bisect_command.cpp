@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -81,17 +82,28 @@ void add_bisect_command(CLI::App& app, Result& result) {
                    "peak, leak and time")
       ->type_name("{outcome,requested_peak_bytes,setup_bytes,leaked_bytes,gpu_time_ns}")
       ->check(CLI::IsMember({kOutcomeMetric, kPeakMetric, kSetupMetric, kLeakMetric, kTimeMetric}));
-  add_allow_growth_option(*command, request.allow_growth);
-  sweep.rounds = 15;
-  command->add_option("--rounds", sweep.rounds, "Time in this many A/B rounds, 9 or more")
-      ->check(CLI::Range(1, kMaxRounds))
-      ->capture_default_str();
-  command
-      ->add_option("--cache", sweep.cache,
-                   "Time with a cold cache or a hot one. Default: cold on a GPU, hot on a CPU")
-      ->check(CLI::IsMember({"cold", "hot"}));
   command->add_option("--backend", sweep.selection.backend, "Use this backend instead of the suite's")
       ->type_name(value_name::kBackend);
+  const auto of_metrics = [&request](CLI::Option* option, const std::string& when,
+                                     const std::function<bool(const std::string&)>& is_judged_by) {
+    return only_when(option, when, [&request, is_judged_by] {
+      return request.metric.empty() || is_judged_by(request.metric);
+    });
+  };
+  const auto of_times = [&](CLI::Option* option) {
+    return of_metrics(only_with_times(option, sweep.selection), "without --metric, or with gpu_time_ns",
+                      [](const std::string& metric) { return metric == kTimeMetric; });
+  };
+  of_metrics(add_allow_growth_option(*command, request.allow_growth),
+             "without --metric, or with one of bytes",
+             [](const std::string& metric) { return metric != kTimeMetric && metric != kOutcomeMetric; });
+  sweep.rounds = 15;
+  of_times(command->add_option("--rounds", sweep.rounds, "Time in this many A/B rounds, 9 or more"))
+      ->check(CLI::Range(1, kMaxRounds))
+      ->capture_default_str();
+  of_times(command->add_option("--cache", sweep.cache,
+                               "Time with a cold cache or a hot one. Default: cold on a GPU, hot on a CPU"))
+      ->check(CLI::IsMember({"cold", "hot"}));
   command->add_option("--device", sweep.selection.device, "Use the device with this index or part of a name")
       ->type_name(value_name::kDevice);
   command

@@ -306,8 +306,12 @@ void add_check_command(CLI::App& app, Result& result) {
                        "Judge this estimator instead of the recorded answers, without measuring again: "
                        "python:package.module:function, command:PROGRAM, or a name in --suite")
           ->type_name("CALL");
-  add_form_option(*command, options->question.call)->needs(estimator);
-  add_dimensions_option(*command, options->question.call)->needs(estimator);
+  const auto of_call = [options](CLI::Option* option) {
+    return only_when(option, "with --estimator python:… or command:…",
+                     [options] { return is_estimator_call(options->question.estimator); });
+  };
+  of_call(add_form_option(*command, options->question.call));
+  of_call(add_dimensions_option(*command, options->question.call));
   command->add_option("--suite", options->question.suites, "Use the programs and estimators of these suites")
       ->type_name(value_name::kSuite)
       ->allow_extra_args(false)  // a run file may follow
@@ -317,14 +321,12 @@ void add_check_command(CLI::App& app, Result& result) {
                    "Use the variants of this worker. Default: the suite's worker, or peakmark-bench")
       ->type_name(value_name::kProgram)
       ->needs(estimator);
-  command
-      ->add_option("--python", options->question.call.python,
-                   "Ask it with this Python environment or interpreter, as a suite names it")
-      ->type_name("PYTHON")
-      ->needs(estimator);
+  add_python_option(*command, options->question.call, [options] { return options->question.estimator; });
   add_answer_limit_option(*command, options->question.seconds)->needs(estimator);
-  command->add_flag("--full-names", options->full_names,
-                    "Print axes with default values too, in the table and in markdown");
+  only_when(command->add_flag("--full-names", options->full_names,
+                              "Print axes with default values too, in the table and in markdown"),
+            "without --json, or with --markdown",
+            [command] { return command->count("--json") == 0 || command->count("--markdown") > 0; });
   command->add_flag("--json", options->json, "Print the verdicts as JSON");
   set_help(*command, {.exit_codes = {{"0", "clean"},
                                      {"1", "a verdict failed"},

@@ -17,6 +17,7 @@
 #include "cli/options.hpp"
 #include "compare/recordings.hpp"
 #include "compare/run_comparison.hpp"
+#include "profile/profile_files.hpp"
 #include "show/process_tree.hpp"
 #include "show/sites.hpp"
 #include "subprocess/signals.hpp"
@@ -38,9 +39,18 @@ struct CompareOptions {
   std::vector<std::string> commits;
   std::string build_command;
   bool remove_builds = false;
-  std::vector<const CLI::Option*> of_two_builds;  ///< options that need --build or --commits
   SweepOptions sweep;
   std::filesystem::path prefix = "compare";
+
+  /// True if FILE is suites, of which two builds are measured.
+  [[nodiscard]] bool measures() const { return build || !commits.empty(); }
+  [[nodiscard]] bool are_profiles() const {
+    const auto is_profile = [](const std::filesystem::path& file) {
+      return std::filesystem::exists(file) ? contents(file) == FileContents::profile
+                                           : !profiles_beside(file).empty();
+    };
+    return !measures() && files.size() == 2 && is_profile(files.front());
+  }
 };
 
 /// Summarises a recording. Throws RecorderError if events are lost. A killed process counts to its last
@@ -58,7 +68,6 @@ Recorded summarise(const RecordedTree& tree, const std::filesystem::path& path) 
 }
 
 ExitCode compare_profiles(const CompareOptions& options) {
-  if (options.markdown) throw UsageError("--markdown takes runs; print a comparison of profiles with --json");
   const RecordedTree base = read_tree(options.files[0]);
   const RecordedTree next = read_tree(options.files[1]);
   const RecordingComparison comparison = compare_recordings(
@@ -209,27 +218,30 @@ void add_build_options(CLI::App& command, CompareOptions& options) {
                 "Remove the worktrees of this repository's commits at the end. Default: the 8 that were used "
                 "last are kept")
       ->needs(commits);
-  const auto with_build = [&](CLI::Option* option) {
-    options.of_two_builds.push_back(option->group("With --build or --commits"));
+  const auto with_build = [&options](CLI::Option* option) {
+    return only_when(option->group("Only with --build or --commits"), "with --build or --commits",
+                     [&options] { return options.measures(); });
+  };
+  for (CLI::Option* const option : add_selection_options(command, sweep.selection)) with_build(option);
+  with_build(add_require_option(command, sweep.selection));
+  const auto of_times = [&](CLI::Option* option) {
+    return with_build(only_with_times(option, sweep.selection));
   };
   sweep.rounds = 15;
-  with_build(command.add_option("--rounds", sweep.rounds, "Time in this many A/B rounds, 9 or more")
-                 ->check(CLI::Range(1, kMaxRounds))
-                 ->capture_default_str());
-  with_build(
-      command
-          .add_option("--cache", sweep.cache,
-                      "Time with a cold cache, a hot one, or both. Default: cold on a GPU, hot on a CPU")
-          ->check(CLI::IsMember({"cold", "hot", "both"})));
-  with_build(command
-                 .add_option("--seed", sweep.seed,
-                             "Order the rounds by this seed. Default: a random seed, which is recorded")
-                 ->type_name("INT"));
+  of_times(command.add_option("--rounds", sweep.rounds, "Time in this many A/B rounds, 9 or more")
+               ->check(CLI::Range(1, kMaxRounds))
+               ->capture_default_str());
+  of_times(command
+               .add_option("--cache", sweep.cache,
+                           "Time with a cold cache, a hot one, or both. Default: cold on a GPU, hot on a CPU")
+               ->check(CLI::IsMember({"cold", "hot", "both"})));
+  of_times(command
+               .add_option("--seed", sweep.seed,
+                           "Order the rounds by this seed. Default: a random seed, which is recorded")
+               ->type_name("INT"));
   with_build(add_file_option(command, "-o,--output", options.prefix,
                              "Keep the runs as FILE.base.json and FILE.new.json")
                  ->capture_default_str());
-  for (CLI::Option* const option : add_selection_options(command, sweep.selection)) with_build(option);
-  with_build(add_require_option(command, sweep.selection));
   with_build(command
                  .add_option("--worker", sweep.worker,
                              "Use this program of the new build. Default: the suite's worker, or "
@@ -250,22 +262,27 @@ void add_compare_command(CLI::App& app, Result& result) {
   auto options = std::make_shared<CompareOptions>();
   CLI::App* command =
       app.add_subcommand("compare", "Compare memory and time of two runs, variants, builds or recordings");
+  const auto of_runs = [options = options.get()](CLI::Option* option) {
+    return only_when(option, "with runs and suites", [options] { return !options->are_profiles(); });
+  };
   command
       ->add_option("FILE", options->files,
                    "Two run files or profiles; one run file with --variants; suites with --build or "
                    "--commits")
       ->required();
-  command
-      ->add_option("--variants", options->variants,
-                   "Compare the old and the new variant of a run of `run --rounds 15 --variants`. The part "
-                   "after `/` or `.` is enough if no other variant ends with it")
-      ->type_name(value_name::kVariant)
-      ->expected(2);
-  command->add_flag("--force", options->force,
-                    "Compare although device, driver, platform or build type differ");
+  CLI::Option* const variants =
+      command
+          ->add_option("--variants", options->variants,
+                       "Compare the old and the new variant of a run of `run --rounds 15 --variants`. The "
+                       "part after `/` or `.` is enough if no other variant ends with it")
+          ->type_name(value_name::kVariant)
+          ->expected(2);
+  of_runs(command->add_flag("--force", options->force,
+                            "Compare although device, driver, platform or build type differ"))
+      ->excludes(variants);
   add_allow_growth_option(*command, options->allow_growth);
   command->add_flag("--json", options->json, "Print the comparison as JSON");
-  add_file_option(*command, "--markdown", options->markdown, "Write a summary in markdown");
+  of_runs(add_file_option(*command, "--markdown", options->markdown, "Write a summary in markdown"));
   add_build_options(*command, *options);
   set_help(
       *command,
@@ -281,12 +298,7 @@ void add_compare_command(CLI::App& app, Result& result) {
                       {"5", "a recording is incomplete"}}});
   command->callback([options, &result] {
     if (options->markdown) remove_earlier_outputs({*options->markdown}, options->files);
-    const bool is_of_suite = options->build || !options->commits.empty();
-    for (const CLI::Option* const option : options->of_two_builds) {
-      if (!is_of_suite && option->count() > 0)
-        throw UsageError(option->get_name() + " needs --build or --commits");
-    }
-    result.code = is_of_suite ? compare_suite(*options) : compare_files(*options);
+    result.code = options->measures() ? compare_suite(*options) : compare_files(*options);
   });
 }
 

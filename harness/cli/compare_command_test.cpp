@@ -166,17 +166,11 @@ TEST_F(CompareCommand, AStopKeepsTheRoundsThatWereTaken) {
 
 TEST_F(CompareCommand, OptionsThatDoNotGoTogetherAreMistakes) {
   two_variants();
-  EXPECT_EQ(run({"--variants", "fake/case", "fake/slow"}).end.exit_code, 2);
-  EXPECT_EQ(run({"--rounds", "9", "--memory-only"}).end.exit_code, 2);
-  const Answer shard = run({"--rounds", "9", "--shard", "1/2"});
-  EXPECT_EQ(shard.end.exit_code, 2);
-  EXPECT_THAT(shard.errors, HasSubstr("interleaved rounds need all cases on one device"));
   EXPECT_EQ(run({"--rounds", "0"}).end.exit_code, 2);
   const Answer unknown = run({"--rounds", "9", "--variants", "fake/case", "fake/slowe"});
   EXPECT_EQ(unknown.end.exit_code, 2);
   EXPECT_THAT(unknown.errors, HasSubstr("did you mean 'fake/slow'"));
   EXPECT_EQ(compare({"one.json"}).end.exit_code, 2);
-  EXPECT_EQ(compare({"one.json", "two.json", "--rounds", "9"}).end.exit_code, 2) << "without --build";
   std::ofstream(folder_.path() / "there.json") << "{}";
   EXPECT_THAT(compare({"none.json", (folder_.path() / "there.json").string()}).errors,
               HasSubstr("none.json: cannot open: No such file"));

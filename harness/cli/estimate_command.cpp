@@ -287,7 +287,13 @@ void add_estimate_command(CLI::App& app, Result& result) {
           ->add_option("--run", options->run,
                        "Ask about the cases of this run file, with their recorded peaks as available memory")
           ->type_name(value_name::kRun);
-  command->add_option("--suite", options->suites, "Use the programs and estimators of these suites")
+  // A call describes itself; about a run, suites and a worker describe its variants.
+  const auto of_variants = [options](CLI::Option* option) {
+    return only_when(option, "with the name of a variant, or with --run",
+                     [options] { return options->run || !is_estimator_call(options->variant); });
+  };
+  of_variants(
+      command->add_option("--suite", options->suites, "Use the programs and estimators of these suites"))
       ->type_name(value_name::kSuite);
   // With --run, all this is recorded.
   const auto is_recorded = [run](CLI::Option* option) { return option->excludes(run); };
@@ -296,17 +302,21 @@ void add_estimate_command(CLI::App& app, Result& result) {
                                   "Axes such as n=20; others have their default. For your estimator: its "
                                   "parameters, as JSON or text"))
       ->option_text("KEY=VALUE");
-  is_recorded(add_size_option(
+  CLI::Option* const available = is_recorded(add_size_option(
       *command, "--available", options->available,
       "Print how many slices fit into this memory, such as 16GiB. Default: print the bytes needed"));
-  command->add_option("--estimator", options->estimator, "Use another estimator of the variant")
+  only_when(command->add_option("--estimator", options->estimator, "Use another estimator of the variant"),
+            "without python:… and command:…", [options] { return !is_estimator_call(options->variant); })
       ->type_name("NAME");
-  command
-      ->add_option("--worker", options->worker,
-                   "Use the variants of this worker. Default: the suite's worker, or peakmark-bench")
+  of_variants(
+      command->add_option("--worker", options->worker,
+                          "Use the variants of this worker. Default: the suite's worker, or peakmark-bench"))
       ->type_name(value_name::kProgram);
   command->add_flag("--json", options->json, "Print the answer as JSON");
-  const auto of_yours = [](CLI::Option* option) { return option->group("For your estimator"); };
+  const auto of_yours = [options](CLI::Option* option) {
+    return only_when(option->group("Only with python:… or command:…"), "with python:… or command:…",
+                     [options] { return is_estimator_call(options->variant); });
+  };
   of_yours(add_form_option(*command, options->call));
   is_recorded(of_yours(command->add_option("--dimensions", options->dimensions,
                                            "The other two dimensions of the input, such as 2160,2560")))
@@ -323,16 +333,17 @@ void add_estimate_command(CLI::App& app, Result& result) {
       ->capture_default_str();
   is_recorded(of_yours(command->add_option("--slices", options->slices,
                                            "Print the bytes that this many slices need")))
-      ->check(kCount);
+      ->check(kCount)
+      ->excludes(available);
   of_yours(command->add_option("--padding", options->call.padding,
                                "Call this function for the padding: module:function"))
       ->type_name("FUNCTION");
   of_yours(command->add_option("--output-dimensions", options->call.output_dimensions,
                                "Call this function for the output's dimensions: module:function"))
       ->type_name("FUNCTION");
-  of_yours(command->add_option("--python", options->call.python,
-                               "Use this Python environment or interpreter, as a suite names it"))
-      ->type_name("PYTHON");
+  add_python_option(*command, options->call, [options] {
+    return options->variant;
+  })->group("Only with python:… or command:…");
   add_answer_limit_option(*command, options->seconds);
   set_help(*command,
            {.exit_codes = {{"0", "clean"}, {"2", "wrong usage, or an estimator that does not answer"}}});

@@ -128,44 +128,15 @@ ExitCode compare_runs(const Run& base, const Run& next, bool as_json) {
 }
 
 void check_plot(const ExplainOptions& options, const ExplainInputs& inputs) {
-  if (options.plot.empty()) {
-    if ((options.curve.budget_bytes || !options.curve.axis.empty()) && !options.json)
-      throw UsageError("--budget and --axis are of the plot: add --plot FILE, or --json for its data");
-    return;
-  }
+  if (options.plot.empty()) return;
   if (options.json || !options.emit.empty() || !options.against.empty())
     throw UsageError("--plot draws the formulas: leave out --json, --emit and --against");
   check_plot_file(options.plot);
   remove_earlier_outputs({options.plot}, inputs.runs);
 }
 
-/// Throws UsageError for an option that would change nothing.
-void check_options(const CLI::App& command, const ExplainOptions& options, const ExplainInputs& inputs) {
-  const auto check = [&](bool have_effect, std::initializer_list<const char*> names,
-                         std::string_view reason) {
-    for (const char* const name : names) {
-      if (!have_effect && command.count(name) > 0)
-        throw UsageError(fmt::format("{} changes nothing here: {}", name, reason));
-    }
-  };
-  const bool is_recorded = inputs.runs.empty() && inputs.profiles.empty();
-  const bool is_against = !options.against.empty();
-  check(is_recorded, {"--backend", "--device", "--shapes", "--deadline"},
-        "nothing is recorded; leave it out");
-  check(is_recorded || is_against, {"--worker"}, "no worker is asked; leave it out");
-  check(!inputs.runs.empty() || (!inputs.suites.empty() && inputs.variants.empty()), {"--filter"},
-        "it chooses cases of a suite or of a run file; leave it out");
-  check(is_against, {"--form", "--python", "--seconds", "--suite"},
-        "no estimator is asked; name one with --against");
-  check(is_against || !options.emit.empty(), {"--slice-axis", "--other-dimensions"},
-        "it is of an estimator; add --against or --emit");
-  check(options.emit.empty() && inputs.runs.size() < 2, {"--at"},
-        "no bytes at a shape are printed with --emit and of two run files; leave it out");
-}
-
-ExitCode explain_inputs(const CLI::App& command, ExplainOptions& options) {
+ExitCode explain_inputs(ExplainOptions& options) {
   const ExplainInputs inputs = split_inputs(options.inputs);
-  check_options(command, options, inputs);
   options.curve.at = options.at;
   options.effort.with_larger = true;
   check_plot(options, inputs);
@@ -209,15 +180,23 @@ void add_explain_command(CLI::App& app, Result& result) {
           "profiles, each with its shape: a.profile nx=64 b.profile nx=96. AXIS=VALUE before them takes "
           "only cases with this value, a variant after a run file only its cases")
       ->required();
-  command
-      ->add_option("--against", options->against,
-                   "Explain why this estimator is wrong: own, a name, python:package.module:function or "
-                   "command:PROGRAM")
-      ->type_name("ESTIMATOR");
-  add_parsed_option(
-      *command, "--at",
-      [options = options.get()](const std::string& text) { options->at = parse_shape(text); },
-      "Print bytes at this shape, such as ny=4096,nx=4096. Default: the largest recorded")
+  CLI::Option* const against =
+      command
+          ->add_option("--against", options->against,
+                       "Explain why this estimator is wrong: own, a name, python:package.module:function or "
+                       "command:PROGRAM")
+          ->type_name("ESTIMATOR");
+  // The inputs are the first option: they are parsed when a condition is asked.
+  const auto inputs = [options = options.get()] { return split_inputs(options->inputs); };
+  const auto has = [command](const char* name) { return command->count(name) > 0; };
+  const auto of_one_run = [inputs](CLI::Option* option) {
+    return only_when(option, "without a second run file", [inputs] { return inputs().runs.size() < 2; });
+  };
+  only_when(of_one_run(add_parsed_option(
+                *command, "--at",
+                [options = options.get()](const std::string& text) { options->at = parse_shape(text); },
+                "Print bytes at this shape, such as ny=4096,nx=4096. Default: the largest recorded")),
+            "without --emit", [has] { return !has("--emit"); })
       ->type_name("AXIS=VALUE");
   CLI::Option* const emit =
       command->add_option("--emit", options->emit, "Print the formulas as an estimator or a page")
@@ -232,11 +211,20 @@ void add_explain_command(CLI::App& app, Result& result) {
       ->needs(emit);
   add_file_option(*command, "--plot", options->plot,
                   "Draw memory against shape by formula: a .png, .svg or .pdf file");
-  command->add_option("--axis", options->curve.axis, "Draw against this axis. Default: the first that grows")
+  const auto of_plot = [&](CLI::Option* option) {
+    return only_when(of_one_run(option), "with --plot or --json",
+                     [has] { return has("--plot") || has("--json"); });
+  };
+  of_plot(command->add_option("--axis", options->curve.axis,
+                              "Draw against this axis. Default: the first that grows"))
       ->type_name("AXIS");
-  add_size_option(*command, "--budget", options->curve.budget_bytes,
-                  "Draw up to the shape that needs this memory, such as 16GiB, and mark it");
-  command->add_option("--slice-axis", options->emitted.slice_axis, "The axis of slices. Default: n")
+  of_plot(add_size_option(*command, "--budget", options->curve.budget_bytes,
+                          "Draw up to the shape that needs this memory, such as 16GiB, and mark it"));
+  const auto of_estimator = [&](CLI::Option* option) {
+    return only_when(option, "with --against or --emit", [has] { return has("--against") || has("--emit"); });
+  };
+  of_estimator(
+      command->add_option("--slice-axis", options->emitted.slice_axis, "The axis of slices. Default: n"))
       ->type_name("AXIS");
   add_parsed_option(
       *command, "--dtype",
@@ -244,41 +232,52 @@ void add_explain_command(CLI::App& app, Result& result) {
       "The dtype of the input of variants without an axis dtype, for --emit. Default: float32")
       ->type_name("DTYPE")
       ->needs(emit);
-  add_form_option(*command, options->call);
-  add_dimensions_option(*command, options->call);
-  command
-      ->add_option(
-          "--python", options->call.python,
-          "Ask the estimator of --against with this Python environment or interpreter, as a suite names it")
-      ->type_name("PYTHON");
-  add_answer_limit_option(*command, options->seconds);
-  command
-      ->add_option("--suite", options->suites,
-                   "Use the programs and estimators of these suites, for --against with a run file")
+  only_when(add_form_option(*command, options->call), "with --against python:… or command:…",
+            [options = options.get()] { return is_estimator_call(options->against); });
+  of_estimator(add_dimensions_option(*command, options->call));
+  add_python_option(*command, options->call, [options = options.get()] { return options->against; });
+  add_answer_limit_option(*command, options->seconds)->needs(against);
+  only_when(
+      command->add_option("--suite", options->suites, "Use the programs and estimators of these suites"),
+      "without a suite to explain", [inputs] { return inputs().suites.empty(); })
       ->type_name(value_name::kSuite)
-      ->allow_extra_args(false);  // a run file may follow
-  command
-      ->add_option("--filter", options->sweep.selection.filter,
-                   "Explain only cases of suites and run files whose names match")
+      ->allow_extra_args(false)  // a run file may follow
+      ->needs(against);
+  only_when(command->add_option("--filter", options->sweep.selection.filter,
+                                "Explain only cases whose names match"),
+            "with suites and run files",
+            [inputs] {
+              const ExplainInputs all = inputs();
+              return !all.runs.empty() || (!all.suites.empty() && all.variants.empty());
+            })
       ->type_name(value_name::kRegex);
-  command->add_option("--backend", options->sweep.selection.backend, "Record on this backend")
+  const auto of_recording = [inputs](CLI::Option* option) {
+    return only_when(option, "with a variant or a suite", [inputs] {
+      const ExplainInputs all = inputs();
+      return all.runs.empty() && all.profiles.empty();
+    });
+  };
+  of_recording(command->add_option("--backend", options->sweep.selection.backend, "Record on this backend"))
       ->type_name(value_name::kBackend);
-  command
-      ->add_option("--device", options->sweep.selection.device,
-                   "Record on this device: its index or a part of its name")
+  of_recording(command->add_option("--device", options->sweep.selection.device,
+                                   "Record on this device: its index or a part of its name"))
       ->type_name(value_name::kDevice);
-  command
-      ->add_option("--shapes", options->effort.shapes,
+  of_recording(command->add_option(
+                   "--shapes", options->effort.shapes,
                    "Record this number of shapes of each variant and its words; a quarter is held out. "
-                   "Default: 24 or more, at most 28 of a program")
+                   "Default: 24 or more, at most 28 of a program"))
       ->type_name("NUMBER")
       ->check(CLI::Range(kMinExplainedShapes, std::size_t{200}));
-  add_seconds_option(*command, "--deadline", options->effort.time,
-                     "Record as many shapes as take no longer than this");
-  command
-      ->add_option("--worker", options->sweep.worker,
-                   "Record variants of this worker, or ask it for the terms of its estimators. Default: "
-                   "the suite's worker, or peakmark-bench")
+  of_recording(add_seconds_option(*command, "--deadline", options->effort.time,
+                                  "Record as many shapes as take no longer than this"));
+  only_when(command->add_option("--worker", options->sweep.worker,
+                                "Record variants of this worker, or ask it for the terms of its estimators. "
+                                "Default: the suite's worker, or peakmark-bench"),
+            "with a variant, a suite or --against",
+            [inputs, has] {
+              const ExplainInputs all = inputs();
+              return has("--against") || (all.runs.empty() && all.profiles.empty());
+            })
       ->type_name(value_name::kProgram);
   command->add_flag("--json", options->json, "Print the formulas as JSON");
   set_help(*command,
@@ -286,7 +285,7 @@ void add_explain_command(CLI::App& app, Result& result) {
                            {"1", "an estimator is wrong, bytes have no formula, or formulas changed"},
                            {"2", "wrong usage, or a run that cannot be read or has no allocation sequences"},
                            {"4", "no shape could be recorded, or --plot draws nothing"}}});
-  command->callback([command, options, &result] { result.code = explain_inputs(*command, *options); });
+  command->callback([options, &result] { result.code = explain_inputs(*options); });
 }
 
 }  // namespace peakmark::cli

@@ -287,30 +287,6 @@ TEST_F(ExplainCommand, ARunIsExplainedInPart) {
   EXPECT_EQ(explain({run, run, variant}).end.exit_code, 0);
 }
 
-TEST_F(ExplainCommand, AnOptionThatWouldChangeNothingIsRefused) {
-  const std::string run = run_file_.string();
-  const std::vector<std::vector<std::string>> useless{{run, "--backend", "dry"},
-                                                      {run, "--device", "0"},
-                                                      {run, "--shapes", "12"},
-                                                      {run, "--deadline", "5"},
-                                                      {run, "--worker", "w"},
-                                                      {run, "--form", "module"},
-                                                      {run, "--python", "venv"},
-                                                      {run, "--seconds", "5"},
-                                                      {run, "--suite", "a.toml"},
-                                                      {run, "--slice-axis", "n"},
-                                                      {run, "--other-dimensions", "ny,nx"},
-                                                      {run, run, "--at", "nx=4"},
-                                                      {run, "--emit", "toml", "--at", "nx=4"},
-                                                      {"fake/case", "--filter", "n:1"}};
-  for (const std::vector<std::string>& words : useless) {
-    const Answer answer = explain(words);
-    EXPECT_EQ(answer.end.exit_code, 2) << words.back();
-    EXPECT_THAT(answer.errors, HasSubstr(" changes nothing here: ")) << words.back();
-  }
-  EXPECT_EQ(explain({run, "--margin", "2%"}).end.exit_code, 2);
-}
-
 TEST_F(ExplainCommand, RefusesWrongInput) {
   const auto expect_usage = [&](const std::vector<std::string>& words, const std::string& text) {
     const Answer answer = explain(words);
@@ -330,7 +306,7 @@ TEST_F(ExplainCommand, RefusesWrongInput) {
   expect_usage({run_file_.string(), "--filter", "nothing"}, "--filter 'nothing' leaves none of 36 cases");
   expect_usage({run_file_.string(), "--plot", "p.gif"}, "ends with .png, .svg or .pdf");
   expect_usage({run_file_.string(), "--plot", "p.png", "--json"}, "leave out --json");
-  expect_usage({run_file_.string(), "--budget", "16GiB"}, "add --plot FILE");
+  expect_usage({run_file_.string(), "--budget", "16GiB"}, "only with --plot or --json");
   expect_usage({run_file_.string(), "--plot", "p.png", "--axis", "nyy"}, "no integer axis 'nyy'");
 }
 

@@ -212,8 +212,8 @@ void add_fit_command(CLI::App& app, Result& result) {
       ->type_name("{largest,throughput}")
       ->default_str("largest");
   command->add_flag("--prove", request.needs_proof, "Run the value above the answer too");
-  command->add_flag("--all", options->all_intervals,
-                    "List all intervals that fit, if memory is not monotonic");
+  CLI::Option* const all = command->add_flag("--all", options->all_intervals,
+                                             "List all intervals that fit, if memory is not monotonic");
   command->add_option("--backend", selection.backend, "Run on this backend")->type_name(value_name::kBackend);
   command
       ->add_option("--device", options->devices,
@@ -228,7 +228,7 @@ void add_fit_command(CLI::App& app, Result& result) {
   add_file_option(
       *command, "--plot", options->plot,
       "Draw memory against the axis with budget, predictions and trials: a .png, .svg or .pdf file");
-  command->add_flag("--json", options->json, "Print the answer as JSON");
+  command->add_flag("--json", options->json, "Print the answer as JSON, with all intervals")->excludes(all);
   set_help(*command,
            {.notes = {"`peakmark fit AXIS=MIN..MAX --budget SIZE -- PROGRAM … {AXIS} …` fits an axis of "
                       "any program."},

@@ -94,12 +94,12 @@ void add_log_command(CLI::App& app) {
   const auto options = std::make_shared<LogOptions>();
   CLI::App* const command = app.add_subcommand("log", "List runs and their ids, newest first");
   add_history_option(*command, options->history);
-  command->add_option("-n", options->max, "List at most this many runs")
-      ->type_name("INT")
-      ->capture_default_str();
+  CLI::Option* const max = command->add_option("-n", options->max, "List at most this many runs")
+                               ->type_name("INT")
+                               ->capture_default_str();
   command->add_option("--branch", options->branch, "List runs of this branch only")
       ->type_name(value_name::kBranch);
-  command->add_flag("--all", options->all, "List all runs");
+  command->add_flag("--all", options->all, "List all runs")->excludes(max);
   command->add_flag("--json", options->json, "Print the list as JSON");
   set_help(*command, {.exit_codes = {{"0", "clean"}, {"2", "the history cannot be read"}}});
   command->callback([options] { log(*options); });
@@ -128,15 +128,9 @@ std::string limit_of(const PruneOptions& options) {
 }
 
 history::PruneChoice prune_choice(const PruneOptions& options) {
-  if (!options.branch.empty()) {
-    if (options.days || !options.before.empty() || options.branches)
-      throw UsageError(
-          "--branch removes all runs of a branch; it takes no --older-than, --before or --branches");
-    return {.branch = options.branch, .dry = options.dry};
-  }
-  if (options.days.has_value() != options.before.empty()) {
+  if (!options.branch.empty()) return {.branch = options.branch, .dry = options.dry};
+  if (!options.days && options.before.empty())
     throw UsageError("no age: write --older-than DAYS or --before DATE");
-  }
   return {.date = limit_of(options), .branches_only = options.branches, .branch = {}, .dry = options.dry};
 }
 
@@ -157,15 +151,22 @@ void add_prune_command(CLI::App& app) {
   CLI::App* const command =
       app.add_subcommand("prune", "Remove old runs that no verdict needs, and runs of branches");
   add_history_option(*command, options->history);
-  command->add_option("--older-than", options->days, "Remove runs older than this many days")
-      ->type_name("DAYS")
-      ->check(CLI::Range(0, 100'000));
+  CLI::Option* const branch =
+      command->add_option("--branch", options->branch, "Remove all runs of this branch, such as pull/12")
+          ->type_name(value_name::kBranch);
+  CLI::Option* const days =
+      command->add_option("--older-than", options->days, "Remove runs older than this many days")
+          ->type_name("DAYS")
+          ->check(CLI::Range(0, 100'000))
+          ->excludes(branch);
   command->add_option("--before", options->before, "Remove runs before this day (UTC), such as 2026-01-31")
-      ->type_name("DATE");
-  command->add_flag("--branches", options->branches,
-                    "Remove only runs of branches and pull requests, none of the base branch");
-  command->add_option("--branch", options->branch, "Remove all runs of this branch, such as pull/12")
-      ->type_name(value_name::kBranch);
+      ->type_name("DATE")
+      ->excludes(branch)
+      ->excludes(days);
+  command
+      ->add_flag("--branches", options->branches,
+                 "Remove only runs of branches and pull requests, none of the base branch")
+      ->excludes(branch);
   command->add_flag("--dry-run", options->dry, "List the runs, and remove nothing");
   set_help(
       *command,

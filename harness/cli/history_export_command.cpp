@@ -124,16 +124,8 @@ void write_export(History& opened, const ExportOptions& options, const TextSink&
 }
 
 void check_export(const ExportOptions& options) {
-  if (!options.otava.empty() && (options.output.empty() || options.format != "csv")) {
-    throw UsageError("--otava describes a CSV file: name it with -o");
-  }
   if (options.format == "parquet" && options.output.empty()) {
     throw UsageError("a Parquet file is not a text: name it with -o");
-  }
-  const bool is_of_runs = options.format == "run";
-  const bool has_limits = !options.choice.since.empty() || options.choice.max_runs != 0;
-  if (is_of_runs && (!options.branch.empty() || has_limits)) {
-    throw UsageError("--format run exports whole runs: choose them with --run and --device");
   }
 }
 
@@ -172,47 +164,49 @@ void add_export_command(CLI::App& app) {
           "one run; series: for reports; run: a run file in each line")
       ->check(CLI::IsMember({"csv", "jsonl", "parquet", "bencher", "series", "run"}))
       ->capture_default_str();
-  command
-      ->add_option(
-          "--run", options->run,
-          "With --format run or bencher, export this run id; latest: the newest run of each suite and "
-          "device, for bencher of each case")
+  const auto of_series = [options](CLI::Option* option) {
+    return only_when(option, "without --format run", [options] { return options->format != "run"; });
+  };
+  only_when(command->add_option("--run", options->run,
+                                "Export this run id; latest: the newest run of each suite and device, for "
+                                "bencher of each case"),
+            "with --format run or bencher",
+            [options] { return options->format == "run" || options->format == "bencher"; })
       ->type_name("ID")
       ->capture_default_str();
   command->add_option("--device", options->device, "Export only this device")->type_name(value_name::kDevice);
-  command
-      ->add_option(
-          "--branch", options->branch,
-          "Export the newest run of each suite of this branch; `series` also has the runs that they are "
-          "compared with. Default: the runs of the base branch")
+  of_series(command->add_option("--branch", options->branch,
+                                "Export the newest run of each suite of this branch; `series` also has the "
+                                "runs that they are compared with. Default: the runs of the base branch"))
       ->type_name(value_name::kBranch)
       ->check(kNotEmpty);
-  add_parsed_option(
-      *command, "--since",
-      [options](const std::string& text) {
-        const auto date = parse_date(text);
-        if (!date) throw UsageError(fmt::format("'{}' is not a date such as 2026-01-31", text));
-        options->choice.since = utc_date(date->moment);
-      },
-      "Export only runs from this day or time on (UTC), such as 2026-01-31")
+  of_series(add_parsed_option(
+                *command, "--since",
+                [options](const std::string& text) {
+                  const auto date = parse_date(text);
+                  if (!date) throw UsageError(fmt::format("'{}' is not a date such as 2026-01-31", text));
+                  options->choice.since = utc_date(date->moment);
+                },
+                "Export only runs from this day or time on (UTC), such as 2026-01-31"))
       ->type_name("DATE");
-  command
-      ->add_option("--max-runs", options->choice.max_runs,
-                   "Export at most this many runs of each suite on a device: the newest half of this number, "
-                   "and one in 2, 4, 8, … of the runs before them")
+  of_series(command->add_option("--max-runs", options->choice.max_runs,
+                                "Export at most this many runs of each suite on a device: the newest half of "
+                                "this number, and one in 2, 4, 8, … of the runs before them"))
       ->type_name("INT")
       ->check(CLI::Range(2, 1'000'000));
-  command
-      ->add_option("--filter", options->choice.filter,
-                   "Select cases whose name matches this regular expression")
+  of_series(command->add_option("--filter", options->choice.filter,
+                                "Select cases whose name matches this regular expression"))
       ->type_name(value_name::kRegex);
-  command->add_option("--metric", options->choice.metrics, "Export only these metrics")
+  of_series(command->add_option("--metric", options->choice.metrics, "Export only these metrics"))
       ->type_name(value_name::kMetric);
-  command->add_flag("--without-gaps", options->choice.without_gaps,
-                    "Export only series with a value for every run");
-  add_file_option(*command, "-o,--output", options->output, "Write this file. Default: standard output");
-  add_file_option(*command, "--otava", options->otava,
-                  "With csv and -o, also write a configuration for Apache Otava");
+  of_series(command->add_flag("--without-gaps", options->choice.without_gaps,
+                              "Export only series with a value for every run"));
+  CLI::Option* const output =
+      add_file_option(*command, "-o,--output", options->output, "Write this file. Default: standard output");
+  only_when(
+      add_file_option(*command, "--otava", options->otava, "Also write a configuration for Apache Otava"),
+      "with --format csv", [options] { return options->format == "csv"; })
+      ->needs(output);
   set_help(*command,
            {.notes = {"Parquet needs Python 3.10 or later with pandas and pyarrow. Uses python3, or "
                       "$PEAKMARK_PYTHON."},

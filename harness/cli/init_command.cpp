@@ -391,36 +391,32 @@ void add_init_command(CLI::App& app, Result& /*result*/) {
           "workflows of GitHub and GitLab for a suite that you have")
       ->check(CLI::IsMember({"opencl", "cuda", "program", kCi}))
       ->capture_default_str();
-  const std::vector<CLI::Option*> of_ci{
-      command->add_option("--suite", options->ci.suite, "With ci, the suite that is measured")
-          ->type_name(value_name::kSuite),
-      command->add_option("--shards", options->ci.shards, "With ci, the number of jobs that measure")
-          ->type_name("INT")
-          ->check(CLI::Range(1, 200))  // the most that GitLab runs; GitHub runs 256
-          ->capture_default_str(),
-      command
-          ->add_option("--require", options->ci.require,
-                       "With ci, measure on runners of your own that have such a device")
-          ->check(CLI::IsMember({"cuda", "gpu"})),
-      command
-          ->add_option(
-              "--wheel", options->ci.wheel,
-              "With ci, what follows `pip install` in the jobs: a file, a URL, or --index-url URL peakmark; "
-              "the variable PEAKMARK_WHEEL of the project replaces it")
-          ->type_name("WHEEL")};
-  command->add_flag("--list", options->list, "List the files, and write nothing");
+  CLI::Option* const list = command->add_flag("--list", options->list, "List the files, and write nothing");
+  const auto of_ci = [options](CLI::Option* option) {
+    return only_when(option->group("Only with ci"), "with ci", [options] { return options->kind == kCi; });
+  };
+  of_ci(command->add_option("--suite", options->ci.suite, "The suite that is measured"))
+      ->type_name(value_name::kSuite);
+  of_ci(command->add_option("--shards", options->ci.shards, "The number of jobs that measure"))
+      ->type_name("INT")
+      ->check(CLI::Range(1, 200))  // the most that GitLab runs; GitHub runs 256
+      ->capture_default_str()
+      ->excludes(list);
+  of_ci(command->add_option("--require", options->ci.require,
+                            "Measure on runners of your own that have such a device"))
+      ->check(CLI::IsMember({"cuda", "gpu"}))
+      ->excludes(list);
+  of_ci(command->add_option(
+            "--wheel", options->ci.wheel,
+            "What follows `pip install` in the jobs: a file, a URL, or --index-url URL peakmark; the "
+            "variable PEAKMARK_WHEEL of the project replaces it"))
+      ->type_name("WHEEL")
+      ->excludes(list);
   set_help(
       *command,
       {.notes = {"The project works as written; the output ends with the next commands. Overwrites nothing."},
        .exit_codes = {{"0", "clean"}, {"2", "wrong usage, or a file exists or cannot be written"}}});
-  command->callback([options, of_ci] {
-    for (const CLI::Option* const one : of_ci) {
-      if (one->count() == 0 || options->kind == kCi) continue;
-      throw UsageError(
-          fmt::format("init: {} with {}: it is for ci only; leave it out", one->get_name(), options->kind));
-    }
-    init(*options);
-  });
+  command->callback([options] { init(*options); });
 }
 
 }  // namespace peakmark::cli

@@ -45,8 +45,10 @@ void add_list_command(CLI::App& app, Result& /*result*/) {
   add_selection_options(*command, selection);
   add_shard_option(*command, selection);
   add_workers_option(*command, options->workers, "Use the variants of this worker; label each of several");
-  command->add_flag("--full-names", options->full_names, "Print axes with default values too");
-  command->add_flag("--json", options->json, "Print names, axes, windows and expected outcomes as JSON");
+  CLI::Option* const json =
+      command->add_flag("--json", options->json, "Print names, axes, windows and expected outcomes as JSON");
+  command->add_flag("--full-names", options->full_names, "Print axes with default values too")
+      ->excludes(json);
   set_help(
       *command,
       {.notes = {"A case name leaves out axes with default values. --full-names prints all axes; --filter "

@@ -77,6 +77,20 @@ const CLI::Validator kFileName([](const std::string& text)
 const CLI::Validator kNotEmpty(
     [](const std::string& text) -> std::string { return text.empty() ? "the value is empty" : ""; }, "", "");
 
+CLI::Option* only_when(CLI::Option* option, const std::string& when,
+                       const std::function<bool()>& has_effect) {
+  const std::string condition = "Only " + when;
+  if (option->get_group() != condition)
+    option->description(fmt::format("{}. {}", option->get_description(), condition));
+  return option->check(CLI::Validator(
+      [when, has_effect](const std::string& /*value*/) {
+        return has_effect()
+                   ? ""
+                   : fmt::format("changes nothing here: it takes effect only {}; leave it out", when);
+      },
+      "", ""));
+}
+
 namespace {
 
 std::chrono::milliseconds parse_seconds(const std::string& text) {
@@ -167,12 +181,16 @@ std::array<CLI::Option*, 3> add_selection_options(CLI::App& command, SelectionOp
           ->type_name(value_name::kDevice)};
 }
 
+CLI::Option* only_with_times(CLI::Option* option, const SelectionOptions& selection) {
+  return only_when(option, "without --backend dry", [&selection] { return selection.backend != "dry"; });
+}
+
 CLI::Option* add_require_option(CLI::App& command, SelectionOptions& selection) {
   return command.add_option("--require", selection.require, "Exit with 4 if there is no such device")
       ->check(CLI::IsMember({"cuda", "gpu"}));
 }
 
-void add_shard_option(CLI::App& command, SelectionOptions& selection) {
+CLI::Option* add_shard_option(CLI::App& command, SelectionOptions& selection) {
   CLI::Option* const shard =
       command.add_option("--shard", selection.shard, "Select every N-th case from the I-th on, such as 1/4")
           ->type_name(value_name::kShard);
@@ -181,6 +199,7 @@ void add_shard_option(CLI::App& command, SelectionOptions& selection) {
                   "Select a shard that takes as long as the others, by the seconds in this run file")
       ->type_name(value_name::kRun)
       ->needs(shard);
+  return shard;
 }
 
 void add_workers_option(CLI::App& command, std::vector<std::string>& workers,
@@ -210,6 +229,15 @@ CLI::Option* add_form_option(CLI::App& command, ExternalEstimator& estimator) {
       ->capture_default_str();
 }
 
+CLI::Option* add_python_option(CLI::App& command, ExternalEstimator& estimator,
+                               const std::function<std::string()>& call) {
+  return only_when(command.add_option("--python", estimator.python,
+                                      "Call the estimator in this Python environment or interpreter, as a "
+                                      "suite names it"),
+                   "with an estimator python:…", [call] { return call().starts_with("python:"); })
+      ->type_name("PYTHON");
+}
+
 CLI::Option* add_dimensions_option(CLI::App& command, ExternalEstimator& estimator) {
   return add_parsed_option(
              command, "--other-dimensions",
@@ -226,8 +254,8 @@ CLI::Option* add_dimensions_option(CLI::App& command, ExternalEstimator& estimat
       ->type_name("FORMULA,FORMULA");
 }
 
-void add_history_option(CLI::App& command, std::string& history) {
-  command
+CLI::Option* add_history_option(CLI::App& command, std::string& history) {
+  return command
       .add_option("--history", history,
                   "Use this SQLite file or postgresql://… URL. Default: $PEAKMARK_HISTORY")
       ->type_name(value_name::kHistory);

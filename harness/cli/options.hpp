@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,6 +69,12 @@ inline constexpr int kAnyNumber = CLI::detail::expected_max_vector_size;
 /// Returns whether the option may occur more than once.
 bool is_repeatable(const CLI::Option& option);
 
+/// Declares when an option changes something; in any other command line it is refused with exit code 2, not
+/// ignored. The help says "Only with ci." for `when`, behind the description or as the name of the option's
+/// group. The condition may read the values of options that are declared before, and counts of all. Where it
+/// is one other option, use needs() or excludes() of CLI11. option_effects_test.cpp tries all of them.
+CLI::Option* only_when(CLI::Option* option, const std::string& when, const std::function<bool()>& has_effect);
+
 // Options that several commands share. A value is parsed with the command line: a wrong one ends the command
 // with a usage message before anything is read, measured or removed.
 
@@ -127,10 +134,12 @@ CLI::Option* add_allow_growth_option(CLI::App& command, GrowthAllowance& allowan
 
 /// Adds --filter, --backend and --device, for commands that expand suites. Returns them in this order.
 std::array<CLI::Option*, 3> add_selection_options(CLI::App& command, SelectionOptions& selection);
+/// Declares that an option of times changes nothing on `dry`. --backend is declared before.
+CLI::Option* only_with_times(CLI::Option* option, const SelectionOptions& selection);
 /// Adds --require, which must find a GPU.
 CLI::Option* add_require_option(CLI::App& command, SelectionOptions& selection);
-/// Adds --shard and --balance, for commands whose cases may be distributed.
-void add_shard_option(CLI::App& command, SelectionOptions& selection);
+/// Adds --shard and --balance, for commands whose cases may be distributed. Returns --shard.
+CLI::Option* add_shard_option(CLI::App& command, SelectionOptions& selection);
 /// Adds --worker for several programs, each with a label.
 void add_workers_option(CLI::App& command, std::vector<std::string>& workers, const std::string& description);
 
@@ -140,11 +149,15 @@ CLI::Option* add_answer_limit_option(CLI::App& command, std::optional<double>& s
 /// Adds --form, in which an estimator in Python is called.
 CLI::Option* add_form_option(CLI::App& command, ExternalEstimator& estimator);
 
+/// Adds --python, in which an estimator python:… is called. `call` returns the estimator that is given.
+CLI::Option* add_python_option(CLI::App& command, ExternalEstimator& estimator,
+                               const std::function<std::string()>& call);
+
 /// Adds --other-dimensions, formulas of axes such as `nx,nx`, for commands that ask about recorded runs.
 CLI::Option* add_dimensions_option(CLI::App& command, ExternalEstimator& estimator);
 
 /// Adds --history, for commands that read or write a history.
-void add_history_option(CLI::App& command, std::string& history);
+CLI::Option* add_history_option(CLI::App& command, std::string& history);
 /// Opens the history that the option names, or $PEAKMARK_HISTORY. Throws UsageError if both are empty. Prints
 /// to standard error if the history was migrated.
 std::unique_ptr<history::History> open_history(const std::string& option, history::History::Purpose purpose);

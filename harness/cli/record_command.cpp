@@ -292,10 +292,6 @@ std::uint64_t max_bytes(const RecordOptions& options) {
 }
 
 void record(const RecordOptions& options, std::vector<std::string> arguments, Result& result) {
-  if (options.refuses_at_use && !options.budget)
-    throw UsageError("record: --refuse-at-use: nothing is refused without a budget; write --budget SIZE too");
-  if (!options.junit.empty() && options.repeat_call == 0)
-    throw UsageError("record: --junit: its tests are repeated phases; write --repeat-call N too");
   if (!options.junit.empty()) remove_earlier_outputs({options.junit});
   // The `--` that ends the options of `record`; a second one belongs to the program.
   if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
@@ -336,13 +332,15 @@ void add_record_command(CLI::App& app, Result& result) {
       "Finish the queue after each enqueue, so that the peak of an asynchronous program repeats");
   command->add_flag("--stacks", options->stacks,
                     "Record the call stack of each allocation, native and Python, for show --by site");
-  add_budget_option(
+  CLI::Option* const budget = add_budget_option(
       *command, options->budget,
       "Let the program use only this much memory of each device, such as 16 GiB: what exceeds it is "
       "refused, and `show` lists it");
   add_max_allocation_option(*command, options->max_allocation);
-  command->add_flag("--refuse-at-use", options->refuses_at_use,
-                    "Refuse the first command that uses a memory object, not its creation (OpenCL)");
+  command
+      ->add_flag("--refuse-at-use", options->refuses_at_use,
+                 "Refuse the first command that uses a memory object, not its creation (OpenCL)")
+      ->needs(budget);
   auto* repeat =
       command
           ->add_option("--repeat", options->repeat,
@@ -370,7 +368,8 @@ void add_record_command(CLI::App& app, Result& result) {
   command->add_flag("--allow-incomplete", options->allow_incomplete,
                     "Do not exit with 5 because a profile lacks a part; a message still names the part");
   add_file_option(*command, "--junit", options->junit,
-                  "Write a JUnit file with a test for each repeated phase (--repeat-call)");
+                  "Write a JUnit file with a test for each repeated phase")
+      ->needs(repeat_call);
   command->add_flag("--json", options->json,
                     "Print the peak of each run as JSON. The program's output goes to standard error");
   // The arguments of the program are CLI11's remaining words: as an option, it would split `[a,b]`.

@@ -23,6 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Names a file of the repository, in the form of --gitlab-code-quality.
+constexpr const char* kCodeQualityPath = "code-quality-path";
+
 struct PageOptions {
   std::string output;
   std::string history;
@@ -34,6 +37,13 @@ struct PageOptions {
   std::string step_summary_file;
   /// Options that Python has by the same name: the name and the value.
   std::vector<std::pair<std::string, std::string>> forms;
+
+  /// True if the page is written: by --output, or without a form.
+  [[nodiscard]] bool has_page() const {
+    return !output.empty() || (step_summary->count() == 0 && std::ranges::all_of(forms, [](const auto& form) {
+                                 return form.first == kCodeQualityPath || form.second.empty();
+                               }));
+  }
 };
 
 std::vector<std::string> report_words(const PageOptions& options) {
@@ -72,13 +82,10 @@ void replace_earlier_page(const fs::path& folder) {
 void remove_earlier_reports(const PageOptions& options) {
   std::vector<fs::path> outputs;
   for (const auto& [name, value] : options.forms) {
-    if (name != "code-quality-path") outputs.emplace_back(value);  // names a file of the repository
+    if (name != kCodeQualityPath) outputs.emplace_back(value);
   }
-  const bool has_form = options.step_summary->count() > 0 ||
-                        std::ranges::any_of(outputs, [](const fs::path& output) { return !output.empty(); });
   remove_earlier_outputs(outputs, {options.history});
-  if (!options.output.empty() || !has_form)
-    replace_earlier_page(options.output.empty() ? "report" : options.output);
+  if (options.has_page()) replace_earlier_page(options.output.empty() ? "report" : options.output);
 }
 
 [[noreturn]] void report(const PageOptions& options) {
@@ -100,19 +107,7 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
       ->type_name(value_name::kFolder)
       ->check(kFileName);
   add_history_option(*command, options->history);
-  command->add_option("--title", options->title, "Print this text above the verdict")->type_name("TEXT");
   add_allow_growth_option(*command, options->allow_growth);
-  command
-      ->add_option("--commit-url", options->commit_url,
-                   "Link commits to this address, with {commit} in it. Default: `peakmark history set`")
-      ->type_name("URL");
-  command
-      ->add_option("--branch", options->branches,
-                   "Also show what this branch changed since its merge base; * is any text, as in 'pull/*'. "
-                   "May be repeated")
-      ->type_name(value_name::kBranch)
-      ->check(kNotEmpty)
-      ->allow_extra_args(false);
   options->step_summary =
       command
           ->add_option("--step-summary", options->step_summary_file,
@@ -122,7 +117,7 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
   const std::vector<std::pair<std::string, std::string>> forms{
       {"gitlab-metrics", "Write GitLab's metrics report"},
       {"gitlab-code-quality", "Write GitLab's code quality report"},
-      {"code-quality-path", "Name this file of the repository in it. Default: suites/nightly.toml"},
+      {kCodeQualityPath, "Name this file of the repository in it. Default: suites/nightly.toml"},
       {"bencher", "Write Bencher Metric Format"},
       {"benchmark-action", "Write JSON for github-action-benchmark"},
       {"junit", "Write JUnit XML"}};
@@ -131,6 +126,25 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
     options->forms.emplace_back(name, "");
     add_file_option(*command, "--" + name, options->forms.back().second, help);
   }
+  command->get_option(std::string("--") + kCodeQualityPath)
+      ->needs(command->get_option("--gitlab-code-quality"));
+  const auto of_page = [options = options.get()](CLI::Option* option) {
+    return only_when(option, "with the page", [options] { return options->has_page(); });
+  };
+  of_page(command->add_option("--title", options->title, "Print this text above the verdict"))
+      ->type_name("TEXT");
+  only_when(command->add_option(
+                "--commit-url", options->commit_url,
+                "Link commits to this address, with {commit} in it. Default: `peakmark history set`"),
+            "with the page or --step-summary",
+            [options = options.get()] { return options->has_page() || options->step_summary->count() > 0; })
+      ->type_name("URL");
+  of_page(command->add_option("--branch", options->branches,
+                              "Also show what this branch changed since its merge base; * is any text, as in "
+                              "'pull/*'. May be repeated"))
+      ->type_name(value_name::kBranch)
+      ->check(kNotEmpty)
+      ->allow_extra_args(false);
   set_help(*command, {.notes = {kPythonNote},
                       .exit_codes = {{"0", "written, whatever the verdict; `trends` exits with the verdict"},
                                      {"2", "wrong usage, or something cannot be read or written"}}});

@@ -82,11 +82,6 @@ void check_history(const std::string& place) {
 }
 
 void run(RunOptions& options, Result& result) {
-  if (options.sweep.rounds && options.sweep.selection.shard) {
-    throw UsageError(
-        "--rounds and --shard exclude each other: interleaved rounds need all cases on one device; leave one "
-        "out, or select cases with --filter");
-  }
   options.sweep.memory_only =
       options.sweep.memory_only || options.sweep.sequences || options.sweep.repeat_call != 0;
   set_workers(options.sweep, options.workers);
@@ -127,7 +122,7 @@ void add_run_command(CLI::App& app, Result& result) {
       ->type_name("NAME")
       ->check(kDeviceClass)
       ->envname("PEAKMARK_DEVICE_CLASS");
-  add_shard_option(*command, selection);
+  CLI::Option* const shard = add_shard_option(*command, selection);
   command->add_flag("--resume", sweep.resume, "Continue the stopped run of this run file");
   CLI::Option* const memory_only = command->add_flag("--memory-only", sweep.memory_only, "Measure no times");
   CLI::Option* const sequences = command->add_flag(
@@ -140,24 +135,27 @@ void add_run_command(CLI::App& app, Result& result) {
                        "call leaves memory behind. Measures no times")
           ->type_name("N")
           ->check(CLI::Range(static_cast<int>(kMinRepetitions), 1'000'000));
+  const auto of_times = [&selection](CLI::Option* option) { return only_with_times(option, selection); };
   CLI::Option* const rounds =
-      command
-          ->add_option(
-              "--rounds", sweep.rounds,
-              "Time in this many A/B rounds, 9 or more: a block of each case in each round, in another "
-              "order and process")
+      of_times(command->add_option(
+                   "--rounds", sweep.rounds,
+                   "Time in this many A/B rounds, 9 or more: a block of each case in each round, in another "
+                   "order and process. All cases are on one device: select cases with --filter, not --shard"))
           ->check(CLI::Range(1, kMaxRounds))
+          ->excludes(shard)
           ->excludes(memory_only)
           ->excludes(sequences)
           ->excludes(repeat_call);
-  command->add_option("--repetitions", sweep.repetitions, "Time each case this many times")
+  of_times(command->add_option("--repetitions", sweep.repetitions, "Time each case this many times"))
       ->check(CLI::Range(1, 1000))
-      ->excludes(rounds);
-  command
-      ->add_option(
-          "--cache", sweep.cache,
-          "Time with a cold last-level cache (flushed before each call), a hot one (calls in a row), or "
-          "both. Default: cold on a GPU, hot on a CPU")
+      ->excludes(rounds)
+      ->excludes(memory_only)
+      ->excludes(sequences)
+      ->excludes(repeat_call);
+  of_times(command->add_option(
+               "--cache", sweep.cache,
+               "Time with a cold last-level cache (flushed before each call), a hot one (calls in a row), or "
+               "both. Default: cold on a GPU, hot on a CPU"))
       ->check(CLI::IsMember({"cold", "hot", "both"}))
       ->excludes(memory_only)
       ->excludes(sequences)
@@ -185,9 +183,9 @@ void add_run_command(CLI::App& app, Result& result) {
       *command, options->workers,
       "Measure with this worker. Label each of several: the label becomes part of the names of "
       "its variants");
-  command
-      ->add_option("--confirm", options->confirm,
-                   "Time cases that look suspicious against this history (file or URL) again at the end")
+  of_times(command->add_option(
+               "--confirm", options->confirm,
+               "Time cases that look suspicious against this history (file or URL) again at the end"))
       ->type_name(value_name::kHistory)
       ->excludes(memory_only)
       ->excludes(rounds)

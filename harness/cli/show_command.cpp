@@ -119,14 +119,7 @@ std::string peak_table(const std::vector<PeakGroup>& groups) {
 }
 
 /// Prints what was live at the peak of each case.
-void show_run(const std::filesystem::path& path, const ShowOptions& options) {
-  const bool has_frames = !options.report.skips_wrappers;
-  if (options.json || options.events || options.trace || options.page || options.report.by_site ||
-      has_frames) {
-    throw UsageError(fmt::format(
-        "{}: --json, --events, --trace, --html, --by and --frames take profiles; a run file is already JSON",
-        path.string()));
-  }
+void show_run(const std::filesystem::path& path) {
   std::string text;
   const Run run = read_run(path);
   const auto planned = planned_by_name(run.context);
@@ -171,7 +164,7 @@ void show(const ShowOptions& options) {
     if (contents(path) == FileContents::profile) {
       show_profile(path, options);
     } else {
-      show_run(path, options);
+      show_run(path);
     }
   }
 }
@@ -183,22 +176,36 @@ void add_show_command(CLI::App& app, Result& /*result*/) {
   CLI::App* command =
       app.add_subcommand("show", "Show the peak, what was live at it, and leaks of a profile or run");
   command->add_option("FILE", options->files, "Profiles or run files")->required();
-  auto* json = command->add_flag("--json", options->json, "Print the summary as JSON");
-  command->add_flag("--events", options->events, "Print every event, one a line")->excludes(json);
-  command->add_option("--by", options->by, "Sum the table by name, or by the call site of --stacks")
+  const auto of_profiles = [options](CLI::Option* option) {
+    return only_when(option->group("Only with profiles"), "with profiles", [options] {
+      return std::ranges::all_of(options->files, [](const std::filesystem::path& file) {
+        return contents(file) == FileContents::profile;
+      });
+    });
+  };
+  const auto count = [command](const char* name) { return command->count(name) > 0; };
+  auto* json = of_profiles(command->add_flag("--json", options->json, "Print the summary as JSON"));
+  of_profiles(command->add_flag("--events", options->events, "Print every event, one a line"))
+      ->excludes(json);
+  only_when(of_profiles(command->add_option("--by", options->by,
+                                            "Sum the table by name, or by the call site of --stacks")),
+            "without --json and --events", [count] { return !count("--json") && !count("--events"); })
       ->check(CLI::IsMember({"name", "site"}))
       ->capture_default_str();
   const CLI::Option* const frames =
-      command
-          ->add_option(
+      only_when(
+          of_profiles(command->add_option(
               "--frames", options->report.frames,
               "Distinguish sites by this many innermost frames, of Python and of the library it called. "
-              "Without it, --by site skips functions through which most sites or most bytes go")
+              "Without it, --by site skips functions through which most sites or most bytes go")),
+          "without --events, or with --html", [count] { return !count("--events") || count("--html"); })
           ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
           ->capture_default_str();
-  auto* trace = add_file_option(*command, "--trace", options->trace, "Write a timeline for ui.perfetto.dev");
-  command->add_flag("--full", options->trace_options.full, "Write every event into the trace")->needs(trace);
-  add_file_option(*command, "--html", options->page, "Write a self-contained web page");
+  auto* trace = of_profiles(
+      add_file_option(*command, "--trace", options->trace, "Write a timeline for ui.perfetto.dev"));
+  of_profiles(command->add_flag("--full", options->trace_options.full, "Write every event into the trace"))
+      ->needs(trace);
+  of_profiles(add_file_option(*command, "--html", options->page, "Write a self-contained web page"));
   set_help(*command, {.exit_codes = {{"0", "clean"},
                                      {"2", "wrong usage, or a file cannot be read or written"},
                                      {"5", "a profile has no readable events"}}});

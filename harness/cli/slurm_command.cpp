@@ -268,8 +268,10 @@ int print_status(const fs::path& run_file) {
 int slurm(SlurmOptions& options, const std::vector<std::string>& words) {
   const fs::path run_file = fs::absolute(options.output).lexically_normal();
   const bool is_submission = !options.status && !options.cancel && !options.rerun;
-  if (!is_submission && !options.plan.suites.empty()) {
-    throw UsageError("slurm: --status, --cancel and --rerun take no suite: -o names the submission");
+  if (!is_submission && (!options.plan.suites.empty() || program_after_dashes(words))) {
+    throw UsageError(
+        "slurm: --status, --cancel and --rerun take no suite and no options behind --: -o names the "
+        "submission");
   }
   if (options.status) return print_status(run_file);
   if (options.cancel) {
@@ -295,21 +297,26 @@ void add_slurm_command(CLI::App& app, Result& result) {
       ->type_name(value_name::kRun)
       ->required()
       ->check(kFileName);
-  command
-      ->add_option("--tasks", plan.tasks,
-                   "Distribute the cases over this many tasks, for each kind of device")
+  const auto of_submission = [options](CLI::Option* option) {
+    return only_when(option->group("Only with SUITE"), "with SUITE",
+                     [options] { return !options->plan.suites.empty(); });
+  };
+  of_submission(command->add_option("--tasks", plan.tasks,
+                                    "Distribute the cases over this many tasks, for each kind of device"))
       ->type_name("INT")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   const auto text = [&](const std::string& name, std::optional<std::string>& value, const char* type,
-                        const char* about) { command->add_option(name, value, about)->type_name(type); };
+                        const char* about) {
+    of_submission(command->add_option(name, value, about))->type_name(type);
+  };
   text("--partition", plan.partition, "NAME", "Submit all jobs to this partition");
   text("--gres", plan.gres, "GRES", "Give each task these resources, such as gpu:1");
   text("--time", plan.time, "TIME", "End a task after this time, such as 02:00:00");
   text("--account", plan.account, "NAME", "Charge all jobs to this account");
   const auto list = [&](const std::string& name, std::vector<std::string>& values, const char* type,
                         const char* about) {
-    command->add_option(name, values, about)
+    of_submission(command->add_option(name, values, about))
         ->type_name(type)
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -320,22 +327,23 @@ void add_slurm_command(CLI::App& app, Result& result) {
        "Add an option of sbatch to all jobs: --sbatch-option=--qos=low");
   list("--merge-option", plan.merge_options, "OPTION",
        "Add an option of sbatch to the jobs that need no device: --merge-option=--partition=cpu");
-  command
-      ->add_option(
-          "--balance", options->balance,
-          "Balance the shards by the seconds in this run file. Default: the earlier run of -o, else the "
-          "newest in --history")
+  of_submission(command->add_option("--balance", options->balance,
+                                    "Balance the shards by the seconds in this run file. Default: the "
+                                    "earlier run of -o, else the newest in --history"))
       ->type_name(value_name::kRun);
-  add_history_option(*command, plan.history);
-  command->add_flag("--dry-run", options->dry_run, "Print the scripts, and submit nothing");
-  command->add_flag("--wait", options->wait, "Wait for the last job, and exit with its code");
+  of_submission(add_history_option(*command, plan.history));
+  CLI::Option* const dry_run = of_submission(
+      command->add_flag("--dry-run", options->dry_run, "Print the scripts, and submit nothing"));
+  CLI::Option* const wait =
+      command->add_flag("--wait", options->wait, "Wait for the last job, and exit with its code")
+          ->excludes(dry_run);
   CLI::Option* const status = command->add_flag("--status", options->status, "Print how far a submission is");
   CLI::Option* const cancel =
       command->add_flag("--cancel", options->cancel, "Cancel the jobs of a submission");
   CLI::Option* const rerun = command->add_flag(
       "--rerun", options->rerun, "Submit the missing and unfinished shards of a submission again");
-  status->excludes(cancel)->excludes(rerun);
-  cancel->excludes(rerun);
+  status->excludes(cancel)->excludes(rerun)->excludes(wait);
+  cancel->excludes(rerun)->excludes(wait);
   set_help(
       *command,
       {.notes =

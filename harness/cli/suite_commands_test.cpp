@@ -159,18 +159,6 @@ TEST_F(SuiteCommands, ShowOfARunReportsWhatBecameOfItsCases) {
   EXPECT_THAT(shown.output,
               AllOf(HasSubstr("fake/case/dry  ok  peak "),
                     HasSubstr("  crashed  peak unknown\n  the worker ended in the middle of the case")));
-  for (const std::vector<std::string>& option : std::vector<std::vector<std::string>>{{"--json"},
-                                                                                      {"--events"},
-                                                                                      {"--trace", "t.json"},
-                                                                                      {"--html", "p.html"},
-                                                                                      {"--by", "site"},
-                                                                                      {"--frames", "3"}}) {
-    std::vector<std::string> words{"show", run_file_.string()};
-    words.insert(words.end(), option.begin(), option.end());
-    const Answer refused = peakmark(words);
-    EXPECT_EQ(refused.end.exit_code, 2) << option.front();
-    EXPECT_THAT(refused.errors, HasSubstr(" take profiles; a run file is already JSON")) << option.front();
-  }
 }
 
 TEST_F(SuiteCommands, EstimateNamesItsTerms) {
@@ -190,8 +178,7 @@ TEST_F(SuiteCommands, EstimateReportsWhatIsWrong) {
   EXPECT_EQ(with_worker({"estimate", "fake/case", "m=1"}).end.exit_code, 2);
   EXPECT_EQ(with_worker({"estimate", "fake/case", "--available", "much"}).end.exit_code, 2);
   for (const char* const slices : {"0", "-1", "two", "1e30"}) {
-    const Answer answer =
-        with_worker({"estimate", "command:true", "--dimensions", "1,1", "--slices", slices});
+    const Answer answer = peakmark({"estimate", "command:true", "--dimensions", "1,1", "--slices", slices});
     EXPECT_EQ(answer.end.exit_code, 2);
     EXPECT_THAT(answer.errors,
                 HasSubstr(std::string("'") + slices + "' is not a count: write a whole number"));

@@ -193,20 +193,15 @@ void undo(History& history, const AcceptOptions& options) {
 }
 
 void check_usage(const AcceptOptions& options) {
-  if (options.list) {
-    if (options.undo || options.all || !options.pattern.empty())
-      throw UsageError("--list lists all accepted changes; it takes no CASE, --all or --undo");
-    return;
-  }
+  if (options.list) return;
   if (options.pattern.empty() && !options.commit && options.finding.empty())
     throw UsageError("no CASE: name a case, a pattern such as 'padding/*', --commit COMMIT or --finding ID");
-  if (!options.finding.empty() && (options.undo || options.from || options.finding.size() < kMinIdDigits))
-    throw UsageError("--finding takes the first 4 digits or more of an id, and no --undo or --from");
-  if (options.undo && (options.all || !options.reason.empty()))
-    throw UsageError("--undo takes no --all and no --reason");
+  if (!options.finding.empty() && options.finding.size() < kMinIdDigits)
+    throw UsageError(fmt::format("--finding {}: too short: write the first {} digits of the id or more",
+                                 options.finding, kMinIdDigits));
   const bool is_pattern = options.pattern.find('*') != std::string::npos;
-  if (options.from && !options.undo && (is_pattern || options.all || options.commit))
-    throw UsageError("--from takes one CASE; it takes no pattern, --all or --commit");
+  if (options.from && !options.undo && (is_pattern || options.commit))
+    throw UsageError("--from takes one CASE: leave out the pattern and --commit");
   if (!options.undo && options.reason.find_first_not_of(" \t\r\n") == std::string::npos) {
     throw UsageError("--reason is missing: write why the change is intended, for readers of the history");
   }
@@ -247,44 +242,61 @@ void accept(const AcceptOptions& options) {
 
 }  // namespace
 
-void add_accept_command(CLI::App& trends) {
+CLI::App* add_accept_command(CLI::App& trends) {
   const auto options = std::make_shared<AcceptOptions>();
   CLI::App* const command = trends.add_subcommand("accept", "Accept a change as intended, not a regression");
   command->add_option("CASE", options->pattern,
                       "A case, as `peakmark trends` prints it, or a pattern such as 'padding/*'");
-  command->add_option("--reason", options->reason, "Record why the change is intended. Required to accept")
-      ->type_name("TEXT");
-  command->add_flag("--all", options->all, "Accept all cases of the finding that contains CASE");
+  CLI::Option* const reason =
+      command
+          ->add_option("--reason", options->reason, "Record why the change is intended. Required to accept")
+          ->type_name("TEXT");
+  CLI::Option* const all =
+      command->add_flag("--all", options->all, "Accept all cases of the finding that contains CASE");
   command
       ->add_option("--commit", options->commit, "Select changes of this commit; its first digits are enough")
       ->type_name("COMMIT");
-  command
-      ->add_option("--finding", options->finding,
-                   "Accept all of this finding, on all of its devices, by the id in `trends --json` and in "
-                   "notifications")
-      ->type_name("ID")
-      ->check(kNotEmpty);
-  command
-      ->add_option("--branch", options->branch,
-                   "Accept what this branch changed, for `trends --branch`; after the merge accept it again")
-      ->type_name(value_name::kBranch);
+  CLI::Option* const finding =
+      command
+          ->add_option("--finding", options->finding,
+                       "Accept all of this finding, on all of its devices, by the id in `trends --json` and "
+                       "in notifications")
+          ->type_name("ID")
+          ->check(kNotEmpty)
+          ->excludes(all);
+  CLI::Option* const branch =
+      command
+          ->add_option("--branch", options->branch,
+                       "Accept what this branch changed, for `trends --branch`; after the merge accept it "
+                       "again")
+          ->type_name(value_name::kBranch);
   command
       ->add_option("--metric", options->metric, "Accept only this metric. Default: all with an open change")
       ->type_name(value_name::kMetric);
   command
       ->add_option("--from", options->from,
                    "Accept the level of CASE from this run on, even if no change was found")
-      ->type_name("RUN_ID");
-  command
-      ->add_option("--who", options->who,
-                   "Show this name in reports. Default: the account that runs the GitHub or GitLab job")
-      ->type_name("NAME");
-  command->add_flag("--list", options->list, "List accepted changes");
-  command->add_flag("--undo", options->undo, "Withdraw the acceptance of CASE, or of --commit");
+      ->type_name("RUN_ID")
+      ->excludes(all)
+      ->excludes(finding)
+      ->excludes(branch);
+  CLI::Option* const who =
+      command
+          ->add_option("--who", options->who,
+                       "Show this name in reports. Default: the account that runs the GitHub or GitLab job")
+          ->type_name("NAME");
+  CLI::Option* const undo =
+      command->add_flag("--undo", options->undo, "Withdraw the acceptance of CASE, or of --commit");
+  for (CLI::Option* const one : {reason, all, finding, branch, who}) undo->excludes(one);
+  CLI::Option* const list = command->add_flag("--list", options->list, "List accepted changes");
+  for (CLI::Option* const one : command->get_options()) {
+    if (one != command->get_help_ptr() && one != list) list->excludes(one);
+  }
   add_history_option(*command, options->history);
   set_help(*command, {.exit_codes = {{"0", "accepted, listed or withdrawn"},
                                      {"2", "wrong usage, or no such case, run or change"}}});
   command->callback([options] { accept(*options); });
+  return command;
 }
 
 }  // namespace peakmark::cli

@@ -140,12 +140,6 @@ ExitCode show_trends(const TrendsOptions& options) {
   if (options.markdown) remove_earlier_outputs({*options.markdown}, {options.history});
   if (options.commit_url && !options.commit_url->empty()) trend::check_commit_url(*options.commit_url);
   const bool notifies = !options.notify.empty();
-  if (notifies && !options.branch.empty())
-    throw UsageError("--notify is for the base branch; it takes no --branch");
-  if (notifies && !options.device.empty())
-    throw UsageError("--notify is for all devices; it takes no --device");
-  if (options.max_age && !options.branch.empty())
-    throw UsageError("--max-age is for the base branch; it takes no --branch");
   const auto now = std::chrono::system_clock::now();
   const auto history =
       open_history(options.history, notifies ? History::Purpose::change : History::Purpose::read);
@@ -189,23 +183,24 @@ void add_trends_command(CLI::App& app, Result& result) {
   CLI::App* const command =
       app.add_subcommand("trends", "Find changes of bytes, times and estimates in a history");
   command->require_subcommand(0, 1);
-  add_accept_command(*command);  // trends_accept_command.cpp
+  CLI::App* const accept = add_accept_command(*command);  // trends_accept_command.cpp
   add_history_option(*command, options->history);
   add_allow_growth_option(*command, options->trend.allowed_growth);
   command->add_flag("--json", options->json, "Print the changes as JSON");
   add_file_option(*command, "--markdown", options->markdown, "Write a summary in markdown");
-  command
-      ->add_option(
-          "--branch", options->branch,
-          "Report what this branch or pull request changed since its merge base; auto: the branch of "
-          "this CI job, or of the git clone in this folder")
-      ->type_name(value_name::kBranch)
-      ->check(kNotEmpty);
-  command
-      ->add_option("--device", options->device,
-                   "Read and report only this device; newest: the device and backend of the newest run")
-      ->type_name(value_name::kDevice)
-      ->check(kNotEmpty);
+  CLI::Option* const branch =
+      command
+          ->add_option("--branch", options->branch,
+                       "Report what this branch or pull request changed since its merge base; auto: the "
+                       "branch of this CI job, or of the git clone in this folder")
+          ->type_name(value_name::kBranch)
+          ->check(kNotEmpty);
+  CLI::Option* const device =
+      command
+          ->add_option("--device", options->device,
+                       "Read and report only this device; newest: the device and backend of the newest run")
+          ->type_name(value_name::kDevice)
+          ->check(kNotEmpty);
   add_parsed_option(
       *command, "--max-age",
       [options = options.get()](const std::string& text) {
@@ -213,10 +208,15 @@ void add_trends_command(CLI::App& app, Result& result) {
         options->max_age_text = text;
       },
       "Fail if the newest run of a suite on a device is older, such as 36h, 2d or 90m")
-      ->type_name("AGE");
-  command
-      ->add_option("--commit-url", options->commit_url,
-                   "Link commits to this address, with {commit} in it. Default: `peakmark history set`")
+      ->type_name("AGE")
+      ->excludes(branch);
+  only_when(command->add_option(
+                "--commit-url", options->commit_url,
+                "Link commits to this address, with {commit} in it. Default: `peakmark history set`"),
+            "with --json, --markdown or --notify",
+            [command] {
+              return command->count("--json") + command->count("--markdown") + command->count("--notify") > 0;
+            })
       ->type_name("URL");
   command->add_flag("--allow-uncompared", options->allow_uncompared,
                     "Do not fail where no earlier run can be compared, as in a first run");
@@ -225,7 +225,12 @@ void add_trends_command(CLI::App& app, Result& result) {
                    "Run this shell command once for each new and each closed regression, with JSON on its "
                    "standard input")
       ->type_name("SHELL_COMMAND")
-      ->check(kNotEmpty);
+      ->check(kNotEmpty)
+      ->excludes(branch)
+      ->excludes(device);
+  for (CLI::Option* const option : command->get_options()) {
+    if (option != command->get_help_ptr()) accept->excludes(option);  // it has its own
+  }
   set_help(
       *command,
       {.notes =

@@ -24,6 +24,6 @@ HistoryTrends find_history_trends(history::History& history,
                                   const std::function<void(trend::DeviceTrends&)>& complete = {});
 
 /// Adds `accept` to `trends`.
-void add_accept_command(CLI::App& trends);
+CLI::App* add_accept_command(CLI::App& trends);
 
 }  // namespace peakmark::cli

@@ -124,7 +124,7 @@ TEST_F(Usage, AnOptionIsDescribedWithItsDefaultAndConflicts) {
   EXPECT_THAT(help,
               HasSubstr("\n  --require {cuda,gpu}        Exit with 4 if there is no such device. Default:"));
   EXPECT_THAT(help, HasSubstr("$PEAKMARK_REQUIRE."));
-  EXPECT_THAT(help, HasSubstr("Not with --rounds."));
+  EXPECT_THAT(help, HasSubstr("Needs --rounds.\n"));
   EXPECT_THAT(help, HasSubstr("\n  SUITE...                    Suite files.\n"));
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 104U) << line;

@@ -55,9 +55,9 @@ class DeviceBudget {
 /// function. Other processes on the device find it full, too. Memory that the driver needs not take (of a
 /// pool that holds some, or managed) is not refused, which a note says.
 ///
-/// Thread-safe; a thread waits while another one occupies memory. Calls that are refused at the same time keep
-/// memory occupied until the last one ends, so much that the smallest request does not fit. Another allocation
-/// meanwhile may be refused too.
+/// Thread-safe; a thread waits while another one occupies memory. Calls that are refused at the same time
+/// keep memory occupied until the last one ends, so much that the smallest request does not fit. Another
+/// allocation meanwhile may be refused too.
 class DriverRefusal {
  public:
   /// What is occupied: all that is free, for this call only ($PEAKMARK_REFUSE_ONCE); or what leaves less than
