@@ -20,6 +20,7 @@
 #include "show/process_tree.hpp"
 #include "show/recorded_sequence.hpp"
 #include "supervise/record_shapes.hpp"
+#include "sweep/choose_shapes.hpp"
 #include "sweep/nearest_word.hpp"
 
 namespace peakmark::cli {
@@ -34,8 +35,7 @@ bool has_words(const Parameters& words, const AxisTexts& values) {
   });
 }
 
-/// Returns the largest case of a suite with these words: with the most elements if each axis is one of an
-/// array. Null if there is none.
+/// Returns the case of a suite with these words that has the most elements. Null if there is none.
 std::optional<Parameters> largest_planned(const std::string& variant, const Parameters& words,
                                           const AxisTexts& values, const std::vector<PlannedCase>& planned) {
   std::optional<Parameters> largest;
@@ -43,13 +43,8 @@ std::optional<Parameters> largest_planned(const std::string& variant, const Para
   for (const PlannedCase& one : planned) {
     const Parameters& shape = one.sweep_case.parameters;
     if (one.sweep_case.variant != variant || word_axes(shape) != words || !has_words(shape, values)) continue;
-    double product = 1;
-    for (const auto& [axis, value] : shape.values()) {
-      if (const Size* const length = std::get_if<Size>(&value))
-        product *= static_cast<double>(std::max<Size>(*length, 1));
-    }
-    if (product <= elements) continue;
-    elements = product;
+    if (element_count(shape) <= elements) continue;
+    elements = element_count(shape);
     largest = shape;
   }
   return largest;

@@ -4,11 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "base/text_table.hpp"
 #include "explain/emit_inside.hpp"
 #include "sweep/formula.hpp"
 
@@ -138,6 +136,13 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
+std::string quoted_list(const std::vector<std::string>& texts) {
+  std::vector<std::string> all;
+  all.reserve(texts.size());
+  for (const std::string& text : texts) all.push_back(quoted(text));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
 namespace {
 
 void check_variant_formulas(const VariantFormulas& variant) {
@@ -171,176 +176,6 @@ void check_backends(const std::vector<VariantFormulas>& variants) {
     }
   }
 }
-
-// ---- C++
-
-struct Part {
-  std::string name;
-  LinearFormula bytes;
-};
-
-// Returns the parts of a peak; empty if it is no sum of them.
-std::vector<Part> parts(const VariantFormulas& variant, const EmitOptions& options) {
-  const std::vector<PeakMoment>& moments = variant.explanation.moments;
-  const std::string slices = slice_axis(variant, options);
-  if (moments.size() != 1 || !moments.front().is_sum_of_terms || slices.empty() || options.margin_percent > 0)
-    return {};
-  std::vector<Part> all;
-  for (std::size_t i = 0; i < moments.front().terms.size(); ++i) {
-    const ExplainedAllocation& allocation = variant.explanation.allocations[moments.front().allocations[i]];
-    auto part = split_by_slices(moments.front().terms[i], slices);
-    if (!part) return {};
-    all.push_back({allocation.name, std::move(*part)});
-  }
-  return all;
-}
-
-// Returns the condition on words and dtype with which a formula is right; empty if there is none.
-std::string cpp_condition(const VariantFormulas& variant) {
-  std::string text;
-  for (const WordSet& set : recorded_words(variant)) {
-    std::vector<std::string> words;
-    for (const std::string& word : set.words) words.push_back(quoted(word));
-    text += fmt::format("{}is_one_of({}, {{{}}})", text.empty() ? "" : " && ",
-                        fmt::format("c.word({})", quoted(set.axis)), fmt::join(words, ", "));
-  }
-  for (const auto& [axis, value] : constant_axes(variant))
-    text += fmt::format("{}c[{}] == {}", text.empty() ? "" : " && ", quoted(axis), value);
-  return text;
-}
-
-std::string cpp_axes(const VariantFormulas& variant, const std::string& without) {
-  std::string text;
-  for (const auto& [axis, longest] : longest_recorded(variant)) {
-    if (axis != kItemSizeAxis)
-      text += fmt::format("      check_range(\"{0}\", c[\"{0}\"], {1}, strict);\n", axis, longest);
-    if (axis == without) continue;
-    text += axis == kItemSizeAxis ? "      const Size itemsize = bytes_of_element(c.word(\"dtype\"));\n"
-                                  : fmt::format("      const Size {} = c[\"{}\"];\n", axis, axis);
-  }
-  return text;
-}
-
-// The estimator of a variant: a formula for each combination of words.
-std::string cpp_estimator(const std::vector<const VariantFormulas*>& formulas, const EmitOptions& options,
-                          std::size_t number) {
-  const bool has_parts =
-      std::ranges::all_of(formulas, [&](const auto* one) { return !parts(*one, options).empty(); });
-  std::string text = fmt::format(
-      "/// {}\ninline Estimator explained_{}([[maybe_unused]] bool strict = false) {{\n  return "
-      "Estimator::{}([=](const "
-      "Case& c) -> {} {{\n",
-      formulas.front()->variant, number, has_parts ? "of_parts" : "of_bytes",
-      has_parts ? "std::vector<Part>" : "Size");
-  std::string recorded;
-  bool is_for_all = false;
-  for (const VariantFormulas* const one : formulas) {
-    const std::string condition = cpp_condition(*one);
-    is_for_all = condition.empty();
-    text += is_for_all ? "    {\n" : fmt::format("    if ({}) {{\n", condition);
-    text += cpp_axes(*one, has_parts ? slice_axis(*one, options) : "");
-    if (has_parts) {
-      text += "      return {\n";
-      const std::vector<Part> all = parts(*one, options);
-      for (const Part& part : all)
-        text += fmt::format("          {{{}, {}, {}}},\n", quoted(part.name),
-                            to_text(part.bytes.per_slice, ExpressionStyle::cpp),
-                            to_text(part.bytes.fixed, ExpressionStyle::cpp));
-      text += "      };\n";
-    } else {
-      const std::string peak = to_text(*one->explanation.peak(), ExpressionStyle::cpp);
-      text +=
-          options.margin_percent == 0
-              ? fmt::format("      return {};\n", peak)
-              : fmt::format("      const Size bytes = {};\n      return bytes + ceil_div(bytes * {}, 100);\n",
-                            peak, options.margin_percent);
-    }
-    text += "    }\n";
-    recorded += (recorded.empty() ? "" : "; ") + words_text(recorded_words(*one));
-    for (const auto& [axis, value] : constant_axes(*one)) recorded += fmt::format(" {}={}", axis, value);
-  }
-  if (!is_for_all)
-    text += fmt::format("    throw std::invalid_argument({});\n",
-                        quoted(fmt::format("{}: no formula for these axes; recorded: {}",
-                                           formulas.front()->variant, recorded)));
-  return text + "  });\n}\n";
-}
-
-constexpr std::string_view kCppFunctions =
-    R"(/// A formula was not tested at longer axes: warns once, or throws if `strict`.
-inline void check_range(const std::string& axis, Size value, Size longest, bool strict) {
-  if (value <= longest) return;
-  const std::string text = "the formula was not tested at " + axis + "=" + std::to_string(value) +
-                           " (recorded to " + std::to_string(longest) + "); record such a shape";
-  if (strict) throw std::out_of_range(text);
-  static std::atomic_flag has_warned = ATOMIC_FLAG_INIT;
-  if (!has_warned.test_and_set()) std::cerr << "warning: " << text << "\n";
-}
-inline bool is_one_of(const std::string& word, const std::vector<std::string>& recorded) {
-  return std::find(recorded.begin(), recorded.end(), word) != recorded.end();
-}
-inline Size ceil_div(Size a, Size b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
-inline Size checked_length(Size x) {
-  if (x > Size{1} << 62) throw std::overflow_error("a length is more than 2^62");
-  return x;
-}
-inline Size next_pow2(Size x) {
-  Size power = 1;
-  while (power < checked_length(x)) power *= 2;
-  return power;
-}
-inline Size next_smooth(Size x, Size largest_prime) {
-  for (x = x < 1 ? 1 : x;; x = checked_length(x + 1)) {
-    Size rest = x;
-    for (Size prime = 2; prime <= largest_prime; ++prime) {
-      while (rest % prime == 0) rest /= prime;
-    }
-    if (rest == 1) return x;
-  }
-}
-)";
-
-// A function of the dtypes that were recorded.
-std::string cpp_dtypes(const std::vector<VariantFormulas>& variants) {
-  std::set<std::string> recorded;
-  for (const VariantFormulas& variant : variants) {
-    const auto axes = used_axes(variant);
-    if (std::ranges::find(axes, kItemSizeAxis) == axes.end()) continue;
-    for (const WordSet& set : recorded_words(variant)) {
-      if (set.axis == "dtype") recorded.insert(set.words.begin(), set.words.end());
-    }
-  }
-  if (recorded.empty()) return "";
-  std::string text = "inline Size bytes_of_element(const std::string& dtype) {\n";
-  for (const std::string& dtype : recorded)
-    text += fmt::format("  if (dtype == {}) return {};\n", quoted(dtype), size_of(parse_dtype(dtype)));
-  return text + "  throw std::invalid_argument(\"dtype \" + dtype + \" was not recorded\");\n}\n";
-}
-
-std::string cpp(const std::vector<VariantFormulas>& variants, const RunContext& context,
-                const EmitOptions& options) {
-  std::string text;
-  for (const std::string& line : origin(variants, context, options)) text += "// " + one_line(line) + "\n";
-  text +=
-      "#pragma once\n\n#include <algorithm>\n#include <atomic>\n#include <iostream>\n#include "
-      "<peakmark/worker.hpp>\n#include <stdexcept>\n#include "
-      "<string>\n#include <vector>\n\nnamespace explained {\n\nusing namespace peakmark;\n\n";
-  text += kCppFunctions;
-  text += cpp_dtypes(variants);
-  std::vector<std::vector<const VariantFormulas*>> by_variant;
-  for (const VariantFormulas& variant : variants) {
-    const auto same = std::ranges::find_if(
-        by_variant, [&](const auto& several) { return several.front()->variant == variant.variant; });
-    (same == by_variant.end() ? by_variant.emplace_back() : *same).push_back(&variant);
-  }
-  for (std::size_t i = 0; i < by_variant.size(); ++i)
-    text += "\n" + cpp_estimator(by_variant[i], options, i + 1);
-  return text + "\n}  // namespace explained\n";
-}
-
-// ---- suites
 
 // The formula of an estimator in a suite. Throws UsageError if what was written does not give the recorded
 // peaks: a suite reads it with another parser than this module.
@@ -377,67 +212,12 @@ std::string toml(const std::vector<VariantFormulas>& variants, const RunContext&
   for (const VariantFormulas& variant : variants) {
     std::string when = "variant = " + quoted(variant.variant);
     for (const WordSet& set : recorded_words(variant)) {
-      std::vector<std::string> words;
-      words.reserve(set.words.size());
-      for (const std::string& word : set.words) words.push_back(quoted(word));
-      const std::string list = fmt::format("{}", fmt::join(words, ", "));
-      when += fmt::format(", {} = {}", set.axis, words.size() == 1 ? list : "[" + list + "]");
+      const std::string list = quoted_list(set.words);
+      when += fmt::format(", {} = {}", set.axis, set.words.size() == 1 ? list : "[" + list + "]");
     }
     for (const auto& [axis, value] : constant_axes(variant)) when += fmt::format(", {} = {}", axis, value);
     text += fmt::format("\n[[estimator.formula]]\nwhen = {{ {} }}\nbytes = {}\n", when,
                         quoted(suite_formula(variant, options)));
-  }
-  return text;
-}
-
-// ---- pages
-
-std::string title(const VariantFormulas& variant) {
-  const std::string words = variant.words_text();
-  return variant.variant + (words.empty() ? "" : " " + words);
-}
-
-std::string markdown(const std::vector<VariantFormulas>& variants, const RunContext& context,
-                     const EmitOptions& options) {
-  std::string text;
-  for (const VariantFormulas& variant : variants) {
-    text += "### " + markdown_cell(title(variant)) + "\n\n";
-    MarkdownTable table({{"allocation"}, {"where"}, {"phase"}, {"count"}, {"bytes"}}, kMarkdownLimit);
-    for (const ExplainedAllocation& one : variant.explanation.allocations) {
-      table.add({one.name, variant.site(one.where), phase_name(one.phase),
-                 to_text(*one.count.formula, ExpressionStyle::display),
-                 to_text(*one.bytes.formula, ExpressionStyle::display)});
-    }
-    text += table.text() +
-            "\npeak = " + markdown_cell(to_text(*variant.explanation.peak(), ExpressionStyle::display)) +
-            "\n\n";
-  }
-  for (const std::string& line : origin(variants, context, options)) text += markdown_cell(line) + "\n";
-  return text;
-}
-
-std::string latex_text(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) escaped += '\\';
-    escaped += c == '\\' || c == '^' || c == '~' ? ' ' : c;
-  }
-  return escaped;
-}
-
-std::string latex(const std::vector<VariantFormulas>& variants, const RunContext& context,
-                  const EmitOptions& options) {
-  std::string text;
-  for (const std::string& line : origin(variants, context, options)) text += "% " + one_line(line) + "\n";
-  for (const VariantFormulas& variant : variants) {
-    text += fmt::format("\\paragraph{{{}}}\n\\begin{{tabular}}{{lll}}\n", latex_text(title(variant)));
-    for (const ExplainedAllocation& one : variant.explanation.allocations) {
-      text += fmt::format(
-          "{} & {} & ${}$ \\\\\n", latex_text(one.name), latex_text(phase_name(one.phase)),
-          to_text(Expression::multiply({*one.count.formula, *one.bytes.formula}), ExpressionStyle::latex));
-    }
-    text += fmt::format("\\end{{tabular}}\n\\[ \\mathrm{{peak}} = {} \\]\n",
-                        to_text(*variant.explanation.peak(), ExpressionStyle::latex));
   }
   return text;
 }
@@ -463,7 +243,7 @@ std::string emit(const std::vector<VariantFormulas>& variants, const RunContext&
     case EmitForm::python:
       return python_module(variants, context, options);
     case EmitForm::cpp:
-      return cpp(variants, context, options);
+      return cpp_header(variants, context, options);
     case EmitForm::toml:
       return toml(variants, context, options);
     case EmitForm::latex:
@@ -472,8 +252,8 @@ std::string emit(const std::vector<VariantFormulas>& variants, const RunContext&
         if (!variant.is_explained())
           throw UsageError(variant.variant + ": not all allocations have a formula, so no page is written");
       }
-      return options.form == EmitForm::latex ? latex(variants, context, options)
-                                             : markdown(variants, context, options);
+      return options.form == EmitForm::latex ? latex_page(variants, context, options)
+                                             : markdown_page(variants, context, options);
   }
   return "";
 }

@@ -42,8 +42,17 @@ std::optional<LinearFormula> split_by_slices(const Expression& formula, const st
 /// Returns the text in double quotes, as Python and TOML write it. Words and names hold no control
 /// characters.
 std::string quoted(const std::string& text);
+/// Returns `"edge", "wrap"`.
+std::string quoted_list(const std::vector<std::string>& texts);
 
+/// Return what is written: a module, a header, pages. The formulas were checked.
 std::string python_module(const std::vector<VariantFormulas>& variants, const RunContext& context,
                           const EmitOptions& options);
+std::string cpp_header(const std::vector<VariantFormulas>& variants, const RunContext& context,
+                       const EmitOptions& options);
+std::string markdown_page(const std::vector<VariantFormulas>& variants, const RunContext& context,
+                          const EmitOptions& options);
+std::string latex_page(const std::vector<VariantFormulas>& variants, const RunContext& context,
+                       const EmitOptions& options);
 
 }  // namespace peakmark::emitting

@@ -92,11 +92,9 @@ std::string words_of(const VariantFormulas& variant, DType dtype) {
     sets.push_back({"dtype", {std::string(to_string(dtype))}});
   std::string text;
   for (const WordSet& set : sets) {
-    std::string words;
-    for (const std::string& word : set.words)
-      words += quoted(set.axis == "dtype" ? our_name(word) : word) + ", ";
-    text += fmt::format("{}{}: ({})", text.empty() ? "" : ", ", quoted(set.axis),
-                        words.substr(0, words.size() - 1));
+    std::vector<std::string> words = set.words;
+    if (set.axis == "dtype") std::ranges::transform(words, words.begin(), our_name);
+    text += fmt::format("{}{}: ({},)", text.empty() ? "" : ", ", quoted(set.axis), quoted_list(words));
   }
   for (const auto& [axis, value] : constant_axes(variant))
     text += fmt::format(", {}: ({},)", quoted(axis), value);
@@ -214,6 +212,11 @@ std::string identifier(const std::string& text) {
   return name;
 }
 
+// Returns `filter` of `filter/stripes`.
+std::string operation(const std::string& variant) {
+  return variant.substr(0, variant.find('/'));
+}
+
 std::vector<std::string> find_others(const VariantFormulas& variant, const std::string& slices,
                                      const EmitOptions& options) {
   const auto& axes = variant.shapes().axes;
@@ -237,25 +240,21 @@ std::vector<std::string> find_others(const VariantFormulas& variant, const std::
 std::vector<SlicedVariant> sliced_variants(const std::vector<VariantFormulas>& variants,
                                            const EmitOptions& options) {
   std::vector<SlicedVariant> all;
+  std::map<std::string, int> variants_of_method;
   for (const VariantFormulas& variant : variants) {
     const std::string slices = slice_axis(variant, options);
     const std::vector<std::string> others = find_others(variant, slices, options);
     if (slices.empty() || others.size() < 2) continue;
     auto same = std::ranges::find(all, variant.variant, &SlicedVariant::variant);
     if (same == all.end()) {
-      const std::string method = identifier(variant.variant.substr(0, variant.variant.find('/')));
-      same = all.insert(all.end(), {variant.variant, slices, others, {}, method, true});
+      same = all.insert(all.end(), {variant.variant, slices, others, {}, operation(variant.variant), true});
+      ++variants_of_method[same->method];
     }
     same->is_linear = same->is_linear && is_linear(variant, slices);
     add_output_dtypes(variant, options.dtype, same->outputs);
   }
-  for (SlicedVariant& one : all) {
-    const bool is_shared = std::ranges::count_if(all, [&](const auto& other) {
-                             return other.variant.substr(0, other.variant.find('/')) ==
-                                    one.variant.substr(0, one.variant.find('/'));
-                           }) > 1;
-    if (is_shared) one.method = identifier(one.variant);
-  }
+  for (SlicedVariant& one : all)
+    one.method = identifier(variants_of_method[one.method] == 1 ? one.method : one.variant);
   return all;
 }
 

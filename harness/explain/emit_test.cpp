@@ -72,6 +72,12 @@ const std::vector<SampleAxes>& unseen_shapes() {
   return shapes;
 }
 
+// Returns a case whose bytes do not fit 64 bits.
+Observation too_large(Observation unseen) {
+  for (const char* const axis : {"n", "ny", "nx"}) unseen.axes.set(axis, Size{1} << 31);
+  return unseen;
+}
+
 TEST(EmitPython, IsExactAtShapesThatWereNotRecorded) {
   const auto run = padding_run({"edge", "constant", "wrap"}, {4, 8});
   std::string check = "from estimator import peak_bytes\n";
@@ -81,6 +87,14 @@ TEST(EmitPython, IsExactAtShapesThatWereNotRecorded) {
     }
   }
   python(emit(formulas(run), run.context, {}), check + "print('ran')\n");
+}
+
+TEST(EmitPython, NumbersBeyond64BitsAreExact) {
+  const auto run = filter_run();
+  python(emit(formulas(run), run.context, {}), R"(from estimator import peak_bytes
+k = 2**31
+assert peak_bytes(n=k, ny=k, nx=k, pad_y=7, pad_x=9) == 8 * k**3 + 12 * k**2 + 8 * k**2
+)");
 }
 
 TEST(EmitPython, TakesTheVariantWhereThereAreSeveral) {
@@ -386,6 +400,7 @@ TEST(EmitToml, IsExactAtShapesThatWereNotRecorded) {
       sample_observation("padding/nabu", unseen_shapes()[0], {{"mode", "edge"}, {"dtype", "u8"}});
   EXPECT_THAT([&] { bytes(estimator, other_dtype); },
               ThrowsMessage<UsageError>(HasSubstr("no formula is for")));
+  EXPECT_THROW(bytes(estimator, too_large(filter_observation(unseen_shapes()[0]))), OverflowError);
   options.margin_percent = 2;
   const Observation unseen = filter_observation(unseen_shapes()[1]);
   const Size peak = *unseen.requested_peak_bytes;
@@ -410,7 +425,7 @@ TEST(EmitCpp, IsExactAtShapesThatWereNotRecorded) {
   options.form = EmitForm::cpp;
   const std::string header = emit(formulas(run), run.context, options);
   EXPECT_THAT(header, HasSubstr("Estimator::of_parts"));
-  EXPECT_THAT(header, HasSubstr("{\"image\", ny * nx * itemsize, 0},"));
+  EXPECT_THAT(header, HasSubstr("{\"image\", Size(ny * nx * itemsize), 0},"));
   EXPECT_THAT(header, HasSubstr("Estimator::of_bytes"));
   EXPECT_THAT(header, HasSubstr("check_range(\"ny\", c[\"ny\"], 55, strict);"));
   std::string checks;
@@ -440,6 +455,8 @@ TEST(EmitCpp, IsExactAtShapesThatWereNotRecorded) {
   const SampleAxes shape{5, 31, 41, 7, 9};
   check(padding_observation(shape, "mean"), 1, "-1");
   check(sample_observation("padding/nabu", shape, {{"mode", "edge"}, {"dtype", "u8"}}), 1, "-1");
+  check(too_large(sample_observation("padding/nabu", shape, {{"mode", "edge"}, {"dtype", "f32"}})), 1, "-2");
+  check(too_large(sample_observation("filter/stripes", shape, {})), 2, "-2");
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "estimators.hpp") << header;
   std::ofstream(folder.path() / "use.cpp") << R"(#include "estimators.hpp"
@@ -455,8 +472,10 @@ void check(const Estimator& estimator, const peakmark_value* values, std::size_t
   try {
     if (estimator.bytes) bytes = estimator.bytes(c);
     else for (const Part& part : estimator.parts(c)) bytes += part.bytes_a_slice * c["n"] + part.fixed_bytes;
-  } catch (const std::invalid_argument& error) {
+  } catch (const std::invalid_argument&) {
     bytes = -1;
+  } catch (const std::overflow_error&) {
+    bytes = -2;
   }
   if (bytes == expected) return;
   ++wrong;

@@ -268,9 +268,9 @@ class Writer {
         return call("next_smooth", {write(expression.operands()[0], Binding::sum),
                                     write(expression.operands()[1], Binding::sum)});
       case Operation::min:
-        return call(style_ == ExpressionStyle::cpp ? "std::min<Size>" : "min", both(expression));
+        return call(style_ == ExpressionStyle::cpp ? "std::min<Checked>" : "min", both(expression));
       case Operation::max:
-        return call(style_ == ExpressionStyle::cpp ? "std::max<Size>" : "max", both(expression));
+        return call(style_ == ExpressionStyle::cpp ? "std::max<Checked>" : "max", both(expression));
       case Operation::if_zero:
         return choice(expression);
     }
@@ -360,7 +360,7 @@ class Writer {
       case ExpressionStyle::python:
         return fmt::format("({} if {} == 0 else {})", zero, axis, other);
       case ExpressionStyle::cpp:
-        return fmt::format("({} == 0 ? {} : {})", axis, zero, other);
+        return fmt::format("({} == 0 ? Checked({}) : Checked({}))", axis, zero, other);
       case ExpressionStyle::latex:
         return fmt::format("\\begin{{cases}} {} & {} = 0 \\\\ {} & \\text{{else}} \\end{{cases}}", zero, axis,
                            other);

@@ -51,7 +51,7 @@ TEST(Expression, AChoiceComputesOnlyWhatItChooses) {
   EXPECT_EQ(at(choice, 30), 4);
   EXPECT_EQ(to_text(choice), "if_zero(ny, 5, ceil_div(100, ny))");
   EXPECT_EQ(to_text(choice, ExpressionStyle::python), "(5 if ny == 0 else -(-100 // ny))");
-  EXPECT_EQ(to_text(choice, ExpressionStyle::cpp), "(ny == 0 ? 5 : ceil_div(100, ny))");
+  EXPECT_EQ(to_text(choice, ExpressionStyle::cpp), "(ny == 0 ? Checked(5) : Checked(ceil_div(100, ny)))");
   EXPECT_EQ(to_text(choice, ExpressionStyle::display), "(ny = 0: 5, else ⌈100/ny⌉)");
 }
 

@@ -57,16 +57,6 @@ LiveAllocations of_group(const MatchedAllocations& group, std::size_t index,
 
 }  // namespace
 
-Size fixed_number(const ShapeSizes& numbers) {
-  Size fixed = 0;
-  for (const Size one : numbers) {
-    if (one == 0 || one == fixed) continue;
-    if (fixed != 0) return 0;
-    fixed = one;
-  }
-  return fixed;
-}
-
 std::vector<LiveAllocations> live_allocations(const RecordedCases& cases,
                                               const std::vector<std::size_t>& shapes) {
   const std::vector<MatchedAllocations> groups = group_allocations(cases.sequences());

@@ -5,15 +5,10 @@
 #include <vector>
 
 #include "explain/run_formulas.hpp"
+#include "explain/shape_sizes.hpp"
 
 // What is live at the peak of cases, as multisets: four arrays of one size that one line makes are four.
 namespace peakmark {
-
-/// Bytes, or a number of allocations, at each of some shapes.
-using ShapeSizes = std::vector<Size>;
-
-/// Returns a number of allocations where it is not 0; 0 if it differs between shapes.
-Size fixed_number(const ShapeSizes& numbers);
 
 /// Allocations of one name, call site and process that are live at the peak.
 struct LiveAllocations {
@@ -23,6 +18,10 @@ struct LiveAllocations {
   std::string process;
   ShapeSizes each;   ///< bytes of one of them; 0 where none is live. If those of a shape differ: of all
   ShapeSizes count;  ///< how many are live
+
+  /// Returns whether it is an input or output: these are forgotten less often than what a program allocates
+  /// besides.
+  [[nodiscard]] bool is_argument() const { return phase == "inputs" || phase == "outputs"; }
 };
 
 /// Allocations with the same bytes at every shape: a number of bytes does not show which of them an estimator

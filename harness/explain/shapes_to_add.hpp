@@ -7,8 +7,9 @@
 
 namespace peakmark {
 
-/// Returns shapes that show more than those that were recorded, as the user writes them: `n=6 ny=7 nx=11; n=5
-/// ny=8 nx=11`. They differ from the smallest recorded one in one axis, as those that `explain` chooses.
-std::string shapes_to_add(const Shapes& recorded, std::size_t count);
+/// Returns shapes that show more than `shapes`, which were recorded, as the user writes them: `n=6 ny=7
+/// nx=11; n=5 ny=8 nx=11`. They differ from the smallest recorded one in one axis, as those that `explain`
+/// chooses.
+std::string shapes_to_add(const Shapes& shapes, std::size_t count);
 
 }  // namespace peakmark

@@ -108,6 +108,37 @@ std::string throughput_text(const FitReport& report) {
   return text;
 }
 
+/// Returns the largest value that fits, and what limits it. There is one, and no trial stopped the search.
+std::string largest_text(const FitReport& report) {
+  const Size value = *report.end();
+  const FitTrial& trial = report.trial(value);
+  const Size peak = *trial.peak_bytes;
+  std::string text = fmt::format("largest {}: {}, which ran with {} of {} ({})\n", report.axis, value,
+                                 format_size_beside(peak, report.budget_bytes),
+                                 format_size(report.budget_bytes), share_cell(report, peak));
+  if (!report.range.above(value)) {
+    if (!report.range.list.empty()) return text + "  the largest of the values to try\n";
+    return text + (report.is_range_given
+                       ? fmt::format("  the end of the range {}..{}\n", report.range.min, report.range.max)
+                       : "  larger values are not tried\n");
+  }
+  if (trial.largest_allocation && report.max_allocation) {
+    const auto share = [](Size part, Size whole) {
+      return static_cast<double>(part) / static_cast<double>(whole);
+    };
+    if (share(*trial.largest_allocation, *report.max_allocation) > share(peak, report.budget_bytes))
+      text += fmt::format("  the limit is one allocation: its largest has {} of the {} that one may have\n",
+                          format_size(*trial.largest_allocation), format_size(*report.max_allocation));
+  }
+  const FitTrial* const above = report.refused_above();
+  if (above != nullptr && (report.is_proven() || exceeds_allocation(*above, report.max_allocation)))
+    text += fmt::format("  {} was run, and {}\n", above->value, reason(report, *above));
+  if (report.predictor == Predictor::recordings)
+    text += fmt::format("  memory is taken to grow with {}: no value above {} was run\n", report.axis,
+                        std::ranges::max(report.trials, {}, &FitTrial::value).value);
+  return text;
+}
+
 std::string answer_text(const FitReport& report) {
   if (!report.value && report.trials.empty()) {
     return fmt::format("nothing fits: by the {}, {} = {} needs more than {} ({})\n",
@@ -127,44 +158,14 @@ std::string answer_text(const FitReport& report) {
                        format_size(report.budget_bytes), quantity(report.budget_bytes, "byte"),
                        report.range.above(tried) ? larger : "");
   }
-  if (report.timed_answer() != nullptr && !report.is_stopped) {
-    FitReport largest = report;  // what is said of the largest value
-    largest.value = report.end();
-    largest.largest.reset();
-    largest.timed.clear();
-    return throughput_text(report) + answer_text(largest);
-  }
-  const Size peak = *report.answer().peak_bytes;
   if (report.is_stopped) {
     const FitTrial& last = report.trials.back();
     return fmt::format("no answer: {} = {} ended with {}; the largest that ran is {}, with {} of {}\n",
                        report.axis, last.value, last.outcome, *report.value,
-                       format_size_beside(peak, report.budget_bytes), format_size(report.budget_bytes));
+                       format_size_beside(*report.answer().peak_bytes, report.budget_bytes),
+                       format_size(report.budget_bytes));
   }
-  std::string text = fmt::format("largest {}: {}, which ran with {} of {} ({})\n", report.axis, *report.value,
-                                 format_size_beside(peak, report.budget_bytes),
-                                 format_size(report.budget_bytes), share_cell(report, peak));
-  if (!report.range.above(*report.value)) {
-    if (!report.range.list.empty()) return text + "  the largest of the values to try\n";
-    return text + (report.is_range_given
-                       ? fmt::format("  the end of the range {}..{}\n", report.range.min, report.range.max)
-                       : "  larger values are not tried\n");
-  }
-  if (const auto& largest = report.answer().largest_allocation; largest && report.max_allocation) {
-    const auto share = [](Size part, Size whole) {
-      return static_cast<double>(part) / static_cast<double>(whole);
-    };
-    if (share(*largest, *report.max_allocation) > share(peak, report.budget_bytes))
-      text += fmt::format("  the limit is one allocation: its largest has {} of the {} that one may have\n",
-                          format_size(*largest), format_size(*report.max_allocation));
-  }
-  const FitTrial* const above = report.refused_above();
-  if (above != nullptr && (report.is_proven() || exceeds_allocation(*above, report.max_allocation)))
-    text += fmt::format("  {} was run, and {}\n", above->value, reason(report, *above));
-  if (report.predictor == Predictor::recordings)
-    text += fmt::format("  memory is taken to grow with {}: no value above {} was run\n", report.axis,
-                        std::ranges::max(report.trials, {}, &FitTrial::value).value);
-  return text;
+  return (report.timed_answer() == nullptr ? "" : throughput_text(report)) + largest_text(report);
 }
 
 std::string intervals_text(const FitReport& report, bool all_intervals) {
@@ -275,8 +276,8 @@ Predictor parse_predictor(std::string_view name) {
   return static_cast<Predictor>(found - kPredictors.begin());
 }
 
-const FitTrial& FitReport::answer() const {
-  return *std::ranges::find_if(trials, [this](const FitTrial& trial) { return trial.value == value; });
+const FitTrial& FitReport::trial(Size of_value) const {
+  return *std::ranges::find(trials, of_value, &FitTrial::value);
 }
 
 const TimedValue* FitReport::timed_answer() const {

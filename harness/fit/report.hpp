@@ -54,8 +54,10 @@ struct FitReport {
   std::vector<std::string> notes;
   std::string reproduce;  ///< the command that runs the trial that stopped the search; empty without one
 
+  /// Returns the trial of a value that was run.
+  [[nodiscard]] const FitTrial& trial(Size of_value) const;
   /// Returns the trial of the answer. `value` is set.
-  [[nodiscard]] const FitTrial& answer() const;
+  [[nodiscard]] const FitTrial& answer() const { return trial(*value); }
   /// Returns the largest value that fits: the answer, unless that is the one of the best throughput.
   [[nodiscard]] std::optional<Size> end() const { return largest ? largest : value; }
   /// Returns the times of the answer; null without --objective throughput.

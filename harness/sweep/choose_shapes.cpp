@@ -92,6 +92,15 @@ ShapeCounts shape_counts(const VariantDescription& variant, bool is_program) {
   return {3 * blocks, blocks};
 }
 
+double element_count(const Parameters& shape) {
+  double count = 1;
+  for (const auto& [axis, value] : shape.values()) {
+    if (const Size* const extent = std::get_if<Size>(&value))
+      count *= static_cast<double>(std::max<Size>(*extent, 1));
+  }
+  return count;
+}
+
 ShapeCounts shape_counts(std::size_t shapes) {
   const std::size_t held_out = (shapes + 3) / 4;
   return {shapes - held_out, held_out};

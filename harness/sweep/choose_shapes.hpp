@@ -35,6 +35,9 @@ ShapeCounts shape_counts(const VariantDescription& variant, bool is_program);
 /// Returns the counts for so many shapes: a quarter or more is held out.
 ShapeCounts shape_counts(std::size_t shapes);
 
+/// Returns the elements of an array whose extents are the integer axes; an axis of 0 counts as 1.
+double element_count(const Parameters& shape);
+
 /// Chooses shapes from which formulas are found: small ones, so that they are quick, with odd and coprime
 /// lengths. Shapes for fitting vary one axis at a time from a base, then two, then axes are 0 whose default
 /// is 0: it may mean "all". Those held out vary all axes.
