@@ -54,6 +54,19 @@ std::optional<Size> largest_allocation(const Observation& observation) {
   return std::ranges::max(*observation.allocation_sequence, {}, &SequencedAllocation::bytes).bytes;
 }
 
+/// Returns how many of the shapes for a formula did not run, and the largest that did.
+std::string refused_shapes_text(const std::vector<Observation>& recorded,
+                                const std::vector<Observation>& refused) {
+  const Observation& first = refused.front();
+  std::string text = fmt::format("{} of {} did not run; the first: {}", refused.size(),
+                                 quantity(recorded.size() + refused.size(), "small shape"),
+                                 first.message.empty() ? to_string(first.outcome) : first.message);
+  if (recorded.empty()) return text;
+  const Observation& largest = *std::ranges::max_element(recorded, {}, &Observation::requested_peak_bytes);
+  return text + fmt::format("; the largest that ran: {}, {}", largest.case_name,
+                            format_size(largest.requested_peak_bytes.value_or(0)));
+}
+
 bool is_constant(const PredictedBytes& bytes, const SearchRange& range) {
   const std::optional<Size> at_min = bytes(range.min);
   return at_min && at_min == bytes(range.max);
@@ -218,8 +231,12 @@ void AxisFitter::find_formula() {
       bounds[axis] = *integer <= 1 && !is_free ? AxisBounds{*integer, *integer} : AxisBounds{1, kMaxValue};
   }
   Run run;
-  for (RecordedShapes& shapes : recorder_.record_chosen({{variant_.name, word_axes(values_), bounds}}))
+  std::vector<Observation> refused;
+  for (RecordedShapes& shapes : recorder_.record_chosen({{variant_.name, word_axes(values_), bounds}})) {
     std::ranges::move(shapes.observations, std::back_inserter(run.observations));
+    std::ranges::move(shapes.refused, std::back_inserter(refused));
+  }
+  if (!refused.empty()) notes_.push_back(refused_shapes_text(run.observations, refused));
   const std::string shapes = quantity(run.observations.size(), "small shape");
   std::vector<std::string> unknown;
   if (!run.observations.empty()) {
@@ -237,9 +254,10 @@ void AxisFitter::find_formula() {
     const bool has_estimator = !request_.predictor && !variant_.estimators.empty();
     predictor_ = has_estimator ? Predictor::estimator : Predictor::recordings;
     is_estimator_noted_ = has_estimator;
-    notes_.push_back(
-        fmt::format("no formula of the peak was found in {}: {}; `peakmark explain {}` shows why", shapes,
-                    has_estimator ? "predicted by the estimator" : "peaks were extrapolated", variant_.name));
+    notes_.push_back(fmt::format(
+        "no formula of the peak was found in {}: {}; `peakmark explain {}` {}", shapes,
+        has_estimator ? "predicted by the estimator" : "peaks were extrapolated", variant_.name,
+        refused.empty() || !request_.sweep.max_allocation ? "shows why" : "records them without the limit"));
   } else if (unknown.empty()) {
     notes_.push_back(fmt::format("the formula is exact on {}", shapes));
   } else {

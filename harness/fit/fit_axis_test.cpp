@@ -112,6 +112,22 @@ TEST_F(AxisFit, FitsAlongAnotherAxisUpToWhereNothingFits) {
   EXPECT_EQ(all.back().value, std::nullopt);
 }
 
+TEST_F(AxisFit, ShapesBeyondTheLimitOfOneAllocationAreOneNote) {
+  FitRequest limited = request("padding/coords1d", "ny", "1 GB", {"nx=2048"});
+  limited.sweep.max_allocation = 1024;
+  testing::internal::CaptureStderr();
+  const FitReport report = AxisFitter(limited).fit().front();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  ASSERT_EQ(report.notes.size(), 2U);
+  EXPECT_THAT(report.notes[0], testing::AllOf(HasSubstr(" small shapes did not run; the first: "),
+                                              testing::EndsWith("exceed the limit of one allocation, 1024")));
+  EXPECT_THAT(report.notes[1],
+              HasSubstr("`peakmark explain padding/coords1d` records them without the limit"));
+  // 2048 floats and their margins of 64 on both sides.
+  EXPECT_THAT(fit_text(report, false), HasSubstr("nothing fits: ny = 1 asks for 8.5 KiB in one allocation, "
+                                                 "which may have 1 KiB"));
+}
+
 TEST_F(AxisFit, RefusesWhatItCannotFit) {
   const auto expect_usage = [](FitRequest asked, const std::string& text) {
     try {

@@ -150,13 +150,16 @@ std::string answer_text(const FitReport& report) {
     return fmt::format("no answer: {} = {} ended with {}\n", report.axis, last.value, last.outcome);
   }
   if (!report.value) {
-    const Size tried = std::ranges::min(report.trials, {}, &FitTrial::value).value;
+    const FitTrial& tried = *std::ranges::min_element(report.trials, {}, &FitTrial::value);
+    const std::string why = exceeds_allocation(tried, report.max_allocation)
+                                ? reason(report, tried)
+                                : fmt::format("does not run within {} ({})", format_size(report.budget_bytes),
+                                              quantity(report.budget_bytes, "byte"));
     const std::string larger = fmt::format(
         "; larger values were not run: if memory falls where {0} grows, begin there, {0}=MIN..MAX",
         report.axis);
-    return fmt::format("nothing fits: {} = {} does not run within {} ({}){}\n", report.axis, tried,
-                       format_size(report.budget_bytes), quantity(report.budget_bytes, "byte"),
-                       report.range.above(tried) ? larger : "");
+    return fmt::format("nothing fits: {} = {} {}{}\n", report.axis, tried.value, why,
+                       report.range.above(tried.value) ? larger : "");
   }
   if (report.is_stopped) {
     const FitTrial& last = report.trials.back();

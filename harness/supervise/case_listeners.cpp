@@ -139,7 +139,7 @@ void JournalListener::finished(const PlannedCase& planned, const Observation& me
     progress_.message(planned.name + ": " + reason_of(observation));
     if (options_.reports_commands)
       progress_.message("  reproduce: " + reproduce_command(options_, device_, planned));
-  } else if (end == CaseEnd::skipped && is_first_round &&
+  } else if (end == CaseEnd::skipped && options_.reports_commands && is_first_round &&
              reported_.emplace(observation.variant, reason_of(observation)).second) {
     progress_.message(planned.name + ": skipped: " + reason_of(observation));
   }

@@ -193,7 +193,7 @@ ShapeRecorder::ShapeRecorder(SweepOptions options, bool times)
   options_.run_file = folder_.path() / "run.json";
   options_.memory_only = !times;
   options_.sequences = !times;
-  options_.reports_commands = false;  // no suite has the shapes
+  options_.reports_commands = false;  // no suite has the shapes; callers report what was refused
   workers_ = std::make_unique<RunWorkers>(options_, -1);
   const DeviceList devices = list_devices();
   const Description& description = workers_->description();

@@ -46,7 +46,7 @@ struct SweepOptions {
   bool refuses_at_use = false;  ///< what is refused fails at its first use, not when it is created (OpenCL)
   bool no_wait = false;         ///< fail if another run uses the device
   bool host_name = false;       ///< the run file names this machine
-  /// Failed cases are reported with the `peakmark run` that measures them alone: the suites have them.
+  /// Cases are of suites: those that are skipped are reported, and failed ones with a `peakmark run` of each.
   bool reports_commands = true;
   std::optional<int> repetitions;
   /// Of times: `cold`, `hot` or `both`; null: cold on a GPU, hot on a CPU.
