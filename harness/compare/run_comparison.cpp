@@ -118,7 +118,10 @@ using Observations = std::vector<const Observation*>;
 
 using Plan = std::unordered_map<std::string_view, const PlannedCase*>;
 
-OutcomeLevel level_in(const Plan& plan, const Observation& observation) {
+/// Returns the level of a case; incomplete if the peak of the same case of the base was not measured.
+OutcomeLevel level_in(const Plan& plan, const Observation& observation, const Observation& base) {
+  if (observation.outcome == Outcome::ok && base.requested_peak_bytes && !observation.requested_peak_bytes)
+    return OutcomeLevel::incomplete;
   const auto found = plan.find(observation.case_name);
   return found == plan.end() ? level_of(observation.outcome, false)
                              : level_of(*found->second, observation.outcome);
@@ -150,11 +153,8 @@ void fill(RunComparison& comparison, const RunContext& base_context, const Obser
   std::vector<TimePair> times;
   for (const auto& [base_place, new_place] : pairs.pairs) {
     comparison.cases.push_back(compare_case(*base[base_place], *next[new_place], comparison.allowed_growth));
-    comparison.cases.back().base_level = level_in(base_plan, *base[base_place]);
-    comparison.cases.back().new_level = level_in(new_plan, *next[new_place]);
-    const BytesComparison* const peak = comparison.cases.back().find("requested_peak_bytes");
-    if (next[new_place]->outcome == Outcome::ok && peak != nullptr && peak->base && !peak->next)
-      comparison.cases.back().new_level = OutcomeLevel::incomplete;
+    comparison.cases.back().base_level = level_in(base_plan, *base[base_place], *base[base_place]);
+    comparison.cases.back().new_level = level_in(new_plan, *next[new_place], *base[base_place]);
     times.push_back({base[base_place], next[new_place]});
   }
   const auto compared = compare_times(times, interleaved);
