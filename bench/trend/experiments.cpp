@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -288,28 +290,39 @@ void print_series(std::size_t count) {
   }
 }
 
-/// Share of the series in which a regression is reported, and in which one is open after the last run.
-struct OpenShare {
-  double reported = 0;
-  double open = 0;
-};
+/// Returns, for each predicate, the share of histories in which it holds for a change. `trends_of(i)`
+/// simulates history i, once.
+template <typename TrendsOf, typename... Holds>
+std::array<double, sizeof...(Holds)> shares(std::size_t histories, const TrendsOf& trends_of,
+                                            const Holds&... holds) {
+  std::array<std::atomic<std::size_t>, sizeof...(Holds)> found{};
+  sum_of(histories, [&](std::size_t i) {
+    const trend::Trends trends = trends_of(i);
+    const std::array has{std::ranges::any_of(trends.changes, holds)...};
+    for (std::size_t k = 0; k < has.size(); ++k) found[k] += has[k] ? 1 : 0;
+    return 0.0;
+  });
+  std::array<double, sizeof...(Holds)> all{};
+  for (std::size_t k = 0; k < all.size(); ++k)
+    all[k] = static_cast<double>(found[k]) / static_cast<double>(histories);
+  return all;
+}
 
-OpenShare open_share(Family family, std::size_t experiment, std::size_t series, std::size_t runs,
-                     const Level& level) {
-  const auto count = [&](auto&& holds) {
-    return sum_of(series, [&](std::size_t i) {
-      const Simulated simulated = simulate(family, seed_of(family, experiment, i), runs, kShared, level);
-      const trend::Trends trends = trend::find_trends(make_history(simulated, true));
-      return std::ranges::any_of(trends.changes, holds) ? 1.0 : 0.0;
-    });
-  };
+/// Returns the shares of the series in which a regression is reported, and in which one is open after the
+/// last run.
+std::array<double, 2> open_share(Family family, std::size_t experiment, std::size_t series, std::size_t runs,
+                                 const Level& level) {
   const auto is_reported = [](const trend::Change& change) {
     return change.verdict == trend::Verdict::regression && change.first >= kBefore;
   };
   const auto is_open = [&](const trend::Change& change) {
     return is_reported(change) && change.state == trend::State::open;
   };
-  return {count(is_reported) / static_cast<double>(series), count(is_open) / static_cast<double>(series)};
+  const auto trends_of = [&](std::size_t i) {
+    return trend::find_trends(
+        make_history(simulate(family, seed_of(family, experiment, i), runs, kShared, level), true));
+  };
+  return shares(series, trends_of, is_reported, is_open);
 }
 
 /// Measures how many regressions are open at the end: temporary ones, and ones that stay.
@@ -320,8 +333,8 @@ void tabulate_open(std::size_t series) {
   };
   const auto row = [&](const char* what, Family family, std::size_t experiment, std::size_t runs,
                        const Level& level) {
-    const OpenShare share = open_share(family, experiment, series, runs, level);
-    fmt::print("| {} | {} | {:.3f} | {:.3f} |\n", what, to_string(family), share.reported, share.open);
+    const auto [reported, open] = open_share(family, experiment, series, runs, level);
+    fmt::print("| {} | {} | {:.3f} | {:.3f} |\n", what, to_string(family), reported, open);
     std::fflush(stdout);
   };
   for (const Family family : kFamilies) {
@@ -377,19 +390,14 @@ void tabulate_shared(std::size_t histories) {
                          Row{40, 0.10, Family::gaussian_3, 0}, Row{25, 0.10, Family::gaussian_1, 0},
                          Row{0, 0, Family::gaussian_3, 0}, Row{0, 0, Family::two_clocks, 0},
                          Row{0, 0, Family::heavy_tail, 0}, Row{0, 0, Family::gaussian_1, 0.03}}) {
-    const auto count = [&](auto&& holds) {
-      return sum_of(histories,
-                    [&](std::size_t i) {
-                      const auto history =
-                          history_of_step(row.family, seed_of(row.family, 10, i * kSharedCases), row.slower,
-                                          row.part, row.machine);
-                      return std::ranges::any_of(trend::find_trends(history).changes, holds) ? 1.0 : 0.0;
-                    }) /
-             static_cast<double>(histories);
-    };
-    const double shared = count([](const trend::Change& change) { return change.shared.has_value(); });
-    const double right =
-        count([](const trend::Change& change) { return change.shared && change.shared->run == kBaseline; });
+    const auto [shared, right] = shares(
+        histories,
+        [&](std::size_t i) {
+          return trend::find_trends(history_of_step(row.family, seed_of(row.family, 10, i * kSharedCases),
+                                                    row.slower, row.part, row.machine));
+        },
+        [](const trend::Change& change) { return change.shared.has_value(); },
+        [](const trend::Change& change) { return change.shared && change.shared->run == kBaseline; });
     fmt::print("| {} of {} cases by {:g} % | {} | {:g} % | {:.3f} | {} |\n", row.slower, kSharedCases,
                100 * row.part, to_string(row.family), 100 * row.machine, shared,
                row.slower == 0 ? "–" : fmt::format("{:.3f}", right));
