@@ -245,13 +245,10 @@ ExitCode check(const CheckOptions& options) {
   for (std::size_t i = 0; i < options.runs.size(); ++i) {
     JudgedRun judged{std::move(runs[i]), {}};
     if (const std::string warning = later_run_warning(options.runs[i]); !warning.empty()) {
-      print_message(stderr, "warning: {}\n", warning);
       judged.run.context.warnings.push_back(warning);
     }
-    if (const auto other = std::ranges::find_if(judged.run.context.warnings, is_other_commit_warning);
-        other != judged.run.context.warnings.end()) {
-      print_message(stderr, "warning: {}\n", *other);
-    }
+    for (const std::string& warning : judged.run.context.warnings)
+      print_message(stderr, "warning: {}\n", warning);
     if (!options.question.estimator.empty()) {
       print_message(stderr, "asked {} about {}\n", options.question.estimator,
                     quantity(ask_about_run(judged.run, options.question), "recorded case"));

@@ -88,7 +88,9 @@ EstimateReply ask_for_reply(const ExternalEstimator& estimator, EstimatorQuestio
                             std::optional<double> seconds) {
   const OrphanGuard guard;
   const SignalWatch signals;
-  const AskLimits limits{signals.descriptor(), std::nullopt, seconds, "--seconds"};
+  EstimatorWarnings warnings(
+      [](const std::string& warning) { print_message(stderr, "warning: {}\n", warning); });
+  const AskLimits limits{signals.descriptor(), std::nullopt, seconds, "--seconds", &warnings};
   ExternalAnswer answer = ask_external(estimator, question, available, arguments, limits);
   if (available && answer.slices) {
     question.slices = *answer.slices;

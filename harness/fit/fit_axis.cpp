@@ -160,7 +160,7 @@ std::optional<Size> AxisFitter::predict(Size fitted) const {
 }
 
 /// Returns the bytes that the estimator answers at values of the axis.
-std::vector<std::optional<Size>> AxisFitter::estimate(const std::vector<Size>& values) const {
+std::vector<std::optional<Size>> AxisFitter::estimate(const std::vector<Size>& values) {
   Run run;
   run.observations.reserve(values.size());
   for (const Size value : values) {
@@ -176,6 +176,7 @@ std::vector<std::optional<Size>> AxisFitter::estimate(const std::vector<Size>& v
   question.limit_option = "--timeout";
   if (const CaseLimit& limit = request_.sweep.case_limit; limit.per_gib.count() == 0)  // the user's
     question.seconds = std::chrono::duration<double>(limit.base).count();
+  question.warnings = &warnings_;
   ask_about_run(run, question);
   std::vector<std::optional<Size>> answers;
   answers.reserve(values.size());
@@ -185,7 +186,7 @@ std::vector<std::optional<Size>> AxisFitter::estimate(const std::vector<Size>& v
 }
 
 /// Returns the predicted bytes; empty, with a note why, where neither formula nor estimator has them.
-PredictedBytes AxisFitter::prediction(FitReport& report) const {
+PredictedBytes AxisFitter::prediction(FitReport& report) {
   if (predictor_ == Predictor::formula) return [this](Size value) { return predict(value); };
   if (predictor_ == Predictor::recordings) return {};
   EstimatedBytes bytes(report.range, budget_.bytes,

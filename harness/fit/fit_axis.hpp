@@ -44,8 +44,8 @@ class AxisFitter {
   [[nodiscard]] Size value_of(const std::string& axis, Size fitted) const;
   [[nodiscard]] Parameters shape_at(Size fitted) const;
   [[nodiscard]] std::optional<Size> predict(Size fitted) const;
-  [[nodiscard]] std::vector<std::optional<Size>> estimate(const std::vector<Size>& values) const;
-  [[nodiscard]] PredictedBytes prediction(FitReport& report) const;
+  [[nodiscard]] std::vector<std::optional<Size>> estimate(const std::vector<Size>& values);
+  [[nodiscard]] PredictedBytes prediction(FitReport& report);
 
   FitRequest request_;
   ShapeRecorder recorder_;
@@ -58,7 +58,8 @@ class AxisFitter {
   /// Bytes of the allocations that `peak_` has no formula of, as a line along the axis.
   double unknown_bytes_ = 0;
   double unknown_bytes_per_step_ = 0;
-  std::vector<std::string> notes_;   ///< on the prediction
+  std::vector<std::string> notes_;  ///< on the prediction
+  EstimatorWarnings warnings_{[](const std::string& warning) { say("warning: " + warning); }};
   bool is_estimator_noted_ = false;  ///< the notes say that the estimator predicts
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/terminal_codes.hpp"
 #include "base/text.hpp"
 #include "supervise/external_answer.hpp"
 
@@ -25,11 +26,12 @@ void check_deadline(const AskLimits& limits) {
 }  // namespace
 
 EstimatorProcess::EstimatorProcess(std::string name, Command command, std::vector<std::string> questions,
-                                   double seconds)
+                                   double seconds, bool has_warnings)
     : name_(std::move(name)),
       command_(std::move(command)),
       questions_(std::move(questions)),
-      seconds_(seconds) {}
+      seconds_(seconds),
+      has_warnings_(has_warnings) {}
 
 std::optional<std::string> LateAnswers::error(const std::string& name) const {
   if (in_a_row_ < kMaxLate) return std::nullopt;
@@ -42,6 +44,15 @@ void LateAnswers::note(const std::optional<std::string>& error) {
   in_a_row_ = is_late ? in_a_row_ + 1 : 0;
 }
 
+void EstimatorWarnings::add(const std::string& name, const std::string& text) {
+  const std::string warning = name + ": " + shortened(text, kMaxMessageBytes);
+  if (shown_.insert(warning).second) show_(warning);
+}
+
+void EstimatorProcess::warn(const AskLimits& limits, const std::string& line) const {
+  if (has_warnings_ && limits.warnings != nullptr && !line.empty()) limits.warnings->add(name_, line);
+}
+
 std::string EstimatorProcess::answer(const AskLimits& limits) {
   check_deadline(limits);
   const double seconds = limits.seconds.value_or(seconds_);
@@ -52,8 +63,13 @@ std::string EstimatorProcess::answer(const AskLimits& limits) {
     const WorkerEvent event = process_->next(until, limits.interrupt);
     switch (event.kind) {
       case WorkerEvent::Kind::output:
+        // What it wrote before the answer may be read after it.
+        for (const WorkerEvent& later : process_->read_output()) {
+          if (later.kind == WorkerEvent::Kind::error) warn(limits, without_terminal_codes(later.text));
+        }
         return event.text;
       case WorkerEvent::Kind::error:
+        warn(limits, event.text);
         if (!event.text.empty())
           last_message = "; its last message: " + shortened(event.text, kMaxMessageBytes);
         break;

@@ -85,6 +85,7 @@ ExternalAnswer read_object(const Json& json, const AnswerRules& rules) {
   if (!json.is_object())
     throw NoEstimateError(NoEstimate::wrong_type,
                           "the answer is not a JSON object: " + shortened(json.dump(), kMaxQuotedBytes));
+  if (json.contains("warnings")) json_fields::read(json.at("warnings"), answer.warnings);
   if (json.contains("error")) json_fields::read(json.at("error"), answer.error);
   if (answer.error && answer.error->empty())
     throw NoEstimateError(NoEstimate::no_answer, "its error is empty");

@@ -46,8 +46,9 @@ struct ExternalAnswer {
   std::vector<EstimateTerm> terms;   ///< that add up to `bytes`; empty if the estimator names none
   std::optional<std::string> dtype;  ///< of the output; by our name (`f32`) if it has one
   std::vector<Size> output_dimensions;
-  std::vector<Size> padding;         ///< slices before and after
-  std::optional<std::string> error;  ///< starts with the reason: `negative: …`, `no_answer_in_time: …`
+  std::vector<Size> padding;          ///< slices before and after
+  std::vector<std::string> warnings;  ///< of an estimator in Python
+  std::optional<std::string> error;   ///< starts with the reason: `negative: …`, `no_answer_in_time: …`
 };
 
 /// How an answer is checked.

@@ -172,7 +172,16 @@ ExternalAnswer answer_or_failure(const EstimatorQuestion& question, std::optiona
 EstimatorProcess process_for(const ExternalEstimator& estimator, std::vector<std::string> questions) {
   return {process_name(estimator),
           [&estimator](const std::string& input) { return command_for(estimator, input); },
-          std::move(questions), estimator.seconds};
+          std::move(questions), estimator.seconds, estimator.call.starts_with("command:")};
+}
+
+ExternalAnswer next_answer(EstimatorProcess& process, const ExternalEstimator& estimator,
+                           const AnswerRules& rules, const AskLimits& limits) {
+  ExternalAnswer answer = read_external_answer(process.next(limits), rules);
+  for (const std::string& warning : answer.warnings) {
+    if (limits.warnings != nullptr) limits.warnings->add(process_name(estimator), warning);
+  }
+  return answer;
 }
 
 }  // namespace
@@ -252,8 +261,9 @@ ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQ
     if (!estimator.formulas.empty()) return answer_by_formula(estimator, question, available_bytes);
     EstimatorProcess process =
         process_for(estimator, {request_line(estimator, question, available_bytes, parameters)});
-    return read_external_answer(process.next(limits), {!estimator.call.starts_with("python:"),
-                                                       available_bytes.has_value(), question.slices});
+    return next_answer(process, estimator,
+                       {!estimator.call.starts_with("python:"), available_bytes.has_value(), question.slices},
+                       limits);
   });
 }
 
@@ -288,8 +298,8 @@ std::vector<EstimateObservation> ask_about_cases(const ExternalEstimator& estima
     ExternalAnswer answer =
         !is_python ? ask_external(estimator, questions[i], available, "", limits)
                    : answer_or_failure(questions[i], available, [&] {
-                       return read_external_answer(process.next(limits),
-                                                   {false, available.has_value(), questions[i].slices});
+                       return next_answer(process, estimator,
+                                          {false, available.has_value(), questions[i].slices}, limits);
                      });
     all[i].slices_estimated = answer.slices;
     all[i].bytes_estimated = answer.bytes;

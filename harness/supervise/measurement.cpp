@@ -349,13 +349,21 @@ SupervisorOptions Measurement::supervisor_options(const MeasuredSide& side, cons
   return supervisor;
 }
 
-Stop ask_estimators(RunJournal& journal, const Vocabulary& vocabulary, const AskLimits& limits) {
+Stop ask_estimators(RunJournal& journal, const Vocabulary& vocabulary, AskLimits limits) {
   const std::vector<Observation> unasked = journal.unasked();
   if (unasked.empty()) return Stop::done;
   print_message(stderr, "measured; the suite's estimators are asked about {}\n",
                 quantity(unasked.size(), "case"));
   Progress progress(stderr, is_terminal(stderr), unasked.size(), 0);
   EstimatorFailures failures;
+  EstimatorWarnings warnings([&](const std::string& warning) {
+    progress.message("warning: " + warning);
+    journal.change([&](RunContext& context) {
+      if (std::ranges::find(context.warnings, warning) == context.warnings.end())
+        context.warnings.push_back(warning);
+    });
+  });
+  limits.warnings = &warnings;
   ExternalAsker asker(vocabulary, limits);
   for (Observation observation : unasked) {
     progress.started(observation.case_name);

@@ -78,6 +78,6 @@ class Measurement {
 /// any more: their work would disturb the times. Each answer is journalled as it comes. Estimators that have
 /// not answered when a limit stops it stay `not_asked`, and --resume asks them. Reports progress on standard
 /// error.
-Stop ask_estimators(RunJournal& journal, const Vocabulary& vocabulary, const AskLimits& limits);
+Stop ask_estimators(RunJournal& journal, const Vocabulary& vocabulary, AskLimits limits);
 
 }  // namespace peakmark

@@ -12,6 +12,7 @@
 #include "runfile/observation_json.hpp"
 #include "subprocess/processes.hpp"
 #include "subprocess/signals.hpp"
+#include "supervise/case_listeners.hpp"
 #include "supervise/estimate_question.hpp"
 #include "supervise/external_estimates.hpp"
 #include "supervise/run_workers.hpp"
@@ -227,8 +228,9 @@ class RecordedAsker {
   std::set<std::pair<std::string, std::string>> found_;  ///< external estimators and their Python
 };
 
-AskLimits limits_of(const RecordedQuestion& question, const SignalWatch& signals) {
-  return {signals.descriptor(), std::nullopt, question.seconds, question.limit_option};
+AskLimits limits_of(const RecordedQuestion& question, const SignalWatch& signals,
+                    EstimatorWarnings* warnings) {
+  return {signals.descriptor(), std::nullopt, question.seconds, question.limit_option, warnings};
 }
 
 }  // namespace
@@ -250,7 +252,12 @@ std::size_t ask_about_run(Run& run, const RecordedQuestion& question) {
   }
   const OrphanGuard guard;
   const SignalWatch signals;
-  RecordedAsker asker(question, limits_of(question, signals));
+  EstimatorWarnings printed([&](const std::string& warning) {
+    say("warning: " + warning);
+    run.context.warnings.push_back(warning);
+  });
+  RecordedAsker asker(
+      question, limits_of(question, signals, question.warnings != nullptr ? question.warnings : &printed));
   for (const auto& [variant, cases] : variants) {
     asker.ask(variant, cases);
     for (Observation* const one : cases) one->other_estimates.clear();
@@ -269,7 +276,7 @@ void add_recorded_terms(Run& run, const RecordedQuestion& question) {
   const OrphanGuard guard;
   const SignalWatch signals;
   try {
-    const RecordedAsker asker(question, limits_of(question, signals));
+    const RecordedAsker asker(question, limits_of(question, signals, nullptr));
     for (const auto& [variant, cases] : variants) asker.add_terms(variant, cases);
   } catch (const Interrupted&) {
     throw;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runfile/run_file.hpp"
+#include "supervise/estimator_process.hpp"
 #include "sweep/external_estimator.hpp"
 
 namespace peakmark {
@@ -25,6 +26,8 @@ struct RecordedQuestion {
   std::string slice_axis;
   std::optional<double> seconds = std::nullopt;  ///< maximum time for an answer; null: the estimator's own
   std::string limit_option = "--seconds";        ///< the option that sets it, for messages
+  /// Receives warnings of estimators; null: they are printed, and added to those of the run.
+  EstimatorWarnings* warnings = nullptr;
 };
 
 /// Asks estimators about the measured cases of a run, without measuring them again: with the recorded peak as

@@ -77,6 +77,23 @@ TEST_F(RecordedEstimates, ReplaceThoseOfMeasuredCases) {
   EXPECT_FALSE(run_.observations.back().estimate);
 }
 
+TEST_F(RecordedEstimates, HaveTheWarningsOfTheProgramOnce) {
+  answer_with("echo 'guessed for this card' >&2; echo '{\"slices\": 7, \"bytes\": 900}'");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(ask_about_run(run_, question_), 3U);
+  const std::string warning = "estimator '" + question_.estimator + "': guessed for this card";
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "warning: " + warning + "\n");
+  EXPECT_THAT(run_.context.warnings, testing::ElementsAre(warning));
+
+  std::vector<std::string> received;
+  EstimatorWarnings warnings([&](const std::string& text) { received.push_back(text); });
+  question_.warnings = &warnings;
+  ask_about_run(run_, question_);
+  ask_about_run(run_, question_);
+  EXPECT_THAT(received, testing::ElementsAre(warning));
+  EXPECT_EQ(run_.context.warnings.size(), 1U);
+}
+
 // `nx` is 8 as well in the first case, and `n` alone has the recorded number of slices in all cases.
 TEST_F(RecordedEstimates, FindTheSliceAxisInTheRun) {
   ask_about_run(run_, question_);

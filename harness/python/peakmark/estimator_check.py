@@ -48,12 +48,13 @@ class EstimatorQuestion:
 @dataclass(frozen=True)
 class Answer:
     """Values are None if they are unknown. Then `error` has the name of the error and the reason. `terms` are the named parts
-    of the bytes, if the estimator names them."""
+    of the bytes, if the estimator names them. `warnings` are the texts of its `warnings.warn`."""
 
     slices: int | None
     bytes: int | None
     error: str | None
     terms: list[dict[str, Any]] | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def _run_group(
@@ -112,7 +113,7 @@ def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
     except (IndexError, ValueError):
         last = (run.stderr.strip().splitlines() or ["no output"])[-1]
         return Answer(None, None, f"died: exit code {run.returncode}: {last}")
-    return Answer(answer["slices"], answer["bytes"], answer["error"], answer["terms"])
+    return Answer(answer["slices"], answer["bytes"], answer["error"], answer["terms"], tuple(answer["warnings"]))
 
 
 def find_problems(

@@ -5,7 +5,8 @@ Reads questions from standard input, one JSON object per line, and writes one li
 
     {"function": "package.module:function", "form": "module", "slice_dimension": 0, "other_dimensions": [10, 20],
      "dtype": "float32", "parameters": {"radius": 2}, "available_bytes": 14450, "slices": 4}
-    {"slices": 9, "bytes": 6400, "dtype": null, "terms": null, "output_dimensions": null, "padding": null, "error": null}
+    {"slices": 9, "bytes": 6400, "dtype": null, "terms": null, "output_dimensions": null, "padding": null, "error": null,
+     "warnings": []}
 
 Calls functions like httomo, with numpy's dtype:
 
@@ -33,6 +34,7 @@ the reason. The question {"methods": "package.module"} has the answer {"methods"
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import inspect
 import json
@@ -41,7 +43,8 @@ import numbers
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -467,8 +470,29 @@ def list_methods(module: str) -> dict[str, Any]:
     return {"methods": methods, "error": error}
 
 
+@contextlib.contextmanager
+def recorded_warnings() -> Iterator[list[str]]:
+    """Collects the texts of `warnings.warn`, each once; those for developers of a library are left out, as Python does."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+            warnings.simplefilter("ignore", category)
+        try:
+            yield texts
+        finally:
+            found = (printable(f"{one.category.__name__}: {one.message}") for one in caught)
+            texts += dict.fromkeys(found)
+
+
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """Answers a question. Reports failures in `error` instead of raising."""
+    """Answers a question. Reports failures in `error` instead of raising, and in `warnings` what the estimator warns of."""
+    with recorded_warnings() as texts:
+        result = answer_or_error(asked)
+    return result | {"warnings": texts}
+
+
+def answer_or_error(asked: dict[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = dict.fromkeys(("slices", "bytes", "dtype", "terms", "output_dimensions", "padding", "error"))
     try:
         question = Question(asked)

@@ -2,7 +2,9 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 
+import example_estimators
 import numpy as np
 import pytest
 from recorded import TESTS, environment
@@ -182,8 +184,9 @@ def test_an_attribute_that_a_module_misses_as_it_is_imported_is_an_exception(tmp
 
 
 def test_bytes_beyond_64_bits_are_an_error_and_fit_nowhere():
-    with pytest.warns(RuntimeWarning, match="overflow"):
-        assert asked("iterative", "iterative", slices=2**60)["error"].startswith("zero_per_slice: 1152921504606846976 slices")
+    overflowed = asked("iterative", "iterative", slices=2**60)
+    assert overflowed["error"].startswith("zero_per_slice: 1152921504606846976 slices")
+    assert overflowed["warnings"][0].startswith("RuntimeWarning: overflow")
     assert asked("module", "module", slices=2**60)["error"].startswith("too_large: the need of")
 
 
@@ -364,3 +367,17 @@ def test_a_function_that_names_a_parameter_variant_gets_it():
     assert asked("of_variant", "module", slices=1, variant="fbp/whole")["bytes"] == 9
     assert asked("of_variant", "module", slices=1, variant="fbp/whole", parameters={"variant": "its own"})["bytes"] == 7
     assert asked("module", "module", slices=1, variant="fbp/whole")["bytes"] == 1600
+
+
+def test_warnings_are_part_of_the_answer(monkeypatch):
+    def warns(other_dims, dtype):
+        for _ in range(2):
+            warnings.warn("for n up to 10", stacklevel=1)
+        warnings.warn("internal", DeprecationWarning, stacklevel=1)
+        raise ValueError("too large") if other_dims[0] == 7 else RuntimeWarning
+
+    monkeypatch.setattr(example_estimators, "warns", warns, raising=False)
+    result = asked("warns", "module", slices=1, other_dimensions=[7, 1])
+    assert result["warnings"] == ["UserWarning: for n up to 10"]
+    assert result["error"].endswith("ValueError: too large")
+    assert asked("direct", "direct", slices=1)["warnings"] == []

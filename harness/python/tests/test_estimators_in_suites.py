@@ -48,6 +48,29 @@ def test_the_estimator_of_a_program_is_compared_with_its_peak(folder):
     assert judged["window_slices"] == judged["window_bytes"] == "pass"
 
 
+def test_warnings_of_an_estimator_that_answers_are_shown_once_with_its_name(folder):
+    body = """import warnings
+    warnings.warn("beyond n=10")
+    warnings.warn("for developers", DeprecationWarning)
+    return 1110, 64"""
+    with_estimator(folder, sweep("axes.n = [6, 20]"), module=body)
+    warning = "warning: estimator 'toy': UserWarning: beyond n=10\n"
+    _, ran = run(folder, "--memory-only", "--sequences")
+    assert ran.stderr.count("UserWarning") == ran.stderr.count(warning) == 1 and "for developers" not in ran.stderr
+    assert peakmark("check", "run.json", cwd=folder).stderr == warning
+    assert peakmark("explain", "run.json", "--against", "toy", cwd=folder).stderr.count(warning) == 1
+    call = ["python:toy_estimators:module", "--form", "module", "--python", sys.prefix]
+    warning = warning.replace("'toy'", "'python:toy_estimators:module'")
+    asked = peakmark("estimate", *call, "--dimensions", "1,20", "--available", "1MiB", cwd=folder)
+    assert asked.stderr == warning and asked.returncode == 0
+    of_run = ["--other-dimensions", "1,n"]
+    assert peakmark("estimate", *call, *of_run, "--run", "run.json", cwd=folder).stderr == warning
+    against = peakmark("explain", "run.json", "--against", *call, *of_run, cwd=folder)
+    assert against.stderr.count(warning) == 1
+    fit = ["fit", "s.toml", "toy/marked", "n", "--budget", "100kB", "--predict", "estimator"]
+    assert peakmark(*fit, cwd=folder, **environment()).stderr.count("estimator 'toy': UserWarning: beyond n=10\n") == 1
+
+
 def test_other_estimators_are_judged_if_the_suite_names_them_and_errors_have_names(folder):
     calls = ["python:toy_estimators:too_low", "python:toy_estimators:raises", "python:toy_estimators:dies"]
     extra = "".join(

@@ -14,11 +14,15 @@ pytest.importorskip("pyopencl", reason="it is in ci/requirements-test.txt")
 
 ESTIMATED = """
 import time
+import warnings
 
 def right(dimensions, dtype): return 2 * dimensions[0] * dimensions[1] * dtype.itemsize, 0
 def low(dimensions, dtype): return dimensions[0] * dimensions[1] * dtype.itemsize, 0
 def high(dimensions, dtype): return 4 * dimensions[0] * dimensions[1] * dtype.itemsize, 0
 def throws(dimensions, dtype): raise ValueError("no idea")
+def warns(dimensions, dtype):
+    warnings.warn("small volumes only")
+    return right(dimensions, dtype)
 def sleeps(dimensions, dtype): time.sleep(600)
 def documented(axis, dimensions, dtype, available, factor):
     return available // (factor * dimensions[0] * dimensions[1] * dtype.itemsize), dtype
@@ -51,6 +55,8 @@ ESTIMATES = [
     ("low", "module", 8, "window=(0.8, 2)", ""),
     ("high", "module", 8, "", "Chunks sized by it are smaller than necessary"),
     ("throws", "module", 8, "", "ValueError: no idea"),
+    ("warns", "module", 8, "", ""),
+    ("warns", "module", 9, "", ""),
     ("sleeps", "module", 8, "seconds=2", "no_answer_in_time: estimator 'test_estimator:sleeps' did not answer within 2 s; make it"),
     ("nowhere", "module", 8, "", "estimator test_estimator:nowhere failed: not_found: test_estimator:nowhere"),
     ("right", "module", 8, "arguments=('radius',)", "the test has no argument 'radius'"),
@@ -68,6 +74,12 @@ def estimated(tmp_path_factory):
     project = Project(tmp_path_factory.mktemp("estimators")).write(test_estimator=ESTIMATED + "".join(tests))
     said = project.pytest("--device-memory-json", "memory.json", code=1)
     return said, project.results()
+
+
+@pytest.mark.xdist_group("estimators")
+def test_warnings_of_an_estimator_that_answers_are_in_the_summary_once(estimated):
+    said, _ = estimated
+    assert said.count("PytestWarning: estimator test_estimator:warns: UserWarning: small volumes only") == 1
 
 
 @pytest.mark.xdist_group("estimators")
