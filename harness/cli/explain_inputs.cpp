@@ -17,6 +17,7 @@
 #include "ledger/ledger.hpp"
 #include "profile/profile_files.hpp"
 #include "runfile/run_file.hpp"
+#include "show/one_device.hpp"
 #include "show/process_tree.hpp"
 #include "show/recorded_sequence.hpp"
 #include "supervise/record_shapes.hpp"
@@ -157,7 +158,9 @@ bool is_profile_input(const std::filesystem::path& path) {
 }
 
 Observation read_profile(const ExplainInputs::Profile& profile, RunContext& context) {
-  const RecordedTree tree = read_tree(profile.path);
+  RecordedTree tree = read_tree(profile.path);
+  if (const std::string note = keep_one_device(tree); !note.empty())
+    print_message(stderr, "{}: {}\n", profile.path.string(), note);
   const ProfileHeader& header = tree.processes.front().header;
   Observation observation;
   observation.case_name = profile.path.string();

@@ -21,6 +21,7 @@
 #include "launch/program_watch.hpp"
 #include "profile/profile_files.hpp"
 #include "recorders/error_file.hpp"
+#include "show/one_device.hpp"
 #include "show/process_tree.hpp"
 #include "show/recorded_sequence.hpp"
 #include "show/repetition_reports.hpp"
@@ -83,6 +84,7 @@ struct ProgramTrial::Pass {
   std::vector<RepeatedPhase> repeated;  ///< of all processes; only where calls are repeated
   std::string failure;                  ///< why the recording is incomplete; else empty
   std::string note_on_marks;            ///< what is to be said of the phases that it marked
+  std::string note_on_devices;          ///< if it used several: their peaks
   std::string no_device_time;           ///< why the work in the profiles is not all; empty where it is
 };
 
@@ -146,11 +148,12 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
     return pass;
   }
   fs::rename(*own, profile);
-  const RecordedTree tree = read_tree(profile);
+  RecordedTree tree = read_tree(profile);
   for (const RecordedProcess& process : tree.processes) {
     if (const std::string why = why_not_whole(process, invalid_note(process.events)); !why.empty())
       pass.failure = why;
   }
+  pass.note_on_devices = keep_one_device(tree);
   const std::vector<Event> events = merge_by_time(tree);
   pass.record = record_of_program(events, summarise_together(tree));
   pass.memory = pass.record->memory_pass();
@@ -229,6 +232,8 @@ bool ProgramTrial::measure_memory(Observation& observation) {
   const Pass second = run(observation.axes, kind, "second");
   if (!judge(second, observation)) return false;
   observation.message = first.note_on_marks;
+  if (!first.note_on_devices.empty())
+    observation.message += (observation.message.empty() ? "" : "; ") + first.note_on_devices;
   note_memory(first.memory, second.memory, observation);
   observation.leaked_bytes = first.record->leaked_bytes;
   return true;

@@ -37,11 +37,6 @@ std::uint64_t bytes_of_slots(std::uint64_t slots) {
   return ProfileHeader::kBytes + slots * sizeof(Event);
 }
 
-bool is_text_head(EventType type) {
-  return type == EventType::name || type == EventType::phase || type == EventType::note ||
-         type == EventType::stack;
-}
-
 /// Returns how many of the first `count` events remain without a text at their end whose continuations are
 /// not all among them.
 std::size_t without_cut_text(std::span<const Event> events, std::size_t count) {
@@ -51,7 +46,7 @@ std::size_t without_cut_text(std::span<const Event> events, std::size_t count) {
   --head;
   const std::size_t slots =
       std::max<std::size_t>(1, (events[head].text_bytes + sizeof(Event::text) - 1) / sizeof(Event::text));
-  return is_text_head(events[head].type) && head + slots > count ? head : count;
+  return has_text(events[head].type) && head + slots > count ? head : count;
 }
 
 bool has_end(const ProfileHeader& header) {

@@ -57,6 +57,18 @@ const char* to_string(MemoryKind kind) {
   return "unknown";  // a profile of a newer recorder
 }
 
+const char* to_string(RefusedBy limit) {
+  switch (limit) {
+    case RefusedBy::driver:
+      return "driver";
+    case RefusedBy::budget:
+      return "budget";
+    case RefusedBy::max_allocation:
+      return "max_allocation";
+  }
+  return "driver";
+}
+
 std::string_view allocation_error_name(std::int32_t error) {
   struct Named {
     std::int32_t error;
@@ -126,10 +138,8 @@ std::size_t count_whole(std::span<const Event> events) {
   while (head > 0 && events[head - 1].type == EventType::text) --head;
   if (head == 0) return events.size();
   const Event& last = events[--head];
-  const bool has_text = last.type == EventType::name || last.type == EventType::phase ||
-                        last.type == EventType::note || last.type == EventType::stack;
   const std::size_t slots = (last.text_bytes + sizeof(last.text) - 1) / sizeof(last.text);
-  return has_text && head + slots > events.size() ? head : events.size();
+  return has_text(last.type) && head + slots > events.size() ? head : events.size();
 }
 
 std::string invalid_note(std::span<const Event> events) {

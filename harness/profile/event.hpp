@@ -29,7 +29,16 @@ enum class EventType : std::uint8_t {
   live = 11,
   /// `auxiliary` events of which only this count is left, and their `bytes`; `result` is a FoldedCount.
   folded = 12,
+  /// `text` names the devices whose memory has the number `address` in Amounts::device: a line for each,
+  /// `0 PLATFORM: NAME`, with the number of the device in this process.
+  device = 13,
 };
+
+/// Returns whether an event has a text.
+constexpr bool has_text(EventType type) {
+  return type == EventType::name || type == EventType::phase || type == EventType::note ||
+         type == EventType::stack || type == EventType::device;
+}
 
 inline constexpr std::int32_t kLiveOfAll = 0;
 inline constexpr std::int32_t kLiveOfKind = 1;
@@ -46,9 +55,14 @@ enum class FoldedCount : std::int32_t {
 /// recorder writes 0.
 inline constexpr std::uint64_t kRepeatsMask = (std::uint64_t{1} << 48U) - 1;
 
-/// `auxiliary` of a failed allocation that was refused because of the budget ($PEAKMARK_BUDGET). Otherwise
-/// the driver refused it.
-inline constexpr std::int64_t kRefusedByBudget = 1;
+/// Which limit refused an allocation: `auxiliary` of a failed allocation. The numbers are on disk.
+enum class RefusedBy : std::uint8_t {
+  driver = 0,          ///< its own
+  budget = 1,          ///< $PEAKMARK_BUDGET, or the rehearsal of `oom`
+  max_allocation = 2,  ///< $PEAKMARK_MAX_ALLOCATION, the limit of one allocation
+};
+/// Returns `driver`, `budget` or `max_allocation`, as in JSON.
+const char* to_string(RefusedBy limit);
 
 /// The kind of memory. counts_into_peak() returns whether a kind counts in the peak. The numbers are on disk.
 enum class MemoryKind : std::uint8_t {
@@ -118,11 +132,11 @@ struct Event {
   std::uint16_t text_bytes = 0;  ///< of the whole text, over its continuation slots
   struct Amounts {
     std::int64_t bytes;
-    std::int64_t auxiliary;  ///< CUDA: stream or pool handle; otherwise 0, or kRefusedByBudget
+    std::int64_t auxiliary;  ///< CUDA: stream or pool handle; otherwise 0, or RefusedBy
     /// Of a failed allocation the API's error code. Of an allocation 0, or the code with which the driver
     /// refused the release before it: then it is no new allocation, but memory that is live again.
     std::int32_t result;
-    std::uint32_t device;  ///< CUDA: ordinal
+    std::uint32_t device;  ///< whose memory it is: see EventType::device
     std::uint64_t stack;   ///< of an allocation, also a failed one: id of its call stack; 0: not recorded
   };
   union {
@@ -140,9 +154,10 @@ inline constexpr std::uint64_t kGraphMemoryPool = 0xffff'ffff'ffff'0000;
 /// for the whole profile, since a later figure would hide what came before.
 inline constexpr std::int64_t kUnknownPoolBytes = -1;
 
-/// Returns true for a failed allocation that the budget refused, false for one that the driver refused.
-inline bool is_refused_by_budget(const Event& event) {
-  return event.amounts.auxiliary == kRefusedByBudget;
+/// Returns which limit refused a failed allocation. An unknown number is that of the driver.
+inline RefusedBy refused_by(const Event& event) {
+  const std::int64_t limit = event.amounts.auxiliary;
+  return limit == 1 || limit == 2 ? static_cast<RefusedBy>(limit) : RefusedBy::driver;
 }
 
 /// The beginning of a note after which the recording cannot be trusted: the recorder lost its source.

@@ -60,7 +60,7 @@ class ProfileWriter {
   /// Trims the file and marks it closed. Later events are dropped.
   void close();
 
-  /// Further facts of an allocation. `auxiliary`, `result`: see Event::Amounts; `device`: set by CUDA.
+  /// Further facts of an allocation. `auxiliary`, `result`, `device`: see Event::Amounts.
   struct Details {
     std::int64_t auxiliary = 0;
     std::uint32_t device = 0;
@@ -84,6 +84,8 @@ class ProfileWriter {
   void name(std::uint64_t address, const char* text) { write_text(EventType::name, address, text); }
   void phase(const char* text) { write_text(EventType::phase, 0, text); }
   void note(const char* text) { write_text(EventType::note, 0, text); }
+  /// See EventType::device.
+  void device(std::uint32_t number, const char* text) { write_text(EventType::device, number, text); }
   /// The call stack `id`: the first `bytes` of `text`, one frame per line.
   void stack(std::uint64_t id, const char* text, std::size_t bytes) {
     write_text(EventType::stack, id, text, std::min(bytes, kMaxStackBytes));

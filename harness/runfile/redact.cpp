@@ -227,9 +227,7 @@ std::string redacted_profile(std::string bytes, const PrivateTexts& given) {
   for (std::size_t at = 0; at < slots; ++at) {
     Event& event = events[at];
     if (event.commit != at + 1) continue;
-    const bool has_text = event.type == EventType::name || event.type == EventType::phase ||
-                          event.type == EventType::note || event.type == EventType::stack;
-    if (!has_text) continue;
+    if (!has_text(event.type)) continue;
     const std::string before = text_of(events, at);
     std::string after = public_text(before, texts);
     if (after == before) continue;

@@ -14,11 +14,12 @@ class OpenCLError(RuntimeError):
 
 
 class Context:
-    def __init__(self):
+    def __init__(self, index=0):
         platform = ctypes.c_void_p()
-        device = ctypes.c_void_p()
+        devices = (ctypes.c_void_p * (index + 1))()
         _check(_library.clGetPlatformIDs(1, ctypes.byref(platform), None))
-        _check(_library.clGetDeviceIDs(platform, ctypes.c_uint64(_ALL_DEVICES), 1, ctypes.byref(device), None))
+        _check(_library.clGetDeviceIDs(platform, ctypes.c_uint64(_ALL_DEVICES), index + 1, devices, None))
+        device = ctypes.c_void_p(devices[index])
         error = ctypes.c_int32()
         self._context = ctypes.c_void_p(
             _library.clCreateContext(None, 1, ctypes.byref(device), None, None, ctypes.byref(error))

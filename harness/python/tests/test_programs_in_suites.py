@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from recorded import peakmark, shown_of
+from recorded import environment, peakmark, shown_of
 from toy_suite import folder, run, sweep, write_suite  # noqa: F401
 
 
@@ -304,3 +304,45 @@ def test_a_program_that_looks_suspicious_is_timed_again(folder):
     assert len(case["gpu_time_again_ns"]["blocks"][0]) == 3
     assert case["requested_peak_bytes"] == 10
     assert starts(folder) == 4
+
+
+TWO_DEVICES = """
+import sys
+import peakmark
+from small_opencl import Context
+n = int(sys.argv[1])
+first, second = Context(0), Context(1)
+with peakmark.phase("call"):
+    small = first.buffer(100 * n)
+    large = second.buffer(1000 * n)
+"""
+
+
+def test_a_program_with_two_devices_is_judged_by_the_one_that_needs_most(folder):
+    (folder / "two.py").write_text(TWO_DEVICES)
+    write_suite(
+        folder,
+        f'''
+[[program]]
+variant = "toy/two"
+command = ["{sys.executable}", "{{suite_folder}}/two.py", "{{n}}"]
+axes.n = {{ default = 1, least = 1 }}
+'''
+        + sweep("axes.n = [2, 3]", "toy/two"),
+    )
+    pocl = {"POCL_DEVICES": "basic pthread"}
+    cases, _ = run(folder, "--memory-only", "--sequences", **pocl)
+    case = cases["toy/two/opencl/n:3"]
+    assert case["requested_peak_bytes"] == 3000
+    assert case["allocation_sequence"]["bytes"] == [3000]
+    assert case["message"].startswith("it uses 2 devices, with these peaks: ")
+    assert " 300 B" in case["message"] and " 2.93 KiB" in case["message"] and case["message"].endswith(" is judged")
+    check = peakmark("check", "run.json", cwd=folder)
+    assert check.returncode == 0 and "only the memory of" in check.stdout
+    command = ["-o", "two.profile", "--", sys.executable, "two.py", "3"]
+    recorded = peakmark("record", *command, cwd=folder, **environment(), **pocl)
+    assert recorded.returncode == 0, recorded.stderr
+    shown = json.loads(peakmark("show", "two.profile", "--json", cwd=folder).stdout)
+    assert [one["peak_bytes"] for one in shown["devices"]] == [300, 3000]
+    assert len({one["name"] for one in shown["devices"]}) == 2
+    assert shown["requested"]["peak_bytes"] == 3300

@@ -3,6 +3,8 @@
 
 #include <cupti.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <utility>
@@ -76,7 +78,25 @@ void CallRecorder::begin_refusal(const DriverCall& call) {
                   request->bytes);
 }
 
+void CallRecorder::write_name(std::uint32_t device) {
+  std::array<char, 256> name{};
+  driver_.name_device(device, name);
+  sink_.device(device, name.data());
+}
+
+void CallRecorder::note_device(std::uint32_t device) {
+  constexpr std::uint32_t kMaxBit = 63;
+  const std::uint64_t bit = std::uint64_t{1} << std::min(device, kMaxBit);
+  if ((used_devices_.load(std::memory_order_relaxed) & bit) != 0 || (used_devices_.fetch_or(bit) & bit) != 0)
+    return;
+  std::uint32_t none = kNoDevice;
+  if (first_device_.compare_exchange_strong(none, device)) return;
+  if (!has_named_first_.exchange(true)) write_name(first_device_);
+  write_name(device);
+}
+
 void CallRecorder::write_allocation(const CudaAllocation& allocation) {
+  note_device(allocation.device);
   live_.add(allocation);
   sink_.allocation(allocation);
   if (refused_ != nullptr && counts_into_peak(allocation.kind)) refused_->count();
@@ -176,8 +196,12 @@ void CallRecorder::end_allocation(const DriverCall& call, const AllocationReques
     if (allocation.kind == MemoryKind::none) allocation.kind = request.kind;
     const bool is_limited =
         budget_ != nullptr && counts_into_peak(allocation.kind) && budget_->limits(allocation.device);
-    const bool by_budget = call.result == CUDA_ERROR_OUT_OF_MEMORY && (is_refused || is_limited);
-    return sink_.failed_allocation(allocation, static_cast<std::int32_t>(call.result), by_budget);
+    RefusedBy limit = RefusedBy::driver;
+    if (call.result == CUDA_ERROR_OUT_OF_MEMORY) {
+      if (is_limited) limit = RefusedBy::budget;
+      if (is_refused) limit = refused_->limit();
+    }
+    return sink_.failed_allocation(allocation, static_cast<std::int32_t>(call.result), limit);
   }
   if (allocation.address == 0) return;
   if (request.stream_ordered) {

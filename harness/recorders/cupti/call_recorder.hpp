@@ -59,6 +59,8 @@ class CallRecorder {
   void apply_budget(const DriverCall& call);
   void begin_refusal(const DriverCall& call);
   void write_allocation(const CudaAllocation& allocation);
+  void note_device(std::uint32_t device);
+  void write_name(std::uint32_t device);
   void end(const DriverCall& call);
   void end_allocation(const DriverCall& call, const AllocationRequest& request);
   void end_physical(const DriverCall& call);
@@ -95,6 +97,11 @@ class CallRecorder {
   std::mutex mutex_;  // of not_counted_
   // addresses of graphs and imports, whose releases have no allocation
   std::unordered_set<std::uint64_t> not_counted_;
+  // The devices with memory as bits, and the first of them: with one, no names are written.
+  static constexpr std::uint32_t kNoDevice = UINT32_MAX;
+  std::atomic<std::uint64_t> used_devices_{0};
+  std::atomic<std::uint32_t> first_device_{kNoDevice};
+  std::atomic<bool> has_named_first_{false};
   std::atomic<bool> is_process_exiting_{false};
   std::atomic<bool> graphs_seen_{false};
   std::atomic<bool> noted_refused_release_{false};

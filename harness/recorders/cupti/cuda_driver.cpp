@@ -45,6 +45,7 @@ CUmemAllocationProp physical_memory_of(std::uint32_t device) {
 
 LoadedDriver::LoadedDriver(const CuptiLibrary& cupti) : cupti_(cupti) {
   void* const cuda = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_LAZY);
+  find(device_name_, cuda, "cuDeviceGetName");
   find(stream_is_capturing_, cuda, "cuStreamIsCapturing");
   find(free_, cuda, "cuMemFree_v2");
   find(stream_query_, cuda, "cuStreamQuery");
@@ -78,6 +79,12 @@ std::uint32_t LoadedDriver::device_ordinal(CUcontext context, std::uint32_t cont
 std::uint32_t LoadedDriver::cupti_id(CUcontext context) {
   std::uint32_t id = 0;
   return cupti_.context_id(context, &id) == CUPTI_SUCCESS ? id : 0;
+}
+
+void LoadedDriver::name_device(std::uint32_t device, std::span<char> name) {
+  name.front() = '\0';
+  if (device_name_ != nullptr)
+    device_name_(name.data(), static_cast<int>(name.size()), static_cast<CUdevice>(device));
 }
 
 bool LoadedDriver::is_capturing(CUstream stream) {

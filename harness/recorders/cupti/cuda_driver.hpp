@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "recorders/cupti/cupti_library.hpp"
 
@@ -24,6 +25,8 @@ class CudaDriver {
   virtual ~CudaDriver() = default;
   virtual std::uint32_t device_ordinal(CUcontext context, std::uint32_t context_id) = 0;
   virtual std::uint32_t cupti_id(CUcontext context) = 0;
+  /// Writes the name of a device, which is empty if the driver does not report it.
+  virtual void name_device(std::uint32_t device, std::span<char> name) = 0;
   /// True if work enqueued on this stream is captured into a graph instead of executed.
   virtual bool is_capturing(CUstream stream) = 0;
   /// Returns the pool that cuMemAllocAsync uses, or nullptr if the driver does not report it.
@@ -59,6 +62,7 @@ class LoadedDriver : public CudaDriver {
 
   std::uint32_t device_ordinal(CUcontext context, std::uint32_t context_id) override;
   std::uint32_t cupti_id(CUcontext context) override;
+  void name_device(std::uint32_t device, std::span<char> name) override;
   bool is_capturing(CUstream stream) override;
   CUmemoryPool current_pool(std::uint32_t device) override;
   bool is_on_host(CUdeviceptr address) override;
@@ -85,6 +89,7 @@ class LoadedDriver : public CudaDriver {
   CUresult call_relaxed(Call call);
 
   const CuptiLibrary& cupti_;
+  decltype(&cuDeviceGetName) device_name_ = nullptr;
   decltype(&cuStreamIsCapturing) stream_is_capturing_ = nullptr;
   decltype(&cuMemFree) free_ = nullptr;
   decltype(&cuStreamQuery) stream_query_ = nullptr;

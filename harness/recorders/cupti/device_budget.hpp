@@ -78,6 +78,10 @@ class DriverRefusal {
   bool end(std::uint32_t device, bool has_allocated);
   /// Call it for each allocation that counts into the peak.
   void count() { ++made_; }
+  /// Returns the limit of which a refusal is.
+  [[nodiscard]] RefusedBy limit() const {
+    return extent_ == Extent::large_calls ? RefusedBy::max_allocation : RefusedBy::budget;
+  }
 
  private:
   /// A call that began and has not ended.

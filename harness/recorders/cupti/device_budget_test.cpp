@@ -206,7 +206,8 @@ TEST_F(RefusedAllocationTest, EachAllocationThatIsLargerThanOneMayBeIsRefused) {
   EXPECT_TRUE(fits(1000)) << "the device is not full";
   EXPECT_FALSE(fits(4000));
   EXPECT_FALSE(fits(6000)) << "more than the device has";
-  EXPECT_EQ(events_.refused_by_budget, 3);
+  EXPECT_EQ(events_.refused_by_max_allocation, 3);
+  EXPECT_EQ(events_.refused_by_budget, 0);
 }
 
 TEST_F(RefusedAllocationTest, TwoThreadsAtOneMomentAreBothRefused) {

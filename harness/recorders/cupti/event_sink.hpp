@@ -25,14 +25,16 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void allocation(const CudaAllocation& allocation) = 0;
-  /// `by_budget`: it would have fitted, if there were no budget, or may have.
-  virtual void failed_allocation(const CudaAllocation& wanted, std::int32_t result, bool by_budget) = 0;
+  /// `limit`: not the driver's: it would have fitted without this limit, or may have.
+  virtual void failed_allocation(const CudaAllocation& wanted, std::int32_t result, RefusedBy limit) = 0;
   virtual void release(std::uint64_t address) = 0;
   /// The driver refused the release of `allocation`, whose release event is already written: the memory is
   /// live again.
   virtual void refused_release(const CudaAllocation& allocation, std::int32_t result) = 0;
   virtual void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes) = 0;
   virtual void note(const char* text) = 0;
+  /// The name of a device, once more than one has memory.
+  virtual void device(std::uint32_t ordinal, const char* name) = 0;
   /// The recording is incomplete from here on. Allocates nothing.
   virtual void invalid(const char* reason) = 0;
 };
@@ -44,9 +46,9 @@ class ProfileSink : public EventSink {
   void allocation(const CudaAllocation& one) override {
     writer_.allocation(one.address, one.bytes, one.kind, details(one));
   }
-  void failed_allocation(const CudaAllocation& one, std::int32_t result, bool by_budget) override {
+  void failed_allocation(const CudaAllocation& one, std::int32_t result, RefusedBy limit) override {
     ProfileWriter::Details of_request = details(one);
-    if (by_budget) of_request.auxiliary = kRefusedByBudget;
+    if (limit != RefusedBy::driver) of_request.auxiliary = static_cast<std::int64_t>(limit);
     writer_.failed_allocation(one.bytes, one.kind, result, of_request);
   }
   void release(std::uint64_t address) override { writer_.release(address); }
@@ -59,6 +61,11 @@ class ProfileSink : public EventSink {
     writer_.pool(pool, reserved_bytes, used_bytes);
   }
   void note(const char* text) override { writer_.note(text); }
+  void device(std::uint32_t ordinal, const char* name) override {
+    char text[320];
+    std::snprintf(text, sizeof(text), "%u CUDA: %s\n", ordinal, name);
+    writer_.device(ordinal, text);
+  }
   void invalid(const char* reason) override {
     char text[320];
     std::snprintf(text, sizeof(text), "%s %s", kInvalidNote.data(), reason);

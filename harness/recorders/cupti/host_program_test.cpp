@@ -45,11 +45,12 @@ class SumSink : public EventSink {
  public:
   void allocation(const CudaAllocation& /*allocation*/) override { ++allocations; }
   void failed_allocation(const CudaAllocation& /*wanted*/, std::int32_t /*result*/,
-                         bool /*by_budget*/) override {}
+                         RefusedBy /*limit*/) override {}
   void release(std::uint64_t /*address*/) override { ++releases; }
   void refused_release(const CudaAllocation& /*allocation*/, std::int32_t /*result*/) override {}
   void pool(std::uint64_t /*pool*/, std::int64_t /*reserved*/, std::int64_t /*used*/) override {}
   void note(const char* /*text*/) override {}
+  void device(std::uint32_t /*ordinal*/, const char* /*name*/) override {}
   void invalid(const char* reason) override {
     ++invalid_notes;
     last_reason = reason;

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 #include <span>
 #include <type_traits>
@@ -168,7 +169,7 @@ std::uint8_t number_of_set(const cl_device_id* first, std::size_t count) {
   std::uint8_t number = 0;
   if (result == CL_SUCCESS && bytes <= sizeof(found) && ask(bytes, found.data(), nullptr) == CL_SUCCESS)
     number = number_of_set(found.data(), bytes / sizeof(cl_device_id));
-  if (number == 0) {
+  if (number == 0 && budget != 0) {
     note_unlimited(
         "the budget does not limit a context: its driver does not report its devices, or they are too many");
   }
@@ -192,6 +193,42 @@ std::uint8_t set_of(cl_context context) {
   if (number != 0 && to_address(context) >> 56 == 0)
     entry.store(to_address(context) << 8 | number, std::memory_order_release);
   return number;
+}
+
+// The sets whose memory this process has, and the first of them: with one, no names are written.
+std::array<std::atomic<bool>, kMaxDeviceSets + 1> used_sets{};
+std::atomic<std::uint8_t> first_set{0};
+std::atomic<bool> has_named_first{false};
+
+void write_names(std::uint8_t number) {
+  std::array<char, 2048> text{};
+  std::size_t used = 0;
+  for (std::uint64_t left = device_sets[number].load(); left != 0 && used < text.size(); left &= left - 1) {
+    const auto index = static_cast<std::size_t>(std::countr_zero(left));
+    std::array<char, 256> name{};
+    std::array<char, 256> platform_name{};
+    cl_platform_id platform = nullptr;
+    ask_driver<&cl_icd_dispatch::clGetDeviceInfo>(devices[index], CL_DEVICE_NAME, name.size() - 1,
+                                                  name.data(), nullptr);
+    if (ask_driver<&cl_icd_dispatch::clGetDeviceInfo>(devices[index], CL_DEVICE_PLATFORM, sizeof(platform),
+                                                      &platform, nullptr) == CL_SUCCESS &&
+        platform != nullptr) {
+      ask_driver<&cl_icd_dispatch::clGetPlatformInfo>(platform, CL_PLATFORM_NAME, platform_name.size() - 1,
+                                                      platform_name.data(), nullptr);
+    }
+    const int added = std::snprintf(text.data() + used, text.size() - used, "%zu %s: %s\n", index,
+                                    platform_name.data(), name.data());
+    used += static_cast<std::size_t>(std::max(added, 0));
+  }
+  layer.writer.device(number, text.data());
+}
+
+[[gnu::noinline]] void note_set(std::uint8_t number) {
+  if (used_sets[number].exchange(true)) return;
+  std::uint8_t none = 0;
+  if (first_set.compare_exchange_strong(none, number)) return;
+  if (!has_named_first.exchange(true)) write_names(first_set.load());
+  write_names(number);
 }
 
 /// A new context may have the handle of one that has ended.
@@ -242,6 +279,9 @@ void forget_parent() {
   std::uint8_t number = process_number.load() + 1;
   if (number == 0) number = 1;
   process_number.store(number);
+  for (std::atomic<bool>& used : used_sets) used.store(false);
+  first_set.store(0);
+  has_named_first.store(false);
   for (Account& account : accounts) account.live.store(0);
   set_sizes();
   for (ChargeSlot& slot : charge_slots) slot.address.store(0);
@@ -250,7 +290,7 @@ void forget_parent() {
   pthread_mutex_unlock(&guarding_devices);
 }
 
-void follow_forks_of_budget() {
+void follow_forks_of_devices() {
   pthread_atfork(
       [] {
         pthread_mutex_lock(&guarding_devices);
@@ -332,15 +372,25 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info what, siz
 
 }  // namespace
 
+void hook_devices() {
+  static std::atomic<bool> follows_forks{false};
+  if (!follows_forks.exchange(true)) follow_forks_of_devices();
+  put_hook<ForgettingOlder, &cl_icd_dispatch::clCreateContext>();
+  put_hook<ForgettingOlder, &cl_icd_dispatch::clCreateContextFromType>();
+}
+
+std::uint32_t note_devices(cl_context context, cl_device_id device) {
+  const std::uint8_t number = device == nullptr ? set_of(context) : number_of_set(&device, 1);
+  if (number != 0 && !used_sets[number].load(std::memory_order_relaxed)) note_set(number);
+  return number;
+}
+
 void hook_budget(std::int64_t bytes) {
   if (budget == 0) {
     budget = bytes;
     set_sizes();
-    follow_forks_of_budget();
   }
   hook(&cl_icd_dispatch::clGetDeviceInfo, get_device_info);
-  put_hook<ForgettingOlder, &cl_icd_dispatch::clCreateContext>();
-  put_hook<ForgettingOlder, &cl_icd_dispatch::clCreateContextFromType>();
 }
 
 void hook_max_allocation(std::int64_t bytes) {

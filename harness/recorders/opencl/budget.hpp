@@ -47,6 +47,13 @@ class Charge {
   std::uint64_t packed_ = 0;
 };
 
+/// Hooks the calls that create contexts: a new one may have the handle of another one that has ended. Call it
+/// while the layer is initialised; later calls hook further loaders.
+void hook_devices();
+/// Returns the number of the devices whose memory an allocation takes (Event::Amounts::device); 0: not known.
+/// `device`: null: those of the context. From the second number on the profile has the names of all.
+std::uint32_t note_devices(cl_context context, cl_device_id device);
+
 /// Refuses from now on what exceeds `bytes` per device. Hooks the calls that report the size of a device to
 /// the program, and those that create contexts. Call it while the layer is initialised; later calls hook
 /// further loaders.

@@ -98,7 +98,8 @@ cl_int back(cl_mem memory) {
   const Charge charge = take_budget_again(request->context, request->bytes, request->kind);
   if (charge.is_refused()) return refuse(*request);
   if (set_charge(memory, charge)) {
-    layer.writer.allocation(to_address(memory), request->bytes, request->kind);
+    layer.writer.allocation(to_address(memory), request->bytes, request->kind,
+                            {.device = note_devices(request->context, request->device)});
   } else {
     give_budget_back(charge);
   }

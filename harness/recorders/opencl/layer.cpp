@@ -57,6 +57,7 @@ void hook_all() {
   hook_extensions();
   if (is_one("PEAKMARK_SYNC")) hook_enqueues();
   hook_arrivals();
+  hook_devices();
   if (const std::int64_t bytes = layer.writer.budget(); bytes != 0) hook_budget(bytes);
   if (const std::int64_t bytes = layer.writer.max_allocation(); bytes != 0) hook_max_allocation(bytes);
   if (const char* const number = std::getenv("PEAKMARK_REFUSE"); number != nullptr)

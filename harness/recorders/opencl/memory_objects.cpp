@@ -276,25 +276,30 @@ cl_int refuse(const Request& request) {
   const bool is_size = is_too_large(request.bytes, request.kind);
   cl_int error = is_size ? size_error(request.kind) : CL_MEM_OBJECT_ALLOCATION_FAILURE;
   if (request.kind == MemoryKind::gl_shared) error = CL_OUT_OF_RESOURCES;
-  layer.writer.failed_allocation(request.bytes, request.kind, error, {.auxiliary = kRefusedByBudget});
+  const RefusedBy limit = is_size ? RefusedBy::max_allocation : RefusedBy::budget;
+  layer.writer.failed_allocation(request.bytes, request.kind, error,
+                                 {.auxiliary = static_cast<std::int64_t>(limit),
+                                  .device = note_devices(request.context, request.device)});
   return error;
 }
 
 void record_pointer(void* memory, cl_int result, const Request& request, Charge charge) {
+  const std::uint32_t device = note_devices(request.context, request.device);
   if (memory == nullptr) {
     give_budget_back(charge);
-    return layer.writer.failed_allocation(request.bytes, request.kind, result);
+    return layer.writer.failed_allocation(request.bytes, request.kind, result, {.device = device});
   }
   store_charge(memory, charge);
-  layer.writer.allocation(to_address(memory), request.bytes, request.kind);
+  layer.writer.allocation(to_address(memory), request.bytes, request.kind, {.device = device});
 }
 
 cl_mem record_memory(cl_mem memory, cl_int result, const Request& request, Charge charge,
                      cl_int* errcode_ret) {
   if (errcode_ret != nullptr) *errcode_ret = result;
+  const std::uint32_t device = note_devices(request.context, request.device);
   if (memory == nullptr) {
     give_budget_back(charge);
-    layer.writer.failed_allocation(request.bytes, request.kind, result);
+    layer.writer.failed_allocation(request.bytes, request.kind, result, {.device = device});
     return memory;
   }
   const std::int64_t bytes = request.kind == MemoryKind::view ? 0 : object_bytes(memory, request.bytes);
@@ -305,7 +310,7 @@ cl_mem record_memory(cl_mem memory, cl_int result, const Request& request, Charg
     if (errcode_ret != nullptr) *errcode_ret = error;
     return nullptr;
   }
-  layer.writer.allocation(to_address(memory), bytes, request.kind);
+  layer.writer.allocation(to_address(memory), bytes, request.kind, {.device = device});
   watch_destruction(memory, charge);
   return memory;
 }

@@ -58,7 +58,7 @@ def test_a_budget_makes_numba_fail_in_its_own_words(client):
     assert "CUDA_ERROR_OUT_OF_MEMORY" in numba.errors
     assert shown["requested"]["peak_bytes"] == 2 * 8 * 1_000_003
     assert shown["refused"][0]["bytes"] == 8 * 1_000_003
-    assert shown["refused"][0]["by_budget"] is True
+    assert shown["refused"][0]["refused_by"] == "budget"
 
 
 @pytest.fixture

@@ -35,4 +35,4 @@ def test_a_budget_makes_torch_fail_in_its_own_words(torch):
     _, shown = torch.record("batch", 100 << 20, options=["--budget", "64MiB"], code=1)
     assert "CUDA out of memory" in torch.errors
     assert shown["refused"][0]["bytes"] == 100 << 20
-    assert shown["refused"][0]["by_budget"] is True
+    assert shown["refused"][0]["refused_by"] == "budget"

@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +27,9 @@ class FakeDriver : public CudaDriver {
   }
   std::uint32_t cupti_id(CUcontext context) override {
     return static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(context));
+  }
+  void name_device(std::uint32_t ordinal, std::span<char> name) override {
+    std::snprintf(name.data(), name.size(), "card %u", ordinal);
   }
   bool is_capturing(CUstream stream) override { return capturing.contains(stream); }
   CUmemoryPool current_pool(std::uint32_t /*device*/) override { return pool; }
@@ -99,9 +104,10 @@ class EventList : public EventSink {
   void allocation(const CudaAllocation& one) override {
     add({EventType::allocation, one.address, one.bytes, one.kind, one.device});
   }
-  void failed_allocation(const CudaAllocation& one, std::int32_t result, bool by_budget) override {
+  void failed_allocation(const CudaAllocation& one, std::int32_t result, RefusedBy limit) override {
     add({EventType::failed_allocation, one.address, one.bytes, one.kind, result});
-    if (by_budget) ++refused_by_budget;
+    if (limit == RefusedBy::budget) ++refused_by_budget;
+    if (limit == RefusedBy::max_allocation) ++refused_by_max_allocation;
   }
   void release(std::uint64_t address) override { add({EventType::release, address}); }
   void refused_release(const CudaAllocation& one, std::int32_t result) override {
@@ -110,6 +116,7 @@ class EventList : public EventSink {
   void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes) override {
     add({EventType::pool, pool, reserved_bytes, MemoryKind::none, used_bytes});
   }
+  void device(std::uint32_t ordinal, const char* name) override { devices.emplace(ordinal, name); }
   void note(const char* text) override {
     const std::scoped_lock lock(mutex_);
     notes.emplace_back(text);
@@ -140,7 +147,9 @@ class EventList : public EventSink {
 
   std::vector<Line> lines;
   std::vector<std::string> notes;
+  std::map<std::uint32_t, std::string> devices;
   int refused_by_budget = 0;
+  int refused_by_max_allocation = 0;
 
  private:
   void add(const Line& line) {

@@ -1,6 +1,7 @@
 // Recordings of programs, or of a CUPTI, that do not end normally.
 #include <algorithm>
 
+#include "ledger/device_use.hpp"
 #include "recorders/cupti/tests/recorded_program_testing.hpp"
 
 namespace peakmark {
@@ -87,7 +88,7 @@ TEST_F(ProcessFailures, TheDriverRefusesTheAllocationOfANumber) {
   EXPECT_EQ(summary.peak_bytes, 10 * kMega) << "nothing of what was occupied";
   ASSERT_EQ(summary.refused.size(), 1U);
   EXPECT_EQ(summary.refused[0].bytes, 5 * kMega);
-  EXPECT_TRUE(summary.refused[0].by_budget);
+  EXPECT_EQ(summary.refused[0].refused_by, RefusedBy::budget);
   EXPECT_EQ(end("clean", "PEAKMARK_REFUSE=3").code, 0) << "it makes two";
   expect_recorded(15 * kMega, 0, true);
 }
@@ -192,10 +193,17 @@ TEST_F(ProcessFailures, ABudgetMakesDevicesSmaller) {
   const LedgerSummary summary = summarise(events);
   EXPECT_EQ(summary.peak_bytes, 2 * 67 * kMega);  // of both devices; what is occupied is not the program's
   EXPECT_EQ(summary.allocations, 2 * 67);
+  const std::vector<DeviceUse> uses = use_by_device(events);
+  ASSERT_EQ(uses.size(), 2U);
+  for (const DeviceUse& use : uses) {
+    EXPECT_THAT(use.name, testing::StartsWith("CUDA: "));
+    EXPECT_EQ(use.peak_bytes, 67 * kMega);
+    EXPECT_EQ(use.allocations, 67);
+  }
   ASSERT_EQ(summary.refused.size(), 1U);
   EXPECT_EQ(summary.refused[0].bytes, kMega);
   EXPECT_EQ(summary.refused[0].count, 2);
-  EXPECT_TRUE(summary.refused[0].by_budget);
+  EXPECT_EQ(summary.refused[0].refused_by, RefusedBy::budget);
   EXPECT_THAT(summary.notes,
               testing::ElementsAre("4227858432 bytes of device 0 are occupied, because of the budget",
                                    "4227858432 bytes of device 1 are occupied, because of the budget"));

@@ -139,7 +139,7 @@ TEST_F(WholeRuns, ABudgetIsListedWithWhatItRefused) {
   EXPECT_EQ(profile["requested"]["peak_bytes"], 5 * kMega);
   ASSERT_EQ(profile["refused"].size(), 1U);
   EXPECT_EQ(profile["refused"][0]["bytes"], 63 * kMega);
-  EXPECT_EQ(profile["refused"][0]["by_budget"], true);
+  EXPECT_EQ(profile["refused"][0]["refused_by"], "budget");
 }
 
 TEST_F(WholeRuns, AnAllocationMayBeTooLargeForTheDevice) {
@@ -153,7 +153,7 @@ TEST_F(WholeRuns, AnAllocationMayBeTooLargeForTheDevice) {
   const json profile = shown(profile_);
   ASSERT_EQ(profile["refused"].size(), 1U);
   EXPECT_EQ(profile["refused"][0]["bytes"], 63 * kMega);
-  EXPECT_EQ(profile["refused"][0]["by_budget"], true) << "not by the driver alone";
+  EXPECT_EQ(profile["refused"][0]["refused_by"], "max_allocation");
   const Answer fits = recorded("63MB");
   EXPECT_EQ(fits.end.exit_code, 0) << fits.errors;
   EXPECT_TRUE(shown(profile_)["refused"].empty());

@@ -11,12 +11,15 @@
 #include <array>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <random>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/files_testing.hpp"
+#include "ledger/device_use.hpp"
 #include "ledger/ledger.hpp"
 #include "profile/profile.hpp"
 #include "recorders/opencl/tests/fake_opencl_driver.hpp"
@@ -88,7 +91,7 @@ class OpenclBudget : public testing::Test {
     ASSERT_EQ(seen.size(), 2U);
     for (const Event& event : seen) {
       EXPECT_EQ(event.type, EventType::failed_allocation);
-      EXPECT_TRUE(is_refused_by_budget(event));
+      EXPECT_EQ(refused_by(event), RefusedBy::budget);
       EXPECT_STREQ(to_string(event.kind), to_string(kind));
       EXPECT_EQ(event.amounts.result, error);
     }
@@ -249,7 +252,8 @@ TEST_F(OpenclBudget, WhatTheDriverRefusesIsGivenBack) {
   EXPECT_EQ(hooks->clSVMAlloc(handle(context_), 0, kBudget, 0), nullptr);
   const auto seen = events();
   ASSERT_EQ(seen.size(), 2U);
-  EXPECT_FALSE(is_refused_by_budget(seen[0]) || is_refused_by_budget(seen[1]));
+  EXPECT_EQ(refused_by(seen[0]), RefusedBy::driver);
+  EXPECT_EQ(refused_by(seen[1]), RefusedBy::driver);
   fake.result = CL_SUCCESS;
   EXPECT_EQ(bytes_left(context_), kBudget);
 }
@@ -308,6 +312,30 @@ TEST_F(OpenclBudget, IsForEachDevice) {
   destroy(own);
   destroy(shared);
   EXPECT_EQ(bytes_left(of_both), kBudget);
+}
+
+// Not a matter of the budget, but the fake devices are here.
+TEST_F(OpenclBudget, MemoryOfSeveralDevicesIsRecordedWithTheirNames) {
+  // Other tests may have devices at the addresses of those on the stack.
+  static FakeDevice first;
+  static FakeDevice second;
+  first.name = "first";
+  second.name = "second";
+  FakeContext one{{&first}};
+  FakeContext other{{&second}};
+  FakeContext both{{&first, &second}};
+  const auto allocate = [&](FakeContext& context, std::size_t bytes) {
+    next_context = &context;
+    hooks->clCreateContext(nullptr, 0, nullptr, nullptr, nullptr, nullptr);
+    return hooks->clCreateBuffer(handle(context), 0, bytes, nullptr, nullptr);
+  };
+  const std::vector<cl_mem> memory{allocate(one, 1000), allocate(other, 300), allocate(both, 20)};
+  for (const cl_mem object : memory) destroy(object);
+  std::map<std::string, DeviceUse> uses;
+  for (const DeviceUse& use : use_by_device(ProfileReader(peakmark_profile_path()).events()))
+    uses[use.name] = use;
+  EXPECT_EQ(uses[": first"], (DeviceUse{": first", 1020, 0, 2}));
+  EXPECT_EQ(uses[": second"], (DeviceUse{": second", 320, 0, 2}));
 }
 
 TEST_F(OpenclBudget, AContextMayHaveTheHandleOfAnEarlierOne) {

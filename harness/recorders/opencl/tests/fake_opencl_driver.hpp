@@ -256,6 +256,7 @@ struct FakeDevice {
   cl_ulong memory = 64'000;
   cl_ulong largest = 32'000;
   FakeDevice* parent = nullptr;  ///< of a sub-device
+  std::string name = "fake";
 };
 struct FakeContext {
   FakeContext(std::vector<FakeDevice*> of = {}) : devices(std::move(of)) {}
@@ -296,6 +297,8 @@ inline cl_icd_dispatch table_with_devices() {
     switch (what) {
       case CL_DEVICE_PARENT_DEVICE:
         return answer(&one.parent, sizeof(cl_device_id), size, value, size_ret);
+      case CL_DEVICE_NAME:
+        return answer(one.name.c_str(), one.name.size() + 1, size, value, size_ret);
       case CL_DEVICE_GLOBAL_MEM_SIZE:
         return answer(&one.memory, sizeof(one.memory), size, value, size_ret);
       case CL_DEVICE_MAX_MEM_ALLOC_SIZE:

@@ -45,7 +45,8 @@ TEST(RandomBudgets, RefuseExactlyWhatExceedsThem) {
     EXPECT_EQ(summary.total_bytes, log.total);
     EXPECT_EQ(summary.failed_allocations, log.failed);
     std::int64_t by_budget = 0;
-    for (const RefusedAllocation& one : summary.refused) by_budget += one.by_budget ? one.count : 0;
+    for (const RefusedAllocation& one : summary.refused)
+      by_budget += one.refused_by == RefusedBy::budget ? one.count : 0;
     EXPECT_EQ(by_budget, log.failed_by_budget);
     EXPECT_EQ(summary.unmatched_releases, 0);
 

@@ -1,0 +1,131 @@
+#include "ledger/device_use.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/size.hpp"
+
+namespace peakmark {
+namespace {
+
+/// The lines of EventType::device: a device by its number in the process.
+using DeviceNames = std::map<std::uint64_t, std::string>;
+
+/// The memory of the devices whose memory has one number in events, and of all.
+class DeviceLedger {
+ public:
+  explicit DeviceLedger(std::span<const Event> events) {
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      if (events[i].type == EventType::device) add_names(events[i].address, text_of(events, i));
+    }
+  }
+
+  [[nodiscard]] bool has_several() const { return names_.size() > 1; }
+
+  void allocate(const Event& event) {
+    release(event.address);  // its release was lost
+    const auto devices = devices_of_.find(event.amounts.device);
+    if (!counts_into_peak(event.kind) || devices == devices_of_.end()) return;
+    live_[event.address] = {event.amounts.device, event.amounts.bytes};
+    for (const std::uint64_t device : devices->second) {
+      DeviceUse& use = uses_[device];
+      if (event.amounts.result == 0) ++use.allocations;
+      use.live_at_end_bytes = checked_add(use.live_at_end_bytes, event.amounts.bytes);
+      use.peak_bytes = std::max(use.peak_bytes, use.live_at_end_bytes);
+    }
+  }
+
+  void release(std::uint64_t address) {
+    const auto entry = live_.find(address);
+    if (entry == live_.end()) return;
+    for (const std::uint64_t device : devices_of_.at(entry->second.first))
+      uses_[device].live_at_end_bytes -= entry->second.second;
+    live_.erase(entry);
+  }
+
+  [[nodiscard]] std::vector<DeviceUse> uses() const {
+    std::vector<DeviceUse> all;
+    for (const auto& [device, name] : names_) {
+      const auto use = uses_.find(device);
+      all.push_back(use == uses_.end() ? DeviceUse{} : use->second);
+      all.back().name = shown_name(device);
+    }
+    return all;
+  }
+
+  /// Returns false for memory that is on other devices only; true if its devices are not known.
+  [[nodiscard]] bool may_be_on(const Event& event, const std::string& name) const {
+    const auto devices = devices_of_.find(event.amounts.device);
+    return devices == devices_of_.end() ||
+           std::ranges::any_of(devices->second, [&](std::uint64_t one) { return shown_name(one) == name; });
+  }
+
+ private:
+  [[nodiscard]] std::string shown_name(std::uint64_t device) const {
+    const std::string& name = names_.at(device);
+    const auto same = std::ranges::count(names_, name, &DeviceNames::value_type::second);
+    return same > 1 ? fmt::format("{} ({})", name, device) : name;
+  }
+  void add_names(std::uint64_t number, const std::string& text) {
+    std::istringstream lines(text);
+    std::uint64_t device = 0;
+    std::string name;
+    while (lines >> device && std::getline(lines >> std::ws, name)) {
+      devices_of_[number].push_back(device);
+      names_[device] = name;
+    }
+  }
+
+  DeviceNames names_;
+  std::map<std::uint64_t, std::vector<std::uint64_t>> devices_of_;
+  std::map<std::uint64_t, DeviceUse> uses_;
+  std::unordered_map<std::uint64_t, std::pair<std::uint64_t, Size>> live_;
+};
+
+}  // namespace
+
+std::vector<DeviceUse> use_by_device(std::span<const Event> events) {
+  DeviceLedger ledger(events);
+  if (!ledger.has_several()) return {};
+  for (const Event& event : events) {
+    switch (event.type) {
+      case EventType::allocation:
+        ledger.allocate(event);
+        break;
+      case EventType::release:
+        ledger.release(event.address);
+        break;
+      case EventType::live:
+      case EventType::folded:
+        return {};
+      default:
+        break;
+    }
+  }
+  return ledger.uses();
+}
+
+std::vector<Event> events_of_device(std::span<const Event> events, const std::string& name) {
+  const DeviceLedger ledger(events);
+  std::vector<Event> kept;
+  std::unordered_set<std::uint64_t> left_out;  // live memory of other devices, by its address
+  for (const Event& event : events) {
+    if (event.type == EventType::allocation) {
+      left_out.erase(event.address);
+      if (!ledger.may_be_on(event, name)) left_out.insert(event.address);
+    }
+    const bool is_memory = event.type == EventType::allocation || event.type == EventType::name;
+    if (is_memory && left_out.contains(event.address)) continue;
+    if (event.type == EventType::release && left_out.erase(event.address) > 0) continue;
+    kept.push_back(event);
+  }
+  return kept;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,34 @@
+#include "show/one_device.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "ledger/device_use.hpp"
+
+namespace peakmark {
+
+std::string keep_one_device(RecordedTree& tree) {
+  std::map<std::string, Size> peaks;
+  for (const RecordedProcess& process : tree.processes) {
+    for (const DeviceUse& use : use_by_device(process.events)) {
+      Size& peak = peaks[use.name];
+      peak = checked_add(peak, use.peak_bytes);
+    }
+  }
+  if (peaks.empty()) return "";
+  const std::string name =
+      std::ranges::max_element(peaks, {}, [](const auto& one) { return one.second; })->first;
+  std::vector<std::string> texts;
+  for (const auto& [device, peak] : peaks) texts.push_back(fmt::format("{} {}", device, format_size(peak)));
+  for (RecordedProcess& process : tree.processes) {
+    if (!use_by_device(process.events).empty()) process.events = events_of_device(process.events, name);
+  }
+  return fmt::format("it uses {} devices, with these peaks: {}; only the memory of {} is judged",
+                     peaks.size(), fmt::join(texts, ", "), name);
+}
+
+}  // namespace peakmark
