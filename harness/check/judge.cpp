@@ -11,6 +11,7 @@
 #include "base/size.hpp"
 #include "base/text.hpp"
 #include "check/baseline.hpp"
+#include "profile/call_sites.hpp"
 #include "runfile/import_results.hpp"
 #include "runfile/merge.hpp"
 #include "runfile/run_summary.hpp"
@@ -28,7 +29,7 @@ std::string call_leaks_text(const Observation& observation) {
                 ? fmt::format("{} left by each of {} calls", quantity(*leak.bytes_per_call, "byte"), calls)
                 : fmt::format("{} left by the first {} calls", quantity(leak.bytes, "byte"), calls - 1);
     text += fmt::format(": {} ({}){}", leak.name.empty() ? "(unnamed)" : leak.name, leak.kind,
-                        leak.where.empty() ? "" : ", " + leak.where);
+                        leak.where.empty() ? "" : ", " + own_lines(leak.where));
   }
   return text;
 }

@@ -63,7 +63,7 @@ Recorded summarise(const RecordedTree& tree, const std::filesystem::path& path) 
   const RecordedProcess& first = tree.processes.front();
   Recorded recorded{path.string(), fmt::format("{}", fmt::join(first.command_line, " ")),
                     summarise_together(tree)};
-  if (!recorded.summary.refused.empty()) recorded.summary.refused = refused_by_site(tree, 1);
+  if (!recorded.summary.refused.empty()) recorded.summary.refused = refused_by_site(tree);
   return recorded;
 }
 

@@ -40,6 +40,7 @@ struct ExplainOptions {
   ShapeEffort effort;
   std::vector<std::filesystem::path> suites;  ///< that have the estimator of `against`
   std::optional<double> seconds;              ///< for an answer of it
+  std::size_t frames = 0;                     ///< of call sites
   bool json = false;
 };
 
@@ -66,6 +67,7 @@ std::string ask_estimator(Run& run, const ExplainOptions& options, const Explain
   question.seconds = options.seconds;
   const std::set<std::string> names = answered_estimators(run);
   if (question.estimator.empty() || names.contains(question.estimator)) {
+    for (const std::string& warning : run.context.warnings) print_message(stderr, "warning: {}\n", warning);
     add_recorded_terms(run, question);
     return question.estimator;
   }
@@ -103,7 +105,7 @@ void check_shown_shape(const FormulaReport& report) {
 ExitCode explain_run(const ExplainOptions& options, Run run, const ExplainInputs& inputs) {
   std::optional<std::string> estimator;
   if (!options.against.empty()) estimator = ask_estimator(run, options, inputs);
-  FormulaReport report{explain_cases(group_cases(run)), {}, options.at};
+  FormulaReport report{explain_cases(group_cases(run), options.frames), {}, options.at};
   check_shown_shape(report);
   if (!options.emit.empty()) {
     print_text(emit(report.variants, run.context, options.emitted));
@@ -119,11 +121,11 @@ ExitCode explain_run(const ExplainOptions& options, Run run, const ExplainInputs
   return is_clean ? ExitCode::clean : ExitCode::verdict;
 }
 
-ExitCode compare_runs(const Run& base, const Run& next, bool as_json) {
-  const auto base_formulas = explain_cases(group_cases(base));
-  const auto next_formulas = explain_cases(group_cases(next));
+ExitCode compare_runs(const Run& base, const Run& next, const ExplainOptions& options) {
+  const auto base_formulas = explain_cases(group_cases(base), options.frames);
+  const auto next_formulas = explain_cases(group_cases(next), options.frames);
   const std::vector<ChangedVariant> changed = changed_formulas(base_formulas, next_formulas);
-  print_text(as_json ? changed_formulas_json(changed) : changed_formulas_text(changed));
+  print_text(options.json ? changed_formulas_json(changed) : changed_formulas_text(changed));
   return std::ranges::any_of(changed, &ChangedVariant::is_in_both) ? ExitCode::verdict : ExitCode::clean;
 }
 
@@ -157,7 +159,7 @@ ExitCode explain_inputs(ExplainOptions& options) {
     throw UsageError("two run files are compared: leave out --emit, --against and --plot");
   const std::optional<std::string>& filter = options.sweep.selection.filter;
   return compare_runs(read_cases(inputs.runs.front(), inputs, filter),
-                      read_cases(inputs.runs.back(), inputs, filter), options.json);
+                      read_cases(inputs.runs.back(), inputs, filter), options);
 }
 
 /// Reads `2%` or `2`.
@@ -279,6 +281,8 @@ void add_explain_command(CLI::App& app, Result& result) {
               return has("--against") || (all.runs.empty() && all.profiles.empty());
             })
       ->type_name(value_name::kProgram);
+  only_when(add_frames_option(*command, options->frames), "without --emit, or with --emit markdown",
+            [options = options.get()] { return options->emit.empty() || options->emit == "markdown"; });
   command->add_flag("--json", options->json, "Print the formulas as JSON");
   set_help(*command,
            {.exit_codes = {{"0", "every byte has a formula, and the estimator is exact"},

@@ -116,6 +116,7 @@ void add_oom_command(CLI::App& app, Result& result) {
       ->add_option("--worker", request.sweep.worker,
                    "Use the variants of this worker. Default: peakmark-bench")
       ->type_name(value_name::kProgram);
+  add_frames_option(*command, request.frames);
   add_file_option(*command, "--junit", options->junit, "Write a JUnit file with a test for each refusal");
   command->add_flag("--json", options->json, "Print the refusals as JSON");
   set_help(*command, {.notes = {"`peakmark oom -- PROGRAM …` runs any program that uses OpenCL or CUDA."},

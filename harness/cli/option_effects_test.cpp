@@ -149,6 +149,7 @@ const Strings kWithoutEffect{
     "explain RUN --shapes 12",
     "explain RUN --deadline 5",
     "explain RUN --worker w",
+    "explain RUN --emit python --frames 3",
     "check RUN --json --full-names",
     "check RUN --estimator own --form module",
     "check RUN --estimator own --other-dimensions n,n",
@@ -217,7 +218,8 @@ const std::map<std::string, std::string> kAlwaysWithEffect{
      "--budget --max-allocation --multiple-of --slices --predict --objective --prove --backend --device "
      "--worker --timeout --plot"},
     {"oom",
-     "--allocations --sample --only --max --compare-output --once --refuse-at-use --jobs --timeout --backend "
+     "--allocations --frames --sample --only --max --compare-output --once --refuse-at-use --jobs --timeout "
+     "--backend "
      "--device --worker --junit --json"},
     {"check",
      "--window --window-tolerance --junit --markdown --baseline --update-baseline --history --estimator "

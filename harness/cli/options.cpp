@@ -223,6 +223,16 @@ CLI::Option* add_answer_limit_option(CLI::App& command, std::optional<double>& s
       ->check(CLI::Range(0.1, 1e6));
 }
 
+CLI::Option* add_frames_option(CLI::App& command, std::size_t& frames) {
+  return command
+      .add_option(
+          "--frames", frames,
+          "Name a call site by this many innermost frames, of Python and of the library it called, and "
+          "your own line. Default: your own line, and what distinguishes it")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1000}));
+}
+
 CLI::Option* add_form_option(CLI::App& command, ExternalEstimator& estimator) {
   return command.add_option("--form", estimator.form, "Call the estimator in this form")
       ->type_name(fmt::format("{{{}}}", fmt::join(estimator_forms(), ",")))

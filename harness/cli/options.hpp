@@ -156,6 +156,9 @@ CLI::Option* add_python_option(CLI::App& command, ExternalEstimator& estimator,
 /// Adds --other-dimensions, formulas of axes such as `nx,nx`, for commands that ask about recorded runs.
 CLI::Option* add_dimensions_option(CLI::App& command, ExternalEstimator& estimator);
 
+/// Adds --frames, for commands that name call sites; 0: not given (name_sites()).
+CLI::Option* add_frames_option(CLI::App& command, std::size_t& frames);
+
 /// Adds --history, for commands that read or write a history.
 CLI::Option* add_history_option(CLI::App& command, std::string& history);
 /// Opens the history that the option names, or $PEAKMARK_HISTORY. Throws UsageError if both are empty. Prints

@@ -30,7 +30,7 @@ TEST_F(RecordBudget, WhatExceedsItIsRefusedAndListedWithItsCallStack) {
   EXPECT_EQ(summary.peak_bytes, 0);
   ASSERT_EQ(summary.refused.size(), 1U);
   EXPECT_EQ(summary.refused[0].bytes, 1000);
-  EXPECT_TRUE(summary.refused[0].by_budget);
+  EXPECT_EQ(summary.refused[0].refused_by, RefusedBy::budget);
   EXPECT_THAT(summary.stacks.at(summary.refused[0].stack), HasSubstr("allocating_program"));
 }
 
@@ -42,7 +42,7 @@ TEST_F(RecordBudget, AnAllocationMayBeTooLargeForTheDevice) {
   ASSERT_EQ(summary.refused.size(), 1U);
   EXPECT_EQ(summary.refused[0].bytes, 1000);
   EXPECT_EQ(summary.refused[0].error, -61) << "CL_INVALID_BUFFER_SIZE";
-  EXPECT_TRUE(summary.refused[0].by_budget) << "not by the driver";
+  EXPECT_EQ(summary.refused[0].refused_by, RefusedBy::max_allocation);
   EXPECT_EQ(record("--max-allocation 999 --budget 1GiB --refuse-at-use -- $PROGRAM leak").code, 99)
       << "the driver knows the size when the buffer is created";
   EXPECT_EQ(record("--max-allocation 1000 -- $PROGRAM leak").code, 0);

@@ -192,15 +192,8 @@ void add_show_command(CLI::App& app, Result& /*result*/) {
             "without --json and --events", [count] { return !count("--json") && !count("--events"); })
       ->check(CLI::IsMember({"name", "site"}))
       ->capture_default_str();
-  const CLI::Option* const frames =
-      only_when(
-          of_profiles(command->add_option(
-              "--frames", options->report.frames,
-              "Distinguish sites by this many innermost frames, of Python and of the library it called. "
-              "Without it, --by site skips functions through which most sites or most bytes go")),
-          "without --events, or with --html", [count] { return !count("--events") || count("--html"); })
-          ->check(CLI::Range(std::size_t{1}, std::size_t{1000}))
-          ->capture_default_str();
+  only_when(of_profiles(add_frames_option(*command, options->report.frames)),
+            "without --events, or with --html", [count] { return !count("--events") || count("--html"); });
   auto* trace = of_profiles(
       add_file_option(*command, "--trace", options->trace, "Write a timeline for ui.perfetto.dev"));
   of_profiles(command->add_flag("--full", options->trace_options.full, "Write every event into the trace"))
@@ -209,8 +202,7 @@ void add_show_command(CLI::App& app, Result& /*result*/) {
   set_help(*command, {.exit_codes = {{"0", "clean"},
                                      {"2", "wrong usage, or a file cannot be read or written"},
                                      {"5", "a profile has no readable events"}}});
-  command->callback([options, frames] {
-    options->report.skips_wrappers = frames->count() == 0;
+  command->callback([options] {
     options->report.by_site = options->by == "site";
     if (is_terminal(stdout)) options->report.max_width = terminal_width(stdout);
     show(*options);

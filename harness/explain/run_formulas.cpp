@@ -289,7 +289,7 @@ std::vector<RecordedCases> group_cases(const Run& run) {
   return groups;
 }
 
-std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups) {
+std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups, std::size_t frames) {
   std::vector<VariantFormulas> all;
   all.reserve(groups.size());
   for (RecordedCases& group : groups) {
@@ -299,7 +299,7 @@ std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups) {
                         group.words,
                         explain_group(group, sequences),
                         {},
-                        short_call_sites(sequences)};
+                        short_call_sites(sequences, frames)};
     one.explanation.notes.insert(one.explanation.notes.end(), group.notes.begin(), group.notes.end());
     one.cases.push_back(std::move(group));
     if (const std::vector<std::string> unread = unread_axes(one); one.is_explained() && !unread.empty())

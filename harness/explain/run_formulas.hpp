@@ -72,7 +72,8 @@ struct VariantFormulas {
 };
 
 /// Explains each group of cases, and merges those that differ in words only and have the same formulas.
-std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups);
+/// `frames`: of call sites, see name_sites().
+std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups, std::size_t frames = 0);
 
 /// Returns the shapes of all cases of a variant: its formulas are right at each of them.
 Shapes tested_shapes(const VariantFormulas& variant);

@@ -41,6 +41,7 @@ std::vector<std::string> job_words(const OomRequest& request, const std::vector<
   add("--device", sweep.selection.device);
   add("--worker", sweep.worker);
   if (request.once) words.emplace_back("--once");
+  if (request.frames > 0) words.insert(words.end(), {"--frames", std::to_string(request.frames)});
   if (sweep.refuses_at_use) words.emplace_back("--refuse-at-use");
   if (request.compared_output) add("--compare-output", request.compared_output->string());
   if (sweep.case_limit != CaseLimit())

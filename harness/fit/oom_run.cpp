@@ -90,7 +90,7 @@ class RefusalRunner {
     reference_ = record(0);
     for (const Observation& one : reference_) check_reference(one);
     output_.take_reference();
-    sites_ = short_call_sites({allocations()});
+    sites_ = short_call_sites({allocations()}, request.frames);
   }
 
   [[nodiscard]] const ShapeRecorder& recorder() const { return recorder_; }

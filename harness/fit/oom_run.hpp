@@ -18,9 +18,10 @@ struct OomRequest {
   std::vector<std::string> values;   ///< AXIS=VALUE; other axes have their default
   RefusalChoice choice;
   std::optional<std::filesystem::path> compared_output;  ///< a file that the program writes
-  bool once = false;   ///< refuse only the allocation itself; else the device of a program stays full
-  int jobs = 1;        ///< programs that run at the same time
-  SweepOptions sweep;  ///< device, worker and time limit
+  bool once = false;       ///< refuse only the allocation itself; else the device of a program stays full
+  std::size_t frames = 0;  ///< of call sites, see name_sites()
+  int jobs = 1;            ///< programs that run at the same time
+  SweepOptions sweep;      ///< device, worker and time limit
 };
 
 /// Runs a program without a refusal, then once for each chosen allocation with this one refused. `say` prints

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "ledger/live_memory.hpp"
 #include "ledger/sequence_steps.hpp"
-#include "profile/call_frames.hpp"
+#include "profile/call_sites.hpp"
 
 namespace peakmark {
 namespace {
@@ -73,16 +73,6 @@ class Sequencer {
   std::string phase_;
   Size step_ = 0;
 };
-
-std::vector<std::string> frames_of(std::string_view chain) {
-  std::vector<std::string> frames;
-  while (!chain.empty()) {
-    const std::size_t end = std::min(chain.find(kCallerSign), chain.size());
-    frames.emplace_back(chain.substr(0, end));
-    chain.remove_prefix(std::min(end + kCallerSign.size(), chain.size()));
-  }
-  return frames;
-}
 
 }  // namespace
 
@@ -173,48 +163,13 @@ std::string compare_passes(AllocationSequence& first, const AllocationSequence& 
   return text;
 }
 
-namespace {
-
-/// Returns the innermost frame that is no wrapper of each chain; empty if it has no frame.
-std::vector<std::string> innermost_sites(const std::vector<WeighedChain>& chains) {
-  const std::vector<std::size_t> wrappers = count_wrappers(chains);
-  std::vector<std::string> sites;
-  sites.reserve(chains.size());
-  for (std::size_t i = 0; i < chains.size(); ++i)
-    sites.push_back(chains[i].frames.empty() ? "" : chains[i].frames[wrappers[i]]);
-  return sites;
-}
-
-}  // namespace
-
-std::map<std::string, std::string> short_call_sites(const AllocationSequences& sequences) {
+std::map<std::string, std::string> short_call_sites(const AllocationSequences& sequences,
+                                                    std::size_t frames) {
   std::map<std::string, double> bytes;
   for (const AllocationSequence& sequence : sequences) {
     for (const SequencedAllocation& one : sequence) bytes[one.where] += static_cast<double>(one.bytes);
   }
-  std::vector<WeighedChain> lines;   // lines of Python, else native frames
-  std::vector<WeighedChain> called;  // native frames that Python called
-  for (const auto& [where, weight] : bytes) {
-    std::vector<std::string> frames = frames_of(where);
-    const auto python = std::ranges::find_if(frames, is_python_line);
-    WeighedChain& native = called.emplace_back(WeighedChain{{}, weight});
-    if (python != frames.end()) {
-      native.frames.assign(frames.begin(), python);
-      frames.erase(frames.begin(), python);
-    }
-    lines.push_back({std::move(frames), weight});
-  }
-  const std::vector<std::string> line_sites = innermost_sites(lines);
-  const std::vector<std::string> called_sites = innermost_sites(called);
-  std::map<std::string, std::string> sites;
-  std::size_t i = 0;
-  for (const auto& [where, weight] : bytes) {
-    sites[where] = called_sites[i].empty()
-                       ? line_sites[i]
-                       : fmt::format("{}{}{}", called_sites[i], kCallerSign, line_sites[i]);
-    ++i;
-  }
-  return sites;
+  return short_call_sites(bytes, frames);
 }
 
 }  // namespace peakmark

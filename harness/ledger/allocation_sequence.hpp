@@ -79,9 +79,9 @@ Size peak_bytes(const AllocationSequence& sequence);
 /// passes differ, for people; empty if they do not.
 std::string compare_passes(AllocationSequence& first, const AllocationSequence& second);
 
-/// Returns for each `where` of the sequences its call site without wrappers, so that sites differ:
-/// `padding.py:88`, or `Filter::make < padding.py:88` where Python called a library. Wrappers are those of
-/// count_wrappers(). Depends on all sequences: pass those of all shapes together.
-std::map<std::string, std::string> short_call_sites(const AllocationSequences& sequences);
+/// Returns the site of each `where` of the sequences (name_sites() of profile/call_sites.hpp). Depends on all
+/// sequences: pass those of all shapes together.
+std::map<std::string, std::string> short_call_sites(const AllocationSequences& sequences,
+                                                    std::size_t frames = 0);
 
 }  // namespace peakmark

@@ -82,6 +82,7 @@ class Folding {
         break;
       case EventType::note:
       case EventType::stack:
+      case EventType::device:
         put_text(i);
         break;
       case EventType::pool:
@@ -129,7 +130,7 @@ class Folding {
     const Event::Amounts& amounts = event.amounts;
     const auto [place, is_new] =
         refused_.try_emplace({amounts.bytes, event.kind, amounts.result, amounts.stack,
-                              event.address & ~kRepeatsMask, is_refused_by_budget(event)},
+                              event.address & ~kRepeatsMask, refused_by(event)},
                              folded_.size());
     if (is_new) {
       folded_.push_back(event);
@@ -238,7 +239,7 @@ class Folding {
   std::int64_t unmatched_releases_ = 0;
   std::int64_t refused_releases_ = 0;
   /// Place in folded_ of the requests refused in this phase: bytes, kind, error, stack, process, by budget.
-  std::map<std::tuple<std::int64_t, MemoryKind, std::int32_t, std::uint64_t, std::uint64_t, bool>,
+  std::map<std::tuple<std::int64_t, MemoryKind, std::int32_t, std::uint64_t, std::uint64_t, RefusedBy>,
            std::size_t>
       refused_;
 };

@@ -128,7 +128,7 @@ std::string text_of(const LedgerSummary& summary) {
   for (const RefusedAllocation& one : summary.refused) {
     text += one.phase + " " + to_string(one.kind) + " " +
             numbers({one.bytes, one.error, static_cast<std::int64_t>(one.stack), one.count,
-                     one.by_budget ? 1 : 0});
+                     static_cast<std::int64_t>(one.refused_by)});
   }
   for (const PhaseSummary& one : summary.phases) {
     text += one.name + ": " +

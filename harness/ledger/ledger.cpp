@@ -79,6 +79,7 @@ class Replay {
         break;
       case EventType::work:
       case EventType::text:
+      case EventType::device:
         break;
     }
   }
@@ -159,11 +160,11 @@ class Replay {
     const Event::Amounts& amounts = event.amounts;
     // A request of 2^63 bytes or more does not fit the event.
     const Size bytes = amounts.bytes < 0 ? std::numeric_limits<Size>::max() : amounts.bytes;
-    const bool by_budget = is_refused_by_budget(event);
+    const RefusedBy limit = refused_by(event);
     const auto [place, is_new] = refused_.try_emplace(
-        {bytes, event.kind, amounts.result, phase, amounts.stack, by_budget}, summary_.refused.size());
+        {bytes, event.kind, amounts.result, phase, amounts.stack, limit}, summary_.refused.size());
     if (is_new) {
-      summary_.refused.push_back({bytes, event.kind, amounts.result, phase, amounts.stack, 0, {}, by_budget});
+      summary_.refused.push_back({bytes, event.kind, amounts.result, phase, amounts.stack, 0, {}, limit});
     }
     summary_.refused[place->second].count += count;
   }
@@ -227,7 +228,8 @@ class Replay {
   std::vector<std::uint64_t> released_since_peak_;  ///< allocations of before the peak, by index
   std::unordered_map<std::uint64_t, std::size_t> name_of_allocation_;  ///< allocation's event → name's event
   /// Place in summary_.refused, by bytes, kind, error, phase, stack and whether the budget refused it.
-  std::map<std::tuple<std::int64_t, MemoryKind, std::int32_t, std::string, std::uint64_t, bool>, std::size_t>
+  std::map<std::tuple<std::int64_t, MemoryKind, std::int32_t, std::string, std::uint64_t, RefusedBy>,
+           std::size_t>
       refused_;
   std::vector<std::size_t> phase_starts_;  ///< first event of each phase
 };

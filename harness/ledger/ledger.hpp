@@ -22,7 +22,7 @@ struct Allocation {
   std::uint64_t stack = 0;  ///< id of its call stack, a key of LedgerSummary::stacks; 0: not recorded
 };
 
-/// Requests of one size, kind, error, phase and call stack that the driver, or the budget, refused.
+/// Requests of one size, kind, error, phase and call stack that one limit refused.
 struct RefusedAllocation {
   Size bytes = 0;  ///< of each
   MemoryKind kind = MemoryKind::none;
@@ -32,7 +32,7 @@ struct RefusedAllocation {
   std::int64_t count = 0;
   /// Frames of the call site, innermost first. The ledger leaves it empty; refused_by_site of show fills it.
   std::vector<std::string> frames = {};
-  bool by_budget = false;  ///< refused by the budget (`record --budget`), not by the driver
+  RefusedBy refused_by = RefusedBy::driver;
 
   bool operator==(const RefusedAllocation&) const = default;
 };

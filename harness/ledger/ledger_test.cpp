@@ -24,12 +24,12 @@ class Script {
     event.amounts.bytes = bytes;
     return *this;
   }
-  Script& fail(Size bytes, std::int32_t error = 2, std::int64_t auxiliary = 0) {
+  Script& fail(Size bytes, std::int32_t error = 2, RefusedBy limit = RefusedBy::driver) {
     Event& event = add(EventType::failed_allocation, 0);
     event.kind = MemoryKind::buffer;
     event.amounts.bytes = bytes;
     event.amounts.result = error;
-    event.amounts.auxiliary = auxiliary;
+    event.amounts.auxiliary = static_cast<std::int64_t>(limit);
     return *this;
   }
   Script& release(std::uint64_t address) {
@@ -254,14 +254,20 @@ TEST(Ledger, RefusedRequestsAreListedBySizeErrorAndPhase) {
                           RefusedAllocation{100, MemoryKind::buffer, -61, "call", 0, 1}));
 }
 
-TEST(Ledger, RequestsThatTheBudgetRefusedAreListedApart) {
-  const LedgerSummary summary =
-      Script().fail(100, -4).fail(100, -4, kRefusedByBudget).fail(100, -4, kRefusedByBudget).summary();
-  EXPECT_EQ(summary.failed_allocations, 3);
+TEST(Ledger, RequestsAreListedApartByTheLimitThatRefused) {
+  const LedgerSummary summary = Script()
+                                    .fail(100, -4)
+                                    .fail(100, -4, RefusedBy::budget)
+                                    .fail(100, -4, RefusedBy::max_allocation)
+                                    .fail(100, -4, RefusedBy::budget)
+                                    .summary();
+  EXPECT_EQ(summary.failed_allocations, 4);
   EXPECT_EQ(summary.allocations, 0);
-  EXPECT_THAT(summary.refused,
-              ElementsAre(RefusedAllocation{100, MemoryKind::buffer, -4, "", 0, 1},
-                          RefusedAllocation{100, MemoryKind::buffer, -4, "", 0, 2, {}, true}));
+  EXPECT_THAT(
+      summary.refused,
+      ElementsAre(RefusedAllocation{100, MemoryKind::buffer, -4, "", 0, 1},
+                  RefusedAllocation{100, MemoryKind::buffer, -4, "", 0, 2, {}, RefusedBy::budget},
+                  RefusedAllocation{100, MemoryKind::buffer, -4, "", 0, 1, {}, RefusedBy::max_allocation}));
 }
 
 }  // namespace

@@ -59,6 +59,7 @@ void RegionLedger::replay(std::size_t source, std::span<const Event> events, std
     case EventType::folded:
     case EventType::work:
     case EventType::text:
+    case EventType::device:
       return;
   }
 }

@@ -19,7 +19,7 @@
 #include "base/json.hpp"
 #include "peakmark/memory_abi.h"
 #include "process/process_memory.hpp"
-#include "profile/call_frames.hpp"
+#include "profile/call_sites.hpp"
 #include "show/repetition_reports.hpp"
 
 namespace {
@@ -100,53 +100,79 @@ int answered(const char** answer, const Body& body) {
   return status;
 }
 
-/// The sites of call stacks, each worked out once.
-class Sites {
- public:
-  const std::string& operator[](const std::string& stack) {
-    const auto [found, is_new] = sites_.try_emplace(stack);
-    if (is_new) found->second = peakmark::call_site(stack);
-    return found->second;
-  }
+/// The site of each call stack by its text. A site depends on all stacks of the lists, a call chain does not.
+struct Place {
+  std::string site;
+  std::string chain;
+};
+using Sites = std::map<std::string, Place>;
 
- private:
-  std::map<std::string, std::string> sites_;
+/// Returns the sites of all call stacks of a region, as its lists show them together.
+Sites name_sites(const peakmark::RegionLists& lists) {
+  std::map<std::string, double> bytes;
+  for (const auto* const list : {&lists.at_peak, &lists.live_at_peak, &lists.since_at_peak, &lists.left}) {
+    for (const peakmark::RegionGroup& one : *list) bytes[one.stack] += static_cast<double>(one.bytes);
+  }
+  for (const peakmark::RegionRefusal& one : lists.refused) bytes.try_emplace(one.stack);
+  std::vector<peakmark::WeighedChain> chains;
+  for (const auto& [stack, weight] : bytes) {
+    chains.push_back(
+        {peakmark::site_frames(peakmark::caller_frames(peakmark::parse_stack(stack, nullptr))), weight});
+  }
+  const auto places = peakmark::name_sites(chains);
+  Sites sites;
+  std::size_t i = 0;
+  for (const auto& [stack, weight] : bytes) {
+    sites[stack] = {peakmark::site_text(chains[i].frames, places[i]), peakmark::call_chain(stack, nullptr)};
+    ++i;
+  }
+  return sites;
+}
+
+/// A group or refusal, whose `stack` is the site, and a call chain of it.
+template <typename One>
+struct Placed {
+  One one;
+  std::string chain;
 };
 
-/// Makes one of the groups or refusals that differ only in parts of the call stack behind the site, which
-/// takes the place of the stack. The largest come first.
+/// Makes one of the groups or refusals that differ only in parts of the call stack behind the site. The
+/// largest come first.
 template <typename One, typename Key>
-std::vector<One> by_site(const std::vector<One>& list, Sites& sites, const Key& key) {
-  std::vector<One> merged;
+std::vector<Placed<One>> by_site(const std::vector<One>& list, const Sites& sites, const Key& key) {
+  std::vector<Placed<One>> merged;
   std::map<decltype(key(list.front())), std::size_t> places;
   for (One one : list) {
-    one.stack = sites[one.stack];
+    const Place& place = sites.at(one.stack);
+    one.stack = place.site;
     const auto [found, is_new] = places.try_emplace(key(one), merged.size());
     if (is_new) {
-      merged.push_back(std::move(one));
+      merged.push_back({std::move(one), place.chain});
       continue;
     }
-    One& same = merged[found->second];
+    One& same = merged[found->second].one;
     if constexpr (std::is_same_v<One, peakmark::RegionGroup>) {
       same.bytes += one.bytes;
       same.largest_bytes = std::max(same.largest_bytes, one.largest_bytes);
     }
     same.count += one.count;
   }
-  std::ranges::stable_sort(merged, std::ranges::greater(), &One::bytes);
+  std::ranges::stable_sort(merged, std::ranges::greater(),
+                           [](const auto& placed) { return placed.one.bytes; });
   return merged;
 }
 
-json to_json(const std::vector<peakmark::RegionGroup>& groups, Sites& sites) {
+json to_json(const std::vector<peakmark::RegionGroup>& groups, const Sites& sites) {
   const auto key = [](const peakmark::RegionGroup& one) {
     return std::tuple(one.name, one.kind, one.phase, one.stack, one.is_child);
   };
   json list = json::array();
-  for (const peakmark::RegionGroup& one : by_site(groups, sites, key)) {
+  for (const auto& [one, chain] : by_site(groups, sites, key)) {
     list.push_back({{"name", one.name},
                     {"kind", peakmark::to_string(one.kind)},
                     {"phase", one.phase},
                     {"site", one.stack},
+                    {"where", chain},
                     {"child", one.is_child},
                     {"bytes", one.bytes},
                     {"count", one.count},
@@ -155,12 +181,12 @@ json to_json(const std::vector<peakmark::RegionGroup>& groups, Sites& sites) {
   return list;
 }
 
-json to_json(const std::vector<peakmark::RegionRefusal>& refused, Sites& sites) {
+json to_json(const std::vector<peakmark::RegionRefusal>& refused, const Sites& sites) {
   const auto key = [](const peakmark::RegionRefusal& one) {
     return std::tuple(one.bytes, one.kind, one.error, one.phase, one.stack, one.is_child);
   };
   json list = json::array();
-  for (const peakmark::RegionRefusal& one : by_site(refused, sites, key)) {
+  for (const auto& [one, chain] : by_site(refused, sites, key)) {
     const std::string_view name = peakmark::allocation_error_name(one.error);
     list.push_back({{"bytes", one.bytes},
                     {"kind", peakmark::to_string(one.kind)},
@@ -177,7 +203,7 @@ json to_json(const std::vector<peakmark::RegionRefusal>& refused, Sites& sites) 
 json to_json(const peakmark::RegionResult& result) {
   const peakmark::RegionFigures& figures = result.figures;
   const peakmark::RegionLists& lists = result.lists.value();
-  Sites sites;
+  const Sites sites = name_sites(lists);
   json beside = json::object();
   json by_kind = json::object();
   for (const auto& [kind, bytes] : lists.peaks_by_kind) {

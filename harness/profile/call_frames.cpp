@@ -6,8 +6,7 @@
 #include <array>
 #include <charconv>
 #include <iterator>
-#include <map>
-#include <set>
+#include <optional>
 
 #include "profile/function_name.hpp"
 
@@ -50,15 +49,70 @@ bool is_binding(const CallFrame& frame) {
          begins_with_one(frame.function, kBindings);
 }
 
-/// Returns whether a line of Python is of an installed package, the standard library, the interpreter, the
-/// marks of peakmark, or code that a package generates (`f <string>:3`). What is typed is not.
-bool is_installed(const CallFrame& frame) {
+/// The path of a file of Python as it is shown, and what it belongs to (package_of()).
+struct PythonPlace {
+  std::string path;
+  std::string package;
+};
+
+/// Returns the part of a path behind the last `folder`; nothing if it is not in such a folder.
+std::optional<std::string_view> path_in(std::string_view path, std::string_view folder) {
+  const std::size_t at = path.rfind(folder);
+  if (at == std::string_view::npos) return std::nullopt;
+  return path.substr(at + folder.size());
+}
+
+/// Returns the part of a path from `python3.11` on, of files of the standard library.
+std::optional<std::string_view> path_in_library(std::string_view path) {
+  constexpr std::string_view kPython = "python3";
+  for (const std::string_view folder : {"/lib/", "/lib64/"}) {
+    const std::size_t at = path.rfind(std::string(folder) + std::string(kPython));
+    if (at == std::string_view::npos) continue;
+    const std::string_view rest = path.substr(at + folder.size());
+    const std::size_t end = rest.find_first_not_of(".0123456789t", kPython.size());
+    if (end != std::string_view::npos && rest[end] == '/') return rest;
+  }
+  return std::nullopt;
+}
+
+/// What is typed (`<stdin>`, `python -c`, a cell of a notebook) is the user's own code. Code that a package
+/// generates (`f <string>:3`) is not, nor is a script in a `bin` folder, as pip writes them for packages.
+PythonPlace python_place(const CallFrame& frame) {
   const std::string_view file = frame.file;
-  const auto has = [&](std::string_view part) { return file.find(part) != std::string_view::npos; };
+  for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
+    const auto path = path_in(file, folder);
+    if (!path) continue;
+    const std::size_t slash = path->find('/');
+    if (slash != std::string_view::npos) return {std::string(*path), std::string(path->substr(0, slash))};
+    return {fmt::format("site-packages/{}", *path), "site-packages"};
+  }
+  if (const auto path = path_in_library(file))
+    return {std::string(*path), std::string(path->substr(0, path->find('/')))};
+  if (file.starts_with("<frozen")) return {std::string(file), "<frozen"};
+  if (file.ends_with("/peakmark/marks.py")) return {"peakmark/marks.py", "peakmark"};
   const bool is_generated = file.starts_with("<") && frame.function != "<module>" &&
                             !file.starts_with("<stdin") && !file.starts_with("<ipython");
-  return has("/site-packages/") || has("/dist-packages/") || has("/lib/python3") ||
-         file.starts_with("<frozen") || is_generated || file.ends_with("/peakmark/marks.py");
+  if (is_generated) return {fmt::format("generated/{}", file), "generated"};
+  const std::string name(base_name(file));
+  const std::string_view folder = file.substr(0, file.size() - name.size());
+  if (folder.ends_with("/bin/") && !name.ends_with(".py") && frame.function == "<module>")
+    return {"bin/" + name, "bin"};
+  return {name, ""};
+}
+
+/// Returns the file of a native frame if it is the system's, a package's or the interpreter's; or if it is a
+/// library and the function is not known, so that the frame says nothing to its owner.
+std::string native_package(const CallFrame& frame) {
+  const std::string_view file = frame.file;
+  const std::string_view name = base_name(file);
+  if (name.starts_with("python3") || name.starts_with("libpython3")) return std::string(name);
+  if (name.find(".so") == std::string_view::npos) return "";
+  constexpr std::array<std::string_view, 5> kSystem{"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/",
+                                                    "/usr/local/"};
+  const auto has = [&](std::string_view part) { return file.find(part) != std::string_view::npos; };
+  const bool is_installed = begins_with_one(file, kSystem) || has("/site-packages/") ||
+                            has("/dist-packages/") || path_in_library(file);
+  return is_installed || frame.function.empty() ? std::string(name) : "";
 }
 
 bool runs_python(const CallFrame& frame) {
@@ -70,8 +124,9 @@ bool has_python(const std::vector<CallFrame>& chain) {
 }
 
 std::string frame_in_chain(const CallFrame& frame) {
-  if (frame.kind == CallFrame::Kind::python) return fmt::format("{}:{}", base_name(frame.file), frame.place);
-  return frame.function.empty() ? text_of(frame) : frame.function;
+  if (frame.kind == CallFrame::Kind::python)
+    return fmt::format("{}:{}", python_place(frame).path, frame.place);
+  return frame.function.empty() || !package_of(frame).empty() ? text_of(frame) : frame.function;
 }
 
 /// Removes the text up to the separator, and returns it.
@@ -153,15 +208,16 @@ std::vector<CallFrame> caller_frames(const std::vector<CallFrame>& frames) {
   return native;
 }
 
-std::string call_site(std::string_view stack) {
-  const std::vector<CallFrame> frames = parse_stack(stack, nullptr);
-  auto site = std::ranges::find(frames, CallFrame::Kind::python, &CallFrame::kind);
-  if (site == frames.end()) {
-    site = std::ranges::find_if(frames, [](const CallFrame& frame) {
-      return frame.kind == CallFrame::Kind::native && !is_of_driver(frame);
-    });
+std::string package_of(const CallFrame& frame) {
+  switch (frame.kind) {
+    case CallFrame::Kind::native:
+      return native_package(frame);
+    case CallFrame::Kind::python:
+      return python_place(frame).package;
+    case CallFrame::Kind::remark:
+      break;
   }
-  return site == frames.end() ? "" : text_of(*site);
+  return "";
 }
 
 std::vector<CallFrame> native_frames(const std::vector<CallFrame>& chain) {
@@ -174,67 +230,22 @@ std::vector<CallFrame> native_frames(const std::vector<CallFrame>& chain) {
   return native;
 }
 
-const CallFrame* own_frame(const std::vector<CallFrame>& chain) {
-  const CallFrame* outermost = nullptr;
-  for (const CallFrame& frame : chain) {
-    if (frame.kind != CallFrame::Kind::python) continue;
-    if (!is_installed(frame)) return &frame;
-    outermost = &frame;
-  }
-  return outermost;
-}
-
-std::vector<std::size_t> count_wrappers(const std::vector<WeighedChain>& chains) {
-  constexpr std::size_t kMaxWrappers = 16;  // deeper than that a program is not made of wrappers
-  struct Through {
-    std::set<std::vector<std::string>> chains;
-    double bytes = 0;
-  };
-  std::vector<std::size_t> counts(chains.size(), 0);
-  double all_bytes = 0;
-  for (const WeighedChain& one : chains) all_bytes += one.bytes;
-  for (std::size_t skipped = 0; skipped < kMaxWrappers; ++skipped) {
-    std::map<std::string, Through> innermost;
-    for (std::size_t i = 0; i < chains.size(); ++i) {
-      const std::vector<std::string>& frames = chains[i].frames;
-      if (frames.empty()) continue;
-      const auto first = frames.begin() + static_cast<std::ptrdiff_t>(counts[i]);
-      Through& through = innermost[*first];
-      through.chains.emplace(first, frames.end());
-      through.bytes += chains[i].bytes;
-    }
-    std::size_t all = 0;
-    for (const auto& [frame, through] : innermost) all += through.chains.size();
-    const auto wrapper = std::ranges::find_if(innermost, [&](const auto& one) {
-      const Through& through = one.second;
-      return through.chains.size() > 1 && (through.chains.size() > all - through.chains.size() ||
-                                           through.bytes > all_bytes - through.bytes);
-    });
-    if (wrapper == innermost.end()) break;
-    for (std::size_t i = 0; i < chains.size(); ++i) {
-      const std::vector<std::string>& frames = chains[i].frames;
-      if (counts[i] + 1 < frames.size() && frames[counts[i]] == wrapper->first) ++counts[i];
-    }
-  }
-  return counts;
-}
-
 std::string call_chain(std::string_view stack, const Symbols& symbols) {
   constexpr std::size_t kMaxFrames = 8;
   constexpr std::size_t kMaxNativeFrames = 4;  // before those of Python
   const std::vector<CallFrame> chain = caller_frames(parse_stack(stack, symbols));
-  const bool python = has_python(chain);
-  std::vector<CallFrame> shown = native_frames(chain);
-  shown.resize(std::min(shown.size(), python ? kMaxNativeFrames : kMaxFrames));
-  if (python) {
-    std::vector<CallFrame> lines;
-    std::ranges::copy_if(chain, std::back_inserter(lines),
-                         [](const CallFrame& frame) { return frame.kind == CallFrame::Kind::python; });
-    lines.resize(std::min(lines.size(), kMaxFrames));
-    const CallFrame& own = *own_frame(chain);
-    if (std::ranges::find(lines, own) == lines.end()) lines.back() = own;
-    shown.insert(shown.end(), lines.begin(), lines.end());
-  }
+  std::vector<CallFrame> shown;
+  const auto show = [&](const std::vector<CallFrame>& frames, CallFrame::Kind kind, std::size_t max) {
+    std::size_t seen = 0;
+    std::size_t own = 0;
+    for (const CallFrame& frame : frames) {
+      if (frame.kind != kind) continue;
+      const bool is_own = package_of(frame).empty() && own++ < max;
+      if (seen++ < max || is_own) shown.push_back(frame);
+    }
+  };
+  show(native_frames(chain), CallFrame::Kind::native, has_python(chain) ? kMaxNativeFrames : kMaxFrames);
+  show(chain, CallFrame::Kind::python, kMaxFrames);
   std::string text;
   for (const CallFrame& frame : shown) {
     if (!text.empty()) text += kCallerSign;
@@ -253,7 +264,7 @@ std::string text_of(const CallFrame& frame) {
   const std::string_view name = base_name(frame.file);
   switch (frame.kind) {
     case CallFrame::Kind::python:
-      return fmt::format("{} {}:{}", frame.function, name, frame.place);
+      return fmt::format("{} {}:{}", frame.function, python_place(frame).path, frame.place);
     case CallFrame::Kind::remark:
       return fmt::format("[{}]", frame.function);
     case CallFrame::Kind::native:

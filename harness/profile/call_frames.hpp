@@ -35,39 +35,28 @@ std::vector<CallFrame> caller_frames(const std::vector<CallFrame>& frames);
 /// are no bindings, as those of ctypes or pybind11 are. Of a chain without Python all native frames.
 std::vector<CallFrame> native_frames(const std::vector<CallFrame>& chain);
 
-/// Returns the line of Python in the user's own code that is nearest to the allocation: outside of installed
-/// packages and the standard library; else the outermost one. Null if the chain has no Python.
-const CallFrame* own_frame(const std::vector<CallFrame>& chain);
-
-/// The frames of a chain as text, innermost first, and the bytes that were allocated through it.
-struct WeighedChain {
-  std::vector<std::string> frames;
-  double bytes = 0;  ///< of many shapes: may exceed Size
-};
-
-/// Returns how many innermost frames of each chain are wrappers, without which sites differ: frames through
-/// which more than half of the different chains go, or more than half of the bytes, with different callers,
-/// such as `Array.__init__` of pyopencl. The outermost frame of a chain is none.
-std::vector<std::size_t> count_wrappers(const std::vector<WeighedChain>& chains);
-
-/// Returns the place that asked for an allocation, as text_of() prints it: the innermost frame of Python in a
-/// stack's text, otherwise the innermost frame that is not the recorder's, the loader's or the driver's;
-/// empty if there is none.
-std::string call_site(std::string_view stack);
+/// Returns what a frame belongs to, if that is not the user's own code: the first folder in site-packages
+/// (`pyopencl`), `python3.11` of the standard library, the file of a library of the system or of a package
+/// (`libfftw3.so.3`). Empty: the user's own code, to which packages count that are outside of site-packages,
+/// such as those of an editable installation.
+std::string package_of(const CallFrame& frame);
 
 /// Separates the frames of call_chain().
 inline constexpr std::string_view kCallerSign = " < ";
 
-/// Returns the innermost frames of a stack's text, innermost first, without folders:
-/// `padding.py:88 < nabu_padding.py:64`. Of Python at most 8 lines, own_frame() among them, and before them
-/// at most 4 native_frames(); without Python at most 8 native ones: the function's name, or `library+0x1f`.
-/// Those of the recorder, the loader and the driver are left out.
+/// Returns the innermost frames of a stack's text, innermost first: `pyopencl/array.py:2410 < padding.py:61`.
+/// At most 4 native_frames() that Python called and 8 lines of Python, without Python at most 8 native
+/// frames; and behind these as many of the user's own code. A line of a package has its path in
+/// site-packages, the user's own lines have no folders. A native frame is the function's name, of a package
+/// followed by its library: `fftwf_execute (libfftw3f.so.3)`; without a name `library+0x1f`. Those of the
+/// recorder, the loader and the driver are left out.
 std::string call_chain(std::string_view stack, const Symbols& symbols);
 
 /// Returns whether a frame of call_chain() is a line of Python.
 bool is_python_line(std::string_view frame);
 
-/// Returns `function (library)`, `library+0x1f`, `function file.py:12` or `[remark]`.
+/// Returns `function (library)`, `library+0x1f`, `function file.py:12`, `function package/file.py:12` or
+/// `[remark]`.
 std::string text_of(const CallFrame& frame);
 
 }  // namespace peakmark

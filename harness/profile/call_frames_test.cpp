@@ -67,6 +67,9 @@ TEST(CallerFrames, AsText) {
   EXPECT_EQ(text_of(native("", "/opt/program", 0x1f)), "program+0x1f");
   EXPECT_EQ(text_of(native("", "", 0x1f)), "0x1f");
   EXPECT_EQ(text_of(python("inner", 3)), "inner filter.py:3");
+  EXPECT_EQ(
+      text_of({CallFrame::Kind::python, "zeros", "/v/lib/python3.11/site-packages/pyopencl/array.py", 7}),
+      "zeros pyopencl/array.py:7");
   EXPECT_EQ(text_of(remark("python: not held")), "[python: not held]");
 }
 
@@ -91,44 +94,38 @@ TEST(NativeFrames, OfPythonAreFunctionsThatAUserRecognises) {
   EXPECT_EQ(native_frames(without), without);
 }
 
-TEST(OwnFrame, IsTheInnermostOutsideOfInstalledPackages) {
-  const auto at = [](const std::string& file) { return CallFrame{CallFrame::Kind::python, "f", file, 1}; };
-  const CallFrame package = at("/venv/lib/python3.11/site-packages/a/b.py");
-  const CallFrame debian = at("/usr/lib/python3/dist-packages/c.py");
-  const CallFrame frozen = at("<frozen runpy>");
-  const CallFrame mark = at("/opt/share/peakmark/python/peakmark/marks.py");
-  const CallFrame own = at("/home/me/run.py");
-  const CallFrame outer = at("/home/me/main.py");
-  const auto found = [](const std::vector<CallFrame>& chain) {
-    const CallFrame* const frame = own_frame(chain);
-    return frame == nullptr ? CallFrame{} : *frame;
+TEST(PackageOf, IsEmptyForTheUsersOwnCode) {
+  const auto of_file = [](const std::string& file, const std::string& function = "f") {
+    return package_of({CallFrame::Kind::python, function, file, 1});
   };
-  EXPECT_EQ(found({native("n"), package, debian, own, mark, outer, frozen}), own);
-  EXPECT_EQ(found({package, mark, at("<stdin>")}), at("<stdin>"));
-  // Code that a package generates, as tinygrad and dataclasses do.
-  EXPECT_EQ(found({package, at("<string>"), own}), own);
-  const CallFrame typed{CallFrame::Kind::python, "<module>", "<string>", 1};
-  EXPECT_EQ(found({package, at("<string>"), typed}), typed) << "python -c";
-  EXPECT_EQ(found({package, debian}), debian) << "the outermost, if all are installed";
-  EXPECT_EQ(own_frame({native("n")}), nullptr);
-}
+  EXPECT_EQ(of_file("/home/me/run.py"), "");
+  EXPECT_EQ(of_file("/home/me/src/mypackage/filters.py"), "") << "an editable installation";
+  EXPECT_EQ(of_file("/home/me/lib/python3-tools/run.py"), "");
+  EXPECT_EQ(of_file("<stdin>"), "");
+  EXPECT_EQ(of_file("<ipython-input-3-0a1b2c>"), "");
+  EXPECT_EQ(of_file("/tmp/ipykernel_77/123456.py"), "") << "a cell of a notebook";
+  EXPECT_EQ(of_file("<string>", "<module>"), "") << "python -c";
+  EXPECT_EQ(of_file("/home/me/bin/reconstruct", "main"), "");
+  EXPECT_EQ(of_file("/venv/lib/python3.11/site-packages/pyopencl/array.py"), "pyopencl");
+  EXPECT_EQ(of_file("/venv/lib/python3.11/site-packages/six.py"), "site-packages");
+  EXPECT_EQ(of_file("/usr/lib/python3/dist-packages/httomo/cli.py"), "httomo");
+  EXPECT_EQ(of_file("/usr/lib/python3.11/threading.py"), "python3.11");
+  EXPECT_EQ(of_file("/opt/conda/lib/python3.13t/threading.py"), "python3.13t");
+  EXPECT_EQ(of_file("<frozen runpy>"), "<frozen");
+  EXPECT_EQ(of_file("<string>"), "generated") << "as tinygrad and dataclasses do";
+  EXPECT_EQ(of_file("/venv/bin/httomo", "<module>"), "bin");
+  EXPECT_EQ(of_file("/opt/share/peakmark/python/peakmark/marks.py"), "peakmark");
 
-TEST(CountWrappers, WeighsChainsAndBytes) {
-  // Three of five chains.
-  EXPECT_THAT(count_wrappers({{{"w", "a"}, 0}, {{"w", "b"}, 0}, {{"w", "c"}, 0}, {{"d"}, 0}, {{"e"}, 0}}),
-              ElementsAre(1, 1, 1, 0, 0));
-  // Two of five, with most bytes.
-  EXPECT_THAT(count_wrappers({{{"w", "a"}, 60}, {{"w", "b"}, 50}, {{"c"}, 10}, {{"d"}, 10}, {{"e"}, 10}}),
-              ElementsAre(1, 1, 0, 0, 0));
-  EXPECT_THAT(count_wrappers({{{"w", "a"}, 10}, {{"w", "b"}, 10}, {{"c"}, 10}, {{"d"}, 10}, {{"e"}, 10}}),
-              ElementsAre(0, 0, 0, 0, 0));
-  // One caller: it adds nothing to the function.
-  EXPECT_THAT(count_wrappers({{{"w", "a"}, 90}, {{"w", "a"}, 90}, {{"c"}, 1}, {{"d"}, 1}}),
-              ElementsAre(0, 0, 0, 0));
-  // Behind the wrapper another one; the outermost frame stays.
-  EXPECT_THAT(count_wrappers({{{"w", "v", "a"}, 1}, {{"w", "v", "b"}, 1}, {{"w"}, 1}}), ElementsAre(2, 2, 0));
-  EXPECT_THAT(count_wrappers({{{}, 5}}), ElementsAre(0));
-  EXPECT_THAT(count_wrappers({}), IsEmpty());
+  EXPECT_EQ(package_of(native("run")), "");
+  EXPECT_EQ(package_of(native("run", "/usr/bin/tool")), "");
+  EXPECT_EQ(package_of(native("grow", "/home/me/build/libtrees.so")), "");
+  EXPECT_EQ(package_of(native("", "/home/me/build/libtrees.so")), "libtrees.so") << "no name, no help";
+  EXPECT_EQ(package_of(native("fftwf_execute", "/usr/lib/x86_64-linux-gnu/libfftw3f.so.3")),
+            "libfftw3f.so.3");
+  EXPECT_EQ(package_of(native("cufftPlan", "/usr/local/cuda/lib64/libcufft.so.11")), "libcufft.so.11");
+  EXPECT_EQ(package_of(native("make", "/v/lib/python3.11/site-packages/pyopencl/_cl.so")), "_cl.so");
+  EXPECT_EQ(package_of(native("_PyEval_EvalFrameDefault", "/usr/bin/python3.11")), "python3.11");
+  EXPECT_EQ(package_of(remark("python: not held")), "");
 }
 
 TEST(CallChain, OfNativeFramesBeginsAtTheCallerOfTheDriver) {
@@ -143,6 +140,9 @@ TEST(CallChain, OfNativeFramesBeginsAtTheCallerOfTheDriver) {
             "b.py:0 < b.py:1 < b.py:2 < b.py:3 < b.py:4 < b.py:5 < b.py:6 < b.py:7");
   EXPECT_EQ(call_chain("", nullptr), "");
   EXPECT_EQ(call_chain("N\t\t0\t/opt/program\t1234\n", nullptr), "program+0x1234");
+  EXPECT_EQ(
+      call_chain("N\tfftwf_plan\t0\t/usr/lib/libfftw3f.so.3\t12\nN\tmain\t0\t/opt/program\t1\n", nullptr),
+      "fftwf_plan (libfftw3f.so.3) < main");
   // As the demangler of GCC 12 writes them.
   const auto short_name = [](const std::string& function) {
     return call_chain("N\t" + function + "\t0\t/opt/program\t1234\n", nullptr);
@@ -178,9 +178,11 @@ TEST(CallChain, OfPythonHasTheLibrarysFunctionsAndTheUsersLine) {
   EXPECT_EQ(call_chain(stack + "P\ttrain\t7\t/home/me/train.py\n", nullptr),
             "Trees::grow < Booster < train.py:7");
   for (int i = 0; i < 9; ++i) stack += "P\tf\t" + std::to_string(i) + "\t/v/site-packages/lib.py\n";
+  std::string lines;
+  for (int i = 0; i < 8; ++i) lines += " < site-packages/lib.py:" + std::to_string(i);
   EXPECT_EQ(call_chain(stack + "P\tmain\t3\t/home/me/main.py\nP\t<module>\t9\t/home/me/main.py\n", nullptr),
-            "Trees::grow < Booster < lib.py:0 < lib.py:1 < lib.py:2 < lib.py:3 < lib.py:4 < lib.py:5 < "
-            "lib.py:6 < main.py:3");
+            "Trees::grow < Booster" + lines + " < main.py:3 < main.py:9")
+      << "the user's lines differ, where those of the library are the same";
 }
 
 TEST(ReadableFunction, HasNoTypesOfArguments) {

@@ -13,9 +13,9 @@ namespace peakmark {
 namespace {
 
 const char* to_string(EventType type) {
-  constexpr std::array<const char*, 13> names{"?",     "allocation", "failed", "release", "name",
+  constexpr std::array<const char*, 14> names{"?",     "allocation", "failed", "release", "name",
                                               "phase", "text",       "pool",   "note",    "stack",
-                                              "work",  "live",       "folded"};
+                                              "work",  "live",       "folded", "device"};
   const auto number = static_cast<std::size_t>(type);
   return number < names.size() ? names.at(number) : "?";
 }
@@ -81,7 +81,8 @@ void write_events(const RecordedTree& tree, std::ostream& out) {
         case EventType::failed_allocation:
           out << fmt::format("{:<15} {} error {}{}", to_string(event.kind), event.amounts.bytes,
                              event.amounts.result, stack_of(event));
-          if (is_refused_by_budget(event)) out << " by the budget";
+          if (const RefusedBy limit = refused_by(event); limit != RefusedBy::driver)
+            out << " by " << to_string(limit);
           if (const std::uint64_t repeats = event.address & kRepeatsMask; repeats != 0)
             out << fmt::format(" {} times", repeats + 1);
           out << '\n';
@@ -89,6 +90,7 @@ void write_events(const RecordedTree& tree, std::ostream& out) {
         case EventType::name:
         case EventType::phase:
         case EventType::note:
+        case EventType::device:
           out << one_line(text_of(process.events, i)) << '\n';
           break;
         case EventType::work:

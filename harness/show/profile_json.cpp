@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/format_version.hpp"
+#include "ledger/device_use.hpp"
 #include "ledger/pool_usage.hpp"
 #include "show/groups.hpp"
 #include "show/profile_reports.hpp"
@@ -49,11 +50,10 @@ Json sites_list(const std::vector<Site>& sites) {
 }
 
 /// Null where no call stacks were recorded.
-Json sites_json(const RecordedProcess& process, const LedgerSummary& summary, std::size_t frames) {
+Json sites_json(const LedgerSummary& summary, const SiteNames& sites) {
   if (summary.stacks.empty()) return nullptr;
-  const auto stacks = caller_stacks(process, summary);
-  return {{"at_peak", sites_list(sites_of(summary.at_peak, stacks, frames))},
-          {"leaked", sites_list(sites_of(summary.leaked, stacks, frames))}};
+  return {{"at_peak", sites_list(sites_of(summary.at_peak, sites))},
+          {"leaked", sites_list(sites_of(summary.leaked, sites))}};
 }
 
 Json refused_json(const std::vector<RefusedAllocation>& refused) {
@@ -66,10 +66,22 @@ Json refused_json(const std::vector<RefusedAllocation>& refused) {
                     {"error_name", name.empty() ? Json(nullptr) : Json(name)},
                     {"phase", one.phase},
                     {"frames", one.frames.empty() ? Json(nullptr) : Json(one.frames)},
-                    {"by_budget", one.by_budget},
+                    {"refused_by", to_string(one.refused_by)},
                     {"count", one.count}});
   }
   return list;
+}
+
+/// Null if the process used one device, or the profile is folded.
+Json devices_json(const RecordedProcess& process) {
+  Json list = Json::array();
+  for (const DeviceUse& one : use_by_device(process.events)) {
+    list.push_back({{"name", one.name},
+                    {"peak_bytes", one.peak_bytes},
+                    {"live_at_end_bytes", one.live_at_end_bytes},
+                    {"allocations", one.allocations}});
+  }
+  return list.empty() ? Json(nullptr) : list;
 }
 
 Json pool_point_json(const PoolPoint& point) {
@@ -91,6 +103,7 @@ Json pools_json(const RecordedProcess& process) {
 
 Json process_json(const RecordedProcess& process, const ReportOptions& options) {
   const LedgerSummary summary = summarise(process.events);
+  const SiteNames sites = name_sites(process, summary, options.frames);
   Json by_kind = Json::object();
   for (const auto& [kind, one] : summary.by_kind) {
     const std::optional<Size> at_peak = bytes_at_peak(summary, kind);
@@ -137,12 +150,13 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
                  {"refused_releases", summary.refused_releases}}},
                {"pool_reserved_peak_bytes", nullptr},
                {"by_kind", std::move(by_kind)},
+               {"devices", devices_json(process)},
                {"pools", pools_json(process)},
                {"repetitions", nullptr},
                {"at_peak", groups_json(summary.at_peak)},
                {"leaked", groups_json(summary.leaked)},
-               {"refused", refused_json(refused_by_site(process, summary, options.frames))},
-               {"sites", sites_json(process, summary, options.frames)},
+               {"refused", refused_json(refused_by_site(summary.refused, sites))},
+               {"sites", sites_json(summary, sites)},
                {"phases", std::move(phases)},
                {"phases_by_name", std::move(phases_by_name)},
                {"notes", summary.notes}};

@@ -14,8 +14,7 @@ namespace peakmark {
 /// What the reports contain.
 struct ReportOptions {
   bool by_site = false;               ///< the table lists sites instead of names
-  std::size_t frames = 1;             ///< innermost frames by which sites differ
-  bool skips_wrappers = false;        ///< the table begins behind frames that most sites share
+  std::size_t frames = 0;             ///< innermost frames by which sites differ; 0: see name_sites()
   std::size_t max_width = SIZE_MAX;   ///< of the console's table of processes, whose command lines are cut
   std::size_t max_phases = SIZE_MAX;  ///< JSON lists no phases if there are more, only phases_by_name
 };

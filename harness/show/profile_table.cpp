@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/text.hpp"
 #include "base/text_table.hpp"
+#include "ledger/device_use.hpp"
 #include "ledger/pool_usage.hpp"
 #include "show/groups.hpp"
 #include "show/profile_reports.hpp"
@@ -104,24 +106,21 @@ std::string refused_table(const std::vector<RefusedAllocation>& refused) {
                     });
 }
 
-/// What the budget or the limit of one allocation refused, then what the driver refused, each with a heading
-/// that ends with `where`.
-std::string refused_text(std::vector<RefusedAllocation> refused, const ProfileHeader& header,
+/// What each limit refused, with a heading that ends with `where`.
+std::string refused_text(const std::vector<RefusedAllocation>& refused, const ProfileHeader& header,
                          const std::string& where = "") {
-  // Not std::ranges::stable_partition: clang 14 knows no std::ranges::subrange of GCC 12.
-  const auto driver = std::stable_partition(refused.begin(), refused.end(),
-                                            [](const RefusedAllocation& one) { return one.by_budget; });
-  const std::vector<RefusedAllocation> by_driver(driver, refused.end());
-  refused.erase(driver, refused.end());
   std::string text;
-  if (!refused.empty()) {
-    const std::optional<Size> budget = budget_bytes(header);
-    text += fmt::format("\nrefused by the limits of the recording{}{}\n",
-                        budget ? ", a budget of " + format_size(*budget) : "", where) +
-            refused_table(refused);
-  }
-  if (!by_driver.empty())
-    text += fmt::format("\nrefused by the driver{}\n", where) + refused_table(by_driver);
+  const auto list = [&](RefusedBy limit, const std::string& heading) {
+    std::vector<RefusedAllocation> by_limit;
+    std::ranges::copy_if(refused, std::back_inserter(by_limit),
+                         [limit](const RefusedAllocation& one) { return one.refused_by == limit; });
+    if (!by_limit.empty())
+      text += fmt::format("\nrefused by the {}{}\n", heading, where) + refused_table(by_limit);
+  };
+  const std::optional<Size> budget = budget_bytes(header);
+  list(RefusedBy::budget, budget ? "budget of " + format_size(*budget) : "budget");
+  list(RefusedBy::max_allocation, "limit of one allocation");
+  list(RefusedBy::driver, "driver");
   return text;
 }
 
@@ -165,6 +164,18 @@ std::string kinds_text(const LedgerSummary& summary) {
   return table.text();
 }
 
+std::string devices_text(const std::vector<DeviceUse>& devices) {
+  TextTable table({{"devices"},
+                   {"peak", Align::right},
+                   {"live at the end", Align::right},
+                   {"allocations", Align::right}});
+  for (const DeviceUse& one : devices) {
+    table.add({"  " + one_line(one.name), format_size(one.peak_bytes), format_size(one.live_at_end_bytes),
+               std::to_string(one.allocations)});
+  }
+  return table.text();
+}
+
 std::string pools_text(const PoolUsage& usage) {
   TextTable table(
       {{"  pools"}, {"held", Align::right}, {"requested", Align::right}, {"fragmentation", Align::right}});
@@ -187,18 +198,14 @@ std::string contents_text(const RecordedProcess& process, const LedgerSummary& s
   if (options.by_site && summary.stacks.empty() && has_allocations) {
     text += "\nno call stacks are in this profile: record it with --stacks\n";
   }
-  auto stacks =
-      options.by_site ? caller_stacks(process, summary) : decltype(caller_stacks(process, summary)){};
-  if (options.skips_wrappers) stacks = without_wrappers(std::move(stacks), bytes_by_stack(summary));
-  const auto list = [&](const std::vector<Allocation>& allocations, bool with_own_line) {
-    return stacks.empty() ? groups_text(allocations)
-                          : sites_text(sites_of(allocations, stacks, options.frames, with_own_line));
+  const SiteNames sites = name_sites(process, summary, options.frames);
+  const auto list = [&](const std::vector<Allocation>& allocations) {
+    return options.by_site && !sites.empty() ? sites_text(sites_of(allocations, sites))
+                                             : groups_text(allocations);
   };
-  if (!summary.at_peak.empty()) text += "\nat the peak\n" + list(summary.at_peak, false);
-  // A cache of a library holds what leaks: the line that asked for it says more.
-  if (!summary.leaked.empty()) text += "\nnever released\n" + list(summary.leaked, true);
-  return text + refused_text(refused_by_site(process, summary, options.frames, options.skips_wrappers),
-                             process.header);
+  if (!summary.at_peak.empty()) text += "\nat the peak\n" + list(summary.at_peak);
+  if (!summary.leaked.empty()) text += "\nnever released\n" + list(summary.leaked);
+  return text + refused_text(refused_by_site(summary.refused, sites), process.header);
 }
 
 std::string process_text(const RecordedProcess& process, const ReportOptions& options) {
@@ -230,6 +237,8 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
   }
   if (summary.pool_seen)
     text += fmt::format("pools reserved  {} at most\n", both(summary.pool_reserved_peak_bytes));
+  if (const auto devices = use_by_device(process.events); !devices.empty())
+    text += "\n" + devices_text(devices);
   text += contents_text(process, summary, options);
   if (summary.phases.size() > 1) text += "\nphases\n" + phases_text(group_phases(summary.phases));
   if (const auto repeated = find_repetitions(process); repeated && !repeated->empty())
@@ -263,7 +272,7 @@ std::string profile_table(const RecordedTree& tree, const ReportOptions& options
     const RecordedProcess& process = tree.processes[place.index];
     const LedgerSummary summary = summarise(process.events);
     if (place.index != 0) {
-      refused += refused_text(refused_by_site(process, summary, options.frames, options.skips_wrappers),
+      refused += refused_text(refused_by_site(summary.refused, name_sites(process, summary, options.frames)),
                               process.header, fmt::format(" in process {}", process.header.pid));
     }
     const std::size_t indent = 2 + 2 * static_cast<std::size_t>(place.depth);

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr const char* kStack =
-    "P\tArray.__init__\t210\t/home/me/site-packages/array.py\n"
+    "P\tArray.__init__\t210\t/home/me/site-packages/pyopencl/array.py\n"
     "P\tpad\t88\t/home/me/padding.py\n"
     "N\t_PyEval_EvalFrameDefault\t1f\t/usr/bin/python3\t2a10\n";
 
@@ -28,8 +28,8 @@ TEST(RecordedSequence, HasCallChainsWithoutFolders) {
       .allocate(5, 20, 30)
       .release(6, 20);
   EXPECT_THAT(recorded_sequence({{process.process()}}),
-              ElementsAre(SequencedAllocation{"row coordinates", "setup", "array.py:210 < padding.py:88", 100,
-                                              0, std::nullopt},
+              ElementsAre(SequencedAllocation{"row coordinates", "setup",
+                                              "pyopencl/array.py:210 < padding.py:88", 100, 0, std::nullopt},
                           SequencedAllocation{"", "setup", "", 30, 1, 2}));
 }
 
@@ -41,7 +41,7 @@ TEST(RecordedSequence, OfSeveralProcessesIsThatOfTheTree) {
   const RecordedTree tree{{parent.process(), child.process()}};
   const AllocationSequence sequence = recorded_sequence(tree);
   ASSERT_EQ(sequence.size(), 3);
-  EXPECT_EQ(sequence[1].where, "array.py:210 < padding.py:88");
+  EXPECT_EQ(sequence[1].where, "pyopencl/array.py:210 < padding.py:88");
   EXPECT_EQ(peak_bytes(sequence), 130);
   EXPECT_EQ(peak_bytes(sequence), summarise_together(tree).peak_bytes);
 }

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "base/text_table.hpp"
+#include "profile/call_sites.hpp"
 #include "show/elf_symbols.hpp"
 
 namespace peakmark {
@@ -53,7 +54,7 @@ std::string growth_table(const RepeatedPhase& phase) {
                one.bytes_per_repetition ? std::to_string(*one.bytes_per_repetition) : "–",
                std::to_string(one.bytes), format_size(one.bytes),
                fmt::format("{} of {}", one.repetitions, phase.repetitions.size() - 1),
-               one.where.empty() ? "(no stack recorded)" : one.where});
+               one.where.empty() ? "(no stack recorded)" : own_lines(one.where)});
   });
 }
 
@@ -141,6 +142,7 @@ nlohmann::ordered_json repetitions_json(const std::vector<RepeatedPhase>& phases
                         {"kind", to_string(one.kind)},
                         {"phase", one.phase},
                         {"where", one.where.empty() ? Json(nullptr) : Json(one.where)},
+                        {"site", one.where.empty() ? Json(nullptr) : Json(own_lines(one.where))},
                         {"bytes", one.bytes},
                         {"bytes_per_repetition", or_null(one.bytes_per_repetition)},
                         {"repetitions", one.repetitions}});

@@ -45,9 +45,9 @@ class SampleProcess {
     event.amounts.result = -4;
     return *this;
   }
-  /// The budget refused the last request.
-  SampleProcess& by_budget() {
-    events_.back().amounts.auxiliary = kRefusedByBudget;
+  /// This limit refused the last request.
+  SampleProcess& by(RefusedBy limit) {
+    events_.back().amounts.auxiliary = static_cast<std::int64_t>(limit);
     return *this;
   }
   /// The recorder finished the queue after each enqueue.
@@ -63,6 +63,11 @@ class SampleProcess {
   }
   SampleProcess& pool(std::int64_t time, std::uint64_t pool, std::int64_t held) {
     add(EventType::pool, time, pool).amounts.bytes = held;
+    return *this;
+  }
+  /// Sets the number of the devices of the last allocation (EventType::device).
+  SampleProcess& on(std::uint32_t devices) {
+    events_.back().amounts.device = devices;
     return *this;
   }
   /// Sets the call stack of the last allocation.

@@ -231,10 +231,14 @@ TEST(Show, RefusedAllocationsHaveSizeErrorPhaseAndSite) {
   const auto json = nlohmann::json::parse(profile_json(refused_example()));
   EXPECT_EQ(json.at("refused"), nlohmann::json::parse(R"json([
     {"bytes": 1099511627776, "kind": "image", "error": -4, "error_name": "CL_MEM_OBJECT_ALLOCATION_FAILURE",
-     "phase": "call", "frames": ["inner (lib.so)"], "by_budget": false, "count": 2
-},
+     "phase": "call", "frames": ["outer (program)"], "refused_by": "driver", "count": 1},
+    {"bytes": 1099511627776, "kind": "image", "error": -4, "error_name": "CL_MEM_OBJECT_ALLOCATION_FAILURE",
+     "phase": "call", "frames": ["other (program)"], "refused_by": "driver", "count": 1},
     {"bytes": 4096, "kind": "image", "error": -4, "error_name": "CL_MEM_OBJECT_ALLOCATION_FAILURE",
-     "phase": "call", "frames": ["inner (lib.so)"], "by_budget": false, "count": 1}])json"));
+     "phase": "call", "frames": ["other (program)"], "refused_by": "driver", "count": 1}])json"));
+  ReportOptions one_frame;
+  one_frame.frames = 1;
+  EXPECT_THAT(profile_table(refused_example(), one_frame), testing::ContainsRegex("1 TiB +2 +-4 .* inner"));
   ReportOptions two_frames;
   two_frames.frames = 2;
   const std::string table = profile_table(refused_example(), two_frames);
@@ -249,12 +253,15 @@ TEST(Show, RefusedAllocationsHaveSizeErrorPhaseAndSite) {
   EXPECT_THAT(profile_table(example()), HasSubstr("1048576"));
 }
 
-TEST(Show, WhatTheBudgetRefusedIsApartFromWhatTheDriverRefused) {
+TEST(Show, WhatEachLimitRefusedHasAHeadingOfItsOwn) {
   Process process(100);
   process.say(EventType::stack, 100, 7, "N\tinner\t0\tlib.so\t10\n")
       .allocate(1000, 16, 700)
       .fail(2000, 500)
-      .by_budget()
+      .by(RefusedBy::budget)
+      .from(7)
+      .fail(2000, 600)
+      .by(RefusedBy::max_allocation)
       .from(7)
       .fail(2001, 4096)
       .from(7);
@@ -262,17 +269,17 @@ TEST(Show, WhatTheBudgetRefusedIsApartFromWhatTheDriverRefused) {
   tree.processes[0].header.budget = 1024;
   const std::string table = profile_table(tree);
   EXPECT_THAT(table, HasSubstr("budget          1 KiB (1024 B) per device\n"));
-  EXPECT_THAT(
-      table,
-      testing::ContainsRegex(
-          "refused by the limits of the recording, a budget of 1 KiB\n.*\n +500 .* inner \\(lib.so\\)\n"
-          "\nrefused by the driver\n.*\n +4096 "));
+  EXPECT_THAT(table, testing::ContainsRegex(
+                         "refused by the budget of 1 KiB\n.*\n +500 .* inner \\(lib.so\\)\n"
+                         "\nrefused by the limit of one allocation\n.*\n +600 .* inner \\(lib.so\\)\n"
+                         "\nrefused by the driver\n.*\n +4096 "));
   const auto json = nlohmann::json::parse(profile_json(tree));
   EXPECT_EQ(json.at("budget_bytes"), 1024);
   EXPECT_EQ(json.at("requested").at("peak_bytes"), 700);
-  EXPECT_EQ(json.at("requested").at("failed_allocations"), 2);
-  EXPECT_EQ(json.at("refused").at(0).at("by_budget"), false);
-  EXPECT_EQ(json.at("refused").at(1).at("by_budget"), true);
+  EXPECT_EQ(json.at("requested").at("failed_allocations"), 3);
+  EXPECT_EQ(json.at("refused").at(0).at("refused_by"), "driver");
+  EXPECT_EQ(json.at("refused").at(1).at("refused_by"), "max_allocation");
+  EXPECT_EQ(json.at("refused").at(2).at("refused_by"), "budget");
   tree.processes[0].header.budget = 0;
   EXPECT_TRUE(nlohmann::json::parse(profile_json(tree)).at("budget_bytes").is_null());
 }
@@ -442,6 +449,28 @@ TEST(Show, AProfileBringsTheOtherProcessesBesideIt) {
   EXPECT_EQ(tree.processes[0].header.pid, 3);
   EXPECT_EQ(tree.processes[1].header.pid, 7);
   EXPECT_EQ(tree.processes[2].header.pid, 12);
+}
+
+TEST(Show, DevicesOfAProgramHaveTheirPeaks) {
+  SampleProcess sample(1);
+  sample.say(EventType::device, 1, 1, "0 PoCL: cpu\n")
+      .say(EventType::device, 2, 2, "1 PoCL: basic\n")
+      .allocate(3, 16, 3000)
+      .on(1)
+      .release(4, 16)
+      .allocate(5, 32, 2000)
+      .on(2);
+  const RecordedTree tree{{sample.process()}};
+  const std::string table = profile_table(tree);
+  EXPECT_THAT(table, testing::ContainsRegex(
+                         "\ndevices +peak +live at the end +allocations\n"
+                         "  PoCL: cpu +2.93 KiB +0 B +1\n  PoCL: basic +1.953 KiB +1.953 KiB +1\n"));
+  EXPECT_EQ(nlohmann::json::parse(profile_json(tree)).at("devices"), nlohmann::json::parse(R"json([
+    {"name": "PoCL: cpu", "peak_bytes": 3000, "live_at_end_bytes": 0, "allocations": 1},
+    {"name": "PoCL: basic", "peak_bytes": 2000, "live_at_end_bytes": 2000, "allocations": 1}])json"));
+  const RecordedTree one{{SampleProcess(1).allocate(1, 10, 100).process()}};
+  EXPECT_TRUE(nlohmann::json::parse(profile_json(one)).at("devices").is_null());
+  EXPECT_THAT(profile_table(one), testing::Not(HasSubstr("devices")));
 }
 
 TEST(Show, OnlyAllocationsNeedCallStacks) {

@@ -27,7 +27,7 @@ class Sites : public testing::Test {
  protected:
   std::vector<std::string> lines(std::size_t frames) const {
     std::vector<std::string> lines;
-    for (const Site& site : sites_of(allocations, stacks, frames)) {
+    for (const Site& site : sites_of(allocations, name_sites(stacks, {}, frames))) {
       std::string line = std::to_string(site.count) + " " + std::to_string(site.bytes);
       for (const std::string& frame : site.frames) line += "|" + frame;
       lines.push_back(line);
@@ -95,40 +95,51 @@ TEST(ElfSymbols, FilesThatAreNoneHaveNoNames) {
   }
 }
 
-TEST(WithoutWrappers, BeginsWhereSitesDiffer) {
-  const CallFrame buffer = native("create_buffer", "/site-packages/_cl.so");
-  const CallFrame init = python("Array.__init__", 530);
-  const CallFrame zeros = python("zeros", 2000);
-  const auto at = [](std::uint64_t line) { return python("main", line); };
-  const std::map<std::uint64_t, std::vector<CallFrame>> stacks{{1, {buffer, init, zeros, at(10)}},
-                                                               {2, {buffer, init, zeros, at(11)}},
-                                                               {3, {buffer, init, zeros, at(12)}},
-                                                               {4, {buffer, init, at(20)}},
-                                                               {5, {buffer, at(30)}}};
-  const auto without = without_wrappers(stacks, {});
-  EXPECT_THAT(without.at(1), ElementsAre(buffer, at(10))) << "behind Array.__init__ and zeros";
-  EXPECT_THAT(without.at(2), ElementsAre(buffer, at(11)));
-  EXPECT_THAT(without.at(4), ElementsAre(buffer, at(20)));
-  EXPECT_THAT(without.at(5), ElementsAre(buffer, at(30)));
+CallFrame library(std::uint64_t line) {
+  return {CallFrame::Kind::python, "realize", "/venv/lib/python3.11/site-packages/tinygrad/realize.py", line};
 }
 
-TEST(WithoutWrappers, KeepsFramesThatDistinguishSites) {
+TEST(NameSites, BeginWithTheUsersLine) {
+  const CallFrame buffer = native("create_buffer", "/site-packages/_cl.so");
+  const std::map<std::uint64_t, std::vector<CallFrame>> stacks{
+      {1, {buffer, library(9), library(5), python("main", 3)}},
+      {2, {buffer, library(9), library(6), python("main", 3)}},
+      {3, {buffer, library(9), library(5), python("main", 4), python("run", 8)}},
+      {4, {buffer, library(9), remark("python: deeper than is recorded")}}};
+  const auto names = name_sites(stacks, {}, 0);
+  EXPECT_THAT(names.at(1), ElementsAre("main filter.py:3", "realize tinygrad/realize.py:5"));
+  EXPECT_THAT(names.at(2), ElementsAre("main filter.py:3", "realize tinygrad/realize.py:6"));
+  EXPECT_THAT(names.at(3), ElementsAre("main filter.py:4"));
+  EXPECT_THAT(names.at(4), ElementsAre("realize tinygrad/realize.py:9", "[python: deeper than is recorded]"));
+  const std::vector<Site> sites =
+      sites_of({allocation(30, 1), allocation(20, 2), allocation(10, 3), allocation(7, 3)}, names);
+  ASSERT_EQ(sites.size(), 3U);
+  EXPECT_EQ(sites[2].bytes, 17);
+  EXPECT_EQ(sites[2].count, 2);
+}
+
+TEST(NameSites, WithFramesAreTheInnermostAndTheUsersLine) {
+  const std::map<std::uint64_t, std::vector<CallFrame>> stacks{
+      {1, {native("alloc"), library(9), library(5), python("main", 3)}}, {2, {python("main", 4)}}};
+  EXPECT_THAT(name_sites(stacks, {}, 1).at(1),
+              ElementsAre("realize tinygrad/realize.py:9", "main filter.py:3", "alloc (program)"));
+  EXPECT_THAT(name_sites(stacks, {}, 1).at(2), ElementsAre("main filter.py:4"));
+}
+
+TEST(NameSites, KeepFramesThatDistinguishSites) {
   // Two lines of one function that two places call: four chains, and no frame that more than half of them
   // share.
   const std::map<std::uint64_t, std::vector<CallFrame>> stacks{{1, {python("step", 5), python("main", 10)}},
                                                                {2, {python("step", 5), python("main", 20)}},
                                                                {3, {python("step", 6), python("main", 10)}},
                                                                {4, {python("step", 6), python("main", 20)}}};
-  EXPECT_EQ(without_wrappers(stacks, {{1, 10}, {2, 10}, {3, 10}, {4, 10}}), stacks);
-  const std::map<std::uint64_t, std::vector<CallFrame>> one{{1, {python("step", 5), python("main", 10)}}};
-  EXPECT_EQ(without_wrappers(one, {{1, 10}}), one) << "a single site is not shortened";
-  const std::map<std::uint64_t, std::vector<CallFrame>> outermost{{1, {native("main")}},
-                                                                  {2, {native("main")}}};
-  EXPECT_EQ(without_wrappers(outermost, {{1, 10}}), outermost);
+  const auto names = name_sites(stacks, {{1, 10}, {2, 10}, {3, 10}, {4, 10}}, 0);
+  EXPECT_THAT(names.at(2), ElementsAre("step filter.py:5"));
+  EXPECT_THAT(names.at(3), ElementsAre("step filter.py:6"));
 }
 
 // As in UFO: one function makes what is large, and small tables have chains of their own.
-TEST(WithoutWrappers, SkipsWhatMostBytesGoThrough) {
+TEST(NameSites, SkipWhatMostBytesGoThrough) {
   const CallFrame make = native("make");
   std::map<std::uint64_t, std::vector<CallFrame>> stacks{{1, {make, native("fft"), native("main")}},
                                                          {2, {make, native("filter"), native("main")}}};
@@ -137,43 +148,11 @@ TEST(WithoutWrappers, SkipsWhatMostBytesGoThrough) {
     stacks[id] = {native("table" + std::to_string(id)), native("main")};
     bytes[id] = 16;
   }
-  const auto without = without_wrappers(stacks, bytes);
-  EXPECT_THAT(without.at(1), ElementsAre(native("fft"), native("main")));
-  EXPECT_THAT(without.at(2), ElementsAre(native("filter"), native("main")));
-  EXPECT_EQ(without.at(3), stacks.at(3));
-  EXPECT_EQ(without_wrappers(stacks, {{1, 16}, {2, 16}, {3, 1 << 20}}), stacks);
-}
-
-TEST(WithoutWrappers, SkipsNativeFramesThatPythonCalled) {
-  const CallFrame buffer = native("Buffer::make");
-  const CallFrame line = python("train", 7);
-  const std::map<std::uint64_t, std::vector<CallFrame>> stacks{
-      {1, {buffer, native("Trees::grow"), native("Booster"), line}},
-      {2, {buffer, native("Trees::split"), native("Booster"), line}},
-      {3, {native("Table::make"), native("Booster"), line}}};
-  const auto without = without_wrappers(stacks, {});
-  std::vector<Site> sites = sites_of({allocation(30, 1), allocation(20, 2), allocation(10, 3)}, without, 1);
-  ASSERT_EQ(sites.size(), 3U);
-  EXPECT_THAT(sites[0].frames, ElementsAre("train filter.py:7", "Trees::grow (program)"));
-  EXPECT_THAT(sites[1].frames, ElementsAre("train filter.py:7", "Trees::split (program)"));
-  EXPECT_THAT(sites[2].frames, ElementsAre("train filter.py:7", "Table::make (program)"));
-  sites = sites_of({allocation(30, 1)}, stacks, 2);
-  EXPECT_THAT(sites[0].frames,
-              ElementsAre("train filter.py:7", "Buffer::make (program)", "Trees::grow (program)"));
-}
-
-TEST(SitesOf, ALeakHasTheUsersLine) {
-  const auto library = [](std::uint64_t line) {
-    return CallFrame{CallFrame::Kind::python, "realize", "/venv/lib/python3.11/site-packages/realize.py",
-                     line};
-  };
-  const std::map<std::uint64_t, std::vector<CallFrame>> stacks{
-      {1, {native("alloc"), library(9), library(5), python("main", 3)}}, {2, {python("main", 4)}}};
-  EXPECT_THAT(sites_of({allocation(30, 1)}, stacks, 1, true)[0].frames,
-              ElementsAre("realize realize.py:9", "main filter.py:3", "alloc (program)"));
-  EXPECT_THAT(sites_of({allocation(30, 1)}, stacks, 1)[0].frames,
-              ElementsAre("realize realize.py:9", "alloc (program)"));
-  EXPECT_THAT(sites_of({allocation(30, 2)}, stacks, 1, true)[0].frames, ElementsAre("main filter.py:4"));
+  const auto names = name_sites(stacks, bytes, 0);
+  EXPECT_THAT(names.at(1), ElementsAre("fft (program)"));
+  EXPECT_THAT(names.at(2), ElementsAre("filter (program)"));
+  EXPECT_THAT(names.at(3), ElementsAre("table3 (program)"));
+  EXPECT_THAT(name_sites(stacks, {{1, 16}, {2, 16}, {3, 1 << 20}}, 0).at(1), ElementsAre("make (program)"));
 }
 
 }  // namespace

@@ -15,6 +15,8 @@ from peakmark.windows import Window
 class Growth:
     """Memory that calls leave behind, with the same name, kind, phase and call chain `where` (None without call stacks).
 
+    `site` has your own lines of the chain.
+
     `verdict` is `leak` (it grows again and again), `undecided` (it grew once in the second half of the calls) or `warm_up` (only
     in the first half). `bytes` is the sum of all calls but the last. `bytes_per_repetition` is None if it differs from call to
     call. `repetitions` is the number of calls that left some.
@@ -25,6 +27,7 @@ class Growth:
     kind: str
     phase: str
     where: str | None
+    site: str | None
     bytes: int
     bytes_per_repetition: int | None
     repetitions: int

@@ -20,8 +20,8 @@ from peakmark.sizes import exact_size, format_size
 class Group:
     """Allocations with the same name, kind, phase and site.
 
-    `bytes` is their sum, `largest_bytes` the size of the largest. `child`: a child process made them. `site` is the place in the code; empty if no call stack was
-    recorded.
+    `bytes` is their sum, `largest_bytes` the size of the largest. `child`: a child process made them. `site` is the place in your
+    code, `where` the call chain of one of them; both are empty if no call stack was recorded.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Group:
     bytes: int
     count: int
     largest_bytes: int
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)

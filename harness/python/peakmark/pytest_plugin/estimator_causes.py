@@ -54,7 +54,7 @@ def estimate_result(
         "terms": answer.terms,
         "outside": is_outside,
         "at_peak": [
-            {"name": one.name, "phase": one.phase, "site": one.site, "bytes": one.bytes, "count": one.count, "largest_bytes": one.largest_bytes}
+            {"name": one.name, "phase": one.phase, "where": one.where, "bytes": one.bytes, "count": one.count, "largest_bytes": one.largest_bytes}
             for one in at_peak
         ],
     }
@@ -70,7 +70,7 @@ def _sequence(groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         for is_equal in [one["bytes"] == one["count"] * one["largest_bytes"]]
         for _ in range(one["count"] if is_equal else 1)
     ]
-    kinds = [{"name": one["name"], "phase": one["phase"], "where": one["site"]} for one in groups]
+    kinds = [{"name": one["name"], "phase": one["phase"], "where": one["where"]} for one in groups]
     return {
         "kinds": kinds,
         "kind": list(range(len(groups))),

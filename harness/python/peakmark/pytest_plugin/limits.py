@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -296,7 +297,7 @@ def _leak_problems(limit: int, repetitions: Repetitions) -> list[str]:
 
 
 def describe_growth(one: Growth) -> str:
-    where = f", {one.where}" if one.where else ""
+    where = f", {one.site}" if one.site else ""
     each = "" if one.bytes_per_repetition is None else f", {exact_size(one.bytes_per_repetition)} each time"
     return f"{one.name or '(unnamed)'}: {one.kind}{where} -> {exact_size(one.bytes)} by {one.repetitions} calls{each}"
 
@@ -322,6 +323,8 @@ def _estimator_problems(
     if peak == 0:
         return [f"estimator {question.function} not checked: the test allocated no device memory"]
     answer = ask(question, peak)
+    for text in answer.warnings:
+        warnings.warn(f"estimator {question.function}: {text}", pytest.PytestWarning, stacklevel=1)
     wrong = find_problems(question, answer, peak, tuple(mark.kwargs.get("window", DEFAULT_WINDOW)))
     at_peak = window.live_at_peak() if everything else window.since_at_peak()
     if answer.error is None:
