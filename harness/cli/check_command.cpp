@@ -28,6 +28,7 @@
 #include "history/history.hpp"
 #include "runfile/json_fields.hpp"
 #include "runfile/run_file.hpp"
+#include "supervise/external_estimates.hpp"
 #include "supervise/git_repository.hpp"
 #include "supervise/progress.hpp"
 #include "supervise/recorded_estimates.hpp"
@@ -245,10 +246,13 @@ ExitCode check(const CheckOptions& options) {
   for (std::size_t i = 0; i < options.runs.size(); ++i) {
     JudgedRun judged{std::move(runs[i]), {}};
     if (const std::string warning = later_run_warning(options.runs[i]); !warning.empty()) {
+      print_message(stderr, "warning: {}\n", warning);
       judged.run.context.warnings.push_back(warning);
     }
-    for (const std::string& warning : judged.run.context.warnings)
-      print_message(stderr, "warning: {}\n", warning);
+    for (const std::string& warning : judged.run.context.warnings) {
+      if (is_estimator_warning(warning) || is_other_commit_warning(warning))
+        print_message(stderr, "warning: {}\n", warning);
+    }
     if (!options.question.estimator.empty()) {
       print_message(stderr, "asked {} about {}\n", options.question.estimator,
                     quantity(ask_about_run(judged.run, options.question), "recorded case"));

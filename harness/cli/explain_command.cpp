@@ -21,6 +21,7 @@
 #include "explain/emit.hpp"
 #include "explain/reports.hpp"
 #include "runfile/run_file.hpp"
+#include "supervise/external_estimates.hpp"
 #include "supervise/recorded_estimates.hpp"
 #include "sweep/nearest_word.hpp"
 
@@ -67,7 +68,9 @@ std::string ask_estimator(Run& run, const ExplainOptions& options, const Explain
   question.seconds = options.seconds;
   const std::set<std::string> names = answered_estimators(run);
   if (question.estimator.empty() || names.contains(question.estimator)) {
-    for (const std::string& warning : run.context.warnings) print_message(stderr, "warning: {}\n", warning);
+    for (const std::string& warning : run.context.warnings) {
+      if (is_estimator_warning(warning)) print_message(stderr, "warning: {}\n", warning);
+    }
     add_recorded_terms(run, question);
     return question.estimator;
   }

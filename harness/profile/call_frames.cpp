@@ -89,7 +89,8 @@ PythonPlace python_place(const CallFrame& frame) {
   if (const auto path = path_in_library(file))
     return {std::string(*path), std::string(path->substr(0, path->find('/')))};
   if (file.starts_with("<frozen")) return {std::string(file), "<frozen"};
-  if (file.ends_with("/peakmark/marks.py")) return {"peakmark/marks.py", "peakmark"};
+  if (const auto path = path_in(file, "/python/peakmark/"))
+    return {fmt::format("peakmark/{}", *path), "peakmark"};
   const bool is_generated = file.starts_with("<") && frame.function != "<module>" &&
                             !file.starts_with("<stdin") && !file.starts_with("<ipython");
   if (is_generated) return {fmt::format("generated/{}", file), "generated"};

@@ -114,7 +114,7 @@ TEST(PackageOf, IsEmptyForTheUsersOwnCode) {
   EXPECT_EQ(of_file("<frozen runpy>"), "<frozen");
   EXPECT_EQ(of_file("<string>"), "generated") << "as tinygrad and dataclasses do";
   EXPECT_EQ(of_file("/venv/bin/httomo", "<module>"), "bin");
-  EXPECT_EQ(of_file("/opt/share/peakmark/python/peakmark/marks.py"), "peakmark");
+  EXPECT_EQ(of_file("/opt/share/peakmark/python/peakmark/pytest_plugin/hooks.py"), "peakmark");
 
   EXPECT_EQ(package_of(native("run")), "");
   EXPECT_EQ(package_of(native("run", "/usr/bin/tool")), "");

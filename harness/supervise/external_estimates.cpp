@@ -86,8 +86,10 @@ WorkerCommand command_for(const ExternalEstimator& estimator, const std::string&
   return command;
 }
 
+constexpr std::string_view kEstimator = "estimator '";
+
 std::string process_name(const ExternalEstimator& estimator) {
-  return fmt::format("estimator '{}'", estimator.name.empty() ? estimator.call : estimator.name);
+  return fmt::format("{}{}'", kEstimator, estimator.name.empty() ? estimator.call : estimator.name);
 }
 
 constexpr std::string_view kNotFound = "not_found: ";  // as NoEstimateError begins
@@ -185,6 +187,10 @@ ExternalAnswer next_answer(EstimatorProcess& process, const ExternalEstimator& e
 }
 
 }  // namespace
+
+bool is_estimator_warning(std::string_view warning) {
+  return warning.starts_with(kEstimator);
+}
 
 void check_estimators_found(const std::vector<ExternalEstimator>& estimators, const AskLimits& limits) {
   // Estimators of one Python environment and folder are found by one process: numpy is imported once.

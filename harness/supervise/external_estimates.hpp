@@ -21,6 +21,9 @@ void check_estimators_found(const std::vector<ExternalEstimator>& estimators, co
 void check_estimators_found(const Vocabulary& vocabulary, const std::vector<PlannedCase>& planned,
                             const AskLimits& limits);
 
+/// Returns true for a warning of an estimator (EstimatorWarnings).
+bool is_estimator_warning(std::string_view warning);
+
 /// Returns the methods of the module of httomo-backends that `estimator.call` names: `python:package.module`.
 /// Throws UsageError if it cannot be imported, or has none.
 std::vector<std::string> list_methods(const ExternalEstimator& estimator, const AskLimits& limits);

@@ -126,6 +126,16 @@ std::string GitRepository::output(const std::vector<std::string>& arguments, con
   throw IoError(fmt::format("git {}: {}", fmt::join(arguments, " "), git_message(answer)));
 }
 
+namespace {
+
+constexpr std::string_view kBuildAgain = ": build it again to measure HEAD";
+
+}  // namespace
+
+bool is_other_commit_warning(std::string_view warning) {
+  return warning.ends_with(kBuildAgain);
+}
+
 std::string other_commit_warning(const std::string& program, const std::string& commit,
                                  const std::vector<fs::path>& folders) {
   const std::string built = commit.ends_with('+') ? commit.substr(0, commit.size() - 1) : commit;
@@ -137,8 +147,8 @@ std::string other_commit_warning(const std::string& program, const std::string& 
       const std::string hash = repository->commit(built);
       const std::string head = repository->commit("HEAD");
       if (hash == head) return {};
-      return fmt::format("{} was built from commit {}, and HEAD is {}: build it again to measure HEAD",
-                         program, short_commit(hash), short_commit(head));
+      return fmt::format("{} was built from commit {}, and HEAD is {}{}", program, short_commit(hash),
+                         short_commit(head), kBuildAgain);
     } catch (const Error&) {  // another project's commit, or a repository without one
     }
   }

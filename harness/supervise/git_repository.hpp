@@ -56,6 +56,8 @@ class GitRepository {
   std::filesystem::path common_folder_;
 };
 
+/// Returns true for a text of other_commit_warning().
+bool is_other_commit_warning(std::string_view warning);
 /// Returns a warning if a program was built from a commit other than HEAD of its repository: the first of
 /// these folders whose repository has the commit. Returns an empty text if no repository has it, so that a
 /// program of another project is not compared. `commit`: as build_info has it, with a `+` for modified

@@ -57,7 +57,7 @@ def test_warnings_of_an_estimator_that_answers_are_shown_once_with_its_name(fold
     warning = "warning: estimator 'toy': UserWarning: beyond n=10\n"
     _, ran = run(folder, "--memory-only", "--sequences")
     assert ran.stderr.count("UserWarning") == ran.stderr.count(warning) == 1 and "for developers" not in ran.stderr
-    assert peakmark("check", "run.json", cwd=folder).stderr == warning
+    assert peakmark("check", "run.json", cwd=folder).stderr.count(warning) == 1
     assert peakmark("explain", "run.json", "--against", "toy", cwd=folder).stderr.count(warning) == 1
     call = ["python:toy_estimators:module", "--form", "module", "--python", sys.prefix]
     warning = warning.replace("'toy'", "'python:toy_estimators:module'")

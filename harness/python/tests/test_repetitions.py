@@ -59,7 +59,7 @@ for one in kept:
 def test_a_leak_is_named_with_its_bytes_and_its_call_site(record, shown):
     result = record(LEAK, "--repeat-call", "8", "--json", code=1)
     assert "call, 8 times: leak: 4 KiB (4096 B) each time" in result.stderr
-    assert re.search(r"small_opencl.py:\d+ < program.py:17 < program.py:19", result.stderr)
+    assert re.search(r"small_opencl.py:\d+ < small_opencl.py:\d+ < program.py:17 < program.py:20\n", result.stderr)
     (phase,) = json.loads(result.stdout)["repetitions"]
     assert phase["live_after_bytes"] == [4096 * i for i in range(1, 9)]
     assert phase["peak_bytes"][-1] == 7 * 4096 + (1 << 20)

@@ -132,8 +132,8 @@ TEST_F(OpenclBudget, AnAllocationThatExceedsItIsRefusedBeforeTheDriverIsCalled) 
   EXPECT_EQ(recorded.allocations, 3);
   EXPECT_EQ(recorded.failed_allocations, 2);
   EXPECT_THAT(recorded.refused,
-              ElementsAre(RefusedAllocation{4001, MemoryKind::buffer, -4, "", 0, 1, {}, true},
-                          RefusedAllocation{1, MemoryKind::buffer, -4, "", 0, 1, {}, true}));
+              ElementsAre(RefusedAllocation{4001, MemoryKind::buffer, -4, "", 0, 1, {}, RefusedBy::budget},
+                          RefusedAllocation{1, MemoryKind::buffer, -4, "", 0, 1, {}, RefusedBy::budget}));
   EXPECT_EQ(budget_bytes(ProfileReader(peakmark_profile_path()).header()), kBudget);
 }
 
@@ -383,7 +383,7 @@ TEST_F(OpenclBudget, IsTheSizeOfTheDevice) {
   EXPECT_EQ(hooks->clGetDeviceInfo(handle(device_), CL_DEVICE_GLOBAL_MEM_SIZE, 0, nullptr, &size),
             CL_SUCCESS);
   EXPECT_EQ(size, sizeof(cl_ulong));
-  EXPECT_EQ(hooks->clGetDeviceInfo(handle(device_), CL_DEVICE_NAME, 0, nullptr, nullptr), CL_INVALID_VALUE);
+  EXPECT_EQ(hooks->clGetDeviceInfo(handle(device_), CL_DEVICE_VENDOR, 0, nullptr, nullptr), CL_INVALID_VALUE);
 }
 
 TEST_F(OpenclBudget, AForkedChildBeginsWithNothingLive) {
