@@ -10,7 +10,7 @@
 -- | peakmark_reader   | read                                   | trends, report, history log, run --confirm   |
 -- | peakmark_ci       | read; add runs, change and remove none | history add, history import: the CI job      |
 -- | peakmark_notifier | read; keep what was sent               | trends --notify                              |
--- | the owner         | all                                    | set, accept, remove, prune, redact, versions |
+-- | the owner         | all                                    | set, accept, remove, prune                   |
 --
 -- Each login is a member:
 --

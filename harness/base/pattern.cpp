@@ -37,12 +37,4 @@ std::optional<Pattern::Groups> Pattern::groups(const std::string& text) const {
   return groups;
 }
 
-std::vector<std::string> Pattern::first_groups(const std::string& text) const {
-  std::vector<std::string> found;
-  for (std::sregex_iterator at(text.begin(), text.end(), compiled_->regex); at != std::sregex_iterator();
-       ++at)
-    found.push_back((*at)[1].str());
-  return found;
-}
-
 }  // namespace peakmark

@@ -25,8 +25,6 @@ class Pattern {
   [[nodiscard]] bool is_in(const std::string& text) const;
   /// Returns the groups of a text that matches as a whole, with the text first; null if it does not match.
   [[nodiscard]] std::optional<Groups> groups(const std::string& text) const;
-  /// Returns the first group of each part of the text that matches.
-  [[nodiscard]] std::vector<std::string> first_groups(const std::string& text) const;
 
  private:
   struct Compiled;

@@ -24,7 +24,6 @@ TEST(Pattern, HasGroups) {
   const Pattern pattern("(a+)(b)?(c*)");
   EXPECT_THAT(pattern.groups("aa").value(), ElementsAre("aa", "aa", std::nullopt, ""));
   EXPECT_FALSE(pattern.groups("x"));
-  EXPECT_THAT(Pattern("/(\\w)/").first_groups("/x/ and /y/"), ElementsAre("x", "y"));
 }
 
 TEST(Pattern, AMalformedExpressionIsAUsageError) {

@@ -26,16 +26,17 @@ using AddCommand = void(CLI::App& app, Result& result);
 AddCommand add_bisect_command, add_check_command, add_compare_command, add_completion_command,
     add_devices_command, add_doctor_command, add_estimate_command, add_explain_command, add_fit_command,
     add_history_command, add_init_command, add_list_command, add_manual_command, add_merge_command,
-    add_oom_command, add_plot_command, add_record_command, add_redact_command, add_report_command,
-    add_run_command, add_schema_command, add_show_command, add_slurm_command, add_trends_command;
+    add_oom_command, add_plot_command, add_record_command, add_report_command, add_run_command,
+    add_schema_command, add_show_command, add_slurm_command, add_trends_command;
 
 /// The order of --help: the order of the work.
 inline constexpr std::array kAddCommands{
-    add_init_command,    add_devices_command, add_doctor_command,     add_list_command,    add_run_command,
-    add_slurm_command,   add_merge_command,   add_estimate_command,   add_explain_command, add_fit_command,
-    add_oom_command,     add_check_command,   add_plot_command,       add_record_command,  add_show_command,
-    add_compare_command, add_bisect_command,  add_history_command,    add_trends_command,  add_report_command,
-    add_redact_command,  add_schema_command,  add_completion_command, add_manual_command};
+    add_init_command,    add_devices_command,    add_doctor_command, add_list_command,
+    add_run_command,     add_slurm_command,      add_merge_command,  add_estimate_command,
+    add_explain_command, add_fit_command,        add_oom_command,    add_check_command,
+    add_plot_command,    add_record_command,     add_show_command,   add_compare_command,
+    add_bisect_command,  add_history_command,    add_trends_command, add_report_command,
+    add_schema_command,  add_completion_command, add_manual_command};
 
 /// Completes a command line if `words` are those of a shell's completion script, `__complete WORD...`.
 /// Returns false for any other command line.

@@ -47,7 +47,7 @@ class Completion : public CommandTest {
 
 /// A command line up to the cursor, and what every shell must offer.
 const std::map<std::string, Words> kOffered{
-    {"peakmark re", {"record", "redact", "report"}},
+    {"peakmark re", {"record", "report"}},
     {"peakmark pl", {"plot"}},
     {"peakmark plot --p", {"--pdf", "--png"}},
     {"peakmark plot --metric t", {"throughput", "time"}},

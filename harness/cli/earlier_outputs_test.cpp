@@ -36,7 +36,6 @@ TEST_F(EarlierOutputs, AreGoneWhenACommandFails) {
       {"old", {"history", "export", "--history", history, "-o", path("x.csv"), "--otava", old}},
       {"old", {"show", none, "--html", old}},
       {"old", {"show", none, "--trace", old}},
-      {"old", {"redact", none, "-o", old}},
       {"old", {"report", "--history", history, "-o", path("page"), "--junit", old}},
       {"old", {"report", "--history", history, "--gitlab-metrics", old}},
       {"old", {"report", "--history", history, "--gitlab-code-quality", old}},

@@ -70,7 +70,6 @@ const std::map<std::string, std::string> kCommands{
     {"compare", "compare SUITE"},
     {"bisect", "bisect SUITE a b --case c"},
     {"completion", "completion bash"},
-    {"redact", "redact RUN"},
     {"history remove", "history remove r"},
     {"history rename-device", "history rename-device a b"},
 };
@@ -244,7 +243,6 @@ const std::map<std::string, std::string> kAlwaysWithEffect{
     {"report",
      "--output --history --allow-growth --step-summary --gitlab-metrics --gitlab-code-quality --bencher "
      "--benchmark-action --junit"},
-    {"redact", "--output"},
 };
 
 class OptionEffects : public CommandTest {

@@ -293,10 +293,6 @@ std::unique_ptr<history::History> open_history(const std::string& option, histor
     throw UsageError("no history: name a file or postgresql://… with --history, or set PEAKMARK_HISTORY");
   }
   auto opened = std::make_unique<history::History>(history::parse_address(place), purpose);
-  if (const auto version = opened->migrated_from()) {
-    print_message(stderr, "{}: migrated from version {}; older versions of peakmark can no longer read it\n",
-                  opened->address().name(), *version);
-  }
   note_on_shared_file(opened->address(), purpose);
   return opened;
 }

@@ -161,8 +161,7 @@ CLI::Option* add_frames_option(CLI::App& command, std::size_t& frames);
 
 /// Adds --history, for commands that read or write a history.
 CLI::Option* add_history_option(CLI::App& command, std::string& history);
-/// Opens the history that the option names, or $PEAKMARK_HISTORY. Throws UsageError if both are empty. Prints
-/// to standard error if the history was migrated.
+/// Opens the history that the option names, or $PEAKMARK_HISTORY. Throws UsageError if both are empty.
 std::unique_ptr<history::History> open_history(const std::string& option, history::History::Purpose purpose);
 
 }  // namespace peakmark::cli

@@ -466,12 +466,7 @@ Added History::add(const Run& run, const RunOrigin& origin, Placement placement)
     Added added;
     const auto digest =
         ask<std::string>(implementation_->sql(), "SELECT digest FROM runs WHERE id = :id", record.id);
-    const auto was_cleaned = [&] {
-      return *digest == kRedactedDigest ||
-             holds_private_facts(*ask<std::string>(implementation_->sql(),
-                                                   "SELECT context FROM runs WHERE id = :id", record.id));
-    };
-    if (digest && *digest != record.digest && !was_cleaned()) {
+    if (digest && *digest != record.digest) {
       implementation_->database.fail(fmt::format(
           "run {} is in the history with different contents; nothing was added. Was its run file edited?",
           record.id));

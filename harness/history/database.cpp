@@ -298,17 +298,6 @@ bool Database::has_history() {
   return tables != 0;
 }
 
-bool Database::is_owner() {
-  if (!is_postgresql()) return true;
-  int is_owner = 0;
-  const std::string schema = kSchema;
-  // pg_has_role() is true for superusers, and for members of the role that owns the table.
-  sql_ << "SELECT count(*) FROM pg_tables WHERE schemaname = :schema AND tablename = 'peakmark_history' AND "
-          "pg_has_role(tableowner, 'USAGE')",
-      soci::use(schema), soci::into(is_owner);
-  return is_owner != 0;
-}
-
 Transaction::Transaction(Database& database, Access access, Privileges needed) : database_(database) {
   database.expect(std::move(needed));
   soci::session& sql = database.sql();

@@ -54,8 +54,6 @@ class Database {
   void expect_to_create() { creates_ = true; }
   /// Returns whether this user may execute statements that need the privilege.
   bool is_allowed(const char* privilege, const char* table);
-  /// Returns whether this user may change the tables of the history.
-  bool is_owner();
 
   /// Returns true if the table with the history's version exists.
   bool has_history();
@@ -99,16 +97,10 @@ class Transaction {
 };
 
 /// The schema version that this peakmark reads and writes (docs/formats.md has the tables).
-inline constexpr int kSchemaVersion = 6;
+inline constexpr int kSchemaVersion = 1;
 
-/// The result of bring_up_to_date().
-struct Migration {
-  int from = kSchemaVersion;  ///< the version before; 0: there was no history
-};
-
-/// Creates the tables (for `write`), or migrates those of an earlier version. Safe for concurrent processes.
-/// Throws UsageError for a newer version, for a database of another program, and if there is no history to
-/// read or change.
-Migration bring_up_to_date(Database& database, Access access);
+/// Creates the tables if there are none (for `write`). Safe for concurrent processes. Throws UsageError for
+/// another version, for a database of another program, and if there is no history to read or change.
+void open_tables(Database& database, Access access);
 
 }  // namespace peakmark::history

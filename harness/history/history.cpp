@@ -132,11 +132,6 @@ const Address& History::address() const {
   return implementation_->database.address();
 }
 
-std::optional<int> History::migrated_from() const {
-  const int from = implementation_->migration.from;
-  return from == 0 || from == kSchemaVersion ? std::nullopt : std::optional<int>(from);
-}
-
 std::vector<LoggedRun> History::log() {
   return implementation_->database.guarded([&] {
     std::vector<Implementation::NumberedRun> numbered = implementation_->runs();

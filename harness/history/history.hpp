@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/private_text.hpp"
 #include "history/address.hpp"
 #include "history/run_limits.hpp"
 #include "runfile/run_file.hpp"
@@ -137,8 +136,8 @@ using RunsToKeep = std::function<std::set<std::string>(const trend::DeviceHistor
 class History {
  public:
   enum class Purpose : std::uint8_t { read, change, write };
-  /// Opens a history and migrates it from an earlier version. `write` creates a missing history; `read` and
-  /// `change` throw UsageError. `patience`: maximum wait for other processes.
+  /// Opens a history. `write` creates a missing one; `read` and `change` throw UsageError. `patience`:
+  /// maximum wait for other processes.
   History(const Address& address, Purpose purpose,
           std::chrono::milliseconds patience = std::chrono::seconds(30));
   ~History();
@@ -146,8 +145,6 @@ class History {
   History& operator=(const History&) = delete;
 
   [[nodiscard]] const Address& address() const;
-  /// Returns the version before, if the history was migrated.
-  [[nodiscard]] std::optional<int> migrated_from() const;
 
   /// Adds a run. Does nothing if the history has it. If the history has no base branch yet, it is that of
   /// `origin`. Throws UsageError for a different run with the same id, for a date later than tomorrow, and as
@@ -207,10 +204,6 @@ class History {
   /// Removes all of these runs or none, with the acceptances that begin at them: what the next run shows is
   /// not accepted. `*` in an id is any text. Throws UsageError for an unknown id. `dry`: only returns them.
   Removed remove(const std::vector<std::string>& ids, bool dry = false);
-
-  /// Removes private texts (runfile/redact.hpp) from all runs, and the names of people who accepted changes.
-  /// Returns the number of changed runs. The texts are also removed from free pages of the database.
-  std::int64_t redact(const PrivateTexts& texts);
 
   class Implementation;  ///< internal to this module
 

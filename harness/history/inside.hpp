@@ -25,7 +25,9 @@ struct DeviceNames {
 class History::Implementation {
  public:
   Implementation(const Address& address, Access access, std::chrono::milliseconds patience)
-      : database(address, access, patience), migration(bring_up_to_date(database, access)) {}
+      : database(address, access, patience) {
+    open_tables(database, access);
+  }
 
   soci::session& sql() { return database.sql(); }
   DeviceNames device_names();
@@ -49,7 +51,6 @@ class History::Implementation {
   Settings settings();
 
   Database database;
-  Migration migration;
 };
 
 /// Returns the value of a query with at most one row; null if it is null or there is no row.

@@ -24,9 +24,6 @@ History::~History() = default;
 const Address& History::address() const {
   refuse();
 }
-std::optional<int> History::migrated_from() const {
-  refuse();
-}
 Added History::add(const Run& /*run*/, const RunOrigin& /*origin*/, Placement /*placement*/) {
   refuse();
 }
@@ -68,9 +65,6 @@ std::string History::device_name(const std::string& /*device*/) {
   refuse();
 }
 void History::rename_device(const std::string& /*device*/, const std::string& /*is_device*/) {
-  refuse();
-}
-std::int64_t History::redact(const PrivateTexts& /*texts*/) {
   refuse();
 }
 Pruned History::prune(const PruneChoice& /*choice*/, const RunsToKeep& /*runs_to_keep*/) {

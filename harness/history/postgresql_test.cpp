@@ -208,15 +208,6 @@ TEST_F(PostgresqlUser, MissingPrivilegesAreNamed) {
   }
 }
 
-TEST_F(PostgresqlUser, OnlyTheOwnerConvertsAnOlderHistory) {
-  History(parse_address(server_->url()), History::Purpose::write).add(sample_history_run(1).run);
-  sql_ << "UPDATE peakmark.peakmark_history SET version = 4";
-  sql_ << "GRANT USAGE ON SCHEMA peakmark TO \"Bob 2\"";
-  sql_ << "GRANT SELECT ON ALL TABLES IN SCHEMA peakmark TO \"Bob 2\"";
-  EXPECT_THAT(error_of(read_all, History::Purpose::read),
-              AllOf(HasSubstr("history version 4 must be converted to "), HasSubstr("only its owner can")));
-}
-
 // examples/postgresql/roles.sql
 class PostgresqlRoles : public PostgresqlUser {
  protected:

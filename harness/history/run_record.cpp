@@ -258,18 +258,6 @@ std::optional<double> median_of_block_medians(const std::optional<GpuTime>& time
   return medians.empty() ? time->median_ns : quantile(medians, 0.5);
 }
 
-bool holds_private_facts(const std::string& context) {
-  return checked([&] {
-    const Json json = Json::parse(context);
-    const auto environment = json.find("environment");
-    if (environment == json.end() || !environment->is_object()) return false;
-    return std::ranges::any_of(environment->items(), [](const auto& fact) {
-      return !fact.value().is_string() ||
-             !is_public_fact(fact.key(), fact.value().template get<std::string>());
-    });
-  });
-}
-
 std::int64_t hash_facts(const std::string& facts) {
   return checked([&] { return hash_json(Json::parse(facts)); });
 }

@@ -51,12 +51,6 @@ RunRecord to_record(const Run& run, bool with_facts = true);
 /// Returns the text of the facts of an observation, as to_record() sets it.
 std::string facts_text(const Observation& observation);
 
-/// Digest of a redacted run: its contents cannot be compared any more.
-inline constexpr const char* kRedactedDigest = "redacted";
-
-/// Returns true if the context of a record has private variables, as records of earlier versions do.
-bool holds_private_facts(const std::string& context);
-
 /// Returns the hash of the facts of a record.
 std::int64_t hash_facts(const std::string& facts);
 

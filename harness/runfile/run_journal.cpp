@@ -18,6 +18,7 @@
 #include "runfile/json_fields.hpp"
 #include "runfile/merge.hpp"
 #include "runfile/observation_json.hpp"
+#include "runfile/publish.hpp"
 
 namespace peakmark {
 

@@ -8,7 +8,6 @@
 
 #include "base/private_text.hpp"
 #include "base/text_file.hpp"
-#include "runfile/redact.hpp"
 #include "runfile/run_file.hpp"
 
 namespace peakmark {
