@@ -54,7 +54,7 @@ def median(values):
 
 def row(what, found):
     verdicts = Counter(one["verdict"] for one in found["times"])
-    confirmed = sum(one["look"] == 2 for one in found["times"])
+    confirmed = sum(one["pass"] == 2 for one in found["times"])
     widths = [one["interval"][1] - one["interval"][0] for one in found["times"] if one["interval"]]
     effects = [one["relative"] for one in found["times"] if one["relative"] is not None]
     print(f"| {what} | {len(found['times'])} | {confirmed} | {verdicts['slower']} | {verdicts['faster']} | "

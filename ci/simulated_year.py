@@ -200,7 +200,8 @@ class Year:
             planned=[one for one in self._planned if self._is_present(one["case"], index)],
         )
         context["reference"] = {
-            "first_ns": reference[0], "last_ns": reference[0], "copy_ns": [reference[0]], "arithmetic_ns": [reference[1]],
+            "first_ns": reference[0], "last_ns": reference[0], "copy_bytes": 2 * 64 * 2**20, "copy_ns": [reference[0]],
+            "arithmetic_ns": [reference[1]],
         }
         document["context"]["date"] = date
         for observation in self._observations:

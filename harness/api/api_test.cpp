@@ -22,16 +22,15 @@ TEST_F(ApiTest, AWorkerDescribesItsProgram) {
   const Description description = description_from_json(answer.output);
   EXPECT_EQ(description.api, "1.3");
   EXPECT_EQ(description.worker, "api test 1");
-  EXPECT_TRUE(description.checks_cases);
   const VariantDescription* known = description.variant("known/bytes");
   ASSERT_NE(known, nullptr);
   EXPECT_EQ(known->help, "44,000 bytes at n = 20");
   EXPECT_EQ(known->slice_axis, "n");
   ASSERT_EQ(known->axes.size(), 4u);
   EXPECT_EQ(known->axes[0].default_value, AxisValue(Size{20}));
-  EXPECT_EQ(known->axes[0].least, 1);
+  EXPECT_EQ(known->axes[0].min, 1);
   EXPECT_EQ(known->axes[1].choices, (std::vector<std::string>{"edge", "wrap"}));
-  EXPECT_EQ(known->axes[2].least, 0) << "a default of 0 allows 0";
+  EXPECT_EQ(known->axes[2].min, 0) << "a default of 0 allows 0";
   ASSERT_EQ(known->estimators.size(), 4u);
   EXPECT_EQ(known->estimators[0].form, "module");
   EXPECT_EQ(known->estimators[1].form, "iterative");

@@ -10,19 +10,19 @@ struct FormatVersion {
 };
 
 namespace format {
-inline constexpr FormatVersion kRunFile{1, 8};
-inline constexpr FormatVersion kBaseline{1, 1};
-inline constexpr FormatVersion kTrends{1, 6};
-inline constexpr FormatVersion kNotification{1, 2};
-inline constexpr FormatVersion kVerdicts{1, 5};
-inline constexpr FormatVersion kComparison{1, 3};
+inline constexpr FormatVersion kRunFile{1, 0};
+inline constexpr FormatVersion kBaseline{1, 0};
+inline constexpr FormatVersion kTrends{1, 0};
+inline constexpr FormatVersion kNotification{1, 0};
+inline constexpr FormatVersion kVerdicts{1, 0};
+inline constexpr FormatVersion kComparison{1, 0};
 inline constexpr FormatVersion kBisection{1, 0};
-inline constexpr FormatVersion kProfileSummary{1, 5};
-inline constexpr FormatVersion kRepeatedPeaks{1, 1};
-inline constexpr FormatVersion kCases{1, 1};
+inline constexpr FormatVersion kProfileSummary{1, 0};
+inline constexpr FormatVersion kRepeatedPeaks{1, 0};
+inline constexpr FormatVersion kCases{1, 0};
 inline constexpr FormatVersion kEstimate{1, 0};
 inline constexpr FormatVersion kDevices{1, 0};
-inline constexpr FormatVersion kFindings{1, 1};
+inline constexpr FormatVersion kFindings{1, 0};
 }  // namespace format
 
 }  // namespace peakmark

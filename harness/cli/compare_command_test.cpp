@@ -105,15 +105,6 @@ TEST_F(CompareCommand, ASlowerVariantIsFound) {
   EXPECT_THAT(other_way.output, HasSubstr("3 improved"));
 }
 
-TEST_F(CompareCommand, AWorkerThatKnowsNoBlocksIsTimedInRoundsToo) {
-  two_variants();
-  environment_.emplace_back("FAKE_WORKER_OLD=1");
-  ASSERT_EQ(run_rounds().end.exit_code, 0);
-  for (const Observation& one : read_run(run_file_).observations) {
-    EXPECT_THAT(one.gpu_time->blocks, AllOf(SizeIs(18), Each(SizeIs(30))));
-  }
-}
-
 TEST_F(CompareCommand, CasesWithoutTimesOrThatFailTakeOneRound) {
   suite({"ok", "timed_once", "unsupported"});
   ASSERT_EQ(run({"--rounds", "3"}).end.exit_code, 0);
@@ -195,7 +186,7 @@ TEST_F(CompareCommand, ABuildThatNeeds256BytesMoreIsFoundAndNamed) {
   const Answer answer = compare_builds("base", "new", {"--json"});
   EXPECT_EQ(answer.end.exit_code, 1) << answer.errors;
   const auto json = nlohmann::json::parse(answer.output);
-  EXPECT_TRUE(json["in_turns"].get<bool>());
+  EXPECT_TRUE(json["interleaved"].get<bool>());
   int grown = 0;
   for (const auto& row : json["cases"]) {
     if (row["metric"] != "requested_peak_bytes") {

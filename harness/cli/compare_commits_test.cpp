@@ -32,7 +32,7 @@ TEST_F(CompareCommits, BuildsBothAndKeepsThemForTheNextComparison) {
   const auto json = nlohmann::json::parse(first.output);
   EXPECT_EQ(json["base"]["commit"], sh("git rev-parse v1").substr(0, 40));
   EXPECT_EQ(json["new"]["commit"], sh("git rev-parse v2").substr(0, 40));
-  EXPECT_TRUE(json["in_turns"].get<bool>());
+  EXPECT_TRUE(json["interleaved"].get<bool>());
   EXPECT_EQ(read_text_file(project_ / "worker.sh"), "not committed\n");
   EXPECT_FALSE(std::filesystem::exists(project_ / "build"));
   EXPECT_EQ(lines(worktrees()), 3);

@@ -46,7 +46,7 @@ class MeasuredRun : public testing::Test {
     std::ofstream(suite)
         << "[[program]]\nvariant = 'program/allocating'\ncommand = ['" PEAKMARK_ALLOCATING_PROGRAM "', '"
         << what << "', '" << more
-        << "']\nbackends = ['opencl']\nslice_axis = 'n'\naxes.n = { default = 1, least = 1 }\n"
+        << "']\nbackends = ['opencl']\nslice_axis = 'n'\naxes.n = { default = 1, min = 1 }\n"
            "[[sweep]]\nvariants = 'program/allocating'\n";
     WorkerCommand command{PEAKMARK_PROGRAM,
                           {"run", suite.string(), "-o", run_file_.string(), "--worker",
@@ -288,7 +288,7 @@ TEST_F(MeasuredRun, ProgramsOfCommitsAreMeasuredInTheirWorktrees) {
   std::filesystem::create_directories(project);
   std::ofstream(project / "suite.toml")
       << "[[program]]\nvariant = 'program/allocating'\ncommand = ['{suite_folder}/program.sh']\n"
-         "backends = ['opencl']\nslice_axis = 'n'\naxes.n = { default = 1, least = 1 }\n"
+         "backends = ['opencl']\nslice_axis = 'n'\naxes.n = { default = 1, min = 1 }\n"
          "[[sweep]]\nvariants = 'program/allocating'\n";
   const auto in_project = [&](const std::string& script) {
     WorkerCommand command{

@@ -218,7 +218,7 @@ TEST_F(TrendsCommand, CountsCasesAsCheckDoes) {
   const Json checked = Json::parse(peakmark({"check", run_file_.string(), "--json"}).output);
   const Json found = Json::parse(trends({"--json"}).output);
   EXPECT_EQ(found.at("tally"), checked.at("headline"));
-  EXPECT_EQ(found.at("need_a_look"), 1);
+  EXPECT_EQ(found.at("cases_needing_action"), 1);
   EXPECT_THAT(trends().output,
               StartsWith("1 finding: 1 failed measurement; nothing was compared: first run of each device; " +
                          checked.at("headline").get<std::string>()));

@@ -62,10 +62,10 @@ Json time_json(const CaseComparison& one, const TimeComparison& time) {
   row["allocations"] = nullptr;
   row["p"] = of_change(&TimeChange::p);
   row["adjusted_p"] = change ? Json(time.adjusted_p) : Json(nullptr);
-  row["least_effect"] = of_change(&TimeChange::min_effect);
+  row["min_effect"] = of_change(&TimeChange::min_effect);
   row["base_blocks"] = of_change(&TimeChange::base_blocks);
   row["new_blocks"] = of_change(&TimeChange::new_blocks);
-  row["look"] = time.pass;
+  row["pass"] = time.pass;
   row["advice"] = json_fields::null_if_empty(time.advice);
   row["base_throughput"] = to_json(one.base_throughput);
   row["new_throughput"] = to_json(one.new_throughput);
@@ -101,7 +101,7 @@ std::string comparison_json(const RunComparison& comparison) {
                    {"exit_code", static_cast<int>(exit_code_of(comparison))},
                    {"base", side_json(comparison.base)},
                    {"new", side_json(comparison.next)},
-                   {"in_turns", comparison.interleaved},
+                   {"interleaved", comparison.interleaved},
                    {"allow_growth", comparison.allowed_growth.text},
                    {"cases", std::move(cases)},
                    {"only_base", comparison.only_base},

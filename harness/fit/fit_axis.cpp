@@ -291,7 +291,7 @@ void AxisFitter::set_range(FitReport& report) const {
   SearchRange& range = report.range;
   range.step = request_.step;
   const auto& given = request_.axis.range;
-  const Size least = std::max<Size>(integer_axis(request_.axis.name).least, 1);
+  const Size least = std::max<Size>(integer_axis(request_.axis.name).min, 1);
   range.min = divide_up(given ? given->first : least, range.step) * range.step;
   report.is_range_given = given.has_value();
   range.list = request_.axis.list;
@@ -479,7 +479,7 @@ std::vector<FitReport> AxisFitter::fit() {
     return {fit_once()};
   }
   const FreeAxis& other = *request_.other;
-  const Size first = other.range ? other.range->first : std::max<Size>(integer_axis(other.name).least, 1);
+  const Size first = other.range ? other.range->first : std::max<Size>(integer_axis(other.name).min, 1);
   values_.set(other.name, first);
   find_formula();
   std::vector<Size> values = other.list;

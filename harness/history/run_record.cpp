@@ -102,7 +102,7 @@ void check_figures(const Observation& observation) {
   }
 }
 
-/// Removes null and empty fields, so that hashes stay the same when the format gets new fields.
+/// Removes null and empty fields, so that hashes stay the same when a later MINOR has more of them.
 Json without_empty(const Json& json) {
   if (!json.is_structured()) return json;
   Json kept = json.is_array() ? Json::array() : Json::object();
@@ -164,8 +164,6 @@ ObservationRecord to_record(const Observation& observation, bool with_facts) {
 
   Json facts = facts_json(observation);
   if (with_facts) record.facts = json_fields::one_line(facts);
-  // Files without this key have hot times: their facts are the same.
-  if (observation.cache == cache_state::hot) facts["cache"] = nullptr;
   record.facts_hash = hash_json(facts);
 
   record.gpu_time_ns = median_of_block_medians(observation.gpu_time);
@@ -215,6 +213,7 @@ auto checked(Work&& work) {
 Observation with_kernels(const std::string& facts, const std::string& kernel_ns) {
   Json json = Json::parse(facts);
   json[kTimeKey] = nullptr;
+  json[kTimeAgainKey] = nullptr;
   std::istringstream ns(kernel_ns);
   for (Json& kernel : json.at(kKernelsKey)) {
     std::int64_t one = 0;

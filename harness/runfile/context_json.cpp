@@ -16,10 +16,10 @@ using namespace json_fields;
 template <EitherConst<Clocks> T, typename Fields>
 void for_each_field(T& clocks, Fields& fields) {
   fields("sm_mhz", clocks.sm_mhz);
-  fields("most_sm_mhz", clocks.max_sm_mhz);
+  fields("max_sm_mhz", clocks.max_sm_mhz);
   fields("memory_mhz", clocks.memory_mhz);
-  fields("most_memory_mhz", clocks.max_memory_mhz);
-  fields.younger("memory_bus_bits", clocks.memory_bus_bits);
+  fields("max_memory_mhz", clocks.max_memory_mhz);
+  fields("memory_bus_bits", clocks.memory_bus_bits);
 }
 
 template <EitherConst<Shard> T, typename Fields>
@@ -36,8 +36,8 @@ void for_each_field(T& rounds, Fields& fields) {
   fields("rounds", rounds.rounds);
   fields("seed", rounds.seed);
   fields("variants", rounds.variants);
-  fields("two_looks", rounds.two_passes);
-  fields("second_look", rounds.confirmation_pass);
+  fields("two_passes", rounds.two_passes);
+  fields("confirmation_pass", rounds.confirmation_pass);
 }
 
 template <EitherConst<PlannedCase> T, typename Fields>
@@ -63,10 +63,10 @@ void for_each_field(T& context, Fields& fields) {
   fields.written_if("lost_cases", context.lost_cases, !context.lost_cases.empty());
   fields("suite", context.suite);
   fields("fingerprint", context.fingerprint);
-  fields.younger("suite_files", context.suite_files);
-  fields.younger("filter", context.filter);
-  fields.younger("asked_backend", context.asked_backend);
-  fields.younger("asked_cache", context.asked_cache);
+  fields("suite_files", context.suite_files);
+  fields("filter", context.filter);
+  fields("asked_backend", context.asked_backend);
+  fields("asked_cache", context.asked_cache);
   fields("shard", context.shard);
   fields("commit", context.commit);
   fields("build", context.build);
@@ -78,16 +78,16 @@ void for_each_field(T& context, Fields& fields) {
   fields("platform", context.platform);
   fields("device_is_cpu", context.device_is_cpu);
   fields("device_memory_bytes", context.device_memory_bytes);
-  fields.younger("largest_allocation_bytes", context.largest_allocation_bytes);
-  fields.younger("clocks", context.clocks, "largest_allocation_bytes");
+  fields("largest_allocation_bytes", context.largest_allocation_bytes);
+  fields("clocks", context.clocks);
   fields("memory_only", context.memory_only);
-  fields.younger("budget_bytes", context.budget_bytes);
+  fields("budget_bytes", context.budget_bytes);
   fields.written_if("max_allocation_bytes", context.max_allocation_bytes,
                     context.max_allocation_bytes.has_value());
   fields("environment", context.environment);
   fields("warnings", context.warnings);
   fields("reference", context.reference);
-  fields.younger("rounds", context.rounds);
+  fields("rounds", context.rounds);
 }
 
 // What those lists cannot express. Found by json_fields.hpp through the types.
@@ -176,7 +176,7 @@ RunContext run_context_from_json(const Json& json) {
   check_version(json);
   RunContext context;
   read_fields(json, context);
-  // Run files and histories of earlier versions hold every CUDA_ and NVIDIA_ variable.
+  // Somebody may have edited the file.
   std::erase_if(context.environment,
                 [](const auto& fact) { return !is_public_fact(fact.first, fact.second); });
   field(json, "planned", context.planned);

@@ -18,7 +18,7 @@ void for_each_field(T& axis, Fields& fields) {
   fields.derived("type", std::holds_alternative<Size>(axis.default_value) ? "integer" : "word");
   fields("default", axis.default_value);
   fields("choices", axis.choices);
-  fields("least", axis.least);
+  fields("min", axis.min);
   fields("help", axis.help);
 }
 
@@ -43,16 +43,10 @@ void for_each_field(T& variant, Fields& fields) {
 template <EitherConst<Description> T, typename Fields>
 void for_each_field(T& description, Fields& fields) {
   fields("protocol", description.protocol);
-  fields.null_if_empty("api", description.api, true);
+  fields.null_if_empty("api", description.api);
   fields("worker", description.worker);
   fields("build", description.build);
   fields("commit", description.commit);
-  fields.younger("checks_cases", description.checks_cases);
-  fields.younger("takes_blocks", description.takes_blocks);
-  fields.younger("tells_steps", description.reports_steps);
-  fields.younger("takes_cache", description.takes_cache);
-  fields.younger("takes_sequences", description.takes_sequences);
-  fields.younger("takes_repeat_call", description.takes_repeat_call);
   fields("variants", description.variants);
 }
 

@@ -50,7 +50,7 @@ TEST(DescriptionJson, ComesBackAsItWas) {
   EXPECT_EQ(variant.backends, (std::vector<std::string>{"opencl", "dry"}));
   ASSERT_EQ(variant.axes.size(), 2u);
   EXPECT_EQ(std::get<Size>(variant.axes[0].default_value), 1);
-  EXPECT_EQ(variant.axes[0].least, 1);
+  EXPECT_EQ(variant.axes[0].min, 1);
   EXPECT_EQ(std::get<std::string>(variant.axes[1].default_value), "edge");
   EXPECT_EQ(variant.axes[1].choices, (std::vector<std::string>{"edge", "wrap"}));
   EXPECT_EQ(variant.slice_axis, "n");

@@ -17,11 +17,9 @@ namespace peakmark {
 /// json_fields.hpp writes and reads objects by it, in the order of the list. `fields` has these calls:
 /// - `fields(key, member)`: a field that every document has; null where an optional member has no value.
 /// - `fields.bytes(key, member)`: the same, refused when it is below 0.
-/// - `fields.younger(key, member)`: documents of earlier versions lack it; the member then keeps its value.
-///   `fields.younger(key, member, other)`: they lack it where they lack `other`.
-/// - `fields.written_if(key, member, condition)`: younger, and written only under a condition.
-/// - `fields.null_if_empty(key, text)`: an empty text is null. With `true` as third argument it is younger,
-/// too.
+/// - `fields.written_if(key, member, condition)`: written under a condition; without it the member keeps its
+///   value.
+/// - `fields.null_if_empty(key, text)`: an empty text is null.
 /// - `fields.derived(key, text)`: written, and ignored by readers.
 template <typename T, typename Structure>
 concept EitherConst = std::same_as<std::remove_const_t<T>, Structure>;

@@ -159,19 +159,10 @@ class FieldReader {
     }
   }
   template <typename T>
-  void younger(const char* key, T& value) {
-    younger(key, value, key);
-  }
-  template <typename T>
-  void younger(const char* key, T& value, const char* as) {
-    if (is_next(as) || json_.contains(as)) read(at(key), value);
-  }
-  template <typename T>
   void written_if(const char* key, T& value, bool /*is_written*/) {
-    younger(key, value);
+    if (is_next(key) || json_.contains(key)) read(at(key), value);
   }
-  void null_if_empty(const char* key, std::string& text, bool is_younger = false) {
-    if (is_younger && !json_.contains(key)) return;
+  void null_if_empty(const char* key, std::string& text) {
     const Json& value = at(key);
     if (!value.is_null()) read(value, text);
   }
@@ -269,14 +260,10 @@ class FieldWriter {
     (*this)(key, value);
   }
   template <typename T>
-  void younger(const char* key, const T& value, const char* /*as*/ = nullptr) {
-    (*this)(key, value);
-  }
-  template <typename T>
   void written_if(const char* key, const T& value, bool is_written) {
     if (is_written) (*this)(key, value);
   }
-  void null_if_empty(const char* key, const std::string& text, bool /*is_younger*/ = false) {
+  void null_if_empty(const char* key, const std::string& text) {
     object_.emplace_back(key, json_fields::null_if_empty(text));
   }
   void derived(const char* key, std::string_view text) { object_.emplace_back(key, text); }

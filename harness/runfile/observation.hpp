@@ -171,9 +171,9 @@ template <EitherConst<ReferenceTimes> T, typename Fields>
 void for_each_field(T& times, Fields& fields) {
   fields("first_ns", times.first_ns);
   fields("last_ns", times.last_ns);
-  fields.younger("copy_bytes", times.copy_bytes);
-  fields.younger("copy_ns", times.copy_ns);
-  fields.younger("arithmetic_ns", times.arithmetic_ns, "copy_ns");
+  fields("copy_bytes", times.copy_bytes);
+  fields("copy_ns", times.copy_ns);
+  fields("arithmetic_ns", times.arithmetic_ns);
 }
 
 /// What the last-level cache holds when a timed call begins.
@@ -313,15 +313,15 @@ void for_each_field(T& observation, Fields& fields) {
                     observation.peak_drift_bytes.has_value());
   fields("destroys_input", observation.destroys_input);
   fields("gpu_time_ns", observation.gpu_time);
-  fields.younger("gpu_time_again_ns", observation.gpu_time_again);
-  fields.younger("time_source", observation.time_source);
-  fields.younger("cache", observation.cache);
+  fields("gpu_time_again_ns", observation.gpu_time_again);
+  fields("time_source", observation.time_source);
+  fields("cache", observation.cache);
   fields.written_if("time_statistic", observation.statistic, observation.statistic.has_value());
-  fields.younger("gpu_time_hot_ns", observation.gpu_time_hot, "cache");
-  fields.younger("throttled_blocks", observation.throttled_blocks, "cache");
+  fields("gpu_time_hot_ns", observation.gpu_time_hot);
+  fields("throttled_blocks", observation.throttled_blocks);
   fields("kernels", observation.kernels);
   fields("bytes_moved", observation.bytes_moved);
-  fields.younger("flops", observation.flops);
+  fields("flops", observation.flops);
   fields("output_dtype", observation.output_dtype);
   fields("estimate", observation.estimate);
   fields("other_estimates", observation.other_estimates);

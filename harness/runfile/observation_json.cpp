@@ -29,14 +29,6 @@ void read(const Json& json, GpuTime& time) {
   }
 }
 
-void read(const Json& json, EstimateObservation& estimate) {
-  read_fields(json, estimate);
-  // Before 1.3 run files had no key for it.
-  if (estimate.error && !json.contains("asked")) {
-    estimate.is_asked = !estimate.error->starts_with("not_asked: ");
-  }
-}
-
 /// What allocations have in common that are made again and again.
 struct AllocationKind {
   std::string name;
@@ -130,10 +122,6 @@ Json to_json(const Observation& observation) {
 Observation observation_from_json(const Json& json) {
   Observation observation;
   read_fields(json, observation);
-  if (!json.contains("time_source") && observation.gpu_time) observation.time_source = time_source::device;
-  if (!json.contains("cache") && observation.time_source == time_source::device) {
-    observation.cache = cache_state::hot;  // earlier versions timed calls back to back
-  }
   if (observation.cache && *observation.cache != cache_state::cold &&
       *observation.cache != cache_state::hot) {
     wrong_type(json.at("cache"), "cold, hot or null");

@@ -8,8 +8,6 @@ namespace peakmark {
 namespace {
 
 constexpr double kNsASecond = 1e9;
-// Run files before 1.2 do not say it: the reference copy was 64 MiB on every device, read and written.
-constexpr Size kCopyBytesBefore12 = Size{128} << 20;
 
 std::optional<double> a_second(const std::optional<double>& amount, const std::optional<double>& ns) {
   if (!amount || !ns || !(*amount > 0) || !(*ns > 0)) return std::nullopt;
@@ -44,8 +42,7 @@ Throughput throughput_at(const std::optional<double>& ns, const Observation& obs
 }
 
 std::optional<double> copy_bandwidth(const RunContext& context) {
-  return a_second(as_double(context.reference.copy_bytes.value_or(kCopyBytesBefore12)),
-                  context.reference.median().copy_ns);
+  return a_second(as_double(context.reference.copy_bytes), context.reference.median().copy_ns);
 }
 
 std::optional<double> peak_bandwidth(const Clocks& clocks) {

@@ -23,14 +23,14 @@ struct CaseStart {
 template <EitherConst<CaseStart> T, typename Fields>
 void for_each_field(T& start, Fields& fields) {
   fields("start", start.case_name);
-  fields.younger("bytes", start.bytes);
+  fields("bytes", start.bytes);
 }
 
 template <EitherConst<ReferenceTime> T, typename Fields>
 void for_each_field(T& time, Fields& fields) {
   fields("reference_ns", time.copy_ns);
-  fields.younger("arithmetic_ns", time.arithmetic_ns);
-  fields.younger("copy_bytes", time.copy_bytes);
+  fields("arithmetic_ns", time.arithmetic_ns);
+  fields("copy_bytes", time.copy_bytes);
 }
 
 std::string to_json_line(const ReferenceTime& time) {

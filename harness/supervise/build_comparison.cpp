@@ -200,19 +200,15 @@ class BuildComparison {
   [[nodiscard]] int interrupt() const { return measurement_.signals().descriptor(); }
 
   [[nodiscard]] std::vector<MeasuredSide> sides() {
-    WorkerCall base_call{base_.worker, {}, base_.description.reports_steps};
-    WorkerCall next_call{next_.worker, {}, next_.description.reports_steps};
-    set_cache({{&base_call, &base_.description}, {&next_call, &next_.description}}, options_.sweep.cache);
-    const auto side_of = [](Build& build, const WorkerCall& call) {
+    const auto side_of = [&](Build& build) {
       return MeasuredSide{build.name,
                           build.options,
                           build.journal,
                           build.selection,
-                          {call},
-                          [](const PlannedCase&) { return std::size_t{0}; },
-                          build.description.takes_blocks};
+                          {{build.worker, {}, options_.sweep.cache}},
+                          [](const PlannedCase&) { return std::size_t{0}; }};
     };
-    return {side_of(base_, base_call), side_of(next_, next_call)};
+    return {side_of(base_), side_of(next_)};
   }
 
   ComparedBuilds conclude(Stop stop) {

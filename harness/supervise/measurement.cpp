@@ -250,8 +250,6 @@ Stop Measurement::measure_rounds(const Sides& sides) {
 }
 
 Stop Measurement::measure_pass(const Sides& sides, int first, int last) {
-  // Blocks of one side must not be shorter, and so noisier, than those of another.
-  const bool takes_blocks = std::ranges::all_of(sides, &MeasuredSide::takes_blocks);
   for (int round = first; round <= last; ++round) {
     std::vector<std::size_t> counts;
     for (const MeasuredSide& side : sides) counts.push_back(left_in_round(side.journal.run(), round).size());
@@ -259,13 +257,13 @@ Stop Measurement::measure_pass(const Sides& sides, int first, int last) {
     say(fmt::format("round {} of {}: {}", round, last, counts_text(sides, counts)));
     for (std::size_t i = 0; i < sides.size(); ++i) {
       const MeasuredSide& side = sides[round % 2 == 1 ? i : sides.size() - 1 - i];
-      if (const Stop stop = measure_round(side, round, takes_blocks); stop != Stop::done) return stop;
+      if (const Stop stop = measure_round(side, round); stop != Stop::done) return stop;
     }
   }
   return Stop::done;
 }
 
-Stop Measurement::measure_round(const MeasuredSide& side, int round, bool takes_blocks) {
+Stop Measurement::measure_round(const MeasuredSide& side, int round) {
   const RoundCases cases = cases_of_round(side, round);
   if (cases.total == 0) return Stop::done;
   JournalListener listener(side.journal, side.options, side.selection, cases.total, 0, round);
@@ -278,9 +276,9 @@ Stop Measurement::measure_round(const MeasuredSide& side, int round, bool takes_
   for (std::size_t i = 0; i < side.workers.size(); ++i) {
     const std::size_t turn = round % 2 == 1 ? i : side.workers.size() - 1 - i;
     WorkerCall call = side.workers[turn];
-    if (takes_blocks) call.arguments.insert(call.arguments.end(), {"--blocks", "1"});
+    call.arguments.insert(call.arguments.end(), {"--blocks", "1"});
     measure(call, cases.workers[turn].fresh);
-    measure(takes_blocks ? call.for_times_only() : call, cases.workers[turn].known);
+    measure(call.for_times_only(), cases.workers[turn].known);
   }
   measure(programs, cases.programs.fresh);
   measure(programs.for_times_only(), cases.programs.known);
@@ -304,7 +302,7 @@ Stop Measurement::confirm(const MeasuredSide& side) {
   });
   const std::vector<PlannedCase> of_programs(programs, cases.end());
   cases.erase(programs, cases.end());
-  const Stop stop = supervise_each(side, pointers_to(cases), listener, side.takes_blocks);
+  const Stop stop = supervise_each(side, pointers_to(cases), listener, true);
   if (stop != Stop::done || of_programs.empty()) return stop;
   return supervise(supervisor_options(side, programs_call(side).for_times_only()), of_programs, listener);
 }
@@ -335,9 +333,8 @@ SupervisorOptions Measurement::supervisor_options(const MeasuredSide& side, cons
     arguments.insert(arguments.end(), words);
   };
   add({"--device", std::to_string(device.index), "--backend", std::string(to_string(device.backend)),
-       "--require-recorder"});
+       "--require-recorder", "--report-steps"});
   if (call.cache) add({"--cache", *call.cache});
-  if (call.reports_steps) add({"--report-steps"});
   if (options.memory_only) add({"--memory-only"});
   if (options.sequences) add({"--sequences"});
   if (options.repeat_call != 0) add({"--repeat-call", std::to_string(options.repeat_call)});

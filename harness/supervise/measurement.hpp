@@ -27,7 +27,6 @@ struct MeasuredSide {
   std::vector<WorkerCall> workers;
   /// Returns the index in `workers` of the one that measures a case. Not called for cases of programs.
   std::function<std::size_t(const PlannedCase&)> worker_of;
-  bool takes_blocks = false;  ///< every worker understands `--blocks` and `--times-only`
 };
 
 /// True for a case of a program that the suite names, which `peakmark-programs` measures. It takes no number
@@ -58,7 +57,7 @@ class Measurement {
   Stop measure_once(const MeasuredSide& side);
   Stop measure_rounds(const std::vector<MeasuredSide>& sides);
   Stop measure_pass(const std::vector<MeasuredSide>& sides, int first, int last);
-  Stop measure_round(const MeasuredSide& side, int round, bool takes_blocks);
+  Stop measure_round(const MeasuredSide& side, int round);
   Stop confirm(const MeasuredSide& side);
   Stop supervise_each(const MeasuredSide& side, const std::vector<const PlannedCase*>& cases,
                       SupervisorListener& listener, bool times_only);

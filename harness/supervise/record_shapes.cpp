@@ -284,7 +284,7 @@ void ShapeRecorder::measure(std::vector<PlannedCase> cases, std::map<std::string
   const Description& description = workers_->description();
   journal.start(make_run_context(selection_, description, options_.memory_only));
   selection_.planned.clear();
-  MeasuredSide side{"", options, journal, selection_, workers_->calls(), {}, description.takes_blocks};
+  MeasuredSide side{"", options, journal, selection_, workers_->calls(), {}};
   // A verification takes longer than the passes.
   for (WorkerCall& worker : side.workers) {
     if (!verifies_) worker.arguments.emplace_back("--no-verify");

@@ -125,11 +125,5 @@ TEST_F(RecordShapes, AVariantThatRefusesEveryShapeHasNone) {
   EXPECT_GE(recorded.at(0).refused.size(), 2);
 }
 
-TEST_F(RecordShapes, AWorkerThatIsTooOldIsNamed) {
-  set("FAKE_WORKER_OLD", "1");
-  EXPECT_THAT([] { ShapeRecorder recorder(options()); },
-              testing::ThrowsMessage<UsageError>(HasSubstr("records no allocation sequences; rebuild it")));
-}
-
 }  // namespace
 }  // namespace peakmark

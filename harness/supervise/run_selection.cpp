@@ -145,8 +145,7 @@ CaseSeconds recorded_seconds(const std::filesystem::path& run_file) {
   }
   if (!recorded.empty()) return recorded;
   throw UsageError(run_file.string() +
-                   ": has no seconds of its cases, since an older peakmark wrote it; leave --balance out, or "
-                   "name a newer run");
+                   ": has no seconds of its cases; leave --balance out, or name a run of peakmark");
 }
 
 std::string exactly(const std::string& text) {

@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "base/program.hpp"
-#include "runfile/observation.hpp"
 #include "supervise/worker_program.hpp"
 
 namespace peakmark {
@@ -25,43 +24,6 @@ std::string with_underlines(std::string label) {
 
 }  // namespace
 
-void set_cache(const std::vector<std::pair<WorkerCall*, const Description*>>& workers,
-               const std::optional<std::string>& asked) {
-  const auto old = std::ranges::find_if(workers, [](const auto& one) { return !one.second->takes_cache; });
-  if (old != workers.end() && asked && *asked != cache_state::hot) {
-    throw UsageError(
-        fmt::format("--cache {}: {} was built with an older peakmark and takes hot times only; rebuild it",
-                    *asked, old->first->program.string()));
-  }
-  for (const auto& [call, description] : workers) {
-    if (!description->takes_cache) continue;
-    call->cache = old == workers.end() ? asked : std::optional(std::string(cache_state::hot));
-  }
-}
-
-void check_takes_sequences(const std::vector<std::pair<WorkerCall*, const Description*>>& workers) {
-  for (const auto& [call, description] : workers) {
-    if (description->takes_sequences) continue;
-    throw UsageError(fmt::format(
-        "--sequences: {} was built with an older peakmark and records no allocation sequences; rebuild it",
-        call->program.string()));
-  }
-}
-
-namespace {
-
-void check_takes_repeat_call(const std::vector<WorkerCall>& calls,
-                             const std::vector<Description>& descriptions) {
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (descriptions[i].takes_repeat_call) continue;
-    throw UsageError(
-        fmt::format("--repeat-call: {} cannot repeat calls: it was built with an older peakmark; rebuild it",
-                    calls[i].program.string()));
-  }
-}
-
-}  // namespace
-
 WorkerCall WorkerCall::for_times_only() const {
   WorkerCall call = *this;
   call.arguments.emplace_back("--times-only");
@@ -73,18 +35,11 @@ RunWorkers::RunWorkers(const SweepOptions& options, int interrupt) {
     calls_ = {{find_worker_for(options), {}}};
     descriptions_ = {describe_worker(calls_[0].program, interrupt)};
     description_ = descriptions_[0];
-    calls_[0].reports_steps = description_.reports_steps;
-    set_cache({{&calls_[0], &descriptions_[0]}}, options.cache);
-    if (options.sequences) check_takes_sequences({{&calls_[0], &descriptions_[0]}});
-    if (options.repeat_call != 0) check_takes_repeat_call(calls_, descriptions_);
+    calls_[0].cache = options.cache;
     return;
   }
   for (const LabelledWorker& worker : options.labelled_workers) add(worker, interrupt);
-  std::vector<std::pair<WorkerCall*, const Description*>> workers;
-  for (std::size_t i = 0; i < calls_.size(); ++i) workers.emplace_back(&calls_[i], &descriptions_[i]);
-  set_cache(workers, options.cache);
-  if (options.sequences) check_takes_sequences(workers);
-  if (options.repeat_call != 0) check_takes_repeat_call(calls_, descriptions_);
+  for (WorkerCall& call : calls_) call.cache = options.cache;
   const auto alike = [&](std::string Description::*text) {
     return std::ranges::all_of(descriptions_,
                                [&](const Description& one) { return one.*text == description_.*text; });
@@ -102,8 +57,6 @@ RunWorkers::RunWorkers(const SweepOptions& options, int interrupt) {
     join(description_.worker, label, one.worker, i == 0);
     if (!is_one_build) join(description_.build, label, one.build, i == 0);
     if (!is_one_commit) join(description_.commit, label, one.commit, i == 0);
-    description_.checks_cases = description_.checks_cases && one.checks_cases;
-    description_.takes_blocks = description_.takes_blocks && one.takes_blocks;
     description_.variants.insert(description_.variants.end(), one.variants.begin(), one.variants.end());
   }
 }
@@ -115,12 +68,9 @@ void RunWorkers::add(const LabelledWorker& worker, int interrupt) {
   try {
     description = describe_worker(calls_.back().program, interrupt, calls_.back().arguments);
   } catch (const ProtocolError& error) {
-    throw ProtocolError(fmt::format(
-        "--worker {}: {} (each of several workers must support --label; rebuild an older one against "
-        "this peakmark)",
-        typed, error.what()));
+    throw ProtocolError(
+        fmt::format("--worker {}: {} (each of several workers must support --label)", typed, error.what()));
   }
-  calls_.back().reports_steps = description.reports_steps;
   for (VariantDescription& variant : description.variants) {
     if (!variant.name.ends_with("." + worker.label)) {
       throw ProtocolError(

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "supervise/sweep_run.hpp"
@@ -16,21 +15,11 @@ namespace peakmark {
 struct WorkerCall {
   std::filesystem::path program;
   std::vector<std::string> arguments;
-  /// The worker supports --report-steps, so a crash can be attributed to a step.
-  bool reports_steps = false;
   /// Its `--cache`; null: the worker decides by the kind of its device.
   std::optional<std::string> cache = std::nullopt;
   /// Returns the same call with `--times-only`: memory and results were measured before.
   [[nodiscard]] WorkerCall for_times_only() const;
 };
-
-/// Sets the `--cache` of each worker. If one is too old to have the option and the user has not set it, all
-/// take hot times, as that one does. Throws UsageError if one cannot do what the user has set.
-void set_cache(const std::vector<std::pair<WorkerCall*, const Description*>>& workers,
-               const std::optional<std::string>& asked);
-
-/// Throws UsageError for a worker that is too old to record sequences.
-void check_takes_sequences(const std::vector<std::pair<WorkerCall*, const Description*>>& workers);
 
 /// The workers of one run: one, or several with a label each, such as the builds of two commits. The names of
 /// a labelled worker's variants end with its label. So one run file can hold the same variant of both, and

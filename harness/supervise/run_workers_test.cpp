@@ -57,47 +57,5 @@ TEST(RunWorkers, ALabelHasAProgramAndNoPoint) {
   EXPECT_EQ(workers({"./build.d=fast/bench"}).worker, "./build.d=fast/bench");
 }
 
-TEST(CheckTakesSequences, NamesAWorkerThatIsTooOld) {
-  Description newer;
-  newer.takes_sequences = true;
-  const Description older;
-  WorkerCall old_call{"old", {}};
-  WorkerCall new_call{"new", {}};
-  check_takes_sequences({{&new_call, &newer}});
-  EXPECT_THAT(
-      [&] {
-        check_takes_sequences({{&new_call, &newer}, {&old_call, &older}});
-      },
-      testing::ThrowsMessage<UsageError>(
-          testing::HasSubstr("--sequences: old was built with an older peakmark")));
-}
-
-TEST(SetCache, IsWhatWasAskedFor) {
-  Description newer;
-  newer.takes_cache = true;
-  WorkerCall call{"worker", {}};
-  set_cache({{&call, &newer}}, std::nullopt);
-  EXPECT_EQ(call.cache, std::nullopt) << "the worker decides by its device";
-  set_cache({{&call, &newer}}, "cold");
-  EXPECT_EQ(call.cache, "cold");
-}
-
-TEST(SetCache, AnOlderWorkerTakesHotTimesAndSoDoAllBesideIt) {
-  Description newer;
-  newer.takes_cache = true;
-  const Description older;
-  WorkerCall old_call{"old", {}};
-  WorkerCall new_call{"new", {}};
-  set_cache({{&old_call, &older}, {&new_call, &newer}}, std::nullopt);
-  EXPECT_EQ(old_call.cache, std::nullopt) << "it does not know the option";
-  EXPECT_EQ(new_call.cache, "hot");
-  EXPECT_THAT(
-      [&] {
-        set_cache({{&old_call, &older}, {&new_call, &newer}}, "both");
-      },
-      testing::ThrowsMessage<UsageError>(
-          testing::HasSubstr("--cache both: old was built with an older peakmark")));
-}
-
 }  // namespace
 }  // namespace peakmark

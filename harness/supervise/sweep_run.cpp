@@ -83,7 +83,7 @@ class SweepRun {
     }
     if (journal.run().context.planned.empty()) return conclude_without_cases(journal);
 
-    MeasuredSide side{"", options_, journal, selection, workers.calls(), {}, description.takes_blocks};
+    MeasuredSide side{"", options_, journal, selection, workers.calls(), {}};
     side.worker_of = [&](const PlannedCase& planned) { return workers.index_of(planned); };
     ExitCode code = ExitCode::clean;
     measurement_.run({side}, [&](Stop stop, std::chrono::seconds spent) {

@@ -276,7 +276,6 @@ Description describe_worker(const fs::path& program, int interrupt, const std::v
 void check_cases(const std::filesystem::path& worker, const Description& description,
                  const std::vector<PlannedCase>& all_cases, int interrupt,
                  const std::vector<std::string>& arguments) {
-  if (!description.checks_cases) return;
   const std::vector<const PlannedCase*> cases = cases_of_worker(description, all_cases);
   const WorkerCommand command = check_command(worker, arguments);
   CaseErrors found;
@@ -298,7 +297,6 @@ std::vector<std::string> case_mistakes(const std::filesystem::path& worker, cons
                                        const std::vector<PlannedCase>& cases, int interrupt,
                                        const std::vector<std::string>& arguments) {
   std::vector<std::string> mistakes(cases.size());
-  if (!description.checks_cases) return mistakes;
   each_answer(check_command(worker, arguments), cases_of_worker(description, cases), interrupt,
               [&](const PlannedCase& planned, CheckAnswer& answer) {
                 if (answer.error) mistakes[static_cast<std::size_t>(&planned - cases.data())] = *answer.error;

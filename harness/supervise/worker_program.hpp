@@ -43,8 +43,7 @@ Description describe_worker(const std::filesystem::path& program, int interrupt 
 /// Has the worker check the cases of a suite without a device: a shape whose bytes overflow is an error of
 /// the suite. Throws UsageError with the place of the sweep, the case and the error; or with the worker
 /// first, if the error is in the worker. Throws ProtocolError if it does not answer. Skips cases of variants
-/// that the worker does not describe: they belong to another worker. Does nothing for a worker without
-/// `checks_cases`, which refuses such a case when it measures it. `arguments` come before `--check`.
+/// that the worker does not describe: they belong to another worker. `arguments` come before `--check`.
 void check_cases(const std::filesystem::path& worker, const Description& description,
                  const std::vector<PlannedCase>& cases, int interrupt = -1,
                  const std::vector<std::string>& arguments = {});

@@ -117,9 +117,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-std::string mistake_of(const std::vector<std::string>& deeds, bool checks_cases = true) {
+std::string mistake_of(const std::vector<std::string>& deeds) {
   Description description;
-  description.checks_cases = checks_cases;
   description.variants.emplace_back().name = "fake/case";
   std::vector<PlannedCase> cases;
   for (const std::string& deed : deeds) {
@@ -128,6 +127,7 @@ std::string mistake_of(const std::vector<std::string>& deeds, bool checks_cases 
     cases.back().sweep_case.variant = deed == "program" ? "theirs/program" : "fake/case";
     cases.back().place = "s.toml:" + std::to_string(cases.size());
   }
+  ::setenv("FAKE_WORKER_CHECKS", "1", 1);
   try {
     check_cases(PEAKMARK_FAKE_WORKER, description, cases);
   } catch (const Error& error) {
@@ -147,10 +147,6 @@ TEST(CaseCheck, ReportsThePlaceOfTheSweep) {
   EXPECT_THAT(mistake_of({"ok", "overflow", "overflow"}), HasSubstr("64 bits (and 1 more such cases)"));
   EXPECT_EQ(mistake_of({"ok", "hang"}), "");
   EXPECT_EQ(mistake_of({}), "");
-}
-
-TEST(CaseCheck, DoesNotAskWorkersWithoutCheck) {
-  EXPECT_EQ(mistake_of({"overflow"}, false), "");
 }
 
 TEST(CaseCheck, RejectsMalformedAnswers) {

@@ -122,7 +122,7 @@ ShapeChooser::ShapeChooser(const VariantDescription& variant, const Parameters& 
   for (const AxisDescription& axis : variant.axes) {
     const Size* const length = std::get_if<Size>(&axis.default_value);
     if (length == nullptr) continue;
-    Axis one{axis.name, *length, axis.least, std::nullopt};
+    Axis one{axis.name, *length, axis.min, std::nullopt};
     if (const auto bound = bounds.find(axis.name); bound != bounds.end()) {
       one.min = std::max(one.min, bound->second.min);
       one.max = std::max(one.min, bound->second.max);

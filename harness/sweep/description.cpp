@@ -79,8 +79,8 @@ void check_axis_value(const AxisDescription& axis, const AxisValue& value) {
                                  to_text(value)));
   }
   if (const Size* integer = std::get_if<Size>(&value)) {
-    if (*integer < axis.least) {
-      throw UsageError(fmt::format("axis '{}' must be at least {}, not {}", axis.name, axis.least, *integer));
+    if (*integer < axis.min) {
+      throw UsageError(fmt::format("axis '{}' must be at least {}, not {}", axis.name, axis.min, *integer));
     }
     return;
   }

@@ -14,7 +14,7 @@ struct AxisDescription {
   std::string name;
   AxisValue default_value;           ///< its type is the type of the axis
   std::vector<std::string> choices;  ///< of a word axis; empty: any word
-  Size least = 0;                    ///< minimum of an integer axis
+  Size min = 0;                      ///< of an integer axis
   std::string help;                  ///< one line for people
 };
 
@@ -66,16 +66,10 @@ struct Description {
   static constexpr int kProtocol = 1;
   static constexpr int kApiMajor = 1;  ///< of the public API (api/include/peakmark/worker_abi.h)
   int protocol = kProtocol;
-  std::string api;                 ///< version of the public API that the worker uses, `1.0`; empty: none
-  std::string worker;              ///< name and version of the program
-  std::string build;               ///< `Release`, `Debug`, with sanitizers named
-  std::string commit;              ///< of the sources; empty if unknown
-  bool checks_cases = false;       ///< supports `--check`
-  bool takes_blocks = false;       ///< supports `--blocks` and `--times-only`
-  bool reports_steps = false;      ///< supports `--report-steps`
-  bool takes_cache = false;        ///< supports `--cache`
-  bool takes_sequences = false;    ///< supports `--sequences`
-  bool takes_repeat_call = false;  ///< supports `--repeat-call`
+  std::string api;     ///< version of the public API that the worker uses, `1.0`; empty: none
+  std::string worker;  ///< name and version of the program
+  std::string build;   ///< `Release`, `Debug`, with sanitizers named
+  std::string commit;  ///< of the sources; empty if unknown
   std::vector<VariantDescription> variants;
 
   /// Returns nullptr if there is no such variant.

@@ -111,7 +111,7 @@ TEST(CaseName, OfRandomCasesParsesBack) {
     for (const AxisDescription& axis : variant.axes) {
       if (below(2) == 0) continue;
       if (std::holds_alternative<Size>(axis.default_value)) {
-        sweep_case.parameters.set(axis.name, axis.least + static_cast<Size>(random() >> (2 + below(60))));
+        sweep_case.parameters.set(axis.name, axis.min + static_cast<Size>(random() >> (2 + below(60))));
       } else if (axis.choices.empty()) {
         sweep_case.parameters.set(axis.name, "w-._=" + std::to_string(random()));
       } else {

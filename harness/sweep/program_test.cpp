@@ -23,8 +23,8 @@ environment = { THEIR_MODE = "{mode}", PLAIN = "1" }
 python = "theirs-1.0"
 slice_axis = "n"
 axes.n = 20
-axes.ny = { default = 512, least = 1, help = "rows" }
-axes.nx = { default = 512, least = 1 }
+axes.ny = { default = 512, min = 1, help = "rows" }
+axes.nx = { default = 512, min = 1 }
 axes.mode = { default = "edge", choices = ["edge", "constant"] }
 
 [[sweep]]
@@ -153,10 +153,10 @@ TEST(Program, MistakesNameFileLineAndKey) {
       {whole + "backends = ['dry']", "s.toml:4: backends: unsupported backend of a program: 'dry'"},
       {whole + "axes.backend = 3", "s.toml:4: axes.backend: reserved name 'backend'"},
       {whole + "axes.'a b' = 3", "s.toml:4: axes.a b: malformed axis name"},
-      {whole + "axes.n = { least = 1 }", "s.toml:4: axes.n: no default"},
-      {whole + "axes.n = { default = 0, least = 1 }", "s.toml:4: axes.n: axis 'n' must be at least 1, not 0"},
+      {whole + "axes.n = { min = 1 }", "s.toml:4: axes.n: no default"},
+      {whole + "axes.n = { default = 0, min = 1 }", "s.toml:4: axes.n: axis 'n' must be at least 1, not 0"},
       {whole + "axes.n = { default = 1, choices = ['a'] }",
-       "s.toml:4: axes.n: an integer axis has least, not choices"},
+       "s.toml:4: axes.n: an integer axis has min, not choices"},
       {whole + "axes.m = { default = 'a', choices = ['a', 'b/c'] }",
        "s.toml:4: axes.m: axis 'm': 'b/c' contains '/'"},
       {good + "command = ['']", "s.toml:3: command: empty program name: write"},

@@ -129,7 +129,7 @@ class ProgramReader : private TomlReader {
 
   void read_axes(const toml::node& node, const SourceLocation& place) {
     const toml::table* table = node.as_table();
-    if (table == nullptr) fail(place, "must be a table of axes: axes.nx = { default = 512, least = 1 }");
+    if (table == nullptr) fail(place, "must be a table of axes: axes.nx = { default = 512, min = 1 }");
     for (const TomlEntry& entry : in_file_order(*table)) {
       const SourceLocation here = at(entry, "axes.");
       if (!is_axis_name(entry.key)) {
@@ -158,8 +158,8 @@ class ProgramReader : private TomlReader {
         if (entry.key == "default") {
           axis.default_value = scalar(*entry.node, here).value;
           has_default = true;
-        } else if (entry.key == "least") {
-          axis.least = integer(*entry.node, here);
+        } else if (entry.key == "min") {
+          axis.min = integer(*entry.node, here);
         } else if (entry.key == "choices") {
           for (Located<std::string>& choice : words(*entry.node, here)) axis.choices.push_back(choice.value);
         } else if (entry.key == "help") {
@@ -168,10 +168,10 @@ class ProgramReader : private TomlReader {
           unknown(here, entry.key, suite_keys::program_axis());
         }
       }
-      if (!has_default) fail(place, "no default: { default = 512, least = 1 }");
+      if (!has_default) fail(place, "no default: { default = 512, min = 1 }");
       const bool is_word = std::holds_alternative<std::string>(axis.default_value);
-      if (is_word && table->contains("least")) fail(place, "a word axis has choices, not least");
-      if (!is_word && table->contains("choices")) fail(place, "an integer axis has least, not choices");
+      if (is_word && table->contains("min")) fail(place, "a word axis has choices, not min");
+      if (!is_word && table->contains("choices")) fail(place, "an integer axis has min, not choices");
     }
     check_here(place, [&] {
       check_axis_value(axis, axis.default_value);

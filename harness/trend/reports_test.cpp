@@ -78,7 +78,7 @@ TEST_F(TrendReports, JsonMatchesTheFormat) {
   const auto json = nlohmann::json::parse(json_of(trends()));
   EXPECT_EQ(json.at("version"), 1);
   EXPECT_EQ(json.at("headline"), "1 finding: 1 regression");
-  EXPECT_EQ(json.at("need_a_look"), 1);
+  EXPECT_EQ(json.at("cases_needing_action"), 1);
   EXPECT_EQ(json.at("tally"), "2 cases: 0 pass, 1 skipped (1 left the suite), 1 fail (1 regression)");
   EXPECT_EQ(json.at("cases").at(0), nlohmann::json({{"case", "a/b/cuda"},
                                                     {"device", "GPU \uFFFD | one"},

@@ -162,7 +162,7 @@ std::string trends_json(const std::vector<DeviceTrends>& devices, ExitCode exit_
   json.update(
       Json{{"headline", headline(devices)},
            {"tally", tally(devices)},
-           {"need_a_look", count_cases_needing_action(devices)},
+           {"cases_needing_action", count_cases_needing_action(devices)},
            {"exit_code", static_cast<int>(exit_code)},
            {"allow_growth", devices.empty() ? GrowthAllowance{}.text : devices.front().trends.allowance.text},
            {"nights", 0}});

@@ -45,7 +45,7 @@ AxisDescription read_axis(const peakmark_axis& abi) {
     for (const char* choice : std::span(abi.choices, abi.choice_count)) axis.choices.emplace_back(choice);
   } else {
     axis.default_value = Size{abi.default_number};
-    axis.least = abi.minimum;
+    axis.min = abi.minimum;
   }
   return axis;
 }

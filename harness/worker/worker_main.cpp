@@ -36,12 +36,6 @@ Description describe(const Registry& registry, const WorkerProgram& program) {
   description.worker = program.name;
   description.build = program.build;
   description.commit = program.commit;
-  description.checks_cases = true;
-  description.takes_blocks = true;
-  description.reports_steps = true;
-  description.takes_cache = true;
-  description.takes_sequences = true;
-  description.takes_repeat_call = true;
   return description;
 }
 

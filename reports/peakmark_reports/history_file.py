@@ -166,19 +166,14 @@ def _values(values: list[Any]) -> Values:
     return Values(array, float not in kinds)
 
 
-def _case(line: dict[str, Any], places: list[int], runs: int, where: str) -> CaseHistory:
-    def chosen(name: str, values: list[Any]) -> list[Any]:
-        if len(values) == len(places):
-            return values
-        # Exports of earlier versions have a value for each run of all devices.
+def _case(line: dict[str, Any], runs: int, where: str) -> CaseHistory:
+    def checked(name: str, values: list[Any]) -> list[Any]:
         if len(values) != runs:
-            raise HistoryFileError(
-                f"{where}: {name} has {quantity(len(values), 'value')} for {quantity(len(places), 'run')} of the device"
-            )
-        return [values[place] for place in places]
+            raise HistoryFileError(f"{where}: {name} has {quantity(len(values), 'value')} for {quantity(runs, 'run')} of the device")
+        return values
 
     series = {
-        text(metric): _values(chosen(metric, values))
+        text(metric): _values(checked(metric, values))
         for metric, values in (line.get("series") or {}).items()
         if values is not None
     }
@@ -187,9 +182,9 @@ def _case(line: dict[str, Any], places: list[int], runs: int, where: str) -> Cas
     outcomes = line.get("outcomes")
     if outcomes is None:
         measured = [~np.isnan(values.array) for values in series.values()]
-        outcomes = ["ok" if any(one[i] for one in measured) else None for i in range(len(places))]
+        outcomes = ["ok" if any(one[i] for one in measured) else None for i in range(runs)]
     else:
-        outcomes = chosen("outcomes", outcomes)
+        outcomes = checked("outcomes", outcomes)
         texts = {one: None if one is None else text(one) for one in set(outcomes)}
         outcomes = [texts[one] for one in outcomes]
     axes = {text(name): text(value) for name, value in (line.get("axes") or {}).items()}
@@ -211,9 +206,7 @@ def parse_history(lines: Iterable[str], name: str) -> History:
 
     Raises HistoryFileError.
     """
-    runs: list[dict[str, Any]] = []
     devices: dict[tuple[str, str], DeviceHistory] = {}
-    places: dict[tuple[str, str], list[int]] = {}
     # Most cases have equal outcomes: one list for all of them.
     outcomes: dict[tuple, list[str | None]] = {}
     for number, line in enumerate(lines, start=1):
@@ -224,19 +217,18 @@ def parse_history(lines: Iterable[str], name: str) -> History:
             entry = json.loads(line)
             if "runs" in entry:
                 runs = entry["runs"]
-                for place, run in enumerate(runs):
+                for run in runs:
                     key = (text(run.get("device")), text(run.get("backend")))
                     device = devices.setdefault(key, DeviceHistory(*key, [], []))
                     device.run_index[text(run["id"])] = len(device.runs)
                     device.runs.append(_history_run(run))
-                    places.setdefault(key, []).append(place)
                 if runs:
                     _add_left_out(device, entry.get("left_out") or {}, where)
                 continue
             key = (text(entry.get("device")), text(entry.get("backend")))
             if key not in devices:
                 raise HistoryFileError(f"{where}: a case on {key[0]} ({key[1]}), which has no run")
-            case = _case(entry, places[key], len(runs), where)
+            case = _case(entry, len(devices[key].runs), where)
             devices[key].cases.append(replace(case, outcomes=outcomes.setdefault(tuple(case.outcomes), case.outcomes)))
         except json.JSONDecodeError as error:
             raise HistoryFileError(f"{where}: invalid or truncated JSON: {error}") from error

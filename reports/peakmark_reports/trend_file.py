@@ -278,8 +278,7 @@ def _causes(entries: list[dict[str, Any]]) -> dict[tuple[str, str, str, str, str
             number, variants, text(entry.get("compare")), text(entry.get("finding")), new if isinstance(new, bool) else None,
             text(entry.get("machine")),
         )
-        # An earlier peakmark wrote a finding for each device.
-        for part in entry.get("devices") or [entry]:
+        for part in entry.get("devices") or []:
             for case in part.get("cases") or []:
                 where = (text(part.get(one)) for one in ("device", "backend"))
                 causes[(text(case), *where, text(entry.get("metric")), text(part.get("run")))] = cause
@@ -304,8 +303,6 @@ def parse_trends(document: str, name: str) -> Trends:
                 f"{name}: unsupported version of trends: {root.get('version')}, not {TRENDS_VERSION}; use the peakmark that "
                 "wrote it"
             )
-        if "cases" not in root:
-            raise TrendFileError(f"{name}: written by an older peakmark without the states of cases; run `trends --json` again")
         return Trends(
             headline=text(root["headline"]),
             tally=text(root["tally"]),

@@ -271,8 +271,8 @@ def test_an_estimator_without_an_answer_is_not_taken_for_a_limit(tmp_path):
     suite = tmp_path / "suite.toml"
     suite.write_text(
         '[[estimator]]\nname = "powers"\ncall = "python:sizes:powers"\nform = "module"\nother_dimensions = ["batch", 1]\n'
-        '[[program]]\nvariant = "train/step"\nestimator = "powers"\nslice_axis = "n"\naxes.n = { default = 1, least = 1 }\n'
-        'axes.batch = { default = 1, least = 1 }\n'
+        '[[program]]\nvariant = "train/step"\nestimator = "powers"\nslice_axis = "n"\naxes.n = { default = 1, min = 1 }\n'
+        'axes.batch = { default = 1, min = 1 }\n'
         'command = ["{python}", "-c", "import train; train.train({batch})"]\nenvironment = { PYTHONPATH = "{suite_folder}" }\n'
         '[[sweep]]\nvariants = "train/step"\n'
     )

@@ -67,7 +67,7 @@ command = ["{sys.executable}", "{{suite_folder}}/program.py", "{{what}}", "{{n}}
 environment = {{ MARKER = "{{suite_folder}}/marker" }}
 slice_axis = "n"
 axes.what = {{ default = "well", choices = ["well", "crash", "signal", "memory", "flags", "hang", "unlike", "wrong", "unsupported", "leak"] }}
-axes.n = {{ default = 1, least = 1 }}
+axes.n = {{ default = 1, min = 1 }}
 """
 
 

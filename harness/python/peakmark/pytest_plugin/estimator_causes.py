@@ -83,7 +83,8 @@ def _sequence(groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 _UNKNOWN = (
     "first_call_peak_bytes", "setup_bytes", "input_bytes", "output_bytes", "leaked_bytes", "allocations",
-    "pool_reserved_peak_bytes", "second_pass_peak_bytes", "gpu_time_ns", "bytes_moved", "output_dtype",
+    "pool_reserved_peak_bytes", "second_pass_peak_bytes", "gpu_time_ns", "gpu_time_again_ns", "time_source", "cache",
+    "gpu_time_hot_ns", "throttled_blocks", "bytes_moved", "flops", "output_dtype",
 )  # fmt: skip
 
 
@@ -122,13 +123,17 @@ def _observation(variant: str, case: str, entry: Mapping[str, Any]) -> dict[str,
 def _context() -> dict[str, Any]:
     return {
         "version": 1,
-        "minor": 3,
+        "minor": 0,
         "id": "pytest",
         "date": "",
         "host_name": "",
         "complete": True,
         "suite": "pytest",
         "fingerprint": "",
+        "suite_files": None,
+        "filter": None,
+        "asked_backend": None,
+        "asked_cache": None,
         "shard": None,
         "commit": "",
         "build": "",
@@ -139,10 +144,14 @@ def _context() -> dict[str, Any]:
         "platform": "",
         "device_is_cpu": False,
         "device_memory_bytes": 0,
+        "largest_allocation_bytes": None,
+        "clocks": dict.fromkeys(("sm_mhz", "max_sm_mhz", "memory_mhz", "max_memory_mhz", "memory_bus_bits")),
         "memory_only": True,
+        "budget_bytes": None,
         "environment": {},
         "warnings": [],
-        "reference": {"first_ns": None, "last_ns": None},
+        "reference": {"first_ns": None, "last_ns": None, "copy_bytes": None, "copy_ns": [], "arithmetic_ns": []},
+        "rounds": None,
         "planned": [],
     }
 
