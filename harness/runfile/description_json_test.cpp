@@ -76,7 +76,7 @@ TEST(DescriptionJson, ReportsWhatIsWrong) {
   EXPECT_THAT(message("usage: something else"), HasSubstr("no description"));
   EXPECT_THAT(message("{}"), HasSubstr("'protocol' not found"));
   EXPECT_THAT(message(R"({"protocol": 99})"), AllOf(HasSubstr("version 99"), HasSubstr("version 1")));
-  EXPECT_THAT(message(R"({"protocol": 1, "worker": 3})"), HasSubstr("/worker"));
+  EXPECT_THAT(message(R"({"protocol": 1, "api": null, "worker": 3})"), HasSubstr("/worker"));
 }
 
 TEST(DescriptionJson, ReportsWhatTheProgramPrinted) {

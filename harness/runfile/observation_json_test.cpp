@@ -80,9 +80,6 @@ TEST(ObservationLine, ReportsWhichEstimatorWasNotAsked) {
   observation.estimate->error = "not_asked: the run ended before";
   observation.estimate->is_asked = false;
   EXPECT_FALSE(observation_from_json_line(to_json_line(observation)).estimate->is_asked);
-  Json before_1_3 = Json::parse(to_json_line(observation));
-  before_1_3["estimate"].erase("asked");
-  EXPECT_FALSE(observation_from_json_line(before_1_3.dump()).estimate->is_asked);
   // What an estimator answers decides nothing.
   observation.estimate->is_asked = true;
   EXPECT_TRUE(observation_from_json_line(to_json_line(observation)).estimate->is_asked);

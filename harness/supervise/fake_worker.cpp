@@ -225,7 +225,7 @@ void do_deed(const std::string& deed, const std::string& name) {
     wait_for_ever();
   }
   if (deed == "other_case") observation.case_name = "another";
-  if (deed == "restart") write_text(observations, "{\"start\": \"" + name + "\"}\n");
+  if (deed == "restart") write_text(observations, "{\"start\": \"" + name + "\", \"bytes\": null}\n");
   if (deed == "say") std::fputs("something to read\n", stdout);
   if (deed == "wrong" && verifies) observation.outcome = Outcome::wrong_answer;
   if (deed == "unsupported") observation.outcome = Outcome::unsupported;
@@ -261,7 +261,7 @@ void do_deed(const std::string& deed, const std::string& name) {
     observation.other_estimates = {*observation.estimate};
     observation.other_estimates.front().estimator = "other";
   }
-  const std::string reference = "{\"reference_ns\": 1500, \"arithmetic_ns\": null}\n";
+  const std::string reference = "{\"reference_ns\": 1500, \"arithmetic_ns\": null, \"copy_bytes\": null}\n";
   if (deed == "reference_within") write_text(observations, reference);
   finish(observation);
   if (deed == "reference") write_text(observations, reference);
@@ -353,13 +353,13 @@ int run(const std::map<std::string, std::string>& options) {
   if (options.contains("--reference")) {
     const char* const ns = std::getenv("FAKE_WORKER_REFERENCE_NS");
     write_text(observations, "{\"reference_ns\": " + std::string(ns == nullptr ? "1000" : ns) +
-                                 ", \"arithmetic_ns\": 20}\n");
+                                 ", \"arithmetic_ns\": 20, \"copy_bytes\": null}\n");
     return 0;
   }
   std::string name;
   while (std::getline(std::cin, name)) {
     const std::string deed = value_of(name, "does", "ok");
-    const std::string bytes = deed == "hang_with_2_gib" ? ", \"bytes\": 2147483648" : "";
+    const std::string bytes = deed == "hang_with_2_gib" ? ", \"bytes\": 2147483648" : ", \"bytes\": null";
     write_text(observations, "{\"start\": \"" + name + "\"" + bytes + "}\n");
     do_deed(deed, name);
   }
