@@ -19,7 +19,7 @@ namespace peakmark {
 struct ProfileHeader {
   static constexpr char kMagic[8] = {'P', 'E', 'A', 'K', 'M', 'A', 'R', 'K'};
   static constexpr std::uint32_t kVersion = 1;  ///< MAJOR
-  static constexpr std::uint32_t kMinor = 4;
+  static constexpr std::uint32_t kMinor = 0;
   static constexpr std::uint32_t kBytes = 4096;
 
   char magic[8];
@@ -43,8 +43,7 @@ struct ProfileHeader {
   /// The id of the recording (RecordingName), the same in all its processes; zero: not started by `record`.
   unsigned char recording[16];
   /// When the recorder closed the file; if it could not, when `record` saw its process end. 0: unknown, since
-  /// nobody saw it. (Before this field existed, a very long command line used these bytes: then the time is
-  /// centuries away.)
+  /// nobody saw it.
   std::int64_t end_monotonic_ns;
 };
 static_assert(sizeof(ProfileHeader) == ProfileHeader::kBytes);
@@ -60,7 +59,7 @@ inline std::optional<std::int64_t> budget_bytes(const ProfileHeader& header) {
 /// Returns true if what the program has released is released in the profile at once: queues were finished
 /// after each enqueue. CUDA's recorder counts a release when it is requested, also one in a stream's order.
 inline bool releases_at_once(const ProfileHeader& header) {
-  return (header.minor >= 4 && header.is_synced == 1) ||
+  return header.is_synced == 1 ||
          std::string_view(header.recorder, sizeof(header.recorder)).starts_with("cupti");
 }
 

@@ -95,8 +95,7 @@ namespace {
 
 bool is_of_another_recording(const ProfileHeader& one, const ProfileHeader& other) {
   const auto has_id = [](const ProfileHeader& header) {
-    return header.minor >= 2 &&
-           std::ranges::any_of(header.recording, [](unsigned char byte) { return byte != 0; });
+    return std::ranges::any_of(header.recording, [](unsigned char byte) { return byte != 0; });
   };
   return has_id(one) && has_id(other) &&
          std::memcmp(one.recording, other.recording, sizeof(one.recording)) != 0;
