@@ -152,6 +152,11 @@ void check_variant_formulas(const VariantFormulas& variant) {
         fmt::format("{} {}: the peak has no formula, so no estimator is written; without --emit the "
                     "reasons are printed",
                     variant.variant, variant.words_text()));
+  if (const auto& unknown = variant.explanation.unknown_beyond; !unknown.empty())
+    throw UsageError(
+        fmt::format("{} {}: at other shapes the peak may be at a moment with {}, which has no formula, so no "
+                    "estimator is written; record larger shapes",
+                    variant.variant, variant.words_text(), fmt::join(unknown, ", ")));
   for (const RecordedCases& cases : variant.cases) {
     for (std::size_t shape = 0; shape < cases.observations.size(); ++shape) {
       const Observation& observation = *cases.observations[shape];

@@ -188,11 +188,12 @@ class Explainer {
     for (const ExplainedAllocation& one : result.allocations) counts.push_back(one.count.formula);
     auto [moments, unknown_beyond] =
         find_peak_moments({fitters_, sequences_, groups_, counts, bytes_, with_names_});
-    if (!unknown_beyond.empty())
-      result.notes.push_back(
-          fmt::format("beyond the recorded shapes the peak may be at a moment with {}, which has no formula: "
-                      "the formula of the peak is too low there",
-                      fmt::join(unknown_beyond, ", ")));
+    if (!unknown_beyond.empty() && std::ranges::none_of(moments, &PeakMoment::is_partial))
+      result.notes.push_back(fmt::format(
+          "at other shapes the peak may be at a moment with {}, which has no formula: the formula "
+          "of the peak is too low there; record larger shapes",
+          fmt::join(unknown_beyond, ", ")));
+    result.unknown_beyond.assign(unknown_beyond.begin(), unknown_beyond.end());
     if (std::ranges::any_of(moments, &PeakMoment::is_partial)) {
       result.partial_moments = std::move(moments);
     } else if (!moments.empty()) {

@@ -36,7 +36,8 @@ struct Explanation {
   /// How far the peak's formula is off at the shapes held out: 0, since no other is returned; nothing where
   /// the peak has no formula.
   std::optional<Size> worst_bytes_off;
-  std::vector<std::string> notes;  ///< what is not known, and which shapes would help
+  std::vector<std::string> unknown_beyond;  ///< PeakMoments::unknown_beyond
+  std::vector<std::string> notes;           ///< what is not known, and which shapes would help
 
   /// Returns whether there are enough shapes to look for formulas.
   [[nodiscard]] bool has_enough_shapes() const;

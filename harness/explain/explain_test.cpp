@@ -204,7 +204,8 @@ TEST(Explain, AnUnknownMomentBeyondTheRecordedShapesIsANote) {
   const Explanation explanation = explain(as_axes(shapes), {sequences.begin(), sequences.end()});
   ASSERT_TRUE(explanation.peak());
   EXPECT_EQ(to_text(*explanation.peak()), "1048576");
-  EXPECT_THAT(explanation.notes, Contains(HasSubstr("the peak may be at a moment with table")));
+  EXPECT_THAT(explanation.notes,
+              Contains(HasSubstr("at other shapes the peak may be at a moment with table")));
 }
 
 // A program drawn from a seed: arrays that live to its end, a loop over chunks of slices, a copy for odd

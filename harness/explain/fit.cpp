@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -42,7 +44,7 @@ class Fitter::Search {
     if (found) found->formula = without_idle_rounding(found->formula);
     // From few shapes, a formula of many parts is a coincidence.
     if (found && !is_shown(found->formula, sizes, fitted)) return std::nullopt;
-    if (found && !shows_choices(found->formula)) return std::nullopt;
+    if (found && (!shows_choices(found->formula) || !shows_limits(found->formula))) return std::nullopt;
     if (found && found->rival && !shows_choices(*found->rival)) found->rival.reset();
     return found;
   }
@@ -73,6 +75,39 @@ class Fitter::Search {
       if (values.size() < kMinValuesOfAxis * zero.axes().size()) return false;
     }
     return std::ranges::all_of(formula.operands(), [&](const Expression& one) { return shows_choices(one); });
+  }
+
+  // Whether the sizes show where each limit of a length is: no other limits give the same, one longer or
+  // shorter, alone or with the others of that length. A program may change at any length between two recorded
+  // ones.
+  [[nodiscard]] bool shows_limits(const Expression& formula) const {
+    std::vector<Expression> limits;
+    add_limits(formula, limits);
+    const auto has_same_sizes = [&](const std::vector<Expression>& moved, Size by) {
+      std::vector<Replacement> replacements;
+      for (const Expression& one : moved) {
+        Expression limit(one.operands()[1].integer() + by);
+        replacements.emplace_back(one, Expression::apply(one.operation(), {one.operands()[0], limit}));
+      }
+      return evaluate(replaced(formula, replacements), shapes_) == evaluate(formula, shapes_);
+    };
+    return std::ranges::none_of(limits, [&](const Expression& one) {
+      std::vector<Expression> of_length;
+      std::ranges::copy_if(limits, std::back_inserter(of_length),
+                           [&](const Expression& other) { return other.operands()[0] == one.operands()[0]; });
+      return std::ranges::any_of(std::array<Size, 2>{1, -1}, [&](Size by) {
+        return has_same_sizes({one}, by) || has_same_sizes(of_length, by);
+      });
+    });
+  }
+
+  // Adds each min(length, integer) and max(length, integer) once.
+  static void add_limits(const Expression& formula, std::vector<Expression>& limits) {
+    using Operation = Expression::Operation;
+    const bool is_limit = (formula.operation() == Operation::min || formula.operation() == Operation::max) &&
+                          formula.operands()[1].operation() == Operation::integer;
+    if (is_limit && std::ranges::find(limits, formula) == limits.end()) limits.push_back(formula);
+    for (const Expression& one : formula.operands()) add_limits(one, limits);
   }
 
   // Of lengths that are even at every shape, 8·⌈nx·ny / 2⌉ is 4·nx·ny: nothing shows that it is rounded.

@@ -29,6 +29,8 @@ Expression at_most_one(const Expression& count) {
 struct Candidate {
   PeakMoment moment;
   std::optional<FormulaOrder::Sum> sum;  // its bytes, multiplied out
+  bool is_known =
+      true;  // false: no formula says at which shapes it occurs; its bytes are those where it does
 };
 
 class MomentFinder {
@@ -114,61 +116,84 @@ class MomentFinder {
   }
 
   void add_peaks_beyond(std::vector<Candidate>& kept, std::set<std::string>& unknown) {
-    std::vector<Candidate> others = unproven(kept);
+    std::vector<Candidate> others = unproven(kept, unknown);
     if (others.empty()) return;
     const bool is_partial =
         std::ranges::any_of(kept, [](const Candidate& one) { return one.moment.is_partial; });
     const Shapes far = far_shapes(search_.shapes, formulas(kept, others));
     std::vector<Size> peaks(far.count(), 0);
     for (const Candidate& one : kept) raise(peaks, *evaluate(one.moment.bytes, far));
+    // Those that can be a part of the formula come first.
+    const auto is_usable = [&](const Candidate& one) {
+      return one.is_known && (is_partial || !one.moment.is_partial);
+    };
+    const auto unusable = std::stable_partition(others.begin(), others.end(), is_usable);
+    const auto usable = static_cast<std::size_t>(unusable - others.begin());
     std::vector<std::vector<Size>> bytes;
     bytes.reserve(others.size());
     for (const Candidate& one : others) bytes.push_back(*evaluate(one.moment.bytes, far));
+    const auto wins = [&](std::size_t i) {
+      std::size_t count = 0;
+      for (std::size_t shape = 0; shape < far.count(); ++shape)
+        count += bytes[i][shape] > peaks[shape] ? 1 : 0;
+      return count;
+    };
     while (true) {
       // The moment that is the peak of the most shapes comes next.
       std::size_t best = 0;
-      std::ptrdiff_t most = 0;
-      for (std::size_t i = 0; i < others.size(); ++i) {
-        std::ptrdiff_t wins = 0;
-        for (std::size_t shape = 0; shape < far.count(); ++shape) {
-          if (bytes[i][shape] > peaks[shape]) ++wins;
-        }
-        if (wins > most) {
+      std::size_t most = 0;
+      for (std::size_t i = 0; i < usable; ++i) {
+        if (const std::size_t count = wins(i); count > most) {
           best = i;
-          most = wins;
+          most = count;
         }
       }
-      if (most == 0) return;
+      if (most == 0) break;
       std::size_t example = 0;
       while (bytes[best][example] <= peaks[example]) ++example;
       raise(peaks, bytes[best]);
-      PeakMoment& moment = others[best].moment;
-      if (is_partial || !moment.is_partial) {
-        for (const Shapes::Axis& axis : far.axes)
-          moment.example.emplace_back(axis.name, axis.values[example]);
-        kept.push_back(std::move(others[best]));
-      } else {
-        for (const std::string& axis : moment.bytes.axes()) {
-          if (is_name(axis)) unknown.insert(axis);
-        }
-      }
-      others.erase(others.begin() + static_cast<std::ptrdiff_t>(best));
-      bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(best));
+      Candidate one = others[best];
+      for (const Shapes::Axis& axis : far.axes)
+        one.moment.example.emplace_back(axis.name, axis.values[example]);
+      kept.push_back(std::move(one));
+    }
+    for (std::size_t i = usable; i < others.size(); ++i) {
+      if (wins(i) > 0) add_unknown(others[i].moment.allocations, unknown);
     }
   }
 
-  // Returns the moments that are not proven to need at most as much as another one.
-  std::vector<Candidate> unproven(const std::vector<Candidate>& kept) {
+  // Adds the names of the allocations of a moment that have no formula, or of all if each has one.
+  void add_unknown(const std::vector<std::size_t>& allocations, std::set<std::string>& unknown) const {
+    std::set<std::string> without_formula;
+    std::set<std::string> all;
+    for (const std::size_t g : allocations) {
+      const std::optional<Expression>& bytes = search_.bytes[g];
+      const std::string& name = bytes && is_name(*bytes) ? bytes->name() : search_.groups[g].name;
+      all.insert(name);
+      if (!bytes || is_name(*bytes) || !search_.counts[g]) without_formula.insert(name);
+    }
+    unknown.merge(without_formula.empty() ? all : without_formula);
+  }
+
+  // Returns the moments that are not proven to need at most as much as another one. Adds to `unknown` what
+  // has no formula in moments whose bytes have none.
+  std::vector<Candidate> unproven(const std::vector<Candidate>& kept, std::set<std::string>& unknown) {
     std::vector<Candidate> others;
     const auto is_dominated = [&](const Candidate& one) {
-      const auto is_more = [&](const Candidate& more) { return is_never_less(more, one); };
+      const auto is_more = [&](const Candidate& more) { return more.is_known && is_never_less(more, one); };
       return std::ranges::any_of(kept, is_more) || std::ranges::any_of(others, is_more);
     };
     for (const Pattern& live : largest_patterns()) {
       if (others.size() == kMaxCompared) break;
       auto moment = formula(live);
-      if (!moment || !occurs_as_recorded(*moment, live)) continue;
+      if (!moment) {
+        add_unknown(live, unknown);
+        continue;
+      }
+      const bool is_known = occurs_as_recorded(*moment, live);
+      if (!is_known) moment->bytes = Expression::add(moment->terms);
       Candidate one = candidate(std::move(*moment));
+      one.is_known = is_known;
       if (!is_dominated(one)) others.push_back(std::move(one));
     }
     return others;
@@ -192,15 +217,25 @@ class MomentFinder {
     return patterns;
   }
 
-  // Whether the formula is that of the moment where it occurs, and 0 where it does not.
+  // Whether the formula is that of the moment where it occurs, and elsewhere 0, or that of a part of what is
+  // live at another moment.
   [[nodiscard]] bool occurs_as_recorded(const PeakMoment& moment, const Pattern& live) const {
     const auto bytes = evaluate(moment.bytes, search_.shapes);
     if (!bytes) return false;
     for (std::size_t shape = 0; shape < moments_.size(); ++shape) {
+      const Size value = (*bytes)[shape];
       const auto recorded = moments_[shape].find(live);
-      if ((*bytes)[shape] != (recorded == moments_[shape].end() ? 0 : recorded->second.bytes)) return false;
+      if (recorded != moments_[shape].end() ? value != recorded->second.bytes
+                                            : value != 0 && !is_part(live, value, shape))
+        return false;
     }
     return true;
+  }
+
+  [[nodiscard]] bool is_part(const Pattern& live, Size bytes, std::size_t shape) const {
+    return std::ranges::any_of(moments_[shape], [&](const auto& one) {
+      return one.second.bytes >= bytes && std::ranges::includes(one.first, live);
+    });
   }
 
   Candidate candidate(PeakMoment moment) {

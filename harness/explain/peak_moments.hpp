@@ -40,8 +40,8 @@ struct PeakMoments {
   /// Their maximum is the peak at every recorded shape. Empty if the peak of some shape has no formula. Those
   /// that win at recorded shapes come first, by the number of shapes.
   std::vector<PeakMoment> moments;
-  /// Names of allocations without a formula that are live at moments which may be the peak beyond the
-  /// recorded shapes. Such moments are left out if those that win at recorded shapes have formulas.
+  /// Names of allocations that are live at moments which have no formula, and may be the peak at shapes that
+  /// were not recorded. Such moments are left out if those that win at recorded shapes have formulas.
   std::set<std::string> unknown_beyond;
 };
 
