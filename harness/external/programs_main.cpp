@@ -52,6 +52,8 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--repeat-call", options.trial.repeat_calls,
                  "Run each program once more, with this many calls, to find leaks of each call")
       ->check(CLI::Range(static_cast<int>(kMinRepetitions), 1'000'000));
+  app.add_flag_function(
+      "--report-steps", [](std::int64_t) {}, "As of every worker; a program has no steps");
   app.add_flag("--require-recorder", options.require_recorder, "Exit 5 when there is no recorder to load");
   app.add_option("--repetitions", options.trial.repetitions, "Runs that are timed")
       ->check(CLI::Range(1, 1000));
