@@ -61,7 +61,25 @@ def change(case_name: str, at: int, **more: Any) -> dict[str, Any]:
 
 
 def series_text(runs: list[dict], cases: list[dict]) -> str:
-    return "\n".join(json.dumps(line) for line in [{"runs": runs}, *cases]) + "\n"
+    """Returns lines as `history export` writes them: the runs of a device, then its cases. `cases` have a value for each of `runs`."""
+
+    def key(one: dict) -> tuple[str, str]:
+        return one["device"], one["backend"]
+
+    def of_device(values: Any, places: list[int]) -> Any:
+        return [values[place] for place in places] if isinstance(values, list) and len(values) == len(runs) else values
+
+    lines: list[dict] = []
+    for device in dict.fromkeys(map(key, runs)):
+        places = [place for place, run in enumerate(runs) if key(run) == device]
+        lines.append({"runs": [runs[place] for place in places]})
+        for one in cases:
+            if key(one) != device:
+                continue
+            series = {metric: of_device(values, places) for metric, values in (one.get("series") or {}).items()}
+            lines.append(one | {"series": series} | ({"outcomes": of_device(one["outcomes"], places)} if "outcomes" in one else {}))
+    lines += [one for one in cases if key(one) not in map(key, runs)]
+    return "\n".join(map(json.dumps, lines)) + "\n"
 
 
 def state(case_name: str, name: str, *texts: str, **more: Any) -> dict[str, Any]:

@@ -341,8 +341,9 @@ def test_one_or_several_runs_are_parsed():
 def finding(number, *changes, **more):
     """Returns an entry of `findings` of these changes."""
     first = changes[0]
+    where = {key: first[key] for key in ("device", "backend", "run")} | {"cases": [one["case"] for one in changes]}
     return {
-        **{key: first[key] for key in ("case", "device", "backend", "metric", "run")}, "cases": [one["case"] for one in changes],
+        **where, "case": first["case"], "metric": first["metric"], "devices": [where],
         "variants": list(dict.fromkeys("/".join(one["case"].split("/")[:2]) for one in changes)), "compare": None,
     } | more
 

@@ -97,8 +97,8 @@ def test_without_a_common_cause_each_device_has_its_finding():
 def test_the_page_separates_new_from_open(tmp_path):
     runs = [history_run(i) for i in range(30)]
     changes = [change("padding/a", 20), change("filter/b", 29, new=True)]
-    finding = {"finding": "0123456789ab", "variants": ["filter/b"], "compare": "", "cases": ["filter/b"], "device": "a device",
-               "backend": "opencl", "metric": "requested_peak_bytes", "run": history_run(29)["id"]}
+    where = {"device": "a device", "backend": "opencl", "run": history_run(29)["id"], "cases": ["filter/b"]}
+    finding = {"finding": "0123456789ab", "variants": ["filter/b"], "compare": "", "metric": "requested_peak_bytes", "devices": [where], **where}
     options = write_files(tmp_path, series_text(runs, [case("padding/a", 30), case("filter/b", 30)]), trends_text(changes, findings=[finding]))
     assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
     text = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
