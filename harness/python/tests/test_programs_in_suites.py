@@ -326,7 +326,7 @@ def test_a_program_with_two_devices_is_judged_by_the_one_that_needs_most(folder)
 [[program]]
 variant = "toy/two"
 command = ["{sys.executable}", "{{suite_folder}}/two.py", "{{n}}"]
-axes.n = {{ default = 1, least = 1 }}
+axes.n = {{ default = 1, min = 1 }}
 '''
         + sweep("axes.n = [2, 3]", "toy/two"),
     )

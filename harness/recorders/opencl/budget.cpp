@@ -210,8 +210,8 @@ void write_names(std::uint8_t number) {
     cl_platform_id platform = nullptr;
     ask_driver<&cl_icd_dispatch::clGetDeviceInfo>(devices[index], CL_DEVICE_NAME, name.size() - 1,
                                                   name.data(), nullptr);
-    if (ask_driver<&cl_icd_dispatch::clGetDeviceInfo>(devices[index], CL_DEVICE_PLATFORM, sizeof(platform),
-                                                      &platform, nullptr) == CL_SUCCESS &&
+    if (ask_driver<&cl_icd_dispatch::clGetDeviceInfo>(
+            devices[index], CL_DEVICE_PLATFORM, sizeof(cl_platform_id), &platform, nullptr) == CL_SUCCESS &&
         platform != nullptr) {
       ask_driver<&cl_icd_dispatch::clGetPlatformInfo>(platform, CL_PLATFORM_NAME, platform_name.size() - 1,
                                                       platform_name.data(), nullptr);
