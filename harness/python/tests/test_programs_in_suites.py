@@ -294,7 +294,7 @@ def test_a_program_that_looks_suspicious_is_timed_again(folder):
                 time["blocks"] = [[1e4 + day % 3 for _ in block] for block in time["blocks"]]
         runs.append(folder / f"run-{day}.json")
         runs[-1].write_text(json.dumps(document))
-    added = peakmark("history", "add", *runs, "--history", folder / "history.db")
+    added = peakmark("history", "add", *runs, "--history", folder / "history.db", cwd=folder)  # not on a branch of a checkout
     if "built without histories" in added.stderr:
         pytest.skip("built without histories")
     assert added.returncode == 0, added.stderr
