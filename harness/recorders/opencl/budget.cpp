@@ -130,25 +130,51 @@ cl_device_id whole_device(cl_device_id device) {
   return device;
 }
 
+using DeviceName = std::array<char, 320>;
+/// Of each of `devices`, as `PLATFORM: NAME`: asked while its context lives, since it may have no handle
+/// later.
+std::array<DeviceName, kMaxDevices> device_names{};
+
+DeviceName name_of(cl_device_id device) {
+  std::array<char, 160> name{};
+  std::array<char, 150> platform_name{};
+  cl_platform_id platform = nullptr;
+  ask_driver<&cl_icd_dispatch::clGetDeviceInfo>(device, CL_DEVICE_NAME, name.size() - 1, name.data(),
+                                                nullptr);
+  if (ask_driver<&cl_icd_dispatch::clGetDeviceInfo>(device, CL_DEVICE_PLATFORM, sizeof(cl_platform_id),
+                                                    &platform, nullptr) == CL_SUCCESS &&
+      platform != nullptr) {
+    ask_driver<&cl_icd_dispatch::clGetPlatformInfo>(platform, CL_PLATFORM_NAME, platform_name.size() - 1,
+                                                    platform_name.data(), nullptr);
+  }
+  DeviceName text{};
+  std::snprintf(text.data(), text.size(), "%s: %s", platform_name.data(), name.data());
+  return text;
+}
+
 /// Called with `guarding_devices` held. Returns kMaxDevices if there are too many.
-std::size_t index_of(cl_device_id device) {
+std::size_t index_of(cl_device_id device, const DeviceName& name) {
   std::size_t index = 0;
   while (index < device_count && devices[index] != device) ++index;
-  if (index == device_count && index < kMaxDevices) devices[device_count++] = device;
+  if (index == device_count && index < kMaxDevices) {
+    device_names[index] = name;
+    devices[device_count++] = device;
+  }
   return index;
 }
 
 /// Returns the number of this set of devices; 0 if there are too many devices or sets.
 std::uint8_t number_of_set(const cl_device_id* first, std::size_t count) {
-  std::array<cl_device_id, kMaxDevices> whole{};
-  std::transform(first, first + count, whole.begin(), whole_device);  // calls the driver: not under the lock
-  const MutexLock lock(guarding_devices);
   std::uint64_t set = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t index = index_of(whole[i]);
+    const cl_device_id whole = whole_device(first[i]);
+    const DeviceName name = name_of(whole);  // calls the driver: not under the lock
+    const MutexLock lock(guarding_devices);
+    const std::size_t index = index_of(whole, name);
     if (index == kMaxDevices) return 0;
     set |= std::uint64_t{1} << index;
   }
+  const MutexLock lock(guarding_devices);
   for (std::size_t number = 1; number <= kMaxDeviceSets; ++number) {
     if (device_sets[number] == 0) device_sets[number] = set;
     if (device_sets[number] == set) return static_cast<std::uint8_t>(number);
@@ -205,19 +231,8 @@ void write_names(std::uint8_t number) {
   std::size_t used = 0;
   for (std::uint64_t left = device_sets[number].load(); left != 0 && used < text.size(); left &= left - 1) {
     const auto index = static_cast<std::size_t>(std::countr_zero(left));
-    std::array<char, 256> name{};
-    std::array<char, 256> platform_name{};
-    cl_platform_id platform = nullptr;
-    ask_driver<&cl_icd_dispatch::clGetDeviceInfo>(devices[index], CL_DEVICE_NAME, name.size() - 1,
-                                                  name.data(), nullptr);
-    if (ask_driver<&cl_icd_dispatch::clGetDeviceInfo>(
-            devices[index], CL_DEVICE_PLATFORM, sizeof(cl_platform_id), &platform, nullptr) == CL_SUCCESS &&
-        platform != nullptr) {
-      ask_driver<&cl_icd_dispatch::clGetPlatformInfo>(platform, CL_PLATFORM_NAME, platform_name.size() - 1,
-                                                      platform_name.data(), nullptr);
-    }
-    const int added = std::snprintf(text.data() + used, text.size() - used, "%zu %s: %s\n", index,
-                                    platform_name.data(), name.data());
+    const int added =
+        std::snprintf(text.data() + used, text.size() - used, "%zu %s\n", index, device_names[index].data());
     used += static_cast<std::size_t>(std::max(added, 0));
   }
   layer.writer.device(number, text.data());
