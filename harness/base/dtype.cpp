@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -36,6 +37,13 @@ const Entry& entry(DType dtype) {
   return kEntries.at(static_cast<std::size_t>(dtype));
 }
 
+// Returns null if there is no such type.
+const Entry* find_entry(std::string_view name) {
+  const auto* const found = std::ranges::find_if(
+      kEntries, [&](const Entry& one) { return one.name == name || one.numpy_name == name; });
+  return found == kEntries.end() ? nullptr : found;
+}
+
 }  // namespace
 
 Size size_of(DType dtype) {
@@ -51,12 +59,20 @@ std::string_view numpy_name(DType dtype) {
 }
 
 DType parse_dtype(std::string_view name) {
+  if (const Entry* const found = find_entry(name)) return found->dtype;
   std::vector<std::string_view> names;
-  for (const Entry& candidate : kEntries) {
-    if (candidate.name == name || candidate.numpy_name == name) return candidate.dtype;
-    names.push_back(candidate.name);
-  }
+  for (const Entry& one : kEntries) names.push_back(one.name);
   throw UsageError(fmt::format("'{}' is not a dtype; write one of {}", name, fmt::join(names, ", ")));
+}
+
+std::string our_dtype_name(std::string_view name) {
+  const Entry* const found = find_entry(name);
+  return std::string(found == nullptr ? name : found->name);
+}
+
+std::string numpy_dtype_name(std::string_view name) {
+  const Entry* const found = find_entry(name);
+  return std::string(found == nullptr ? name : found->numpy_name);
 }
 
 }  // namespace peakmark

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -22,6 +23,10 @@ std::string_view numpy_name(DType dtype);
 
 /// Reads `f32` or numpy's `float32`. Throws UsageError with all names if there is no such type.
 DType parse_dtype(std::string_view name);
+
+/// Return `f32` or `float32` for either of the two; any other name as it is, such as numpy's `float16`.
+std::string our_dtype_name(std::string_view name);
+std::string numpy_dtype_name(std::string_view name);
 
 template <typename T>
 struct dtype_of_type;

@@ -30,5 +30,14 @@ TEST(DType, NamesGoBothWays) {
   EXPECT_THROW(parse_dtype("f16"), UsageError);
 }
 
+TEST(DType, OtherNamesStayAsTheyAre) {
+  for (const char* name : {"f32", "float32"}) {
+    EXPECT_EQ(our_dtype_name(name), "f32");
+    EXPECT_EQ(numpy_dtype_name(name), "float32");
+  }
+  EXPECT_EQ(our_dtype_name("float16"), "float16");
+  EXPECT_EQ(numpy_dtype_name("float16"), "float16");
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -2,12 +2,14 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -105,6 +107,13 @@ std::string cut_in_middle(std::string_view text, std::size_t max) {
 
 std::string shell_word(std::string_view text) {
   return script_word(valid_text(text));
+}
+
+std::string first_names(const std::vector<std::string>& names, std::size_t max) {
+  const std::size_t shown = std::min(names.size(), max);
+  std::string text = fmt::format("{}", fmt::join(std::span(names).first(shown), ", "));
+  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
+  return text;
 }
 
 std::string short_commit(std::string_view commit) {

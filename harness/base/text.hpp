@@ -12,6 +12,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 // Text for people: messages, tables, markdown, command lines. Sizes are in size.hpp, tables in
 // text_table.hpp.
@@ -65,6 +66,9 @@ std::string quantity(Count count, std::string_view one, std::string_view many = 
   if (count != 1) text += many.empty() ? std::string_view("s") : many;
   return text;
 }
+
+/// Returns the first `max` names and the number of the others: `a, b, c and 22 more`.
+std::string first_names(const std::vector<std::string>& names, std::size_t max);
 
 /// Returns nanoseconds with a unit and at most four digits: `850 ns`, `1.5 us`, `12.3 ms`, `2 s`.
 std::string format_duration(double nanoseconds);

@@ -117,6 +117,12 @@ TEST(Quantity, OneIsSingular) {
   EXPECT_EQ(quantity(2, "case is", "cases are"), "2 cases are");
 }
 
+TEST(FirstNames, CountsTheOthers) {
+  EXPECT_EQ(first_names({"a", "b", "c", "d", "e"}, 3), "a, b, c and 2 more");
+  EXPECT_EQ(first_names({"a", "b", "c"}, 3), "a, b, c");
+  EXPECT_EQ(first_names({}, 3), "");
+}
+
 TEST(Duration, WritesTheUnitThatReadsBest) {
   EXPECT_EQ(format_duration(0), "0 ns");
   EXPECT_EQ(format_duration(850), "850 ns");

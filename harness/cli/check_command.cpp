@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -98,10 +96,8 @@ std::filesystem::path numbered(const std::filesystem::path& path, std::size_t in
 void print_names(const std::string& what, const std::vector<std::string>& names, const char* advice = "") {
   constexpr std::size_t kMaxNamed = 3;
   if (names.empty()) return;
-  const std::size_t named = std::min(names.size(), kMaxNamed);
-  std::string list = plain_text(fmt::format("{}", fmt::join(std::span(names).first(named), ", ")));
-  if (names.size() > named) list += fmt::format(" and {} more", names.size() - named);
-  print_message(stderr, "{}: {}: {}{}\n", what, quantity(names.size(), "case"), list, advice);
+  print_message(stderr, "{}: {}: {}{}\n", what, quantity(names.size(), "case"),
+                plain_text(first_names(names, kMaxNamed)), advice);
 }
 
 /// Adds what the runs measured to a baseline, and says what stays. Returns `nothing` if nothing was measured.

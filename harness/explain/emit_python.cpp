@@ -27,15 +27,6 @@ bool reads(const std::vector<VariantFormulas>& variants, Expression::Operation o
                              [&](const VariantFormulas& one) { return has(*one.explanation.peak()); });
 }
 
-// Returns `f32` of numpy's `float32`; any other word as it is.
-std::string our_name(const std::string& dtype) {
-  try {
-    return std::string(to_string(parse_dtype(dtype)));
-  } catch (const UsageError&) {
-    return dtype;
-  }
-}
-
 constexpr std::string_view kNextPow2 = R"(
 
 def next_pow2(x):
@@ -75,15 +66,6 @@ std::string function(const VariantFormulas& variant, const std::string& name) {
   return text + "    )\n";
 }
 
-// Returns numpy's name of a dtype that has another name here.
-std::string numpy_name_of(const std::string& dtype) {
-  try {
-    return std::string(numpy_name(parse_dtype(dtype)));
-  } catch (const UsageError&) {
-    return dtype;
-  }
-}
-
 // The words of a variant, and the axes that had one value; without an axis `dtype`, the dtype that the user
 // states.
 std::string words_of(const VariantFormulas& variant, DType dtype) {
@@ -93,7 +75,7 @@ std::string words_of(const VariantFormulas& variant, DType dtype) {
   std::string text;
   for (const WordSet& set : sets) {
     std::vector<std::string> words = set.words;
-    if (set.axis == "dtype") std::ranges::transform(words, words.begin(), our_name);
+    if (set.axis == "dtype") std::ranges::transform(words, words.begin(), our_dtype_name);
     text += fmt::format("{}{}: ({},)", text.empty() ? "" : ", ", quoted(set.axis), quoted_list(words));
   }
   for (const auto& [axis, value] : constant_axes(variant))
@@ -178,9 +160,10 @@ void add_output_dtypes(const VariantFormulas& variant, DType stated, OutputDtype
     for (const Observation* const one : cases.observations) {
       if (!one->output_dtype) continue;
       const AxisValue* const axis = one->axes.find("dtype");
-      const std::string input = axis == nullptr ? std::string(to_string(stated)) : our_name(to_text(*axis));
-      const std::string output = our_name(*one->output_dtype);
-      if (output != input) outputs[input] = numpy_name_of(output);
+      const std::string input =
+          axis == nullptr ? std::string(to_string(stated)) : our_dtype_name(to_text(*axis));
+      const std::string output = our_dtype_name(*one->output_dtype);
+      if (output != input) outputs[input] = numpy_dtype_name(output);
     }
   }
 }

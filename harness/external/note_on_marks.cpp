@@ -66,13 +66,9 @@ bool is_sure(const Misspelt& one) {
   return one.word.size() >= kLongWord || one.name.size() == one.word.size();
 }
 
-std::string list_of(const std::vector<std::string>& names) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMaxListed); ++i) {
-    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", one_line(names[i]));
-  }
-  if (names.size() > kMaxListed) text += fmt::format(" and {} more", names.size() - kMaxListed);
-  return text;
+std::string list_of(std::vector<std::string> names) {
+  for (std::string& name : names) name = "'" + one_line(name) + "'";
+  return first_names(names, kMaxListed);
 }
 
 std::string question_on(const std::vector<Misspelt>& misspelt) {

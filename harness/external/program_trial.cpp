@@ -288,12 +288,7 @@ namespace {
 std::optional<std::string> output_dtype(const ProgramDescription& program, const Parameters& parameters) {
   if (program.output_dtype.empty()) return std::nullopt;
   const AxisValue* const axis = parameters.find(program.output_dtype);
-  const std::string name = axis == nullptr ? program.output_dtype : to_text(*axis);
-  try {
-    return std::string(to_string(parse_dtype(name)));
-  } catch (const UsageError&) {  // another name of numpy, such as float16
-    return name;
-  }
+  return our_dtype_name(axis == nullptr ? program.output_dtype : to_text(*axis));
 }
 
 }  // namespace

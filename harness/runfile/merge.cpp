@@ -90,10 +90,7 @@ std::vector<std::string> cases_of_missing_shards(const Parts& parts) {
 std::string cases_text(const std::vector<std::string>& names) {
   constexpr std::size_t kNamed = 3;
   if (names.empty()) return {};
-  const std::size_t named = std::min(names.size(), kNamed);
-  return fmt::format(" ({}: {}{})", quantity(names.size(), "case"),
-                     fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(named), ", "),
-                     names.size() == named ? "" : fmt::format(" and {} more", names.size() - named));
+  return fmt::format(" ({}: {})", quantity(names.size(), "case"), first_names(names, kNamed));
 }
 
 Shards shards_of(std::vector<NamedRun>& shards) {

@@ -62,15 +62,6 @@ void read_padding(const Json& answer, std::vector<Size>& padding) {
   }
 }
 
-/// Returns our name of a dtype (`f32`) if it has one.
-std::string read_dtype(const std::string& name) {
-  try {
-    return std::string(to_string(parse_dtype(name)));
-  } catch (const UsageError&) {
-    return name;
-  }
-}
-
 /// Checks the dtype of a command, which numpy has not checked.
 void check_dtype(const std::string& name) {
   try {
@@ -98,7 +89,7 @@ ExternalAnswer read_object(const Json& json, const AnswerRules& rules) {
   if (json.contains("dtype")) json_fields::read(json.at("dtype"), answer.dtype);
   if (answer.dtype) {
     if (rules.by_command) check_dtype(*answer.dtype);
-    answer.dtype = read_dtype(*answer.dtype);
+    answer.dtype = our_dtype_name(*answer.dtype);
   }
   if (json.contains("terms") && !json.at("terms").is_null())
     json_fields::read(json.at("terms"), answer.terms);

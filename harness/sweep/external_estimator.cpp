@@ -97,14 +97,6 @@ void check_formulas_fit(const ExternalEstimator& estimator, const VariantDescrip
     throw UsageError(fmt::format("estimator '{}' has no formula for {}", estimator.name, variant.name));
 }
 
-std::string numpy_dtype(const std::string& name) {
-  try {
-    return std::string(numpy_name(parse_dtype(name)));
-  } catch (const UsageError&) {
-    return name;  // a name or code of numpy
-  }
-}
-
 }  // namespace
 
 bool is_estimator_call(std::string_view text) {
@@ -233,9 +225,9 @@ EstimatorQuestion make_question(const ExternalEstimator& estimator, const Varian
     question.other_dimensions.push_back(dimension.evaluate(value_of));
   }
   const AxisValue* const dtype = parameters.find("dtype");
-  question.dtype = numpy_dtype(!estimator.dtype.empty() ? estimator.dtype
-                               : dtype != nullptr       ? to_text(*dtype)
-                                                        : "float32");
+  question.dtype = numpy_dtype_name(!estimator.dtype.empty() ? estimator.dtype
+                                    : dtype != nullptr       ? to_text(*dtype)
+                                                             : "float32");
   std::vector<std::pair<std::string, AxisValue>> values;
   for (const std::string& axis : find_parameters(estimator, variant, dimensions)) {
     values.emplace_back(axis, *parameters.find(axis));
