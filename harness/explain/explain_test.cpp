@@ -8,6 +8,7 @@
 #include <random>
 
 #include "base/error.hpp"
+#include "explain/sample_programs.hpp"
 
 namespace peakmark {
 namespace {
@@ -17,40 +18,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A program that works on a stack by chunks of slices, as pipelines do: its allocations, and its peak by its
-// own account.
-struct Shape {
-  Size n = 0;
-  Size chunk = 0;
-  Size ny = 0;
-  Size nx = 0;
-};
+using Shape = StackShape;
 
-struct Recorded {
-  AllocationSequence sequence;
-  Size peak = 0;
-};
-
-class Program {
- public:
-  std::size_t allocate(const char* name, const char* phase, Size bytes) {
-    live_ += bytes;
-    recorded_.peak = std::max(recorded_.peak, live_);
-    recorded_.sequence.push_back({name, phase, "", bytes, step_++, std::nullopt});
-    return recorded_.sequence.size() - 1;
-  }
-  void release(std::size_t allocation) {
-    recorded_.sequence[allocation].released_at = step_++;
-    live_ -= recorded_.sequence[allocation].bytes;
-  }
-  Recorded take() { return std::move(recorded_); }
-
- private:
-  Recorded recorded_;
-  Size step_ = 0;
-  Size live_ = 0;
-};
-
+// A program that works on a stack by chunks of slices, as pipelines do.
 Recorded record(const Shape& shape) {
   const auto& [n, chunk, ny, nx] = shape;
   Size padded = 1;
@@ -67,7 +37,7 @@ Recorded record(const Shape& shape) {
     program.release(spectrum);
   }
   if (nx % 2 == 1) program.release(program.allocate("odd columns", "call 1", 16 * n * ny * nx));
-  return program.take();
+  return program.recorded();
 }
 
 std::vector<Shape> chosen_shapes() {
@@ -93,17 +63,6 @@ std::vector<Shape> chosen_shapes() {
   };
   for (int i = 0; i < 12; ++i) shapes.push_back({draw(5, 60), draw(1, 9), draw(3, 100), draw(3, 100)});
   return shapes;
-}
-
-Shapes as_axes(const std::vector<Shape>& shapes) {
-  Shapes result{{{"n", {}}, {"chunk", {}}, {"ny", {}}, {"nx", {}}}};
-  for (const Shape& shape : shapes) {
-    result.axes[0].values.push_back(shape.n);
-    result.axes[1].values.push_back(shape.chunk);
-    result.axes[2].values.push_back(shape.ny);
-    result.axes[3].values.push_back(shape.nx);
-  }
-  return result;
 }
 
 Explanation explained(const std::vector<Shape>& shapes) {
@@ -168,7 +127,7 @@ TEST(Explain, AMomentThatIsThePeakOnlyBeyondTheRecordedShapesIsInTheFormula) {
     program.release(program.allocate("half", "call 1", 2 * shape.nx * shape.nx));
     program.release(program.allocate("square", "call 1", 4 * shape.nx * shape.nx));
     program.release(program.allocate("line", "call 1", 4 * shape.nx));
-    return program.take();
+    return program.recorded();
   };
   std::vector<AllocationSequence> sequences;
   sequences.reserve(shapes.size());
@@ -199,7 +158,7 @@ TEST(Explain, AnUnknownMomentBeyondTheRecordedShapesIsANote) {
     const auto table = program.allocate("table", "call 1", 1 + static_cast<Size>(random() % 1000));
     program.release(program.allocate("square", "call 1", 4 * shape.nx * shape.nx));
     program.release(table);
-    sequences.push_back(program.take().sequence);
+    sequences.push_back(program.recorded().sequence);
   }
   const Explanation explanation = explain(as_axes(shapes), {sequences.begin(), sequences.end()});
   ASSERT_TRUE(explanation.peak());
@@ -217,7 +176,7 @@ class RandomProgram {
     in_loop_ = draw_arrays(1 + pick(2));
     has_odd_copy_ = pick(2) == 0;
     temporaries_ = draw_arrays(pick(4));
-    for (Array& one : temporaries_) {
+    for (SampleArray& one : temporaries_) {
       if (pick(3) == 0) one = {Size{1} << (12 + pick(20)), 6};
     }
   }
@@ -225,59 +184,34 @@ class RandomProgram {
   [[nodiscard]] Recorded run(const Shape& shape) const {
     Program program;
     for (std::size_t i = 0; i < kept_.size(); ++i)
-      program.allocate(kNames[i], "inputs", bytes(kept_[i], shape, shape.n));
+      program.allocate(kNames[i], "inputs", kept_[i].bytes(shape, shape.n));
     for (Size done = 0; done < shape.n; done += shape.chunk) {
       const Size slices = std::min(shape.chunk, shape.n - done);
       std::vector<std::size_t> live;
       live.reserve(in_loop_.size());
       for (std::size_t i = 0; i < in_loop_.size(); ++i)
-        live.push_back(program.allocate(kNames[i], "call 1", bytes(in_loop_[i], shape, slices)));
+        live.push_back(program.allocate(kNames[i], "call 1", in_loop_[i].bytes(shape, slices)));
       for (const std::size_t one : live) program.release(one);
     }
     if (has_odd_copy_ && shape.nx % 2 == 1)
       program.release(program.allocate("odd columns", "call 2", 8 * shape.n * shape.ny * (shape.nx + 1)));
     for (std::size_t i = 0; i < temporaries_.size(); ++i)
-      program.release(program.allocate(kNames[i], "call 2", bytes(temporaries_[i], shape, shape.n)));
-    return program.take();
+      program.release(program.allocate(kNames[i], "call 2", temporaries_[i].bytes(shape, shape.n)));
+    return program.recorded();
   }
 
  private:
-  struct Array {
-    Size element = 4;
-    std::size_t form = 0;
-  };
   static constexpr std::array<const char*, 4> kNames{"first", "second", "third", "fourth"};
 
   std::size_t pick(std::size_t count) { return static_cast<std::size_t>(random_() % count); }
-  std::vector<Array> draw_arrays(std::size_t count) {
-    std::vector<Array> arrays(count);
-    for (Array& one : arrays) one = {Size{4} << pick(3), pick(6)};
+  std::vector<SampleArray> draw_arrays(std::size_t count) {
+    std::vector<SampleArray> arrays(count);
+    for (SampleArray& one : arrays) one = {Size{4} << pick(3), pick(6)};
     return arrays;
-  }
-  static Size bytes(const Array& array, const Shape& shape, Size slices) {
-    const auto& [n, chunk, ny, nx] = shape;
-    Size padded = 1;
-    while (padded < 2 * nx) padded *= 2;
-    switch (array.form) {
-      case 0:
-        return array.element * slices * ny * nx;
-      case 1:
-        return array.element * ny * nx;
-      case 2:
-        return array.element * slices * ny * (padded / 2 + 1);
-      case 3:
-        return array.element * slices * (ny + 2) * nx;
-      case 4:
-        return 16 * ((nx + 15) / 16) * array.element * ny;
-      case 6:
-        return array.element;
-      default:
-        return array.element * slices * padded;
-    }
   }
 
   std::mt19937_64 random_;
-  std::vector<Array> kept_, in_loop_, temporaries_;
+  std::vector<SampleArray> kept_, in_loop_, temporaries_;
   bool has_odd_copy_ = false;
 };
 
@@ -349,7 +283,7 @@ TEST(Explain, RoundsOfDifferentSizesHaveNoFormula) {
   for (const Shape& shape : shapes) {
     Program program;
     for (Size i = 0; i < shape.n; ++i) program.allocate("round", "call 1", 4 * shape.nx + 16 * i);
-    sequences.push_back(program.take().sequence);
+    sequences.push_back(program.recorded().sequence);
   }
   const Explanation explanation = explain(as_axes(shapes), {sequences.begin(), sequences.end()});
   EXPECT_THAT(bytes_of(explanation, "round"), Contains("?"));
@@ -367,7 +301,7 @@ TEST(Explain, ManyMomentsTakeLittleMemory) {
     program.allocate("image", "inputs", 4 * shape.ny * shape.nx);
     for (Size i = 0; i < 4000; ++i)
       program.release(program.allocate("temporary", "call 1", 8 * shape.nx + i % 1000));
-    sequences.push_back(program.take().sequence);
+    sequences.push_back(program.recorded().sequence);
   }
   const auto peak = explain(as_axes(shapes), {sequences.begin(), sequences.end()}).peak();
   ASSERT_TRUE(peak);

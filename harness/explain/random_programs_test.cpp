@@ -8,6 +8,7 @@
 #include <random>
 
 #include "explain/explain.hpp"
+#include "explain/sample_programs.hpp"
 #include "sweep/choose_shapes.hpp"
 
 // Programs drawn from a seed, with the patterns of memory that programs have: what `explain` prints of them
@@ -15,38 +16,8 @@
 namespace peakmark::random_programs {
 namespace {
 
-struct Shape {
-  Size n = 0;
-  Size chunk = 0;
-  Size ny = 0;
-  Size nx = 0;
-};
-constexpr std::array<std::pair<const char*, Size Shape::*>, 4> kAxes{
-    {{"n", &Shape::n}, {"chunk", &Shape::chunk}, {"ny", &Shape::ny}, {"nx", &Shape::nx}}};
-
-// Allocations of a program, and its peak by its own account.
-class Memory {
- public:
-  std::size_t allocate(const std::string& name, const std::string& phase, Size bytes,
-                       const std::string& process = "") {
-    live_ += bytes;
-    peak_ = std::max(peak_, live_);
-    sequence_.push_back({name, phase, "", bytes, step_++, std::nullopt, true, process});
-    return sequence_.size() - 1;
-  }
-  void release(std::size_t allocation) {
-    sequence_[allocation].released_at = step_++;
-    live_ -= sequence_[allocation].bytes;
-  }
-  [[nodiscard]] const AllocationSequence& sequence() const { return sequence_; }
-  [[nodiscard]] Size peak() const { return peak_; }
-
- private:
-  AllocationSequence sequence_;
-  Size step_ = 0;
-  Size live_ = 0;
-  Size peak_ = 0;
-};
+using Shape = StackShape;
+constexpr auto& kAxes = kStackAxes;
 
 class RandomProgram {
  public:
@@ -55,10 +26,10 @@ class RandomProgram {
     for (std::size_t i = 0; i < count; ++i) parts_.push_back(draw_part(i));
   }
 
-  [[nodiscard]] Memory run(const Shape& shape) const {
-    Memory memory;
-    for (const Part& part : parts_) run_part(memory, part, shape);
-    return memory;
+  [[nodiscard]] Recorded run(const Shape& shape) const {
+    Program program;
+    for (const Part& part : parts_) run_part(program, part, shape);
+    return program.recorded();
   }
 
   [[nodiscard]] std::string text() const {
@@ -93,18 +64,14 @@ class RandomProgram {
     odd,            // there if nx is odd
     count,
   };
-  struct Array {
-    Size element = 4;
-    std::size_t form = 0;
-  };
   struct Part {
     std::string name;
     std::string phase;
     std::string process;
     Kind kind = Kind::kept;
     std::size_t copies = 1;
-    Array array;
-    Array other;
+    SampleArray array;
+    SampleArray other;
     Size limit = 0;
     std::size_t axis = 0;
   };
@@ -115,7 +82,11 @@ class RandomProgram {
     return values[pick(count)];
   }
 
-  Array draw_array() { return {pick_of<8>({4, 4, 8, 8, 16, 12, 1023, 1337}), pick(8)}; }
+  SampleArray draw_array() {
+    SampleArray array{pick_of<8>({4, 4, 8, 8, 16, 12, 1023, 1337}), pick(8)};
+    if (array.form == 6) array.element = 4097;
+    return array;
+  }
   Part draw_part(std::size_t index) {
     Part part;
     part.name = fmt::format("array {}", index);
@@ -132,39 +103,15 @@ class RandomProgram {
     return part;
   }
 
-  static Size bytes(const Array& array, const Shape& shape, Size slices) {
-    const auto& [n, chunk, ny, nx] = shape;
-    Size padded = 1;
-    while (padded < 2 * nx) padded *= 2;
-    switch (array.form) {
-      case 0:
-        return array.element * slices * ny * nx;
-      case 1:
-        return array.element * ny * nx;
-      case 2:
-        return array.element * slices * ny * (padded / 2 + 1);
-      case 3:
-        return array.element * slices * (ny + 2) * nx;
-      case 4:
-        return 16 * ((nx + 15) / 16) * array.element * ny;
-      case 5:
-        return array.element * slices * padded;
-      case 6:
-        return 4097;
-      default:
-        return array.element * nx + 8 * slices;
-    }
-  }
-
-  static void run_part(Memory& memory, const Part& part, const Shape& shape) {
-    const auto allocate = [&](const Array& array, Size slices) {
+  static void run_part(Program& program, const Part& part, const Shape& shape) {
+    const auto allocate = [&](const SampleArray& array, Size slices) {
       std::vector<std::size_t> live;
       for (std::size_t i = 0; i < part.copies; ++i)
-        live.push_back(memory.allocate(part.name, part.phase, bytes(array, shape, slices), part.process));
+        live.push_back(program.allocate(part.name, part.phase, array.bytes(shape, slices), part.process));
       return live;
     };
     const auto release = [&](const std::vector<std::size_t>& live) {
-      for (const std::size_t one : live) memory.release(one);
+      for (const std::size_t one : live) program.release(one);
     };
     const auto in_chunks = [&](Size chunk, const auto& visit) {
       for (Size done = 0; done < shape.n; done += chunk) visit(std::min(chunk, shape.n - done));
@@ -228,15 +175,6 @@ std::vector<Shape> chosen_shapes() {
   return shapes;
 }
 
-Shapes as_axes(const std::vector<Shape>& shapes) {
-  Shapes result;
-  for (const auto& [name, member] : kAxes) {
-    result.axes.push_back({name, {}});
-    for (const Shape& shape : shapes) result.axes.back().values.push_back(shape.*member);
-  }
-  return result;
-}
-
 // Shapes within the range of the recorded ones, the short lengths as often as the long ones.
 std::vector<Shape> shapes_within(const std::vector<Shape>& recorded, std::size_t count) {
   std::mt19937_64 random(3);
@@ -261,14 +199,14 @@ TEST(RandomPrograms, APeakWithAFormulaIsExactAtUnseenShapesInTheRange) {
     const RandomProgram program(seed);
     std::vector<AllocationSequence> sequences;
     sequences.reserve(recorded.size());
-    for (const Shape& shape : recorded) sequences.push_back(program.run(shape).sequence());
+    for (const Shape& shape : recorded) sequences.push_back(program.run(shape).sequence);
     const Explanation explanation = explain(fitters, {sequences.begin(), sequences.end()});
     const auto peak = explanation.peak();
     if (!peak || !explanation.unknown_beyond.empty()) continue;
     ++with_formula;
     const auto values = evaluate(*peak, unseen_axes);
     for (std::size_t i = 0; i < unseen.size(); ++i) {
-      const Size expected = program.run(unseen[i]).peak();
+      const Size expected = program.run(unseen[i]).peak;
       if (values && (*values)[i] == expected) continue;
       ADD_FAILURE() << "seed " << seed << " at n=" << unseen[i].n << " chunk=" << unseen[i].chunk
                     << " ny=" << unseen[i].ny << " nx=" << unseen[i].nx << ": " << to_text(*peak) << " is "

@@ -28,6 +28,7 @@ class SequenceRecorder {
     observation.allocation_sequence = sequence_;
     observation.requested_peak_bytes = peak_;
   }
+  [[nodiscard]] const AllocationSequence& sequence() const { return sequence_; }
   [[nodiscard]] Size peak() const { return peak_; }
 
  private:
