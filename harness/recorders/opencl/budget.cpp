@@ -152,10 +152,22 @@ DeviceName name_of(cl_device_id device) {
   return text;
 }
 
-/// Called with `guarding_devices` held. Returns kMaxDevices if there are too many.
-std::size_t index_of(cl_device_id device, const DeviceName& name) {
+/// Returns device_count for a device that is not known. Called with `guarding_devices` held.
+std::size_t place_of_device(cl_device_id device) {
   std::size_t index = 0;
   while (index < device_count && devices[index] != device) ++index;
+  return index;
+}
+
+/// Returns kMaxDevices if there are too many.
+std::size_t index_of(cl_device_id device) {
+  {
+    const MutexLock lock(guarding_devices);
+    if (const std::size_t index = place_of_device(device); index < device_count) return index;
+  }
+  const DeviceName name = name_of(device);  // calls the driver: not under the lock
+  const MutexLock lock(guarding_devices);
+  const std::size_t index = place_of_device(device);
   if (index == device_count && index < kMaxDevices) {
     device_names[index] = name;
     devices[device_count++] = device;
@@ -167,10 +179,7 @@ std::size_t index_of(cl_device_id device, const DeviceName& name) {
 std::uint8_t number_of_set(const cl_device_id* first, std::size_t count) {
   std::uint64_t set = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const cl_device_id whole = whole_device(first[i]);
-    const DeviceName name = name_of(whole);  // calls the driver: not under the lock
-    const MutexLock lock(guarding_devices);
-    const std::size_t index = index_of(whole, name);
+    const std::size_t index = index_of(whole_device(first[i]));
     if (index == kMaxDevices) return 0;
     set |= std::uint64_t{1} << index;
   }
