@@ -198,7 +198,8 @@ std::string contents_text(const RecordedProcess& process, const LedgerSummary& s
   if (options.by_site && summary.stacks.empty() && has_allocations) {
     text += "\nno call stacks are in this profile: record it with --stacks\n";
   }
-  const SiteNames sites = name_sites(process, summary, options.frames);
+  const bool shows_sites = options.by_site || !summary.refused.empty();
+  const SiteNames sites = shows_sites ? name_sites(process, summary, options.frames) : SiteNames{};
   const auto list = [&](const std::vector<Allocation>& allocations) {
     return options.by_site && !sites.empty() ? sites_text(sites_of(allocations, sites))
                                              : groups_text(allocations);
@@ -272,8 +273,8 @@ std::string profile_table(const RecordedTree& tree, const ReportOptions& options
     const RecordedProcess& process = tree.processes[place.index];
     const LedgerSummary summary = summarise(process.events);
     if (place.index != 0) {
-      refused += refused_text(refused_by_site(summary.refused, name_sites(process, summary, options.frames)),
-                              process.header, fmt::format(" in process {}", process.header.pid));
+      refused += refused_text(refused_by_site(process, summary, options.frames), process.header,
+                              fmt::format(" in process {}", process.header.pid));
     }
     const std::size_t indent = 2 + 2 * static_cast<std::size_t>(place.depth);
     table.add({std::string(indent, ' ') +

@@ -121,12 +121,16 @@ std::vector<RefusedAllocation> refused_by_site(const std::vector<RefusedAllocati
   return by_site;
 }
 
+std::vector<RefusedAllocation> refused_by_site(const RecordedProcess& process, const LedgerSummary& summary,
+                                               std::size_t frames) {
+  if (summary.refused.empty()) return {};
+  return refused_by_site(summary.refused, name_sites(process, summary, frames));
+}
+
 std::vector<RefusedAllocation> refused_by_site(const RecordedTree& tree) {
   std::vector<RefusedAllocation> all;
   for (const RecordedProcess& process : tree.processes) {
-    const LedgerSummary summary = summarise(process.events);
-    std::ranges::move(refused_by_site(summary.refused, name_sites(process, summary, 0)),
-                      std::back_inserter(all));
+    std::ranges::move(refused_by_site(process, summarise(process.events), 0), std::back_inserter(all));
   }
   std::ranges::stable_sort(all, std::ranges::greater(), &RefusedAllocation::bytes);
   return all;

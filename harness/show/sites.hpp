@@ -47,6 +47,9 @@ std::vector<Site> sites_of(const std::vector<Allocation>& allocations, const Sit
 /// entry, even if their stacks differ.
 std::vector<RefusedAllocation> refused_by_site(const std::vector<RefusedAllocation>& refused,
                                                const SiteNames& names);
+/// The same of a process, whose sites are named by this number of frames (name_sites()).
+std::vector<RefusedAllocation> refused_by_site(const RecordedProcess& process, const LedgerSummary& summary,
+                                               std::size_t frames);
 
 /// Returns the same of all processes, the largest first.
 std::vector<RefusedAllocation> refused_by_site(const RecordedTree& tree);
