@@ -17,7 +17,6 @@
 #include "cli/options.hpp"
 #include "compare/recordings.hpp"
 #include "compare/run_comparison.hpp"
-#include "profile/profile_files.hpp"
 #include "show/process_tree.hpp"
 #include "show/sites.hpp"
 #include "subprocess/signals.hpp"
@@ -45,10 +44,6 @@ struct CompareOptions {
   /// True if FILE is suites, of which two builds are measured.
   [[nodiscard]] bool measures() const { return build || !commits.empty(); }
   [[nodiscard]] bool are_profiles() const {
-    const auto is_profile = [](const std::filesystem::path& file) {
-      return std::filesystem::exists(file) ? contents(file) == FileContents::profile
-                                           : !profiles_beside(file).empty();
-    };
     return !measures() && files.size() == 2 && is_profile(files.front());
   }
 };

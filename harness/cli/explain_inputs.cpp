@@ -15,7 +15,6 @@
 #include "cli/command.hpp"
 #include "cli/input_output.hpp"
 #include "ledger/ledger.hpp"
-#include "profile/profile_files.hpp"
 #include "runfile/run_file.hpp"
 #include "show/one_device.hpp"
 #include "show/process_tree.hpp"
@@ -152,11 +151,6 @@ void keep_chosen_cases(Run& run, const std::vector<std::string>& variants,
 
 // ---- profiles
 
-bool is_profile_input(const std::filesystem::path& path) {
-  if (path.extension() == ".json" && !std::filesystem::exists(path)) return false;
-  return contents(path) == FileContents::profile;
-}
-
 Observation read_profile(const ExplainInputs::Profile& profile, RunContext& context) {
   RecordedTree tree = read_tree(profile.path);
   if (const std::string note = keep_one_device(tree); !note.empty())
@@ -233,13 +227,13 @@ ExplainInputs split_inputs(const std::vector<std::string>& texts) {
     } else if (is_variant_name(text) && !std::filesystem::exists(path) && path.extension() != ".json" &&
                path.extension() != ".profile") {
       inputs.variants.push_back(text);
-    } else if (is_profile_input(path)) {
-      if (!std::filesystem::exists(path) && profiles_beside(path).empty())
-        throw UsageError(fmt::format(
-            "{}: neither a file nor the name of a variant, such as padding/coords1d: correct it", text));
+    } else if (is_profile(path)) {
       inputs.profiles.push_back({path, {}});
-    } else {
+    } else if (path.extension() == ".json" || contents(path) == FileContents::run) {
       inputs.runs.push_back(path);
+    } else {
+      throw UsageError(fmt::format(
+          "{}: neither a file nor the name of a variant, such as padding/coords1d: correct it", text));
     }
   }
   const bool is_recorded = !inputs.suites.empty() || !inputs.variants.empty();

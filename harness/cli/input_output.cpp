@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "profile/profile.hpp"
+#include "profile/profile_files.hpp"
 #include "runfile/run_file.hpp"
 
 namespace peakmark::cli {
@@ -135,6 +136,10 @@ FileContents contents(const fs::path& path) {
   if (file >> sign && sign == '{') return FileContents::run;
   throw UsageError(fmt::format("{}: is neither a profile nor a run file of peakmark{}", path.string(),
                                sign == '\0' ? ": it is empty" : ""));
+}
+
+bool is_profile(const fs::path& path) {
+  return contents(path) == FileContents::profile && (fs::exists(path) || !profiles_beside(path).empty());
 }
 
 }  // namespace peakmark::cli

@@ -41,4 +41,8 @@ enum class FileContents : std::uint8_t {
 /// which would block.
 FileContents contents(const std::filesystem::path& path);
 
+/// Returns true for a profile, and for a name that only profiles of further processes have. Throws as
+/// contents().
+bool is_profile(const std::filesystem::path& path);
+
 }  // namespace peakmark::cli
