@@ -16,6 +16,7 @@
 #include "base/program.hpp"
 #include "subprocess/last_lines.hpp"
 #include "subprocess/processes.hpp"
+#include "subprocess/signals.hpp"
 #include "subprocess/spawn.hpp"
 
 namespace peakmark {
@@ -132,6 +133,9 @@ ProgramEnd run_program(const std::vector<std::string>& command, const std::vecto
   const auto end = std::chrono::steady_clock::now();
   ProgramEnd ended;
   ended.end = watch.reap().value_or(WorkerEnd{});
+  // If the whole job is being ended, this process ends here, and its supervisor knows why.
+  if (ended.end.signal && ends_process(*ended.end.signal))
+    ::poll(nullptr, 0, static_cast<int>(kSignalOfAJob.count()));
   ended.process = program;
   ended.wall_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
   for (const pid_t child : end_orphans(guard)) {

@@ -29,7 +29,8 @@ void guard_group(const std::filesystem::path& profiles);
 
 /// Runs a program to its end, without a shell, in this process's group, with empty standard input. It is
 /// killed with the group and with this process. Processes that it left behind are killed, since they would
-/// keep the device busy; those that have left the group only if adopt_orphans() was called. Throws
+/// keep the device busy; those that have left the group only if adopt_orphans() was called. After an end by
+/// SIGINT, SIGTERM or SIGHUP it returns kSignalOfAJob later, unless the same signal ends this process. Throws
 /// EnvironmentError if there is no such program, IoError if it cannot be started.
 ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment);
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,8 +29,20 @@ ProgramEnd shell(const std::string& text) {
 TEST(ProgramRun, ReportsHowItEnded) {
   EXPECT_TRUE(shell("exit 0").well());
   EXPECT_EQ(7, shell("exit 7").end.exit_code);
+  EXPECT_EQ(SIGUSR1, shell("kill -USR1 $$").end.signal);
   EXPECT_EQ(SIGTERM, shell("kill -TERM $$").end.signal);
   EXPECT_GT(shell("exit 0").wall_ns, 0);
+}
+
+TEST(ProgramRun, IsNotReportedWhenTheSignalOfTheJobEndsThisProcessToo) {
+  // The program ends at once; this process gets its signal 100 ms later.
+  const auto job = [] {
+    const itimerval in_100_ms{{}, {0, 100'000}};
+    ::setitimer(ITIMER_REAL, &in_100_ms, nullptr);
+    shell("kill -TERM $$");
+    ::_exit(0);
+  };
+  EXPECT_EXIT(job(), testing::KilledBySignal(SIGALRM), "");
 }
 
 TEST(ProgramRun, KeepsTheLastWords) {

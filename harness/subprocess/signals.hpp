@@ -68,6 +68,10 @@ class SignalForwarder {
 /// Returns true for signals by which users and terminals ask a process to end.
 bool ends_process(int signal);
 
+/// Slurm, systemd and terminals send such a signal to every process of a job, in any order. A process whose
+/// child was ended by one waits this long for its own before it calls that a crash.
+inline constexpr std::chrono::milliseconds kSignalOfAJob{2000};
+
 /// Forwards a signal to the program, with its value. Leaves out signals that the program got itself (Ctrl-C
 /// in a terminal) and those that concern this process only.
 void pass_on(const siginfo_t& info, pid_t program);

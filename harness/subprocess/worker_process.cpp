@@ -14,6 +14,7 @@
 #include "base/descriptor.hpp"
 #include "base/error.hpp"
 #include "base/terminal_codes.hpp"
+#include "subprocess/signals.hpp"
 #include "subprocess/spawn.hpp"
 
 namespace peakmark {
@@ -139,6 +140,12 @@ void WorkerProcess::finish() {
   ended_ = true;
 }
 
+bool WorkerProcess::was_interrupted_with_us(int interrupt) const {
+  if (interrupt < 0 || !end_.signal || !ends_process(*end_.signal)) return false;
+  pollfd watched{interrupt, POLLIN, 0};
+  return ::poll(&watched, 1, static_cast<int>(kSignalOfAJob.count())) == 1;
+}
+
 bool WorkerProcess::has_observation() const {
   return std::any_of(events_.begin(), events_.end(),
                      [](const WorkerEvent& event) { return event.kind == WorkerEvent::Kind::observation; });
@@ -146,7 +153,10 @@ bool WorkerProcess::has_observation() const {
 
 WorkerEvent WorkerProcess::next(std::optional<Clock::time_point> until, int interrupt) {
   while (events_.empty()) {
-    if (ended_) return {WorkerEvent::Kind::ended, {}};
+    if (ended_) {
+      using enum WorkerEvent::Kind;
+      return {was_interrupted_with_us(interrupt) ? interrupted : ended, {}};
+    }
     const bool late = until && Clock::now() >= *until;
     std::array<pollfd, 5> watched{};
     for (std::size_t i = 0; i < 3; ++i) watched[i] = {streams_[i].descriptor, POLLIN, 0};

@@ -63,7 +63,8 @@ class WorkerProcess {
 
   /// Waits for the next event. `interrupt`: a descriptor to watch as well, −1 for none. Output from before
   /// `until`, or before the interrupt, comes first. After that `late` or `interrupted` comes, however much
-  /// the worker writes.
+  /// the worker writes. When a signal ended the worker by which a job is ended, the event is `interrupted` if
+  /// the interrupt comes within kSignalOfAJob: the worker has not crashed.
   WorkerEvent next(std::optional<Clock::time_point> until, int interrupt = -1);
 
   /// Reads what the worker has written to standard output and error so far. Returns the events that next()
@@ -89,6 +90,8 @@ class WorkerProcess {
   void drain(Stream& stream);
   void take_lines(Stream& stream, std::string_view bytes);
   void finish();
+  /// After the end: true if a signal ended the worker that also reached this process.
+  [[nodiscard]] bool was_interrupted_with_us(int interrupt) const;
   [[nodiscard]] bool has_observation() const;
 
   pid_t pid_ = -1;

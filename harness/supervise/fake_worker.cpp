@@ -31,6 +31,7 @@ const std::vector<std::string> kDeeds{"ok",
                                       "abort",
                                       "exit_0",
                                       "exit_3",
+                                      "terminated",
                                       "hang",
                                       "hang_with_2_gib",
                                       "ignore_term",
@@ -182,6 +183,7 @@ void do_deed(const std::string& deed, const std::string& name) {
     std::fputs("giving up\n", stderr);
     std::abort();
   }
+  if (deed == "terminated") ::raise(SIGTERM);
   if (deed == "exit_0") std::exit(0);
   if (deed == "exit_3") std::exit(3);
   if (deed == "hang" || deed == "abort_in_step") {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -282,6 +283,26 @@ TEST_F(Supervisor, AnInterruptStopsInTheMiddleOfACase) {
   };
   EXPECT_EQ(run({planned_deed("ok"), planned_deed("hang"), planned_deed("ok", 3)}), Stop::interrupted);
   EXPECT_EQ(listener_.observations_.size(), 1u);
+  ::close(interrupt);
+}
+
+TEST_F(Supervisor, AWorkerThatTheSignalOfTheJobReachedFirstHasNotCrashed) {
+  // Slurm signals every process of a job: here the worker ends 100 ms before the signal reaches the
+  // supervisor.
+  options_.interrupt = ::timerfd_create(CLOCK_MONOTONIC, 0);
+  const itimerspec in_100_ms{{}, {0, 100'000'000}};
+  listener_.at_start_ = [&] {
+    if (listener_.started_.size() == 2) ::timerfd_settime(options_.interrupt, 0, &in_100_ms, nullptr);
+  };
+  EXPECT_EQ(run({planned_deed("ok"), planned_deed("terminated"), planned_deed("ok", 3)}), Stop::interrupted);
+  EXPECT_THAT(listener_.outcomes(), ElementsAre("ok"));
+  ::close(options_.interrupt);
+}
+
+TEST_F(Supervisor, AWorkerThatAloneWasTerminatedHasCrashed) {
+  const int interrupt = ::eventfd(0, 0);
+  options_.interrupt = interrupt;
+  EXPECT_THAT(failing("terminated").message, HasSubstr("signal SIGTERM"));
   ::close(interrupt);
 }
 
