@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -58,29 +57,6 @@ class MarkdownTable {
   std::string text_;
   std::size_t left_out_ = 0;
 };
-
-/// A column and what it shows of a `Row`. A list of them defines a table once: titles, order and cells.
-template <typename Row>
-struct Field {
-  TextTable::Column column;
-  std::function<std::string(const Row&)> cell;
-};
-
-template <typename Row>
-std::vector<TextTable::Column> columns(const std::vector<Field<Row>>& fields) {
-  std::vector<TextTable::Column> all;
-  all.reserve(fields.size());
-  for (const Field<Row>& field : fields) all.push_back(field.column);
-  return all;
-}
-
-template <typename Row>
-std::vector<std::string> cells(const std::vector<Field<Row>>& fields, const Row& row) {
-  std::vector<std::string> all;
-  all.reserve(fields.size());
-  for (const Field<Row>& field : fields) all.push_back(field.cell(row));
-  return all;
-}
 
 /// Returns the line `and N more` under a shortened list; empty if the list is whole.
 inline std::string more_than(std::size_t max, std::size_t all) {

@@ -67,13 +67,5 @@ TEST(MarkdownTable, LeavesOutAllRowsFromTheFirstThatDoesNotFit) {
   EXPECT_EQ(table.left_out(), 2u);
 }
 
-TEST(Field, GivesTitlesAndCellsInOneOrder) {
-  const std::vector<Field<int>> fields{{{"number"}, [](const int& one) { return std::to_string(one); }},
-                                       {{"twice"}, [](const int& one) { return std::to_string(2 * one); }}};
-  TextTable table(columns(fields));
-  table.add(cells(fields, 21));
-  EXPECT_EQ(table.text(), "number  twice\n21      42\n");
-}
-
 }  // namespace
 }  // namespace peakmark

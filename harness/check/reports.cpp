@@ -9,9 +9,9 @@
 #include <tuple>
 #include <utility>
 
+#include "base/report.hpp"
 #include "base/size.hpp"
 #include "base/text.hpp"
-#include "base/text_table.hpp"
 #include "check/judged_case.hpp"
 #include "runfile/json_fields.hpp"
 #include "runfile/observation_json.hpp"
@@ -22,8 +22,6 @@ namespace peakmark {
 namespace {
 
 using json_fields::Json;
-using Align = TextTable::Align;
-using Format = TextTable::Format;
 
 /// A row of both tables.
 struct CaseRow {
@@ -31,40 +29,29 @@ struct CaseRow {
   const RunContext& context;
 };
 
-/// Returns a cell's function that shows `–` for a case without observation.
-template <typename Text>
-std::function<std::string(const CaseRow&)> observed(Text text) {
-  return [text](const CaseRow& row) -> std::string {
-    return row.judged.observation == nullptr ? "–" : text(*row.judged.observation, row.context);
+/// Returns a function of a case's observation that gives null for a case without one.
+template <typename Get>
+auto observed(Get get) {
+  return [get](const CaseRow& row) -> Json {
+    return row.judged.observation == nullptr ? Json() : to_fact(std::invoke(get, *row.judged.observation));
   };
 }
 
-std::string case_cell(const CaseRow& row) {
-  return std::string(row.judged.name);
+std::string_view case_cell(const CaseRow& row) {
+  return row.judged.name;
 }
 
-std::string peak_cell(const Observation& observation, const RunContext& /*context*/) {
-  return observation.requested_peak_bytes ? format_size(*observation.requested_peak_bytes) : "–";
+std::string top_cell(const Observation& observation) {
+  return observation.at_peak.empty() ? "" : to_text(group_peak(observation.at_peak).front());
 }
 
-std::string setup_cell(const Observation& observation, const RunContext& /*context*/) {
-  return observation.setup_bytes ? format_size(*observation.setup_bytes) : "–";
-}
-
-std::string top_cell(const Observation& observation, const RunContext& /*context*/) {
-  return observation.at_peak.empty() ? "–" : to_text(group_peak(observation.at_peak).front());
-}
-
-std::string time_cell(const Observation& observation, const RunContext& /*context*/) {
-  return time_text(observation);
-}
-
-std::string rate_cell(const Observation& observation, const RunContext& context) {
-  return rate_text(throughput_of(observation, context));
+std::string rate_cell(const CaseRow& row) {
+  const Observation* const one = row.judged.observation;
+  return one == nullptr ? "" : rate_text(throughput_of(*one, row.context));
 }
 
 /// `20/20 1.000`: slices estimated and used, then peak over estimated bytes.
-std::string estimate_cell(const Observation& observation, const RunContext& /*context*/) {
+std::string estimate_cell(const Observation& observation) {
   if (!observation.estimate) return "–";
   const EstimateObservation& estimate = *observation.estimate;
   if (estimate.error || !estimate.slices_estimated || !estimate.bytes_estimated) {
@@ -79,9 +66,8 @@ std::string estimate_cell(const Observation& observation, const RunContext& /*co
   return text;
 }
 
-std::string ratio_cell(const CaseRow& row) {
-  const auto figure = row.judged.figure(Rule::window_bytes);
-  return figure ? fmt::format("{:.3f}", *figure) : "–";
+std::optional<double> ratio(const CaseRow& row) {
+  return row.judged.figure(Rule::window_bytes);
 }
 
 std::string short_verdict_cell(const CaseRow& row) {
@@ -116,27 +102,26 @@ std::string advice_cell(const CaseRow& row) {
   return text;
 }
 
-const std::vector<Field<CaseRow>>& console_fields() {
-  static const std::vector<Field<CaseRow>> fields{{{"case"}, case_cell},
-                                                  {{"peak", Align::right}, observed(peak_cell)},
-                                                  {{"setup", Align::right}, observed(setup_cell)},
-                                                  {{"top at the peak"}, observed(top_cell)},
-                                                  {{"time", Align::right}, observed(time_cell)},
-                                                  {{"GB/s", Align::right}, observed(rate_cell)},
-                                                  {{"estimate", Align::right}, observed(estimate_cell)},
-                                                  {{"verdict"}, short_verdict_cell}};
+const Fields<CaseRow>& console_fields() {
+  static const Fields<CaseRow> fields{{"case", As::text, case_cell},
+                                      {"peak", As::size, observed(&Observation::requested_peak_bytes)},
+                                      {"setup", As::size, observed(&Observation::setup_bytes)},
+                                      {"top at the peak", As::text, observed(top_cell)},
+                                      {"time", As::figure, observed(time_text)},
+                                      {"GB/s", As::figure, rate_cell},
+                                      {"estimate", As::figure, observed(estimate_cell)},
+                                      {"verdict", As::text, short_verdict_cell}};
   return fields;
 }
 
-const std::vector<Field<CaseRow>>& markdown_fields() {
-  static const std::vector<Field<CaseRow>> fields{
-      {{"case", Align::left, Format::name}, case_cell},
-      {{"verdict"}, verdict_cell},
-      {{"peak", Align::right}, observed(peak_cell)},
-      {{"time", Align::right}, observed(time_cell)},
-      {{"GB/s", Align::right}, observed(rate_cell)},
-      {{"peak / estimate", Align::right}, ratio_cell},
-      {{"what to do", Align::left, Format::markdown}, advice_cell}};
+const Fields<CaseRow>& markdown_fields() {
+  static const Fields<CaseRow> fields{{"case", As::name, case_cell},
+                                      {"verdict", As::text, verdict_cell},
+                                      {"peak", As::size, observed(&Observation::requested_peak_bytes)},
+                                      {"time", As::figure, observed(time_text)},
+                                      {"GB/s", As::figure, rate_cell},
+                                      {"peak / estimate", As::ratio, ratio},
+                                      {"what to do", As::markdown, advice_cell, "", ""}};
   return fields;
 }
 
@@ -226,24 +211,15 @@ std::string kinds_table(const std::vector<JudgedCase>& cases) {
     for (const auto& [kind, bytes] : judged.observation->by_kind) kinds.insert(kind);
   }
   if (kinds.size() < 2) return {};
-  std::vector<TextTable::Column> columns{{"peak of each kind"}};
-  columns.reserve(kinds.size() + 1);
-  for (const std::string& kind : kinds) columns.push_back({kind, Align::right});
-  TextTable table(std::move(columns));
-  for (const JudgedCase& judged : cases) {
-    std::vector<std::string> row{std::string(judged.name)};
-    row.reserve(kinds.size() + 1);
-    for (const std::string& kind : kinds) {
-      if (judged.observation == nullptr || judged.observation->by_kind.empty()) {
-        row.emplace_back("–");
-        continue;
-      }
+  Fields<JudgedCase> fields{{"peak of each kind", As::text, &JudgedCase::name}};
+  for (const std::string& kind : kinds) {
+    fields.emplace_back(kind, As::size, [&kind](const JudgedCase& judged) -> std::optional<Size> {
+      if (judged.observation == nullptr || judged.observation->by_kind.empty()) return std::nullopt;
       const auto found = judged.observation->by_kind.find(kind);
-      row.push_back(format_size(found == judged.observation->by_kind.end() ? 0 : found->second));
-    }
-    table.add(std::move(row));
+      return found == judged.observation->by_kind.end() ? 0 : found->second;
+    });
   }
-  return "\n" + table.text();
+  return "\n" + rows_text(fields, cases);
 }
 
 /// Returns the peaks of each kind of memory; null for a case without memory figures.

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <vector>
 
+#include "base/report.hpp"
 #include "base/size.hpp"
-#include "base/text_table.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
@@ -18,7 +19,11 @@ namespace peakmark::cli {
 namespace {
 
 using json_fields::Json;
-using json_fields::or_null;
+
+struct ShownDevice {
+  DeviceInfo info;
+  DeviceMemory memory;
+};
 
 /// Opens the device for a moment to read its memory; unknown if the device cannot be opened.
 DeviceMemory memory_of(const DeviceInfo& info) {
@@ -40,72 +45,59 @@ std::optional<Size> budget_on(const MemoryBudget& budget, const DeviceInfo& info
   }
 }
 
-Json json_of(const DeviceInfo& info, const std::optional<MemoryBudget>& budget) {
-  const DeviceMemory memory = memory_of(info);
-  Json json{{"backend", to_string(info.backend)},
-            {"index", info.index},
-            {"name", info.name},
-            {"vendor", json_fields::null_if_empty(info.vendor)},
-            {"platform", info.platform},
-            {"driver", json_fields::null_if_empty(info.driver)},
-            {"version", json_fields::null_if_empty(info.version)},
-            {"pci", json_fields::null_if_empty(info.pci)},
-            {"is_cpu", info.is_cpu},
-            {"has_f64", info.has_f64},
-            {"compute_units", info.compute_units > 0 ? Json(info.compute_units) : Json(nullptr)},
-            {"memory_bytes", or_null(info.memory_bytes)},
-            {"max_allocation_bytes", or_null(info.max_allocation_bytes)},
-            {"used_bytes", or_null(memory.used_bytes)},
-            {"free_bytes", or_null(memory.free_bytes)}};
-  if (budget) json["budget_bytes"] = or_null(budget_on(*budget, info, memory));
-  return json;
+const char* kind_of(const ShownDevice& one) {
+  if (one.info.backend == Backend::dry) return "allocation log";
+  return one.info.is_cpu ? "CPU" : "GPU";
 }
 
-std::string size_text(const std::optional<Size>& bytes) {
-  return bytes ? format_size(*bytes) : "-";
-}
-
-void print_table(const DeviceList& list, const std::optional<MemoryBudget>& budget) {
-  using Align = TextTable::Align;
-  std::vector<TextTable::Column> columns{{"backend"},
-                                         {"index", Align::right},
-                                         {"name"},
-                                         {"kind"},
-                                         {"driver"},
-                                         {"memory", Align::right},
-                                         {"largest allocation", Align::right},
-                                         {"used", Align::right},
-                                         {"free", Align::right}};
-  if (budget) columns.push_back({"budget", Align::right});
-  TextTable table(columns);
-  for (const DeviceInfo& info : list.devices) {
-    std::vector<std::string> cells{"dry", "0", info.name, "allocation log", "-", "-", "-", "-", "-"};
-    DeviceMemory memory;
-    if (info.backend != Backend::dry) {
-      memory = memory_of(info);
-      cells = {std::string(to_string(info.backend)),
-               std::to_string(info.index),
-               info.name,
-               info.is_cpu ? "CPU" : "GPU",
-               info.driver.empty() ? "-" : info.driver,
-               size_text(info.memory_bytes),
-               size_text(info.max_allocation_bytes),
-               size_text(memory.used_bytes),
-               size_text(memory.free_bytes)};
-    }
-    if (budget) cells.push_back(size_text(budget_on(*budget, info, memory)));
-    table.add(cells);
+Fields<ShownDevice> device_fields(const std::optional<MemoryBudget>& budget) {
+  // Null for an empty text.
+  const auto text = [](std::string DeviceInfo::*member) {
+    return [member](const ShownDevice& one) { return json_fields::null_if_empty(one.info.*member); };
+  };
+  const auto info = [](auto member) { return [member](const ShownDevice& one) { return one.info.*member; }; };
+  const auto memory = [](auto member) {
+    return [member](const ShownDevice& one) { return one.memory.*member; };
+  };
+  Fields<ShownDevice> fields{
+      {"backend", As::text, info(&DeviceInfo::backend), "backend"},
+      {"index", As::number, info(&DeviceInfo::index), "index"},
+      {"name", As::text, info(&DeviceInfo::name), "name"},
+      {"kind", As::text, kind_of},
+      {"", As::hidden, text(&DeviceInfo::vendor), "vendor"},
+      {"", As::hidden, info(&DeviceInfo::platform), "platform"},
+      {"driver", As::text, text(&DeviceInfo::driver), "driver"},
+      {"", As::hidden, text(&DeviceInfo::version), "version"},
+      {"", As::hidden, text(&DeviceInfo::pci), "pci"},
+      {"", As::hidden, info(&DeviceInfo::is_cpu), "is_cpu"},
+      {"", As::hidden, info(&DeviceInfo::has_f64), "has_f64"},
+      {"", As::hidden,
+       [](const ShownDevice& one) {
+         return one.info.compute_units > 0 ? std::optional(one.info.compute_units) : std::nullopt;
+       },
+       "compute_units"},
+      {"memory", As::size, info(&DeviceInfo::memory_bytes), "memory_bytes"},
+      {"largest allocation", As::size, info(&DeviceInfo::max_allocation_bytes), "max_allocation_bytes"},
+      {"used", As::size, memory(&DeviceMemory::used_bytes), "used_bytes"},
+      {"free", As::size, memory(&DeviceMemory::free_bytes), "free_bytes"}};
+  if (budget) {
+    const auto bytes = [budget](const ShownDevice& one) { return budget_on(*budget, one.info, one.memory); };
+    fields.emplace_back("budget", As::size, bytes, "budget_bytes");
   }
-  print_text(table.text());
-  for (const std::string& reason : list.reasons) std::cerr << "no device found for " << reason << '\n';
+  return fields;
 }
 
-void print_json(const DeviceList& list, const std::optional<MemoryBudget>& budget) {
-  Json devices = Json::array();
-  for (const DeviceInfo& info : list.devices) devices.push_back(json_of(info, budget));
-  Json json = json_fields::begin(format::kDevices);
-  json.update(Json{{"devices", devices}, {"reasons", list.reasons}});
-  print_text(json_fields::pretty(json));
+void print_devices(const DeviceList& list, const std::optional<MemoryBudget>& budget, bool as_json) {
+  std::vector<ShownDevice> devices;
+  for (const DeviceInfo& info : list.devices) devices.push_back({info, memory_of(info)});
+  const Fields<ShownDevice> fields = device_fields(budget);
+  if (as_json) {
+    Json json = json_fields::begin(format::kDevices);
+    json.update(Json{{"devices", rows_json(fields, devices)}, {"reasons", list.reasons}});
+    return print_text(json_fields::pretty(json));
+  }
+  print_text(rows_text(fields, devices));
+  for (const std::string& reason : list.reasons) std::cerr << "no device found for " << reason << '\n';
 }
 
 }  // namespace
@@ -122,11 +114,7 @@ void add_devices_command(CLI::App& app, Result& result) {
   set_help(*command, {.exit_codes = {{"0", "clean"}, {"4", "no device except `dry`"}}});
   command->callback([json, budget, &result] {
     const DeviceList list = list_devices();
-    if (*json) {
-      print_json(list, *budget);
-    } else {
-      print_table(list, *budget);
-    }
+    print_devices(list, *budget, *json);
     const bool any = std::ranges::any_of(list.devices,
                                          [](const DeviceInfo& info) { return info.backend != Backend::dry; });
     result.code = any ? ExitCode::clean : ExitCode::nothing;

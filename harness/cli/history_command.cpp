@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/report.hpp"
 #include "base/text.hpp"
-#include "base/text_table.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/history_commands.hpp"
@@ -36,26 +36,23 @@ struct LogOptions {
   bool json = false;
 };
 
-std::string log_table(const std::vector<history::LoggedRun>& runs) {
-  using Align = TextTable::Align;
-  TextTable table({{"date"},
-                   {"run"},
-                   {"commit"},
-                   {"branch"},
-                   {"suite"},
-                   {"device"},
-                   {"backend"},
-                   {"driver"},
-                   {"build"},
-                   {"cases", Align::right},
-                   {"ok", Align::right}});
-  const auto dash = [](const std::string& text) { return text.empty() ? "–" : plain_text(text); };
-  for (const history::LoggedRun& run : runs) {
-    table.add({run.date, run.id, dash(short_commit(run.commit)), dash(run.branch), dash(run.suite),
-               dash(run.device), dash(run.backend), dash(run.driver), dash(run.build),
-               std::to_string(run.cases), std::to_string(run.ok)});
-  }
-  return table.text();
+const Fields<history::LoggedRun>& log_fields() {
+  using Run = history::LoggedRun;
+  static const auto commit = [](const Run& run) { return short_commit(run.commit); };
+  static const Fields<Run> fields{{"date", As::text, &Run::date, "date"},
+                                  {"run", As::text, &Run::id, "run"},
+                                  {"commit", As::text, commit},
+                                  {"", As::hidden, &Run::commit, "commit"},
+                                  {"branch", As::text, &Run::branch, "branch"},
+                                  {"suite", As::text, &Run::suite, "suite"},
+                                  {"device", As::text, &Run::device, "device"},
+                                  {"backend", As::text, &Run::backend, "backend"},
+                                  {"driver", As::text, &Run::driver, "driver"},
+                                  {"build", As::text, &Run::build, "build"},
+                                  {"", As::hidden, &Run::host_name, "host_name"},
+                                  {"cases", As::number, &Run::cases, "cases"},
+                                  {"ok", As::number, &Run::ok, "ok"}};
+  return fields;
 }
 
 void log(const LogOptions& options) {
@@ -67,27 +64,13 @@ void log(const LogOptions& options) {
   std::ranges::reverse(runs);
   if (!options.all && runs.size() > options.max) runs.resize(options.max);
   if (!options.json) {
-    print_text(log_table(runs) +
+    print_text(rows_text(log_fields(), runs) +
                fmt::format("\n{}{}\n", quantity(count, "run"),
                            runs.size() < count ? fmt::format(", {} shown", runs.size()) : ""));
     return;
   }
-  Json list = Json::array();
-  for (const history::LoggedRun& run : runs) {
-    list.push_back({{"run", run.id},
-                    {"date", run.date},
-                    {"suite", run.suite},
-                    {"commit", run.commit},
-                    {"branch", run.branch},
-                    {"device", run.device},
-                    {"backend", run.backend},
-                    {"driver", run.driver},
-                    {"build", run.build},
-                    {"host_name", run.host_name},
-                    {"cases", run.cases},
-                    {"ok", run.ok}});
-  }
-  print_text(pretty({{"history", history->address().name()}, {"count", count}, {"runs", list}}));
+  print_text(pretty(
+      {{"history", history->address().name()}, {"count", count}, {"runs", rows_json(log_fields(), runs)}}));
 }
 
 void add_log_command(CLI::App& app) {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/report.hpp"
 #include "base/size.hpp"
 #include "base/text.hpp"
-#include "base/text_table.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
@@ -101,21 +101,16 @@ std::string time_line(const Observation& observation, const RunContext& context)
 
 /// Returns a row for each name and kind; count and largest allocation only if one has several.
 std::string peak_table(const std::vector<PeakGroup>& groups) {
-  using enum TextTable::Align;
   if (groups.empty()) return "";
-  std::vector<Field<PeakGroup>> fields{
-      {{"  at the peak"},
-       [](const PeakGroup& one) { return "  " + (one.name.empty() ? "(unnamed)" : one.name); }},
-      {{"kind"}, [](const PeakGroup& one) { return one.kind; }},
-      {{"count", right}, [](const PeakGroup& one) { return std::to_string(one.count); }},
-      {{"largest", right}, [](const PeakGroup& one) { return format_size(one.largest_bytes); }},
-      {{"bytes", right}, [](const PeakGroup& one) { return std::to_string(one.bytes); }},
-      {{"", right}, [](const PeakGroup& one) { return format_size(one.bytes); }}};
+  Fields<PeakGroup> fields{{"at the peak", As::text, &PeakGroup::name, "", "(unnamed)"},
+                           {"kind", As::text, &PeakGroup::kind},
+                           {"count", As::number, &PeakGroup::count},
+                           {"largest", As::size, &PeakGroup::largest_bytes},
+                           {"bytes", As::number, &PeakGroup::bytes},
+                           {"", As::size, &PeakGroup::bytes}};
   const bool has_several = std::ranges::any_of(groups, [](const PeakGroup& one) { return one.count > 1; });
   if (!has_several) fields.erase(fields.begin() + 2, fields.begin() + 4);
-  TextTable table(columns(fields));
-  for (const PeakGroup& one : groups) table.add(cells(fields, one));
-  return table.text();
+  return rows_text(fields, groups, groups.size(), "  ");
 }
 
 /// Prints what was live at the peak of each case.

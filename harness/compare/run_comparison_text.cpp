@@ -11,14 +11,12 @@
 #include <vector>
 
 #include "base/difference.hpp"
+#include "base/report.hpp"
 #include "base/text.hpp"
-#include "base/text_table.hpp"
 #include "compare/run_comparison.hpp"
 
 namespace peakmark {
 namespace {
-
-using Format = TextTable::Format;
 
 constexpr std::size_t kMaxShown = 40;  ///< cases of a group on the console
 constexpr std::size_t kMaxMoved = 10;  ///< allocations of a case
@@ -71,18 +69,10 @@ CaseGroups group_cases(const RunComparison& comparison) {
   return groups;
 }
 
-std::string name_cell(const CaseComparison& one) {
-  return one.name;
-}
-
-std::string indented_name_cell(const CaseComparison& one) {
-  return "  " + plain_text(one.name);
-}
-
 /// `1.2 MiB -> 1.5 MiB (+25.00 %)`
 std::string peak_cell(const CaseComparison& one) {
   const BytesComparison* const peak = one.find("requested_peak_bytes");
-  if (peak == nullptr || !peak->change) return "–";
+  if (peak == nullptr || !peak->change) return "";
   if (*peak->change == Change::same) return format_size(*peak->next);
   return fmt::format("{} -> {}{}", format_size(*peak->base), format_size_beside(*peak->next, *peak->base),
                      peak->relative ? " (" + format_change(*peak->relative, 2) + ")" : "");
@@ -90,21 +80,21 @@ std::string peak_cell(const CaseComparison& one) {
 
 /// `1.2 ms -> 1.5 ms`
 std::string time_cell(const CaseComparison& one) {
-  if (!one.time || !one.time->change) return "–";
+  if (!one.time || !one.time->change) return "";
   const auto [base, next] = format_durations(one.time->change->base_ns, one.time->change->new_ns);
   return fmt::format("{} -> {}", base, next);
 }
 
 /// In GB/s: `98.7 -> 80.1`
 std::string rate_cell(const CaseComparison& one) {
-  if (!one.base_throughput.bytes_per_second && !one.new_throughput.bytes_per_second) return "–";
+  if (!one.base_throughput.bytes_per_second && !one.new_throughput.bytes_per_second) return "";
   return fmt::format("{} -> {}", gigabytes_text(one.base_throughput.bytes_per_second),
                      gigabytes_text(one.new_throughput.bytes_per_second));
 }
 
 /// `+4.1 % (+3.2 … +5.0)`
 std::string effect_cell(const CaseComparison& one) {
-  if (!one.time || !one.time->change) return "–";
+  if (!one.time || !one.time->change) return "";
   const TimeChange& change = *one.time->change;
   std::string text = format_change(change.relative, 1);
   if (change.interval) {
@@ -192,26 +182,25 @@ std::string remarks_cell(const CaseComparison& one) {
   return text;
 }
 
-std::vector<Field<CaseComparison>> console_fields(bool has_throughput) {
-  std::vector<Field<CaseComparison>> fields{{{"  case"}, indented_name_cell},
-                                            {{"peak"}, peak_cell},
-                                            {{"time"}, time_cell},
-                                            {{"GB/s"}, rate_cell},
-                                            {{"effect (95 %)"}, effect_cell},
-                                            {{"verdict"}, verdict_cell}};
+Fields<CaseComparison> console_fields(bool has_throughput) {
+  Fields<CaseComparison> fields{{"case", As::text, [](const auto& one) { return plain_text(one.name); }},
+                                {"peak", As::text, peak_cell},
+                                {"time", As::text, time_cell},
+                                {"GB/s", As::text, rate_cell},
+                                {"effect (95 %)", As::text, effect_cell},
+                                {"verdict", As::text, verdict_cell}};
   if (!has_throughput) fields.erase(fields.begin() + 3);
   return fields;
 }
 
-const std::vector<Field<CaseComparison>>& markdown_fields() {
-  using enum TextTable::Align;
-  static const std::vector<Field<CaseComparison>> fields{{{"case", left, Format::name}, name_cell},
-                                                         {{"verdict", left, Format::markdown}, verdict_cell},
-                                                         {{"peak"}, peak_cell},
-                                                         {{"time"}, time_cell},
-                                                         {{"GB/s"}, rate_cell},
-                                                         {{"effect (95 %)"}, effect_cell},
-                                                         {{"why", left, Format::markdown}, remarks_cell}};
+const Fields<CaseComparison>& markdown_fields() {
+  static const Fields<CaseComparison> fields{{"case", As::name, &CaseComparison::name},
+                                             {"verdict", As::markdown, verdict_cell},
+                                             {"peak", As::text, peak_cell},
+                                             {"time", As::text, time_cell},
+                                             {"GB/s", As::text, rate_cell},
+                                             {"effect (95 %)", As::text, effect_cell},
+                                             {"why", As::markdown, remarks_cell, "", ""}};
   return fields;
 }
 
@@ -285,11 +274,10 @@ std::string comparison_table(const RunComparison& comparison) {
   }
   if (!comparison.allowed_growth.is_zero()) text += comparison.allowed_growth.note() + "\n";
   for (const std::string& note : comparison.notes) text += plain_text(note) + "\n";
-  const std::vector<Field<CaseComparison>> fields = console_fields(comparison.has_throughput);
+  const Fields<CaseComparison> fields = console_fields(comparison.has_throughput);
   for (const auto& [status, cases] : group_cases(comparison)) {
-    const auto add = [&](TextTable& table, const CaseComparison* one) { table.add(cells(fields, *one)); };
-    text += fmt::format("\n{}\n", group_title(status)) +
-            first_rows(TextTable(columns(fields)), kMaxShown, cases, add) + remarks_text(cases);
+    text += fmt::format("\n{}\n{}", group_title(status), rows_text(fields, cases, kMaxShown, "  ")) +
+            remarks_text(cases);
   }
   return text + names_text("in the base", comparison.only_base) +
          names_text("in the new", comparison.only_new);

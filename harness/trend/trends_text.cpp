@@ -7,9 +7,9 @@
 #include <set>
 #include <string_view>
 
+#include "base/report.hpp"
 #include "base/size.hpp"
 #include "base/text.hpp"
-#include "base/text_table.hpp"
 #include "runfile/merge.hpp"
 #include "trend/branches.hpp"
 #include "trend/common_findings.hpp"
@@ -99,22 +99,18 @@ std::string markdown_why_cell(const FindingRow& row) {
 }
 
 /// `has_devices`: with a column of the devices of each finding.
-std::vector<Field<FindingRow>> fields(bool is_markdown, bool has_devices) {
-  using enum TextTable::Align;
-  using Format = TextTable::Format;
-  std::vector<Field<FindingRow>> all{
-      {{"verdict"}, verdict_cell},
-      is_markdown ? Field<FindingRow>{{"case", left, Format::markdown}, markdown_cases_cell}
-                  : Field<FindingRow>{{"case"}, console_cases_cell},
-      {{"metric"}, metric_cell},
-      {{"before"}, before_cell},
-      {{"after"}, after_cell},
-      {{"step"}, step_cell},
-      {{"since"}, since_cell},
-      {{"reported"}, reported_cell},
-      is_markdown ? Field<FindingRow>{{"why", left, Format::markdown}, markdown_why_cell}
-                  : Field<FindingRow>{{"why"}, console_why_cell}};
-  if (has_devices) all.insert(all.begin() + 2, {{"device"}, devices_text});
+Fields<FindingRow> fields(bool is_markdown, bool has_devices) {
+  const As cell = is_markdown ? As::markdown : As::text;
+  Fields<FindingRow> all{{"verdict", As::text, verdict_cell},
+                         {"case", cell, is_markdown ? markdown_cases_cell : console_cases_cell},
+                         {"metric", As::text, metric_cell},
+                         {"before", As::text, before_cell},
+                         {"after", As::text, after_cell},
+                         {"step", As::text, step_cell},
+                         {"since", As::text, since_cell},
+                         {"reported", As::text, reported_cell},
+                         {"why", cell, is_markdown ? markdown_why_cell : console_why_cell, "", ""}};
+  if (has_devices) all.insert(all.begin() + 2, {"device", As::text, devices_text});
   return all;
 }
 
@@ -152,10 +148,8 @@ std::vector<std::string> compare_lines(const Section& section, std::size_t max_l
 std::string sections_table(const std::vector<DeviceTrends>& devices) {
   std::string text;
   for (const Section& section : find_sections(devices)) {
-    const std::vector<Field<FindingRow>> shown = fields(false, devices.size() > 1);
-    TextTable table(columns(shown));
-    for (const CommonFinding& finding : section.findings) table.add(cells(shown, finding));
-    text += fmt::format("{}:\n{}", section.title, table.text());
+    text +=
+        fmt::format("{}:\n{}", section.title, rows_text(fields(false, devices.size() > 1), section.findings));
     for (const std::string& line : compare_lines(section)) text += "to compare: " + line + "\n";
   }
   return text;
@@ -167,7 +161,7 @@ std::string sections_markdown(const std::vector<DeviceTrends>& devices, const Ma
   std::size_t shown_findings = 0;
   std::size_t left_out = 0;
   for (const Section& section : find_sections(devices)) {
-    const std::vector<Field<FindingRow>> shown = fields(true, devices.size() > 1);
+    const Fields<FindingRow> shown = fields(true, devices.size() > 1);
     MarkdownTable table(columns(shown), limits.table_bytes - std::min(text.size(), limits.table_bytes));
     const std::size_t rows = std::min(section.findings.size(), limits.findings - shown_findings);
     for (std::size_t row = 0; row < rows; ++row) table.add(cells(shown, section.findings[row]));
