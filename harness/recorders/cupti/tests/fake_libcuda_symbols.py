@@ -1,6 +1,6 @@
 """Writes tables of the driver's symbols and errors from the toolkit's headers, for the fake libcuda.so.1.
 
-    fake_libcuda_symbols.py INCLUDE-FOLDER CUPTI-INCLUDE-FOLDER OUTPUT.cpp
+    fake_libcuda_symbols.py OUTPUT.cpp FOLDER…     the folders of cuda.h and CUPTI
 
 The table has the rows of cuGetProcAddress: name, version, stream, symbol. The versions are in cudaTypedefs.h (PFN_NAME_vVERSION);
 which symbol belongs to a version is not. The newest version is the newest symbol (NAME, NAME_v2, …), and so on downwards.
@@ -43,10 +43,17 @@ def symbols_of(cuda: str, callbacks: str) -> set[str]:
     return {symbol for symbol in SYMBOL.findall(callbacks) if symbol in declared or symbol.endswith(("_ptds", "_ptsz"))} | WITHOUT_CALLBACK
 
 
-def table(include: pathlib.Path, cupti: pathlib.Path) -> str:
-    headers = "".join((include / name).read_text() for name in ("cuda.h", "cudaProfiler.h"))
-    typedefs = "".join((include / name).read_text() for name in ("cudaTypedefs.h", "cudaProfilerTypedefs.h"))
-    symbols = symbols_of(headers, (cupti / "cupti_driver_cbid.h").read_text())
+def read_header(folders: list[str], name: str) -> str:
+    for folder in folders:
+        if (file := pathlib.Path(folder, name)).exists():
+            return file.read_text()
+    raise SystemExit(f"fake_libcuda_symbols.py: no {name} in {', '.join(folders)}")
+
+
+def table(folders: list[str]) -> str:
+    headers = read_header(folders, "cuda.h") + read_header(folders, "cudaProfiler.h")
+    typedefs = read_header(folders, "cudaTypedefs.h") + read_header(folders, "cudaProfilerTypedefs.h")
+    symbols = symbols_of(headers, read_header(folders, "cupti_driver_cbid.h"))
     weak = [f'__attribute__((weak)) int {name}() {{ return fake_cuda_not_supported("{name}"); }}' for name in sorted(symbols)]
     entries = [
         f'    {{"{name}", {version}, {"true" if stream else "false"}, reinterpret_cast<void*>(&{symbol})}},'
@@ -64,4 +71,4 @@ def table(include: pathlib.Path, cupti: pathlib.Path) -> str:
 
 
 if __name__ == "__main__":
-    pathlib.Path(sys.argv[3]).write_text(table(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])))
+    pathlib.Path(sys.argv[1]).write_text(table(sys.argv[2:]))
