@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/dtype.hpp"
+#include "estimate/worker_estimates.hpp"
 #include "explain/run_formulas.hpp"
-#include "supervise/estimate_question.hpp"
 #include "supervise/record_shapes.hpp"
 
 // Formulas of all variants of peakmark-bench, found on `dry` from chosen shapes.
@@ -81,7 +81,7 @@ class ShippedFormulas : public testing::Test {
     }
     Parameters defaults = description.defaults();
     for (const auto& [axis, words] : variant.cases.front().words) defaults.set(axis, words.front());
-    const EstimateReply reply =
+    const EstimateAnswer reply =
         ask_estimator(PEAKMARK_BENCH_WORKER, description.estimators.front().name,
                       estimate_question(description, defaults, std::nullopt, std::nullopt), {});
     ASSERT_FALSE(reply.error) << *reply.error;

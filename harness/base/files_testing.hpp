@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 
@@ -52,6 +53,13 @@ class FullDisk {
   rlimit before_{};
   void (*handler_)(int);
 };
+
+/// Writes an executable script that does nothing, and its folders.
+inline void put_program(const std::filesystem::path& file) {
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file) << "#!/bin/sh\n";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+}
 
 /// Returns whether this system has pseudo-terminals; a container without /dev/pts does not.
 inline bool has_pseudo_terminals() {

@@ -11,12 +11,6 @@
 namespace peakmark {
 namespace {
 
-void put_program(const std::filesystem::path& file) {
-  std::filesystem::create_directories(file.parent_path());
-  std::ofstream(file) << "#!/bin/sh\n";
-  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
-}
-
 TEST(EnvironmentList, FindsWhatIsSet) {
   const std::vector<std::string> environment{"AB=2", "A=x=y"};
   EXPECT_EQ("x=y", find_variable(environment, "A"));

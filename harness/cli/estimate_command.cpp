@@ -12,16 +12,20 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
+#include "estimate/external_estimates.hpp"
+#include "estimate/worker_estimates.hpp"
+#include "runfile/observation_json.hpp"
 #include "subprocess/processes.hpp"
 #include "subprocess/signals.hpp"
-#include "supervise/estimate_question.hpp"
-#include "supervise/external_estimates.hpp"
 #include "supervise/recorded_estimates.hpp"
 #include "supervise/run_workers.hpp"
 #include "supervise/worker_program.hpp"
 #include "sweep/suite_document.hpp"
 
 namespace peakmark::cli {
+
+using json_fields::Json;
+
 namespace {
 
 /// Checks a count. CLI11's check of a range would print a limit of 309 digits.
@@ -49,67 +53,122 @@ struct EstimateOptions {
   bool json = false;
 };
 
+/// Returns the keyword arguments of a Python function from `key=value` texts, as a JSON object. A value that
+/// is valid JSON (3, 0.5, true, null, [3, 3]) is read as JSON, any other as a string. Throws UsageError for a
+/// text without `=`.
+std::string parse_arguments(const std::vector<std::string>& texts) {
+  Json arguments = Json::object();
+  for (const std::string& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) throw UsageError("'" + text + "' is no key=value, such as n=20");
+    const std::string name = text.substr(0, equals);
+    if (arguments.contains(name)) throw UsageError("'" + name + "' is given twice");
+    const std::string value = text.substr(equals + 1);
+    arguments[name] = Json::accept(value) ? Json::parse(value) : Json(value);
+  }
+  return json_fields::one_line(arguments);
+}
+
+Json begin_estimate(const std::string& variant, const std::string& parameters,
+                    std::optional<Size> available_bytes) {
+  Json json = json_fields::begin(format::kEstimate);
+  json.update(Json{{"variant", variant},
+                   {"parameters", Json::parse(parameters)},
+                   {"available_bytes", json_fields::or_null(available_bytes)}});
+  return json;
+}
+
+Json answer_json(const EstimateAnswer& answer) {
+  return {{"slices", json_fields::or_null(answer.slices)},
+          {"bytes", json_fields::or_null(answer.bytes)},
+          {"dtype", json_fields::or_null(answer.dtype)},
+          {"terms", answer.terms.empty() ? Json(nullptr) : json_fields::to_json(answer.terms)},
+          {"output_dimensions", json_fields::null_if_empty(answer.output_dimensions)},
+          {"padding", json_fields::null_if_empty(answer.padding)}};
+}
+
+/// `parameters`: a JSON object.
+std::string estimate_json(const std::string& variant, const std::string& parameters,
+                          std::optional<Size> available_bytes, const EstimateAnswer& answer) {
+  Json json = begin_estimate(variant, parameters, available_bytes);
+  json.update(answer_json(answer));
+  return json_fields::pretty(json, 1);
+}
+
+/// The answer about a method of a module of httomo-backends.
+struct MethodAnswer {
+  std::string method;
+  EstimateAnswer answer;
+};
+
+std::string methods_json(const std::string& module, const std::string& parameters,
+                         std::optional<Size> available_bytes, const std::vector<MethodAnswer>& answers) {
+  Json json = begin_estimate(module, parameters, available_bytes);
+  json["methods"] = Json::array();
+  for (const auto& [method, answer] : answers) {
+    Json one = answer_json(answer);
+    one["method"] = method;
+    one["error"] = json_fields::or_null(answer.error);
+    if (answer.error) one["slices"] = one["bytes"] = nullptr;
+    json["methods"].push_back(std::move(one));
+  }
+  return json_fields::pretty(json, 2);
+}
+
 std::string bytes_text(std::optional<Size> bytes) {
   return bytes ? fmt::format("{} ({})", format_size(*bytes), quantity(*bytes, "byte")) : "unknown";
 }
 
-std::string reply_text(const std::string& title, const std::string& slices, const EstimateReply& reply) {
+std::string answer_text(const std::string& title, const std::string& slices, const EstimateAnswer& answer) {
   std::string text = title + "\n";
-  text += fmt::format("  {}: {}\n", slices, reply.slices ? std::to_string(*reply.slices) : "unknown");
-  text += fmt::format("  bytes: {}\n", bytes_text(reply.bytes));
-  text += fmt::format("  output: {}\n", reply.dtype.value_or("unknown"));
-  if (!reply.output_dimensions.empty()) {
-    text += fmt::format("  output dimensions: {}\n", fmt::join(reply.output_dimensions, ", "));
+  text += fmt::format("  {}: {}\n", slices, answer.slices ? std::to_string(*answer.slices) : "unknown");
+  text += fmt::format("  bytes: {}\n", bytes_text(answer.bytes));
+  text += fmt::format("  output: {}\n", answer.dtype.value_or("unknown"));
+  if (!answer.output_dimensions.empty()) {
+    text += fmt::format("  output dimensions: {}\n", fmt::join(answer.output_dimensions, ", "));
   }
-  if (!reply.padding.empty())
-    text += fmt::format("  slices before and after: {}\n", fmt::join(reply.padding, ", "));
-  if (reply.terms.empty()) return text;
+  if (!answer.padding.empty())
+    text += fmt::format("  slices before and after: {}\n", fmt::join(answer.padding, ", "));
+  if (answer.terms.empty()) return text;
   text += "  terms (bytes per slice, fixed bytes):\n";
   std::size_t width = 0;
-  for (const EstimateTerm& term : reply.terms) width = std::max(width, term.name.size());
-  for (const EstimateTerm& term : reply.terms) {
+  for (const EstimateTerm& term : answer.terms) width = std::max(width, term.name.size());
+  for (const EstimateTerm& term : answer.terms) {
     text +=
         fmt::format("    {:<{}}  {:>16}  {:>16}\n", term.name, width, term.per_slice_bytes, term.fixed_bytes);
   }
   return text;
 }
 
-void print_reply(const EstimateOptions& options, const std::string& title, const std::string& slices,
-                 const std::string& parameters, const EstimateReply& reply) {
-  if (reply.error) throw UsageError(title + ": " + *reply.error);
-  print_text(options.json ? estimate_json(title, parameters, options.available, reply)
-                          : reply_text(title, slices, reply));
+void print_answer(const EstimateOptions& options, const std::string& title, const std::string& slices,
+                  const std::string& parameters, const EstimateAnswer& answer) {
+  if (answer.error) throw UsageError(title + ": " + *answer.error);
+  print_text(options.json ? estimate_json(title, parameters, options.available, answer)
+                          : answer_text(title, slices, answer));
 }
 
 /// Returns how many slices fit into `available` and their bytes; without `available`, the bytes of the
 /// question.
-EstimateReply ask_for_reply(const ExternalEstimator& estimator, EstimatorQuestion question,
-                            std::optional<Size> available, const std::string& arguments,
-                            std::optional<double> seconds) {
+EstimateAnswer ask_for_answer(const ExternalEstimator& estimator, EstimatorQuestion question,
+                              std::optional<Size> available, const std::string& arguments,
+                              std::optional<double> seconds) {
   const OrphanGuard guard;
   const SignalWatch signals;
   EstimatorWarnings warnings(
       [](const std::string& warning) { print_message(stderr, "warning: {}\n", warning); });
   const AskLimits limits{signals.descriptor(), std::nullopt, seconds, "--seconds", &warnings};
-  ExternalAnswer answer = ask_external(estimator, question, available, arguments, limits);
+  EstimateAnswer answer = ask_external(estimator, question, available, arguments, limits);
   if (available && answer.slices) {
     question.slices = *answer.slices;
     answer.bytes = 0;
     if (question.slices > 0) {
-      ExternalAnswer need = ask_external(estimator, question, std::nullopt, arguments, limits);
+      EstimateAnswer need = ask_external(estimator, question, std::nullopt, arguments, limits);
       answer.bytes = need.bytes;
       if (need.error) answer.error = std::move(need.error);
     }
   }
-  EstimateReply reply;
-  reply.slices = available ? answer.slices : question.slices;
-  reply.bytes = answer.bytes;
-  reply.dtype = answer.dtype;
-  reply.terms = answer.terms;
-  reply.output_dimensions = answer.output_dimensions;
-  reply.padding = answer.padding;
-  reply.error = answer.error;
-  return reply;
+  if (!available) answer.slices = question.slices;
+  return answer;
 }
 
 /// `python:package.module` in httomo's form: all methods of the module.
@@ -120,16 +179,16 @@ bool is_module_of_methods(const EstimateOptions& options) {
          options.variant.find(':', kPython.size()) == std::string::npos;
 }
 
-std::string methods_table(const std::vector<MethodReply>& replies) {
+std::string methods_table(const std::vector<MethodAnswer>& answers) {
   using enum TextTable::Align;
   TextTable table({{"method"}, {"slices", right}, {"bytes", right}, {""}});
   std::string errors;
-  for (const auto& [method, reply] : replies) {
-    const bool failed = reply.error.has_value();
-    table.add({method, failed || !reply.slices ? "–" : std::to_string(*reply.slices),
-               failed || !reply.bytes ? "–" : std::to_string(*reply.bytes),
-               failed || !reply.bytes ? "" : format_size(*reply.bytes)});
-    if (failed) errors += fmt::format("{}: {}\n", method, *reply.error);
+  for (const auto& [method, answer] : answers) {
+    const bool failed = answer.error.has_value();
+    table.add({method, failed || !answer.slices ? "–" : std::to_string(*answer.slices),
+               failed || !answer.bytes ? "–" : std::to_string(*answer.bytes),
+               failed || !answer.bytes ? "" : format_size(*answer.bytes)});
+    if (failed) errors += fmt::format("{}: {}\n", method, *answer.error);
   }
   return table.text() + (errors.empty() ? "" : "\n" + plain_text(errors));
 }
@@ -165,21 +224,21 @@ ExitCode estimate_by_call(const EstimateOptions& options) {
   question.dtype = options.dtype;
   const std::string arguments = parse_arguments(options.parameters);
   if (!is_module_of_methods(options)) {
-    print_reply(options, options.variant, "slices", arguments,
-                ask_for_reply(estimator, question, options.available, arguments, options.seconds));
+    print_answer(options, options.variant, "slices", arguments,
+                 ask_for_answer(estimator, question, options.available, arguments, options.seconds));
     return ExitCode::clean;
   }
-  std::vector<MethodReply> replies;
+  std::vector<MethodAnswer> answers;
   for (const std::string& method :
        list_methods(estimator, {-1, std::nullopt, options.seconds, "--seconds"})) {
     estimator.call = options.variant + ":" + method;
-    replies.push_back(
-        {method, ask_for_reply(estimator, question, options.available, arguments, options.seconds)});
+    answers.push_back(
+        {method, ask_for_answer(estimator, question, options.available, arguments, options.seconds)});
   }
-  print_text(options.json ? methods_json(options.variant, arguments, options.available, replies)
-                          : methods_table(replies));
+  print_text(options.json ? methods_json(options.variant, arguments, options.available, answers)
+                          : methods_table(answers));
   const bool has_error =
-      std::ranges::any_of(replies, [](const MethodReply& one) { return one.reply.error.has_value(); });
+      std::ranges::any_of(answers, [](const MethodAnswer& one) { return one.answer.error.has_value(); });
   return has_error ? ExitCode::usage : ExitCode::clean;
 }
 
@@ -257,9 +316,9 @@ ExitCode estimate(const EstimateOptions& options) {
   const std::string named =
       options.estimator.value_or(variant.estimators.empty() ? "" : variant.estimators.front().name);
   if (const auto estimator = vocabulary.estimator(named, variant.name)) {
-    print_reply(options, variant.name, slices, to_arguments(parameters),
-                ask_for_reply(*estimator, make_question(*estimator, variant, parameters), options.available,
-                              "", options.seconds));
+    print_answer(options, variant.name, slices, json_fields::one_line(json_fields::to_json(parameters)),
+                 ask_for_answer(*estimator, make_question(*estimator, variant, parameters), options.available,
+                                "", options.seconds));
   } else if (vocabulary.program(variant.name) != nullptr) {
     throw UsageError(variant.name +
                      (named.empty() ? " has no estimator" : ": no suite has an estimator '" + named + "'"));
@@ -267,9 +326,9 @@ ExitCode estimate(const EstimateOptions& options) {
     const OrphanGuard guard;
     const SignalWatch signals;
     const std::string question = estimate_question(variant, parameters, options.available, options.estimator);
-    print_reply(options, variant.name, slices, to_arguments(parameters),
-                ask_estimator(worker, named, question,
-                              {signals.descriptor(), std::nullopt, options.seconds, "--seconds"}));
+    print_answer(options, variant.name, slices, json_fields::one_line(json_fields::to_json(parameters)),
+                 ask_estimator(worker, named, question,
+                               {signals.descriptor(), std::nullopt, options.seconds, "--seconds"}));
   }
   return ExitCode::clean;
 }

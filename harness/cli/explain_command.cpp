@@ -17,11 +17,11 @@
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "cli/python_reports.hpp"
+#include "estimate/external_estimates.hpp"
 #include "explain/changed_formulas.hpp"
 #include "explain/emit.hpp"
 #include "explain/reports.hpp"
 #include "runfile/run_file.hpp"
-#include "supervise/external_estimates.hpp"
 #include "supervise/recorded_estimates.hpp"
 #include "sweep/nearest_word.hpp"
 

@@ -8,25 +8,12 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "estimate/largest.hpp"
 
 namespace peakmark {
 namespace {
 
 constexpr Size kMaxSize = std::numeric_limits<Size>::max();
-
-/// Returns the largest n ≥ 0 with fits(n), by doubling and bisection. `fits` must be monotonic.
-template <typename Fits>
-Size largest(Fits fits) {
-  if (!fits(1)) return 0;
-  Size fitting = 1;
-  while (fitting <= kMaxSize / 2 && fits(2 * fitting)) fitting *= 2;
-  Size failing = fitting <= kMaxSize / 2 ? 2 * fitting : kMaxSize;
-  while (failing - fitting > 1) {
-    const Size middle = fitting + (failing - fitting) / 2;
-    (fits(middle) ? fitting : failing) = middle;
-  }
-  return fitting;
-}
 
 class Form : public Estimator {
  public:
@@ -75,23 +62,23 @@ class LinearForm : public Form {
  public:
   using Form::Form;
 
-  [[nodiscard]] EstimateAnswer max_slices(const EstimateRequest& request) const override {
-    const Term sum = total(request);
+  [[nodiscard]] SlicesAnswer max_slices(const EstimateRequest& request) const override {
+    const EstimateTerm sum = total(request);
     const DType dtype = output_dtype(request.dtype);
     if (request.available_bytes < sum.fixed_bytes) return {0, dtype};
     return {(request.available_bytes - sum.fixed_bytes) / sum.per_slice_bytes, dtype};
   }
   [[nodiscard]] Size bytes(const EstimateRequest& request, Size slices) const override {
     check_slices(slices);
-    const Term sum = total(request);
+    const EstimateTerm sum = total(request);
     return checked_add(checked_multiply(sum.per_slice_bytes, slices), sum.fixed_bytes);
   }
 
  private:
-  [[nodiscard]] Term total(const EstimateRequest& request) const {
+  [[nodiscard]] EstimateTerm total(const EstimateRequest& request) const {
     check(request);
-    Term sum;
-    for (const Term& term : terms(request)) {
+    EstimateTerm sum;
+    for (const EstimateTerm& term : terms(request)) {
       sum.per_slice_bytes = checked_add(sum.per_slice_bytes, not_negative(term.per_slice_bytes, term.name));
       sum.fixed_bytes = checked_add(sum.fixed_bytes, not_negative(term.fixed_bytes, term.name));
     }
@@ -105,7 +92,7 @@ class DirectForm final : public LinearForm {
   DirectForm(EstimatorTraits traits, double multiplier)
       : LinearForm(std::move(traits), "direct"), multiplier_(multiplier) {}
 
-  [[nodiscard]] std::vector<Term> terms(const EstimateRequest& request) const override {
+  [[nodiscard]] std::vector<EstimateTerm> terms(const EstimateRequest& request) const override {
     const Size slice = checked_multiply(
         checked_multiply(request.other_dimensions[0], request.other_dimensions[1]), size_of(request.dtype));
     const double bytes = multiplier_ * static_cast<double>(slice);
@@ -126,7 +113,7 @@ class ModuleForm final : public LinearForm {
   ModuleForm(EstimatorTraits traits, TermsFormula formula)
       : LinearForm(std::move(traits), "module"), formula_(std::move(formula)) {}
 
-  [[nodiscard]] std::vector<Term> terms(const EstimateRequest& request) const override {
+  [[nodiscard]] std::vector<EstimateTerm> terms(const EstimateRequest& request) const override {
     return formula_(request);
   }
 
@@ -139,7 +126,7 @@ class IterativeForm final : public Form {
   IterativeForm(EstimatorTraits traits, BytesFormula bytes, TermsFormula terms)
       : Form(std::move(traits), "iterative"), bytes_(std::move(bytes)), terms_(std::move(terms)) {}
 
-  [[nodiscard]] EstimateAnswer max_slices(const EstimateRequest& request) const override {
+  [[nodiscard]] SlicesAnswer max_slices(const EstimateRequest& request) const override {
     check(request);
     check_per_slice(checked_subtract(bytes(request, 1), bytes(request, 0)));
     const auto fits = [&](Size slices) {
@@ -156,8 +143,8 @@ class IterativeForm final : public Form {
     check_slices(slices);
     return not_negative(bytes_(request, slices), quantity(slices, "slice"));
   }
-  [[nodiscard]] std::vector<Term> terms(const EstimateRequest& request) const override {
-    return terms_ ? terms_(request) : std::vector<Term>{};
+  [[nodiscard]] std::vector<EstimateTerm> terms(const EstimateRequest& request) const override {
+    return terms_ ? terms_(request) : std::vector<EstimateTerm>{};
   }
 
  private:
@@ -170,9 +157,9 @@ class DocumentedForm final : public Form {
   DocumentedForm(EstimatorTraits traits, SlicesFormula slices)
       : Form(std::move(traits), "documented"), slices_(std::move(slices)) {}
 
-  [[nodiscard]] EstimateAnswer max_slices(const EstimateRequest& request) const override {
+  [[nodiscard]] SlicesAnswer max_slices(const EstimateRequest& request) const override {
     check(request);
-    const EstimateAnswer answer = slices_(request);
+    const SlicesAnswer answer = slices_(request);
     if (answer.slices < 0) {
       throw UsageError(fmt::format("estimator {}: negative answer: {} slices", name(), answer.slices));
     }

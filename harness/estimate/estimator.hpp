@@ -9,6 +9,7 @@
 
 #include "base/dtype.hpp"
 #include "base/size.hpp"
+#include "runfile/observation.hpp"
 #include "sweep/parameters.hpp"
 
 namespace peakmark {
@@ -23,16 +24,9 @@ struct EstimateRequest {
 };
 
 /// The answer for httomo.
-struct EstimateAnswer {
+struct SlicesAnswer {
   Size slices = 0;
   DType dtype = DType::f32;  ///< of the output
-};
-
-/// One named part of the memory of a variant.
-struct Term {
-  std::string name;  ///< the allocation's name in the ledger
-  Size per_slice_bytes = 0;
-  Size fixed_bytes = 0;
 };
 
 /// An estimator under test: a formula. It never runs the variant, not even on `dry`.
@@ -48,12 +42,12 @@ class Estimator {
   [[nodiscard]] virtual std::string_view form() const = 0;
   /// Returns the answer with the signature that httomo documents. Throws UsageError for an unsupported slice
   /// dimension.
-  [[nodiscard]] virtual EstimateAnswer max_slices(const EstimateRequest& request) const = 0;
+  [[nodiscard]] virtual SlicesAnswer max_slices(const EstimateRequest& request) const = 0;
   /// Returns the bytes for `slices` slices. Ignores `available_bytes`.
   [[nodiscard]] virtual Size bytes(const EstimateRequest& request, Size slices) const = 0;
   /// Returns the parts, empty if the form has none. If they depend on the number of slices, those for the
   /// value of the slice axis.
-  [[nodiscard]] virtual std::vector<Term> terms(const EstimateRequest&) const { return {}; }
+  [[nodiscard]] virtual std::vector<EstimateTerm> terms(const EstimateRequest&) const { return {}; }
 };
 
 // The four forms of estimators. Their formulas ignore `available_bytes` and return bytes. A negative number,
@@ -71,7 +65,7 @@ struct EstimatorTraits {
 std::shared_ptr<const Estimator> make_direct_estimator(EstimatorTraits traits, double multiplier);
 
 /// *module*: named parts with bytes per slice and fixed bytes; slices = (available − fixed) // per slice.
-using TermsFormula = std::function<std::vector<Term>(const EstimateRequest& request)>;
+using TermsFormula = std::function<std::vector<EstimateTerm>(const EstimateRequest& request)>;
 std::shared_ptr<const Estimator> make_module_estimator(EstimatorTraits traits, TermsFormula terms);
 
 /// *iterative*: bytes for n slices, not decreasing with n; slices = the largest n that fits, found exactly by
@@ -82,7 +76,7 @@ std::shared_ptr<const Estimator> make_iterative_estimator(EstimatorTraits traits
 
 /// *documented*: httomo's calc_max_slices itself. bytes(n) is the smallest memory with an answer of at least
 /// n.
-using SlicesFormula = std::function<EstimateAnswer(const EstimateRequest& request)>;
+using SlicesFormula = std::function<SlicesAnswer(const EstimateRequest& request)>;
 std::shared_ptr<const Estimator> make_documented_estimator(std::string name, int slice_dimension,
                                                            SlicesFormula slices);
 

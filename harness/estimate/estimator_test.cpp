@@ -14,7 +14,7 @@ EstimateRequest example() {
   return {0, {10, 20}, DType::f32, 14'450, {}};
 }
 
-std::vector<Term> input_and_output(const EstimateRequest& request) {
+std::vector<EstimateTerm> input_and_output(const EstimateRequest& request) {
   const Size slice = request.other_dimensions[0] * request.other_dimensions[1] * size_of(request.dtype);
   return {{"input", slice, 0}, {"output", slice, 0}};
 }
@@ -28,13 +28,13 @@ std::vector<std::shared_ptr<const Estimator>> all_forms() {
                                             (request.dtype == DType::f32 ? 1 : 2);
                                    }),
           make_documented_estimator("documented", 0, [](const EstimateRequest& request) {
-            return EstimateAnswer{request.available_bytes / 1600, request.dtype};
+            return SlicesAnswer{request.available_bytes / 1600, request.dtype};
           })};
 }
 
 TEST(Forms, AnswerHttomosExampleWithNine) {
   for (const auto& estimator : all_forms()) {
-    const EstimateAnswer answer = estimator->max_slices(example());
+    const SlicesAnswer answer = estimator->max_slices(example());
     EXPECT_EQ(answer.slices, 9) << estimator->name();
     EXPECT_EQ(answer.dtype, DType::f32);
     EXPECT_EQ(estimator->bytes(example(), 9), 14'400) << estimator->name();
@@ -73,7 +73,7 @@ TEST(Forms, RefuseAnotherSliceDimension) {
 
 TEST(Forms, FixedBytesComeOffFirst) {
   const auto estimator = make_module_estimator({"fixed", 0, {}}, [](const EstimateRequest&) {
-    return std::vector<Term>{{"input", 100, 0}, {"plan", 0, 1000}};
+    return std::vector<EstimateTerm>{{"input", 100, 0}, {"plan", 0, 1000}};
   });
   EstimateRequest request = example();
   request.available_bytes = 999;
@@ -99,7 +99,7 @@ TEST(Forms, ANumberThatIsNoNeedIsAnError) {
   EXPECT_THROW(static_cast<void>(make_direct_estimator({"nan", 0, {}}, nan)->max_slices(example())),
                OverflowError);
   const auto negative = make_module_estimator({"negative", 0, {}}, [](const EstimateRequest&) {
-    return std::vector<Term>{{"input", 100, -1}};
+    return std::vector<EstimateTerm>{{"input", 100, -1}};
   });
   EXPECT_THROW(static_cast<void>(negative->max_slices(example())), UsageError);
   const auto constant =

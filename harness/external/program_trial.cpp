@@ -12,6 +12,7 @@
 #include "base/dtype.hpp"
 #include "base/error.hpp"
 #include "base/program.hpp"
+#include "base/python_environment.hpp"
 #include "base/text.hpp"
 #include "external/note_on_marks.hpp"
 #include "external/program_record.hpp"
@@ -25,7 +26,6 @@
 #include "show/process_tree.hpp"
 #include "show/recorded_sequence.hpp"
 #include "show/repetition_reports.hpp"
-#include "supervise/process_environment.hpp"
 
 namespace peakmark {
 namespace {

@@ -9,10 +9,10 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "estimate/worker_estimates.hpp"
 #include "explain/run_formulas.hpp"
 #include "fit/estimated_bytes.hpp"
 #include "statistics/rank_statistics.hpp"
-#include "supervise/estimate_question.hpp"
 #include "supervise/memory_reserve.hpp"
 #include "supervise/recorded_estimates.hpp"
 

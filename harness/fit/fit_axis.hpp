@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "estimate/estimator_process.hpp"
 #include "explain/expression.hpp"
 #include "fit/fit_request.hpp"
 #include "supervise/case_listeners.hpp"
-#include "supervise/estimator_process.hpp"
 #include "supervise/record_shapes.hpp"
 #include "sweep/formula.hpp"
 

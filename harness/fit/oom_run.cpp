@@ -10,9 +10,9 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "base/text_file.hpp"
+#include "estimate/worker_estimates.hpp"
 #include "fit/oom_jobs.hpp"
 #include "fit/program_suite.hpp"
-#include "supervise/estimate_question.hpp"
 
 namespace peakmark {
 namespace {

@@ -11,13 +11,13 @@
 #include "base/files_testing.hpp"
 #include "check/judge.hpp"
 #include "check/reports.hpp"
+#include "estimate/answer.hpp"
 #include "history/run_record.hpp"
 #include "runfile/description_json.hpp"
 #include "runfile/import_results.hpp"
 #include "runfile/run_file.hpp"
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"
-#include "supervise/external_answer.hpp"
 #include "sweep/sample_description.hpp"
 #include "sweep/suite.hpp"
 #include "sweep/suite_document.hpp"
@@ -126,8 +126,7 @@ void read_description(std::string_view input, unsigned /*form*/) {
 void read_estimator_answer(std::string_view input, unsigned /*form*/) {
   for (const bool is_asked : {false, true}) {
     try {
-      (void)read_external_answer(std::string(input),
-                                 {.by_command = is_asked, .asked_slices = is_asked, .slices = 24});
+      (void)read_answer(std::string(input), {.by_command = is_asked, .asked_slices = is_asked, .slices = 24});
     } catch (const NoEstimateError&) {
     }
   }

@@ -22,7 +22,7 @@ Outcome parse_outcome(std::string_view name);
 
 /// One named part of an estimate.
 struct EstimateTerm {
-  std::string name;
+  std::string name;  ///< the allocation's name in the ledger
   Size per_slice_bytes = 0;
   Size fixed_bytes = 0;
 };

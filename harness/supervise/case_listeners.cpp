@@ -6,9 +6,9 @@
 #include <unordered_set>
 
 #include "base/text.hpp"
+#include "estimate/external_estimates.hpp"
 #include "runfile/run_summary.hpp"
 #include "subprocess/processes.hpp"
-#include "supervise/external_estimates.hpp"
 #include "supervise/run_workers.hpp"
 
 namespace peakmark {

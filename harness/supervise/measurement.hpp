@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "estimate/external_estimates.hpp"
 #include "runfile/run_journal.hpp"
 #include "subprocess/signals.hpp"
-#include "supervise/external_estimates.hpp"
 #include "supervise/run_workers.hpp"
 #include "supervise/supervisor.hpp"
 #include "supervise/sweep_run.hpp"

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "estimate/external_estimates.hpp"
+#include "estimate/worker_estimates.hpp"
 #include "runfile/observation_json.hpp"
 #include "subprocess/processes.hpp"
 #include "subprocess/signals.hpp"
 #include "supervise/case_listeners.hpp"
-#include "supervise/estimate_question.hpp"
-#include "supervise/external_estimates.hpp"
 #include "supervise/run_workers.hpp"
 #include "supervise/worker_program.hpp"
 #include "sweep/nearest_word.hpp"
@@ -203,11 +203,11 @@ class RecordedAsker {
         lines.push_back(estimate_question(variant, one->axes, available, named));
       }
     }
-    std::vector<EstimateReply> replies = ask_estimators(worker_, named, lines, limits_);
+    std::vector<EstimateAnswer> answers = ask_estimators(worker_, named, lines, limits_);
     std::vector<EstimateObservation> estimates(cases.size());
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      const EstimateReply& slices = replies[2 * i];
-      EstimateReply& bytes = replies[2 * i + 1];
+      const EstimateAnswer& slices = answers[2 * i];
+      EstimateAnswer& bytes = answers[2 * i + 1];
       EstimateObservation& estimate = estimates[i];
       estimate.estimator = described->name;
       estimate.form = described->form;

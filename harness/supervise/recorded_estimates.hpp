@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "estimate/estimator_process.hpp"
 #include "runfile/run_file.hpp"
-#include "supervise/estimator_process.hpp"
 #include "sweep/external_estimator.hpp"
 
 namespace peakmark {

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "estimate/answer.hpp"
 #include "runfile/worker_protocol.hpp"
-#include "supervise/external_answer.hpp"
 
 namespace peakmark {
 namespace {

@@ -57,6 +57,10 @@ struct VariantDescription {
   [[nodiscard]] Parameters defaults() const;
 };
 
+/// Returns the values of a variant's axes from `key=value` texts; axes without one have their default. Throws
+/// UsageError for an axis that is unknown (with the nearest name), given twice, or has an invalid value.
+Parameters parse_parameters(const VariantDescription& variant, const std::vector<std::string>& texts);
+
 /// Throws UsageError if cases of the variant could not be named: malformed names, duplicate axes, a default
 /// that is not a choice.
 void check_variant(const VariantDescription& variant);

@@ -12,6 +12,7 @@ namespace peakmark {
 
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
@@ -81,6 +82,25 @@ std::string round_trip(const std::string& name) {
 
 auto parsing(std::string name) {
   return [name] { (void)parse_case(name, kExample); };
+}
+
+TEST(AxisValues, AreTakenFromTexts) {
+  VariantDescription variant;
+  variant.name = "padding/coords1d";
+  variant.axes = {{"n", Size{1}, {}, 1, ""}, {"mode", std::string("edge"), {"edge", "wrap"}, 0, ""}};
+  const auto taking = [&](const std::vector<std::string>& texts) {
+    return [&variant, texts] { (void)parse_parameters(variant, texts); };
+  };
+  const Parameters parameters = parse_parameters(variant, {"mode=wrap", "n=20"});
+  EXPECT_EQ(parameters.integer("n"), 20);
+  EXPECT_EQ(parameters.word("mode"), "wrap");
+  EXPECT_EQ(parse_parameters(variant, {}).word("mode"), "edge");
+  EXPECT_THAT(taking({"mod=wrap"}),
+              ThrowsMessage<UsageError>(AllOf(HasSubstr("no axis 'mod'"), HasSubstr("mode"))));
+  EXPECT_THAT(taking({"n"}), ThrowsMessage<UsageError>(HasSubstr("no key=value")));
+  EXPECT_THAT(taking({"n=3", "mode=wrap", "n=4"}),
+              ThrowsMessage<UsageError>(HasSubstr("axis 'n' is given twice")));
+  EXPECT_THROW(parse_parameters(variant, {"n=x"}), UsageError);
 }
 
 TEST(CaseName, LeavesOutDefaultsAndKeepsTheOrderOfTheVariant) {

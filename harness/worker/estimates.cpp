@@ -63,7 +63,7 @@ std::vector<EstimateObservation> ask_estimators(
       guard(answer.error, [&] { answer.bytes_estimated = estimator->bytes(request, answer.slices_used); });
       if (!available_bytes) return;
       request.available_bytes = *available_bytes;
-      const EstimateAnswer slices = estimator->max_slices(request);
+      const SlicesAnswer slices = estimator->max_slices(request);
       answer.slices_estimated = slices.slices;
       answer.dtype = std::string(to_string(slices.dtype));
     });

@@ -49,7 +49,7 @@ struct FakeEstimator {
   Size fixed = 0;
   Size per_slice = 0;
   std::function<Size(Size n)> bytes = nullptr;
-  std::function<std::vector<Term>(Size n)> parts = nullptr;  ///< null: one part, `everything`
+  std::function<std::vector<EstimateTerm>(Size n)> parts = nullptr;  ///< null: one part, `everything`
 };
 
 /// Functions of the axis n that throw what is wrong with a case; null accepts every case.
@@ -160,7 +160,7 @@ class FakeVariant {
     const auto& estimator = *static_cast<FakeEstimator*>(self);
     guard(failure, [&] {
       if (!estimator.parts) return part(sink, "everything", estimator.per_slice, estimator.fixed);
-      for (const Term& term : estimator.parts(n_of(*asked)))
+      for (const EstimateTerm& term : estimator.parts(n_of(*asked)))
         part(sink, term.name.c_str(), term.per_slice_bytes, term.fixed_bytes);
     });
   }

@@ -60,9 +60,9 @@ DType case_dtype(const Parameters& parameters) {
 TermsFormula terms_formula(const peakmark_estimator& abi) {
   return [&abi](const EstimateRequest& request) {
     const AbiCase asked(request.parameters);
-    std::vector<Term> terms;
+    std::vector<EstimateTerm> terms;
     const auto add = [](void* sink, const char* name, std::int64_t bytes_a_slice, std::int64_t fixed_bytes) {
-      static_cast<std::vector<Term>*>(sink)->push_back({name, bytes_a_slice, fixed_bytes});
+      static_cast<std::vector<EstimateTerm>*>(sink)->push_back({name, bytes_a_slice, fixed_bytes});
     };
     call_program([&](peakmark_failure* failure) { abi.parts(abi.self, asked.abi(), add, &terms, failure); });
     return terms;
@@ -79,7 +79,7 @@ BytesFormula bytes_formula(const peakmark_estimator& abi, const std::string& sli
 }
 
 SlicesFormula slices_formula(const peakmark_estimator& abi, const std::function<DType(DType)>& output_dtype) {
-  return [&abi, output_dtype](const EstimateRequest& request) -> EstimateAnswer {
+  return [&abi, output_dtype](const EstimateRequest& request) -> SlicesAnswer {
     const AbiCase asked(request.parameters);
     const Size slices = call_program([&](peakmark_failure* failure) {
       return abi.slices(abi.self, asked.abi(), request.available_bytes, failure);

@@ -98,7 +98,7 @@ Json answer(const Registry& registry, std::string_view text) {
     std::optional<Size> slices = question.slices;
     if (question.available_bytes) {
       request.available_bytes = *question.available_bytes;
-      const EstimateAnswer fitting = question.estimator->max_slices(request);
+      const SlicesAnswer fitting = question.estimator->max_slices(request);
       result["slices"] = fitting.slices;
       result["dtype"] = to_string(fitting.dtype);
       if (!slices) slices = fitting.slices;
@@ -113,7 +113,7 @@ Json answer(const Registry& registry, std::string_view text) {
     // The terms of the same number of slices as the bytes.
     request.parameters.set(question.variant->description.slice_axis, std::max<Size>(1, *slices));
     Json terms = Json::array();
-    for (const Term& term : question.estimator->terms(request)) {
+    for (const EstimateTerm& term : question.estimator->terms(request)) {
       terms.push_back({{"name", term.name},
                        {"per_slice_bytes", term.per_slice_bytes},
                        {"fixed_bytes", term.fixed_bytes}});

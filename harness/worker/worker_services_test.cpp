@@ -51,7 +51,7 @@ TEST_F(EstimateService, TermsAreThoseOfTheSlicesAnswered) {
   FakeEstimator estimator{"chunked"};
   estimator.bytes = [](Size n) { return n + 10 * std::min<Size>(5, n); };
   estimator.parts = [](Size n) {
-    return std::vector<Term>{{"work", 0, 10 * std::min<Size>(5, n)}, {"input", 1, 0}};
+    return std::vector<EstimateTerm>{{"work", 0, 10 * std::min<Size>(5, n)}, {"input", 1, 0}};
   };
   registry_.add(fake_variant("shift/chunked", {}, {estimator}));
   EXPECT_EQ(ask(R"({"variant": "shift/chunked", "available_bytes": 33})"),

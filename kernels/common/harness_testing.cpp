@@ -165,7 +165,7 @@ Size TestVariant::bytes(const Parameters& parameters, Size slices, std::size_t e
 std::vector<EstimatedPart> TestVariant::parts(const Parameters& parameters, std::size_t estimator) const {
   const RegisteredVariant& variant = *variant_;
   std::vector<EstimatedPart> parts;
-  for (const Term& term : variant.estimators.at(estimator)->terms(variant.request(parameters)))
+  for (const EstimateTerm& term : variant.estimators.at(estimator)->terms(variant.request(parameters)))
     parts.push_back({term.name, term.per_slice_bytes, term.fixed_bytes});
   return parts;
 }
@@ -175,7 +175,7 @@ SlicesAnswer TestVariant::max_slices(const Parameters& parameters, Size availabl
   const RegisteredVariant& variant = *variant_;
   EstimateRequest request = variant.request(parameters);
   request.available_bytes = available_bytes;
-  const EstimateAnswer answer = variant.estimators.at(estimator)->max_slices(request);
+  const SlicesAnswer answer = variant.estimators.at(estimator)->max_slices(request);
   return {answer.slices, answer.dtype};
 }
 

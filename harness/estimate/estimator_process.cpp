@@ -1,4 +1,4 @@
-#include "supervise/estimator_process.hpp"
+#include "estimate/estimator_process.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/terminal_codes.hpp"
 #include "base/text.hpp"
-#include "supervise/external_answer.hpp"
+#include "estimate/answer.hpp"
 
 namespace peakmark {
 namespace {

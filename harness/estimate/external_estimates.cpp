@@ -1,4 +1,4 @@
-#include "supervise/external_estimates.hpp"
+#include "estimate/external_estimates.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,9 +10,10 @@
 
 #include "base/error.hpp"
 #include "base/program.hpp"
+#include "base/python_environment.hpp"
 #include "base/text.hpp"
+#include "estimate/largest.hpp"
 #include "runfile/observation_json.hpp"
-#include "supervise/process_environment.hpp"
 #include "sweep/external_estimator.hpp"
 
 namespace peakmark {
@@ -109,8 +110,8 @@ std::string find_line(const ExternalEstimator& estimator) {
   throw UsageError(text);
 }
 
-ExternalAnswer failed(std::string error) {
-  ExternalAnswer answer;
+EstimateAnswer failed(std::string error) {
+  EstimateAnswer answer;
   answer.error = std::move(error);
   return answer;
 }
@@ -126,24 +127,14 @@ Size most_slices(const ExternalEstimator& estimator, const EstimatorQuestion& qu
     }
   };
   constexpr Size kMaxSlices = Size{1} << 62;
-  Size low = 0;  // fits
-  Size high = 1;
-  while (fits(high)) {
-    if (high == kMaxSlices)
-      throw NoEstimateError(NoEstimate::zero_per_slice, "its formula does not depend on the slices");
-    low = high;
-    high *= 2;
-  }
-  while (high - low > 1) {
-    const Size middle = low + (high - low) / 2;
-    (fits(middle) ? low : high) = middle;
-  }
-  return low;
+  if (fits(kMaxSlices))
+    throw NoEstimateError(NoEstimate::zero_per_slice, "its formula does not depend on the slices");
+  return largest(fits);
 }
 
-ExternalAnswer answer_by_formula(const ExternalEstimator& estimator, const EstimatorQuestion& question,
+EstimateAnswer answer_by_formula(const ExternalEstimator& estimator, const EstimatorQuestion& question,
                                  std::optional<Size> available_bytes) {
-  ExternalAnswer answer;
+  EstimateAnswer answer;
   answer.bytes = formula_bytes(estimator, question, question.slices);
   if (*answer.bytes < 0)
     throw NoEstimateError(NoEstimate::negative, fmt::format("bytes is {}", *answer.bytes));
@@ -153,7 +144,7 @@ ExternalAnswer answer_by_formula(const ExternalEstimator& estimator, const Estim
 
 /// Returns what `answer` returns; its failure as an answer.
 template <typename Answer>
-ExternalAnswer answer_or_failure(const EstimatorQuestion& question, std::optional<Size> available_bytes,
+EstimateAnswer answer_or_failure(const EstimatorQuestion& question, std::optional<Size> available_bytes,
                                  Answer answer) {
   try {
     return answer();
@@ -177,9 +168,9 @@ EstimatorProcess process_for(const ExternalEstimator& estimator, std::vector<std
           std::move(questions), estimator.seconds, estimator.call.starts_with("command:")};
 }
 
-ExternalAnswer next_answer(EstimatorProcess& process, const ExternalEstimator& estimator,
+EstimateAnswer next_answer(EstimatorProcess& process, const ExternalEstimator& estimator,
                            const AnswerRules& rules, const AskLimits& limits) {
-  ExternalAnswer answer = read_external_answer(process.next(limits), rules);
+  EstimateAnswer answer = read_answer(process.next(limits), rules);
   for (const std::string& warning : answer.warnings) {
     if (limits.warnings != nullptr) limits.warnings->add(process_name(estimator), warning);
   }
@@ -260,7 +251,7 @@ std::vector<std::string> list_methods(const ExternalEstimator& estimator, const 
   }
 }
 
-ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,
+EstimateAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,
                             std::optional<Size> available_bytes, const std::string& parameters,
                             const AskLimits& limits) {
   return answer_or_failure(question, available_bytes, [&] {
@@ -301,7 +292,7 @@ std::vector<EstimateObservation> ask_about_cases(const ExternalEstimator& estima
     if (all[i].error) continue;
     const std::optional<Size>& available = cases[i]->requested_peak_bytes;
     // Other programs may answer one question only, or print more than their answers.
-    ExternalAnswer answer =
+    EstimateAnswer answer =
         !is_python ? ask_external(estimator, questions[i], available, "", limits)
                    : answer_or_failure(questions[i], available, [&] {
                        return next_answer(process, estimator,

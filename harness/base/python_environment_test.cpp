@@ -1,4 +1,4 @@
-#include "supervise/process_environment.hpp"
+#include "base/python_environment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,12 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-
-void put_program(const std::filesystem::path& file) {
-  std::filesystem::create_directories(file.parent_path());
-  std::ofstream(file) << "#!/bin/sh\n";
-  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
-}
 
 TEST(PythonEnvironment, IsWhereEnvironmentsAre) {
   const TemporaryFolder folder;

@@ -1,4 +1,4 @@
-#include "supervise/external_estimates.hpp"
+#include "estimate/external_estimates.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using testing::StartsWith;
 /// A command that answers by a shell script.
 class ExternalEstimates : public testing::Test {
  protected:
-  ExternalAnswer asked(const std::string& script, double seconds = 20) {
+  EstimateAnswer asked(const std::string& script, double seconds = 20) {
     const auto file = folder_.path() / "estimate";
     std::ofstream(file) << "#!/bin/sh\n" << script << "\n";
     std::filesystem::permissions(file, std::filesystem::perms::owner_all);
@@ -44,7 +44,7 @@ class ExternalEstimates : public testing::Test {
   TemporaryFolder folder_;
 };
 
-ExternalAnswer asked_formula(const std::string& bytes, Size slices, std::optional<Size> available) {
+EstimateAnswer asked_formula(const std::string& bytes, Size slices, std::optional<Size> available) {
   ExternalEstimator estimator;
   estimator.name = "explained";
   estimator.formulas.push_back({{}, {}, Formula(bytes)});
@@ -57,7 +57,7 @@ ExternalAnswer asked_formula(const std::string& bytes, Size slices, std::optiona
 }
 
 TEST(FormulaEstimates, FindTheMostSlicesThatFit) {
-  const ExternalAnswer answer = asked_formula("4 * n * nx + 8 * nx", 5, 4000);
+  const EstimateAnswer answer = asked_formula("4 * n * nx + 8 * nx", 5, 4000);
   EXPECT_EQ(answer.bytes, 2800);
   EXPECT_EQ(answer.slices, 8);
   EXPECT_EQ(asked_formula("4 * n * nx + 8 * nx", 5, 1199).slices, 0);
@@ -70,7 +70,7 @@ TEST(FormulaEstimates, FindTheMostSlicesThatFit) {
 }
 
 TEST_F(ExternalEstimates, ACommandIsAskedOnALineAndAnswersOnOne) {
-  const ExternalAnswer answer = asked(
+  const EstimateAnswer answer = asked(
       "read line; echo \"$line $*\" > \"$(dirname \"$0\")/asked\"; echo spoken >&2\n"
       "echo '{\"slices\": 9, \"bytes\": 8000, \"dtype\": \"uint16\", \"padding\": [1, 2]}'");
   EXPECT_EQ(std::nullopt, answer.error);

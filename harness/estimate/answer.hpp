@@ -12,7 +12,7 @@
 
 namespace peakmark {
 
-/// Why an external estimator has no answer (docs/estimators.md).
+/// Why an estimator outside this process has no answer (docs/estimators.md).
 enum class NoEstimate : std::uint8_t {
   not_found,          ///< no such program or environment
   no_answer,          ///< its answer lacks a number
@@ -28,8 +28,8 @@ enum class NoEstimate : std::uint8_t {
 /// The name in messages: `no_answer_in_time`.
 std::string_view to_string(NoEstimate reason);
 
-/// An external estimator has no answer. The message starts with the name of the reason, as the documented
-/// `error` of an estimate.
+/// An estimator outside this process has no answer. The message starts with the name of the reason, as the
+/// documented `error` of an estimate.
 class NoEstimateError : public ProtocolError {
  public:
   NoEstimateError(NoEstimate reason, const std::string& message);
@@ -39,8 +39,9 @@ class NoEstimateError : public ProtocolError {
   NoEstimate reason_;
 };
 
-/// What an external estimator answered. Unknown is nullopt.
-struct ExternalAnswer {
+/// What an estimator answered: one of a worker, a Python function, a command, or formulas. Unknown is
+/// nullopt.
+struct EstimateAnswer {
   std::optional<Size> slices;        ///< that fit the available bytes
   std::optional<Size> bytes;         ///< that the slices need
   std::vector<EstimateTerm> terms;   ///< that add up to `bytes`; empty if the estimator names none
@@ -48,7 +49,8 @@ struct ExternalAnswer {
   std::vector<Size> output_dimensions;
   std::vector<Size> padding;          ///< slices before and after
   std::vector<std::string> warnings;  ///< of an estimator in Python
-  std::optional<std::string> error;   ///< starts with the reason: `negative: …`, `no_answer_in_time: …`
+  /// Starts with the reason, `no_answer_in_time: …`, or is what the estimator itself reported.
+  std::optional<std::string> error;
 };
 
 /// How an answer is checked.
@@ -59,6 +61,6 @@ struct AnswerRules {
 };
 
 /// Reads an answer from one line (docs/formats.md). Throws NoEstimateError for an invalid one.
-ExternalAnswer read_external_answer(const std::string& line, const AnswerRules& rules);
+EstimateAnswer read_answer(const std::string& line, const AnswerRules& rules);
 
 }  // namespace peakmark

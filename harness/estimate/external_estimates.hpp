@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/size.hpp"
+#include "estimate/answer.hpp"
+#include "estimate/estimator_process.hpp"
 #include "runfile/observation.hpp"
-#include "supervise/estimator_process.hpp"
-#include "supervise/external_answer.hpp"
 #include "sweep/external_estimator.hpp"
 #include "sweep/suite.hpp"
 
@@ -31,7 +31,7 @@ std::vector<std::string> list_methods(const ExternalEstimator& estimator, const 
 /// Asks an estimator in a separate process, which is killed after `estimator.seconds`, so that its
 /// allocations, crashes and endless loops do not affect this one. Its failures are not thrown, but are in
 /// `error`. `parameters`: a JSON object; empty: those of the question.
-ExternalAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,
+EstimateAnswer ask_external(const ExternalEstimator& estimator, const EstimatorQuestion& question,
                             std::optional<Size> available_bytes, const std::string& parameters = "",
                             const AskLimits& limits = {});
 

@@ -1,4 +1,4 @@
-#include "supervise/external_answer.hpp"
+#include "estimate/answer.hpp"
 
 #include <fmt/format.h>
 
@@ -71,8 +71,8 @@ void check_dtype(const std::string& name) {
   }
 }
 
-ExternalAnswer read_object(const Json& json, const AnswerRules& rules) {
-  ExternalAnswer answer;
+EstimateAnswer read_object(const Json& json, const AnswerRules& rules) {
+  EstimateAnswer answer;
   if (!json.is_object())
     throw NoEstimateError(NoEstimate::wrong_type,
                           "the answer is not a JSON object: " + shortened(json.dump(), kMaxQuotedBytes));
@@ -134,12 +134,13 @@ std::string_view to_string(NoEstimate reason) {
 NoEstimateError::NoEstimateError(NoEstimate reason, const std::string& message)
     : ProtocolError(std::string(to_string(reason)) + ": " + message), reason_(reason) {}
 
-ExternalAnswer read_external_answer(const std::string& line, const AnswerRules& rules) {
+EstimateAnswer read_answer(const std::string& line, const AnswerRules& rules) {
   try {
     return read_object(Json::parse(line), rules);
   } catch (const Json::exception& error) {
-    throw NoEstimateError(NoEstimate::wrong_type, "the answer is invalid (" + json_fields::message_of(error) +
-                                                      "): " + line.substr(0, 200));
+    throw NoEstimateError(NoEstimate::wrong_type,
+                          fmt::format("the answer is invalid (standard output is for answers only): {}: {}",
+                                      json_fields::message_of(error), shortened(line, kMaxQuotedBytes)));
   }
 }
 

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/size.hpp"
+#include "estimate/answer.hpp"
+#include "estimate/estimator_process.hpp"
+#include "sweep/description.hpp"
+
+namespace peakmark {
+
+/// Returns the line that asks `WORKER --estimate` how many slices fit `available_bytes` or, if that is null,
+/// how many bytes the parameters need. `estimator` null: the variant's own.
+std::string estimate_question(const VariantDescription& variant, const Parameters& parameters,
+                              std::optional<Size> available_bytes,
+                              const std::optional<std::string>& estimator);
+
+/// Asks `WORKER --estimate`, for the estimators of its variants. Returns an answer to each question; the
+/// failure of an estimator is its `error`. `estimator`: its name, for messages.
+std::vector<EstimateAnswer> ask_estimators(const std::filesystem::path& worker, const std::string& estimator,
+                                           const std::vector<std::string>& questions,
+                                           const AskLimits& limits);
+/// The same for one question. The error of one that does not answer has how to ask by hand.
+EstimateAnswer ask_estimator(const std::filesystem::path& worker, const std::string& estimator,
+                             const std::string& question, const AskLimits& limits);
+
+}  // namespace peakmark
