@@ -88,6 +88,7 @@ TEST_F(RecordTree, CompactShowsTheSameFigures) {
   ASSERT_EQ(record("--compact -- $PROGRAM many 200000").code, 0);
   auto compact = shown();
   EXPECT_EQ(compact["compact"], true);
+  EXPECT_FALSE(std::filesystem::exists(profile() + ".folded")) << "the profile has all of its events";
   ASSERT_EQ(record("-- $PROGRAM many 200000").code, 0);
   auto full = shown();
   EXPECT_EQ(full["compact"], false);

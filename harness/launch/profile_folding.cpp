@@ -71,79 +71,89 @@ NewEvents new_events(ProfileReader& reader, std::uint64_t first) {
   return found;
 }
 
-/// Reads all processes, each with its events up to one moment, so that later events can be merged later.
+/// What a pass folds: the events of each process up to one moment, so that later events can be merged later.
+struct Pass {
+  RecordedTree tree;                 // of what was folded before, and what is new
+  std::vector<std::uint64_t> slots;  // of each profile, that its events stand for
+  bool has_news = false;
+};
+
 /// `now_ns` was read before the files were listed.
-RecordedTree read_new_events(const std::vector<fs::path>& files, const FoldedProfiles& folded,
-                             std::int64_t now_ns, std::int64_t margin_ns) {
+Pass read_new_events(const std::vector<fs::path>& files, const FoldedProfiles& folded, std::int64_t now_ns,
+                     std::int64_t margin_ns) {
   const bool is_one = files.size() == 1 && folded.processes.size() <= 1;
   std::int64_t limit_ns = is_one ? now_ns : now_ns - margin_ns;
-  RecordedTree tree;
+  std::vector<ProfileReader> readers;
+  for (const fs::path& file : files) readers.emplace_back(file);
+  std::ranges::sort(readers, {}, [](const ProfileReader& one) { return one.header().start_monotonic_ns; });
   std::vector<NewEvents> written;
-  for (const fs::path& file : files) {
-    ProfileReader reader(file);
+  Pass pass;
+  for (ProfileReader& reader : readers) {
     const FoldedProcess* const before = find_folded(folded, reader.header());
     RecordedProcess process;
-    process.path = file;
-    process.folded_slots = before == nullptr ? 0 : before->slots;
-    process.header = reader.header();  // read before its events: a process that has ended writes no more
+    process.path = reader.path();
+    process.header = reader.read_header();  // before its events: a process that has ended writes no more
     process.command_line = reader.command_line();
-    NewEvents found = new_events(reader, process.folded_slots);
+    pass.slots.push_back(before == nullptr ? 0 : before->slots);
+    NewEvents found = new_events(reader, pass.slots.back());
     if (!found.is_all && !is_one) {
       limit_ns = std::min(limit_ns, found.events.empty() ? INT64_MIN : found.events.back().time_ns);
     }
     written.push_back(std::move(found));
-    tree.processes.push_back(std::move(process));
+    pass.tree.processes.push_back(std::move(process));
   }
   for (std::size_t p = 0; p < written.size(); ++p) {
     std::vector<Event>& events = written[p].events;
     const auto later =
         std::ranges::find_if(events, [&](const Event& event) { return event.time_ns >= limit_ns; });
-    const std::size_t whole = without_cut_text(events, static_cast<std::size_t>(later - events.begin()));
-    if (whole < events.size()) written[p].is_all = false;
-    events.resize(whole);
-    RecordedProcess& process = tree.processes[p];
-    const FoldedProcess* const before = find_folded(folded, process.header);
-    process.folded_slots += events.size();
-    process.releases_at_end = written[p].is_all && (before == nullptr || !before->end_is_in_together);
-    if (before != nullptr) {
-      process.folded_events = before->events.size();
+    events.resize(without_cut_text(events, static_cast<std::size_t>(later - events.begin())));
+    pass.has_news = pass.has_news || !events.empty();
+    pass.slots[p] += events.size();
+    RecordedProcess& process = pass.tree.processes[p];
+    if (const FoldedProcess* const before = find_folded(folded, process.header))
       events.insert(events.begin(), before->events.begin(), before->events.end());
-    }
     process.events = std::move(events);
   }
-  // What a process holds at its end is released once that time has passed and all of its events are read.
-  for (RecordedProcess& process : tree.processes) {
-    const std::optional<std::int64_t> end = end_of(process, tree);
-    process.releases_at_end = process.releases_at_end && end && *end < limit_ns;
+  return pass;
+}
+
+/// Adds the marks of the merged events, for what all processes need together, to those of each.
+void mark_together(const RecordedTree& tree, std::vector<std::vector<std::uint8_t>>& marks) {
+  std::vector<MergedFrom> from;
+  const std::vector<Event> merged = merge_by_time(tree, &from);
+  const std::vector<std::uint8_t> together = fold_marks(merged);
+  constexpr std::size_t kNone = SIZE_MAX;
+  std::vector<std::size_t> last(tree.processes.size(), kNone);  // the newest event of each
+  const auto mark_all = [&](std::uint8_t mark) {
+    for (std::size_t p = 0; p < last.size(); ++p) {
+      if (last[p] != kNone) marks[p][last[p]] |= mark;
+    }
+  };
+  for (std::size_t i = 0; i < merged.size(); ++i) {
+    // What a process holds at its end is released by that.
+    if (from[i].event >= tree.processes[from[i].process].events.size()) continue;
+    if (merged[i].type == EventType::phase) mark_all(kMarkEndOfPhase);
+    if (merged[i].type != EventType::text) last[from[i].process] = from[i].event;
+    if ((together[i] & kMarkKept) != 0) marks[from[i].process][from[i].event] |= kMarkKept;
+    if ((together[i] & kMarkExact) != 0) mark_all(kMarkExact);
   }
-  std::ranges::sort(tree.processes, {},
-                    [](const RecordedProcess& one) { return one.header.start_monotonic_ns; });
-  add_folded_together(tree, folded);
-  return tree;
 }
 
-bool has_news(const RecordedTree& tree, const FoldedProfiles& folded) {
-  return std::ranges::any_of(tree.processes, [&](const RecordedProcess& process) {
-    const FoldedProcess* const before = find_folded(folded, process.header);
-    return process.folded_slots > (before == nullptr ? 0 : before->slots);
-  });
-}
-
-FoldedProfiles fold_tree(const RecordedTree& tree, const FoldedProfiles& before) {
+FoldedProfiles fold_pass(const Pass& pass) {
+  const std::vector<RecordedProcess>& processes = pass.tree.processes;
+  std::vector<std::vector<std::uint8_t>> marks;
+  for (const RecordedProcess& process : processes) marks.push_back(fold_marks(process.events));
+  if (processes.size() > 1) mark_together(pass.tree, marks);
   FoldedProfiles folded;
-  if (tree.processes.size() > 1) folded.together = fold(merge_by_time(tree));
-  for (const RecordedProcess& process : tree.processes) {
-    const FoldedProcess* const earlier = find_folded(before, process.header);
-    const bool end_is_in_together = (earlier != nullptr && earlier->end_is_in_together) ||
-                                    (tree.processes.size() > 1 && process.releases_at_end);
-    folded.processes.push_back({process.header.pid, process.header.start_monotonic_ns, process.folded_slots,
-                                end_is_in_together, fold(process.events)});
+  for (std::size_t p = 0; p < processes.size(); ++p) {
+    folded.processes.push_back({processes[p].header.pid, processes[p].header.start_monotonic_ns,
+                                pass.slots[p], fold(processes[p].events, marks[p])});
   }
   return folded;
 }
 
 std::uint64_t folded_bytes(const FoldedProfiles& folded) {
-  std::uint64_t events = folded.together.size();
+  std::uint64_t events = 0;
   for (const FoldedProcess& one : folded.processes) events += one.events.size();
   return events * sizeof(Event);
 }
@@ -194,6 +204,32 @@ void ProfileFolding::end() {
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
   fold(name_, true);
+  write_profiles(name_);
+}
+
+void ProfileFolding::write_profiles(const fs::path& name) {
+  try {
+    bool has_all = true;
+    for (const fs::path& file : profiles_beside(name)) {
+      const ProfileHeader header = ProfileReader(file).header();
+      const FoldedProcess* const folded = find_folded(folded_, header);
+      if (folded == nullptr) continue;
+      if (!has_end(header) && is_being_written(file)) {
+        has_all = false;  // a process that outlives `record`
+        continue;
+      }
+      if (const int error = replace_profile(file, *folded, [this] { done(Step::written); }); error != 0) {
+        if (error_.empty())
+          error_ = fmt::format("{}: cannot be replaced: {}; what was folded stays in {}", file.string(),
+                               std::strerror(error), folded_beside(name).string());
+        return;
+      }
+      done(Step::renamed);
+    }
+    if (has_all) fs::remove(folded_beside(name));
+  } catch (const std::exception& error) {
+    if (error_.empty()) error_ = error.what();
+  }
 }
 
 void ProfileFolding::fold(const fs::path& name, bool is_over) {
@@ -204,9 +240,9 @@ void ProfileFolding::fold(const fs::path& name, bool is_over) {
       const std::int64_t now_ns = monotonic_ns();
       const std::vector<fs::path> files = profiles_beside(name);
       if (!has_enough_to_fold(files, is_over)) return;
-      const RecordedTree tree = read_new_events(files, folded_, now_ns, is_over ? 0 : options_.margin_ns);
-      if (!has_news(tree, folded_)) return;
-      folded_ = fold_tree(tree, folded_);
+      const Pass pass = read_new_events(files, folded_, now_ns, is_over ? 0 : options_.margin_ns);
+      if (!pass.has_news) return;
+      folded_ = fold_pass(pass);
       const int error = write_folded(folded_, folded_beside(name), [this] { done(Step::written); });
       if (error != 0) {
         error_ = fmt::format("{}: cannot be written: {}; the profile keeps its size",
@@ -214,7 +250,7 @@ void ProfileFolding::fold(const fs::path& name, bool is_over) {
         return;
       }
       done(Step::renamed);
-      for (const RecordedProcess& process : tree.processes) free_space(process);
+      for (std::size_t p = 0; p < pass.slots.size(); ++p) free_space(pass.tree.processes[p], pass.slots[p]);
       done(Step::freed);
     }
   } catch (const std::exception& error) {
@@ -236,7 +272,7 @@ bool ProfileFolding::has_enough_to_fold(const std::vector<fs::path>& files, bool
   return left >= std::max(options_.min_bytes, folded_bytes(folded_));
 }
 
-void ProfileFolding::free_space(const RecordedProcess& process) {
+void ProfileFolding::free_space(const RecordedProcess& process, std::uint64_t folded_slots) {
   const int file = ::open(process.path.c_str(), O_RDWR | O_CLOEXEC);
   struct stat status {};
   if (file < 0 || ::fstat(file, &status) != 0) {
@@ -245,7 +281,7 @@ void ProfileFolding::free_space(const RecordedProcess& process) {
   }
   const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
   Space& space = spaces_[{process.header.pid, process.header.start_monotonic_ns}];
-  std::uint64_t end = bytes_of_slots(process.folded_slots);
+  std::uint64_t end = bytes_of_slots(folded_slots);
   const bool has_ended = has_end(process.header);
   if (!has_ended) {
     // The recorder reads an extent until it unmaps it, which it does while it maps another one. If the file
@@ -260,7 +296,7 @@ void ProfileFolding::free_space(const RecordedProcess& process) {
   }
   const std::uint64_t from = std::max<std::uint64_t>(space.freed_bytes, ProfileHeader::kBytes);
   int error = 0;
-  if (process.header.closed == 1 && process.folded_slots >= process.header.end) {
+  if (process.header.closed == 1 && folded_slots >= process.header.end) {
     if (::ftruncate(file, ProfileHeader::kBytes) != 0) error = errno;
   } else if (end > from && ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                        static_cast<off_t>(from), static_cast<off_t>(end - from)) != 0) {

@@ -20,7 +20,8 @@ namespace peakmark {
 /// Keeps a recording small while its program runs (`record --compact`): folds what the program has written,
 /// writes it to NAME.folded, and then gives the disk space of the folded slots back. Killed at any moment it
 /// leaves profiles in which every event counts once: a reader takes the slots that NAME.folded has from there
-/// and the others from the profile.
+/// and the others from the profile. At the end the folded events are written into the profiles, and
+/// NAME.folded goes.
 ///
 /// The program is not involved. Only such extents are given back that its recorder has unmapped.
 class ProfileFolding {
@@ -44,11 +45,15 @@ class ProfileFolding {
 
   /// Starts a thread that calls fold() every 50 ms.
   void begin(const std::filesystem::path& name);
-  /// Ends the thread and folds the remaining events.
+  /// Ends the thread, folds the remaining events and writes the profiles.
   void end();
 
   /// Makes one pass over the profiles of `name`. `is_over`: the program has ended.
   void fold(const std::filesystem::path& name, bool is_over);
+
+  /// Replaces the profiles of `name` of which events were folded by files that have them, and removes
+  /// NAME.folded. A process that still runs keeps its profile, and NAME.folded, as they are.
+  void write_profiles(const std::filesystem::path& name);
 
   /// Returns why the profiles could not be kept small; empty if they could. Call it after end().
   [[nodiscard]] const std::string& error() const { return error_; }
@@ -64,7 +69,7 @@ class ProfileFolding {
   };
   void run();
   [[nodiscard]] bool has_enough_to_fold(const std::vector<std::filesystem::path>& files, bool is_over) const;
-  void free_space(const RecordedProcess& process);
+  void free_space(const RecordedProcess& process, std::uint64_t folded_slots);
 
   void done(Step step) const {
     if (options_.after) options_.after(step);

@@ -9,7 +9,10 @@
 
 #include <array>
 #include <deque>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <random>
 #include <string>
 
@@ -142,6 +145,55 @@ class FoldProfiles : public testing::Test {
   const TemporaryFolder folder_;
 };
 
+/// The peak of all processes together and the sizes that are live then, largest first.
+using Contents = std::pair<Size, std::vector<Size>>;
+
+Contents peak_and_contents(const fs::path& name) {
+  const LedgerSummary together = summarise_together(read_tree(name));
+  Contents contents{together.peak_bytes, {}};
+  for (const Allocation& one : together.at_peak) contents.second.push_back(one.bytes);
+  return contents;
+}
+
+/// The same by a map for each process of what is live, whose values are added up anew after each event.
+Contents contents_by_hand(const fs::path& name) {
+  struct Process {
+    std::vector<Event> events;
+    std::size_t next = 0;
+    std::map<std::uint64_t, Size> live = {};
+  };
+  std::vector<std::pair<std::int64_t, fs::path>> files;
+  for (const fs::path& file : profiles_beside(name))
+    files.emplace_back(ProfileReader(file).header().start_monotonic_ns, file);
+  std::ranges::sort(files);
+  std::vector<Process> processes;
+  for (const auto& [start, file] : files) processes.push_back({ProfileReader(file).events()});
+  Contents contents;
+  for (;;) {
+    Process* first = nullptr;
+    for (Process& one : processes) {
+      if (one.next < one.events.size() &&
+          (first == nullptr || one.events[one.next].time_ns < first->events[first->next].time_ns))
+        first = &one;
+    }
+    if (first == nullptr) return contents;
+    const Event& event = first->events[first->next++];
+    if (event.type == EventType::release) first->live.erase(event.address);
+    if (event.type != EventType::allocation) continue;
+    first->live.erase(event.address);
+    if (event.kind != MemoryKind::buffer) continue;
+    first->live[event.address] = event.amounts.bytes;
+    std::vector<Size> all;
+    for (const Process& one : processes) {
+      for (const auto& [address, bytes] : one.live) all.push_back(bytes);
+    }
+    const Size sum = std::accumulate(all.begin(), all.end(), Size{0});
+    if (sum <= contents.first) continue;
+    std::ranges::sort(all, std::greater<>());
+    contents = {sum, all};
+  }
+}
+
 class FoldRandomProfiles : public FoldProfiles, public testing::WithParamInterface<unsigned> {};
 
 TEST_P(FoldRandomProfiles, ShowTheSame) {
@@ -166,6 +218,11 @@ TEST_P(FoldRandomProfiles, ShowTheSame) {
   EXPECT_EQ(folding.error(), "");
   EXPECT_TRUE(fs::exists(folded()));
   EXPECT_EQ(shown(name()), shown(full));
+  folding.write_profiles(name());
+  EXPECT_EQ(folding.error(), "");
+  EXPECT_FALSE(fs::exists(folded())) << "each profile has its events";
+  EXPECT_EQ(shown(name()), shown(full));
+  EXPECT_EQ(peak_and_contents(name()), contents_by_hand(full));
   EXPECT_EQ(profile_table(read_tree(full)).find("compact:"), std::string::npos);
   EXPECT_NE(profile_table(read_tree(name())).find("compact:"), std::string::npos);
 }
@@ -174,7 +231,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, FoldRandomProfiles, testing::Range(0U, 12U));
 
 /// Killed after each step of a pass, while the program runs and at the last pass.
 TEST_F(FoldProfiles, KilledAtAnyStepEveryEventCountsOnce) {
-  for (int kill_at = 1; kill_at <= 6; ++kill_at) {
+  for (int kill_at = 1; kill_at <= 10; ++kill_at) {
     fs::remove(folded());
     for (const fs::path& file : profiles_beside(name())) fs::remove(file);
     fs::path full;
@@ -191,7 +248,9 @@ TEST_F(FoldProfiles, KilledAtAnyStepEveryEventCountsOnce) {
           options.after = [&](Step) {
             if (++steps == kill_at - (is_over ? 3 : 0)) ::_exit(9);
           };
-          ProfileFolding(options).fold(name(), is_over);
+          ProfileFolding one(options);
+          one.fold(name(), is_over);
+          if (is_over) one.write_profiles(name());
           ::_exit(0);
         }
         int status = 0;
@@ -241,6 +300,10 @@ TEST_F(FoldProfiles, ALongOneTakesLittleSpaceWhileItIsWritten) {
   EXPECT_EQ(folding.error(), "");
   EXPECT_LT(most, bytes / 2);
   EXPECT_LE(fs::file_size(file), ProfileHeader::kBytes);
+  folding.write_profiles(name());
+  EXPECT_EQ(folding.error(), "");
+  EXPECT_FALSE(fs::exists(folded()));
+  EXPECT_LT(fs::file_size(file), bytes / 2);
   const RecordedTree tree = read_tree(name());
   EXPECT_TRUE(tree.processes.at(0).complete);
   EXPECT_EQ(tree.processes.at(0).lost_events, 0U);

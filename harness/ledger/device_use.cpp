@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <unordered_map>
 #include <unordered_set>
@@ -30,15 +31,23 @@ class DeviceLedger {
 
   void allocate(const Event& event) {
     release(event.address);  // its release was lost
-    const auto devices = devices_of_.find(event.amounts.device);
-    if (!counts_into_peak(event.kind) || devices == devices_of_.end()) return;
-    live_[event.address] = {event.amounts.device, event.amounts.bytes};
-    for (const std::uint64_t device : devices->second) {
-      DeviceUse& use = uses_[device];
+    for_each_use(event, [&](DeviceUse& use) {
+      live_[event.address] = {event.amounts.device, event.amounts.bytes};
       if (event.amounts.result == 0) ++use.allocations;
       use.live_at_end_bytes = checked_add(use.live_at_end_bytes, event.amounts.bytes);
       use.peak_bytes = std::max(use.peak_bytes, use.live_at_end_bytes);
-    }
+    });
+  }
+
+  /// Of allocations that are only counted.
+  void change_live(const Event& event) {
+    for_each_use(event, [&](DeviceUse& use) {
+      use.live_at_end_bytes += event.amounts.bytes;
+      use.peak_bytes = std::max(use.peak_bytes, use.live_at_end_bytes);
+    });
+  }
+  void count(const Event& event) {
+    for_each_use(event, [&](DeviceUse& use) { use.allocations += event.amounts.auxiliary; });
   }
 
   void release(std::uint64_t address) {
@@ -59,6 +68,14 @@ class DeviceLedger {
     return all;
   }
 
+  [[nodiscard]] const DeviceNames& names() const { return names_; }
+
+  /// `if_unknown`: what is returned if its devices are not known.
+  [[nodiscard]] bool is_on(std::uint64_t device, const Event& event, bool if_unknown) const {
+    const auto devices = devices_of_.find(event.amounts.device);
+    return devices == devices_of_.end() ? if_unknown : std::ranges::count(devices->second, device) > 0;
+  }
+
   /// Returns false for memory that is on other devices only; true if its devices are not known.
   [[nodiscard]] bool may_be_on(const Event& event, const std::string& name) const {
     const auto devices = devices_of_.find(event.amounts.device);
@@ -67,6 +84,12 @@ class DeviceLedger {
   }
 
  private:
+  template <typename Visit>
+  void for_each_use(const Event& event, Visit visit) {
+    const auto devices = devices_of_.find(event.amounts.device);
+    if (!counts_into_peak(event.kind) || devices == devices_of_.end()) return;
+    for (const std::uint64_t device : devices->second) visit(uses_[device]);
+  }
   [[nodiscard]] std::string shown_name(std::uint64_t device) const {
     const std::string& name = names_.at(device);
     const auto same = std::ranges::count(names_, name, &DeviceNames::value_type::second);
@@ -102,13 +125,29 @@ std::vector<DeviceUse> use_by_device(std::span<const Event> events) {
         ledger.release(event.address);
         break;
       case EventType::live:
+        ledger.change_live(event);
+        break;
       case EventType::folded:
-        return {};
+        if (static_cast<FoldedCount>(event.amounts.result) == FoldedCount::allocations) ledger.count(event);
+        break;
       default:
         break;
     }
   }
   return ledger.uses();
+}
+
+std::vector<MemoryFilter> memory_by_device(std::span<const Event> events) {
+  const auto ledger = std::make_shared<const DeviceLedger>(events);
+  std::vector<MemoryFilter> filters;
+  if (!ledger->has_several()) return filters;
+  for (const auto& [device, name] : ledger->names()) {
+    for (const bool if_unknown : {false, true})
+      filters.emplace_back([ledger, device = device, if_unknown](const Event& event) {
+        return ledger->is_on(device, event, if_unknown);
+      });
+  }
+  return filters;
 }
 
 std::vector<Event> events_of_device(std::span<const Event> events, const std::string& name) {
@@ -123,6 +162,11 @@ std::vector<Event> events_of_device(std::span<const Event> events, const std::st
     const bool is_memory = event.type == EventType::allocation || event.type == EventType::name;
     if (is_memory && left_out.contains(event.address)) continue;
     if (event.type == EventType::release && left_out.erase(event.address) > 0) continue;
+    // Not the first event, which marks folded events and changes nothing.
+    const bool is_total = (event.type == EventType::live && event.amounts.bytes != 0) ||
+                          (event.type == EventType::folded &&
+                           static_cast<FoldedCount>(event.amounts.result) == FoldedCount::allocations);
+    if (is_total && !ledger.may_be_on(event, name)) continue;
     kept.push_back(event);
   }
   return kept;

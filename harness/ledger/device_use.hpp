@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,8 +21,15 @@ struct DeviceUse {
 };
 
 /// Returns the devices of a process that used several, by their numbers. Memory of a context with several
-/// devices counts on each of them. Empty if it used one device, or was recorded with `--compact`.
+/// devices counts on each of them. Empty if it used one device.
 std::vector<DeviceUse> use_by_device(std::span<const Event> events);
+
+/// Returns whether memory (an allocation, EventType::live) is of what is looked at.
+using MemoryFilter = std::function<bool(const Event&)>;
+
+/// Returns the memory of each device of a process that used several, without and with what may be on any, of
+/// unknown devices. Valid as long as `events`.
+std::vector<MemoryFilter> memory_by_device(std::span<const Event> events);
 
 /// Returns the events without the memory of other devices than this one, by DeviceUse::name.
 std::vector<Event> events_of_device(std::span<const Event> events, const std::string& name);

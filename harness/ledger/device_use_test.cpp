@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <functional>
+#include <map>
+#include <random>
+
 #include "ledger/ledger.hpp"
 #include "profile/event_testing.hpp"
 
@@ -61,12 +66,87 @@ TEST(EventsOfDevice, HaveNoMemoryOfOthers) {
   EXPECT_EQ(summarise(events_of_device(events, "P: b")).peak_bytes, 1100);
 }
 
-TEST(UseByDevice, IsEmptyForOneDeviceAndForCompactRecordings) {
+TEST(UseByDevice, IsEmptyForOneDevice) {
   EXPECT_THAT(use_by_device(kUsed), IsEmpty());
   EXPECT_THAT(use_by_device(with_names(kUsed, {"0 P: a"})), IsEmpty());
-  auto folded = with_names(kUsed, {"0 P: a", "1 P: b"});
-  folded.emplace_back().type = EventType::folded;
-  EXPECT_THAT(use_by_device(folded), IsEmpty());
+}
+
+/// What a random program did with two devices, and contexts of each and of both.
+struct RandomUse {
+  std::vector<Event> events;
+  struct Device {
+    Size live = 0;
+    Size peak = 0;
+    std::vector<Size> at_peak;
+    std::int64_t allocations = 0;
+  };
+  std::array<Device, 2> devices;
+
+  RandomUse(unsigned seed, const std::vector<Event>& names) : events(names) {
+    std::mt19937 random(seed);
+    std::map<std::uint64_t, std::pair<std::uint32_t, Size>> live;
+    const auto is_on = [](std::uint32_t context, std::uint32_t device) {
+      return context == 3 || context == device + 1;
+    };
+    for (int i = 0; i < 3000; ++i) {
+      Event event;
+      event.time_ns = 1000 + i;
+      event.address = 16 * (1 + random() % 12);
+      const auto was = live.find(event.address);
+      event.type = was == live.end() ? EventType::allocation : EventType::release;
+      if (was == live.end()) {
+        event.kind = random() % 4 == 0 ? MemoryKind::image : MemoryKind::buffer;
+        event.amounts.bytes = static_cast<std::int64_t>(random() % 1000);
+        event.amounts.device = 1 + random() % 3;
+        live[event.address] = {event.amounts.device, event.amounts.bytes};
+      }
+      for (std::uint32_t device = 0; device < 2; ++device) {
+        Device& one = devices.at(device);
+        const auto [context, bytes] = live.at(event.address);
+        if (!is_on(context, device)) continue;
+        one.live += event.type == EventType::allocation ? bytes : -bytes;
+        one.allocations += event.type == EventType::allocation ? 1 : 0;
+        if (event.type != EventType::allocation || one.live <= one.peak) continue;
+        one.peak = one.live;
+        one.at_peak.clear();
+        for (const auto& [address, memory] : live) {
+          if (is_on(memory.first, device)) one.at_peak.push_back(memory.second);
+        }
+        std::ranges::sort(one.at_peak, std::greater<>());
+      }
+      if (was != live.end()) live.erase(was);
+      event.commit = events.size() + 1;
+      events.push_back(event);
+    }
+  }
+};
+
+TEST(UseByDevice, OfFoldedEventsIsThatOfAll) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const RandomUse use(seed, with_names({}, {"0 P: a", "1 P: b", "0 P: a\n1 P: b"}));
+    // Folded in three steps.
+    std::vector<Event> folded;
+    const std::size_t third = use.events.size() / 3;
+    for (std::size_t from = 0; from < use.events.size(); from += third) {
+      const auto some = std::span(use.events).subspan(from, std::min(third, use.events.size() - from));
+      folded.insert(folded.end(), some.begin(), some.end());
+      folded = fold(folded);
+    }
+    const std::vector<DeviceUse> uses = use_by_device(folded);
+    ASSERT_EQ(uses.size(), 2U) << seed;
+    for (std::size_t device = 0; device < 2; ++device) {
+      const RandomUse::Device& expected = use.devices.at(device);
+      EXPECT_EQ(uses[device].peak_bytes, expected.peak) << seed;
+      EXPECT_EQ(uses[device].live_at_end_bytes, expected.live) << seed;
+      EXPECT_EQ(uses[device].allocations, expected.allocations) << seed;
+      const LedgerSummary of_device = summarise(events_of_device(folded, uses[device].name));
+      EXPECT_EQ(of_device.peak_bytes, expected.peak) << seed;
+      EXPECT_EQ(of_device.allocations, expected.allocations) << seed;
+      std::vector<Size> at_peak;
+      for (const Allocation& one : of_device.at_peak) at_peak.push_back(one.bytes);
+      EXPECT_EQ(at_peak, expected.at_peak) << seed;
+    }
+  }
 }
 
 }  // namespace

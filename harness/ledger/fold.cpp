@@ -1,10 +1,13 @@
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/size.hpp"
+#include "ledger/device_use.hpp"
 #include "ledger/fold_lives.hpp"
 #include "ledger/ledger.hpp"
 
@@ -13,58 +16,91 @@ namespace {
 
 using namespace folding;
 
+/// Of the allocations that are only counted: those of a kind on a device.
+struct Counted {
+  MemoryKind kind = MemoryKind::none;
+  std::uint32_t device = 0;
+  Size live = 0;      // of all events
+  Size replayed = 0;  // by a replay of what was written so far: no more than was live
+  /// The written event that takes back what has been released since `replayed` was last exact; kNone: none.
+  std::size_t taken_back = kNone;
+  std::int64_t allocations = 0;  // in this phase
+  Size bytes = 0;                // of these
+};
+
 /// The second pass.
 class Folding {
  public:
-  explicit Folding(std::span<const Event> events) : events_(events), lives_(events) {}
+  Folding(std::span<const Event> events, const std::vector<std::uint8_t>& marks)
+      : events_(events), marks_(marks), lives_(events) {}
 
   std::vector<Event> run() {
     // The first event is the beginning of the time before the first phase.
-    put_live(events_.front(), kLiveOfAll, 0);
+    put(total_at(events_.front(), EventType::live));
     for (std::size_t i = 0; i < events_.size(); ++i) step(i);
-    end_phase();
-    end_kinds();
-    put_live(events_.back(), kLiveOfAll, now_.all);
+    end_phase(events_.back());
+    put_count(FoldedCount::unmatched_releases, unmatched_releases_);
+    put_count(FoldedCount::refused_releases, refused_releases_);
+    put(total_at(events_.back(), EventType::live));
     for (std::size_t i = 0; i < folded_.size(); ++i) folded_[i].commit = i + 1;
     return std::move(folded_);
   }
 
  private:
-  /// Of dropped allocations.
-  struct Dropped {
-    std::int64_t allocations = 0;
-    Size bytes = 0;
-  };
+  [[nodiscard]] bool is_kept(const Life& life) const { return (marks_[life.from] & kMarkKept) != 0; }
 
   void step(std::size_t i) {
     const Event& event = events_[i];
+    latest_ns_ = std::max(latest_ns_, event.time_ns);
+    count(i);
+    if (event.type == EventType::phase) end_phase(event);
+    if ((marks_[i] & kMarkExact) != 0) make_exact(event);
+    keep(i);
+    if ((marks_[i] & kMarkEndOfPhase) != 0) end_phase(event);
+  }
+
+  /// Counts what is not kept of an event.
+  void count(std::size_t i) {
+    const Event& event = events_[i];
     switch (event.type) {
-      case EventType::allocation:
+      case EventType::allocation: {
         if (const auto before = lives_.replaced.find(i); before != lives_.replaced.end())
           release(before->second, event);
-        allocate(lives_.lives[lives_.of_event[i]], event);
-        put_points(i, event.kind);
-        break;
-      case EventType::release: {
-        const std::size_t life = lives_.of_event[i];
-        if (life == kNone) {
-          ++unmatched_releases_;
-          break;
-        }
-        release(life, event);
-        put_points(i, events_[lives_.lives[life].from].kind);
-        break;
-      }
-      case EventType::live:
-        if (event.amounts.result == kLiveOfKind) {
-          now_.of_kind[slot_of(event.kind)] = event.amounts.bytes;
+        if (is_kept(lives_.lives[lives_.of_event[i]])) return;
+        Counted& counted = counted_as(event);
+        counted.live += event.amounts.bytes;
+        if (event.amounts.result != 0) {
+          ++refused_releases_;  // it is live again, and was counted before
         } else {
-          now_.all = event.amounts.bytes;
+          ++counted.allocations;
+          counted.bytes += event.amounts.bytes;
         }
-        put_points(i, event.kind);
-        break;
+        return;
+      }
+      case EventType::release:
+        if (lives_.of_event[i] == kNone) {
+          ++unmatched_releases_;
+        } else {
+          release(lives_.of_event[i], event);
+        }
+        return;
+      case EventType::live:
+        change_live(event, event.amounts.bytes, event);
+        return;
       case EventType::folded:
         add_folded(event);
+        return;
+      default:
+        return;
+    }
+  }
+
+  /// Writes what is kept of an event, except for releases.
+  void keep(std::size_t i) {
+    const Event& event = events_[i];
+    switch (event.type) {
+      case EventType::allocation:
+        if (is_kept(lives_.lives[lives_.of_event[i]])) put(event);
         break;
       case EventType::failed_allocation:
         refuse(event);
@@ -72,58 +108,70 @@ class Folding {
       case EventType::name:
         if (lives_.of_event[i] != kNone) {
           const Life& life = lives_.lives[lives_.of_event[i]];
-          if (life.is_kept && life.name == i) put_text(i);
+          if (is_kept(life) && life.name == i) put_text(i);
         }
         break;
       case EventType::phase:
-        end_phase();
-        sync_all(event);
-        put_text(i);
-        break;
       case EventType::note:
       case EventType::stack:
       case EventType::device:
         put_text(i);
         break;
       case EventType::pool:
-        if (i == lives_.largest_pool) folded_.push_back(event);
+        if (i == lives_.largest_pool) put(event);
         break;
+      case EventType::release:
+      case EventType::live:
+      case EventType::folded:
       case EventType::text:
       case EventType::work:
         break;
     }
   }
 
-  void allocate(const Life& life, const Event& event) {
-    const Size bytes = event.amounts.bytes;
-    if (life.is_kept) {
-      sync(event, event.kind);
-      folded_.push_back(event);
-      replayed_.add(event.kind, bytes);
-    } else if (event.amounts.result != 0) {
-      ++refused_releases_;  // it is live again, and was counted before
-    } else {
-      add(of_kind_[slot_of(event.kind)], 1, bytes);
-      if (counts_into_peak(event.kind)) add(of_phase_, 1, bytes);
-    }
-    now_.add(event.kind, bytes);
-  }
-
   /// `event` may be the allocation that took its address: then the release was lost.
   void release(std::size_t place, const Event& event) {
     const Life& life = lives_.lives[place];
     const Event& allocation = events_[life.from];
-    if (life.is_kept) {
-      sync(event, allocation.kind);
-      Event released;
-      released.type = EventType::release;
-      released.time_ns = event.time_ns;
-      released.thread = event.thread;
-      released.address = event.address;
-      folded_.push_back(released);
-      replayed_.add(allocation.kind, -allocation.amounts.bytes);
+    if (!is_kept(life)) return change_live(allocation, -allocation.amounts.bytes, event);
+    Event released;
+    released.type = EventType::release;
+    released.time_ns = event.time_ns;
+    released.thread = event.thread;
+    released.address = event.address;
+    put(released);
+  }
+
+  Counted& counted_as(const Event& memory) {
+    const auto is_same = [&](const Counted& one) {
+      return one.kind == memory.kind && one.device == memory.amounts.device;
+    };
+    // A program has few kinds and devices, and uses one of them again and again.
+    const auto found = std::ranges::find_if(counted_, is_same);
+    if (found != counted_.end()) return *found;
+    return counted_.emplace_back(Counted{memory.kind, memory.amounts.device});
+  }
+
+  void change_live(const Event& memory, Size bytes, const Event& at) {
+    Counted& counted = counted_as(memory);
+    counted.live += bytes;
+    if (counted.live >= counted.replayed) return;
+    if (counted.taken_back == kNone) {
+      put(total_of(counted, at, EventType::live));
+      counted.taken_back = folded_.size() - 1;
     }
-    now_.add(allocation.kind, -allocation.amounts.bytes);
+    folded_[counted.taken_back].amounts.bytes -= counted.replayed - counted.live;
+    counted.replayed = counted.live;
+  }
+
+  void make_exact(const Event& at) {
+    for (Counted& counted : counted_) {
+      counted.taken_back = kNone;
+      if (counted.replayed == counted.live) continue;
+      Event& event = put(total_of(counted, at, EventType::live));
+      event.amounts.bytes = counted.live - counted.replayed;
+      counted.replayed = counted.live;
+    }
   }
 
   void refuse(const Event& event) {
@@ -131,9 +179,10 @@ class Folding {
     const auto [place, is_new] =
         refused_.try_emplace({amounts.bytes, event.kind, amounts.result, amounts.stack,
                               event.address & ~kRepeatsMask, refused_by(event)},
-                             folded_.size());
+                             0);
     if (is_new) {
-      folded_.push_back(event);
+      put(event);
+      place->second = folded_.size() - 1;
     } else {
       folded_[place->second].address += 1 + (event.address & kRepeatsMask);
     }
@@ -142,10 +191,12 @@ class Folding {
   void add_folded(const Event& event) {
     const std::int64_t count = event.amounts.auxiliary;
     switch (static_cast<FoldedCount>(event.amounts.result)) {
-      case FoldedCount::of_kind:
-        return add(of_kind_[slot_of(event.kind)], count, event.amounts.bytes);
-      case FoldedCount::of_phase:
-        return add(of_phase_, count, event.amounts.bytes);
+      case FoldedCount::allocations: {
+        Counted& counted = counted_as(event);
+        counted.allocations += count;
+        counted.bytes += event.amounts.bytes;
+        return;
+      }
       case FoldedCount::unmatched_releases:
         unmatched_releases_ += count;
         return;
@@ -155,87 +206,67 @@ class Folding {
     }
   }
 
-  static void add(Dropped& dropped, std::int64_t allocations, Size bytes) {
-    dropped.allocations += allocations;
-    dropped.bytes += bytes;
-  }
-
   /// The head of a text, and its continuations.
   void put_text(std::size_t i) {
-    do folded_.push_back(events_[i++]);
+    do put(events_[i++]);
     while (i < events_.size() && events_[i].type == EventType::text &&
            events_[i].commit == events_[i - 1].commit + 1);
   }
 
-  void put_live(const Event& at, std::int32_t what, Size bytes, MemoryKind kind = MemoryKind::none) {
+  /// A merge by time puts an event behind all that came before it, though the clocks of two threads may
+  /// contradict their order: so what was left out leaves its time behind.
+  Event& put(const Event& event) {
+    if (event.time_ns < latest_ns_ && written_ns_ < latest_ns_ && event.type != EventType::text) {
+      Event time = total_at(event, EventType::live);
+      time.time_ns = latest_ns_;
+      folded_.push_back(time);
+    }
+    written_ns_ = std::max({written_ns_, event.time_ns, latest_ns_});
+    return folded_.emplace_back(event);
+  }
+
+  static Event total_at(const Event& at, EventType type) {
     Event event;
-    event.type = EventType::live;
+    event.type = type;
     event.time_ns = at.time_ns;
     event.thread = at.thread;
-    event.kind = kind;
-    event.amounts.result = what;
-    event.amounts.bytes = bytes;
-    folded_.push_back(event);
+    return event;
   }
 
-  void sync_all(const Event& at) {
-    if (replayed_.all == now_.all) return;
-    put_live(at, kLiveOfAll, now_.all);
-    replayed_.all = now_.all;
+  static Event total_of(const Counted& counted, const Event& at, EventType type) {
+    Event event = total_at(at, type);
+    event.kind = counted.kind;
+    event.amounts.device = counted.device;
+    return event;
   }
 
-  void sync_kind(const Event& at, std::size_t slot) {
-    if (replayed_.of_kind[slot] == now_.of_kind[slot]) return;
-    put_live(at, kLiveOfKind, now_.of_kind[slot], static_cast<MemoryKind>(slot));
-    replayed_.of_kind[slot] = now_.of_kind[slot];
-  }
-
-  /// So that whoever replays has the right figures before the next event.
-  void sync(const Event& at, MemoryKind kind) {
-    sync_all(at);
-    sync_kind(at, slot_of(kind));
-  }
-
-  void put_points(std::size_t i, MemoryKind kind) {
-    if ((lives_.has_point[i] & Lives::kPointOfAll) != 0) sync_all(events_[i]);
-    if ((lives_.has_point[i] & Lives::kPointOfKind) != 0) sync_kind(events_[i], slot_of(kind));
-  }
-
-  void put_count(FoldedCount what, std::int64_t count, Size bytes, MemoryKind kind = MemoryKind::none) {
-    if (count == 0 && bytes == 0) return;
-    Event event;
-    event.type = EventType::folded;
-    event.time_ns = folded_.back().time_ns;
-    event.kind = kind;
-    event.amounts.bytes = bytes;
+  void put_count(FoldedCount what, std::int64_t count) {
+    if (count == 0) return;
+    Event event = total_at(events_.back(), EventType::folded);
     event.amounts.auxiliary = count;
     event.amounts.result = static_cast<std::int32_t>(what);
-    folded_.push_back(event);
+    put(event);
   }
 
-  void end_phase() {
-    put_count(FoldedCount::of_phase, of_phase_.allocations, of_phase_.bytes);
-    of_phase_ = {};
+  void end_phase(const Event& at) {
+    make_exact(at);
+    for (Counted& counted : counted_) {
+      if (counted.allocations == 0) continue;
+      Event& event = put(total_of(counted, at, EventType::folded));
+      event.amounts.auxiliary = std::exchange(counted.allocations, 0);
+      event.amounts.bytes = std::exchange(counted.bytes, 0);
+      event.amounts.result = static_cast<std::int32_t>(FoldedCount::allocations);
+    }
     refused_.clear();
   }
 
-  void end_kinds() {
-    for (std::size_t slot = 0; slot < kKindSlots; ++slot) {
-      sync_kind(events_.back(), slot);
-      put_count(FoldedCount::of_kind, of_kind_[slot].allocations, of_kind_[slot].bytes,
-                static_cast<MemoryKind>(slot));
-    }
-    put_count(FoldedCount::unmatched_releases, unmatched_releases_, 0);
-    put_count(FoldedCount::refused_releases, refused_releases_, 0);
-  }
-
   std::span<const Event> events_;
+  const std::vector<std::uint8_t>& marks_;
   const Lives lives_;
   std::vector<Event> folded_;
-  LiveBytes now_;       // of all events
-  LiveBytes replayed_;  // by a replay of folded_ so far
-  Dropped of_phase_;
-  std::array<Dropped, kKindSlots> of_kind_;
+  std::vector<Counted> counted_;
+  std::int64_t latest_ns_ = INT64_MIN;   // of the events so far
+  std::int64_t written_ns_ = INT64_MIN;  // that folded_ holds
   std::int64_t unmatched_releases_ = 0;
   std::int64_t refused_releases_ = 0;
   /// Place in folded_ of the requests refused in this phase: bytes, kind, error, stack, process, by budget.
@@ -246,9 +277,25 @@ class Folding {
 
 }  // namespace
 
-std::vector<Event> fold(std::span<const Event> events) {
+std::vector<std::uint8_t> fold_marks(std::span<const Event> events) {
+  std::vector<std::uint8_t> marks(events.size(), 0);
+  if (events.empty()) return marks;
+  Lives(events).mark(marks);
+  for (const MemoryFilter& is_on_device : memory_by_device(events)) {
+    std::vector<std::uint8_t> on_device(events.size(), 0);
+    Lives(events, is_on_device).mark(on_device);
+    for (std::size_t i = 0; i < marks.size(); ++i) marks[i] |= on_device[i];
+  }
+  return marks;
+}
+
+std::vector<Event> fold(std::span<const Event> events, const std::vector<std::uint8_t>& marks) {
   if (events.empty()) return {};
-  return Folding(events).run();
+  return Folding(events, marks).run();
+}
+
+std::vector<Event> fold(std::span<const Event> events) {
+  return fold(events, fold_marks(events));
 }
 
 }  // namespace peakmark

@@ -1,5 +1,7 @@
 #include "ledger/fold_lives.hpp"
 
+#include <utility>
+
 namespace peakmark::folding {
 namespace {
 
@@ -8,8 +10,8 @@ constexpr std::size_t kSpans = 1000;  // of time, of each timeline
 
 }  // namespace
 
-Lives::Lives(std::span<const Event> events)
-    : of_event(events.size(), kNone), has_point(events.size(), 0), events_(events) {
+Lives::Lives(std::span<const Event> events, std::function<bool(const Event&)> is_counted)
+    : of_event(events.size(), kNone), events_(events), is_counted_(std::move(is_counted)) {
   const std::int64_t from_ns = events.front().time_ns;
   const std::int64_t to_ns = events.back().time_ns;
   points_.assign(kKindSlots + 1, ThinnedValues(from_ns, to_ns, kSpans));
@@ -18,17 +20,22 @@ Lives::Lives(std::span<const Event> events)
     step(i);
   }
   end_phase();
-  for (Life& life : lives) {
-    const bool is_at_peak = counts_into_peak(events[life.from].kind) && peak_.event != kNone &&
+}
+
+void Lives::mark(std::vector<std::uint8_t>& marks) const {
+  for (const Life& life : lives) {
+    const bool is_at_peak = counts_into_peak(events_[life.from].kind) && peak_.event != kNone &&
                             life.from <= peak_.event && life.to > peak_.event;
-    life.is_kept = life.to == kNone || is_at_peak;
+    if (life.to == kNone || is_at_peak) marks[life.from] |= kMarkKept;
   }
-  for (std::size_t slot = 0; slot <= kKindSlots; ++slot) {
-    const std::uint8_t point = slot == kKindSlots ? kPointOfAll : kPointOfKind;
-    for (const ThinnedValues::Value& value : points_[slot].values()) has_point[value.number] |= point;
-    if (slot < kKindSlots && peak_of_kind_[slot].event != kNone)
-      has_point[peak_of_kind_[slot].event] |= point;
+  for (const ThinnedValues& one : points_) {
+    for (const ThinnedValues::Value& value : one.values()) marks[value.number] |= kMarkExact;
   }
+  for (const std::size_t event : peaks_of_phases_) marks[event] |= kMarkExact;
+  for (const Highest& peak : peak_of_kind_) {
+    if (peak.event != kNone) marks[peak.event] |= kMarkExact;
+  }
+  if (peak_.event != kNone) marks[peak_.event] |= kMarkExact;
 }
 
 void Lives::step(std::size_t i) {
@@ -36,29 +43,23 @@ void Lives::step(std::size_t i) {
   switch (event.type) {
     case EventType::allocation: {
       if (const std::size_t before = end_of_life(event.address, i); before != kNone) replaced[i] = before;
+      if (is_counted_ && !is_counted_(event)) break;
       of_event[i] = lives.size();
       map_.insert({event.address, lives.size(), event.amounts.bytes, event.kind});
       lives.push_back({i});
       live_.add(event.kind, event.amounts.bytes);
       if (counts_into_peak(event.kind)) peak_.see(live_.all, i);
-      see(i, event.kind, counts_into_peak(event.kind), true);
+      see(i, event.kind);
       break;
     }
     case EventType::release:
       of_event[i] = end_of_life(event.address, i);
-      if (of_event[i] != kNone) {
-        const MemoryKind kind = events_[lives[of_event[i]].from].kind;
-        see(i, kind, counts_into_peak(kind), true);
-      }
+      if (of_event[i] != kNone) see(i, events_[lives[of_event[i]].from].kind);
       break;
     case EventType::live:
-      if (event.amounts.result == kLiveOfKind) {
-        live_.of_kind[slot_of(event.kind)] = event.amounts.bytes;
-        see(i, event.kind, false, true);
-      } else {
-        live_.all = event.amounts.bytes;
-        see(i, event.kind, true, false);
-      }
+      if (is_counted_ && !is_counted_(event)) break;
+      live_.add(event.kind, event.amounts.bytes);
+      see(i, event.kind);
       break;
     case EventType::name:
       if (const LiveEntry* const entry = map_.find(event.address)) {
@@ -91,21 +92,19 @@ std::size_t Lives::end_of_life(std::uint64_t address, std::size_t i) {
   return life;
 }
 
-void Lives::see(std::size_t i, MemoryKind kind, bool all_changed, bool kind_changed) {
+void Lives::see(std::size_t i, MemoryKind kind) {
   const std::int64_t time_ns = events_[i].time_ns;
-  if (all_changed) {
+  if (counts_into_peak(kind)) {
     peak_of_phase_.see(live_.all, i);
     points_[kKindSlots].add({time_ns, live_.all}, i);
   }
-  if (kind_changed) {
-    const std::size_t slot = slot_of(kind);
-    peak_of_kind_[slot].see(live_.of_kind[slot], i);
-    points_[slot].add({time_ns, live_.of_kind[slot]}, i);
-  }
+  const std::size_t slot = slot_of(kind);
+  peak_of_kind_[slot].see(live_.of_kind[slot], i);
+  points_[slot].add({time_ns, live_.of_kind[slot]}, i);
 }
 
 void Lives::end_phase() {
-  if (peak_of_phase_.event != kNone) has_point[peak_of_phase_.event] |= kPointOfAll;
+  if (peak_of_phase_.event != kNone) peaks_of_phases_.push_back(peak_of_phase_.event);
   peak_of_phase_ = {live_.all, kNone};
 }
 

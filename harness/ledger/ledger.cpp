@@ -72,7 +72,7 @@ class Replay {
         summary_.stacks[event.address] = text_of(events_, i);
         break;
       case EventType::live:
-        set_live(event);
+        change_live(event);
         break;
       case EventType::folded:
         add_folded(event);
@@ -84,28 +84,25 @@ class Replay {
     }
   }
 
-  void set_live(const Event& event) {
+  /// It never exceeds the peak, whose allocations are there one by one.
+  void change_live(const Event& event) {
     const Size bytes = event.amounts.bytes;
-    if (event.amounts.result == kLiveOfKind) {
-      KindSummary& kind = kinds_[slot_of(event.kind)];
-      kind.live_at_end_bytes = bytes;
-      kind.peak_bytes = std::max(kind.peak_bytes, bytes);
-      return;
-    }
-    // It never exceeds the peak, whose allocations are there one by one.
-    live_ = bytes;
+    KindSummary& kind = kinds_[slot_of(event.kind)];
+    kind.live_at_end_bytes += bytes;
+    kind.peak_bytes = std::max(kind.peak_bytes, kind.live_at_end_bytes);
+    if (!counts_into_peak(event.kind)) return;
+    live_ += bytes;
     PhaseSummary& phase = summary_.phases.back();
-    phase.peak_bytes = std::max(phase.peak_bytes, bytes);
+    phase.peak_bytes = std::max(phase.peak_bytes, live_);
   }
 
   void add_folded(const Event& event) {
     const std::int64_t count = event.amounts.auxiliary;
     switch (static_cast<FoldedCount>(event.amounts.result)) {
-      case FoldedCount::of_kind:
+      case FoldedCount::allocations:
         kinds_[slot_of(event.kind)].allocations += count;
         kinds_[slot_of(event.kind)].total_bytes += event.amounts.bytes;
-        return;
-      case FoldedCount::of_phase:
+        if (!counts_into_peak(event.kind)) return;
         summary_.allocations += count;
         summary_.phases.back().allocations += count;
         summary_.total_bytes += event.amounts.bytes;

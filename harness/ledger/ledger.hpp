@@ -87,14 +87,33 @@ std::string invalid_note(const LedgerSummary& summary);
 /// that live never counts one address twice.
 LedgerSummary summarise(std::span<const Event> events);
 
+/// Returns true for what fold() returned: most allocations are only counted.
+inline bool is_folded(std::span<const Event> events) {
+  return !events.empty() && events.front().type == EventType::live;
+}
+
+/// What fold() keeps at an event: a sum of these.
+enum FoldMark : std::uint8_t {
+  kMarkKept = 1,        ///< the allocation
+  kMarkExact = 2,       ///< the live bytes after it
+  kMarkEndOfPhase = 4,  ///< the live bytes and the counts after it: a phase, also of another process, ends
+};
+
+/// Returns the marks of each event: of the allocations that are live at the end or at the first moment of the
+/// peak, of all or of one device, and of the peaks of each phase and kind and a thinned timeline.
+std::vector<std::uint8_t> fold_marks(std::span<const Event> events);
+
 /// Returns fewer events that add up to the same (`record --compact`): `summarise` of them, and of them
-/// followed by any later events, equals that of all. Kept are the allocations that are live at the end or at
-/// the first moment of the peak, with their releases and names; phases, notes and call stacks; one refused
-/// request of each kind and phase, with its count. Of everything else the counts are kept (EventType::folded)
-/// and a thinned timeline (EventType::live) in which each phase's and each kind's peak is exact. Times of the
+/// followed by any later events, equals that of all. Kept are the allocations that are marked, with their
+/// releases and names; phases, notes, call stacks and devices; one refused request of each kind and phase,
+/// with its count. Of everything else the counts are kept (EventType::folded) and the live bytes
+/// (EventType::live): exactly where an event is marked, and never more than were live elsewhere. So the
+/// events of several processes may be merged, whose common peak is marked in each of them. Times of the
 /// device (EventType::work) are dropped.
 ///
 /// The result may be folded again, together with what came after it. A text must not be cut off at the end.
+/// `marks`: fold_marks(events), and what else must stay.
+std::vector<Event> fold(std::span<const Event> events, const std::vector<std::uint8_t>& marks);
 std::vector<Event> fold(std::span<const Event> events);
 
 }  // namespace peakmark

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ledger/ledger.hpp"
 #include "ledger/live_memory.hpp"
 
 namespace peakmark {
@@ -100,6 +101,7 @@ std::vector<PoolPoint> thinned(const std::vector<PoolPoint>& points, std::size_t
 }  // namespace
 
 std::optional<PoolUsage> pool_usage(std::span<const Event> events, std::size_t max_points) {
+  if (is_folded(events)) return std::nullopt;
   const PoolReplay replay(events);
   const std::vector<PoolPoint>& points = replay.points();
   if (points.empty() || !replay.is_known()) return std::nullopt;

@@ -31,9 +31,9 @@ struct PoolUsage {
       over_time;  ///< each holds until the next; at most `max_points`, the extremes among them
 };
 
-/// Returns the usage of the pools; null if no pool was seen, or the driver did not report one once. A pool is
-/// sampled after each allocation and release of it; moments are those of samples. The events must not be
-/// folded.
+/// Returns the usage of the pools; null if no pool was seen, the driver did not report one once, or the
+/// events are folded. A pool is sampled after each allocation and release of it; moments are those of
+/// samples.
 std::optional<PoolUsage> pool_usage(std::span<const Event> events, std::size_t max_points);
 
 }  // namespace peakmark

@@ -47,11 +47,9 @@ class Thinning {
   ThinnedValues thinned_;
 };
 
-/// Returns the timeline of the kinds for which `is_counted` holds. `sets_live`: the `live` events that have
-/// their bytes.
-template <typename IsCounted, typename SetsLive>
-std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t max, IsCounted is_counted,
-                               SetsLive sets_live) {
+/// Returns the timeline of the kinds for which `is_counted` holds.
+template <typename IsCounted>
+std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t max, IsCounted is_counted) {
   if (events.empty()) return {};
   constexpr std::size_t kLookAhead = 16;
   Thinning thinning(events.front().time_ns, events.back().time_ns, max);
@@ -70,8 +68,8 @@ std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t max, I
       if (!is_counted(event.kind)) continue;
       live += event.amounts.bytes;
       thinning.add(event.time_ns, live);
-    } else if (event.type == EventType::live && sets_live(event)) {
-      live = event.amounts.bytes;
+    } else if (event.type == EventType::live && is_counted(event.kind)) {
+      live += event.amounts.bytes;
       thinning.add(event.time_ns, live);
     } else if (event.type == EventType::release && end_life(memory.release(event.address))) {
       thinning.add(event.time_ns, live);
@@ -117,14 +115,11 @@ std::vector<ThinnedValues::Value> ThinnedValues::values() const {
 }
 
 std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t max) {
-  return live_of(events, max, counts_into_peak,
-                 [](const Event& event) { return event.amounts.result == kLiveOfAll; });
+  return live_of(events, max, counts_into_peak);
 }
 
 std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t max, MemoryKind kind) {
-  return live_of(
-      events, max, [kind](MemoryKind one) { return one == kind; },
-      [kind](const Event& event) { return event.amounts.result == kLiveOfKind && event.kind == kind; });
+  return live_of(events, max, [kind](MemoryKind one) { return one == kind; });
 }
 
 }  // namespace peakmark

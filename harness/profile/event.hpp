@@ -24,8 +24,8 @@ enum class EventType : std::uint8_t {
   /// The device worked on a command: for `bytes` ns, enqueued at `auxiliary` ns of CLOCK_MONOTONIC. `address`
   /// is 1, which no memory has.
   work = 10,
-  // In folded events only (`record --compact`; fold() of harness/ledger):
-  /// `bytes` are live now, of all that counts into the peak (`result` kLiveOfAll) or of `kind` (kLiveOfKind).
+  // In folded profiles only (`record --compact`; fold() of harness/ledger), which begin with a `live`:
+  /// The live bytes of `kind` on `device` changed by `bytes`, through allocations that are only counted.
   live = 11,
   /// `auxiliary` events of which only this count is left, and their `bytes`; `result` is a FoldedCount.
   folded = 12,
@@ -40,15 +40,11 @@ constexpr bool has_text(EventType type) {
          type == EventType::stack || type == EventType::device;
 }
 
-inline constexpr std::int32_t kLiveOfAll = 0;
-inline constexpr std::int32_t kLiveOfKind = 1;
-
 /// What a `folded` event counts.
 enum class FoldedCount : std::int32_t {
-  of_kind = 0,             ///< allocations of `kind`
-  of_phase = 1,            ///< allocations that count into the peak, in the current phase
-  unmatched_releases = 2,  ///< of addresses never seen allocated
-  refused_releases = 3,    ///< by the driver
+  allocations = 0,         ///< of `kind` on `device`, in the current phase
+  unmatched_releases = 1,  ///< of addresses never seen allocated
+  refused_releases = 2,    ///< by the driver
 };
 
 /// The part of a failed allocation's `address` that counts the equal requests that were folded into it. A

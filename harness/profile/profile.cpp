@@ -143,6 +143,10 @@ void ProfileReader::skip(std::uint64_t slots) {
   file_->holes.reset();
 }
 
+const std::filesystem::path& ProfileReader::path() const {
+  return file_->path;
+}
+
 const ProfileHeader& ProfileReader::header() const {
   return file_->header;
 }

@@ -157,9 +157,10 @@ class ProfileReader {
   ProfileReader(ProfileReader&&) noexcept;
   ProfileReader& operator=(ProfileReader&&) noexcept;
 
-  /// Skips the first slots: their events were folded (`record --compact`) and are in another file.
+  /// Skips the first slots: their events are in another file as long as `record --compact` runs.
   void skip(std::uint64_t slots);
 
+  [[nodiscard]] const std::filesystem::path& path() const;
   /// Returns the header as of the last call of `events` or `read_header`, or of the constructor.
   [[nodiscard]] const ProfileHeader& header() const;
   /// Reads the header again.

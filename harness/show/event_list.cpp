@@ -22,10 +22,8 @@ const char* to_string(EventType type) {
 
 const char* folded_name(const Event& event) {
   switch (static_cast<FoldedCount>(event.amounts.result)) {
-    case FoldedCount::of_kind:
+    case FoldedCount::allocations:
       return to_string(event.kind);
-    case FoldedCount::of_phase:
-      return "of this phase";
     case FoldedCount::unmatched_releases:
       return "never allocated";
     case FoldedCount::refused_releases:
@@ -97,9 +95,7 @@ void write_events(const RecordedTree& tree, std::ostream& out) {
           out << fmt::format("{} ns\n", event.amounts.bytes);
           break;
         case EventType::live:
-          out << fmt::format("{:<15} {}\n",
-                             event.amounts.result == kLiveOfKind ? to_string(event.kind) : "all that counts",
-                             event.amounts.bytes);
+          out << fmt::format("{:<15} {:+}\n", to_string(event.kind), event.amounts.bytes);
           break;
         case EventType::folded:
           out << fmt::format("{:<15} {} events, {} bytes\n", folded_name(event), event.amounts.auxiliary,

@@ -21,17 +21,15 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t kFoldedVersion = 1;
 
-/// The start of the file. Then follow the entries, the events of each process, and those of all together.
+/// The start of the file. Then follow the entries and the events of each process.
 struct FoldedHeader {
   char magic[8];
   std::uint32_t version;
   std::uint32_t processes;
-  std::uint64_t events_together;
 };
 
 struct FoldedEntry {
-  std::int32_t pid;
-  std::uint32_t end_is_in_together;
+  std::int64_t pid;
   std::int64_t start_monotonic_ns;
   std::uint64_t slots;
   std::uint64_t events;
@@ -83,18 +81,15 @@ class FoldedFile {
 };
 
 bool write_all(const FoldedFile& file, const FoldedProfiles& folded) {
-  FoldedHeader header{
-      {}, kFoldedVersion, static_cast<std::uint32_t>(folded.processes.size()), folded.together.size()};
+  FoldedHeader header{{}, kFoldedVersion, static_cast<std::uint32_t>(folded.processes.size())};
   std::memcpy(header.magic, kFoldedMagic.data(), sizeof(header.magic));
   if (!file.write(&header, sizeof(header))) return false;
   for (const FoldedProcess& process : folded.processes) {
-    const FoldedEntry entry{process.pid, process.end_is_in_together ? 1U : 0U, process.start_monotonic_ns,
-                            process.slots, process.events.size()};
+    const FoldedEntry entry{process.pid, process.start_monotonic_ns, process.slots, process.events.size()};
     if (!file.write(&entry, sizeof(entry))) return false;
   }
   return std::ranges::all_of(folded.processes,
-                             [&](const FoldedProcess& process) { return file.write(process.events); }) &&
-         file.write(folded.together);
+                             [&](const FoldedProcess& process) { return file.write(process.events); });
 }
 
 }  // namespace
@@ -143,25 +138,57 @@ std::optional<FoldedProfiles> read_folded(const fs::path& path) {
   };
   FoldedProfiles folded;
   for (const FoldedEntry& entry : entries) {
-    folded.processes.push_back({entry.pid, entry.start_monotonic_ns, entry.slots,
-                                entry.end_is_in_together != 0, read_events(entry.events)});
+    folded.processes.push_back({static_cast<std::int32_t>(entry.pid), entry.start_monotonic_ns, entry.slots,
+                                read_events(entry.events)});
   }
-  folded.together = read_events(header.events_together);
   return folded;
 }
 
-int write_folded(const FoldedProfiles& folded, const fs::path& path,
-                 const std::function<void()>& before_rename) {
+namespace {
+
+/// As write_folded.
+int write_new(const fs::path& path, const std::function<bool(const FoldedFile&)>& write,
+              const std::function<void()>& before_rename) {
   NewFile written = create_file_beside(path);
   if (written.error != 0) return written.error;
   const FoldedFile file(written.descriptor.release());
-  int error = write_all(file, folded) ? 0 : errno;
+  int error = write(file) ? 0 : errno;
   if (error == 0) {
     before_rename();
     if (::rename(written.path.c_str(), path.c_str()) != 0) error = errno;
   }
   if (error != 0) ::unlink(written.path.c_str());
   return error;
+}
+
+}  // namespace
+
+int write_folded(const FoldedProfiles& folded, const fs::path& path,
+                 const std::function<void()>& before_rename) {
+  return write_new(
+      path, [&](const FoldedFile& file) { return write_all(file, folded); }, before_rename);
+}
+
+int replace_profile(const fs::path& path, const FoldedProcess& folded,
+                    const std::function<void()>& before_rename) {
+  ProfileReader reader(path);
+  reader.skip(folded.slots);
+  const std::vector<Event> later = reader.events();
+  ProfileHeader header = reader.header();
+  std::vector<Event> events = folded.events;
+  for (Event event : later) {
+    // A slot that was never written stays empty.
+    events.resize(folded.events.size() + event.commit - folded.slots - 1);
+    event.commit = events.size() + 1;
+    events.push_back(event);
+  }
+  if (header.closed == 1) {
+    header.end = folded.events.size() + header.end - std::min(header.end, folded.slots);
+    events.resize(header.end);
+  }
+  return write_new(
+      path, [&](const FoldedFile& file) { return file.write(&header, sizeof(header)) && file.write(events); },
+      before_rename);
 }
 
 }  // namespace peakmark

@@ -15,17 +15,14 @@ namespace peakmark {
 struct FoldedProcess {
   std::int32_t pid = 0;
   std::int64_t start_monotonic_ns = 0;
-  std::uint64_t slots = 0;          ///< of the profile, from the first, that `events` stand for
-  bool end_is_in_together = false;  ///< what the process held at its end is released in `together`
+  std::uint64_t slots = 0;  ///< of the profile, from the first, that `events` stand for
   std::vector<Event> events;
 };
 
-/// The folded events of all processes of one recording (`record --compact`): the file NAME.folded.
+/// The folded events of all processes of one recording: the file NAME.folded, which is there while `record
+/// --compact` runs, or if it was killed.
 struct FoldedProfiles {
   std::vector<FoldedProcess> processes;
-  /// Of all processes merged by time (merge_by_time; the upper 16 bits of addresses are places in
-  /// `processes`). Empty while there is one process.
-  std::vector<Event> together;
 };
 
 /// Returns what was folded of the profile with this header, or null. Valid as long as `folded`.
@@ -39,5 +36,10 @@ std::optional<FoldedProfiles> read_folded(const std::filesystem::path& path);
 /// error (errno), or 0. Calls `before_rename` when the new file is written.
 int write_folded(const FoldedProfiles& folded, const std::filesystem::path& path,
                  const std::function<void()>& before_rename);
+
+/// Replaces the profile by one that begins with its folded events and has the later ones behind them, in the
+/// same way. Nobody may write to it any more.
+int replace_profile(const std::filesystem::path& path, const FoldedProcess& folded,
+                    const std::function<void()>& before_rename);
 
 }  // namespace peakmark

@@ -59,9 +59,8 @@ Json timeline_json(const std::vector<LivePoint>& points) {
   return {{"times_ns", std::move(times)}, {"live_bytes", std::move(live)}};
 }
 
-/// What pools hold over time; null if no pool was seen, or the profile is folded.
+/// What pools hold over time; null if that is not known.
 Json pools_json(const RecordedProcess& process, std::int64_t zero_ns) {
-  if (process.folded_slots > 0) return nullptr;
   const std::optional<PoolUsage> usage = pool_usage(process.events, kMaxPoints);
   if (!usage) return nullptr;
   Json times = Json::array();

@@ -58,38 +58,7 @@ FoldedFileOfTree read_folded_of(const std::filesystem::path& path) {
   return file;
 }
 
-/// `places`: the present place of each process in the tree, by its place in `merged`.
-void move_places(std::vector<Event>& merged, const std::vector<std::size_t>& places) {
-  for (Event& event : merged) {
-    const bool allocates = event.type == EventType::allocation || event.type == EventType::failed_allocation;
-    const std::uint64_t place = event.address >> 48U;
-    if (place >= places.size()) continue;
-    const std::uint64_t change = (place ^ places[place]) << 48U;
-    // As merge_by_time has written them.
-    if (event.address != 0 || allocates || event.type == EventType::phase) event.address ^= change;
-    if (allocates && event.amounts.stack != 0) event.amounts.stack ^= change;
-  }
-}
-
 }  // namespace
-
-void add_folded_together(RecordedTree& tree, const FoldedProfiles& folded) {
-  if (folded.together.empty() || tree.processes.size() == 1) return;
-  std::vector<std::size_t> places;
-  for (const FoldedProcess& one : folded.processes) {
-    const auto found = std::ranges::find_if(tree.processes, [&](const RecordedProcess& process) {
-      return process.header.pid == one.pid && process.header.start_monotonic_ns == one.start_monotonic_ns;
-    });
-    if (found == tree.processes.end()) {
-      throw UsageError(fmt::format(
-          "the profile of process {} is missing, whose folded events are there; copy it beside {}", one.pid,
-          tree.processes.front().path.string()));
-    }
-    places.push_back(static_cast<std::size_t>(found - tree.processes.begin()));
-  }
-  tree.folded_together = folded.together;
-  move_places(tree.folded_together, places);
-}
 
 namespace {
 
@@ -126,7 +95,6 @@ RecordedTree read_tree_once(const std::filesystem::path& path, const FoldedProfi
   const ProfileHeader first = tree.processes.front().header;
   std::erase_if(tree.processes,
                 [&](const RecordedProcess& one) { return is_of_another_recording(one.header, first); });
-  add_folded_together(tree, folded);
   return tree;
 }
 
@@ -136,6 +104,8 @@ RecordedProcess read_process(const std::filesystem::path& path, const FoldedProc
   ProfileReader reader(path);
   RecordedProcess process;
   process.path = path;
+  // A profile that begins with folded events has all of them.
+  if (folded != nullptr && is_folded(reader.events(0, 1))) folded = nullptr;
   if (folded != nullptr) reader.skip(folded->slots);
   process.events = reader.all_events();
   if (folded != nullptr) {
@@ -143,9 +113,6 @@ RecordedProcess read_process(const std::filesystem::path& path, const FoldedProc
     const std::span<const Event> rest = process.events;
     events.insert(events.end(), rest.begin(), rest.end());
     process.events = std::move(events);
-    process.folded_events = folded->events.size();
-    process.folded_slots = folded->slots;
-    process.releases_at_end = !folded->end_is_in_together;
   }
   process.header = reader.header();
   process.command_line = reader.command_line();
@@ -210,7 +177,7 @@ namespace {
 /// The releases that the system makes when a process ends: of all that is live then.
 std::vector<Event> releases_at_end(const RecordedProcess& process, const RecordedTree& tree) {
   const std::optional<std::int64_t> end = end_of(process, tree);
-  if (!end || process.events.empty() || !process.releases_at_end) return {};
+  if (!end || process.events.empty()) return {};
   std::set<std::uint64_t> live;
   for (const Event& event : process.events) {
     if (event.type == EventType::allocation) live.insert(event.address);
@@ -259,25 +226,24 @@ std::vector<std::size_t> first_of_process(const RecordedTree& tree) {
 
 }  // namespace
 
-std::vector<Event> merge_by_time(const RecordedTree& tree) {
+std::vector<Event> merge_by_time(const RecordedTree& tree, std::vector<MergedFrom>* from) {
   // A merge of heads, not a sort: within a process the order of the slots is the truth, and two threads'
   // clocks may contradict it by some nanoseconds.
   using Head = std::pair<std::int64_t, std::size_t>;  // time of the next event, process
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
   std::vector<std::size_t> next(tree.processes.size(), 0);
   std::vector<WholeLife> lives;
-  std::size_t total = tree.folded_together.size();
+  std::size_t total = 0;
   for (std::size_t p = 0; p < tree.processes.size(); ++p) {
     const RecordedProcess& process = tree.processes[p];
     lives.push_back({process.events, releases_at_end(process, tree)});
-    if (!tree.folded_together.empty()) next[p] = process.folded_events;
-    total += lives[p].size() - next[p];
-    if (lives[p].size() != next[p]) heads.emplace(lives[p][next[p]].time_ns, p);
+    total += lives[p].size();
+    if (lives[p].size() > 0) heads.emplace(lives[p][0].time_ns, p);
   }
   const std::vector<std::size_t> first = first_of_process(tree);
   std::vector<Event> merged;
   merged.reserve(total);
-  merged.assign(tree.folded_together.begin(), tree.folded_together.end());
+  if (from != nullptr) from->reserve(total);
   while (!heads.empty()) {
     const std::size_t p = heads.top().second;
     heads.pop();
@@ -294,6 +260,7 @@ std::vector<Event> merge_by_time(const RecordedTree& tree) {
       if (event.address != 0 || allocates || event.type == EventType::phase) event.address ^= place;
       if (allocates && event.amounts.stack != 0) event.amounts.stack ^= place;
       merged.push_back(event);
+      if (from != nullptr) from->push_back({p, next[p] - 1});
     } while (next[p] < events.size() && events[next[p]].type == EventType::text);
     if (next[p] < events.size()) heads.emplace(events[next[p]].time_ns, p);
   }

@@ -12,7 +12,6 @@
 namespace peakmark {
 
 struct FoldedProcess;
-struct FoldedProfiles;
 
 /// A process, from its profile.
 struct RecordedProcess {
@@ -23,10 +22,6 @@ struct RecordedProcess {
   bool cut_short = false;  ///< the recorder closed it, and the end of the file is missing: an incomplete copy
   std::uint64_t lost_events = 0;  ///< that are missing, for any reason
   EventBlock events;
-  /// Number of the first events that stand for folded ones (`record --compact`).
-  std::size_t folded_events = 0;
-  std::uint64_t folded_slots = 0;  ///< of the profile
-  bool releases_at_end = true;     ///< merge_by_time releases what it holds at its end
 };
 
 /// Returns why the profile is incomplete: events were lost, or the file is cut off. Empty if it has
@@ -37,15 +32,12 @@ std::string why_not_whole(const RecordedProcess& process, const std::string& inv
 /// What one `record` wrote: the program itself first, then the other processes by the time they started.
 struct RecordedTree {
   std::vector<RecordedProcess> processes;
-  /// The folded events of all processes merged by time, with which the result of merge_by_time begins. Empty
-  /// if nothing was folded, or there was only one process then.
-  std::vector<Event> folded_together = {};
 };
 
 /// Reads `path` and the profiles `path.<pid>` of the program's other processes next to it. If only those
 /// exist
 /// (`record` was killed before it could rename one), program_profile() is the program's. Reads what was
-/// folded from `path.folded`. Throws UsageError if there is no profile.
+/// folded, and is not in its profile yet, from `path.folded`. Throws UsageError if there is no profile.
 RecordedTree read_tree(const std::filesystem::path& path);
 
 /// Reads one profile; `folded` has the events of its first slots, or is null.
@@ -54,14 +46,18 @@ RecordedProcess read_process(const std::filesystem::path& path, const FoldedProc
 /// Returns when the process, or the program that it executed, ended; nothing if nobody saw it.
 std::optional<std::int64_t> end_of(const RecordedProcess& process, const RecordedTree& tree);
 
-/// Sets `folded_together`. Throws UsageError if a process of it is not in the tree.
-void add_folded_together(RecordedTree& tree, const FoldedProfiles& folded);
+/// Where an event of a merge is from.
+struct MergedFrom {
+  std::size_t process = 0;  ///< its place in the tree
+  std::size_t event = 0;    ///< its place in the events of the process; behind them: released at its end
+};
 
 /// Returns the events of all processes in the order of time; the order within a process stays. Handles of two
 /// processes may be equal numbers, so the upper 16 bits of addresses become the place of the process, also of
 /// phases and failed allocations. Two profiles of one process with both recorders are one place, and have
 /// each phase once. What a process holds when it ends is released then; never, if its end is unknown.
-std::vector<Event> merge_by_time(const RecordedTree& tree);
+/// `from`, unless null: receives where each is from.
+std::vector<Event> merge_by_time(const RecordedTree& tree, std::vector<MergedFrom>* from = nullptr);
 
 /// Returns the process of an allocation from merged events.
 const RecordedProcess& process_of(const RecordedTree& tree, const Allocation& merged);

@@ -72,7 +72,7 @@ Json refused_json(const std::vector<RefusedAllocation>& refused) {
   return list;
 }
 
-/// Null if the process used one device, or the profile is folded.
+/// Null if the process used one device.
 Json devices_json(const RecordedProcess& process) {
   Json list = Json::array();
   for (const DeviceUse& one : use_by_device(process.events)) {
@@ -90,9 +90,8 @@ Json pool_point_json(const PoolPoint& point) {
           {"fragmentation_bytes", point.fragmentation_bytes()}};
 }
 
-/// Null if no pool was seen, or the profile is folded.
+/// Null if what pools hold is not known.
 Json pools_json(const RecordedProcess& process) {
-  if (process.folded_slots > 0) return nullptr;
   const std::optional<PoolUsage> usage = pool_usage(process.events, 0);
   if (!usage) return nullptr;
   return {{"at_peak", pool_point_json(usage->at_peak)},
@@ -138,7 +137,7 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
                {"recorder", process.header.recorder},
                {"complete", process.complete && invalid_note(summary).empty()},
                {"lost_events", process.lost_events},
-               {"compact", process.folded_slots > 0},
+               {"compact", is_folded(process.events)},
                {"budget_bytes", nullptr},
                {"requested",
                 {{"peak_bytes", summary.peak_bytes},

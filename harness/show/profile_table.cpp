@@ -220,7 +220,7 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
         "incomplete: the program {}; up to its last event\n",
         process.header.end_monotonic_ns != 0 ? "was killed, or left by _exit" : "was killed or still runs");
   }
-  if (process.folded_slots > 0) {
+  if (is_folded(process.events)) {
     text += "compact: figures are exact, the timeline is thinned, most allocations are only counted\n";
   }
   text += fmt::format("peak            {}\n", both(summary.peak_bytes));
@@ -245,9 +245,7 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
   if (const auto repeated = find_repetitions(process); repeated && !repeated->empty())
     text += "\n" + repetitions_text(*repeated);
   if (!summary.by_kind.empty()) text += "\nkinds\n" + kinds_text(summary);
-  if (process.folded_slots == 0) {
-    if (const auto pools = pool_usage(process.events, 0)) text += "\n" + pools_text(*pools);
-  }
+  if (const auto pools = pool_usage(process.events, 0)) text += "\n" + pools_text(*pools);
   for (const std::string& note : summary.notes) text += "note: " + one_line(note) + "\n";
   return text;
 }

@@ -61,7 +61,7 @@ std::string growth_table(const RepeatedPhase& phase) {
 }  // namespace
 
 std::optional<std::vector<RepeatedPhase>> find_repetitions(const RecordedProcess& process) {
-  if (process.folded_slots > 0) return std::nullopt;
+  if (is_folded(process.events)) return std::nullopt;
   ElfSymbols symbols(process.header.start_realtime_ns);
   return find_repetitions(process.events, {.is_settled = releases_at_once(process.header),
                                            .symbols = [&](const std::string& file, std::uint64_t offset) {

@@ -128,7 +128,7 @@ class TraceWriter {
     out_ << fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", pid_,
                         json_text(name));
     const bool is_thinned = !options_.full && process_.events.size() > options_.max_events;
-    if (is_thinned || process_.folded_slots > 0) return write_thinned(summary);
+    if (is_thinned || is_folded(process_.events)) return write_thinned(summary);
     collect_names();
     for (std::size_t i = 0; i < process_.events.size(); ++i) step(i);
     end_phase(end_ns());
@@ -185,7 +185,7 @@ class TraceWriter {
     const TraceSpans spans = spans_for_trace(events, options_.max_spans);
     const LedgerSummary ledger = summarise(events);
     summary.thinned = true;
-    if (process_.folded_slots > 0) {
+    if (is_folded(process_.events)) {
       for (const auto& [kind, one] : ledger.by_kind)
         summary.allocations += static_cast<std::size_t>(one.allocations);
     } else {
