@@ -203,9 +203,8 @@ void add_explain_command(CLI::App& app, Result& result) {
                 "Print bytes at this shape, such as ny=4096,nx=4096. Default: the largest recorded")),
             "without --emit", [has] { return !has("--emit"); })
       ->type_name("AXIS=VALUE");
-  CLI::Option* const emit =
-      command->add_option("--emit", options->emit, "Print the formulas as an estimator or a page")
-          ->type_name("{python,cpp,toml,latex,markdown}");
+  CLI::Option* const emit = command->add_option("--emit", options->emit, "Print the formulas as an estimator")
+                                ->type_name("{python,cpp,toml}");
   add_parsed_option(
       *command, "--margin",
       [options = options.get()](const std::string& text) {
@@ -284,8 +283,7 @@ void add_explain_command(CLI::App& app, Result& result) {
               return has("--against") || (all.runs.empty() && all.profiles.empty());
             })
       ->type_name(value_name::kProgram);
-  only_when(add_frames_option(*command, options->frames), "without --emit, or with --emit markdown",
-            [options = options.get()] { return options->emit.empty() || options->emit == "markdown"; });
+  only_when(add_frames_option(*command, options->frames), "without --emit", [has] { return !has("--emit"); });
   command->add_flag("--json", options->json, "Print the formulas as JSON");
   set_help(*command,
            {.exit_codes = {{"0", "every byte has a formula, and the estimator is exact"},

@@ -234,16 +234,14 @@ EmitForm parse_emit_form(const std::string& name) {
   if (name == "python") return EmitForm::python;
   if (name == "cpp") return EmitForm::cpp;
   if (name == "toml") return EmitForm::toml;
-  if (name == "latex") return EmitForm::latex;
-  if (name == "markdown") return EmitForm::markdown;
-  throw UsageError(fmt::format("--emit {}: unknown form; write python, cpp, toml, latex or markdown", name));
+  throw UsageError(fmt::format("--emit {}: unknown form; write python, cpp or toml", name));
 }
 
 std::string emit(const std::vector<VariantFormulas>& variants, const RunContext& context,
                  const EmitOptions& options) {
   using namespace emitting;
   for (const VariantFormulas& variant : variants) check_variant_formulas(variant);
-  if (options.form != EmitForm::markdown && options.form != EmitForm::latex) check_backends(variants);
+  check_backends(variants);
   switch (options.form) {
     case EmitForm::python:
       return python_module(variants, context, options);
@@ -251,14 +249,6 @@ std::string emit(const std::vector<VariantFormulas>& variants, const RunContext&
       return cpp_header(variants, context, options);
     case EmitForm::toml:
       return toml(variants, context, options);
-    case EmitForm::latex:
-    case EmitForm::markdown:
-      for (const VariantFormulas& variant : variants) {
-        if (!variant.is_explained())
-          throw UsageError(variant.variant + ": not all allocations have a formula, so no page is written");
-      }
-      return options.form == EmitForm::latex ? latex_page(variants, context, options)
-                                             : markdown_page(variants, context, options);
   }
   return "";
 }

@@ -11,7 +11,7 @@
 namespace peakmark {
 
 /// Forms in which formulas are written.
-enum class EmitForm : std::uint8_t { python, cpp, toml, latex, markdown };
+enum class EmitForm : std::uint8_t { python, cpp, toml };
 
 /// Throws UsageError that lists the forms.
 EmitForm parse_emit_form(const std::string& name);
@@ -26,7 +26,7 @@ struct EmitOptions {
   std::string source;        ///< the run file, for the text that says where formulas come from
 };
 
-/// Writes an estimator, or a page, from formulas that explain every byte. Throws UsageError, with the
+/// Writes an estimator from formulas that explain every byte. Throws UsageError, with the
 /// variant, if a peak has no formula, or the formula misses a recorded peak: nothing wrong is written.
 std::string emit(const std::vector<VariantFormulas>& variants, const RunContext& context,
                  const EmitOptions& options);

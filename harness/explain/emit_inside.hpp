@@ -45,14 +45,10 @@ std::string quoted(const std::string& text);
 /// Returns `"edge", "wrap"`.
 std::string quoted_list(const std::vector<std::string>& texts);
 
-/// Return what is written: a module, a header, pages. The formulas were checked.
+/// Return what is written: a module, a header. The formulas were checked.
 std::string python_module(const std::vector<VariantFormulas>& variants, const RunContext& context,
                           const EmitOptions& options);
 std::string cpp_header(const std::vector<VariantFormulas>& variants, const RunContext& context,
-                       const EmitOptions& options);
-std::string markdown_page(const std::vector<VariantFormulas>& variants, const RunContext& context,
-                          const EmitOptions& options);
-std::string latex_page(const std::vector<VariantFormulas>& variants, const RunContext& context,
                        const EmitOptions& options);
 
 }  // namespace peakmark::emitting

@@ -407,15 +407,6 @@ TEST(EmitToml, IsExactAtShapesThatWereNotRecorded) {
   EXPECT_EQ(bytes(emitted(), unseen), peak + (2 * peak + 99) / 100);
 }
 
-TEST(EmitPages, HoldTheFormulas) {
-  const auto run = padding_run({"constant"});
-  EmitOptions options;
-  options.form = EmitForm::markdown;
-  EXPECT_THAT(emit(formulas(run), run.context, options), HasSubstr("4·n·(ny + 2·pad\\_y)·(nx + 2·pad\\_x)"));
-  options.form = EmitForm::latex;
-  EXPECT_THAT(emit(formulas(run), run.context, options), HasSubstr("\\mathrm{pad\\_y}"));
-}
-
 // The emitted C++ is compiled against the public headers, and asked about cases that were never recorded.
 TEST(EmitCpp, IsExactAtShapesThatWereNotRecorded) {
   auto run = padding_run({"edge", "constant", "wrap"}, {4, 8});

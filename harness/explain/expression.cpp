@@ -241,7 +241,7 @@ class Writer {
                    ? parentheses(std::to_string(expression.integer()), place != Binding::sum)
                    : std::to_string(expression.integer());
       case Operation::axis:
-        return axis(expression.name());
+        return expression.name();
       case Operation::add:
         return parentheses(sum(expression.operands()), place != Binding::sum);
       case Operation::multiply:
@@ -254,14 +254,10 @@ class Writer {
       case Operation::divide_up:
         return quotient(expression, place);
       case Operation::remainder:
-        return style_ == ExpressionStyle::latex
-                   ? parentheses(write(expression.operands()[0], Binding::single) + " \\bmod " +
-                                     write(expression.operands()[1], Binding::single),
-                                 place != Binding::sum)
-                   : parentheses(write(expression.operands()[0], Binding::single) +
-                                     (style_ == ExpressionStyle::display ? " mod " : " % ") +
-                                     write(expression.operands()[1], Binding::single),
-                                 place != Binding::sum);
+        return parentheses(write(expression.operands()[0], Binding::single) +
+                               (style_ == ExpressionStyle::display ? " mod " : " % ") +
+                               write(expression.operands()[1], Binding::single),
+                           place != Binding::sum);
       case Operation::next_pow2:
         return call("next_pow2", {write(expression.operands()[0], Binding::sum)});
       case Operation::next_smooth:
@@ -278,16 +274,7 @@ class Writer {
   }
 
  private:
-  [[nodiscard]] std::string parentheses(std::string text, bool needed) const {
-    if (!needed) return text;
-    return style_ == ExpressionStyle::latex ? "\\left(" + text + "\\right)" : "(" + text + ")";
-  }
-  [[nodiscard]] std::string axis(const std::string& name) const {
-    if (style_ != ExpressionStyle::latex) return name;
-    std::string text;
-    for (const char c : name) text += c == '_' ? std::string("\\_") : std::string(1, c);
-    return "\\mathrm{" + text + "}";
-  }
+  static std::string parentheses(std::string text, bool needed) { return needed ? "(" + text + ")" : text; }
   [[nodiscard]] std::string sum(const std::vector<Expression>& terms) const {
     std::string text;
     for (const Expression& term : terms) {
@@ -302,9 +289,7 @@ class Writer {
     return text;
   }
   [[nodiscard]] std::string product(const Expression& expression) const {
-    const std::string_view between = style_ == ExpressionStyle::latex     ? " \\cdot "
-                                     : style_ == ExpressionStyle::display ? "·"
-                                                                          : " * ";
+    const std::string_view between = style_ == ExpressionStyle::display ? "·" : " * ";
     const Expression* const sum_of_sign = sum_with_sign(expression);
     std::string text;
     for (const Expression& factor : expression.operands()) {
@@ -327,10 +312,6 @@ class Writer {
     const Expression& above = expression.operands()[0];
     const Expression& below = expression.operands()[1];
     switch (style_) {
-      case ExpressionStyle::latex:
-        return fmt::format("{} \\frac{{{}}}{{{}}} {}", up ? "\\left\\lceil" : "\\left\\lfloor",
-                           write(above, Binding::sum), write(below, Binding::sum),
-                           up ? "\\right\\rceil" : "\\right\\rfloor");
       case ExpressionStyle::display:
         return fmt::format("{}{}/{}{}", up ? "⌈" : "⌊", write(above, Binding::product),
                            write(below, Binding::single), up ? "⌉" : "⌋");
@@ -361,19 +342,13 @@ class Writer {
         return fmt::format("({} if {} == 0 else {})", zero, axis, other);
       case ExpressionStyle::cpp:
         return fmt::format("({} == 0 ? Checked({}) : Checked({}))", axis, zero, other);
-      case ExpressionStyle::latex:
-        return fmt::format("\\begin{{cases}} {} & {} = 0 \\\\ {} & \\text{{else}} \\end{{cases}}", zero, axis,
-                           other);
       case ExpressionStyle::display:
         return fmt::format("({} = 0: {}, else {})", axis, zero, other);
     }
     return {};
   }
-  [[nodiscard]] std::string call(std::string_view function, const std::vector<std::string>& arguments) const {
-    if (style_ != ExpressionStyle::latex) return fmt::format("{}({})", function, fmt::join(arguments, ", "));
-    std::string name;
-    for (const char c : function) name += c == '_' ? std::string("\\_") : std::string(1, c);
-    return fmt::format("\\operatorname{{{}}}\\left({}\\right)", name, fmt::join(arguments, ", "));
+  static std::string call(std::string_view function, const std::vector<std::string>& arguments) {
+    return fmt::format("{}({})", function, fmt::join(arguments, ", "));
   }
 
   ExpressionStyle style_;

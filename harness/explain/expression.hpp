@@ -94,9 +94,9 @@ struct ExpressionTerm {
 /// Returns the terms of a sum; one for any other expression.
 std::vector<ExpressionTerm> terms(const Expression& expression);
 
-/// How an expression is written: `plain` as in suites, `python` and `cpp` as code, `latex`, and `display` for
-/// tables: `4·ny·⌈nx/2⌉`.
-enum class ExpressionStyle : unsigned char { plain, python, cpp, latex, display };
+/// How an expression is written: `plain` as in suites, `python` and `cpp` as code, and `display` for tables:
+/// `4·ny·⌈nx/2⌉`.
+enum class ExpressionStyle : unsigned char { plain, python, cpp, display };
 std::string to_text(const Expression& expression, ExpressionStyle style = ExpressionStyle::plain);
 
 }  // namespace peakmark

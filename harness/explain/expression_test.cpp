@@ -96,9 +96,6 @@ TEST(Expression, IsWrittenForPeopleAndForCompilers) {
   EXPECT_EQ(to_text(bytes), "4 * (ny + 2 * pad_y0) * ceil_div(ny, 64)");
   EXPECT_EQ(to_text(bytes, ExpressionStyle::python), "4 * (ny + 2 * pad_y0) * (-(-ny // 64))");
   EXPECT_EQ(to_text(bytes, ExpressionStyle::cpp), "4 * (ny + 2 * pad_y0) * ceil_div(ny, 64)");
-  EXPECT_EQ(to_text(bytes, ExpressionStyle::latex),
-            "4 \\cdot \\left(\\mathrm{ny} + 2 \\cdot \\mathrm{pad\\_y0}\\right) \\cdot "
-            "\\left\\lceil \\frac{\\mathrm{ny}}{64} \\right\\rceil");
   EXPECT_EQ(to_text(Expression::add({kNy, Expression::multiply({integer(-2), kPad})})), "ny - 2 * pad_y0");
   EXPECT_THAT(bytes.axes(), ElementsAre("ny", "pad_y0"));
 }
