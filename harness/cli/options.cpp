@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "profile/profile.hpp"
 #include "supervise/memory_reserve.hpp"
+#include "sweep/suite_keys.hpp"
 
 namespace peakmark::cli {
 
@@ -235,7 +236,7 @@ CLI::Option* add_frames_option(CLI::App& command, std::size_t& frames) {
 
 CLI::Option* add_form_option(CLI::App& command, ExternalEstimator& estimator) {
   return command.add_option("--form", estimator.form, "Call the estimator in this form")
-      ->type_name(fmt::format("{{{}}}", fmt::join(estimator_forms(), ",")))
+      ->type_name(fmt::format("{{{}}}", fmt::join(suite_keys::estimator_forms(), ",")))
       ->capture_default_str();
 }
 

@@ -145,14 +145,8 @@ void check_estimator_call(std::string_view call) {
       "malformed call '{}': write python:package.module:function or command:PROGRAM ARGUMENTS", call));
 }
 
-const std::vector<std::string>& estimator_forms() {
-  static const std::vector<std::string> forms{"documented", "direct", "module",
-                                              "iterative",  "httomo", "nabu"};
-  return forms;
-}
-
 void check_estimator_form(std::string_view form) {
-  const std::vector<std::string>& forms = estimator_forms();
+  const std::vector<std::string>& forms = suite_keys::estimator_forms();
   if (std::ranges::find(forms, form) != forms.end()) return;
   throw UsageError(fmt::format("unknown form '{}'{}", form, suggest_word(form, forms)));
 }

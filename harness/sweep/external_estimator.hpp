@@ -36,7 +36,7 @@ struct ExternalEstimator {
   std::string name;  ///< in suites and run files
   std::string call;  ///< `python:package.module:function`, `command:PROGRAM ARGUMENTS`; empty: formulas
   std::vector<EstimatorFormula> formulas;  ///< in place of a call; the first that is for a case holds
-  std::string form = "documented";         ///< one of estimator_forms(); of formulas `formula`
+  std::string form = "documented";         ///< one of suite_keys::estimator_forms(); of formulas `formula`
   /// Dimensions of the input besides the slice dimension, as formulas of axes. Empty: the first two integer
   /// axes that are not the slice axis.
   std::vector<Formula> other_dimensions;
@@ -50,9 +50,6 @@ struct ExternalEstimator {
   double seconds = kEstimatorSeconds;  ///< maximum time for an answer
   std::filesystem::path suite_folder;
 };
-
-/// Returns the names of the forms in which a Python function is called (docs/estimators.md).
-const std::vector<std::string>& estimator_forms();
 
 /// Throw UsageError for a malformed call, and for an unknown form, with the nearest.
 void check_estimator_call(std::string_view call);

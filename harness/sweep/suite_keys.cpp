@@ -87,6 +87,10 @@ const Keys& outcomes() {
   static const Keys keys = words("expect");
   return keys;
 }
+const Keys& estimator_forms() {
+  static const Keys keys = words("estimator_form");
+  return keys;
+}
 const Keys& dtypes() {
   static const Keys keys = words("dtype_name");
   return keys;

@@ -26,6 +26,7 @@ const Keys& program_axis();       ///< keys of an axis of a program that is a ta
 const Keys& estimator();          ///< keys of `[[estimator]]`
 const Keys& estimator_formula();  ///< keys of `[[estimator.formula]]`
 const Keys& outcomes();           ///< values of `expect`
+const Keys& estimator_forms();    ///< values of an estimator's `form`
 const Keys& dtypes();             ///< values of an estimator's `dtype`, besides numpy's codes such as "<f4"
 
 }  // namespace peakmark::suite_keys

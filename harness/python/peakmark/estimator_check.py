@@ -16,7 +16,6 @@ from typing import Any
 from peakmark.recorders import environment_without_recorders
 from peakmark.sizes import exact_size, quantity
 
-FORMS = ("documented", "direct", "module", "iterative", "httomo", "nabu")
 #: With fewer slices, only bytes are judged, because one slice is more than the width of the window.
 MIN_SLICES = 5
 DEFAULT_WINDOW = (0.8, 1.0)

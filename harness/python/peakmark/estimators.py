@@ -379,13 +379,15 @@ def dtype_name(dtype: Any) -> str:
         raise EstimatorError("wrong_dtype", f"{dtype!r} is not a dtype of numpy") from None
 
 
-FORMS: dict[str, type[Form]] = {
+_FORMS: dict[str, type[Form]] = {
+    "documented": Documented,
     "direct": Direct,
     "module": Module,
     "iterative": Iterative,
-    "documented": Documented,
     "nabu": Nabu,
 }
+#: Those of suites/suite.schema.json. The first is the default.
+FORMS = (*_FORMS, "httomo")
 
 
 def import_module(path: str) -> Any:
@@ -406,7 +408,7 @@ def httomo_methods(path: str) -> list[str]:
 def find_form(path: str, form: str) -> tuple[Any, type[Form]]:
     """Returns the function at a path, and how it is called. Of `httomo`, the path has the name of a method, or of a function."""
     if form != "httomo":
-        return find(path), FORMS[form]
+        return find(path), _FORMS[form]
     module, _, name = path.partition(":")
     for prefix, called in ((FOR_SLICES, ForSlices), (PER_SLICE, Module)):
         wanted = name if name.startswith(PER_SLICE) else prefix + name

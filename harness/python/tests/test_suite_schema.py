@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from peakmark.estimators import FORMS
 
 tomllib = pytest.importorskip("tomllib", reason="Python has it from 3.11 on")
 
@@ -37,6 +38,10 @@ def test_shipped_suites_are_valid(suite: Path):
     if "examples" not in suite.parts:  # examples have no schema next to them
         assert first.startswith("#:schema ")
         assert (suite.parent / first.removeprefix("#:schema ")).resolve() == ROOT / "suites/suite.schema.json"
+
+
+def test_forms_of_estimators_are_those_of_the_package():
+    assert sorted(FORMS) == sorted(SCHEMA["definitions"]["estimator_form"]["enum"])
 
 
 def suites_in(name: str) -> list[str]:

@@ -15,11 +15,11 @@ import pytest
 from peakmark.estimator_check import (
     DEFAULT_SECONDS,
     DEFAULT_WINDOW,
-    FORMS,
     EstimatorQuestion,
     ask,
     find_problems,
 )
+from peakmark.estimators import FORMS
 from peakmark.pytest_plugin.estimator_causes import estimate_result
 from peakmark.repetitions import MIN_CALLS, Growth, Repetitions
 from peakmark.sizes import SizeError, exact_size, format_size, parse_size
