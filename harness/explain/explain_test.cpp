@@ -167,6 +167,48 @@ TEST(Explain, AnUnknownMomentBeyondTheRecordedShapesIsANote) {
               Contains(HasSubstr("at other shapes the peak may be at a moment with table")));
 }
 
+// As above, but it is known how large the image is where it is, and not at which shapes it is.
+TEST(Explain, AMomentOfUnknownShapesBeyondTheRecordedOnesIsANote) {
+  const std::vector<Shape> shapes = chosen_shapes();
+  std::vector<AllocationSequence> sequences;
+  sequences.reserve(shapes.size());
+  for (const Shape& shape : shapes) {
+    Program program;
+    program.release(program.allocate("workspace", "call 1", 1 << 20));
+    if (shape.ny > 40) program.release(program.allocate("image", "call 1", 4 * shape.nx * shape.nx));
+    sequences.push_back(program.recorded().sequence);
+  }
+  const Explanation explanation = explain(as_axes(shapes), {sequences.begin(), sequences.end()});
+  ASSERT_TRUE(explanation.peak());
+  EXPECT_EQ(to_text(*explanation.peak()), "1048576");
+  EXPECT_THAT(explanation.unknown_beyond, ElementsAre("image"));
+  EXPECT_THAT(explanation.notes,
+              Contains(HasSubstr("at other shapes the peak may be at a moment with image")));
+}
+
+// The image is the peak of large even widths, the image with the odd columns that of large odd widths.
+// Neither is that of a recorded shape.
+TEST(Explain, AMomentThatOccursAtSomeShapesOnlyIsInTheFormulaBeyondThem) {
+  const std::vector<Shape> shapes = chosen_shapes();
+  const auto record = [](const Shape& shape) {
+    Program program;
+    program.release(program.allocate("workspace", "call 1", 1 << 20));
+    program.allocate("image", "call 1", 4 * shape.nx * shape.nx);
+    if (shape.nx % 2 == 1) program.allocate("odd columns", "call 1", 8 * shape.nx);
+    return program.recorded();
+  };
+  std::vector<AllocationSequence> sequences;
+  sequences.reserve(shapes.size());
+  for (const Shape& shape : shapes) sequences.push_back(record(shape).sequence);
+  const Explanation explanation = explain(as_axes(shapes), {sequences.begin(), sequences.end()});
+  const auto peak = explanation.peak();
+  ASSERT_TRUE(peak);
+  for (const Size nx : {2, 41, 511, 512, 513, 4098, 4099}) {
+    const Shape shape{1, 1, 7, nx};
+    EXPECT_EQ(at(*peak, shape), record(shape).peak) << nx << ": " << to_text(*peak);
+  }
+}
+
 // A program drawn from a seed: arrays that live to its end, a loop over chunks of slices, a copy for odd
 // widths, and temporaries one after the other, some of a fixed size that only large shapes exceed.
 class RandomProgram {

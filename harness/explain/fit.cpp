@@ -44,7 +44,9 @@ class Fitter::Search {
     if (found) found->formula = without_idle_rounding(found->formula);
     // From few shapes, a formula of many parts is a coincidence.
     if (found && !is_shown(found->formula, sizes, fitted)) return std::nullopt;
-    if (found && (!shows_choices(found->formula) || !shows_limits(found->formula))) return std::nullopt;
+    if (found &&
+        !(shows_choices(found->formula) && shows_limits(found->formula) && shows_roundings(found->formula)))
+      return std::nullopt;
     if (found && found->rival && !shows_choices(*found->rival)) found->rival.reset();
     return found;
   }
@@ -108,6 +110,24 @@ class Fitter::Search {
                           formula.operands()[1].operation() == Operation::integer;
     if (is_limit && std::ranges::find(limits, formula) == limits.end()) limits.push_back(formula);
     for (const Expression& one : formula.operands()) add_limits(one, limits);
+  }
+
+  // Whether each quotient of one axis and an integer has more than two values. With two it is a threshold
+  // that may be elsewhere: ⌈n / 16⌉ of 12, 16 and 18 slices is as well "1, and 2 from n = 18".
+  [[nodiscard]] bool shows_roundings(const Expression& formula) const {
+    using Operation = Expression::Operation;
+    const bool is_quotient = formula.operation() == Operation::divide_down ||
+                             formula.operation() == Operation::divide_up ||
+                             formula.operation() == Operation::remainder;
+    if (is_quotient && formula.operands()[1].operation() == Operation::integer &&
+        formula.axes().size() == 1) {
+      const bool up = formula.operation() == Operation::divide_up;
+      const auto values = evaluate(
+          Expression::apply(up ? Operation::divide_up : Operation::divide_down, formula.operands()), shapes_);
+      if (values && std::set<Size>(values->begin(), values->end()).size() == 2) return false;
+    }
+    return std::ranges::all_of(formula.operands(),
+                               [&](const Expression& one) { return shows_roundings(one); });
   }
 
   // Of lengths that are even at every shape, 8·⌈nx·ny / 2⌉ is 4·nx·ny: nothing shows that it is rounded.

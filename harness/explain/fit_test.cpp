@@ -382,6 +382,29 @@ TEST(Fitter, FindsLengthsThatAConstantLimits) {
   EXPECT_EQ(formula_of_stack(kEightStacks, [](Size n, Size, Size) { return n == 20 ? 14 : n; }), "");
 }
 
+// Sizes that change between two recorded lengths, which a pair of limits or a rounded length of two values
+// would put at some place: 4·(n·nx - 1500·min(n, 11) + 1500·min(n, 12)), 4·nx·(n + 15·⌊n / 16⌋).
+TEST(Fitter, FindsNoThresholdBetweenTwoRecordedLengths) {
+  const Shapes shapes{{{"n", {4,  5,  7,  8,  11, 4,  4,  4,  4,  13, 23, 14, 18,
+                              30, 19, 24, 13, 18, 28, 14, 23, 19, 24, 30, 18, 13}},
+                       {"ny", std::vector<Size>(26, 1)},
+                       {"nx", {41, 41, 41, 41, 41, 44, 52, 65, 70, 37, 81, 55, 62,
+                               43, 91, 50, 66, 39, 71, 83, 47, 59, 68, 77, 85, 49}}}};
+  for (const Size from : {12, 16, 21, 26}) {
+    EXPECT_EQ(
+        formula_of_stack(shapes, [&](Size n, Size, Size nx) { return 4 * n * nx + (n >= from ? 6000 : 0); }),
+        "");
+    EXPECT_EQ(formula_of_stack(shapes,
+                               [&](Size n, Size, Size nx) { return 4 * n * nx + (n >= from ? 60 * nx : 0); }),
+              "");
+  }
+  for (const Size from : {14, 17})
+    EXPECT_EQ(formula_of_stack(kDrawnStacks, [&](Size n, Size, Size) { return n >= from ? 8192 : 4096; }),
+              "");
+  EXPECT_EQ(
+      formula_of_stack(kDrawnStacks, [](Size n, Size ny, Size nx) { return n >= 2 ? 16 * ny * nx : 0; }), "");
+}
+
 TEST(Fitter, FindsConstantPadsFromTheNumberOfShapesThatDocsRecommend) {
   for (const Shapes& shapes : {kEightStacks, kTwelveStacks}) {
     for (const Size pad : {3, 16, 64, 100, 256}) {
