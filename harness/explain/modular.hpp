@@ -59,49 +59,68 @@ struct ResiduesHash {
 };
 
 // Solves columns · x = right side exactly. Columns that depend on earlier ones get 0, so that simple columns
-// belong first. Nothing where there is no solution.
+// belong first.
 class Elimination {
  public:
+  enum class Keep : unsigned char { solution, span };
+  // `span`: has_solution() only, in about half the time.
+  explicit Elimination(std::size_t rows, Keep keep = Keep::solution) : rows_(rows), keep_(keep) {}
+
   // Returns false where the column depends on those before it.
   bool add_column(Residues column) {
-    Residues combination(columns_ + 1, 0);
-    combination[columns_++] = 1;
-    reduce(column, combination);
-    const auto pivot = std::ranges::find_if(column, [](std::uint64_t value) { return value != 0; });
-    if (pivot == column.end()) return false;
-    const std::uint64_t scale = inverse(*pivot);
+    ++columns_;
+    if (keep_ == Keep::solution) {
+      column.resize(rows_ + columns_, 0);
+      column.back() = 1;
+    }
+    reduce(column);
+    const std::size_t pivot = first_not_zero(column);
+    if (pivot == rows_) return false;
+    const std::uint64_t scale = inverse(column[pivot]);
     for (auto& value : column) value = multiply(value, scale);
-    for (auto& value : combination) value = multiply(value, scale);
-    basis_.push_back(
-        {static_cast<std::size_t>(pivot - column.begin()), std::move(column), std::move(combination)});
+    basis_.push_back({pivot, std::move(column)});
     return true;
   }
 
+  [[nodiscard]] bool has_solution(Residues right) const {
+    reduce(right);
+    return first_not_zero(right) == rows_;
+  }
+
+  // Returns nothing where there is no solution.
   [[nodiscard]] std::optional<Residues> solve(Residues right) const {
-    Residues combination(columns_, 0);
-    reduce(right, combination);
-    if (std::ranges::any_of(right, [](std::uint64_t value) { return value != 0; })) return std::nullopt;
-    for (auto& value : combination) value = subtract(0, value);
-    return combination;
+    right.resize(rows_ + columns_, 0);
+    reduce(right);
+    if (first_not_zero(right) != rows_) return std::nullopt;
+    Residues solution(right.begin() + static_cast<std::ptrdiff_t>(rows_), right.end());
+    for (auto& value : solution) value = subtract(0, value);
+    return solution;
   }
 
  private:
-  void reduce(Residues& values, Residues& combination) const {
-    for (const Row& row : basis_) {
-      const std::uint64_t factor = values[row.pivot];
-      if (factor == 0) continue;
-      for (std::size_t i = row.pivot; i < values.size(); ++i)
-        values[i] = subtract(values[i], multiply(factor, row.values[i]));
-      for (std::size_t i = 0; i < row.combination.size(); ++i)
-        combination[i] = subtract(combination[i], multiply(factor, row.combination[i]));
-    }
-  }
-
+  // The values of a column, and behind them the combination of columns that it is.
   struct Row {
     std::size_t pivot;
     Residues values;
-    Residues combination;
   };
+
+  [[nodiscard]] std::size_t first_not_zero(const Residues& values) const {
+    std::size_t row = 0;
+    while (row < rows_ && values[row] == 0) ++row;
+    return row;
+  }
+  void reduce(Residues& values) const {
+    for (const Row& row : basis_) {
+      const std::uint64_t factor = values[row.pivot];
+      if (factor == 0) continue;
+      const std::size_t end = std::min(values.size(), row.values.size());
+      for (std::size_t i = row.pivot; i < end; ++i)
+        values[i] = subtract(values[i], multiply(factor, row.values[i]));
+    }
+  }
+
+  std::size_t rows_;
+  Keep keep_;
   std::size_t columns_ = 0;
   std::vector<Row> basis_;
 };

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <set>
+#include <span>
 
 #include "explain/polynomial.hpp"
 
@@ -11,6 +13,14 @@ namespace peakmark::fitting {
 // A product of variables with its values: a column of the equations.
 struct PolynomialSearch::Monomial {
   std::vector<int> exponents;
+  Residues values;
+
+  [[nodiscard]] int degree() const { return std::accumulate(exponents.begin(), exponents.end(), 0); }
+};
+
+// An axis or a length, with its values at the fitted shapes.
+struct PolynomialSearch::Variable {
+  Expression expression;
   Residues values;
 };
 
@@ -23,6 +33,25 @@ constexpr std::size_t kMinSpareShapes = 3;
 // Total degree, and the largest exponent of one variable.
 constexpr std::array<std::pair<int, int>, 7> kDegrees{
     {{1, 1}, {2, 1}, {2, 2}, {3, 1}, {3, 2}, {4, 1}, {3, 3}}};
+
+Residues product(const Residues& a, const Residues& b) {
+  Residues values(a.size());
+  for (std::size_t row = 0; row < values.size(); ++row) values[row] = multiply(a[row], b[row]);
+  return values;
+}
+
+Residues every(std::size_t stride, const Residues& values) {
+  if (stride == 1) return values;
+  Residues some;
+  some.reserve(values.size() / stride + 1);
+  for (std::size_t row = 0; row < values.size(); row += stride) some.push_back(values[row]);
+  return some;
+}
+
+// Returns which rows are enough to see that equations of so many columns have no solution: every n-th.
+std::size_t stride_of_few(std::size_t columns, std::size_t rows) {
+  return std::max<std::size_t>(rows / (columns + kMinSpareShapes), 1);
+}
 
 bool reads(const Atom& length, std::size_t axis) {
   return std::ranges::find(length.axes, axis) != length.axes.end();
@@ -37,7 +66,7 @@ bool are_read(const std::vector<std::size_t>& axes, const std::vector<const Atom
 }  // namespace
 
 // Monomials of at most `degree`, each variable at most `power` times, the simplest first.
-std::vector<PolynomialSearch::Monomial> PolynomialSearch::monomials(const std::vector<Residues>& variables,
+std::vector<PolynomialSearch::Monomial> PolynomialSearch::monomials(const std::vector<Variable>& variables,
                                                                     int degree, int power) const {
   const std::size_t rows = prepared_.fitted.size();
   std::vector<Monomial> all{{std::vector<int>(variables.size(), 0), Residues(rows, 1)}};
@@ -53,8 +82,7 @@ std::vector<PolynomialSearch::Monomial> PolynomialSearch::monomials(const std::v
         if (all[i].exponents[v] >= power) continue;
         Monomial next = all[i];
         ++next.exponents[v];
-        for (std::size_t row = 0; row < rows; ++row)
-          next.values[row] = multiply(next.values[row], variables[v][row]);
+        next.values = product(next.values, variables[v].values);
         all.push_back(std::move(next));
         if (all.size() > kMaxColumns) return all;
       }
@@ -64,32 +92,40 @@ std::vector<PolynomialSearch::Monomial> PolynomialSearch::monomials(const std::v
   return all;
 }
 
-std::optional<Expression> PolynomialSearch::polynomial(const std::vector<const Atom*>& lengths,
-                                                       bool* is_ambiguous) const {
-  const std::size_t rows = prepared_.fitted.size();
-  std::vector<Expression> variables;
-  std::vector<Residues> values;
+// The axes and lengths that have more than one value.
+std::vector<PolynomialSearch::Variable> PolynomialSearch::variables(
+    const std::vector<const Atom*>& lengths) const {
+  std::vector<Variable> taken;
   const auto take = [&](const Expression& expression, std::span<const Size> at_shapes) {
     Residues residues;
-    residues.reserve(rows);
+    residues.reserve(prepared_.fitted.size());
     for (const std::size_t shape : prepared_.fitted) residues.push_back(residue(at_shapes[shape]));
     if (std::ranges::adjacent_find(residues, std::not_equal_to{}) == residues.end()) return;
-    variables.push_back(expression);
-    values.push_back(std::move(residues));
+    taken.push_back({expression, std::move(residues)});
   };
   for (std::size_t axis = 0; axis < prepared_.axes.size(); ++axis) {
     if (!problem_.is_idle(axis)) take(prepared_.axes[axis], prepared_.shapes.axes[axis].values);
   }
   for (const Atom* const length : lengths) take(length->expression, length->values);
+  return taken;
+}
+
+std::optional<Expression> PolynomialSearch::polynomial(const std::vector<const Atom*>& lengths,
+                                                       bool* is_ambiguous) const {
+  const std::size_t rows = prepared_.fitted.size();
+  const std::vector<Variable> read = variables(lengths);
+  std::vector<Expression> expressions;
+  expressions.reserve(read.size());
+  for (const Variable& one : read) expressions.push_back(one.expression);
 
   std::size_t tried = 0;
   for (const auto& [degree, power] : kDegrees) {
-    const std::vector<Monomial> columns = monomials(values, degree, power);
+    const std::vector<Monomial> columns = monomials(read, degree, power);
     if (columns.size() > kMaxColumns || columns.size() + kMinSpareShapes > rows) continue;
     if (columns.size() == tried) continue;
     tried = columns.size();
-    const std::size_t few = columns.size() + kMinSpareShapes;
-    if (few * 2 < rows && !solve(columns, rows / few)) continue;
+    const std::size_t stride = stride_of_few(columns.size(), rows);
+    if (stride > 1 && !solve(columns, stride)) continue;
     const auto solution = solve(columns, 1, is_ambiguous);
     if (!solution) continue;
     Polynomial terms;
@@ -100,7 +136,7 @@ std::optional<Expression> PolynomialSearch::polynomial(const std::vector<const A
       if (is_integer && *coefficient != 0) terms[columns[i].exponents] = *coefficient;
     }
     if (!is_integer) continue;
-    Expression formula = factored(terms, variables);
+    Expression formula = factored(terms, expressions);
     if (has_evidence(formula) && problem_.is_exact(formula)) return formula;
   }
   return std::nullopt;
@@ -109,20 +145,87 @@ std::optional<Expression> PolynomialSearch::polynomial(const std::vector<const A
 // Coefficients of the columns for the sizes at every `stride`-th shape.
 std::optional<Residues> PolynomialSearch::solve(const std::vector<Monomial>& columns, std::size_t stride,
                                                 bool* is_ambiguous) const {
-  const auto some = [&](const Residues& values) {
-    if (stride == 1) return values;
-    Residues result;
-    result.reserve(values.size() / stride + 1);
-    for (std::size_t row = 0; row < values.size(); row += stride) result.push_back(values[row]);
-    return result;
-  };
-  Elimination equations;
+  Residues right = every(stride, problem_.right());
+  Elimination equations(right.size());
   bool is_dependent = false;
   for (const Monomial& column : columns)
-    is_dependent = !equations.add_column(some(column.values)) || is_dependent;
+    is_dependent = !equations.add_column(every(stride, column.values)) || is_dependent;
   if (is_ambiguous != nullptr) *is_ambiguous = is_dependent;
-  return equations.solve(some(problem_.right()));
+  return equations.solve(std::move(right));
 }
+
+// Excludes lengths that are in no polynomial with a given number of lengths. Thousands are tried: products of
+// axes are eliminated once for all.
+class PolynomialSearch::LengthFilter {
+ public:
+  LengthFilter(const PolynomialSearch& search, std::size_t lengths) : search_(search) {
+    const std::size_t rows = search.prepared_.fitted.size();
+    const std::vector<Variable> axes = search.variables({});
+    std::vector<Variable> all = axes;
+    all.resize(axes.size() + lengths, {Expression(), Residues(rows, 1)});
+    for (const auto& [degree, power] : kDegrees) {
+      const std::size_t columns = search.monomials(all, degree, power).size();
+      if (columns > kMaxColumns || columns + kMinSpareShapes > rows) continue;
+      // What a smaller degree gives, a larger one gives as well.
+      std::erase_if(degrees_, [&](const Degree& one) { return one.degree <= degree && one.power <= power; });
+      const std::size_t stride = stride_of_few(columns, rows);
+      Residues right = every(stride, search.problem_.right());
+      Elimination span(right.size(), Elimination::Keep::span);
+      std::vector<Monomial> products = search.monomials(axes, degree, power);
+      for (Monomial& one : products) {
+        one.values = every(stride, one.values);
+        span.add_column(one.values);
+      }
+      degrees_.push_back({degree, power, stride, std::move(products), std::move(span), std::move(right)});
+    }
+  }
+
+  [[nodiscard]] bool may_fit(const std::vector<const Atom*>& lengths) const {
+    std::vector<Residues> values;
+    for (const Atom* const length : lengths) {
+      Residues& one = values.emplace_back();
+      for (const std::size_t shape : search_.prepared_.fitted) one.push_back(residue(length->values[shape]));
+    }
+    return std::ranges::any_of(degrees_, [&](const Degree& degree) { return may_fit(degree, values); });
+  }
+
+ private:
+  struct Degree {
+    int degree;
+    int power;
+    std::size_t stride;
+    std::vector<Monomial> products;  // of axes, those of a lower degree first
+    Elimination span;                // of them
+    Residues right;
+  };
+
+  static bool may_fit(const Degree& degree, const std::vector<Residues>& lengths) {
+    Elimination equations = degree.span;
+    std::vector<Monomial> powers{{{}, Residues(degree.right.size(), 1)}};
+    for (const Residues& all_rows : lengths) {
+      const Residues length = every(degree.stride, all_rows);
+      const std::size_t known = powers.size();
+      for (std::size_t i = 0; i < known; ++i) {
+        Monomial next = powers[i];
+        for (int power = 1; power <= degree.power && next.degree() < degree.degree; ++power) {
+          next.exponents.push_back(1);
+          next.values = product(next.values, length);
+          powers.push_back(next);
+        }
+      }
+    }
+    for (const Monomial& one : std::span(powers).subspan(1)) {
+      for (const Monomial& of_axes : degree.products) {
+        if (one.degree() + of_axes.degree() > degree.degree) break;
+        equations.add_column(product(one.values, of_axes.values));
+      }
+    }
+    return equations.has_solution(degree.right);
+  }
+
+  const PolynomialSearch& search_;
+  std::vector<Degree> degrees_;
+};
 
 // A polynomial with as many parts as there are sizes can be found for any sizes: it is a coincidence.
 bool PolynomialSearch::has_evidence(const Expression& formula) const {
@@ -155,7 +258,7 @@ bool PolynomialSearch::is_line_of_length(const AxisLine& line, const Atom& lengt
 
 // sizes = c + k · length + l · axis + m · length · axis
 bool PolynomialSearch::is_line_of_length_and_axis(const AxisLine& line, const Atom& length) const {
-  Elimination equations;
+  Elimination equations(line.rows.size(), Elimination::Keep::span);
   std::array<Residues, 3> columns;
   Residues right;
   for (const std::size_t row : line.rows) {
@@ -169,7 +272,7 @@ bool PolynomialSearch::is_line_of_length_and_axis(const AxisLine& line, const At
   }
   equations.add_column(Residues(line.rows.size(), 1));
   for (Residues& column : columns) equations.add_column(std::move(column));
-  return equations.solve(std::move(right)).has_value();
+  return equations.has_solution(std::move(right));
 }
 
 bool PolynomialSearch::fits_lines(const Atom& length, bool with_axis) const {
@@ -185,7 +288,7 @@ std::vector<std::size_t> PolynomialSearch::rough_axes() const {
   std::vector<std::size_t> found;
   for (const AxisLine& line : prepared_.lines) {
     if (line.rows.size() < 4 || std::ranges::find(found, line.axis) != found.end()) continue;
-    Elimination equations;
+    Elimination equations(line.rows.size(), Elimination::Keep::span);
     Residues power(line.rows.size(), 1);
     Residues right;
     right.reserve(line.rows.size());
@@ -197,7 +300,7 @@ std::vector<std::size_t> PolynomialSearch::rough_axes() const {
         power[i] = multiply(power[i], residue(prepared_.shapes.axes[line.axis].values[shape]));
       }
     }
-    if (!equations.solve(std::move(right))) found.push_back(line.axis);
+    if (!equations.has_solution(std::move(right))) found.push_back(line.axis);
   }
   return found;
 }
@@ -233,12 +336,13 @@ std::optional<Expression> PolynomialSearch::rounded_polynomial(bool with_axis) c
   std::vector<const Atom*> fitting;
   std::optional<Expression> best;
   const std::vector<std::size_t> rough = rough_axes();
+  const LengthFilter one_length(*this, 1);
   for (const Atom& length : prepared_.atoms) {
     // The formula has the length and more: it is not simpler than one that is known.
     if (best && length.complexity >= best->complexity()) break;
     if (length.is_linear || problem_.reads_idle_axis(length) || !fits_lines(length, with_axis)) continue;
     fitting.push_back(&length);
-    if (!are_read(rough, {&length})) continue;
+    if (!are_read(rough, {&length}) || !one_length.may_fit({&length})) continue;
     auto found = polynomial({&length});
     if (found && (!best || found->complexity() < best->complexity())) best = std::move(found);
   }
@@ -246,10 +350,12 @@ std::optional<Expression> PolynomialSearch::rounded_polynomial(bool with_axis) c
   // Two rounded lengths: all pairs would be millions, the simple ones of those that fit along lines are few.
   constexpr std::size_t kMaxPaired = 40;
   fitting.resize(std::min(fitting.size(), kMaxPaired));
+  const LengthFilter two_lengths(*this, 2);
   for (std::size_t a = 0; a < fitting.size(); ++a) {
     for (std::size_t b = a + 1; b < fitting.size(); ++b) {
-      if (!are_read(rough, {fitting[a], fitting[b]})) continue;
-      if (auto found = polynomial({fitting[a], fitting[b]})) return found;
+      const std::vector<const Atom*> both{fitting[a], fitting[b]};
+      if (!are_read(rough, both) || !two_lengths.may_fit(both)) continue;
+      if (auto found = polynomial(both)) return found;
     }
   }
   return std::nullopt;

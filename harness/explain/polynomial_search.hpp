@@ -25,7 +25,10 @@ class PolynomialSearch {
 
  private:
   struct Monomial;
-  [[nodiscard]] std::vector<Monomial> monomials(const std::vector<Residues>& variables, int degree,
+  struct Variable;
+  class LengthFilter;
+  [[nodiscard]] std::vector<Variable> variables(const std::vector<const Atom*>& lengths) const;
+  [[nodiscard]] std::vector<Monomial> monomials(const std::vector<Variable>& variables, int degree,
                                                 int power) const;
   [[nodiscard]] std::optional<Residues> solve(const std::vector<Monomial>& columns, std::size_t stride,
                                               bool* is_ambiguous = nullptr) const;

@@ -15,6 +15,7 @@ constexpr Size kMinAlignment = 16;
 constexpr Size kMaxAlignment = 1 << 21;
 // An element of a vector of 16 complex numbers of 16 bytes each.
 constexpr Size kMaxElement = 256;
+constexpr std::size_t kBitsPerAtom = 32;
 constexpr std::int64_t kMaxExponent = std::int64_t{1} << 24;
 
 // Random exponents that add up to 0: differences of random numbers, in a circle.
@@ -41,6 +42,8 @@ ProductSearch::ProductSearch(const PreparedShapes& prepared)
     fingerprints_.push_back(fingerprint(values));
     by_fingerprint_.try_emplace(fingerprints_.back().value, &atom);
   }
+  low_bits_.resize(std::bit_ceil(kBitsPerAtom * atoms_.size() + 1));
+  for (const Fingerprint& one : fingerprints_) low_bits_[one.value % low_bits_.size()] = true;
 }
 
 ProductSearch::Fingerprint ProductSearch::fingerprint(const Residues& values) const {
@@ -109,7 +112,7 @@ std::optional<Expression> ProductSearch::product_of_two(const SizeProblem& probl
     const Atom& one = *atoms_[i];
     if (best && one.complexity >= best->complexity()) break;
     const std::uint64_t rest = multiply(whole, fingerprints_[i].inverse);
-    if (!by_fingerprint_.contains(rest) || problem.reads_idle_axis(one)) continue;
+    if (!is_known(rest) || problem.reads_idle_axis(one)) continue;
     take(problem, rest, {&one}, best);
   }
   return best;
@@ -129,7 +132,7 @@ std::optional<Expression> ProductSearch::product_of_three(const SizeProblem& pro
     const std::uint64_t rest = multiply(whole, fingerprints_[one].inverse);
     for (const std::size_t two : second) {
       const std::uint64_t last = multiply(rest, fingerprints_[two].inverse);
-      if (by_fingerprint_.contains(last)) take(problem, last, {atoms_[one], atoms_[two]}, best);
+      if (is_known(last)) take(problem, last, {atoms_[one], atoms_[two]}, best);
     }
     if (best) return best;
   }

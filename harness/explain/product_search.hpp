@@ -36,6 +36,9 @@ class ProductSearch {
   };
   [[nodiscard]] Fingerprint fingerprint(const Residues& values) const;
   [[nodiscard]] std::optional<Expression> multiple_of_one(const SizeProblem& problem) const;
+  [[nodiscard]] bool is_known(std::uint64_t fingerprint) const {
+    return low_bits_[fingerprint % low_bits_.size()] && by_fingerprint_.contains(fingerprint);
+  }
   /// Sets `best` to a product of an atom with this fingerprint and the others, if it is simpler.
   void take(const SizeProblem& problem, std::uint64_t fingerprint, const std::vector<const Atom*>& others,
             std::optional<Expression>& best) const;
@@ -54,6 +57,7 @@ class ProductSearch {
   std::vector<Fingerprint> fingerprints_;  // one an atom
   std::vector<std::size_t> linear_;        // indices of atoms
   std::unordered_map<std::uint64_t, const Atom*> by_fingerprint_;
+  std::vector<bool> low_bits_;  // of these fingerprints: they exclude most others, and fit into the cache
 };
 
 }  // namespace peakmark::fitting
