@@ -45,7 +45,7 @@ constexpr std::size_t kBytes = 4096;
 constexpr int kPairs = 500;  // in one block: long enough for the clock, short enough to interleave finely
 
 template <typename Create, typename Release>
-double ns_a_pair(Create create, Release release) {
+double ns_per_pair(Create create, Release release) {
   const auto start = Clock::now();
   for (int i = 0; i < kPairs; ++i) release(create());
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count() / kPairs;
@@ -53,7 +53,7 @@ double ns_a_pair(Create create, Release release) {
 
 /// The same in processor time of this thread: other programs do not count.
 template <typename Create, typename Release>
-double processor_ns_a_pair(Create create, Release release) {
+double processor_ns_per_pair(Create create, Release release) {
   const auto now = [] {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -112,10 +112,10 @@ void layer(benchmark::State& state) {
   std::vector<double> without;
   const std::uint64_t first = recorder->count();
   for ([[maybe_unused]] auto step : state) {
-    with.push_back(ns_a_pair([&] { return clCreateBuffer(context, 0, kBytes, nullptr, nullptr); },
-                             [](cl_mem memory) { clReleaseMemObject(memory); }));
-    without.push_back(ns_a_pair([&] { return driver.clCreateBuffer(context, 0, kBytes, nullptr, nullptr); },
-                                [&](cl_mem memory) { driver.clReleaseMemObject(memory); }));
+    with.push_back(ns_per_pair([&] { return clCreateBuffer(context, 0, kBytes, nullptr, nullptr); },
+                               [](cl_mem memory) { clReleaseMemObject(memory); }));
+    without.push_back(ns_per_pair([&] { return driver.clCreateBuffer(context, 0, kBytes, nullptr, nullptr); },
+                                  [&](cl_mem memory) { driver.clReleaseMemObject(memory); }));
   }
   // Call stacks are events too.
   if (recorder->count() - first < 2 * kPairs * with.size()) state.SkipWithError("events are missing");
@@ -187,10 +187,10 @@ int time_blocks(const std::string& kind) {
   while (read(STDIN_FILENO, &request, 1) == 1) {
     const double ns =
         kind == "svm"
-            ? processor_ns_a_pair([&] { return clSVMAlloc(context, CL_MEM_READ_WRITE, kBytes, 0); },
-                                  [&](void* memory) { clSVMFree(context, memory); })
-            : processor_ns_a_pair([&] { return clCreateBuffer(context, 0, kBytes, nullptr, nullptr); },
-                                  [](cl_mem memory) { clReleaseMemObject(memory); });
+            ? processor_ns_per_pair([&] { return clSVMAlloc(context, CL_MEM_READ_WRITE, kBytes, 0); },
+                                    [&](void* memory) { clSVMFree(context, memory); })
+            : processor_ns_per_pair([&] { return clCreateBuffer(context, 0, kBytes, nullptr, nullptr); },
+                                    [](cl_mem memory) { clReleaseMemObject(memory); });
     if (::write(STDOUT_FILENO, &ns, sizeof(ns)) != sizeof(ns)) return 1;
   }
   return 0;

@@ -162,7 +162,7 @@ def _trends(runs: list[list[dict]], changes: list[dict], cases: int) -> dict:
     changed = len(states)
     return {
         "version": 1, "headline": f"{changed} case{' needs' if changed == 1 else 's need'} attention",
-        "tally": f"{cases} cases: {cases - changed} pass", "cases": states, "changes": changes, "accepted": [], "nights": len(runs[0]),
+        "tally": f"{cases} cases: {cases - changed} pass", "cases": states, "changes": changes, "accepted": [], "runs": len(runs[0]),
         "environment_changes": [
             {
                 "device": mine[half]["device"], "run": mine[half]["id"], "date": mine[half]["date"], "what": "driver",

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PEAKMARK = os.environ.get("PEAKMARK_COMMAND", str(ROOT / "build/prefix/bin/peakmark"))
 FAKE_WORKER = ROOT / "build/release/harness/supervise/fake_worker"
 
-# A case of the worker does what its axis says: `tell_pid` writes to the FIFO and waits for ever. A requeued task has no FIFO.
+# A case of the worker does what its axis says: `report_pid` writes to the FIFO and waits for ever. A requeued task has no FIFO.
 WORKER = """#!/bin/sh
 [ -z "$SLURM_RESTART_COUNT" ] || unset FAKE_WORKER_FIFO
 exec '{worker}' "$@"
@@ -71,7 +71,7 @@ def cases(run: dict) -> list[dict]:
 
 
 def test_an_array_with_a_requeued_task_gives_the_run_of_one_machine(project, cluster):
-    project.suite(*["ok"] * 6, "tell_pid", "ok", "ok", "ok", "ok")
+    project.suite(*["ok"] * 6, "report_pid", "ok", "ok", "ok", "ok")
     alone = project.peakmark("run", "nightly.toml", "-o", "alone.json", "--memory-only")
     assert alone.returncode == 0, alone.stderr
     project.peakmark("history", "create", "--history", "history.db")
@@ -149,7 +149,7 @@ def test_each_kind_of_device_has_a_run_of_its_own_balanced_by_the_earlier_one(pr
 
 
 def test_messages_of_sbatch_are_shown_and_jobs_can_be_cancelled(project, cluster):
-    project.suite("ok", "tell_pid")
+    project.suite("ok", "report_pid")
     refused = project.slurm("nightly.toml", "--tasks", "2", "--partition", "elsewhere")
     assert refused.returncode == 2
     assert "sbatch does not take it" in refused.stderr and "invalid partition" in refused.stderr, refused.stderr

@@ -184,7 +184,7 @@ TEST_F(BranchesCommand, ACommitWithoutABranchIsNotOfTheBaseBranch) {
                     HasSubstr("no branch is checked out here: the run is filed as of branch "
                               "'detached', and trends of 'main' leave it out; name its branch with "
                               "--branch")));
-  EXPECT_EQ(Json::parse(shell("$peakmark trends --json --allow-uncompared").output).at("nights"), 1);
+  EXPECT_EQ(Json::parse(shell("$peakmark trends --json --allow-uncompared").output).at("runs"), 1);
 }
 
 TEST_F(BranchesCommand, TheNearerMergeBaseOfTheLocalAndTheRemoteBranchCounts) {

@@ -75,7 +75,7 @@ class CommandTest : public testing::Test {
     return outcomes;
   }
 
-  /// The deed `tell_pid` writes the worker's process id to this FIFO and then waits to be killed. A test
+  /// The deed `report_pid` writes the worker's process id to this FIFO and then waits to be killed. A test
   /// that reads it knows that all cases before have been measured.
   std::string make_fifo() {
     const std::filesystem::path path = folder_.path() / "fifo";

@@ -60,7 +60,7 @@ class CompareCommand : public CommandTest {
   }
   /// Two equal builds, interrupted at the case that waits; the seed says when that comes.
   Answer stopped_comparison(int seed) {
-    suite({"timed", "tell_pid"});
+    suite({"timed", "report_pid"});
     build("base", "");
     build("new", "");
     const std::filesystem::path fifo = make_fifo();
@@ -146,7 +146,7 @@ TEST_F(CompareCommand, RoundsGoOnWhereTheyStopped) {
 TEST_F(CompareCommand, AStopKeepsTheRoundsThatWereTaken) {
   std::ofstream(folder_.path() / "suite.toml")
       << "name = \"fake\"\n[[sweep]]\nvariants = \"fake/case\"\nbackend = \"dry\"\n"
-         "zip = [{ does = [\"timed\", \"tell_pid\"], n = [1, 2] }]\n";
+         "zip = [{ does = [\"timed\", \"report_pid\"], n = [1, 2] }]\n";
   const std::filesystem::path fifo = make_fifo();
   WorkerProcess process(run_command({"--rounds", "9", "--seed", "2"}));
   const pid_t worker = read_pid(fifo);

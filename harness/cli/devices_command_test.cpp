@@ -109,7 +109,7 @@ TEST_F(DoctorCommand, FindsWhatDisturbsMeasurementsAndTheFix) {
   for (const json& finding : answer.at("findings")) {
     EXPECT_THAT(finding.at("effect").get<std::string>(), AnyOf("device", "recording", "exactness", "timing"));
     EXPECT_THAT(finding.at("what").get<std::string>(), Not(IsEmpty()));
-    EXPECT_THAT(finding.at("mend").get<std::string>(), Not(IsEmpty()));
+    EXPECT_THAT(finding.at("fix").get<std::string>(), Not(IsEmpty()));
   }
   EXPECT_GT(answer.at("facts").at("cpus").get<int>(), 0);
   EXPECT_THAT(peakmark({"doctor"}).output,

@@ -166,7 +166,7 @@ void print_json(const MachineFacts& facts, const std::vector<Finding>& findings,
     list.push_back({{"id", finding.id},
                     {"effect", to_string(finding.effect)},
                     {"what", finding.what},
-                    {"mend", finding.fix}});
+                    {"fix", finding.fix}});
   }
   Json json = json_fields::begin(format::kFindings);
   json.update(Json{{"findings", list}, {"facts", json_of(facts)}});

@@ -19,7 +19,7 @@ class EarlierRun : public CommandTest {
   /// Two cases measured and a third begun, when `signal` ends the run. Gives its last words.
   Answer end_within_the_third_case(
       int signal, const std::function<void()>& before = [] {}) {
-    suite({"ok", "ok", "tell_pid", "ok"});
+    suite({"ok", "ok", "report_pid", "ok"});
     const std::string fifo = make_fifo();
     WorkerProcess supervisor(run_command());
     read_pid(fifo);
@@ -91,7 +91,7 @@ TEST_F(EarlierRun, WhatCannotBecomeARunFileStaysToBeResumed) {
 }
 
 TEST_F(EarlierRun, IsNotJudgedInSilence) {
-  suite({"ok", "ok", "tell_pid", "ok"});
+  suite({"ok", "ok", "report_pid", "ok"});
   ASSERT_EQ(run().end.exit_code, 0);
   EXPECT_EQ(peakmark({"check", run_file_.string()}).errors, "");
   end_within_the_third_case(SIGKILL);

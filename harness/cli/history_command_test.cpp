@@ -94,7 +94,7 @@ TEST_F(HistoryCommand, SeveralRunsAreAddedInTheOrderOfTheirDates) {
   std::vector<std::string> words{"add"};
   for (const int day : {3, 1, 2}) {
     peakmark::Run run = read_run(run_file_);
-    run.context.id = fmt::format("night-{}", day);
+    run.context.id = fmt::format("run-{}", day);
     run.context.date = fmt::format("2026-01-0{}T02:00:00Z", day);
     words.push_back(folder_.path() / fmt::format("{}.json", day));
     write_run(run, words.back());
@@ -102,7 +102,7 @@ TEST_F(HistoryCommand, SeveralRunsAreAddedInTheOrderOfTheirDates) {
   const Json added = Json::parse(history({words[0], words[1], words[2], words[3], "--json"}).output);
   std::vector<std::string> ids;
   for (const Json& one : added.at("runs")) ids.push_back(one.at("run"));
-  EXPECT_THAT(ids, testing::ElementsAre("night-1", "night-2", "night-3"));
+  EXPECT_THAT(ids, testing::ElementsAre("run-1", "run-2", "run-3"));
 }
 
 TEST_F(HistoryCommand, PrunesByAge) {

@@ -30,7 +30,7 @@ class InterruptedRun : public CommandTest {
     pollfd watched{process.get(), POLLIN, 0};
     return ::poll(&watched, 1, 30'000) == 1;
   }
-  /// Resumes without the FIFO: `tell_pid` is then a case like any other.
+  /// Resumes without the FIFO: `report_pid` is then a case like any other.
   Answer resume() {
     environment_.clear();
     return run({"--resume"});
@@ -38,7 +38,7 @@ class InterruptedRun : public CommandTest {
 };
 
 TEST_F(InterruptedRun, AKilledRunIsResumed) {
-  suite({"ok", "ok", "tell_pid", "ok"});
+  suite({"ok", "ok", "report_pid", "ok"});
   const std::string fifo = make_fifo();
   pid_t worker = 0;
   {
@@ -65,7 +65,7 @@ TEST_F(InterruptedRun, AKilledRunIsResumed) {
 }
 
 TEST_F(InterruptedRun, TwoSupervisorsDoNotShareARunFile) {
-  suite({"ok", "tell_pid"});
+  suite({"ok", "report_pid"});
   const std::string fifo = make_fifo();
   WorkerProcess first(run_command());
   const pid_t worker = read_pid(fifo);
@@ -78,7 +78,7 @@ TEST_F(InterruptedRun, TwoSupervisorsDoNotShareARunFile) {
 }
 
 TEST_F(InterruptedRun, SigintKeepsWhatWasMeasured) {
-  suite({"ok", "ok", "tell_pid", "ok"});
+  suite({"ok", "ok", "report_pid", "ok"});
   const std::string fifo = make_fifo();
   WorkerProcess supervisor(run_command());
   const pid_t worker = read_pid(fifo);
@@ -110,7 +110,7 @@ std::string seen(const std::string& sent) {
 
 TEST_F(InterruptedRun, OnATerminalABarIsDrawnAndGoneAfterSigint) {
   if (!has_pseudo_terminals()) GTEST_SKIP() << "this system has no pseudo-terminals: is /dev/pts mounted?";
-  suite({"ok", "wrong", "tell_pid", "ok"});
+  suite({"ok", "wrong", "report_pid", "ok"});
   const std::string fifo = make_fifo();
   const std::string pid_file = folder_.path() / "pid";
   environment_.emplace_back("TERM=xterm");
@@ -136,7 +136,7 @@ TEST_F(InterruptedRun, OnATerminalABarIsDrawnAndGoneAfterSigint) {
   EXPECT_EQ(script.end().exit_code, 130);
   EXPECT_TRUE(ends(worker));
   EXPECT_THAT(sent, HasSubstr("[############............] 2/4 cases, 0:00"));
-  EXPECT_THAT(sent, HasSubstr("1 failed  fake/case/dry/does:tell_pid/n:3"));
+  EXPECT_THAT(sent, HasSubstr("1 failed  fake/case/dry/does:report_pid/n:3"));
   EXPECT_THAT(seen(sent), Not(HasSubstr("[#")));
   EXPECT_THAT(seen(sent), HasSubstr("interrupted: 2 cases are not measured"));
 }

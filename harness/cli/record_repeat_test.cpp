@@ -37,8 +37,8 @@ TEST_F(RecordRepeat, AllocationsThatMovedAreReported) {
   EXPECT_THAT(result.err, HasSubstr("the peaks differ"));
   const auto json = nlohmann::json::parse(result.out);
   EXPECT_EQ(json["peaks_agree"], false);
-  EXPECT_EQ(json["least_bytes"], 1000);
-  EXPECT_EQ(json["most_bytes"], 3000);
+  EXPECT_EQ(json["min_bytes"], 1000);
+  EXPECT_EQ(json["max_bytes"], 3000);
   ASSERT_EQ(json["moved"].size(), 1U);
   EXPECT_EQ(json["moved"][0]["bytes"], 1000);
   EXPECT_EQ(json["moved"][0]["counts"], nlohmann::json({1, 2, 3}));
@@ -77,7 +77,7 @@ TEST_F(RecordRepeat, ARunThatWasKilledIsNotCompared) {
   const auto json = nlohmann::json::parse(direct.out);
   EXPECT_EQ(json["peaks_agree"], true);
   EXPECT_EQ(json["runs"][2]["requested_peak_bytes"], 100);
-  EXPECT_EQ(json["runs"][2]["trouble"], "signal 9 (Killed)");
+  EXPECT_EQ(json["runs"][2]["error"], "signal 9 (Killed)");
   // A shell that waits for it reports the signal by its exit code.
   const Result by_shell = record("--repeat 2 -- sh -c '$PROGRAM killed; exit $?'",
                                  "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";");

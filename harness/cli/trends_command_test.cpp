@@ -28,7 +28,7 @@ class TrendsCommand : public HistoryTest {
   void add_run(int day, int more_bytes, const std::string& device = {}) const {
     Json json = Json::parse(read_text_file(run_file_));
     Json& context = json.at("context").at("peakmark");
-    context["id"] = "night-0" + std::to_string(day);
+    context["id"] = "run-0" + std::to_string(day);
     if (!device.empty()) context["device"] = device;
     context["date"] = "2026-01-0" + std::to_string(day) + "T02:00:00Z";
     for (Json& row : json.at("benchmarks")) {
@@ -36,7 +36,7 @@ class TrendsCommand : public HistoryTest {
       Json& bytes = row.at("peakmark").at("requested_peak_bytes");
       bytes = bytes.get<std::int64_t>() + more_bytes;
     }
-    const std::string path = folder_.path() / ("night" + std::to_string(day) + ".json");
+    const std::string path = folder_.path() / ("run" + std::to_string(day) + ".json");
     std::ofstream(path) << json.dump(1);
     const Answer added = on_history("history", {"add", path});
     ASSERT_EQ(added.end.exit_code, 0) << added.errors;
@@ -78,7 +78,7 @@ TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {
   const Json json = Json::parse(grown.output);
   EXPECT_EQ(json.at("exit_code"), 1);
   EXPECT_EQ(json.at("changes").at(0).at("case"), kGrown);
-  EXPECT_EQ(json.at("changes").at(0).at("run"), "night-03");
+  EXPECT_EQ(json.at("changes").at(0).at("run"), "run-03");
   EXPECT_THAT(read_text_file(markdown), StartsWith("## 1 finding: 1 regression"));
   add_run(4, 256);
   EXPECT_EQ(trends().end.exit_code, 1) << "until somebody has looked";
@@ -99,8 +99,8 @@ TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {
 TEST_F(TrendsCommand, WhatIsAcceptedDoesNotFailTheCheck) {
   add_run(1, 0);
   add_run(2, 256);
-  const std::string baseline = folder_.path() / "night1.json";
-  const std::string run = folder_.path() / "night2.json";
+  const std::string baseline = folder_.path() / "run1.json";
+  const std::string run = folder_.path() / "run2.json";
   const auto check = [&](const std::string& file) {
     return on_history("check", {file, "--baseline", baseline});
   };
@@ -112,7 +112,7 @@ TEST_F(TrendsCommand, WhatIsAcceptedDoesNotFailTheCheck) {
   EXPECT_EQ(trends().end.exit_code, 0);
   EXPECT_EQ(peakmark({"check", run, "--baseline", baseline}).end.exit_code, 1) << "without the history";
   add_run(3, 300);
-  EXPECT_EQ(check(folder_.path() / "night3.json").end.exit_code, 1) << "more than accepted";
+  EXPECT_EQ(check(folder_.path() / "run3.json").end.exit_code, 1) << "more than accepted";
   const Answer none = peakmark({"check", run, "--history", folder_.path() / "none.db"});
   EXPECT_EQ(none.end.exit_code, 2);
   EXPECT_THAT(none.errors, HasSubstr("no history here"));
@@ -173,7 +173,7 @@ TEST_F(TrendsCommand, AnEmptyHistoryIsNotMeasured) {
 TEST_F(TrendsCommand, FormulasDescribeChangesAndWrongEstimates) {
   const auto add = [&](int day, Size element_bytes) {
     peakmark::Run run = padding_run({"edge"});
-    run.context.id = "night-0" + std::to_string(day);
+    run.context.id = "run-0" + std::to_string(day);
     run.context.date = "2026-01-0" + std::to_string(day) + "T02:00:00Z";
     for (Observation& observation : run.observations) {
       PlannedCase planned;
@@ -311,7 +311,7 @@ TEST_F(TrendsCommand, InARunWithAFilterOtherCasesHaveNotLeft) {
   EXPECT_EQ(read_run(run_file_).context.asked_backend, "dry");
   ASSERT_EQ(on_history("history", {"add", run_file_.string()}).end.exit_code, 0);
   const Json json = Json::parse(trends({"--json"}).output);
-  EXPECT_EQ(json.at("nights"), 2);
+  EXPECT_EQ(json.at("runs"), 2);
   EXPECT_EQ(json.at("left_suite"), Json::array());
 }
 
@@ -322,7 +322,7 @@ TEST_F(TrendsCommand, ARunOfARenamedDeviceIsComparedWithAllOfItsRuns) {
   std::vector<std::string> files{"add"};
   for (int number = 1; number <= kRuns; ++number) {
     peakmark::Run added = read_run(run_file_);
-    added.context.id = "night-" + std::to_string(number);
+    added.context.id = "run-" + std::to_string(number);
     added.context.date = "2026-01-" + std::to_string(100 + number).substr(1) + "T02:00:00Z";
     if (number < kRuns) added.context.device = "dry of old";
     files.push_back(folder_.path() / (added.context.id + ".json"));

@@ -98,11 +98,10 @@ std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<st
   using json_fields::or_null;
   Json runs = Json::array();
   for (const RepeatedRun& run : peaks.runs) {
-    runs.push_back(
-        {{"profile", json_fields::null_if_empty(run.profile)},
-         {"exit_code", run.exit_code},
-         {"requested_peak_bytes", run.summary ? Json(run.summary->peak_bytes) : Json(nullptr)},
-         {"trouble", json_fields::null_if_empty(run.error.empty() ? run.ended_early : run.error)}});
+    runs.push_back({{"profile", json_fields::null_if_empty(run.profile)},
+                    {"exit_code", run.exit_code},
+                    {"requested_peak_bytes", run.summary ? Json(run.summary->peak_bytes) : Json(nullptr)},
+                    {"error", json_fields::null_if_empty(run.error.empty() ? run.ended_early : run.error)}});
   }
   Json moved = Json::array();
   for (const MovedBetweenLists& one : peaks.moved) {
@@ -113,8 +112,8 @@ std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<st
   json.update(Json{{"program", program},
                    {"runs", std::move(runs)},
                    {"peaks_agree", or_null(peaks.agree)},
-                   {"least_bytes", or_null(peaks.min_bytes)},
-                   {"most_bytes", or_null(peaks.max_bytes)},
+                   {"min_bytes", or_null(peaks.min_bytes)},
+                   {"max_bytes", or_null(peaks.max_bytes)},
                    {"moved", std::move(moved)}});
   return json_fields::pretty(json);
 }

@@ -36,8 +36,8 @@ RepeatedPeaks repeated_peaks(std::vector<RepeatedRun> runs);
 /// Returns the text for the console, verdict first. `synced`: the program ran with --sync.
 std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced);
 
-/// Returns {program, runs: [{profile, exit_code, requested_peak_bytes, `trouble`}], peaks_agree, least_bytes,
-/// most_bytes, moved: [{name, kind, bytes, counts}]}; unknown is null. `trouble` is
+/// Returns {program, runs: [{profile, exit_code, requested_peak_bytes, `error`}], peaks_agree, min_bytes,
+/// max_bytes, moved: [{name, kind, bytes, counts}]}; unknown is null. `error` is
 /// also what ended a run early.
 std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<std::string>& program);
 

@@ -59,7 +59,7 @@ TEST(RepeatedPeaks, ARunThatWasCutOffIsNotJudged) {
               testing::AllOf(HasSubstr("2 of 3 runs recorded; the peaks agree"),
                              HasSubstr("run 3 ended early, its peak is not compared: signal 9 (Killed)\n")));
   const auto json = nlohmann::json::parse(repeated_peaks_json(peaks, {"program"}));
-  EXPECT_EQ(json["runs"][2]["trouble"], "signal 9 (Killed)");
+  EXPECT_EQ(json["runs"][2]["error"], "signal 9 (Killed)");
   EXPECT_EQ(json["runs"][2]["requested_peak_bytes"], 104);
   EXPECT_THAT(repeated_peaks_text(repeated_peaks({run(5), run(1, "", "it was interrupted")}), false),
               testing::AllOf(HasSubstr("1 of 2 runs recorded: too few"), HasSubstr("run 2 ended early")));
@@ -85,7 +85,7 @@ TEST(RepeatedPeaks, Json) {
   EXPECT_EQ(json["program"], nlohmann::json({"p", "x"}));
   EXPECT_EQ(json["peaks_agree"], false);
   EXPECT_EQ(json["runs"][0]["requested_peak_bytes"], 108);
-  EXPECT_TRUE(json["runs"][0]["trouble"].is_null());
+  EXPECT_TRUE(json["runs"][0]["error"].is_null());
   EXPECT_TRUE(json["runs"][2]["profile"].is_null());
   EXPECT_TRUE(json["runs"][2]["requested_peak_bytes"].is_null());
   EXPECT_EQ(json["runs"][2]["exit_code"], 3);

@@ -118,7 +118,7 @@ EstimateAnswer failed(std::string error) {
 
 /// Returns the most slices whose bytes fit. Bytes grow with the slices. Throws NoEstimateError if they do not
 /// depend on them.
-Size most_slices(const ExternalEstimator& estimator, const EstimatorQuestion& question, Size available) {
+Size max_slices(const ExternalEstimator& estimator, const EstimatorQuestion& question, Size available) {
   const auto fits = [&](Size slices) {
     try {
       return formula_bytes(estimator, question, slices) <= available;
@@ -138,7 +138,7 @@ EstimateAnswer answer_by_formula(const ExternalEstimator& estimator, const Estim
   answer.bytes = formula_bytes(estimator, question, question.slices);
   if (*answer.bytes < 0)
     throw NoEstimateError(NoEstimate::negative, fmt::format("bytes is {}", *answer.bytes));
-  if (available_bytes) answer.slices = most_slices(estimator, question, *available_bytes);
+  if (available_bytes) answer.slices = max_slices(estimator, question, *available_bytes);
   return answer;
 }
 

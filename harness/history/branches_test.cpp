@@ -46,9 +46,9 @@ TEST_P(HistoryBranches, TrendsFollowTheBaseBranch) {
   EXPECT_EQ(added.runs_of_device, 1) << "of its branch";
   const auto base = open_to_read().read();
   ASSERT_EQ(base.size(), 1U);
-  EXPECT_THAT(run_ids(base[0]), ElementsAre("night-01", "night-02", "night-03"));
+  EXPECT_THAT(run_ids(base[0]), ElementsAre("run-01", "run-02", "run-03"));
   EXPECT_EQ(values_of(base[0], "op/b/opencl/n:2", "requested_peak_bytes").size(), 3U);
-  EXPECT_THAT(open_to_read().latest(), ElementsAre("night-03"));
+  EXPECT_THAT(open_to_read().latest(), ElementsAre("run-03"));
   EXPECT_EQ(open_to_read().log()[3].branch, "pull/7");
   EXPECT_EQ(open().add(run(5, commit(5)), {"main", "main", {}}).runs_of_device, 4);
 }
@@ -58,7 +58,7 @@ TEST_P(HistoryBranches, APullRequestIsComparedWithItsMergeBase) {
   open().add(run(4, commit(4), 3), pull_request({commit(2), commit(1)}));
   const auto compared = open_to_read().read("pull/7");
   ASSERT_EQ(compared.size(), 1U);
-  EXPECT_THAT(run_ids(compared[0]), ElementsAre("night-01", "night-02", "night-04")) << "not what came later";
+  EXPECT_THAT(run_ids(compared[0]), ElementsAre("run-01", "run-02", "run-04")) << "not what came later";
   const trend::Trends trends = trend::find_trends(compared[0]);
   ASSERT_EQ(trends.changes.size(), 1U);
   EXPECT_EQ(trends.changes[0].after, 6 * kMiB);
@@ -74,7 +74,7 @@ TEST_P(HistoryBranches, AForcePushLeavesTheNewestRun) {
   pushed.context.id = "pushed";
   open().add(pushed, pull_request({commit(3), commit(2)}));
   const auto compared = open_to_read().read("pull/7");
-  EXPECT_THAT(run_ids(compared.at(0)), ElementsAre("night-01", "night-02", "night-03", "pushed"));
+  EXPECT_THAT(run_ids(compared.at(0)), ElementsAre("run-01", "run-02", "run-03", "pushed"));
   EXPECT_FALSE(trend::has_open_regression(trend::find_trends(compared[0])));
 }
 
@@ -87,18 +87,17 @@ TEST_P(HistoryBranches, ARunOfAnOlderCommitIsPlacedByItsCommit) {
   add(2, 3, 2, {commit(3), commit(2), commit(1)});
   add(3, 5, 2, {commit(5), commit(4), commit(3), commit(2), commit(1)});
   const Added old = add(4, 2, 1, {commit(2), commit(1)});
-  EXPECT_THAT(old.notes, ElementsAre(HasSubstr("its commit 222222222222 is older than that of run night-02 "
+  EXPECT_THAT(old.notes, ElementsAre(HasSubstr("its commit 222222222222 is older than that of run run-02 "
                                                "(333333333333): it is placed before that run")));
   add(5, 1, 1, {commit(1)});
   const auto base = open_to_read().read();
-  EXPECT_THAT(run_ids(base.at(0)), ElementsAre("night-01", "night-05", "night-04", "night-02", "night-03"));
-  EXPECT_THAT(open_to_read().latest(), ElementsAre("night-03"));
+  EXPECT_THAT(run_ids(base.at(0)), ElementsAre("run-01", "run-05", "run-04", "run-02", "run-03"));
+  EXPECT_THAT(open_to_read().latest(), ElementsAre("run-03"));
   EXPECT_TRUE(trend::has_open_regression(trend::find_trends(base[0]))) << "it is no recovery";
   add(6, 4, 2, {});
   add(7, 9, 2, {commit(9), commit(8)});  // a force-push
-  EXPECT_THAT(
-      run_ids(open_to_read().read().at(0)),
-      ElementsAre("night-01", "night-05", "night-04", "night-02", "night-06", "night-03", "night-07"));
+  EXPECT_THAT(run_ids(open_to_read().read().at(0)),
+              ElementsAre("run-01", "run-05", "run-04", "run-02", "run-06", "run-03", "run-07"));
 }
 
 TEST_P(HistoryBranches, RunsWithoutABranchAreOfTheBase) {
@@ -106,13 +105,13 @@ TEST_P(HistoryBranches, RunsWithoutABranchAreOfTheBase) {
   EXPECT_EQ(open().settings().base_branch, "") << "nothing is known";
   const Added added = open().add(run(2, commit(2)), pull_request({commit(1)}));
   EXPECT_THAT(added.notes, ElementsAre(HasSubstr("the base branch of this history is 'main'")));
-  EXPECT_THAT(run_ids(open_to_read().read().at(0)), ElementsAre("night-01"));
-  EXPECT_THAT(run_ids(open_to_read().read("pull/7").at(0)), ElementsAre("night-01", "night-02"));
+  EXPECT_THAT(run_ids(open_to_read().read().at(0)), ElementsAre("run-01"));
+  EXPECT_THAT(run_ids(open_to_read().read("pull/7").at(0)), ElementsAre("run-01", "run-02"));
   Settings settings = open().settings();
   settings.base_branch = "pull/7";
   settings.commit_url = "https://example.org/{commit}";
   open().set(settings);
-  EXPECT_THAT(run_ids(open_to_read().read().at(0)), ElementsAre("night-01", "night-02"));
+  EXPECT_THAT(run_ids(open_to_read().read().at(0)), ElementsAre("run-01", "run-02"));
   EXPECT_EQ(open_to_read().settings().commit_url, settings.commit_url);
 }
 
@@ -133,14 +132,14 @@ TEST_P(HistoryBranches, AbandonedBranchesArePruned) {
   const RunsToKeep none = [](const trend::DeviceHistory&) { return std::set<std::string>{}; };
   const Pruned old =
       open().prune({.date = "2026-01-05T00:00:00Z", .branches_only = true, .branch = {}}, none);
-  EXPECT_THAT(old.runs, ElementsAre("night-04"));
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02", "night-03", "night-09"));
+  EXPECT_THAT(old.runs, ElementsAre("run-04"));
+  EXPECT_THAT(ids_of(open()), ElementsAre("run-01", "run-02", "run-03", "run-09"));
   EXPECT_THAT(message_of([&] { open().prune({.date = {}, .branch = "main"}, none); }),
               HasSubstr("'main' is the base branch"));
   EXPECT_THAT(message_of([&] { open().prune({.date = {}, .branch = "pull/4"}, none); }),
               HasSubstr("no run of branch 'pull/4'"));
-  EXPECT_THAT(open().prune({.date = {}, .branch = "pull/9"}, none).runs, ElementsAre("night-09"));
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02", "night-03"));
+  EXPECT_THAT(open().prune({.date = {}, .branch = "pull/9"}, none).runs, ElementsAre("run-09"));
+  EXPECT_THAT(ids_of(open()), ElementsAre("run-01", "run-02", "run-03"));
   open().add(run(4, commit(4), 3), pull_request({commit(2)}));
   const RunsToKeep keep_all = [](const trend::DeviceHistory& device) {
     std::set<std::string> ids;
@@ -148,15 +147,14 @@ TEST_P(HistoryBranches, AbandonedBranchesArePruned) {
     return ids;
   };
   EXPECT_THAT(open().prune({.date = "2026-02-01T00:00:00Z", .branch = {}}, keep_all).runs,
-              ElementsAre("night-04"))
+              ElementsAre("run-04"))
       << "what the base branch needs stays";
 }
 
 TEST_P(HistoryBranches, WhatWasSentIsKept) {
   add_base();
   using trend::NotifiedState;
-  const trend::Notified sending{"op/a/opencl", "gpu_time_ns",          "night-02",
-                                "abc",         NotifiedState::opening, "now"};
+  const trend::Notified sending{"op/a/opencl", "gpu_time_ns", "run-02", "abc", NotifiedState::opening, "now"};
   trend::Notified sent = sending;
   sent.state = NotifiedState::open;
   EXPECT_TRUE(open().update_notified({}, {sending}));

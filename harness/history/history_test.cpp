@@ -35,14 +35,14 @@ TEST_P(HistoryTest, KeepsWhatWasAdded) {
   EXPECT_THAT(second.notes, IsEmpty());
   const std::vector<LoggedRun> log = open_to_read().log();
   ASSERT_EQ(log.size(), 2U);
-  EXPECT_EQ(log[1].id, "night-02");
+  EXPECT_EQ(log[1].id, "run-02");
   EXPECT_EQ(log[1].date, "2026-01-02T02:00:00Z");
-  EXPECT_EQ(log[1].commit, "c-night-02");
+  EXPECT_EQ(log[1].commit, "c-run-02");
   EXPECT_EQ(log[1].device, "a device");
   EXPECT_EQ(log[1].driver, "3.1");
   EXPECT_EQ(log[1].cases, 2);
   EXPECT_EQ(log[1].ok, 2);
-  EXPECT_THAT(open_to_read().latest(), ElementsAre("night-02"));
+  EXPECT_THAT(open_to_read().latest(), ElementsAre("run-02"));
 }
 
 TEST_P(HistoryTest, TheLatestAreOfEachSuiteOnEachDevice) {
@@ -53,12 +53,12 @@ TEST_P(HistoryTest, TheLatestAreOfEachSuiteOnEachDevice) {
     open().add(sample_history_run(20 + day).run);
   }
   open().add(sample_history_run(15, 1, 1000, "GPU").run);
-  EXPECT_THAT(open_to_read().latest(), ElementsAre("night-12", "night-22", "GPU-15"));
+  EXPECT_THAT(open_to_read().latest(), ElementsAre("run-12", "run-22", "GPU-15"));
 }
 
 // More rows than a statement has, with and without values.
 TEST_P(HistoryTest, ManyCasesComeBack) {
-  SampleHistoryRun sample("night-01", "2026-01-01T02:00:00Z");
+  SampleHistoryRun sample("run-01", "2026-01-01T02:00:00Z");
   for (int n = 0; n < 450; ++n) {
     Observation& one = sample.add(fmt::format("op/a/opencl/n:{}", n), 1 + n, 1000.5 + n);
     if (n % 7 == 3) {
@@ -69,7 +69,7 @@ TEST_P(HistoryTest, ManyCasesComeBack) {
     if (n % 11 == 2) one.outcome = Outcome::out_of_memory;
   }
   open().add(sample.run);
-  const peakmark::Run back = open_to_read().run("night-01");
+  const peakmark::Run back = open_to_read().run("run-01");
   ASSERT_EQ(back.observations.size(), 450U);
   for (std::size_t i = 0; i < back.observations.size(); ++i) {
     Observation expected = sample.run.observations[i];
@@ -84,14 +84,14 @@ TEST_P(HistoryTest, AddingTwiceChangesNothing) {
   const Added again = open().add(sample_history_run(1).run);
   EXPECT_TRUE(again.was_there);
   EXPECT_EQ(again.runs_of_device, 1);
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-01"));
+  EXPECT_THAT(ids_of(open()), ElementsAre("run-01"));
   EXPECT_THAT(message_of([&] { open().add(sample_history_run(1, 2).run); }),
-              HasSubstr("run night-01 is in the history with different contents"));
+              HasSubstr("run run-01 is in the history with different contents"));
 }
 
 TEST_P(HistoryTest, ARunComesBackButForSingleCalls) {
   open().add(sample_history_run(2).run);  // its cases have other numbers then
-  SampleHistoryRun first("night-01", "2026-01-01T02:00:00Z");
+  SampleHistoryRun first("run-01", "2026-01-01T02:00:00Z");
   first.add("op/c/opencl");
   first.add("op/a/opencl");
   first.add("op/b/opencl/n:2");
@@ -99,7 +99,7 @@ TEST_P(HistoryTest, ARunComesBackButForSingleCalls) {
   first.run.observations.back().gpu_time.reset();
   first.run.observations.back().kernels.clear();
   open().add(first.run);
-  const peakmark::Run back = open_to_read().run("night-01");
+  const peakmark::Run back = open_to_read().run("run-01");
   ASSERT_EQ(back.observations.size(), first.run.observations.size());
   for (std::size_t i = 0; i < back.observations.size(); ++i) {
     Observation expected = first.run.observations[i];
@@ -115,7 +115,7 @@ TEST_P(HistoryTest, SeriesAreAlignedWithRunsAndNullWhereNothingIs) {
   SampleHistoryRun second = sample_history_run(2, 3, 1100);
   second.run.observations[1].outcome = Outcome::wrong_answer;
   open().add(second.run);
-  SampleHistoryRun third("night-03", "2026-01-03T02:00:00Z");
+  SampleHistoryRun third("run-03", "2026-01-03T02:00:00Z");
   Observation& changed = third.add("op/b/opencl/n:2", 3, 1200);
   changed.estimate.reset();
   changed.setup_bytes.reset();
@@ -129,7 +129,7 @@ TEST_P(HistoryTest, SeriesAreAlignedWithRunsAndNullWhereNothingIs) {
   EXPECT_EQ(device.device, "a device");
   EXPECT_EQ(device.backend, "opencl");
   ASSERT_EQ(device.runs.size(), 3U);
-  EXPECT_EQ(device.runs[2].id, "night-03");
+  EXPECT_EQ(device.runs[2].id, "run-03");
   EXPECT_EQ(device.runs[2].platform, "a platform");
   const std::string a = "op/a/opencl";
   const std::string b = "op/b/opencl/n:2";
@@ -164,7 +164,7 @@ TEST_P(HistoryTest, SecondMeasurementsOfARunAreStoredWithTheFirst) {
     const bool has_them = series.case_name == "op/a/opencl" && series.metric == "gpu_time_ns";
     EXPECT_EQ(series.confirmations, has_them ? (Values{kNone, 2200}) : Values{}) << series.case_name;
   }
-  const peakmark::Run back = open_to_read().run("night-02");
+  const peakmark::Run back = open_to_read().run("run-02");
   const auto a = std::ranges::find(back.observations, "op/a/opencl", &Observation::case_name);
   ASSERT_TRUE(a->gpu_time_again);
   EXPECT_EQ(a->gpu_time_again->median_ns, 2200);
@@ -216,7 +216,7 @@ TEST_P(HistoryTest, ADeviceClassIsOneSeriesOfBytesAndOfEachDeviceOneOfTimes) {
     EXPECT_TRUE(series.values[1].has_value());
     EXPECT_FALSE(series.values[2].has_value());
   }
-  const peakmark::Run back = open_to_read().run("night-03");
+  const peakmark::Run back = open_to_read().run("run-03");
   EXPECT_EQ(back.context.device_class, "hosted-cpu");
   EXPECT_EQ(back.observations[0].device, "cpu-icelake-server-Intel");
   const Added unfiled = open().add(sample_history_run(4).run);
@@ -234,7 +234,7 @@ TEST_P(HistoryTest, AnotherVersionIsANewSeries) {
   };
   open().add(run_of(1, 1));
   open().add(run_of(2, 1));
-  open().add_acceptances({{"op/b/opencl/n:2", "", "night-02", "me", "2026-01-03T00:00:00Z", "because"}});
+  open().add_acceptances({{"op/b/opencl/n:2", "", "run-02", "me", "2026-01-03T00:00:00Z", "because"}});
   open().add(run_of(3, 2));
   open().add(run_of(4, 2));
   const auto bytes = [](const trend::DeviceHistory& history) {
@@ -253,7 +253,7 @@ TEST_P(HistoryTest, AnotherVersionIsANewSeries) {
   EXPECT_EQ(bytes(open_to_read().read().at(0)), (Values{2.0 * kMiB, 4.0 * kMiB, kNone, kNone, 10.0 * kMiB}));
   // A branch that raises the version has nothing to be compared with.
   peakmark::Run branch = run_of(6, 3);
-  open().add(branch, {"pull/1", "main", {"c-night-05"}});
+  open().add(branch, {"pull/1", "main", {"c-run-05"}});
   const trend::DeviceHistory compared = open_to_read().read("pull/1").at(0);
   EXPECT_EQ(compared.outcomes.at(1).version_before, 1);
   EXPECT_EQ(bytes(compared).back(), 12.0 * kMiB);
@@ -283,14 +283,14 @@ TEST_P(HistoryTest, ColdAndHotTimesAreNeverOneSeries) {
 TEST_P(HistoryTest, AllocationsOfAPeakAreFound) {
   open().add(sample_history_run(1).run);
   open().add(sample_history_run(2, 3).run);
-  const auto allocations = open_to_read().at_peak("op/b/opencl/n:2", "night-02");
+  const auto allocations = open_to_read().at_peak("op/b/opencl/n:2", "run-02");
   ASSERT_EQ(allocations.size(), 2U);
   EXPECT_EQ(allocations[0].name, "input");
   EXPECT_EQ(allocations[0].kind, MemoryKind::buffer);
   EXPECT_EQ(allocations[0].bytes, 3 * kMiB);
-  EXPECT_EQ(open_to_read().at_peak("op/b/opencl/n:2", "night-01")[0].bytes, kMiB);
+  EXPECT_EQ(open_to_read().at_peak("op/b/opencl/n:2", "run-01")[0].bytes, kMiB);
   EXPECT_THAT(open_to_read().at_peak("op/b/opencl/n:2", "none"), IsEmpty());
-  EXPECT_THAT(open_to_read().at_peak("none", "night-01"), IsEmpty());
+  EXPECT_THAT(open_to_read().at_peak("none", "run-01"), IsEmpty());
 }
 
 TEST_P(HistoryTest, RunsAreInTheOrderOfArrival) {
@@ -298,14 +298,14 @@ TEST_P(HistoryTest, RunsAreInTheOrderOfArrival) {
   const Added earlier = open().add(sample_history_run(1).run);
   EXPECT_THAT(earlier.notes,
               ElementsAre(testing::AllOf(HasSubstr("before the newest run of this suite and device"),
-                                         HasSubstr("history remove night-01"), HasSubstr("--by-date"))));
+                                         HasSubstr("history remove run-01"), HasSubstr("--by-date"))));
   SampleHistoryRun same = sample_history_run(3);
-  same.run.context.id = "night-03b";
-  same.run.context.commit = "c-night-03";
+  same.run.context.id = "run-03b";
+  same.run.context.commit = "c-run-03";
   const Added twice = open().add(same.run);
-  EXPECT_THAT(twice.notes, ElementsAre(HasSubstr("second run of commit c-night-03 on this device")));
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-03", "night-01", "night-03b"));
-  EXPECT_THAT(open().latest(), ElementsAre("night-03b"));
+  EXPECT_THAT(twice.notes, ElementsAre(HasSubstr("second run of commit c-run-03 on this device")));
+  EXPECT_THAT(ids_of(open()), ElementsAre("run-03", "run-01", "run-03b"));
+  EXPECT_THAT(open().latest(), ElementsAre("run-03b"));
 }
 
 TEST_P(HistoryTest, RunsOfThePastAreAddedByDate) {
@@ -315,8 +315,7 @@ TEST_P(HistoryTest, RunsOfThePastAreAddedByDate) {
   add(1);
   add(2);
   add(6);
-  EXPECT_THAT(ids_of(open()),
-              ElementsAre("night-01", "night-02", "night-03", "night-04", "night-05", "night-06"));
+  EXPECT_THAT(ids_of(open()), ElementsAre("run-01", "run-02", "run-03", "run-04", "run-05", "run-06"));
   EXPECT_EQ(values_of(open().read()[0], "op/b/opencl/n:2", trend::metric::requested_peak_bytes),
             (Values{2 * kMiB, 4 * kMiB, 2 * kMiB, 8 * kMiB, 2 * kMiB, 12 * kMiB}));
 }
@@ -354,13 +353,13 @@ TEST_P(HistoryTest, ADateLaterThanTomorrowIsRefused) {
 TEST_P(HistoryTest, AFutureDateThatIsThereHidesNoLaterRegression) {
   open().add(sample_history_run(1).run);
   open().add(sample_history_run(2).run);
-  execute(fmt::format("UPDATE {}runs SET date = '2999-01-01T00:00:00Z' WHERE id = 'night-02'",
+  execute(fmt::format("UPDATE {}runs SET date = '2999-01-01T00:00:00Z' WHERE id = 'run-02'",
                       is_postgresql() ? "peakmark." : ""));
   open().add(sample_history_run(3, 2).run);
   const auto devices = open().read();
   const trend::Trends trends = trend::find_trends(devices.at(0));
   EXPECT_TRUE(trend::has_open_regression(trends));
-  EXPECT_THAT(open().latest(), ElementsAre("night-03"));
+  EXPECT_THAT(open().latest(), ElementsAre("run-03"));
 }
 
 TEST_P(HistoryTest, CasesOfAMissingShardAreLost) {
@@ -382,7 +381,7 @@ TEST_P(HistoryTest, CasesOfAMissingShardAreLost) {
   using Outcomes = std::vector<std::optional<std::string>>;
   EXPECT_EQ(devices[0].outcomes[0].outcomes, (Outcomes{"ok", "lost", "lost"}));
   EXPECT_EQ(devices[0].outcomes[1].outcomes, (Outcomes{"ok", "ok", "ok"}));
-  EXPECT_EQ(open().run("night-03").context.partial, "shard 2 of 2 is missing");
+  EXPECT_EQ(open().run("run-03").context.partial, "shard 2 of 2 is missing");
   EXPECT_TRUE(open().add(missing.run).was_there);
   EXPECT_TRUE(trend::has_open_regression(trend::find_trends(devices[0])));
 
@@ -401,26 +400,25 @@ TEST_P(HistoryTest, WrongRunsAreRemovedWithAllOfTheirRows) {
   SampleHistoryRun other("other", "2026-01-04T02:00:00Z");
   other.add("op/z/opencl");
   open().add(other.run);
-  open().add_acceptances({{"op/b/opencl/n:2", "", "night-02", "me", "2026-01-02T03:00:00Z", "why"},
-                          {"op/b/opencl/n:2", "", "night-03", "me", "2026-01-03T03:00:00Z", "why"}});
-  EXPECT_THAT(
-      message_of([&] {
-        open().remove({"night-03", "night-2"});
-      }),
-      testing::AllOf(HasSubstr("no run 'night-2'; nearest: night-0"), HasSubstr("nothing was removed")));
-  EXPECT_EQ(open().remove({"night-*"}, true).runs.size(), 3U);
+  open().add_acceptances({{"op/b/opencl/n:2", "", "run-02", "me", "2026-01-02T03:00:00Z", "why"},
+                          {"op/b/opencl/n:2", "", "run-03", "me", "2026-01-03T03:00:00Z", "why"}});
+  EXPECT_THAT(message_of([&] {
+                open().remove({"run-03", "run-2"});
+              }),
+              testing::AllOf(HasSubstr("no run 'run-2'; nearest: run-0"), HasSubstr("nothing was removed")));
+  EXPECT_EQ(open().remove({"run-*"}, true).runs.size(), 3U);
   EXPECT_EQ(ids_of(open()).size(), 4U);
-  const Removed removed = open().remove({"night-02", "other"});
+  const Removed removed = open().remove({"run-02", "other"});
   ASSERT_EQ(removed.runs.size(), 2U);
-  EXPECT_EQ(removed.runs[0].id, "night-02");
+  EXPECT_EQ(removed.runs[0].id, "run-02");
   EXPECT_EQ(removed.runs[0].cases, 2);
-  EXPECT_EQ(removed.runs[0].commit, "c-night-02");
+  EXPECT_EQ(removed.runs[0].commit, "c-run-02");
   ASSERT_EQ(removed.acceptances.size(), 1U);
-  EXPECT_EQ(removed.acceptances[0].from_run, "night-02");
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-03"));
+  EXPECT_EQ(removed.acceptances[0].from_run, "run-02");
+  EXPECT_THAT(ids_of(open()), ElementsAre("run-01", "run-03"));
   EXPECT_EQ(open().cases().size(), 2U) << "op/z is gone";
   ASSERT_EQ(open().acceptances().size(), 1U);
-  EXPECT_EQ(open().acceptances()[0].from_run, "night-03");
+  EXPECT_EQ(open().acceptances()[0].from_run, "run-03");
   EXPECT_EQ(values_of(open().read()[0], "op/b/opencl/n:2", trend::metric::requested_peak_bytes),
             (Values{2 * kMiB, 6 * kMiB}));
   EXPECT_FALSE(open().add(sample_history_run(2, 2).run).was_there) << "it can be added again";
@@ -431,12 +429,12 @@ TEST_P(HistoryTest, WrongRunsAreRemovedWithAllOfTheirRows) {
 TEST_P(HistoryTest, RemovalKeepsTheOrderOfPlacedRuns) {
   for (const int day : {1, 4, 6}) open().add(sample_history_run(day).run);
   for (const int day : {3, 2, 5}) open().add(sample_history_run(day).run, {}, Placement::date);
-  open().remove({"night-04"});  // 3 was placed before it
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02", "night-03", "night-05", "night-06"));
-  open().remove({"night-06", "night-03"});
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02", "night-05"));
+  open().remove({"run-04"});  // 3 was placed before it
+  EXPECT_THAT(ids_of(open()), ElementsAre("run-01", "run-02", "run-03", "run-05", "run-06"));
+  open().remove({"run-06", "run-03"});
+  EXPECT_THAT(ids_of(open()), ElementsAre("run-01", "run-02", "run-05"));
   open().add(sample_history_run(7).run);
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02", "night-05", "night-07"));
+  EXPECT_THAT(ids_of(open()), ElementsAre("run-01", "run-02", "run-05", "run-07"));
 }
 
 TEST_P(HistoryTest, ARenamedDeviceIsOneSeriesOnceItIsDeclared) {
@@ -501,7 +499,7 @@ TEST_P(HistoryTest, ADeviceThatAUserRenamedKeepsTheKnownName) {
 
 TEST_P(HistoryTest, AcceptancesAreKeptOnce) {
   open().add(sample_history_run(1).run);
-  trend::Acceptance acceptance{"op/a/opencl", "gpu_time_ns", "night-01", "me", "2026-01-02T00:00:00Z", "a"};
+  trend::Acceptance acceptance{"op/a/opencl", "gpu_time_ns", "run-01", "me", "2026-01-02T00:00:00Z", "a"};
   open().add_acceptance(acceptance);
   acceptance.reason = "it's \"intended\"; x = :y";
   open().add_acceptance(acceptance);
@@ -512,13 +510,13 @@ TEST_P(HistoryTest, AcceptancesAreKeptOnce) {
   EXPECT_EQ(devices[0].acceptances[0].when, "2026-01-02T00:00:00Z");
   acceptance.from_run = "none";
   EXPECT_THAT(message_of([&] { open().add_acceptance(acceptance); }), HasSubstr("no run 'none'"));
-  acceptance = {"op/z", "", "night-01", "", "", ""};
+  acceptance = {"op/z", "", "run-01", "", "", ""};
   EXPECT_THAT(message_of([&] { open().add_acceptance(acceptance); }), HasSubstr("no case 'op/z'"));
 }
 
 TEST_P(HistoryTest, AcceptancesAreAddedAndRemovedTogether) {
   open().add(sample_history_run(1).run);
-  const trend::Acceptance time{"op/a/opencl", "gpu_time_ns", "night-01", "me", "2026-01-02T00:00:00Z", "a"};
+  const trend::Acceptance time{"op/a/opencl", "gpu_time_ns", "run-01", "me", "2026-01-02T00:00:00Z", "a"};
   trend::Acceptance peak = time;
   peak.metric = "requested_peak_bytes";
   trend::Acceptance wrong = time;
@@ -534,13 +532,13 @@ TEST_P(HistoryTest, AcceptancesAreAddedAndRemovedTogether) {
 
 TEST_P(HistoryTest, PruningDropsOldRunsThatNothingNeeds) {
   for (int day = 1; day <= 20; ++day) open().add(sample_history_run(day, day < 8 ? 1 : 2, 1000 + day).run);
-  open().add_acceptance({"op/a/opencl", "", "night-03", "me", "2026-01-20T00:00:00Z", "why"});
+  open().add_acceptance({"op/a/opencl", "", "run-03", "me", "2026-01-20T00:00:00Z", "why"});
   const std::string limit = "2026-01-19T00:00:00Z";
   trend::TrendOptions options;
   options.detector.baseline_runs = 1;
   const RunsToKeep keep = [&](const trend::DeviceHistory& device) {
     std::set<std::string> kept = trend::runs_to_keep(device, limit, options);
-    kept.insert("night-12");
+    kept.insert("run-12");
     return kept;
   };
   const Pruned would = open().prune({.date = limit, .branch = {}, .dry = true}, keep);
@@ -549,8 +547,8 @@ TEST_P(HistoryTest, PruningDropsOldRunsThatNothingNeeds) {
   EXPECT_EQ(pruned.runs, would.runs);
   EXPECT_EQ(pruned.runs.size(), 13U);
   EXPECT_EQ(pruned.kept, 5);
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-02", "night-03", "night-07", "night-08", "night-12",
-                                          "night-19", "night-20"));
+  EXPECT_THAT(ids_of(open()),
+              ElementsAre("run-02", "run-03", "run-07", "run-08", "run-12", "run-19", "run-20"));
   const auto devices = open().read();
   EXPECT_EQ(values_of(devices[0], "op/b/opencl/n:2", "gpu_time_ns"),
             (Values{1002, 1003, 1007, 1008, 1012, 1019, 1020}));
@@ -565,7 +563,7 @@ TEST_P(HistoryTest, ARefusedRunLeavesNothing) {
   SampleHistoryRun open_end = sample_history_run(3);
   open_end.run.context.complete = false;
   EXPECT_THAT(message_of([&] { open().add(open_end.run); }), HasSubstr("incomplete run"));
-  EXPECT_THAT(ids_of(open()), ElementsAre("night-01"));
+  EXPECT_THAT(ids_of(open()), ElementsAre("run-01"));
 }
 
 TEST_P(HistoryTest, AHistoryThatIsNotThereIsNotRead) {
@@ -626,7 +624,7 @@ TEST_P(HistoryTest, OnlyRunsWithinTheLimitsAreRead) {
   EXPECT_THAT(mib({"2026-01-04T00:00:00Z", 4}), testing::ElementsAre(4, 6, 8, 9));
   EXPECT_THAT(mib({"2026-01-10T00:00:00Z", 4}), testing::IsEmpty());
   EXPECT_EQ(open_to_read().read_device(known, "", {"", 6}).left_out,
-            (std::map<std::string, std::size_t>{{"night-02", 1}, {"night-04", 2}, {"night-06", 3}}));
+            (std::map<std::string, std::size_t>{{"run-02", 1}, {"run-04", 2}, {"run-06", 3}}));
 }
 
 TEST_P(HistoryTest, MoreRunsThanOneStatementReadsAreInOrder) {

@@ -167,11 +167,11 @@ void add_run(History& history) {
 }
 
 void accept(History& history) {
-  history.add_acceptance({"op/a/opencl", "", "night-01", "bob", "2026-01-02T00:00:00Z", "why"});
+  history.add_acceptance({"op/a/opencl", "", "run-01", "bob", "2026-01-02T00:00:00Z", "why"});
 }
 
 void keep_sent(History& history) {
-  const trend::Notified row{"op/a/opencl", "", "night-01", "abc", trend::NotifiedState::open, ""};
+  const trend::Notified row{"op/a/opencl", "", "run-01", "abc", trend::NotifiedState::open, ""};
   history.update_notified({}, {row});
 }
 
@@ -197,7 +197,7 @@ TEST_F(PostgresqlUser, MissingPrivilegesAreNamed) {
          history.set({"develop", ""});
        },
        "UPDATE ON peakmark.peakmark_history"},
-      {[](History& history) { history.remove({"night-02"}); },
+      {[](History& history) { history.remove({"run-02"}); },
        "DELETE ON peakmark.runs, peakmark.observations, peakmark.facts, peakmark.plans, peakmark.cases, "
        "peakmark.acceptances TO \"Bob 2\"; GRANT UPDATE ON peakmark.runs"}};
   for (const auto& [command, privileges] : commands) {
@@ -238,7 +238,7 @@ TEST_F(PostgresqlRoles, TheJobAddsRunsAndChangesNothing) {
   EXPECT_EQ(error_of(add_run, History::Purpose::write), "it is allowed") << "the second time changes nothing";
   EXPECT_EQ(error_of(read_all, History::Purpose::read), "it is allowed");
   const std::vector<std::function<void(History&)>> refused{
-      accept, keep_sent, [](History& history) { history.remove({"night-01"}); },
+      accept, keep_sent, [](History& history) { history.remove({"run-01"}); },
       [](History& history) {
         history.set({"develop", ""});
       },

@@ -182,9 +182,9 @@ TEST(RunRecord, InvalidTextsAreReported) {
 
 TEST(RunRecord, ARunHasTheContextForTrends) {
   const trend::HistoryRun sample = to_history_run(to_record(sample_history_run(3).run).context);
-  EXPECT_EQ(sample.id, "night-03");
+  EXPECT_EQ(sample.id, "run-03");
   EXPECT_EQ(sample.date, "2026-01-03T02:00:00Z");
-  EXPECT_EQ(sample.commit, "c-night-03");
+  EXPECT_EQ(sample.commit, "c-run-03");
   EXPECT_EQ(sample.reference_copy_ns, 102);
   EXPECT_EQ(sample.reference_arithmetic_ns, 50);
   EXPECT_EQ(sample.environment.at("kernel"), "Linux");

@@ -70,7 +70,7 @@ class SampleHistoryRun {
 /// Returns the run of a day (1 …) of January 2026 with two cases.
 inline SampleHistoryRun sample_history_run(int day, Size mib = 1, double ns = 1000,
                                            const std::string& device = "a device") {
-  SampleHistoryRun sample(fmt::format("{}-{:02}", device == "a device" ? "night" : device, day),
+  SampleHistoryRun sample(fmt::format("{}-{:02}", device == "a device" ? "run" : device, day),
                           fmt::format("2026-01-{:02}T02:00:00Z", day), device);
   sample.add("op/b/opencl/n:2", mib, ns);
   sample.add("op/a/opencl", 1, 2 * ns);

@@ -115,7 +115,7 @@ TEST_F(SqliteError, ADamagedFileIsReported) {
   const std::function<void()> read_all = [&] {
     History history(parse_address(file_), History::Purpose::read);
     history.read();
-    history.run("night-02");
+    history.run("run-02");
   };
   ASSERT_EQ(message_of(read_all), "none");
   // Cut short, and every page but the first overwritten.

@@ -104,7 +104,7 @@ TEST_P(Writers, APruningSeesWhatWasAddedWhileItWaited) {
     EXPECT_THAT(open().prune({.date = limit, .branch = {}}, keep).runs, IsEmpty()) << setting;
     EXPECT_EQ(end_of(adder), 0);
     EXPECT_EQ(end_of(holder), 0);
-    EXPECT_THAT(ids_of(open()), ElementsAre("night-01", "night-02", "night-03", "night-04")) << setting;
+    EXPECT_THAT(ids_of(open()), ElementsAre("run-01", "run-02", "run-03", "run-04")) << setting;
     for (const int end : reported) ::close(end);
   }
 }

@@ -158,7 +158,7 @@ TEST(Ledger, KindsOutsideThePeakAreReportedButNotCounted) {
 
 TEST(Ledger, PhasesHoldWhatTheyBeganWith) {
   const LedgerSummary summary = Script()
-                                    .phase("set-up")
+                                    .phase("setup")
                                     .allocate(1, 100)
                                     .allocate(2, 30)
                                     .release(2)
@@ -169,7 +169,7 @@ TEST(Ledger, PhasesHoldWhatTheyBeganWith) {
                                     .release(1)
                                     .summary();
   ASSERT_EQ(summary.phases.size(), 3U);
-  EXPECT_EQ(summary.phases[1].name, "set-up");
+  EXPECT_EQ(summary.phases[1].name, "setup");
   EXPECT_EQ(summary.phases[1].peak_bytes, 130);
   EXPECT_EQ(summary.phases[1].live_at_end_bytes, 100);
   EXPECT_EQ(summary.phases[2].live_at_start_bytes, 100);

@@ -107,8 +107,8 @@ std::optional<PoolUsage> pool_usage(std::span<const Event> events, std::size_t m
   if (points.empty() || !replay.is_known()) return std::nullopt;
   PoolUsage usage;
   usage.at_peak = replay.at_peak();
-  usage.most_held = *std::ranges::max_element(points, {}, &PoolPoint::held_bytes);
-  usage.most_fragmented = *std::ranges::max_element(points, {}, &PoolPoint::fragmentation_bytes);
+  usage.max_held = *std::ranges::max_element(points, {}, &PoolPoint::held_bytes);
+  usage.max_fragmentation = *std::ranges::max_element(points, {}, &PoolPoint::fragmentation_bytes);
   usage.at_end = points.back();
   usage.over_time = thinned(points, max_points);
   return usage;

@@ -23,9 +23,9 @@ struct PoolPoint {
 
 /// What the pools hold over time.
 struct PoolUsage {
-  PoolPoint at_peak;          ///< at the first moment of the peak of all memory
-  PoolPoint most_held;        ///< at the first moment of the most held bytes
-  PoolPoint most_fragmented;  ///< at the first moment of the most fragmentation
+  PoolPoint at_peak;            ///< at the first moment of the peak of all memory
+  PoolPoint max_held;           ///< at the first moment of the most held bytes
+  PoolPoint max_fragmentation;  ///< at the first moment of the most fragmentation
   PoolPoint at_end;
   std::vector<PoolPoint>
       over_time;  ///< each holds until the next; at most `max_points`, the extremes among them

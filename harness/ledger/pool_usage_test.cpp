@@ -52,8 +52,8 @@ TEST_F(PoolUsageTest, FragmentationIsWhatPoolsHoldLessWhatIsRequested) {
   ASSERT_TRUE(usage);
   EXPECT_EQ(usage->at_peak, (PoolPoint{2, 8192, 4000}));
   EXPECT_EQ(usage->at_peak.fragmentation_bytes(), 4192);
-  EXPECT_EQ(usage->most_held, (PoolPoint{3, 8192, 4000}));
-  EXPECT_EQ(usage->most_fragmented, (PoolPoint{7, 8192, 0}));
+  EXPECT_EQ(usage->max_held, (PoolPoint{3, 8192, 4000}));
+  EXPECT_EQ(usage->max_fragmentation, (PoolPoint{7, 8192, 0}));
   EXPECT_EQ(usage->at_end, (PoolPoint{8, 0, 0}));
   EXPECT_EQ(usage->over_time.size(), 5U);
 }
@@ -87,7 +87,7 @@ TEST_F(PoolUsageTest, AThinnedCurveKeepsTheExtremes) {
   const auto usage = pool_usage(events_, 40);
   ASSERT_TRUE(usage);
   EXPECT_LE(usage->over_time.size(), 40U);
-  EXPECT_THAT(usage->over_time, testing::Contains(usage->most_held));
+  EXPECT_THAT(usage->over_time, testing::Contains(usage->max_held));
   EXPECT_EQ(usage->over_time.back(), usage->at_end);
 }
 

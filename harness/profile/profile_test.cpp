@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 TEST_F(Profile, WhatIsWrittenIsRead) {
   ASSERT_TRUE(writer_.open(base().c_str(), "test 1"));
-  writer_.phase("set-up");
+  writer_.phase("setup");
   writer_.allocation(0x1000, 4096, MemoryKind::buffer);
   writer_.name(0x1000, "a name that is longer than the thirty-two bytes of one slot, even than two of them");
   writer_.failed_allocation(std::int64_t{1} << 40, MemoryKind::image, -4);
@@ -30,7 +30,7 @@ TEST_F(Profile, WhatIsWrittenIsRead) {
   ASSERT_EQ(events.size(), 10U);
   EXPECT_EQ(writer_.count(), 10U);
   EXPECT_EQ(events[0].type, EventType::phase);
-  EXPECT_EQ(text_of(events, 0), "set-up");
+  EXPECT_EQ(text_of(events, 0), "setup");
   EXPECT_EQ(events[1].type, EventType::allocation);
   EXPECT_EQ(events[1].address, 0x1000U);
   EXPECT_EQ(events[1].amounts.bytes, 4096);

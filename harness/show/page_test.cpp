@@ -33,7 +33,7 @@ std::string data_of(const std::string& page) {
 SampleProcess example(std::int32_t pid) {
   SampleProcess process(pid);
   process.say(EventType::stack, 100, 7, "N\tinner\t0\tlib.so\t10\nN\touter\t0\tprogram\t20\n")
-      .say(EventType::phase, 1000, 0, "set-up")
+      .say(EventType::phase, 1000, 0, "setup")
       .allocate(2000, 16, 4096)
       .from(7)
       .say(EventType::name, 2001, 16, "coords")
@@ -69,7 +69,7 @@ TEST(Page, ItsDataIsWhatJsonGivesAndAViewAProcess) {
   EXPECT_EQ(view.at("pid"), 2);
   EXPECT_EQ(view.at("timeline").at("times_ns"), (nlohmann::json{0, 1900, 3900, 4900, 5900}));
   EXPECT_EQ(view.at("timeline").at("live_bytes"), (nlohmann::json{0, 4096, 5120, 6144, 5120}));
-  EXPECT_EQ(view.at("phases"), (nlohmann::json{{"", 0, 900}, {"set-up", 900, 2900}, {"call", 2900, 5900}}));
+  EXPECT_EQ(view.at("phases"), (nlohmann::json{{"", 0, 900}, {"setup", 900, 2900}, {"call", 2900, 5900}}));
   EXPECT_EQ(view.at("flame").at("by"), "stacks");
   const auto& root = view.at("flame").at("root");
   EXPECT_EQ(root.at("bytes"), 6144);

@@ -95,8 +95,8 @@ Json pools_json(const RecordedProcess& process) {
   const std::optional<PoolUsage> usage = pool_usage(process.events, 0);
   if (!usage) return nullptr;
   return {{"at_peak", pool_point_json(usage->at_peak)},
-          {"most_held", pool_point_json(usage->most_held)},
-          {"most_fragmented", pool_point_json(usage->most_fragmented)},
+          {"max_held", pool_point_json(usage->max_held)},
+          {"max_fragmentation", pool_point_json(usage->max_fragmentation)},
           {"at_end", pool_point_json(usage->at_end)}};
 }
 

@@ -184,8 +184,8 @@ std::string pools_text(const PoolUsage& usage) {
                format_size(point.fragmentation_bytes())});
   };
   add("  at the peak", usage.at_peak);
-  add("  when they held most", usage.most_held);
-  add("  when most was unused", usage.most_fragmented);
+  add("  when they held most", usage.max_held);
+  add("  when most was unused", usage.max_fragmentation);
   add("  at the end", usage.at_end);
   return table.text();
 }

@@ -24,7 +24,7 @@ using Process = SampleProcess;
 
 RecordedTree example() {
   Process process(100);
-  process.say(EventType::phase, 1000, 0, "set-up")
+  process.say(EventType::phase, 1000, 0, "setup")
       .allocate(2000, 16, 4096)
       .say(EventType::name, 2001, 16, "coords \"x\"")
       .say(EventType::phase, 3000, 0, "call")
@@ -147,7 +147,7 @@ TEST(Show, PoolsHaveWhatTheyHoldAndWhatIsRequested) {
   EXPECT_THAT(table, HasSubstr("  at the peak           4 KiB     1000 B      3.023 KiB\n"));
   const auto pools = nlohmann::json::parse(profile_json({{process.process()}})).at("pools");
   EXPECT_EQ(pools.at("at_peak").at("fragmentation_bytes"), 3096);
-  EXPECT_EQ(pools.at("most_fragmented").at("fragmentation_bytes"), 4096);
+  EXPECT_EQ(pools.at("max_fragmentation").at("fragmentation_bytes"), 4096);
 }
 
 TEST(Show, JsonCountsReleasesThatReleaseNothing) {

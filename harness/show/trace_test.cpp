@@ -20,7 +20,7 @@ using testing::Not;
 
 RecordedTree short_program() {
   SampleProcess process(100);
-  process.say(EventType::phase, 1000, 0, "set-up")
+  process.say(EventType::phase, 1000, 0, "setup")
       .allocate(2000, 16, 4096)
       .say(EventType::phase, 3000, 0, "call")
       .allocate(4000, 32, 1024)

@@ -45,7 +45,7 @@ const std::vector<std::string> kDeeds{"ok",
                                       "say",
                                       "wrong",
                                       "unsupported",
-                                      "tell_pid",
+                                      "report_pid",
                                       "overflow",
                                       "out_of_memory",
                                       "reference",
@@ -233,7 +233,7 @@ void do_deed(const std::string& deed, const std::string& name) {
   if (deed == "unsupported") observation.outcome = Outcome::unsupported;
   if (deed == "out_of_memory") observation.outcome = Outcome::out_of_memory;
   const char* const fifo_path = std::getenv("FAKE_WORKER_FIFO");
-  if (deed == "tell_pid" && fifo_path != nullptr) {
+  if (deed == "report_pid" && fifo_path != nullptr) {
     // The test waits for this at the other end of a FIFO, and then kills somebody.
     const int fifo = ::open(fifo_path, O_WRONLY);
     write_text(fifo, std::to_string(::getpid()) + "\n");

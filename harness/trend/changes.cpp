@@ -45,7 +45,7 @@ std::string_view to_string(Evidence evidence) {
     case Evidence::measured_again:
       return "measured_again";
     case Evidence::next_run:
-      return "next_night";
+      return "next_run";
   }
   return "";
 }

@@ -14,7 +14,7 @@ constexpr const char* kPrunedCase = "padding/old/opencl/n:20";
 constexpr const char* kEverything = "2027-01-01T00:00:00Z";
 
 std::string run_id(std::size_t day) {
-  return fmt::format("night{:03}", day);
+  return fmt::format("run{:03}", day);
 }
 
 DeviceHistory nightly_runs(std::size_t days) {

@@ -89,7 +89,7 @@ TEST_F(TrendReports, JsonMatchesTheFormat) {
                                                     {"texts", nlohmann::json::array()}}));
   EXPECT_EQ(json.at("cases").at(1).at("state"), "left_suite");
   EXPECT_EQ(json.at("exit_code"), 1);
-  EXPECT_EQ(json.at("nights"), 3);
+  EXPECT_EQ(json.at("runs"), 3);
   EXPECT_EQ(json.at("devices").at(0).at("to"), "2026-02-03T02:00:00Z");
   const auto& change = json.at("changes").at(0);
   EXPECT_EQ(change.at("case"), "a/b/cuda");
@@ -108,7 +108,7 @@ TEST_F(TrendReports, JsonMatchesTheFormat) {
   EXPECT_EQ(change.at("evidence"), "exact");
   EXPECT_TRUE(change.at("allocations").is_null());
   EXPECT_EQ(change.at("environment"), nlohmann::json({"driver"}));
-  EXPECT_EQ(json.at("not_enough_data").at(0).at("nights"), 3);
+  EXPECT_EQ(json.at("not_enough_data").at(0).at("runs"), 3);
   EXPECT_EQ(json.at("left_suite").at(0).at("case"), "a/gone");
   EXPECT_EQ(json.at("left_suite").at(0).at("new"), false) << "it left a day before the last";
   EXPECT_EQ(json.at("not_compared"), nlohmann::json::array());

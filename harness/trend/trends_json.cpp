@@ -60,7 +60,7 @@ class Writer {
     for (const NotEnoughData& one : device.trends.not_enough_data) {
       Json entry{{"case", one.case_name}, {"metric", one.metric}};
       add_device(entry);
-      entry["nights"] = one.runs;
+      entry["runs"] = one.runs;
       json_["not_enough_data"].push_back(std::move(entry));
     }
     for (const LeftSuite& one : device.trends.left_suite) {
@@ -165,7 +165,7 @@ std::string trends_json(const std::vector<DeviceTrends>& devices, ExitCode exit_
            {"cases_needing_action", count_cases_needing_action(devices)},
            {"exit_code", static_cast<int>(exit_code)},
            {"allow_growth", devices.empty() ? GrowthAllowance{}.text : devices.front().trends.allowance.text},
-           {"nights", 0}});
+           {"runs", 0}});
   json["commit_url"] =
       devices.empty() ? Json(nullptr) : json_fields::null_if_empty(devices.front().commit_url);
   json["devices"] = Json::array();
@@ -179,7 +179,7 @@ std::string trends_json(const std::vector<DeviceTrends>& devices, ExitCode exit_
     run_count += runs.size();
     json["devices"].push_back({{"device", device.history->device},
                                {"backend", device.history->backend},
-                               {"nights", runs.size()},
+                               {"runs", runs.size()},
                                {"from", runs.empty() ? Json(nullptr) : Json(runs.front().date)},
                                {"to", runs.empty() ? Json(nullptr) : Json(runs.back().date)}});
     for (std::string& line : uncompared(*device.history)) json["not_compared"].push_back(std::move(line));
@@ -191,7 +191,7 @@ std::string trends_json(const std::vector<DeviceTrends>& devices, ExitCode exit_
   }
   for (const CommonFinding& finding : find_common_findings(devices, [](const Change&) { return true; }))
     json["findings"].push_back(finding_json(finding));
-  json["nights"] = run_count;
+  json["runs"] = run_count;
   return json_fields::pretty(json, 1);
 }
 

@@ -55,7 +55,7 @@ TEST_F(RepeatedCalls, EachKindHasItsPeakAndPoolsTheirFragmentation) {
   EXPECT_FALSE(kinds.contains("host_pinned"));
   const nlohmann::json& pools = shown["pools"];
   EXPECT_EQ(pools["at_end"]["requested_bytes"], 6000);
-  for (const char* const moment : {"at_peak", "most_held", "most_fragmented", "at_end"}) {
+  for (const char* const moment : {"at_peak", "max_held", "max_fragmentation", "at_end"}) {
     EXPECT_GE(pools[moment]["held_bytes"], pools[moment]["requested_bytes"]);
     EXPECT_EQ(pools[moment]["fragmentation_bytes"].get<long>(),
               pools[moment]["held_bytes"].get<long>() - pools[moment]["requested_bytes"].get<long>());
