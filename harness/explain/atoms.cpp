@@ -434,10 +434,12 @@ class Candidates {
     for (const Length& a : axes_) {
       for (const Length& b : axes_) {
         if (&a == &b) continue;
-        collector_.add(Operation::divide_up, a, b);
-        collector_.add(Operation::divide_down, a, b);
-        collector_.add(Operation::remainder, a, b);
-        add_last_chunk(a, b, minus_one);
+        if (std::ranges::all_of(b.values, [](Size value) { return value > 0; })) {
+          collector_.add(Operation::divide_up, a, b);
+          collector_.add(Operation::divide_down, a, b);
+          collector_.add(Operation::remainder, a, b);
+          add_last_chunk(a, b, minus_one);
+        }
         if (a.expression.name() < b.expression.name()) {
           collector_.add(Operation::min, a, b);
           collector_.add(Operation::max, a, b);

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "explain/expression.hpp"
+#include "sweep/expression.hpp"
 
 namespace peakmark {
 

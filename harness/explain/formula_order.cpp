@@ -86,6 +86,7 @@ std::optional<Size> FormulaOrder::lower_bound(const Expression& formula) {
       return least_of(0) ? std::optional<Size>(0) : std::nullopt;
     case Operation::remainder:
       return 0;
+    case Operation::pow2:
     case Operation::next_pow2:
     case Operation::next_smooth:
       return 1;
@@ -94,6 +95,8 @@ std::optional<Size> FormulaOrder::lower_bound(const Expression& formula) {
       const auto other = least_of(1);
       return one && other ? std::optional(std::min(*one, *other)) : std::nullopt;
     }
+    case Operation::subtract:
+      return std::nullopt;
     case Operation::max:
       return std::max(least_of(0), least_of(1));  // null is less than any number
     case Operation::if_zero: {

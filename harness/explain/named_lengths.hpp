@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "explain/expression.hpp"
+#include "sweep/expression.hpp"
 
 namespace peakmark {
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "explain/expression.hpp"
+#include "sweep/expression.hpp"
 
 namespace peakmark {
 

@@ -10,6 +10,7 @@
 #include "explain/explain.hpp"
 #include "explain/sample_programs.hpp"
 #include "sweep/choose_shapes.hpp"
+#include "sweep/formula.hpp"
 
 // Programs drawn from a seed, with the patterns of memory that programs have: what `explain` prints of them
 // is right at shapes that were not recorded, or it prints no formula.
@@ -205,6 +206,7 @@ TEST(RandomPrograms, APeakWithAFormulaIsExactAtUnseenShapesInTheRange) {
     if (!peak || !explanation.unknown_beyond.empty()) continue;
     ++with_formula;
     const auto values = evaluate(*peak, unseen_axes);
+    EXPECT_EQ(evaluate(Formula(to_text(*peak)).expression(), unseen_axes), values) << to_text(*peak);
     for (std::size_t i = 0; i < unseen.size(); ++i) {
       const Size expected = program.run(unseen[i]).peak;
       if (values && (*values)[i] == expected) continue;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/size.hpp"
-#include "explain/expression.hpp"
+#include "sweep/expression.hpp"
 
 namespace peakmark {
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "estimate/estimator_process.hpp"
-#include "explain/expression.hpp"
 #include "fit/fit_request.hpp"
 #include "supervise/case_listeners.hpp"
 #include "supervise/record_shapes.hpp"
+#include "sweep/expression.hpp"
 #include "sweep/formula.hpp"
 
 namespace peakmark {

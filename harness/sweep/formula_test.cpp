@@ -23,6 +23,16 @@ auto making(std::string text) {
   return [text] { (void)value(text); };
 }
 
+std::string value_or_error(const std::string& text) {
+  try {
+    return std::to_string(value(text));
+  } catch (const OverflowError&) {
+    return "overflow";
+  } catch (const UsageError&) {
+    return "division by zero";
+  }
+}
+
 TEST(Formula, AgreesWithPythonsIntegers) {
   struct Vector {
     const char* formula;
@@ -32,16 +42,26 @@ TEST(Formula, AgreesWithPythonsIntegers) {
 #include "formula_vectors.inc"
   };
   for (const Vector& vector : vectors) {
-    std::string got;
-    try {
-      got = std::to_string(value(vector.formula));
-    } catch (const OverflowError&) {
-      got = "overflow";
-    } catch (const UsageError&) {
-      got = "division by zero";
-    }
-    EXPECT_EQ(got, vector.value) << vector.formula;
+    EXPECT_EQ(value_or_error(vector.formula), vector.value) << vector.formula;
+    const std::string written = to_text(Formula(vector.formula).expression());
+    EXPECT_EQ(value_or_error(written), vector.value) << vector.formula << " written as " << written;
   }
+}
+
+TEST(Formula, IsWrittenAsItIsRead) {
+  const auto written = [](const std::string& text) { return to_text(Formula(text).expression()); };
+  EXPECT_EQ(written("4*(ny+1) - (nx - n) - 3*pad"), "4 * (ny + 1) - (nx - n) - 3 * pad");
+  EXPECT_EQ(written("-nx % 4"), "(0 - nx) % 4");
+  EXPECT_EQ(written("max(pow2(n), nx, next_smooth(ny, 7))"), "max(max(pow2(n), nx), next_smooth(ny, 7))");
+}
+
+TEST(Formula, ALongRowOfOperationsIsNoDeepRecursion) {
+  std::string text = "nx";
+  for (int i = 0; i < 2000; ++i) text += " + 1";
+  EXPECT_EQ(value(text), 3337);
+  EXPECT_THAT(making(text + " + 1"),
+              ThrowsMessage<UsageError>(HasSubstr("more than 2000 operations in a row")));
+  EXPECT_THAT(making(std::string(100'000, '-') + "nx"), ThrowsMessage<UsageError>(HasSubstr("in a row")));
 }
 
 TEST(Formula, RoundsDownAndReadsNamesAndSpaces) {

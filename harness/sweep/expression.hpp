@@ -7,28 +7,30 @@
 #include <vector>
 
 #include "base/size.hpp"
-#include "sweep/formula.hpp"
 
 namespace peakmark {
 
-/// A formula of integers over axes: `4 * (ny + pad_y0 + pad_y1) * nx`. Immutable; a copy is cheap. Safe to
-/// read from several threads.
+/// Integer arithmetic over axes: `4 * (ny + pad_y0 + pad_y1) * nx`. Immutable; a copy is cheap. Safe to read
+/// from several threads. `Formula` parses it, to_text() writes it.
 ///
 /// The operations are those with which programs compute sizes of allocations: sums, products, divisions
 /// rounded up or down, the next power of two, the next length that an FFT handles directly, minimum and
-/// maximum.
+/// maximum. All are on 64-bit integers: libraries for formulas compute in doubles, which are silently wrong
+/// above 2^53. Sizes must be exact or an error.
 class Expression {
  public:
   enum class Operation : unsigned char {
     integer,
     axis,
     add,
+    subtract,  ///< only as a user writes it: add() has terms with negative coefficients
     multiply,
-    divide_down,  ///< ⌊a / b⌋
+    divide_down,  ///< ⌊a / b⌋, as Python's //: -7 / 2 is -4
     divide_up,    ///< ⌈a / b⌉
-    remainder,    ///< a − b·⌊a / b⌋
+    remainder,    ///< a − b·⌊a / b⌋, as Python's %: -7 % 2 is 1
+    pow2,         ///< 2^a
     next_pow2,    ///< least power of two ≥ a
-    next_smooth,  ///< least integer ≥ a without a prime factor above b
+    next_smooth,  ///< least integer ≥ a without a prime factor above b (2 to 13); 1 for a ≤ 1
     min,
     max,
     if_zero,  ///< b where a is 0, else c: an axis whose 0 means "all"
@@ -42,8 +44,9 @@ class Expression {
   /// like terms of a sum collected: `4 * a + 8 * a` is `12 * a`.
   static Expression add(std::vector<Expression> operands);
   static Expression multiply(std::vector<Expression> operands);
-  /// All others. `next_pow2` has one operand, `if_zero` three, the rest two.
-  static Expression apply(Operation operation, std::vector<Expression> operands);
+  /// Any operation, sums and products too, without a change of its operands. `pow2` and `next_pow2` have one,
+  /// `if_zero` three, the rest two. `column` is where a text has the operation, from 1; 0: it is in no text.
+  static Expression apply(Operation operation, std::vector<Expression> operands, unsigned column = 0);
 
   [[nodiscard]] Operation operation() const { return node_->operation; }
   /// The value of an `integer`.
@@ -56,7 +59,7 @@ class Expression {
   }
 
   /// Returns the value where `value_of` gives that of each axis. Throws OverflowError where a part of it does
-  /// not fit 64 bits, UsageError for a division by 0 or less.
+  /// not fit 64 bits, UsageError for a division by 0 and where an operation has no value; with the column.
   [[nodiscard]] Size evaluate(const std::function<Size(const std::string& axis)>& value_of) const;
 
   /// The axes that it reads, each once, in order of appearance.
@@ -64,16 +67,19 @@ class Expression {
   /// The number of operations and operands: of two exact formulas the one with less is the simpler.
   [[nodiscard]] Size complexity() const;
 
+  /// Returns whether the two have the same operations and operands, wherever they are written.
   bool operator==(const Expression& other) const;
 
  private:
   struct Node {
     Operation operation = Operation::integer;
+    unsigned column = 0;
     Size integer = 0;
     std::string name;
     std::vector<Expression> operands;
   };
   explicit Expression(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  [[nodiscard]] Size compute_here(Size a, Size b) const;
   std::shared_ptr<const Node> node_;
 };
 
@@ -94,8 +100,8 @@ struct ExpressionTerm {
 /// Returns the terms of a sum; one for any other expression.
 std::vector<ExpressionTerm> terms(const Expression& expression);
 
-/// How an expression is written: `plain` as in suites, `python` and `cpp` as code, and `display` for tables:
-/// `4·ny·⌈nx/2⌉`.
+/// How an expression is written: `plain` as Formula reads it (but for `if_zero`), `python` and `cpp` as code,
+/// and `display` for tables: `4·ny·⌈nx/2⌉`.
 enum class ExpressionStyle : unsigned char { plain, python, cpp, display };
 std::string to_text(const Expression& expression, ExpressionStyle style = ExpressionStyle::plain);
 

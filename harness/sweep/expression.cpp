@@ -1,8 +1,11 @@
-#include "explain/expression.hpp"
+#include "sweep/expression.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
+#include <mutex>
 #include <stdexcept>
 
 #include "base/error.hpp"
@@ -12,18 +15,77 @@ namespace {
 
 using Operation = Expression::Operation;
 
-Size floor_quotient(Size a, Size b) {
-  if (b <= 0) throw UsageError(fmt::format("division of {} by {}: the divisor must be positive", a, b));
-  return floor_divide(a, b);
+Size divide(Size a, Size b, bool up) {
+  if (b == 0) throw UsageError(fmt::format("{} / 0 has no value", a));
+  if (b == -1 && a == std::numeric_limits<Size>::min())
+    throw OverflowError(fmt::format("{} / -1 does not fit 64 bits", a));
+  const Size quotient = a / b;  // rounded to 0
+  if (a % b == 0) return quotient;
+  const bool is_positive = (a < 0) == (b < 0);
+  return is_positive ? quotient + (up ? 1 : 0) : quotient - (up ? 0 : 1);
+}
+
+Size floor_remainder(Size a, Size b) {
+  if (b == 0) throw UsageError(fmt::format("{} % 0 has no value", a));
+  if (b == -1) return 0;
+  const Size rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+Size power_of_two(Size exponent) {
+  if (exponent < 0) throw UsageError(fmt::format("pow2({}) is not an integer", exponent));
+  if (exponent > 62) throw OverflowError(fmt::format("pow2({}) does not fit 64 bits", exponent));
+  return Size{1} << exponent;
+}
+
+Size next_power_of_two(Size x) {
+  Size power = 1;
+  while (power < x) power = checked_multiply(power, 2);
+  return power;
+}
+
+// All integers up to `max` without a prime factor above `largest_prime`, ascending.
+std::vector<Size> smooth_integers(Size largest_prime, Size max) {
+  constexpr std::array<Size, 6> kPrimes{2, 3, 5, 7, 11, 13};
+  std::vector<Size> numbers{1};
+  for (const Size prime : kPrimes) {
+    if (prime > largest_prime) break;
+    // Elements that are added are visited as well, so that every power of the prime is reached.
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] <= max / prime) numbers.push_back(numbers[i] * prime);
+    }
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+Size next_smooth(Size length, Size largest_prime) {
+  // There are 600,000 such integers up to 2^62; few programs need more than the thousands up to 2^32.
+  constexpr std::array<Size, 2> kMaxima{Size{1} << 32, Size{1} << 62};
+  constexpr Size kMaxPrime = 13;
+  if (largest_prime < 2 || largest_prime > kMaxPrime)
+    throw UsageError(
+        fmt::format("next_smooth(…, {}): the largest prime is 2 to {}", largest_prime, kMaxPrime));
+  if (length > kMaxima.back())
+    throw OverflowError(fmt::format("next_smooth({}) does not fit 64 bits", length));
+  struct List {
+    std::once_flag is_made;
+    std::vector<Size> integers;
+  };
+  static std::array<std::array<List, kMaxima.size()>, kMaxPrime + 1> lists;
+  const std::size_t size = length <= kMaxima.front() ? 0 : 1;
+  List& list = lists.at(static_cast<std::size_t>(largest_prime)).at(size);
+  std::call_once(list.is_made, [&] { list.integers = smooth_integers(largest_prime, kMaxima.at(size)); });
+  return *std::ranges::lower_bound(list.integers, length);
 }
 
 }  // namespace
 
 Expression::Expression(Size integer)
-    : node_(std::make_shared<Node>(Node{Operation::integer, integer, {}, {}})) {}
+    : node_(std::make_shared<Node>(Node{Operation::integer, 0, integer, {}, {}})) {}
 
 Expression Expression::axis(std::string name) {
-  return Expression(std::make_shared<Node>(Node{Operation::axis, 0, std::move(name), {}}));
+  return Expression(std::make_shared<Node>(Node{Operation::axis, 0, 0, std::move(name), {}}));
 }
 
 namespace {
@@ -96,7 +158,7 @@ Expression Expression::add(std::vector<Expression> operands) {
   terms = collected(std::move(terms));
   if (constant != 0 || terms.empty()) terms.emplace_back(constant);
   if (terms.size() == 1) return terms.front();
-  return Expression(std::make_shared<Node>(Node{Operation::add, 0, {}, std::move(terms)}));
+  return apply(Operation::add, std::move(terms));
 }
 
 Expression Expression::multiply(std::vector<Expression> operands) {
@@ -120,25 +182,29 @@ Expression Expression::multiply(std::vector<Expression> operands) {
   if (constant == 0 || factors.empty()) return Expression(constant);
   if (constant != 1) factors.insert(factors.begin(), Expression(constant));
   if (factors.size() == 1) return factors.front();
-  return Expression(std::make_shared<Node>(Node{Operation::multiply, 0, {}, std::move(factors)}));
+  return apply(Operation::multiply, std::move(factors));
 }
 
-Expression Expression::apply(Operation operation, std::vector<Expression> operands) {
-  return Expression(std::make_shared<Node>(Node{operation, 0, {}, std::move(operands)}));
+Expression Expression::apply(Operation operation, std::vector<Expression> operands, unsigned column) {
+  return Expression(std::make_shared<Node>(Node{operation, column, 0, {}, std::move(operands)}));
 }
 
 Size compute(Operation operation, Size a, Size b) {
   switch (operation) {
     case Operation::add:
       return checked_add(a, b);
+    case Operation::subtract:
+      return checked_subtract(a, b);
     case Operation::multiply:
       return checked_multiply(a, b);
     case Operation::divide_down:
-      return floor_quotient(a, b);
+      return divide(a, b, false);
     case Operation::divide_up:
-      return -floor_quotient(-a, b);
+      return divide(a, b, true);
     case Operation::remainder:
-      return a - floor_quotient(a, b) * b;
+      return floor_remainder(a, b);
+    case Operation::pow2:
+      return power_of_two(a);
     case Operation::next_pow2:
       return next_power_of_two(a);
     case Operation::next_smooth:
@@ -167,10 +233,26 @@ Size Expression::evaluate(const std::function<Size(const std::string& axis)>& va
       break;
   }
   Size value = operands().front().evaluate(value_of);
-  if (operands().size() == 1) return compute(operation(), value);
+  if (operands().size() == 1) return compute_here(value, 0);
   for (std::size_t i = 1; i < operands().size(); ++i)
-    value = compute(operation(), value, operands()[i].evaluate(value_of));
+    value = compute_here(value, operands()[i].evaluate(value_of));
   return value;
+}
+
+// Computes its operation. An error of a text has the column.
+Size Expression::compute_here(Size a, Size b) const {
+  const auto place = [&](const Error& error) {
+    return fmt::format("column {}: {}", node_->column, error.what());
+  };
+  try {
+    return compute(operation(), a, b);
+  } catch (const OverflowError& error) {
+    if (node_->column == 0) throw;
+    throw OverflowError(place(error));
+  } catch (const UsageError& error) {
+    if (node_->column == 0) throw;
+    throw UsageError(place(error));
+  }
 }
 
 std::vector<std::string> Expression::axes() const {
@@ -244,6 +326,10 @@ class Writer {
         return expression.name();
       case Operation::add:
         return parentheses(sum(expression.operands()), place != Binding::sum);
+      case Operation::subtract:
+        return parentheses(write(expression.operands()[0], Binding::sum) + " - " +
+                               write(expression.operands()[1], Binding::product),
+                           place != Binding::sum);
       case Operation::multiply:
         if (const Expression* const sum_of_sign = sum_with_sign(expression);
             sum_of_sign != nullptr && expression.operands().size() == 2 &&
@@ -258,15 +344,16 @@ class Writer {
                                (style_ == ExpressionStyle::display ? " mod " : " % ") +
                                write(expression.operands()[1], Binding::single),
                            place != Binding::sum);
+      case Operation::pow2:
+        return call("pow2", expression);
       case Operation::next_pow2:
-        return call("next_pow2", {write(expression.operands()[0], Binding::sum)});
+        return call("next_pow2", expression);
       case Operation::next_smooth:
-        return call("next_smooth", {write(expression.operands()[0], Binding::sum),
-                                    write(expression.operands()[1], Binding::sum)});
+        return call("next_smooth", expression);
       case Operation::min:
-        return call(style_ == ExpressionStyle::cpp ? "std::min<Checked>" : "min", both(expression));
+        return call(style_ == ExpressionStyle::cpp ? "std::min<Checked>" : "min", expression);
       case Operation::max:
-        return call(style_ == ExpressionStyle::cpp ? "std::max<Checked>" : "max", both(expression));
+        return call(style_ == ExpressionStyle::cpp ? "std::max<Checked>" : "max", expression);
       case Operation::if_zero:
         return choice(expression);
     }
@@ -304,9 +391,6 @@ class Writer {
     }
     return text;
   }
-  [[nodiscard]] std::vector<std::string> both(const Expression& expression) const {
-    return {write(expression.operands()[0], Binding::sum), write(expression.operands()[1], Binding::sum)};
-  }
   [[nodiscard]] std::string quotient(const Expression& expression, Binding place) const {
     const bool up = expression.operation() == Operation::divide_up;
     const Expression& above = expression.operands()[0];
@@ -324,7 +408,7 @@ class Writer {
       }
       case ExpressionStyle::cpp:
       case ExpressionStyle::plain:
-        if (up) return call("ceil_div", both(expression));
+        if (up) return call("ceil_div", expression);
         return parentheses(
             fmt::format("{} / {}", write(above, Binding::single), write(below, Binding::single)),
             place != Binding::sum);
@@ -337,7 +421,7 @@ class Writer {
     const std::string other = write(expression.operands()[2], Binding::sum);
     switch (style_) {
       case ExpressionStyle::plain:
-        return call("if_zero", {axis, zero, other});
+        return call("if_zero", expression);
       case ExpressionStyle::python:
         return fmt::format("({} if {} == 0 else {})", zero, axis, other);
       case ExpressionStyle::cpp:
@@ -347,7 +431,9 @@ class Writer {
     }
     return {};
   }
-  static std::string call(std::string_view function, const std::vector<std::string>& arguments) {
+  [[nodiscard]] std::string call(std::string_view function, const Expression& expression) const {
+    std::vector<std::string> arguments;
+    for (const Expression& operand : expression.operands()) arguments.push_back(write(operand, Binding::sum));
     return fmt::format("{}({})", function, fmt::join(arguments, ", "));
   }
 

@@ -1,4 +1,4 @@
-#include "explain/expression.hpp"
+#include "sweep/expression.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,6 +63,9 @@ TEST(Expression, ErrorsHaveTheirKind) {
 
 // Table 1 of the lengths that scipy.fft.next_fast_len(n) returns for complex data (factors up to 11).
 TEST(Expression, NextSmoothIsThatOfScipy) {
+  const auto next_smooth = [](Size length, Size prime) {
+    return compute(Operation::next_smooth, length, prime);
+  };
   EXPECT_EQ(next_smooth(13, 11), 14);
   EXPECT_EQ(next_smooth(97, 11), 98);
   EXPECT_EQ(next_smooth(1021, 11), 1024);
