@@ -20,7 +20,7 @@ TEST_F(ApiTest, AWorkerDescribesItsProgram) {
   const Answer answer = worker({"--describe"});
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
   const Description description = description_from_json(answer.output);
-  EXPECT_EQ(description.api, "1.3");
+  EXPECT_EQ(description.api, "1.0");
   EXPECT_EQ(description.worker, "api test 1");
   const VariantDescription* known = description.variant("known/bytes");
   ASSERT_NE(known, nullptr);

@@ -462,7 +462,7 @@ void check(const Estimator& estimator, const peakmark_value* values, std::size_t
   Size bytes = 0;
   try {
     if (estimator.bytes) bytes = estimator.bytes(c);
-    else for (const Part& part : estimator.parts(c)) bytes += part.bytes_a_slice * c["n"] + part.fixed_bytes;
+    else for (const Part& part : estimator.parts(c)) bytes += part.per_slice_bytes * c["n"] + part.fixed_bytes;
   } catch (const std::invalid_argument&) {
     bytes = -1;
   } catch (const std::overflow_error&) {

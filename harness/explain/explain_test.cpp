@@ -28,7 +28,7 @@ Recorded record(const Shape& shape) {
   Program program;
   program.allocate("stack", "inputs", 4 * n * ny * nx);
   program.allocate("result", "outputs", 4 * ny * nx);
-  program.allocate("plan", "set-up", 8 * padded);
+  program.allocate("plan", "setup", 8 * padded);
   for (Size done = 0; done < n; done += chunk) {
     const Size slices = std::min(chunk, n - done);
     const auto lines = program.allocate("chunk", "call 1", 8 * slices * ny * padded);
@@ -297,7 +297,7 @@ TEST(Explain, WhatHasNoFormulaStaysANumber) {
     sequences.push_back(record(shape).sequence);
     const Size bytes = 1 + static_cast<Size>(random() % 1000);
     largest = std::max(largest, bytes);
-    sequences.back().push_back({"workspace", "set-up", "", bytes, -1, std::nullopt});  // before all others
+    sequences.back().push_back({"workspace", "setup", "", bytes, -1, std::nullopt});  // before all others
   }
   const Explanation explanation = explain(as_axes(shapes), {sequences.begin(), sequences.end()});
   EXPECT_THAT(bytes_of(explanation, "workspace"), ElementsAre("?"));

@@ -73,8 +73,8 @@ TEST(MemoryCurveTest, GoesOnUntilTheBudgetIsReached) {
   const auto curve = memory_curve(explain_cases(group_cases(run)).front(), {{}, "n", Size{1} << 20});
   ASSERT_TRUE(curve);
   ASSERT_TRUE(curve->within_budget);
-  const Size bytes_of_a_slice = 4 * 31 * 41 + 4 * 45 * 59;
-  const Size fitting = ((Size{1} << 20) - 8 * 45 * 59) / bytes_of_a_slice;
+  const Size bytes_per_slice = 4 * 31 * 41 + 4 * 45 * 59;
+  const Size fitting = ((Size{1} << 20) - 8 * 45 * 59) / bytes_per_slice;
   EXPECT_EQ(curve_lengths(*curve, "n")[*curve->within_budget], fitting);
   EXPECT_GT(curve->peak.back(), Size{1} << 20);
   EXPECT_LE(curve->peak[*curve->within_budget], Size{1} << 20);

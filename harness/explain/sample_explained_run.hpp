@@ -86,8 +86,8 @@ inline Observation padding_observation(const SampleAxes& s, const std::string& m
   recorder.allocate("image", "inputs", "nabu_padding.py:61", itemsize * s.n * s.ny * s.nx);
   recorder.allocate("padded", "outputs", "nabu_padding.py:64", itemsize * s.n * padded);
   if (mode != "constant") {
-    recorder.allocate("row coordinates", "set-up", "padding.py:88", 4 * padded);
-    recorder.allocate("column coordinates", "set-up", "padding.py:89", 4 * padded);
+    recorder.allocate("row coordinates", "setup", "padding.py:88", 4 * padded);
+    recorder.allocate("column coordinates", "setup", "padding.py:89", 4 * padded);
   }
   recorder.finish(observation);
   return observation;
@@ -100,7 +100,7 @@ inline Observation filter_observation(const SampleAxes& s) {
   SequenceRecorder recorder;
   recorder.allocate("stack", "inputs", "tomolib.py:10", 4 * s.n * s.ny * s.nx);
   recorder.allocate("result", "outputs", "tomolib.py:11", 4 * s.n * s.ny * s.nx);
-  recorder.allocate("plan", "set-up", "tomolib.py:20", (12 * s.ny * s.nx + 511) / 512 * 512);
+  recorder.allocate("plan", "setup", "tomolib.py:20", (12 * s.ny * s.nx + 511) / 512 * 512);
   recorder.allocate("weights", "call 1", "tomolib.py:30", 8 * s.n * s.nx);
   if (s.nx % 2 == 1) recorder.allocate("even copy", "call 1", "tomolib.py:40", 4 * s.n * s.ny * (s.nx + 1));
   recorder.finish(observation);

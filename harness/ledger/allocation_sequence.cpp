@@ -83,7 +83,7 @@ std::optional<AllocationSequence> allocation_sequence(std::span<const Event> eve
 }
 
 std::string phase_name(std::string_view phase) {
-  return std::string(phase == kSetUpPhase ? "setup" : phase);
+  return std::string(phase == kSetupPhase ? "setup" : phase);
 }
 
 std::vector<SequenceStep> sequence_steps(const AllocationSequence& sequence) {

@@ -52,8 +52,8 @@ PhasedKey phased_key(const Allocation& one) {
 using AllocationSequences = std::vector<std::reference_wrapper<const AllocationSequence>>;
 
 /// The phase of setup, as profiles and run files call it.
-inline constexpr std::string_view kSetUpPhase = "set-up";
-/// Returns the name of a phase for people and for JSON of results: `setup` for kSetUpPhase.
+inline constexpr std::string_view kSetupPhase = "setup";
+/// Returns the name of a phase for people and for JSON of results: `setup` for kSetupPhase.
 std::string phase_name(std::string_view phase);
 
 /// Longer sequences are left out, with a note: they would fill run files.

@@ -154,7 +154,7 @@ class FakeVariant {
     return bytes;
   }
   static void estimate_parts(void* self, const peakmark_case* asked,
-                             void (*part)(void* sink, const char* name, std::int64_t bytes_a_slice,
+                             void (*part)(void* sink, const char* name, std::int64_t per_slice_bytes,
                                           std::int64_t fixed_bytes),
                              void* sink, peakmark_failure* failure) {
     const auto& estimator = *static_cast<FakeEstimator*>(self);

@@ -48,7 +48,7 @@ void append_net(std::vector<Event>& window, std::span<const Event> restore) {
   }
 }
 
-/// Returns the events from `set-up` to the end of the second call. Of each restore, only allocations that
+/// Returns the events from `setup` to the end of the second call. Of each restore, only allocations that
 /// stay are kept.
 std::vector<Event> peak_window(std::span<const Event> events) {
   std::vector<Event> window;

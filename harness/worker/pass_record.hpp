@@ -12,7 +12,7 @@ namespace peakmark {
 
 /// The phases of a memory pass, by their names in profiles.
 namespace phase {
-inline constexpr std::string_view set_up = kSetUpPhase;
+inline constexpr std::string_view set_up = kSetupPhase;
 inline constexpr std::string_view inputs = "inputs";
 inline constexpr std::string_view outputs = "outputs";
 inline constexpr std::string_view call_1 = "call 1";
@@ -25,7 +25,7 @@ inline constexpr std::string_view end = "end";
 /// Summarises the events of one memory pass. Only the leak is of the whole pass; all other figures are of the
 /// time from the start of setup to the end of the second call, without `restore`.
 ///
-/// `events`: one pass, from before its phase `set-up` to its phase `end`, with nothing live before.
+/// `events`: one pass, from before its phase `setup` to its phase `end`, with nothing live before.
 /// `call_chain`: where the sequence of allocations is asked for; else null.
 MemoryPass record_of_pass(std::span<const Event> events, const CallChain* call_chain = nullptr);
 

@@ -19,7 +19,7 @@ std::uint64_t allocate(AllocationLog& allocation_log, Size bytes, std::string_vi
 
 TEST(PassRecord, DistinguishesSetupInputsAndOutputs) {
   AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
-  allocation_log.phase("set-up");
+  allocation_log.phase("setup");
   allocate(allocation_log, 5, "plan");
   const auto scratch = allocate(allocation_log, 100, "made and dropped in setup");
   allocation_log.release(scratch, 100);
@@ -45,7 +45,7 @@ TEST(PassRecord, DistinguishesSetupInputsAndOutputs) {
 
 TEST(PassRecord, InputsThatReleaseWhatSetUpMadeAddLessThanNothing) {
   AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
-  allocation_log.phase("set-up");
+  allocation_log.phase("setup");
   const auto staging = allocate(allocation_log, 100, "staging");
   allocation_log.phase("inputs");
   allocate(allocation_log, 70, "input");
@@ -61,7 +61,7 @@ TEST(PassRecord, InputsThatReleaseWhatSetUpMadeAddLessThanNothing) {
 
 TEST(PassRecord, ASecondCallThatNeedsMoreIsThePeak) {
   AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
-  allocation_log.phase("set-up");
+  allocation_log.phase("setup");
   allocation_log.phase("inputs");
   allocation_log.allocate(10);
   allocation_log.phase("outputs");
@@ -77,7 +77,7 @@ TEST(PassRecord, ASecondCallThatNeedsMoreIsThePeak) {
 
 TEST(PassRecord, VerificationLiesOutsideThePeak) {
   AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
-  allocation_log.phase("set-up");
+  allocation_log.phase("setup");
   allocation_log.allocate(10);
   allocation_log.phase("call 1");
   allocation_log.phase("call 2");
@@ -91,7 +91,7 @@ TEST(PassRecord, WhatWasBeforeSetUpIsNotOfTheCase) {
   AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
   const auto old = allocation_log.allocate(1000);
   allocation_log.release(old, 1000);
-  allocation_log.phase("set-up");
+  allocation_log.phase("setup");
   allocation_log.allocate(10);
   allocation_log.phase("call 1");
   allocation_log.phase("end");
@@ -100,7 +100,7 @@ TEST(PassRecord, WhatWasBeforeSetUpIsNotOfTheCase) {
 
 TEST(PassRecord, ARestoreCountsOnlyWhatItLeaves) {
   AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
-  allocation_log.phase("set-up");
+  allocation_log.phase("setup");
   allocation_log.phase("inputs");
   const auto input = allocate(allocation_log, 40, "input");
   allocation_log.phase("outputs");
@@ -123,7 +123,7 @@ TEST(PassRecord, ARestoreCountsOnlyWhatItLeaves) {
 TEST(PassRecord, LiveAfterCountsWhatWasNotReleased) {
   AllocationLog allocation_log(MemoryKind::buffer, std::nullopt);
   const auto released = allocation_log.allocate(10);
-  allocation_log.phase("set-up");
+  allocation_log.phase("setup");
   allocation_log.allocate(7);
   allocation_log.release(released, 10);
   EXPECT_EQ(live_after(allocation_log.events(0)), 7);

@@ -108,7 +108,7 @@ TEST_F(TrialTest, TheSequenceOfAllocationsIsKeptWhereItIsAskedFor) {
   TrialOptions options;
   options.sequences = true;
   const Observation observation = measure(fake_variant("a/b", known_bytes()), options);
-  const AllocationSequence expected{{"plan", "set-up", "", 2000, 0, {}},
+  const AllocationSequence expected{{"plan", "setup", "", 2000, 0, {}},
                                     {"input", "inputs", "", 10000, 1, {}},
                                     {"output", "outputs", "", 20000, 2, {}},
                                     {"temporary", "call 1", "", 10000, 3, 4},
@@ -126,9 +126,8 @@ TEST_F(TrialTest, ASequenceThatDiffersBetweenThePassesIsReported) {
   steps.set_up = [&](FakeCase& fake) { fake.hold("plan", 2000 + made++); };
   const Observation observation = measure(fake_variant("a/b", steps), options);
   ASSERT_TRUE(observation.allocation_sequence);
-  EXPECT_THAT(
-      observation.message,
-      HasSubstr("4 of 5 allocations repeat; the first that does not is plan of 2000 bytes in set-up"));
+  EXPECT_THAT(observation.message,
+              HasSubstr("4 of 5 allocations repeat; the first that does not is plan of 2000 bytes in setup"));
   for (const SequencedAllocation& one : *observation.allocation_sequence)
     EXPECT_EQ(one.is_repeated, one.name != "plan") << one.name;
 }
@@ -161,7 +160,7 @@ TEST_F(TrialTest, EachPassIsMadeAnewAndMarked) {
   for (const Event& event : device_->allocation_log().events(0)) {
     if (event.type == EventType::phase) phases.emplace_back(event.text, event.text_bytes);
   }
-  const std::vector<std::string> once = {"set-up", "inputs", "outputs", "call 1", "call 2", "verify", "end"};
+  const std::vector<std::string> once = {"setup", "inputs", "outputs", "call 1", "call 2", "verify", "end"};
   std::vector<std::string> twice = once;
   twice.insert(twice.end(), once.begin(), once.end());
   EXPECT_EQ(phases, twice);

@@ -61,8 +61,9 @@ TermsFormula terms_formula(const peakmark_estimator& abi) {
   return [&abi](const EstimateRequest& request) {
     const AbiCase asked(request.parameters);
     std::vector<EstimateTerm> terms;
-    const auto add = [](void* sink, const char* name, std::int64_t bytes_a_slice, std::int64_t fixed_bytes) {
-      static_cast<std::vector<EstimateTerm>*>(sink)->push_back({name, bytes_a_slice, fixed_bytes});
+    const auto add = [](void* sink, const char* name, std::int64_t per_slice_bytes,
+                        std::int64_t fixed_bytes) {
+      static_cast<std::vector<EstimateTerm>*>(sink)->push_back({name, per_slice_bytes, fixed_bytes});
     };
     call_program([&](peakmark_failure* failure) { abi.parts(abi.self, asked.abi(), add, &terms, failure); });
     return terms;

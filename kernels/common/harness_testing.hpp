@@ -85,7 +85,7 @@ struct SlicesAnswer {
 /// Part of the bytes of a case by an estimator.
 struct EstimatedPart {
   std::string name;
-  Size bytes_a_slice = 0;
+  Size per_slice_bytes = 0;
   Size fixed_bytes = 0;
 };
 

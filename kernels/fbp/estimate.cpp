@@ -15,7 +15,7 @@ struct Sum {
 Sum sum_of(const std::vector<Part>& parts) {
   Sum sum;
   for (const Part& part : parts) {
-    sum.per_slice = checked_add(sum.per_slice, part.bytes_a_slice);
+    sum.per_slice = checked_add(sum.per_slice, part.per_slice_bytes);
     sum.fixed = checked_add(sum.fixed, part.fixed_bytes);
   }
   return sum;
@@ -57,8 +57,8 @@ std::vector<Part> fbp_parts(const FbpShape& shape, const FbpOptions& options) {
                           {"slices", slice_frame(geometry).slice_shape().bytes(DType::f32), 0}};
   for (Part& part : work_parts(shape, options)) {
     if (chunk < shape.n_z) {
-      part.fixed_bytes = checked_add(part.fixed_bytes, checked_multiply(chunk, part.bytes_a_slice));
-      part.bytes_a_slice = 0;
+      part.fixed_bytes = checked_add(part.fixed_bytes, checked_multiply(chunk, part.per_slice_bytes));
+      part.per_slice_bytes = 0;
     }
     parts.push_back(std::move(part));
   }

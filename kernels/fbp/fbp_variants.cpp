@@ -101,8 +101,8 @@ std::vector<Part> own_parts(FbpMethod method, const Case& asked) {
 Size own_bytes(FbpMethod method, const Case& asked) {
   Size bytes = 0;
   for (const Part& part : own_parts(method, asked))
-    bytes =
-        checked_add(bytes, checked_add(part.fixed_bytes, checked_multiply(asked["n_z"], part.bytes_a_slice)));
+    bytes = checked_add(bytes,
+                        checked_add(part.fixed_bytes, checked_multiply(asked["n_z"], part.per_slice_bytes)));
   return bytes;
 }
 

@@ -35,7 +35,7 @@ void expect_estimate_is_exact(const TestVariant& variant, const Parameters& para
   for (const EstimatedPart& part : parts) {
     const auto allocation = std::ranges::find(summary.at_peak, part.name, &Allocation::name);
     ASSERT_NE(allocation, summary.at_peak.end()) << part.name;
-    EXPECT_EQ(part.bytes_a_slice * n + part.fixed_bytes, allocation->bytes) << part.name;
+    EXPECT_EQ(part.per_slice_bytes * n + part.fixed_bytes, allocation->bytes) << part.name;
   }
   EXPECT_EQ(summary.at_peak.size(), parts.size());
   EXPECT_EQ(std::ranges::count(summary.phases, "call", &PhaseSummary::name), 1);

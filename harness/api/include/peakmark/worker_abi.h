@@ -6,10 +6,6 @@
  * file name, and peakmark refuses a worker of another MAJOR. MINOR changes when something is added at the end of a struct
  * that is passed alone (peakmark_device, _computation, _variant, _worker; structs that are passed in arrays keep their
  * size). A library runs every program that was compiled against the same or a lower MINOR, and refuses a higher one.
- *
- * 1.1 added peakmark_computation.flops. 1.2 added the part of peakmark_device that runs kernels in the dialect of
- * kernel_language.h, with arrays whose element type is chosen at run time, and PEAKMARK_OVERFLOW. 1.3 added
- * peakmark_device.index, and lets an estimator of bytes list its parts.
  */
 #ifndef PEAKMARK_WORKER_ABI_H
 #define PEAKMARK_WORKER_ABI_H
@@ -22,7 +18,7 @@ extern "C" {
 #endif
 
 #define PEAKMARK_API_MAJOR 1
-#define PEAKMARK_API_MINOR 3
+#define PEAKMARK_API_MINOR 0
 
 /* An error. The function that is called fills it in; the caller has set it to zeros before. Texts end with a zero. */
 enum {
@@ -33,7 +29,7 @@ enum {
   PEAKMARK_HOST_OUT_OF_MEMORY = 4, /* outcome crashed; the device is not affected */
   PEAKMARK_BROKEN = 5,             /* any other error: outcome crashed, and the worker is replaced */
   PEAKMARK_WRONG_ANSWER = 6,       /* from verify only */
-  PEAKMARK_OVERFLOW = 7            /* 1.2, from programs only: a size of this case does not fit 64 bits */
+  PEAKMARK_OVERFLOW = 7            /* from programs only: a size of this case does not fit 64 bits */
 };
 typedef struct peakmark_failure {
   int32_t kind;
@@ -180,8 +176,8 @@ typedef struct peakmark_axis {
   const char* help;
 } peakmark_axis;
 
-/* A formula under test. One of the three functions is set, and decides the form. Since 1.3, an estimator with `bytes` may
- * have `parts` too, which reports show. */
+/* A formula under test. One of the three functions is set, and decides the form. An estimator with `bytes` may have
+ * `parts` too, which reports show. */
 typedef struct peakmark_estimator {
   const char* name;
   void* self;
@@ -189,7 +185,7 @@ typedef struct peakmark_estimator {
   int64_t (*bytes)(void* self, const peakmark_case* asked, peakmark_failure* failure);
   /* Calls `part` for each named part (form `module`). */
   void (*parts)(void* self, const peakmark_case* asked,
-                void (*part)(void* sink, const char* name, int64_t bytes_a_slice, int64_t fixed_bytes), void* sink,
+                void (*part)(void* sink, const char* name, int64_t per_slice_bytes, int64_t fixed_bytes), void* sink,
                 peakmark_failure* failure);
   /* Returns the maximum of slices that fit (form `documented`), whatever the slice axis of the case. */
   int64_t (*slices)(void* self, const peakmark_case* asked, int64_t available_bytes, peakmark_failure* failure);

@@ -174,12 +174,12 @@ class HeldVariant {
     return answer;
   }
   static void parts(void* self, const peakmark_case* asked,
-                    void (*part)(void* sink, const char* name, std::int64_t bytes_a_slice,
+                    void (*part)(void* sink, const char* name, std::int64_t per_slice_bytes,
                                  std::int64_t fixed_bytes),
                     void* sink, peakmark_failure* failure) {
     detail::guard(failure, [&] {
       for (const Part& one : static_cast<const Estimator*>(self)->parts(Case(*asked)))
-        part(sink, one.name.c_str(), one.bytes_a_slice, one.fixed_bytes);
+        part(sink, one.name.c_str(), one.per_slice_bytes, one.fixed_bytes);
     });
   }
   static std::int64_t slices(void* self, const peakmark_case* asked, std::int64_t available_bytes,

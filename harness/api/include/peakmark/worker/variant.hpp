@@ -58,9 +58,9 @@ struct Steps {
 
 /// A named part of the memory of a variant: bytes for each slice, and bytes for any number of slices.
 struct Part {
-  std::string name;        ///< that of the allocation in reports, so that the two can be compared
-  Size bytes_a_slice = 0;  ///< times the number of slices
-  Size fixed_bytes = 0;    ///< whatever the number of slices
+  std::string name;          ///< that of the allocation in reports, so that the two can be compared
+  Size per_slice_bytes = 0;  ///< times the number of slices
+  Size fixed_bytes = 0;      ///< whatever the number of slices
 };
 
 /// An estimator: a formula that predicts the memory of a case without running it. Make one with one of the
