@@ -420,12 +420,12 @@ std::string note_on_suite(soci::session& sql, const Run& run, const NumberedRuns
   if (runs.empty() || !run.context.suite_files || run.context.suite_files->empty()) return {};
   const auto context =
       ask<std::string>(sql, "SELECT context FROM runs WHERE number = :number", runs.back().place.number);
-  const std::vector<std::string> before = to_history_run(context.value()).suite_files;
-  if (before.empty() || before == *run.context.suite_files) return {};
+  const auto before = to_history_run(context.value()).suite_files;
+  if (!before || before->empty() || before == run.context.suite_files) return {};
   return fmt::format(
       "suite '{}' is measured from {} now, and was from {}: two suites of one name share their series. If "
       "they are not the same suite, `peakmark history remove {}` and rename one",
-      run.context.suite, fmt::join(*run.context.suite_files, ", "), fmt::join(before, ", "), run.context.id);
+      run.context.suite, fmt::join(*run.context.suite_files, ", "), fmt::join(*before, ", "), run.context.id);
 }
 
 /// Returns notes for the user about a run that is added to `runs`, those of its branch.

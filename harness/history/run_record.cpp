@@ -10,6 +10,7 @@
 #include <optional>
 #include <sstream>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/fingerprint.hpp"
@@ -332,31 +333,13 @@ std::vector<std::string> planned_names(const std::string& planned) {
   });
 }
 
-trend::HistoryRun to_history_run(const RunContext& context) {
+trend::HistoryRun to_history_run(RunContext context) {
+  context.planned.clear();
   trend::HistoryRun result;
-  result.id = context.id;
-  result.date = context.date;
-  result.suite = context.suite;
-  result.partial = context.partial;
-  result.commit = context.commit;
-  result.device = context.device;
-  result.backend = context.backend;
-  result.driver = context.driver;
-  result.platform = context.platform;
-  result.build = context.build;
-  result.host_name = context.host_name;
-  result.fingerprint = context.fingerprint;
-  if (context.suite_files) result.suite_files = *context.suite_files;
-  result.filter = context.filter;
-  result.asked_backend = context.asked_backend;
-  result.memory_only = context.memory_only;
-  if (context.rounds && context.rounds->variants) {
-    result.variants = {context.rounds->variants->first, context.rounds->variants->second};
-  }
-  const ReferenceTime reference = context.reference.median();
+  static_cast<RunContext&>(result) = std::move(context);
+  const ReferenceTime reference = result.reference.median();
   result.reference_copy_ns = reference.copy_ns;
   result.reference_arithmetic_ns = reference.arithmetic_ns;
-  result.environment = context.environment;
   return result;
 }
 

@@ -60,7 +60,7 @@ std::int64_t hash_facts(const std::string& facts);
 Run to_run(const RunRecord& record);
 
 /// Returns what trends need of a run.
-trend::HistoryRun to_history_run(const RunContext& context);
+trend::HistoryRun to_history_run(RunContext context);
 /// Returns the same from the context of a record.
 trend::HistoryRun to_history_run(const std::string& context);
 

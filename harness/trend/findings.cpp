@@ -173,11 +173,11 @@ namespace {
 /// since, and older runs may not name them.
 std::string suite_arguments(const DeviceHistory& history, const HistoryRun& run) {
   const auto newest = std::find_if(history.runs.rbegin(), history.runs.rend(), [&](const HistoryRun& one) {
-    return one.suite == run.suite && !one.suite_files.empty();
+    return one.suite == run.suite && one.suite_files && !one.suite_files->empty();
   });
   if (newest == history.runs.rend()) return shell_word(run.suite.empty() ? "SUITE" : run.suite + ".toml");
   std::string arguments;
-  for (const std::string& file : newest->suite_files)
+  for (const std::string& file : *newest->suite_files)
     arguments += (arguments.empty() ? "" : " ") + shell_word(file);
   return arguments;
 }

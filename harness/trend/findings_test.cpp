@@ -134,12 +134,12 @@ TEST(Findings, TheCommandNamesTheFilesOfTheNewestRunOfTheSuite) {
   history.runs[1].commit = std::string(40, 'b');
   const std::vector<Change> changes{grown("pad/a/dry/n:1", 10, 1)};
   const Finding finding = findings_of(changes).at(0);
-  history.runs[1].suite_files = {"old/nightly.toml"};
+  history.runs[1].suite_files = {{"old/nightly.toml"}};
   EXPECT_THAT(compare_command(history, finding), StartsWith("peakmark compare old/nightly.toml --commits a"));
-  history.runs[2].suite_files = {"suites/it's new.toml", "suites/b.toml"};
+  history.runs[2].suite_files = {{"suites/it's new.toml", "suites/b.toml"}};
   EXPECT_THAT(compare_command(history, finding),
               StartsWith(R"(peakmark compare 'suites/it'\''s new.toml' suites/b.toml --commits a)"));
-  history.runs[3].suite_files = {"other.toml"};
+  history.runs[3].suite_files = {{"other.toml"}};
   history.runs[3].suite = "other";
   EXPECT_THAT(compare_command(history, finding), HasSubstr("suites/b.toml --commits a"));
 }

@@ -87,7 +87,7 @@ TEST_F(Plan, AFilterListsTheCasesItLeftOutOfASuiteThatChanged) {
 
 TEST_F(Plan, SoDoVariants) {
   history_.runs[3].fingerprint = "b";
-  history_.runs[3].variants = {"a/old", "a/new"};
+  history_.runs[3].rounds.emplace().variants = {"a/old", "a/new"};
   add("a/new/opencl", {kOk, kOk, kOk, kOk});
   add("a/newer/opencl", {kOk, kOk, kOk, kNo});
   add("a/old/opencl", {kOk, kOk, kOk, kNo});

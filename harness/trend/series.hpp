@@ -11,6 +11,7 @@
 
 #include "ledger/ledger.hpp"
 #include "runfile/outcome_level.hpp"
+#include "runfile/run_file.hpp"
 
 /// The contents of a history as plain lists. History::read() fills them, find_trends() reads them.
 namespace peakmark::trend {
@@ -41,42 +42,19 @@ struct CommitText {
   std::optional<std::int64_t> number;  ///< it and its ancestors; null if unknown
 };
 
-/// One run on one device. Two runs of a day, or of one commit, are two entries.
-struct HistoryRun {
-  std::string id;
-  std::string date;  ///< ISO 8601, UTC, when the run began
-  std::string suite;
-  std::string partial = {};  ///< RunContext::partial
-  std::string commit;        ///< empty if unknown, like all texts here
+/// One run on one device: its facts without the plan, and its place in the history. Two runs of a day, or of
+/// one commit, are two entries.
+struct HistoryRun : RunContext {
   CommitText commit_text = {};
   std::string branch;  ///< `main`, `pull/12`
   /// Of a run that is not of the base branch: the merge base, then its first parents, newest first. Empty if
   /// unknown.
   std::vector<std::string> base_commits;
-  std::string device;
-  std::string backend;
-  std::string driver;
-  std::string platform;
-  std::string build;
-  std::string host_name;
-  /// Of the whole suite, including cases that the run did not plan.
-  std::string fingerprint;
-  /// Of the suite, as in the run file. Empty if unknown.
-  std::vector<std::string> suite_files;
-  /// What limited the run: a regular expression for case names, and the compared variants. Null and empty: no
-  /// limit, or unknown.
-  std::optional<std::string> filter;
-  /// `run --backend`, which replaces the backends of the suite. Null: none, or unknown.
-  std::optional<std::string> asked_backend;
-  std::vector<std::string> variants;
-  bool memory_only = false;  ///< the run took no times
   /// Of keep_newest_version(): no case has an earlier result, and each has one of another version.
   bool begins_new_series = false;
-  /// ns, median over the run. Null if not measured.
+  /// ns, ReferenceTimes::median() of the facts. Null if not measured.
   std::optional<double> reference_copy_ns;
   std::optional<double> reference_arithmetic_ns;
-  std::map<std::string, std::string>
-      environment;  ///< of the run's context: clocks, kernel, CPU, variables, …
 };
 
 /// One metric of one case over the runs of a device. Lists have the length of DeviceHistory::runs.

@@ -54,9 +54,9 @@ bool Plans::is_excluded(const CaseOutcomes& of, const HistoryRun& run) const {
   }
   if (run.asked_backend && case_backend(case_name) != *run.asked_backend) return true;
   if (!run.asked_backend && plan.is_of_asked_backends) return true;
-  return !run.variants.empty() && std::ranges::none_of(run.variants, [&](const std::string& variant) {
-    return case_name.starts_with(variant + "/");
-  });
+  if (!run.rounds || !run.rounds->variants) return false;
+  const auto& [before, after] = *run.rounds->variants;
+  return !case_name.starts_with(before + "/") && !case_name.starts_with(after + "/");
 }
 
 bool Plans::covers(const CaseOutcomes& of, std::size_t run) const {
