@@ -23,6 +23,7 @@ std::string to_text(const nlohmann::ordered_json& value, As as, const std::strin
     default:
       break;
   }
+  if (value.is_array()) return value.empty() ? absent : value.front().get<std::string>();
   if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
   if (!value.is_string()) return value.dump();
   auto text = value.get<std::string>();
@@ -34,7 +35,16 @@ TextTable::Column to_column(std::string title, As as) {
   using Format = TextTable::Format;
   if (as == As::name) return {std::move(title), left, Format::name};
   if (as == As::markdown) return {std::move(title), left, Format::markdown};
-  return {std::move(title), as == As::text ? left : right};
+  return {std::move(title), as == As::text || as == As::lines ? left : right};
+}
+
+void add_further_lines(TextTable& table, const nlohmann::ordered_json& lines, std::size_t column,
+                       std::size_t columns, const std::string& indent) {
+  for (std::size_t line = 1; line < lines.size(); ++line) {
+    std::vector<std::string> cells(columns);
+    cells[column] = indent + "  " + lines[line].get<std::string>();
+    table.add(std::move(cells));
+  }
 }
 
 }  // namespace peakmark

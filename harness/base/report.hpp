@@ -32,6 +32,7 @@ enum class As : std::uint8_t {
   change,    ///< bytes more or less, as `+4096`
   duration,  ///< nanoseconds, as `1.5 ms`
   ratio,     ///< `0.953`
+  lines,     ///< a list of texts, one below the other; `text` shows the first one
   hidden,    ///< only in JSON
 };
 
@@ -39,6 +40,9 @@ enum class As : std::uint8_t {
 std::string to_text(const nlohmann::ordered_json& value, As as, const std::string& absent = "–");
 /// Returns the column of the text and markdown tables.
 TextTable::Column to_column(std::string title, As as);
+/// Adds the further lines of a cell (As::lines) below its row, each with `indent` and two blanks.
+void add_further_lines(TextTable& table, const nlohmann::ordered_json& lines, std::size_t column,
+                       std::size_t columns, const std::string& indent);
 
 /// Returns a value as JSON has it: null for one that is unknown, the name of an enumerator.
 template <typename T>
@@ -53,6 +57,16 @@ template <typename T>
 nlohmann::ordered_json to_fact(const std::optional<T>& value) {
   if (!value) return nullptr;
   return to_fact(*value);
+}
+
+/// Returns a function of a row that gives null instead of an empty text or list.
+template <typename Get>
+auto unless_empty(Get get) {
+  return [get](const auto& row) -> nlohmann::ordered_json {
+    const auto& value = std::invoke(get, row);
+    if (value.empty()) return nullptr;
+    return value;
+  };
 }
 
 /// A fact of a `Row`: `{"peak", As::size, &Row::peak_bytes, "peak_bytes"}`.
@@ -76,6 +90,17 @@ struct Field {
 
 template <typename Row>
 using Fields = std::vector<Field<Row>>;
+
+/// Returns the fields of a part of a row.
+template <typename Row, typename Part>
+Fields<Row> part_fields(Part Row::*part, const Fields<Part>& fields) {
+  Fields<Row> all;
+  for (const Field<Part>& field : fields) {
+    const auto value = [part, get = field.value](const Row& row) { return get(row.*part); };
+    all.emplace_back(field.title, field.as, value, field.key, field.absent);
+  }
+  return all;
+}
 
 template <typename Row>
 std::vector<TextTable::Column> columns(const Fields<Row>& fields) {
@@ -114,8 +139,15 @@ std::string rows_text(const Fields<Row>& fields, const List& rows,
   titles.front().title.insert(0, indent);
   return first_rows(TextTable(std::move(titles)), max, rows, [&](TextTable& table, const auto& row) {
     std::vector<std::string> texts = cells(fields, as_row<Row>(row));
+    const std::size_t count = texts.size();
     texts.front().insert(0, indent);
     table.add(std::move(texts));
+    std::size_t column = 0;
+    for (const Field<Row>& field : fields) {
+      if (field.as == As::lines)
+        add_further_lines(table, field.value(as_row<Row>(row)), column, count, column == 0 ? indent : "");
+      if (field.as != As::hidden) ++column;
+    }
   });
 }
 

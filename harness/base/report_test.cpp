@@ -56,6 +56,32 @@ TEST(Report, ShowsTheFirstRowsAndHowManyMore) {
   EXPECT_EQ(rows_text(fields, listed), "bytes\n  1 B\n  2 B\n");
 }
 
+struct Chain {
+  std::vector<std::string> frames;
+};
+struct Call {
+  Chain chain;
+  int count = 0;
+};
+
+TEST(Report, AListIsALineEachOrItsFirst) {
+  const std::vector<Call> calls{{{{"pad.py:3", "main.py:7"}}, 2}, {{}, 1}};
+  const auto fields = [](As as) {
+    const Fields<Chain> chain{{"site", as, &Chain::frames, "frames", "(no stack recorded)"}};
+    Fields<Call> fields = part_fields(&Call::chain, chain);
+    fields.emplace_back("count", As::number, &Call::count, "count");
+    return fields;
+  };
+  EXPECT_EQ(rows_text(fields(As::lines), calls, 2, "  "),
+            "  site                 count\n"
+            "  pad.py:3                 2\n"
+            "    main.py:7\n"
+            "  (no stack recorded)      1\n");
+  EXPECT_EQ(rows_text(fields(As::text), calls, 1),
+            "site      count\npad.py:3      2\n  and 1 more; --json has them all\n");
+  EXPECT_EQ(row_json(fields(As::lines), calls[0]).dump(), R"({"frames":["pad.py:3","main.py:7"],"count":2})");
+}
+
 TEST(Report, WritesAValueByItsKind) {
   EXPECT_EQ(to_text(4096, As::number), "4096");
   EXPECT_EQ(to_text(0.123456, As::number), "0.1235");

@@ -51,9 +51,8 @@ const char* kind_of(const ShownDevice& one) {
 }
 
 Fields<ShownDevice> device_fields(const std::optional<MemoryBudget>& budget) {
-  // Null for an empty text.
   const auto text = [](std::string DeviceInfo::*member) {
-    return [member](const ShownDevice& one) { return json_fields::null_if_empty(one.info.*member); };
+    return unless_empty([member](const ShownDevice& one) { return one.info.*member; });
   };
   const auto info = [](auto member) { return [member](const ShownDevice& one) { return one.info.*member; }; };
   const auto memory = [](auto member) {

@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "base/difference.hpp"
+#include "base/report.hpp"
 #include "base/text.hpp"
-#include "base/text_table.hpp"
-#include "compare/moved_json.hpp"
+#include "compare/moved_fields.hpp"
+#include "ledger/refused_fields.hpp"
+#include "runfile/json_fields.hpp"
 
 namespace peakmark {
 
@@ -79,59 +81,37 @@ RecordingComparison compare_recordings(Recorded base, Recorded next, GrowthAllow
   return comparison;
 }
 
-std::string comparison_json(const RecordingComparison& comparison) {
-  using json_fields::Json;
-  Json cases = Json::array();
-  for (const MetricChange& metric : comparison.metrics) {
-    Json one = {{"case", comparison.next.program},
-                {"metric", metric.metric},
-                {"base", metric.base},
-                {"new", metric.next},
-                {"relative", json_fields::or_null(metric.relative)},
-                {"interval", nullptr},
-                {"verdict", to_string(metric.change)},
-                {"allocations", nullptr}};
-    if (&metric == &comparison.metrics.front()) {
-      one["allocations"] = moved_json(comparison.moved);
-      one["allowed"] = comparison.peak_grew() && !comparison.is_regression();
-    }
-    cases.push_back(std::move(one));
-  }
-  Json refused = Json::array();
-  for (const auto& [request, base_count, new_count] : comparison.refused) {
-    const std::string_view name = allocation_error_name(request.error);
-    refused.push_back({{"bytes", request.bytes},
-                       {"kind", to_string(request.kind)},
-                       {"error", request.error},
-                       {"error_name", json_fields::null_if_empty(name)},
-                       {"phase", request.phase},
-                       {"frames", json_fields::null_if_empty(request.frames)},
-                       {"base_count", base_count},
-                       {"new_count", new_count}});
-  }
-  Json json = json_fields::begin(format::kComparison);
-  json.update(Json{{"base", {{"file", comparison.base.file}, {"program", comparison.base.program}}},
-                   {"new", {{"file", comparison.next.file}, {"program", comparison.next.program}}},
-                   {"allow_growth", comparison.allowed_growth.text},
-                   {"cases", std::move(cases)},
-                   {"refused", std::move(refused)}});
-  return json_fields::pretty(json);
-}
-
 namespace {
-
-using Align = TextTable::Align;
-
-constexpr std::size_t kMaxRows = 30;
-
-std::string signed_bytes(Size bytes) {
-  return fmt::format("{}{}", bytes > 0 ? "+" : "", bytes);
-}
 
 std::string percent(const MetricChange& metric) {
   if (metric.change == Change::same) return "";
   return metric.relative ? format_change(*metric.relative, 2) : "from 0";
 }
+
+const Fields<MetricChange>& metric_fields() {
+  static const auto difference = [](const MetricChange& metric) {
+    return checked_subtract(metric.next, metric.base);
+  };
+  static const Fields<MetricChange> fields{
+      {"", As::text, &MetricChange::metric, "metric"},
+      {"base", As::number, &MetricChange::base, "base"},
+      {"new", As::number, &MetricChange::next, "new"},
+      {"difference", As::change, difference},
+      {"", As::figure, percent, "", ""},
+      {"", As::hidden, &MetricChange::relative, "relative"},
+      {"", As::hidden, [](const MetricChange&) { return nullptr; }, "interval"},
+      {"", As::text, &MetricChange::change, "verdict"}};
+  return fields;
+}
+
+Fields<RefusedInBoth> refused_in_both_fields() {
+  Fields<RefusedInBoth> fields = part_fields(&RefusedInBoth::request, refused_fields(As::text));
+  fields.insert(fields.begin() + 2, {{"base", As::number, &RefusedInBoth::base_count, "base_count"},
+                                     {"new", As::number, &RefusedInBoth::new_count, "new_count"}});
+  return fields;
+}
+
+constexpr std::size_t kMaxRows = 30;
 
 std::string first_line(const MetricChange& peak) {
   if (peak.change == Change::same) {
@@ -145,41 +125,32 @@ std::string first_line(const MetricChange& peak) {
 
 std::string moved_text(const std::vector<MovedAllocations>& all) {
   if (all.empty()) return "\nthe same allocations are live at both peaks\n";
-  TextTable moved({{"  name"},
-                   {"kind"},
-                   {"bytes each", Align::right},
-                   {"base", Align::right},
-                   {"new", Align::right},
-                   {"difference", Align::right}});
-  const auto add = [](TextTable& table, const MovedAllocations& one) {
-    table.add({"  " + (one.name.empty() ? "(unnamed)" : one.name), to_string(one.kind),
-               std::to_string(one.bytes), std::to_string(one.base_count), std::to_string(one.new_count),
-               signed_bytes(checked_multiply(one.bytes, one.new_count - one.base_count))});
-  };
-  return "\nallocations that differ between the peaks\n" + first_rows(moved, kMaxRows, all, add);
-}
-
-std::string refused_text(const std::vector<RefusedInBoth>& all) {
-  if (all.empty()) return {};
-  const TextTable columns({{"  bytes each", Align::right},
-                           {"", Align::right},
-                           {"base", Align::right},
-                           {"new", Align::right},
-                           {"error"},
-                           {"kind"},
-                           {"phase"},
-                           {"site"}});
-  return "\nrefused by the driver or the budget\n" +
-         first_rows(columns, kMaxRows, all, [](TextTable& table, const RefusedInBoth& one) {
-           const RefusedAllocation& request = one.request;
-           table.add({fmt::format("  {}", request.bytes), format_size(request.bytes),
-                      std::to_string(one.base_count), std::to_string(one.new_count),
-                      error_text(request.error), to_string(request.kind), request.phase,
-                      request.frames.empty() ? "(no stack recorded)" : request.frames.front()});
-         });
+  return "\nallocations that differ between the peaks\n" + rows_text(moved_fields(), all, kMaxRows, "  ");
 }
 
 }  // namespace
+
+std::string comparison_json(const RecordingComparison& comparison) {
+  using json_fields::Json;
+  Json cases = Json::array();
+  for (const MetricChange& metric : comparison.metrics) {
+    Json one = {{"case", comparison.next.program}};
+    one.update(row_json(metric_fields(), metric));
+    one["allocations"] = nullptr;
+    if (&metric == &comparison.metrics.front()) {
+      one["allocations"] = rows_json(moved_fields(), comparison.moved);
+      one["allowed"] = comparison.peak_grew() && !comparison.is_regression();
+    }
+    cases.push_back(std::move(one));
+  }
+  Json json = json_fields::begin(format::kComparison);
+  json.update(Json{{"base", {{"file", comparison.base.file}, {"program", comparison.base.program}}},
+                   {"new", {{"file", comparison.next.file}, {"program", comparison.next.program}}},
+                   {"allow_growth", comparison.allowed_growth.text},
+                   {"cases", std::move(cases)},
+                   {"refused", rows_json(refused_in_both_fields(), comparison.refused)}});
+  return json_fields::pretty(json);
+}
 
 std::string comparison_table(const RecordingComparison& comparison) {
   std::string text = first_line(comparison.metrics.front());
@@ -190,19 +161,10 @@ std::string comparison_table(const RecordingComparison& comparison) {
   text += fmt::format("\nbase  {}  ({})\nnew   {}  ({})\n\n", one_line(comparison.base.file),
                       one_line(comparison.base.program), one_line(comparison.next.file),
                       one_line(comparison.next.program));
-  TextTable figures({{""},
-                     {"base", Align::right},
-                     {"new", Align::right},
-                     {"difference", Align::right},
-                     {"", Align::right},
-                     {""}});
-  for (const MetricChange& metric : comparison.metrics) {
-    figures.add({metric.metric, std::to_string(metric.base), std::to_string(metric.next),
-                 signed_bytes(checked_subtract(metric.next, metric.base)), percent(metric),
-                 to_string(metric.change)});
-  }
-  text += figures.text();
-  return text + moved_text(comparison.moved) + refused_text(comparison.refused);
+  text += rows_text(metric_fields(), comparison.metrics) + moved_text(comparison.moved);
+  if (comparison.refused.empty()) return text;
+  return text + "\nrefused by the driver or the budget\n" +
+         rows_text(refused_in_both_fields(), comparison.refused, kMaxRows, "  ");
 }
 
 }  // namespace peakmark

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/difference.hpp"
+#include "base/report.hpp"
 #include "base/text.hpp"
-#include "base/text_table.hpp"
 #include "runfile/json_fields.hpp"
 
 namespace peakmark {
@@ -27,20 +27,19 @@ std::string ended_early_text(const std::vector<RepeatedRun>& runs) {
   return text;
 }
 
-std::string moved_table(const RepeatedPeaks& peaks) {
-  using Align = TextTable::Align;
-  constexpr std::size_t kMaxRows = 20;
-  std::vector<TextTable::Column> columns{{"  name"}, {"kind"}, {"bytes each", Align::right}};
-  for (std::size_t run = 0; run < peaks.runs.size(); ++run) {
-    if (is_whole(peaks.runs[run])) columns.push_back({fmt::format("run {}", run + 1), Align::right});
+Fields<MovedBetweenLists> moved_fields(const std::vector<RepeatedRun>& runs) {
+  Fields<MovedBetweenLists> fields{{"name", As::text, &MovedBetweenLists::name, "name", "(unnamed)"},
+                                   {"kind", As::text, &MovedBetweenLists::kind, "kind"},
+                                   {"bytes each", As::number, &MovedBetweenLists::bytes, "bytes"},
+                                   {"", As::hidden, &MovedBetweenLists::counts, "counts"}};
+  std::size_t place = 0;  // among the runs that are compared
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (!is_whole(runs[run])) continue;
+    fields.emplace_back(fmt::format("run {}", run + 1), As::number,
+                        [place](const MovedBetweenLists& one) { return one.counts[place]; });
+    ++place;
   }
-  return first_rows(TextTable(columns), kMaxRows, peaks.moved,
-                    [](TextTable& table, const MovedBetweenLists& one) {
-                      std::vector<std::string> cells{"  " + (one.name.empty() ? "(unnamed)" : one.name),
-                                                     to_string(one.kind), std::to_string(one.bytes)};
-                      for (const std::int64_t count : one.counts) cells.push_back(std::to_string(count));
-                      table.add(std::move(cells));
-                    });
+  return fields;
 }
 
 }  // namespace
@@ -84,7 +83,8 @@ std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced) {
     table.add({std::to_string(run + 1), std::to_string(peaks.runs[run].summary->peak_bytes),
                peaks.runs[run].profile});
   }
-  text += table.text() + "allocations that differ between the peaks\n" + moved_table(peaks);
+  text += table.text() + "allocations that differ between the peaks\n" +
+          rows_text(moved_fields(peaks.runs), peaks.moved, 20, "  ");
   if (!synced) {
     text +=
         "unfinished commands keep their memory; with --sync each command is finished first, so such peaks "
@@ -103,18 +103,13 @@ std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<st
                     {"requested_peak_bytes", run.summary ? Json(run.summary->peak_bytes) : Json(nullptr)},
                     {"error", json_fields::null_if_empty(run.error.empty() ? run.ended_early : run.error)}});
   }
-  Json moved = Json::array();
-  for (const MovedBetweenLists& one : peaks.moved) {
-    moved.push_back(
-        {{"name", one.name}, {"kind", to_string(one.kind)}, {"bytes", one.bytes}, {"counts", one.counts}});
-  }
   Json json = json_fields::begin(format::kRepeatedPeaks);
   json.update(Json{{"program", program},
                    {"runs", std::move(runs)},
                    {"peaks_agree", or_null(peaks.agree)},
                    {"min_bytes", or_null(peaks.min_bytes)},
                    {"max_bytes", or_null(peaks.max_bytes)},
-                   {"moved", std::move(moved)}});
+                   {"moved", rows_json(moved_fields(peaks.runs), peaks.moved)}});
   return json_fields::pretty(json);
 }
 

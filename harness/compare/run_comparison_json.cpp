@@ -1,4 +1,3 @@
-#include "compare/moved_json.hpp"
 #include "compare/run_comparison.hpp"
 #include "runfile/observation_json.hpp"
 
@@ -26,18 +25,25 @@ Json side_json(const ComparedSide& side) {
 Json allocations_json(const std::vector<MovedEntries>& moved) {
   Json list = Json::array();
   for (const MovedEntries& one : moved) {
-    if (one.base_bytes) list.push_back(moved_json(one.name, one.kind, *one.base_bytes, one.count, 0));
-    if (one.new_bytes) list.push_back(moved_json(one.name, one.kind, *one.new_bytes, 0, one.count));
+    const auto add = [&](Size bytes, std::int64_t base_count, std::int64_t new_count) {
+      list.push_back({{"name", one.name},
+                      {"kind", one.kind},
+                      {"bytes", bytes},
+                      {"base_count", base_count},
+                      {"new_count", new_count}});
+    };
+    if (one.base_bytes) add(*one.base_bytes, one.count, 0);
+    if (one.new_bytes) add(*one.new_bytes, 0, one.count);
   }
   return list;
 }
 
-Json row_json(const CaseComparison& one, const std::string& metric) {
+Json case_json(const CaseComparison& one, const std::string& metric) {
   return {{"case", one.name}, {"base_case", one.base_name}, {"metric", metric}};
 }
 
 Json bytes_json(const CaseComparison& one, const BytesComparison& bytes) {
-  Json row = row_json(one, bytes.metric);
+  Json row = case_json(one, bytes.metric);
   row["base"] = or_null(bytes.base);
   row["new"] = or_null(bytes.next);
   row["relative"] = or_null(bytes.relative);
@@ -50,7 +56,7 @@ Json bytes_json(const CaseComparison& one, const BytesComparison& bytes) {
 }
 
 Json time_json(const CaseComparison& one, const TimeComparison& time) {
-  Json row = row_json(one, "gpu_time_ns");
+  Json row = case_json(one, "gpu_time_ns");
   const auto& change = time.change;
   const auto of_change = [&](auto member) { return change ? Json((*change).*member) : Json(nullptr); };
   row["base"] = of_change(&TimeChange::base_ns);
@@ -73,7 +79,7 @@ Json time_json(const CaseComparison& one, const TimeComparison& time) {
 }
 
 Json outcome_json(const CaseComparison& one) {
-  Json row = row_json(one, "outcome");
+  Json row = case_json(one, "outcome");
   row["base"] = to_string(one.base_outcome);
   row["new"] = to_string(one.new_outcome);
   row["relative"] = nullptr;

@@ -8,8 +8,8 @@
 
 #include "base/difference.hpp"
 #include "base/error.hpp"
+#include "base/report.hpp"
 #include "base/text.hpp"
-#include "base/text_table.hpp"
 #include "runfile/json_fields.hpp"
 #include "runfile/observation.hpp"
 
@@ -20,10 +20,6 @@ using json_fields::Json;
 using json_fields::or_null;
 
 constexpr std::array<std::string_view, 3> kPredictors{"formula", "estimator", "recordings"};
-
-std::string bytes_cell(const std::optional<Size>& bytes) {
-  return bytes ? format_size(*bytes) : "–";
-}
 
 std::string share_cell(const FitReport& report, Size peak) {
   if (report.budget_bytes == 0) return "–";
@@ -66,27 +62,29 @@ std::string title(const FitReport& report, const std::string& without_axis) {
   return text + (axes.empty() ? "" : "\n " + axes) + "\n";
 }
 
-std::string trials_table(const FitReport& report) {
-  using enum TextTable::Align;
-  TextTable table(
-      {{report.axis, right}, {"predicted", right}, {"recorded", right}, {"", right}, {"outcome"}});
-  for (const FitTrial& one : report.trials) {
-    table.add({std::to_string(one.value), bytes_cell(one.predicted_bytes), bytes_cell(one.peak_bytes),
-               one.peak_bytes ? fmt::format("{} B", *one.peak_bytes) : "", outcome_cell(report, one)});
-  }
-  return table.text();
+Fields<FitTrial> trial_fields(const FitReport& report) {
+  return {{report.axis, As::number, &FitTrial::value, "value"},
+          {"predicted", As::size, &FitTrial::predicted_bytes, "predicted_bytes"},
+          {"recorded", As::size, &FitTrial::peak_bytes, "recorded_bytes"},
+          {"", As::bytes, &FitTrial::peak_bytes, "", ""},
+          {"", As::hidden, &FitTrial::largest_allocation, "largest_allocation_bytes"},
+          {"outcome", As::text, [&](const FitTrial& trial) { return outcome_cell(report, trial); }},
+          {"", As::hidden, &FitTrial::outcome, "outcome"},
+          {"", As::hidden, unless_empty(&FitTrial::message), "message"}};
 }
 
-std::string throughput_table(const FitReport& report) {
-  using enum TextTable::Align;
-  if (report.timed.empty()) return "";
-  TextTable table({{report.axis, right}, {"time", right}, {"items/s", right}, {"quartiles"}});
-  for (const TimedValue& one : report.timed) {
-    table.add({std::to_string(one.value), format_duration(one.ns),
-               fmt::format("{:.4g}", one.items_per_second),
-               fmt::format("{:.4g} … {:.4g}", one.low, one.high)});
-  }
-  return table.text();
+Fields<TimedValue> throughput_fields(const FitReport& report) {
+  return {{report.axis, As::number, &TimedValue::value, "value"},
+          {"time", As::duration, &TimedValue::ns, "time_ns"},
+          {"items/s", As::number, &TimedValue::items_per_second, "items_per_second"},
+          {"quartiles", As::text,
+           [](const TimedValue& one) { return fmt::format("{:.4g} … {:.4g}", one.low, one.high); }},
+          {"", As::hidden,
+           [](const TimedValue& one) {
+             return Json{one.low, one.high};
+           },
+           "quartiles"},
+          {"", As::hidden, &TimedValue::time_source, "time_source"}};
 }
 
 /// Returns the answer of --objective throughput, and what it does not decide.
@@ -200,25 +198,8 @@ std::string chunks_text(const FitReport& report) {
 }
 
 Json to_json(const FitReport& report) {
-  Json trials = Json::array();
-  std::size_t out_of_memory = 0;
-  for (const FitTrial& one : report.trials) {
-    out_of_memory += is_out_of_memory(report, one) ? 1 : 0;
-    trials.push_back({{"value", one.value},
-                      {"predicted_bytes", or_null(one.predicted_bytes)},
-                      {"recorded_bytes", or_null(one.peak_bytes)},
-                      {"largest_allocation_bytes", or_null(one.largest_allocation)},
-                      {"outcome", one.outcome},
-                      {"message", json_fields::null_if_empty(one.message)}});
-  }
-  Json throughput = Json::array();
-  for (const TimedValue& one : report.timed) {
-    throughput.push_back({{"value", one.value},
-                          {"time_ns", one.ns},
-                          {"items_per_second", one.items_per_second},
-                          {"quartiles", {one.low, one.high}},
-                          {"time_source", one.time_source}});
-  }
+  const auto out_of_memory = std::ranges::count_if(
+      report.trials, [&](const FitTrial& trial) { return is_out_of_memory(report, trial); });
   Json intervals = Json::array();
   for (const FittingInterval& one : report.intervals)
     intervals.push_back({{"first", one.first}, {"last", one.last}});
@@ -241,9 +222,9 @@ Json to_json(const FitReport& report) {
             {"recorded_bytes", report.value ? or_null(report.answer().peak_bytes) : Json()},
             {"predictor", to_string(report.predictor)},
             {"formula", json_fields::null_if_empty(report.formula)},
-            {"trials", trials},
+            {"trials", rows_json(trial_fields(report), report.trials)},
             {"out_of_memory", out_of_memory},
-            {"throughput", throughput},
+            {"throughput", rows_json(throughput_fields(report), report.timed)},
             {"confirmed", report.value.has_value()},
             {"proven", report.is_proven()},
             {"intervals", report.predictor == Predictor::recordings ? Json() : intervals},
@@ -309,8 +290,8 @@ bool FitReport::is_proven() const {
 std::string fit_text(const FitReport& report, bool all_intervals) {
   std::string text = title(report, "");
   if (!report.formula.empty()) text += fmt::format("  peak = {}\n", report.formula);
-  if (!report.trials.empty()) text += trials_table(report);
-  text += throughput_table(report);
+  if (!report.trials.empty()) text += rows_text(trial_fields(report), report.trials);
+  if (!report.timed.empty()) text += rows_text(throughput_fields(report), report.timed);
   text += answer_text(report) + intervals_text(report, all_intervals) + chunks_text(report);
   for (const std::string& note : report.notes) text += fmt::format("  {}\n", note);
   if (!report.reproduce.empty()) text += fmt::format("  reproduce: {}\n", report.reproduce);
@@ -328,25 +309,27 @@ std::string fit_json_of_devices(const std::vector<FitReport>& reports) {
 }
 
 std::string fit_text(const std::vector<FitReport>& reports, const std::string& other_axis) {
-  using enum TextTable::Align;
   const FitReport& first = reports.front();
-  TextTable table({{other_axis, right},
-                   {(first.timed.empty() ? "largest " : "best ") + first.axis, right},
-                   {"recorded", right},
-                   {"", right},
-                   {"of the budget", right},
-                   {"trials", right}});
+  const auto found = [](const FitReport& report) {
+    return report.value        ? std::to_string(*report.value)
+           : report.is_stopped ? report.trials.back().outcome
+                               : "nothing fits";
+  };
+  const auto peak = [](const FitReport& report) {
+    return report.value ? report.answer().peak_bytes : std::nullopt;
+  };
+  const auto share = [&](const FitReport& report) {
+    return report.value ? share_cell(report, *peak(report)) : "";
+  };
+  const Fields<FitReport> fields{
+      {other_axis, As::figure, [&](const FitReport& report) { return value_at(report, other_axis); }},
+      {(first.timed.empty() ? "largest " : "best ") + first.axis, As::figure, found},
+      {"recorded", As::size, peak},
+      {"", As::bytes, peak, "", ""},
+      {"of the budget", As::figure, share, "", ""},
+      {"trials", As::number, [](const FitReport& report) { return report.trials.size(); }}};
   std::string notes;
   for (const FitReport& report : reports) {
-    const std::string at = value_at(report, other_axis);
-    const std::string trials = std::to_string(report.trials.size());
-    if (report.value) {
-      const Size peak = *report.answer().peak_bytes;
-      table.add({at, std::to_string(*report.value), format_size(peak), fmt::format("{} B", peak),
-                 share_cell(report, peak), trials});
-    } else {
-      table.add({at, report.is_stopped ? report.trials.back().outcome : "nothing fits", "–", "", "", trials});
-    }
     for (const std::string& note : report.notes) {
       const std::string line = fmt::format("  {}\n", note);
       if (notes.find(line) == std::string::npos) notes += line;
@@ -355,7 +338,7 @@ std::string fit_text(const std::vector<FitReport>& reports, const std::string& o
   }
   std::string text = title(first, other_axis);
   if (!first.formula.empty()) text += fmt::format("  peak = {}\n", first.formula);
-  return plain_text(text + table.text() + notes);
+  return plain_text(text + rows_text(fields, reports) + notes);
 }
 
 std::string fit_json(const std::vector<FitReport>& reports, const std::string& other_axis) {

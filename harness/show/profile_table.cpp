@@ -9,18 +9,12 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "base/text_table.hpp"
-#include "ledger/device_use.hpp"
-#include "ledger/pool_usage.hpp"
-#include "show/groups.hpp"
+#include "show/profile_fields.hpp"
 #include "show/profile_reports.hpp"
 #include "show/repetition_reports.hpp"
-#include "show/sites.hpp"
 
 namespace peakmark {
 namespace {
-
-using Align = TextTable::Align;
 
 constexpr std::size_t kMaxRows = 20;
 
@@ -33,77 +27,17 @@ std::string both(Size bytes) {
   return text.ends_with(" B") && !text.ends_with("iB") ? text : fmt::format("{} ({} B)", text, bytes);
 }
 
-/// Returns the columns of a table of groups after those of `first`.
-std::vector<TextTable::Column> group_columns(std::vector<TextTable::Column> first) {
-  first.insert(first.end(), {{"kind"},
-                             {"phase"},
-                             {"count", Align::right},
-                             {"largest", Align::right},
-                             {"bytes", Align::right},
-                             {"", Align::right}});
-  return first;
-}
-
-void add_group(TextTable& table, std::vector<std::string> first, const AllocationGroup& one) {
-  first.back() += one.name.empty() ? "(unnamed)" : one.name;
-  first.insert(first.end(),
-               {to_string(one.kind), one.phase, std::to_string(one.count), format_size(one.largest_bytes),
-                std::to_string(one.bytes), format_size(one.bytes)});
-  table.add(std::move(first));
-}
-
 std::string groups_text(const std::vector<Allocation>& allocations) {
-  return first_rows(TextTable(group_columns({{"  name"}})), kMaxRows, group(allocations),
-                    [](TextTable& table, const AllocationGroup& one) { add_group(table, {"  "}, one); });
-}
-
-std::string process_groups_text(const std::vector<ProcessGroup>& groups) {
-  if (groups.empty()) return {};
-  return first_rows(TextTable(group_columns({{"  pid"}, {"name"}})), kMaxRows, groups,
-                    [](TextTable& table, const ProcessGroup& one) {
-                      add_group(table, {fmt::format("  {}", one.pid), ""}, one.group);
-                    });
-}
-
-std::string sites_text(const std::vector<Site>& sites) {
-  const TextTable columns({{"  site"},
-                           {"count", Align::right},
-                           {"largest", Align::right},
-                           {"bytes", Align::right},
-                           {"", Align::right}});
-  return first_rows(columns, kMaxRows, sites, [](TextTable& table, const Site& one) {
-    const std::string first = one.frames.empty() ? "(no stack recorded)" : one.frames.front();
-    table.add({"  " + first, std::to_string(one.count), format_size(one.largest_bytes),
-               std::to_string(one.bytes), format_size(one.bytes)});
-    for (std::size_t frame = 1; frame < one.frames.size(); ++frame) {
-      table.add({"    " + one.frames[frame], "", "", "", ""});
-    }
-  });
+  return rows_text(group_fields(), group(allocations), kMaxRows, "  ");
 }
 
 /// A line for each size, error, kind and phase, with the call site where stacks were recorded.
 std::string refused_table(const std::vector<RefusedAllocation>& refused) {
+  Fields<RefusedAllocation> fields = counted_refused_fields();
   const bool has_sites =
       std::ranges::any_of(refused, [](const RefusedAllocation& one) { return !one.frames.empty(); });
-  std::vector<TextTable::Column> columns{{"  bytes each", Align::right},
-                                         {"", Align::right},
-                                         {"count", Align::right},
-                                         {"error"},
-                                         {"kind"},
-                                         {"phase"}};
-  if (has_sites) columns.push_back({"site"});
-  return first_rows(TextTable(columns), kMaxRows, refused,
-                    [&](TextTable& table, const RefusedAllocation& one) {
-                      std::vector<std::string> row{
-                          fmt::format("  {}", one.bytes), format_size(one.bytes), std::to_string(one.count),
-                          error_text(one.error),          to_string(one.kind),    one.phase};
-                      if (has_sites)
-                        row.push_back(one.frames.empty() ? "(no stack recorded)" : one.frames.front());
-                      table.add(row);
-                      for (std::size_t frame = 1; frame < one.frames.size(); ++frame) {
-                        table.add({"", "", "", "", "", "", "  " + one.frames[frame]});
-                      }
-                    });
+  if (!has_sites) std::ranges::find(fields, As::lines, &Field<RefusedAllocation>::as)->as = As::hidden;
+  return rows_text(fields, refused, kMaxRows, "  ");
 }
 
 /// What each limit refused, with a heading that ends with `where`.
@@ -129,65 +63,22 @@ std::string refused_text(const std::vector<RefusedAllocation>& refused, const Pr
 std::string phases_text(std::vector<PhaseGroup> phases) {
   std::ranges::stable_sort(
       phases, {}, [](const PhaseGroup& phase) { return std::pair(phase.name.empty(), -phase.peak_bytes); });
-  TextTable table({{"  phase"},
-                   {"times", Align::right},
-                   {"peak", Align::right},
-                   {"live at its end", Align::right},
-                   {"allocations", Align::right},
-                   {"failed", Align::right}});
-  for (const PhaseGroup& phase : phases) {
-    table.add({"  " + (phase.name.empty() ? "(no phase)" : phase.name), std::to_string(phase.times),
-               format_size(phase.peak_bytes), format_size(phase.live_at_end_bytes),
-               std::to_string(phase.allocations), std::to_string(phase.failed_allocations)});
-  }
-  return table.text();
+  return rows_text(phase_fields(), phases, phases.size(), "  ");
 }
 
 std::string kinds_text(const LedgerSummary& summary) {
-  TextTable table({{"  kind"},
-                   {"peak", Align::right},
-                   {"at the peak", Align::right},
-                   {"at the end", Align::right},
-                   {"total", Align::right},
-                   {"allocations", Align::right},
-                   {""}});
-  std::vector<std::pair<MemoryKind, KindSummary>> kinds(summary.by_kind.begin(), summary.by_kind.end());
+  std::vector<KindUse> kinds = use_by_kind(summary);
   std::ranges::stable_sort(kinds, std::ranges::greater(),
-                           [](const auto& one) { return one.second.peak_bytes; });
-  for (const auto& [kind, one] : kinds) {
-    const std::optional<Size> at_peak = bytes_at_peak(summary, kind);
-    table.add({std::string("  ") + to_string(kind), format_size(one.peak_bytes),
-               at_peak ? format_size(*at_peak) : "–", format_size(one.live_at_end_bytes),
-               format_size(one.total_bytes), std::to_string(one.allocations),
-               counts_into_peak(kind) ? "" : "beside the peak"});
-  }
-  return table.text();
-}
-
-std::string devices_text(const std::vector<DeviceUse>& devices) {
-  TextTable table({{"devices"},
-                   {"peak", Align::right},
-                   {"live at the end", Align::right},
-                   {"allocations", Align::right}});
-  for (const DeviceUse& one : devices) {
-    table.add({"  " + one_line(one.name), format_size(one.peak_bytes), format_size(one.live_at_end_bytes),
-               std::to_string(one.allocations)});
-  }
-  return table.text();
+                           [](const KindUse& one) { return one.summary.peak_bytes; });
+  return rows_text(kind_fields(), kinds, kinds.size(), "  ");
 }
 
 std::string pools_text(const PoolUsage& usage) {
-  TextTable table(
-      {{"  pools"}, {"held", Align::right}, {"requested", Align::right}, {"fragmentation", Align::right}});
-  const auto add = [&](const char* moment, const PoolPoint& point) {
-    table.add({moment, format_size(point.held_bytes), format_size(point.requested_bytes),
-               format_size(point.fragmentation_bytes())});
-  };
-  add("  at the peak", usage.at_peak);
-  add("  when they held most", usage.max_held);
-  add("  when most was unused", usage.max_fragmentation);
-  add("  at the end", usage.at_end);
-  return table.text();
+  const std::vector<PoolMoment> moments{{"at the peak", usage.at_peak},
+                                        {"when they held most", usage.max_held},
+                                        {"when most was unused", usage.max_fragmentation},
+                                        {"at the end", usage.at_end}};
+  return rows_text(pool_moment_fields(), moments, moments.size(), "  ");
 }
 
 /// What was live at the peak, and what leaked: by name, or by site.
@@ -201,8 +92,9 @@ std::string contents_text(const RecordedProcess& process, const LedgerSummary& s
   const bool shows_sites = options.by_site || !summary.refused.empty();
   const SiteNames sites = shows_sites ? name_sites(process, summary, options.frames) : SiteNames{};
   const auto list = [&](const std::vector<Allocation>& allocations) {
-    return options.by_site && !sites.empty() ? sites_text(sites_of(allocations, sites))
-                                             : groups_text(allocations);
+    return options.by_site && !sites.empty()
+               ? rows_text(site_fields(), sites_of(allocations, sites), kMaxRows, "  ")
+               : groups_text(allocations);
   };
   if (!summary.at_peak.empty()) text += "\nat the peak\n" + list(summary.at_peak);
   if (!summary.leaked.empty()) text += "\nnever released\n" + list(summary.leaked);
@@ -239,7 +131,7 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
   if (summary.pool_seen)
     text += fmt::format("pools reserved  {} at most\n", both(summary.pool_reserved_peak_bytes));
   if (const auto devices = use_by_device(process.events); !devices.empty())
-    text += "\n" + devices_text(devices);
+    text += "\n" + rows_text(device_fields(), devices);
   text += contents_text(process, summary, options);
   if (summary.phases.size() > 1) text += "\nphases\n" + phases_text(group_phases(summary.phases));
   if (const auto repeated = find_repetitions(process); repeated && !repeated->empty())
@@ -262,10 +154,12 @@ std::size_t width_of_program(const ReportOptions& options, std::size_t indent) {
 std::string profile_table(const RecordedTree& tree, const ReportOptions& options) {
   if (tree.processes.size() == 1) return process_text(tree.processes.front(), options);
   const LedgerSummary together = summarise_together(tree);
-  std::string text = fmt::format("peak of all together  {}\n", both(together.peak_bytes)) +
-                     process_groups_text(group_by_process(tree, together.at_peak)) + "\nprocesses\n";
-  TextTable table(
-      {{"  program"}, {"pid", Align::right}, {"peak", Align::right}, {"live at the end", Align::right}});
+  std::string text = fmt::format("peak of all together  {}\n", both(together.peak_bytes));
+  if (const auto groups = group_by_process(tree, together.at_peak); !groups.empty())
+    text += rows_text(process_group_fields(), groups, kMaxRows, "  ");
+  text += "\nprocesses\n";
+  using enum TextTable::Align;
+  TextTable table({{"  program"}, {"pid", right}, {"peak", right}, {"live at the end", right}});
   std::string refused;  // of the first process it is above
   for (const ProcessPlace& place : process_order(tree)) {
     const RecordedProcess& process = tree.processes[place.index];

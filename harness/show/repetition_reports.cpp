@@ -3,17 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/report.hpp"
 #include "base/text.hpp"
-#include "base/text_table.hpp"
 #include "profile/call_sites.hpp"
 #include "show/elf_symbols.hpp"
 
 namespace peakmark {
 namespace {
-
-using Align = TextTable::Align;
 
 /// Of the growth with this verdict.
 Size total_bytes(const RepeatedPhase& phase, GrowthVerdict verdict) {
@@ -37,25 +34,56 @@ std::string with_bytes(Size bytes) {
   return bytes < 1024 ? format_size(bytes) : fmt::format("{} ({} B)", format_size(bytes), bytes);
 }
 
-std::string growth_table(const RepeatedPhase& phase) {
-  constexpr std::size_t kMaxRows = 20;
-  const TextTable columns({{"  verdict"},
-                           {"name"},
-                           {"kind"},
-                           {"phase"},
-                           {"bytes each time", Align::right},
-                           {"bytes", Align::right},
-                           {"", Align::right},
-                           {"times", Align::right},
-                           {"where"}});
-  return first_rows(columns, kMaxRows, phase.growth, [&](TextTable& table, const Growth& one) {
-    table.add({"  " + std::string(to_string(one.verdict)), one.name.empty() ? "(unnamed)" : one.name,
-               to_string(one.kind), one.phase.empty() ? "(no phase)" : one.phase,
-               one.bytes_per_repetition ? std::to_string(*one.bytes_per_repetition) : "–",
-               std::to_string(one.bytes), format_size(one.bytes),
-               fmt::format("{} of {}", one.repetitions, phase.repetitions.size() - 1),
-               one.where.empty() ? "(no stack recorded)" : own_lines(one.where)});
-  });
+Fields<Growth> growth_fields(const RepeatedPhase& phase) {
+  const auto times = [count = phase.repetitions.size() - 1](const Growth& one) {
+    return fmt::format("{} of {}", one.repetitions, count);
+  };
+  const auto site = [](const Growth& one) { return one.where.empty() ? one.where : own_lines(one.where); };
+  return {{"verdict", As::text, &Growth::verdict, "verdict"},
+          {"name", As::text, &Growth::name, "name", "(unnamed)"},
+          {"kind", As::text, &Growth::kind, "kind"},
+          {"phase", As::text, &Growth::phase, "phase", "(no phase)"},
+          {"", As::hidden, unless_empty(&Growth::where), "where"},
+          {"bytes each time", As::number, &Growth::bytes_per_repetition, "bytes_per_repetition"},
+          {"bytes", As::number, &Growth::bytes, "bytes"},
+          {"", As::size, &Growth::bytes},
+          {"times", As::figure, times},
+          {"where", As::text, unless_empty(site), "site", "(no stack recorded)"},
+          {"", As::hidden, &Growth::repetitions, "repetitions"}};
+}
+
+const Fields<RepeatedPhase>& repeated_fields() {
+  static const auto each = [](Size Repetition::*member) {
+    return [member](const RepeatedPhase& phase) {
+      std::vector<Size> all;
+      for (const Repetition& one : phase.repetitions) all.push_back(one.*member);
+      return all;
+    };
+  };
+  static const auto times = [](const RepeatedPhase& phase) { return phase.repetitions.size(); };
+  static const auto first = [](const RepeatedPhase& phase) {
+    return phase.repetitions.front().live_after_bytes;
+  };
+  static const auto last = [](Size Repetition::*member) {
+    return [member](const RepeatedPhase& phase) { return phase.repetitions.back().*member; };
+  };
+  static const auto growth = [](const RepeatedPhase& phase) {
+    return rows_json(growth_fields(phase), phase.growth);
+  };
+  static const Fields<RepeatedPhase> fields{
+      {"phase", As::text, &RepeatedPhase::phase, "phase"},
+      {"times", As::number, times, "times"},
+      {"live after the first", As::size, first},
+      {"after the last", As::size, last(&Repetition::live_after_bytes)},
+      {"peak of the last", As::size, last(&Repetition::peak_bytes)},
+      {"verdict", As::text, verdict_text, "verdict"},
+      {"", As::hidden, &RepeatedPhase::fails, "fails"},
+      {"", As::hidden, each(&Repetition::live_before_bytes), "live_before_bytes"},
+      {"", As::hidden, each(&Repetition::live_after_bytes), "live_after_bytes"},
+      {"", As::hidden, each(&Repetition::peak_bytes), "peak_bytes"},
+      {"", As::hidden, &RepeatedPhase::peak_drift_bytes, "peak_drift_bytes"},
+      {"", As::hidden, growth, "growth"}};
+  return fields;
 }
 
 }  // namespace
@@ -99,65 +127,21 @@ std::string growth_text(const std::vector<RepeatedPhase>& phases) {
   for (const RepeatedPhase& one : phases) {
     if (one.growth.empty()) continue;
     text += (text.empty() ? "" : "\n") +
-            fmt::format("left behind by repetitions of {}\n", one_line(one.phase)) + growth_table(one);
+            fmt::format("left behind by repetitions of {}\n", one_line(one.phase)) +
+            rows_text(growth_fields(one), one.growth, 20, "  ");
   }
   return text;
 }
 
 std::string repetitions_text(const std::vector<RepeatedPhase>& phases) {
   if (phases.empty()) return {};
-  TextTable table({{"  phase"},
-                   {"times", Align::right},
-                   {"live after the first", Align::right},
-                   {"after the last", Align::right},
-                   {"peak of the last", Align::right},
-                   {"verdict"}});
-  for (const RepeatedPhase& one : phases) {
-    const Repetition& last = one.repetitions.back();
-    table.add({"  " + one.phase, std::to_string(one.repetitions.size()),
-               format_size(one.repetitions.front().live_after_bytes), format_size(last.live_after_bytes),
-               format_size(last.peak_bytes), verdict_text(one)});
-  }
   const std::string details = growth_text(phases);
-  return "repeated phases\n" + table.text() + (details.empty() ? "" : "\n" + details);
+  return "repeated phases\n" + rows_text(repeated_fields(), phases, phases.size(), "  ") +
+         (details.empty() ? "" : "\n" + details);
 }
 
 nlohmann::ordered_json repetitions_json(const std::vector<RepeatedPhase>& phases) {
-  using Json = nlohmann::ordered_json;
-  const auto or_null = [](std::optional<Size> bytes) { return bytes ? Json(*bytes) : Json(nullptr); };
-  Json list = Json::array();
-  for (const RepeatedPhase& phase : phases) {
-    Json before = Json::array();
-    Json after = Json::array();
-    Json peaks = Json::array();
-    for (const Repetition& one : phase.repetitions) {
-      before.push_back(one.live_before_bytes);
-      after.push_back(one.live_after_bytes);
-      peaks.push_back(one.peak_bytes);
-    }
-    Json growth = Json::array();
-    for (const Growth& one : phase.growth) {
-      growth.push_back({{"verdict", to_string(one.verdict)},
-                        {"name", one.name},
-                        {"kind", to_string(one.kind)},
-                        {"phase", one.phase},
-                        {"where", one.where.empty() ? Json(nullptr) : Json(one.where)},
-                        {"site", one.where.empty() ? Json(nullptr) : Json(own_lines(one.where))},
-                        {"bytes", one.bytes},
-                        {"bytes_per_repetition", or_null(one.bytes_per_repetition)},
-                        {"repetitions", one.repetitions}});
-    }
-    list.push_back({{"phase", phase.phase},
-                    {"times", phase.repetitions.size()},
-                    {"verdict", verdict_text(phase)},
-                    {"fails", phase.fails()},
-                    {"live_before_bytes", std::move(before)},
-                    {"live_after_bytes", std::move(after)},
-                    {"peak_bytes", std::move(peaks)},
-                    {"peak_drift_bytes", or_null(phase.peak_drift_bytes)},
-                    {"growth", std::move(growth)}});
-  }
-  return list;
+  return rows_json(repeated_fields(), phases);
 }
 
 }  // namespace peakmark

@@ -1,4 +1,5 @@
-#include "compare/moved_json.hpp"
+#include "compare/moved_fields.hpp"
+#include "runfile/json_fields.hpp"
 #include "trend/branches.hpp"
 #include "trend/changes.hpp"
 #include "trend/finding_json.hpp"
@@ -119,7 +120,8 @@ class Writer {
     entry["state"] = change.state ? Json(to_string(*change.state)) : Json(nullptr);
     entry["evidence"] = change.evidence ? Json(to_string(*change.evidence)) : Json(nullptr);
     entry["reference"] = json_fields::null_if_empty(change.reference);
-    entry["allocations"] = change.allocations ? moved_json(*change.allocations) : Json(nullptr);
+    entry["allocations"] =
+        change.allocations ? rows_json(moved_fields(), *change.allocations) : Json(nullptr);
     entry["message"] = json_fields::null_if_empty(change.message);
     entry["formulas"] = change.formulas;
     entry["environment"] = change.environment;
