@@ -262,7 +262,7 @@ def _draw_estimates(axes, metric: Metric, cases: pd.DataFrame, x: str) -> set[st
     """Draws a marker per estimate, by its verdict."""
     judged = with_ratio(cases)
     values = metric.estimates(judged)
-    outside = (judged["ratio"] < judged["window_lo"]) | (judged["ratio"] > judged["window_hi"])
+    outside = judged["outside"]
     drawn = set()
     for note, chosen, style in (
         ("estimate", ~outside, {"marker": "_", "color": "black", "markersize": 8}),

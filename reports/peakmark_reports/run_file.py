@@ -150,9 +150,10 @@ def _range_text(low: float, high: float) -> str:
 
 
 def with_ratio(cases: pd.DataFrame) -> pd.DataFrame:
-    """Returns the cases with a peak and an estimate, with `ratio`, peak / estimate."""
+    """Returns the cases with a peak and an estimate, with `ratio`, peak / estimate, and whether it is `outside` of the window."""
     judged = cases[cases["peak"].notna() & cases["estimate"].notna() & (cases["estimate"] > 0)]
-    return judged.assign(ratio=judged["peak"] / judged["estimate"])
+    ratio = judged["peak"] / judged["estimate"]
+    return judged.assign(ratio=ratio, outside=(ratio < judged["window_lo"]) | (ratio > judged["window_hi"]))
 
 
 def estimator_rows(runs: list[Run]) -> list[EstimatorRow]:
@@ -168,13 +169,13 @@ def estimator_rows(runs: list[Run]) -> list[EstimatorRow]:
         named = every[every["estimator"].notna()]
         for (variant, estimator), cases in named.groupby(["variant", "estimator"], sort=False):
             judged = with_ratio(cases)
-            outside = judged[(judged["ratio"] < judged["window_lo"]) | (judged["ratio"] > judged["window_hi"])]
+            outside = int(judged["outside"].sum())
             windows = {f"{low:g} to {high:g}" for low, high in zip(cases["window_lo"], cases["window_hi"])}
             ratios = _range_text(judged["ratio"].min(), judged["ratio"].max()) if len(judged) else "–"
             distance = (judged["ratio"] - 1).abs().max() if len(judged) else 0
             row = EstimatorRow(
-                variant, str(estimator), device, len(cases), len(judged), len(outside), ratios,
+                variant, str(estimator), device, len(cases), len(judged), outside, ratios,
                 windows.pop() if len(windows) == 1 else "several",
             )
-            rows.append((-len(outside), -distance, row.variant, row))
+            rows.append((-outside, -distance, row.variant, row))
     return [row for *_order, row in sorted(rows, key=lambda one: one[:3])]
