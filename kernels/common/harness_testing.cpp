@@ -175,7 +175,7 @@ SlicesAnswer TestVariant::max_slices(const Parameters& parameters, Size availabl
   const RegisteredVariant& variant = *variant_;
   EstimateRequest request = variant.request(parameters);
   request.available_bytes = available_bytes;
-  const SlicesAnswer answer = variant.estimators.at(estimator)->max_slices(request);
+  const peakmark::SlicesAnswer answer = variant.estimators.at(estimator)->max_slices(request);
   return {answer.slices, answer.dtype};
 }
 
