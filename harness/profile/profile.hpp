@@ -29,14 +29,12 @@ struct ProfileHeader {
   std::int32_t parent_pid;
   std::int64_t start_monotonic_ns;
   std::int64_t start_realtime_ns;
-  std::uint64_t closed;  ///< 1: the recorder closed the file; 0: it runs, or was killed
-  std::uint64_t end;     ///< number of slots when it was closed
-  std::uint64_t lost;    ///< events after the recorder had to stop (`stop_error`)
-  char recorder[48];     ///< `opencl-layer 1`, `cupti 130001`
-  std::int64_t budget;   ///< of each device, in bytes ($PEAKMARK_BUDGET); 0: none
-  /// 0: without `stop_error`; below 2: without `recording`; below 3: without `budget`; below 4: without
-  /// `is_synced`.
-  std::uint32_t minor;
+  std::uint64_t closed;     ///< 1: the recorder closed the file; 0: it runs, or was killed
+  std::uint64_t end;        ///< number of slots when it was closed
+  std::uint64_t lost;       ///< events after the recorder had to stop (`stop_error`)
+  char recorder[48];        ///< `opencl-layer 1`, `cupti 130001`
+  std::int64_t budget;      ///< of each device, in bytes ($PEAKMARK_BUDGET); 0: none
+  std::uint32_t minor;      ///< kMinor of the recorder: higher ones only add fields
   std::int32_t stop_error;  ///< errno that stopped the recorder before its program ended; 0: none
   char command_line[3936];  ///< arguments separated by NUL, cut off if they do not fit
   std::uint64_t is_synced;  ///< 1: the recorder finished the queue after each enqueue (`record --sync`)
