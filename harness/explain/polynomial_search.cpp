@@ -167,7 +167,9 @@ class PolynomialSearch::LengthFilter {
       const std::size_t columns = search.monomials(all, degree, power).size();
       if (columns > kMaxColumns || columns + kMinSpareShapes > rows) continue;
       // What a smaller degree gives, a larger one gives as well.
-      std::erase_if(degrees_, [&](const Degree& one) { return one.degree <= degree && one.power <= power; });
+      std::erase_if(degrees_, [degree = degree, power = power](const Degree& one) {
+        return one.degree <= degree && one.power <= power;
+      });
       const std::size_t stride = stride_of_few(columns, rows);
       Residues right = every(stride, search.problem_.right());
       Elimination span(right.size(), Elimination::Keep::span);
