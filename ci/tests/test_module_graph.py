@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from module_graph import HARNESS, module_order, used_modules, violations
 
-PURE = ["statistics", "profile", "ledger", "sweep", "estimate", "runfile", "compare", "check", "explain", "show", "trend", "history"]
+PURE = ["statistics", "profile", "ledger", "sweep", "runfile", "compare", "check", "explain", "show", "trend", "history"]
 
 
 def test_no_module_includes_a_later_one() -> None:
