@@ -6,18 +6,25 @@
 
 namespace peakmark {
 
-/// Allocations that two peaks differ in, as `allocations` of comparisons and trends.
-inline const Fields<MovedAllocations>& moved_fields() {
-  static const auto difference = [](const MovedAllocations& one) {
+/// What identifies allocations whose number differs: the first fields of their rows.
+template <typename Row>
+Fields<Row> moved_identity() {
+  return {{"name", As::text, &Row::name, "name", "(unnamed)"},
+          {"kind", As::text, &Row::kind, "kind"},
+          {"bytes each", As::number, &Row::bytes, "bytes"}};
+}
+
+/// Allocations that two peaks differ in, as `allocations` of comparisons and trends. `Row`: as
+/// MovedAllocations; its kind may be a text.
+template <typename Row>
+Fields<Row> moved_fields() {
+  const auto difference = [](const Row& one) {
     return checked_multiply(one.bytes, one.new_count - one.base_count);
   };
-  static const Fields<MovedAllocations> fields{
-      {"name", As::text, &MovedAllocations::name, "name", "(unnamed)"},
-      {"kind", As::text, &MovedAllocations::kind, "kind"},
-      {"bytes each", As::number, &MovedAllocations::bytes, "bytes"},
-      {"base", As::number, &MovedAllocations::base_count, "base_count"},
-      {"new", As::number, &MovedAllocations::new_count, "new_count"},
-      {"difference", As::change, difference}};
+  Fields<Row> fields = moved_identity<Row>();
+  fields.emplace_back("base", As::number, &Row::base_count, "base_count");
+  fields.emplace_back("new", As::number, &Row::new_count, "new_count");
+  fields.emplace_back("difference", As::change, difference);
   return fields;
 }
 

@@ -125,7 +125,8 @@ std::string first_line(const MetricChange& peak) {
 
 std::string moved_text(const std::vector<MovedAllocations>& all) {
   if (all.empty()) return "\nthe same allocations are live at both peaks\n";
-  return "\nallocations that differ between the peaks\n" + rows_text(moved_fields(), all, kMaxRows, "  ");
+  return "\nallocations that differ between the peaks\n" +
+         rows_text(moved_fields<MovedAllocations>(), all, kMaxRows, "  ");
 }
 
 }  // namespace
@@ -138,7 +139,7 @@ std::string comparison_json(const RecordingComparison& comparison) {
     one.update(row_json(metric_fields(), metric));
     one["allocations"] = nullptr;
     if (&metric == &comparison.metrics.front()) {
-      one["allocations"] = rows_json(moved_fields(), comparison.moved);
+      one["allocations"] = rows_json(moved_fields<MovedAllocations>(), comparison.moved);
       one["allowed"] = comparison.peak_grew() && !comparison.is_regression();
     }
     cases.push_back(std::move(one));

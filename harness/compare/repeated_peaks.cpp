@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/difference.hpp"
-#include "base/report.hpp"
 #include "base/text.hpp"
+#include "compare/moved_fields.hpp"
 #include "runfile/json_fields.hpp"
 
 namespace peakmark {
@@ -27,11 +27,9 @@ std::string ended_early_text(const std::vector<RepeatedRun>& runs) {
   return text;
 }
 
-Fields<MovedBetweenLists> moved_fields(const std::vector<RepeatedRun>& runs) {
-  Fields<MovedBetweenLists> fields{{"name", As::text, &MovedBetweenLists::name, "name", "(unnamed)"},
-                                   {"kind", As::text, &MovedBetweenLists::kind, "kind"},
-                                   {"bytes each", As::number, &MovedBetweenLists::bytes, "bytes"},
-                                   {"", As::hidden, &MovedBetweenLists::counts, "counts"}};
+Fields<MovedBetweenLists> moved_by_run(const std::vector<RepeatedRun>& runs) {
+  Fields<MovedBetweenLists> fields = moved_identity<MovedBetweenLists>();
+  fields.emplace_back("", As::hidden, &MovedBetweenLists::counts, "counts");
   std::size_t place = 0;  // among the runs that are compared
   for (std::size_t run = 0; run < runs.size(); ++run) {
     if (!is_whole(runs[run])) continue;
@@ -84,7 +82,7 @@ std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced) {
                peaks.runs[run].profile});
   }
   text += table.text() + "allocations that differ between the peaks\n" +
-          rows_text(moved_fields(peaks.runs), peaks.moved, 20, "  ");
+          rows_text(moved_by_run(peaks.runs), peaks.moved, 20, "  ");
   if (!synced) {
     text +=
         "unfinished commands keep their memory; with --sync each command is finished first, so such peaks "
@@ -109,7 +107,7 @@ std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<st
                    {"peaks_agree", or_null(peaks.agree)},
                    {"min_bytes", or_null(peaks.min_bytes)},
                    {"max_bytes", or_null(peaks.max_bytes)},
-                   {"moved", rows_json(moved_fields(peaks.runs), peaks.moved)}});
+                   {"moved", rows_json(moved_by_run(peaks.runs), peaks.moved)}});
   return json_fields::pretty(json);
 }
 

@@ -1,3 +1,4 @@
+#include "compare/moved_fields.hpp"
 #include "compare/run_comparison.hpp"
 #include "runfile/observation_json.hpp"
 
@@ -21,21 +22,23 @@ Json side_json(const ComparedSide& side) {
           {"host_name", side.host_name}};
 }
 
+/// As MovedAllocations, of a run file, where kinds are texts.
+struct MovedRow {
+  std::string name;
+  std::string kind;
+  Size bytes;
+  std::int64_t base_count;
+  std::int64_t new_count;
+};
+
 /// As for profiles: a resized allocation is one removed and one added.
 Json allocations_json(const std::vector<MovedEntries>& moved) {
-  Json list = Json::array();
+  std::vector<MovedRow> rows;
   for (const MovedEntries& one : moved) {
-    const auto add = [&](Size bytes, std::int64_t base_count, std::int64_t new_count) {
-      list.push_back({{"name", one.name},
-                      {"kind", one.kind},
-                      {"bytes", bytes},
-                      {"base_count", base_count},
-                      {"new_count", new_count}});
-    };
-    if (one.base_bytes) add(*one.base_bytes, one.count, 0);
-    if (one.new_bytes) add(*one.new_bytes, 0, one.count);
+    if (one.base_bytes) rows.push_back({one.name, one.kind, *one.base_bytes, one.count, 0});
+    if (one.new_bytes) rows.push_back({one.name, one.kind, *one.new_bytes, 0, one.count});
   }
-  return list;
+  return rows_json(moved_fields<MovedRow>(), rows);
 }
 
 Json case_json(const CaseComparison& one, const std::string& metric) {
