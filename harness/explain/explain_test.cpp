@@ -65,11 +65,16 @@ std::vector<Shape> chosen_shapes() {
   return shapes;
 }
 
-Explanation explained(const std::vector<Shape>& shapes) {
+/// Explains what `recorded` returns for each shape.
+template <typename Recorded>
+Explanation explained(const std::vector<Shape>& shapes, const Recorded& recorded) {
   std::vector<AllocationSequence> sequences;
   sequences.reserve(shapes.size());
-  for (const Shape& shape : shapes) sequences.push_back(record(shape).sequence);
+  for (const Shape& shape : shapes) sequences.push_back(recorded(shape).sequence);
   return explain(as_axes(shapes), {sequences.begin(), sequences.end()});
+}
+Explanation explained(const std::vector<Shape>& shapes) {
+  return explained(shapes, record);
 }
 
 Size at(const Expression& formula, const Shape& shape) {
@@ -129,10 +134,7 @@ TEST(Explain, AMomentThatIsThePeakOnlyBeyondTheRecordedShapesIsInTheFormula) {
     program.release(program.allocate("line", "call 1", 4 * shape.nx));
     return program.recorded();
   };
-  std::vector<AllocationSequence> sequences;
-  sequences.reserve(shapes.size());
-  for (const Shape& shape : shapes) sequences.push_back(record(shape).sequence);
-  const Explanation explanation = explain(as_axes(shapes), {sequences.begin(), sequences.end()});
+  const Explanation explanation = explained(shapes, record);
   const auto peak = explanation.peak();
   ASSERT_TRUE(peak);
   EXPECT_EQ(to_text(*peak), "max(4 * ny * nx + 1048576, 4 * ny * nx + 4 * nx * nx)");
@@ -150,17 +152,15 @@ TEST(Explain, AMomentThatIsThePeakOnlyBeyondTheRecordedShapesIsInTheFormula) {
 // A table without a formula is live beside the square, which is never the peak at recorded shapes.
 TEST(Explain, AnUnknownMomentBeyondTheRecordedShapesIsANote) {
   const std::vector<Shape> shapes = chosen_shapes();
-  std::vector<AllocationSequence> sequences;
   std::mt19937_64 random(9);
-  for (const Shape& shape : shapes) {
+  const Explanation explanation = explained(shapes, [&](const Shape& shape) {
     Program program;
     program.release(program.allocate("workspace", "call 1", 1 << 20));
     const auto table = program.allocate("table", "call 1", 1 + static_cast<Size>(random() % 1000));
     program.release(program.allocate("square", "call 1", 4 * shape.nx * shape.nx));
     program.release(table);
-    sequences.push_back(program.recorded().sequence);
-  }
-  const Explanation explanation = explain(as_axes(shapes), {sequences.begin(), sequences.end()});
+    return program.recorded();
+  });
   ASSERT_TRUE(explanation.peak());
   EXPECT_EQ(to_text(*explanation.peak()), "1048576");
   EXPECT_THAT(explanation.notes,
@@ -170,15 +170,12 @@ TEST(Explain, AnUnknownMomentBeyondTheRecordedShapesIsANote) {
 // As above, but it is known how large the image is where it is, and not at which shapes it is.
 TEST(Explain, AMomentOfUnknownShapesBeyondTheRecordedOnesIsANote) {
   const std::vector<Shape> shapes = chosen_shapes();
-  std::vector<AllocationSequence> sequences;
-  sequences.reserve(shapes.size());
-  for (const Shape& shape : shapes) {
+  const Explanation explanation = explained(shapes, [](const Shape& shape) {
     Program program;
     program.release(program.allocate("workspace", "call 1", 1 << 20));
     if (shape.ny > 40) program.release(program.allocate("image", "call 1", 4 * shape.nx * shape.nx));
-    sequences.push_back(program.recorded().sequence);
-  }
-  const Explanation explanation = explain(as_axes(shapes), {sequences.begin(), sequences.end()});
+    return program.recorded();
+  });
   ASSERT_TRUE(explanation.peak());
   EXPECT_EQ(to_text(*explanation.peak()), "1048576");
   EXPECT_THAT(explanation.unknown_beyond, ElementsAre("image"));
@@ -197,10 +194,7 @@ TEST(Explain, AMomentThatOccursAtSomeShapesOnlyIsInTheFormulaBeyondThem) {
     if (shape.nx % 2 == 1) program.allocate("odd columns", "call 1", 8 * shape.nx);
     return program.recorded();
   };
-  std::vector<AllocationSequence> sequences;
-  sequences.reserve(shapes.size());
-  for (const Shape& shape : shapes) sequences.push_back(record(shape).sequence);
-  const Explanation explanation = explain(as_axes(shapes), {sequences.begin(), sequences.end()});
+  const Explanation explanation = explained(shapes, record);
   const auto peak = explanation.peak();
   ASSERT_TRUE(peak);
   for (const Size nx : {2, 41, 511, 512, 513, 4098, 4099}) {
