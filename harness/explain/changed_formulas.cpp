@@ -150,8 +150,8 @@ std::vector<std::string> changed_formula_lines(const std::vector<VariantFormulas
   std::vector<std::string> lines;
   if (before == nullptr || after == nullptr) return lines;
   for (const Allocations& one : changed_allocations(*before, *after)) {
-    lines.push_back(fmt::format("{} ({}): {} → {}", one.name.empty() ? "unnamed" : one.name,
-                                phase_name(one.phase), shown(one.base), shown(one.next)));
+    lines.push_back(fmt::format("{} ({}): {} → {}", one.name.empty() ? "unnamed" : one.name, one.phase,
+                                shown(one.base), shown(one.next)));
   }
   std::ranges::sort(lines);
   return lines;
@@ -167,8 +167,8 @@ std::string changed_formulas_text(const std::vector<ChangedVariant>& changed) {
     }
     TextTable table({{"  allocation"}, {"phase"}, {"base"}, {"new"}});
     for (const Allocations& line : one.allocations)
-      table.add({"  " + (line.name.empty() ? std::string("–") : line.name), phase_name(line.phase),
-                 shown(line.base), shown(line.next)});
+      table.add({"  " + (line.name.empty() ? std::string("–") : line.name), line.phase, shown(line.base),
+                 shown(line.next)});
     if (one.is_peak_changed)
       table.add({"  peak", "", peak_formula(*one.base, kStyle).value_or("not explained"),
                  peak_formula(*one.next, kStyle).value_or("not explained")});
@@ -203,7 +203,7 @@ std::string changed_formulas_json(const std::vector<ChangedVariant>& changed) {
                          {"new", next}});
     };
     for (const Allocations& line : one.allocations)
-      add(text_or_null(line.name), phase_name(line.phase),
+      add(text_or_null(line.name), line.phase,
           line.base.empty()   ? "added"
           : line.next.empty() ? "removed"
                               : "changed",

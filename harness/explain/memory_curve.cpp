@@ -159,7 +159,7 @@ class PeakAtShape {
     std::map<AllocationKey, std::size_t> places;
     for (const ExplainedAllocation& one : explanation.allocations) {
       const auto [place, is_new] = places.try_emplace(allocation_key(one), layers_.size());
-      if (is_new) layers_.push_back({one.name, variant.site(one.where), phase_name(one.phase), {}});
+      if (is_new) layers_.push_back({one.name, variant.site(one.where), one.phase, {}});
       layer_of_.push_back(place->second);
     }
   }

@@ -83,9 +83,8 @@ std::vector<Row> rows(const VariantFormulas& variant, const std::vector<NamedLen
                       const Shapes& shape) {
   std::vector<Row> all;
   for (const ExplainedAllocation& one : variant.explanation.allocations) {
-    Row row{
-        one.name.empty() ? "–" : one.name, variant.site(one.where),      one.process, phase_name(one.phase),
-        bytes_text(one, lengths),          bytes_at(product(one), shape)};
+    Row row{one.name.empty() ? "–" : one.name, variant.site(one.where),      one.process, one.phase,
+            bytes_text(one, lengths),          bytes_at(product(one), shape)};
     const auto same = std::ranges::find_if(all, [&](const Row& other) {
       return other.name == row.name && other.where == row.where && other.process == row.process &&
              other.bytes == row.bytes && other.phases.starts_with("call") && row.phases.starts_with("call") &&

@@ -29,7 +29,7 @@ Json allocation_json(const ExplainedAllocation& one, const VariantFormulas& vari
   Json json{{"name", json_fields::null_if_empty(one.name)},
             {"where", json_fields::null_if_empty(variant.site(one.where))},
             {"process", json_fields::null_if_empty(one.process)},
-            {"phase", phase_name(one.phase)},
+            {"phase", one.phase},
             {"count", formula_json(one.count.formula)},
             {"bytes", formula_json(one.bytes.formula)}};
   if (!one.bytes.formula) json["recorded"] = recorded_sizes(one.bytes, variant.shapes());

@@ -21,7 +21,7 @@ constexpr std::size_t kManyShapes = 16;
 std::string label(const VariantFormulas& variant, const ExplainedAllocation& one) {
   if (!one.name.empty()) return one.name;
   if (std::string site = variant.site(one.where); !site.empty()) return site;
-  return one.phase.empty() ? "an unnamed allocation" : "an unnamed allocation of " + phase_name(one.phase);
+  return one.phase.empty() ? "an unnamed allocation" : "an unnamed allocation of " + one.phase;
 }
 
 // Whether an earlier phase, such as the first call, has the same allocations.

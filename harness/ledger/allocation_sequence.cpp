@@ -82,10 +82,6 @@ std::optional<AllocationSequence> allocation_sequence(std::span<const Event> eve
   return Sequencer(events, call_chain, process_name).run();
 }
 
-std::string phase_name(std::string_view phase) {
-  return std::string(phase == kSetupPhase ? "setup" : phase);
-}
-
 std::vector<SequenceStep> sequence_steps(const AllocationSequence& sequence) {
   std::vector<SequenceStep> steps;
   steps.reserve(2 * sequence.size());

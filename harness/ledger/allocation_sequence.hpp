@@ -53,8 +53,6 @@ using AllocationSequences = std::vector<std::reference_wrapper<const AllocationS
 
 /// The phase of setup, as profiles and run files call it.
 inline constexpr std::string_view kSetupPhase = "setup";
-/// Returns the name of a phase for people and for JSON of results: `setup` for kSetupPhase.
-std::string phase_name(std::string_view phase);
 
 /// Longer sequences are left out, with a note: they would fill run files.
 inline constexpr std::size_t kMaxSequencedAllocations = 100'000;
