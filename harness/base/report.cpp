@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/size.hpp"
 #include "base/text.hpp"
 
 namespace peakmark {
@@ -28,6 +27,10 @@ std::string to_text(const nlohmann::ordered_json& value, As as, const std::strin
   if (!value.is_string()) return value.dump();
   auto text = value.get<std::string>();
   return text.empty() ? absent : text;
+}
+
+std::string size_with_bytes(Size bytes) {
+  return bytes < 1024 ? format_size(bytes) : fmt::format("{} ({} B)", format_size(bytes), bytes);
 }
 
 TextTable::Column to_column(std::string title, As as) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/size.hpp"
 #include "base/text_table.hpp"
 
 // Rows of reports. A list of fields defines a table once: the columns for people, in text and in markdown,
@@ -38,6 +39,8 @@ enum class As : std::uint8_t {
 
 /// Returns a value as people see it; `absent` for null and an empty text.
 std::string to_text(const nlohmann::ordered_json& value, As as, const std::string& absent = "–");
+/// Returns `1.5 KiB (1536 B)`, and `1023 B`.
+std::string size_with_bytes(Size bytes);
 /// Returns the column of the text and markdown tables.
 TextTable::Column to_column(std::string title, As as);
 /// Adds the further lines of a cell (As::lines) below its row, each with `indent` and two blanks.

@@ -22,11 +22,6 @@ std::string line_of(const std::vector<std::string>& command) {
   return one_line(fmt::format("{}", fmt::join(command, " ")));
 }
 
-std::string both(Size bytes) {
-  const std::string text = format_size(bytes);
-  return text.ends_with(" B") && !text.ends_with("iB") ? text : fmt::format("{} ({} B)", text, bytes);
-}
-
 std::string groups_text(const std::vector<Allocation>& allocations) {
   return rows_text(group_fields(), group(allocations), kMaxRows, "  ");
 }
@@ -115,11 +110,11 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
   if (is_folded(process.events)) {
     text += "compact: figures are exact, the timeline is thinned, most allocations are only counted\n";
   }
-  text += fmt::format("peak            {}\n", both(summary.peak_bytes));
+  text += fmt::format("peak            {}\n", size_with_bytes(summary.peak_bytes));
   if (const auto budget = budget_bytes(process.header)) {
-    text += fmt::format("budget          {} per device\n", both(*budget));
+    text += fmt::format("budget          {} per device\n", size_with_bytes(*budget));
   }
-  text += fmt::format("live at the end {}\n", both(summary.live_at_end_bytes));
+  text += fmt::format("live at the end {}\n", size_with_bytes(summary.live_at_end_bytes));
   text += fmt::format("allocations     {}, {} in all; {} failed\n", summary.allocations,
                       format_size(summary.total_bytes), summary.failed_allocations);
   if (summary.unmatched_releases != 0) {
@@ -129,7 +124,7 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
     text += fmt::format("releases that the driver refused: {}\n", summary.refused_releases);
   }
   if (summary.pool_seen)
-    text += fmt::format("pools reserved  {} at most\n", both(summary.pool_reserved_peak_bytes));
+    text += fmt::format("pools reserved  {} at most\n", size_with_bytes(summary.pool_reserved_peak_bytes));
   if (const auto devices = use_by_device(process.events); !devices.empty())
     text += "\n" + rows_text(device_fields(), devices);
   text += contents_text(process, summary, options);
@@ -154,7 +149,7 @@ std::size_t width_of_program(const ReportOptions& options, std::size_t indent) {
 std::string profile_table(const RecordedTree& tree, const ReportOptions& options) {
   if (tree.processes.size() == 1) return process_text(tree.processes.front(), options);
   const LedgerSummary together = summarise_together(tree);
-  std::string text = fmt::format("peak of all together  {}\n", both(together.peak_bytes));
+  std::string text = fmt::format("peak of all together  {}\n", size_with_bytes(together.peak_bytes));
   if (const auto groups = group_by_process(tree, together.at_peak); !groups.empty())
     text += rows_text(process_group_fields(), groups, kMaxRows, "  ");
   text += "\nprocesses\n";

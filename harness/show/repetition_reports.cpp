@@ -30,10 +30,6 @@ std::optional<Size> leaked_per_repetition(const RepeatedPhase& phase) {
   return bytes;
 }
 
-std::string with_bytes(Size bytes) {
-  return bytes < 1024 ? format_size(bytes) : fmt::format("{} ({} B)", format_size(bytes), bytes);
-}
-
 Fields<Growth> growth_fields(const RepeatedPhase& phase) {
   const auto times = [count = phase.repetitions.size() - 1](const Growth& one) {
     return fmt::format("{} of {}", one.repetitions, count);
@@ -102,24 +98,24 @@ std::string verdict_text(const RepeatedPhase& phase) {
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
   if (phase.has_leak()) {
     const std::optional<Size> each = leaked_per_repetition(phase);
-    add(each ? fmt::format("leak: {} each time", with_bytes(*each))
-             : fmt::format("leak: {} in all", with_bytes(total_bytes(phase, GrowthVerdict::leak))));
+    add(each ? fmt::format("leak: {} each time", size_with_bytes(*each))
+             : fmt::format("leak: {} in all", size_with_bytes(total_bytes(phase, GrowthVerdict::leak))));
   }
   if (const Size drift = phase.peak_drift_bytes.value_or(0); drift > 0) {
     const std::size_t steps = phase.repetitions.size() - phase.repetitions.size() / 2;
-    add(fmt::format("the peak drifts: +{} in the last {} repetitions", with_bytes(drift), steps));
+    add(fmt::format("the peak drifts: +{} in the last {} repetitions", size_with_bytes(drift), steps));
   }
   if (const Size bytes = total_bytes(phase, GrowthVerdict::unsettled); bytes > 0) {
     add(
         fmt::format("{} released after the last repetition, by the program or by a device that was behind: "
                     "record with --sync",
-                    with_bytes(bytes)));
+                    size_with_bytes(bytes)));
   }
   if (const Size bytes = total_bytes(phase, GrowthVerdict::undecided); bytes > 0)
-    add(fmt::format("grew late by {}: repeat it more often", with_bytes(bytes)));
+    add(fmt::format("grew late by {}: repeat it more often", size_with_bytes(bytes)));
   if (!text.empty()) return text;
   const Size warm_up = total_bytes(phase, GrowthVerdict::warm_up);
-  return warm_up > 0 ? fmt::format("steady after a warm-up of {}", with_bytes(warm_up)) : "steady";
+  return warm_up > 0 ? fmt::format("steady after a warm-up of {}", size_with_bytes(warm_up)) : "steady";
 }
 
 std::string growth_text(const std::vector<RepeatedPhase>& phases) {
