@@ -59,11 +59,8 @@ struct EstimateOptions {
 std::string parse_arguments(const std::vector<std::string>& texts) {
   Json arguments = Json::object();
   for (const std::string& text : texts) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos) throw UsageError("'" + text + "' is no key=value, such as n=20");
-    const std::string name = text.substr(0, equals);
+    const auto [name, value] = split_key_value(text);
     if (arguments.contains(name)) throw UsageError("'" + name + "' is given twice");
-    const std::string value = text.substr(equals + 1);
     arguments[name] = Json::accept(value) ? Json::parse(value) : Json(value);
   }
   return json_fields::one_line(arguments);

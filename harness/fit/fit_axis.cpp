@@ -104,7 +104,7 @@ void AxisFitter::set_values() {
   if (request_.other) integer_axis(request_.other->name);
   std::vector<std::string> plain;
   for (const std::string& text : request_.values) {
-    const auto [name, value] = split_axis_value(text);
+    const auto [name, value] = split_key_value(text);
     const AxisDescription* const axis = variant_.axis(name);
     const bool is_integer = axis != nullptr && std::holds_alternative<Size>(axis->default_value);
     if (!is_integer || parse_number<Size>(value)) {
@@ -122,7 +122,7 @@ void AxisFitter::set_values() {
     }
   }
   for (const std::string& text : request_.values) {
-    const std::string name = split_axis_value(text).first;
+    const std::string name = split_key_value(text).first;
     if (name == request_.axis.name || (request_.other && name == request_.other->name))
       throw UsageError(fmt::format("axis '{}' is fitted and has a value: leave out {}", name, text));
   }

@@ -19,7 +19,7 @@ std::vector<std::string> formula_axes(const FitRequest& request, const std::stri
   const auto is_axis = [&](const std::string& name) {
     if (name == request.axis.name || (request.other && name == request.other->name)) return true;
     return std::ranges::any_of(
-        request.values, [&](const std::string& other) { return split_axis_value(other).first == name; });
+        request.values, [&](const std::string& other) { return split_key_value(other).first == name; });
   };
   try {
     std::vector<std::string> axes = Formula(text).axes();
@@ -36,7 +36,7 @@ void check_is_read(const FitRequest& request, const std::string& axis) {
     return word.find(placeholder) != std::string::npos;
   };
   const auto is_in_formula = [&](const std::string& text) {
-    const std::vector<std::string> axes = formula_axes(request, split_axis_value(text).second);
+    const std::vector<std::string> axes = formula_axes(request, split_key_value(text).second);
     return std::ranges::find(axes, axis) != axes.end();
   };
   if (std::ranges::any_of(request.command, has_placeholder)) return;
@@ -47,16 +47,11 @@ void check_is_read(const FitRequest& request, const std::string& axis) {
 
 }  // namespace
 
-std::pair<std::string, std::string> split_axis_value(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
 void use_program(FitRequest& request, const ScratchFolder& folder) {
   const std::vector<std::string>& command = request.command;
   check_is_read(request, request.axis.name);
   if (request.other) check_is_read(request, request.other->name);
-  for (const std::string& text : request.values) check_is_read(request, split_axis_value(text).first);
+  for (const std::string& text : request.values) check_is_read(request, split_key_value(text).first);
   std::vector<std::pair<std::string, std::string>> axes;
   const auto add_free = [&](const FreeAxis& axis) {
     axes.emplace_back(axis.name, std::to_string(axis.range ? axis.range->first : 1));
@@ -64,7 +59,7 @@ void use_program(FitRequest& request, const ScratchFolder& folder) {
   add_free(request.axis);
   if (request.other) add_free(*request.other);
   for (const std::string& text : request.values) {
-    const auto [axis, value] = split_axis_value(text);
+    const auto [axis, value] = split_key_value(text);
     // A formula is evaluated here; the program gets an integer.
     axes.emplace_back(axis, formula_axes(request, value).empty() ? value : "1");
   }

@@ -40,9 +40,6 @@ struct FitRequest {
   SweepOptions sweep;  ///< the suites (none: the variants of the worker), backend, device and time limits
 };
 
-/// Returns both sides of AXIS=VALUE.
-std::pair<std::string, std::string> split_axis_value(const std::string& text);
-
 /// Makes `request` one for the program of its command: writes a suite into `folder` in which the command is
 /// the only program, with the axes of the request. Throws UsageError if the command does not read the fitted
 /// axis.

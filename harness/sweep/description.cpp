@@ -44,19 +44,23 @@ bool is_variant_name(std::string_view name) {
   return is_axis_name(name.substr(0, slash)) && (is_axis_name(rest) || is_variant_name(rest));
 }
 
+std::pair<std::string, std::string> split_key_value(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos) throw UsageError("'" + text + "' is no key=value, such as n=20");
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 Parameters parse_parameters(const VariantDescription& variant, const std::vector<std::string>& texts) {
   Parameters parameters = variant.defaults();
   std::vector<std::string> given;
   for (const std::string& text : texts) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos) throw UsageError("'" + text + "' is no key=value, such as n=20");
-    const std::string name = text.substr(0, equals);
+    const auto [name, value] = split_key_value(text);
     const AxisDescription& axis = variant.known_axis(name);
     if (std::ranges::find(given, name) != given.end()) {
       throw UsageError("axis '" + name + "' is given twice");
     }
     given.push_back(name);
-    parameters.set(name, parse_axis_value(axis, text.substr(equals + 1)));
+    parameters.set(name, parse_axis_value(axis, value));
   }
   return parameters;
 }

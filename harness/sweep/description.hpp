@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sweep/parameters.hpp"
@@ -57,6 +58,8 @@ struct VariantDescription {
   [[nodiscard]] Parameters defaults() const;
 };
 
+/// Returns `n` and `20` of `n=20`. Throws UsageError for a text without `=`.
+std::pair<std::string, std::string> split_key_value(const std::string& text);
 /// Returns the values of a variant's axes from `key=value` texts; axes without one have their default. Throws
 /// UsageError for an axis that is unknown (with the nearest name), given twice, or has an invalid value.
 Parameters parse_parameters(const VariantDescription& variant, const std::vector<std::string>& texts);
