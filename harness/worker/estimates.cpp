@@ -58,7 +58,6 @@ std::vector<EstimateObservation> ask_estimators(
         note.emplace(whose + " has not answered yet",
                      [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); });
       }
-      const ForkGuard fork_guard;
       EstimateRequest request = variant.request(parameters);
       guard(answer.error, [&] { answer.bytes_estimated = estimator->bytes(request, answer.slices_used); });
       if (!available_bytes) return;

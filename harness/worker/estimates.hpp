@@ -1,7 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -30,21 +28,6 @@ std::vector<EstimateObservation> ask_estimators(
     const RegisteredVariant& variant, const Parameters& parameters, std::optional<Size> available_bytes,
     const std::function<void(std::string_view)>& report_step = nullptr,
     const std::function<void(const EstimateObservation&)>& answered = nullptr);
-
-/// Lives while an estimator is called. Its end ends a child process that the estimator has forked and that
-/// returned from it as well: it would measure and answer a second time.
-class ForkGuard {
- public:
-  ForkGuard() : pid_(::getpid()) {}
-  ForkGuard(const ForkGuard&) = delete;
-  ForkGuard& operator=(const ForkGuard&) = delete;
-  ~ForkGuard() {
-    if (::getpid() != pid_) ::_exit(0);
-  }
-
- private:
-  pid_t pid_;
-};
 
 /// While it lives, the process waits for something. If that takes long, it calls `say` once, so that the
 /// output of a process that is killed for a timeout has the reason.

@@ -2,7 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <future>
 
 #include "worker/fake_variants.hpp"
@@ -58,6 +62,29 @@ TEST(Estimates, AnEstimatorThatThrowsDoesNotAffectTheOthers) {
   EXPECT_THAT(answers[0].error, Optional(HasSubstr("0 bytes a slice")));
   EXPECT_EQ(answers[0].slices_estimated, std::nullopt);
   EXPECT_THAT(answers[1].slices_estimated, Optional(100));
+}
+
+// A search that went on in the children, too, would double the processes with each question.
+TEST(Estimates, AChildThatAnEstimatorForksAsksNothing) {
+  void* const shared =
+      ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto& calls = *new (shared) std::atomic<int>(0);
+  const auto calls_of = [&](bool forks) {
+    calls = 0;
+    FakeEstimator own{"own"};
+    own.bytes = [&calls, forks](Size n) {
+      ++calls;
+      if (forks) static_cast<void>(::fork());
+      return n;
+    };
+    const RegisteredVariant variant = variant_with({own});
+    EXPECT_THAT(ask_estimators(variant, variant.description.defaults(), 5)[0].slices_estimated, Optional(5));
+    while (::wait(nullptr) > 0) continue;
+    return calls.load();
+  };
+  EXPECT_EQ(calls_of(true), calls_of(false));
+  ::munmap(shared, sizeof(std::atomic<int>));
 }
 
 TEST(LateNote, ReportsWhatIsLate) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <span>
@@ -57,6 +58,20 @@ DType case_dtype(const Parameters& parameters) {
   return word == nullptr ? DType::f32 : parse_dtype(*word);
 }
 
+/// Calls an estimator's function. A child process that it forks and that returns from it as well ends there:
+/// it would ask again, measure and answer. A search asks often, and would double the processes each time.
+template <typename Call>
+auto call_estimator(Call call) {
+  struct ForkGuard {
+    ~ForkGuard() {
+      if (::getpid() != pid) ::_exit(0);
+    }
+    const pid_t pid = ::getpid();
+  };
+  const ForkGuard guard;
+  return call_program(call);
+}
+
 TermsFormula terms_formula(const peakmark_estimator& abi) {
   return [&abi](const EstimateRequest& request) {
     const AbiCase asked(request.parameters);
@@ -65,7 +80,8 @@ TermsFormula terms_formula(const peakmark_estimator& abi) {
                         std::int64_t fixed_bytes) {
       static_cast<std::vector<EstimateTerm>*>(sink)->push_back({name, per_slice_bytes, fixed_bytes});
     };
-    call_program([&](peakmark_failure* failure) { abi.parts(abi.self, asked.abi(), add, &terms, failure); });
+    call_estimator(
+        [&](peakmark_failure* failure) { abi.parts(abi.self, asked.abi(), add, &terms, failure); });
     return terms;
   };
 }
@@ -75,14 +91,15 @@ BytesFormula bytes_formula(const peakmark_estimator& abi, const std::string& sli
     Parameters parameters = request.parameters;
     parameters.set(slice_axis, slices);
     const AbiCase asked(parameters);
-    return call_program([&](peakmark_failure* failure) { return abi.bytes(abi.self, asked.abi(), failure); });
+    return call_estimator(
+        [&](peakmark_failure* failure) { return abi.bytes(abi.self, asked.abi(), failure); });
   };
 }
 
 SlicesFormula slices_formula(const peakmark_estimator& abi, const std::function<DType(DType)>& output_dtype) {
   return [&abi, output_dtype](const EstimateRequest& request) -> SlicesAnswer {
     const AbiCase asked(request.parameters);
-    const Size slices = call_program([&](peakmark_failure* failure) {
+    const Size slices = call_estimator([&](peakmark_failure* failure) {
       return abi.slices(abi.self, asked.abi(), request.available_bytes, failure);
     });
     if (slices < 0)

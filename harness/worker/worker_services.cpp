@@ -91,7 +91,6 @@ Json answer(const Registry& registry, std::string_view text) {
     return is_asked ? fmt::format("the estimator '{}' failed: {}", question.estimator->name(), error) : error;
   };
   try {
-    const ForkGuard fork_guard;
     question = read_question(registry, Json::parse(text));
     EstimateRequest request = question.variant->request(question.parameters);
     is_asked = true;
