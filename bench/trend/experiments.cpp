@@ -1,7 +1,5 @@
-// Simulates runs and measures which steps the trend detector and others find, and how many false alarms they
-// raise. Each argument prints one table of docs/statistics.md: false_alarms, finds, curve, cases, reference,
-// open, shared. `rare` prints the false alarms with a slow state in 1 of 10 runs. `series` prints the
-// simulated times for other programs.
+// Simulates runs, and measures which steps the detector of trends finds and how many false alarms it raises.
+// Each argument prints one table of docs/statistics.md.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -53,14 +52,10 @@ double sum_of(std::size_t count, Work work) {
 /// Returns the alarms of a detector for a simulated series, from run `from` on.
 using Ask = std::function<std::vector<Alarm>(const Simulated&, std::size_t from)>;
 
-Ask ours(bool confirm, const trend::TrendOptions& options = {}) {
+Ask ours(bool confirm) {
   return [=](const Simulated& simulated, std::size_t from) {
-    return our_alarms(make_history(simulated, confirm), from, options);
+    return our_alarms(make_history(simulated, confirm), from);
   };
-}
-
-Ask theirs(const Detector& detector) {
-  return [=](const Simulated& simulated, std::size_t from) { return detector(simulated.times, from); };
 }
 
 /// Returns 1 if an alarm reports a slower level, else 0.
@@ -98,21 +93,17 @@ void print_false_alarms(const std::string& name, double shared, std::size_t seri
 }
 
 void tabulate_false_alarms(std::size_t series) {
-  fmt::print("| detector | {} | +5 % in 7 |\n|---|---|---|---|---|---|---|---|---|---|\n",
+  fmt::print("| peakmark | {} | +5 % in 7 |\n|---|---|---|---|---|---|---|---|---|---|\n",
              "Gaussian 1 % | Gaussian 3 % | heavy tail | AR(1) | outliers | two clocks | bi20 | bimodal");
-  print_false_alarms("peakmark, re-run shares half of the noise", kShared, series, ours(true));
-  print_false_alarms("peakmark, re-run shares nothing", 0, series, ours(true));
-  print_false_alarms("peakmark, re-run shares all", 1, series, ours(true));
-  print_false_alarms("peakmark, no re-run: the next run confirms", kShared, series, ours(false));
-  for (const Peer& peer : peers()) {
-    const bool is_slow = peer.name.starts_with("asv");
-    print_false_alarms(peer.name, kShared, is_slow ? std::min<std::size_t>(series, 400) : series,
-                       theirs(peer.detect));
+  for (const int percent : {50, 34, 65, 0, 100}) {
+    print_false_alarms(fmt::format("confirmation shares {} % of the noise", percent), percent / 100.0, series,
+                       ours(true));
   }
+  print_false_alarms("no confirmation: the next run confirms", kShared, series, ours(false));
 }
 
 void tabulate_finds(std::size_t series) {
-  fmt::print("| step | noise | within | found | without re-run |\n|---|---|---|---|---|\n");
+  fmt::print("| step | noise | within | found | without confirmation |\n|---|---|---|---|---|\n");
   struct Row {
     const char* step;
     Family family;
@@ -159,30 +150,6 @@ void tabulate_finds(std::size_t series) {
     });
     fmt::print("| +10 %, {} runs after another | gaussian_3 | 7 runs | {:.3f} | |\n", gap,
                hits / static_cast<double>(series / 2));
-  }
-}
-
-void print_point(const char* name, double threshold, std::size_t series, const Ask& ask) {
-  fmt::print("{},{},{:.4f},{:.4f}\n", name, threshold, false_alarms(Family::gaussian_3, kShared, series, ask),
-             found(Family::gaussian_3, kShared, series, ask, 0.05, 7));
-  std::fflush(stdout);
-}
-
-void draw_curve(std::size_t series) {
-  fmt::print("detector,threshold,false_alarms_per_1000,found_5_percent_in_7_runs\n");
-  for (const double threshold : {2.6, 2.8, 3.0, 3.18, 3.4, 3.6, 3.8}) {
-    trend::TrendOptions options;
-    options.detector.slower = threshold;
-    print_point("peakmark with re-run", threshold, series, ours(true, options));
-    print_point("peakmark without re-run", threshold, series, ours(false, options));
-  }
-  for (const double threshold : {2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 7.0}) {
-    print_point("optimal CUSUM", threshold, series, theirs(optimal_cusum(0.03, 0.05, threshold)));
-  }
-  for (const Peer& peer : peers()) {
-    const bool is_slow = peer.name.starts_with("asv");
-    print_point(peer.name.substr(0, peer.name.find(',')).c_str(), 0,
-                is_slow ? std::min<std::size_t>(series, 400) : series, theirs(peer.detect));
   }
 }
 
@@ -270,23 +237,6 @@ void tabulate_reference(std::size_t series) {
                  1000 * alarms / static_cast<double>(series * kJudged), found_in(3), found_in(7));
       std::fflush(stdout);
     }
-  }
-}
-
-/// Prints one line per series for other programs: `family,step,time of run 0,time of run 1,…`.
-void print_series(std::size_t count) {
-  const auto print = [](const std::string& head, const Simulated& simulated) {
-    fmt::print("{},{:.6g}\n", head, fmt::join(simulated.times, ","));
-  };
-  for (const Family family : kFamilies) {
-    for (std::size_t i = 0; i < count; ++i) {
-      print(fmt::format("{},0", to_string(family)),
-            simulate(family, seed_of(family, 0, i), kBefore + kJudged, kShared, {}));
-    }
-  }
-  for (std::size_t i = 0; i < 5 * count; ++i) {
-    print("gaussian_3,0.05", simulate(Family::gaussian_3, seed_of(Family::gaussian_3, 1, i), kBaseline + 7,
-                                      kShared, step_level(0.05, kBaseline)));
   }
 }
 
@@ -405,50 +355,37 @@ void tabulate_shared(std::size_t histories) {
   }
 }
 
-int run(const std::string& what, std::size_t count, double shared) {
-  if (what == "false_alarms")
-    tabulate_false_alarms(count == 0 ? 4000 : count);
-  else if (what == "ours")
-    print_false_alarms(fmt::format("peakmark, re-run shares {:.0f} %", 100 * shared), shared,
-                       count == 0 ? 1000 : count, ours(true));
-  else if (what == "rare")
-    fmt::print("{:.2f}\n", false_alarms(Family::rare_state, shared, count == 0 ? 1000 : count, ours(true)));
-  else if (what == "finds")
-    tabulate_finds(count == 0 ? 4000 : count);
-  else if (what == "curve")
-    draw_curve(count == 0 ? 3000 : count);
-  else if (what == "cases")
-    tabulate_cases(count == 0 ? 14 : count);
-  else if (what == "reference")
-    tabulate_reference(count == 0 ? 2000 : count);
-  else if (what == "open")
-    tabulate_open(count == 0 ? 1000 : count);
-  else if (what == "shared")
-    tabulate_shared(count == 0 ? 200 : count);
-  else if (what == "series")
-    print_series(count == 0 ? 10 : count);
-  else {
-    fmt::print(
-        stderr,
-        "usage: trend_experiments false_alarms|ours|rare|finds|curve|cases|reference|open|shared|series "
-        "[COUNT [SEED "
-        "[PERCENT]]]\n");
-    return 2;
-  }
-  return 0;
+void print_rare(std::size_t series) {
+  fmt::print("{:.2f}\n", false_alarms(Family::rare_state, kShared, series, ours(true)));
 }
+
+struct Experiment {
+  std::string_view name;
+  void (*print)(std::size_t count);
+  std::size_t count;  ///< the default: series, histories, or runs of a trial
+};
+constexpr std::array kExperiments{Experiment{"false_alarms", tabulate_false_alarms, 1800},
+                                  Experiment{"rare", print_rare, 1000},
+                                  Experiment{"finds", tabulate_finds, 3000},
+                                  Experiment{"cases", tabulate_cases, 14},
+                                  Experiment{"reference", tabulate_reference, 800},
+                                  Experiment{"open", tabulate_open, 1000},
+                                  Experiment{"shared", tabulate_shared, 100}};
 
 }  // namespace
 }  // namespace peakmark::bench
 
 int main(int argc, char** argv) {
   using namespace peakmark::bench;
-  const auto count = peakmark::parse_number<std::uint64_t>(argc > 2 ? argv[2] : "0");
-  const auto seed = argc > 3 ? peakmark::parse_number<std::uint64_t>(argv[3]) : first_seed;
-  if (seed) first_seed = *seed;
-  // Percent of the noise that a re-run shares; for `ours`.
-  const auto percent =
-      argc > 4 ? peakmark::parse_number<std::uint64_t>(argv[4]) : static_cast<std::size_t>(100 * kShared);
-  return run(argc > 1 && argc < 6 && count && seed && percent ? argv[1] : "", count.value_or(0),
-             static_cast<double>(percent.value_or(0)) / 100);
+  const auto* chosen =
+      std::ranges::find(kExperiments, std::string_view(argc > 1 ? argv[1] : ""), &Experiment::name);
+  const auto count = argc > 2 ? peakmark::parse_number<std::uint64_t>(argv[2]) : 0;
+  const auto seed = argc > 3 ? peakmark::parse_number<std::uint64_t>(argv[3]) : kReported;
+  if (chosen == kExperiments.end() || !count || !seed || argc > 4) {
+    fmt::print(stderr, "usage: trend_experiments {} [COUNT [SEED]]\n",
+               "false_alarms|rare|finds|cases|reference|open|shared");
+    return 2;
+  }
+  first_seed = *seed;
+  chosen->print(*count == 0 ? chosen->count : *count);
 }

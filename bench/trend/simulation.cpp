@@ -157,10 +157,9 @@ trend::DeviceHistory make_history(const Simulated& simulated, bool confirm) {
   return history;
 }
 
-std::vector<Alarm> our_alarms(const trend::DeviceHistory& history, std::size_t from,
-                              const trend::TrendOptions& options) {
+std::vector<Alarm> our_alarms(const trend::DeviceHistory& history, std::size_t from) {
   std::vector<Alarm> alarms;
-  for (const trend::Change& change : trend::find_trends(history, options).changes) {
+  for (const trend::Change& change : trend::find_trends(history).changes) {
     if (change.verdict == trend::Verdict::suspicious || change.raised < from) continue;
     alarms.push_back({change.raised, change.after > change.before ? 1 : -1});
   }

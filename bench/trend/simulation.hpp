@@ -1,17 +1,22 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <random>
 #include <string_view>
 #include <vector>
 
-#include "bench/trend/peers.hpp"
 #include "harness/trend/trends.hpp"
 
 namespace peakmark::bench {
+
+/// A run in which the detector reports a new level.
+struct Alarm {
+  std::size_t run = 0;
+  int direction = 0;  ///< +1: slower, −1: faster
+};
 
 /// Families of noise. A time is its level times (1 + e), with e of mean about 0. Two measurements of one run
 /// share a part of e (docs/statistics.md).
@@ -103,8 +108,7 @@ Simulated simulate(Family family, std::uint64_t seed, std::size_t runs, double s
 trend::DeviceHistory make_history(const Simulated& simulated, bool confirm);
 
 /// Returns the changes that find_trends() reports from run `from` on.
-std::vector<Alarm> our_alarms(const trend::DeviceHistory& history, std::size_t from,
-                              const trend::TrendOptions& options = {});
+std::vector<Alarm> our_alarms(const trend::DeviceHistory& history, std::size_t from);
 
 /// Returns a level with a relative step of `part` at run `at`.
 Level step_level(double part, std::size_t at);

@@ -17,7 +17,7 @@ SHIPPED = [
     *(ROOT / "suites").glob("*.toml"),
     *(ROOT / "suites/clients").glob("*.toml"),
     *(ROOT / "examples").glob("*/*.toml"),
-    ROOT / "bench/compare_real.toml",
+    *(ROOT / "bench").glob("*.toml"),
 ]
 
 
