@@ -53,6 +53,7 @@ class OpenclBudget : public testing::Test {
   void SetUp() override {
     fake = {};
     device_ = FakeDevice{};
+    context_ = FakeContext{{&device_}};
     next_context = &context_;
     hooks->clCreateContext(nullptr, 0, nullptr, nullptr, nullptr, nullptr);
     first_ = peakmark_event_count();
@@ -108,7 +109,7 @@ class OpenclBudget : public testing::Test {
   static inline const cl_icd_dispatch* hooks = nullptr;
   // One for all tests: the names of devices are recorded when a second one is used.
   static inline FakeDevice device_;
-  static inline FakeContext context_{{&device_}};
+  static inline FakeContext context_;
   std::uint64_t first_ = 0;
 };
 
