@@ -26,8 +26,8 @@ function(peakmark_module name)
 endfunction()
 
 # peakmark_test(NAME SOURCES … LINK … [LABELS …]): a GoogleTest program; ctest shows each of its tests.
-# Labels: `pure` (no device), `dry`, `opencl`, `cuda`; `threads` if it, or a program that it starts, has several threads: only
-# those are built with TSan.
+# Labels: `pure` (no device), `dry`, `opencl`, `cuda`. `threads`: it, or a program that it starts, has several threads; only
+# those are built with TSan. `sanitized`: it is not pure, and ASan watches code that handles raw memory or descriptors.
 function(peakmark_test name)
   cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
@@ -75,7 +75,7 @@ function(peakmark_add_gtests program)
   endif()
 endfunction()
 
-# peakmark_tests_of_label(TARGET LABEL…): the target peakmark_tests_LABEL builds all tests of a label, for TSan.
+# peakmark_tests_of_label(TARGET LABEL…): the target peakmark_tests_LABEL builds all tests of a label, for sanitizers.
 function(peakmark_tests_of_label name)
   foreach(label ${ARGN})
     if(NOT TARGET peakmark_tests_${label})

@@ -11,10 +11,10 @@ CI = Path(__file__).resolve().parents[1]
 ROOT = CI.parent
 sys.path.insert(0, str(CI))
 
-from expected_tests import EXPECTED, Ran, missing_imports, missing_programs, parse_ctest, parse_pytest, problems, tomllib  # noqa: E402
+from expected_tests import EXPECTED, Ran, missing_imports, missing_programs, missing_sources, parse_ctest, parse_pytest, problems, tomllib  # noqa: E402
 from helpers import quantity  # noqa: E402
 
-SPOKEN = {"min_tests": {"a": 3}, "allowed_skips": {"no wheel": "a reason"}}
+SPOKEN = {"allowed_skips": {"no wheel": "a reason"}}
 
 CTEST = """Start testing: Nov 22 17:04 UTC
 ----------------------------------------------------------
@@ -64,11 +64,9 @@ def test_pytest_counts_what_passed(tmp_path):
     assert any("no_such_module_x" in one for one in ran.skipped)
 
 
-def test_fewer_tests_and_other_skips_are_problems():
+def test_other_skips_and_no_test_at_all_are_problems():
     assert problems("a", Ran(3, ["x: no wheel here"]), SPOKEN) == []
-    assert problems("a", Ran(2, ["x: no wheel here"]), SPOKEN) == []
-    (fewer,) = problems("a", Ran(2), SPOKEN)
-    assert fewer.startswith("a: too few tests: 2 tests passed or may be skipped, min 3") and "set a = 2" in fewer
+    assert problems("a", Ran(), SPOKEN) == ["a: no test ran"]
     (skipped,) = problems("a", Ran(3, ["x: there is no fish here"]), SPOKEN)
     assert "no fish" in skipped and "allowed_skips" in skipped
 
@@ -78,9 +76,14 @@ def test_the_command_fails_where_tests_are_left_out(tmp_path):
     log.write_text(CTEST)
     done = subprocess.run([sys.executable, CI / "expected_tests.py", "count", "release", log], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "there is no fish here" in done.stderr and "release: too few tests: 9 tests passed or may be skipped, min" in done.stderr
-    unknown = subprocess.run([sys.executable, CI / "expected_tests.py", "count", "relese", log], capture_output=True, text=True, check=False)
-    assert unknown.returncode == 2 and "unknown kind 'relese'" in unknown.stderr
+    assert "there is no fish here" in done.stderr and "another: ctest did not run it" in done.stderr
+
+
+def test_a_test_that_no_build_compiles_is_named(tmp_path):
+    (tmp_path / "sub/Unity").mkdir(parents=True)
+    (tmp_path / "build.ninja").write_text("build a.o: CXX /tree/harness/a_test.cpp\n")
+    (tmp_path / "sub/Unity/unity_0_cxx.cxx").write_text('#include "/tree/harness/b_test.cpp"\n')
+    assert missing_sources(tmp_path, ["harness/a_test.cpp", "harness/b_test.cpp", "harness/c_test.cpp"]) == ["harness/c_test.cpp"]
 
 
 def test_what_is_missing_is_named():
