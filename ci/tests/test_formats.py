@@ -178,6 +178,22 @@ def test_answers_of_estimators_of_0_1_are_read(kept):
     assert keys(json.loads((kept / "asked.json").read_text())) == keys(json.loads((kept / "question.json").read_text()))
 
 
+@pytest.mark.parametrize(
+    "section, file",
+    [("Run file", "run.json"), ("JSON of `show`", "show.json"), ("Verdicts", "verdicts.json"), ("Trends", "trends.json"), ("Comparisons", "comparison.json")],
+)
+def test_docs_formats_has_each_key(section, file):
+    page = (team_project.ROOT / "docs/formats.md").read_text(encoding="utf-8")
+    text = re.split(rf"^## {re.escape(section)}$", page, flags=re.MULTILINE)[1].split("\n## ")[0]
+    documented = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]*)`", text)))) | {"version", "minor"}
+    document = json.loads((FORMATS / file).read_text(encoding="utf-8"))
+    if file == "run.json":  # beside Google Benchmark's keys
+        document = [document["context"]["peakmark"], *(row["peakmark"] for row in document["benchmarks"] if "peakmark" in row)]
+    paths = [re.findall(r"[^.\[\]]+", path) for path in keys(document)]
+    # The keys of these objects are names of axes, of kinds of memory and of facts about the machine.
+    assert {path[-1] for path in paths if path and not {"axes", "by_kind", *OF_THE_MACHINE} & set(path[:-1])} - documented == set()
+
+
 def test_reports_read_the_files_of_0_1():
     assert len(run_file.load_run(FORMATS / "run.json").cases) == 4
     history = history_file.load_history(FORMATS / "series.jsonl")
