@@ -21,7 +21,7 @@ class ApiTest : public testing::Test {
                 const std::string& input = "") const {
     return ask({PEAKMARK_API_WORKER, arguments, environment(mistake), input}, std::chrono::seconds(60));
   }
-  /// `peakmark run` of a suite with these lines.
+  /// Runs `peakmark run` on a suite with these lines.
   Answer run(const std::string& suite, const std::vector<std::string>& more = {},
              const std::string& mistake = "",
              const std::vector<std::string>& workers = {PEAKMARK_API_WORKER}) const {
@@ -30,7 +30,7 @@ class ApiTest : public testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return ask({PEAKMARK_PROGRAM, arguments, environment(mistake), ""}, std::chrono::seconds(120));
   }
-  /// A suite with these lines.
+  /// Writes a suite with these lines and returns its path.
   std::filesystem::path put(const std::string& suite) const {
     std::filesystem::path file = folder_.path() / "suite.toml";
     std::ofstream(file) << suite;

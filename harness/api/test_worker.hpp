@@ -2,10 +2,10 @@
 
 #include <peakmark/worker.hpp>
 
-// Includes only what programs of users include.
+// Includes only headers that users may include.
 
-/// Bytes of a case of KnownBytes: a plan of 1,000 floats, and a slice of an input of 100, an output of 300
-/// and, during the call, a temporary of 100.
+/// Bytes of a case of KnownBytes, in floats: a plan of 1,000, and for each slice an input of 100, an output
+/// of 300 and, during the call, a temporary of 100.
 inline constexpr peakmark::Size kPlanBytes = 4000;
 inline constexpr peakmark::Size kSliceBytes = 2000;
 

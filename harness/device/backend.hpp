@@ -12,9 +12,9 @@
 
 namespace peakmark {
 
-// What the backends share. Each backend has two functions: `list_…` appends its devices, or one reason why it
-// has none, and never throws because a driver is missing; `open_…` throws DeviceError if the device with this
-// index no longer exists.
+// Functions that the backends share. Each backend has two functions: `list_…` appends its devices, or one
+// reason why it has none, and does not throw if a driver is missing; `open_…` throws DeviceError if the
+// device with this index no longer exists.
 
 void list_opencl(DeviceList& list);
 std::unique_ptr<Device> open_opencl(const DeviceInfo& info);
@@ -22,7 +22,7 @@ std::unique_ptr<Device> open_opencl(const DeviceInfo& info);
 void list_cuda(DeviceList& list);
 std::unique_ptr<Device> open_cuda(const DeviceInfo& info);
 
-/// Throws UsageError when [offset, offset + bytes) is not inside the array, or the array was reset.
+/// Throws UsageError if [offset, offset + bytes) is not inside the array, or the array was reset.
 void check_inside(const Array& array, Size offset_bytes, Size bytes);
 struct ByteRange {
   Size offset;
@@ -44,8 +44,8 @@ struct Element {
 
 /// Returns `value` as an element of `dtype`; for a complex type, as its real part. Infinities and NaN are
 /// values of the floating-point types. Throws UsageError if the dtype cannot hold the value exactly: a
-/// fraction or a number out of range for an integer, a double that f32 would round. A caller that wants the
-/// nearest float converts first.
+/// fraction or a number out of range for an integer, a double that f32 would round. To store the nearest
+/// float, convert the value first.
 Element element_of(double value, DType dtype);
 
 /// Work-items along x, y, z: `global` is a multiple of `local`.

@@ -9,11 +9,11 @@
 
 namespace peakmark {
 
-/// Programs that a library compiles for a device at run time, so that none is compiled twice. A program is an
-/// object of the driver or a text, and holds no device memory. Not thread-safe.
+/// Keeps programs that a library compiles for a device at run time, so that none is compiled twice. A program
+/// is an object of the driver or a text, and holds no device memory. Not thread-safe.
 class CompiledPrograms {
  public:
-  /// The oldest is dropped beyond this number: texts have about 100 KB.
+  /// Beyond this number the oldest program is dropped: a text has about 100 KB.
   static constexpr std::size_t kMax = 256;
 
   /// Returns the shared_ptr<void> that the first `compile()` for this text returned; null is not kept.
@@ -29,7 +29,7 @@ class CompiledPrograms {
     return program;
   }
 
-  /// How often `get` called `compile`.
+  /// Returns how often `get` called `compile`.
   [[nodiscard]] std::size_t compilations() const { return compilations_; }
 
  private:

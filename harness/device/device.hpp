@@ -36,22 +36,23 @@ struct DeviceInfo {
   std::string platform;  ///< OpenCL platform; "CUDA"; "dry"
   std::string driver;
   std::string version;  ///< OpenCL C or compute capability
-  std::string pci;      ///< `0000:3b:00`, domain, bus and device in hex; empty where unknown
-  bool is_cpu = false;  ///< decides the grain of kernels: one work-item per row instead of per element
+  std::string pci;      ///< `0000:3b:00`: domain, bus and device in hex; empty if unknown
+  bool is_cpu = false;  ///< kernels then use one work-item per row instead of per element
   bool has_f64 = false;
   Size compute_units = 0;
   std::optional<Size> memory_bytes;
   std::optional<Size> max_allocation_bytes;
-  std::optional<Size> cache_bytes;  ///< of the last level: a GPU's L2
+  std::optional<Size> cache_bytes;  ///< last level: the L2 of a GPU
 };
 
-/// Memory of the whole device now, of all processes; null where the driver does not report it.
+/// The memory of the whole device at this moment, used by all processes; null if the driver does not report
+/// it.
 struct DeviceMemory {
   std::optional<Size> used_bytes;
   std::optional<Size> free_bytes;
 };
 
-/// Memory on a device, released when this object dies.
+/// Memory on a device. The destructor releases it.
 class Buffer {
  public:
   virtual ~Buffer() = default;
@@ -65,7 +66,7 @@ class Buffer {
   Buffer() = default;
 };
 
-/// A typed n-d array on a device, C order, contiguous. Movable, not copyable: the copy would cost memory.
+/// A typed n-d array on a device, in C order, contiguous. Movable, not copyable: a copy would cost memory.
 class Array {
  public:
   Array() = default;
@@ -86,7 +87,7 @@ class Array {
   DType dtype_ = DType::f32;
 };
 
-/// Generates host data in pieces, so that an input may be larger than host memory, and `dry` generates none.
+/// Generates host data in pieces, so that an input may be larger than host memory; on `dry` it is not called.
 /// Fills `piece`, whose first element is element `first` of the array in C order.
 template <typename T>
 using Generator = std::function<void(std::span<T> piece, Size first)>;
@@ -113,7 +114,7 @@ class TimePoint {
 };
 
 /// One device with one in-order queue. `finish`, `release`, `pull`, `push`, `write` and `elapsed_ns` wait;
-/// all others only enqueue. Throws OutOfMemory if the device has too little memory, Unsupported if it lacks a
+/// the others only enqueue. Throws OutOfMemory if the device has too little memory, Unsupported if it lacks a
 /// feature, Error otherwise.
 class Device {
  public:
@@ -130,8 +131,8 @@ class Device {
   Array create(std::string_view name, const Shape& shape, DType dtype);
   /// Returns an array with undefined contents.
   Array create_uninitialised(std::string_view name, const Shape& shape, DType dtype);
-  /// Returns an array with the host's data, of exactly this type. Throws UsageError if the shape has another
-  /// number of elements.
+  /// Returns an array with the host's data. T must be exactly its element type. Throws UsageError if the
+  /// shape has another number of elements.
   template <typename T>
   Array push(std::string_view name, const Shape& shape, std::span<const T> data) {
     Array array = create_uninitialised(name, shape, dtype_of<T>);
@@ -175,8 +176,8 @@ class Device {
     read_bytes(array, checked_multiply(first, size_of(array.dtype())), std::as_writable_bytes(data));
   }
 
-  /// Sets every element. Throws UsageError if the dtype cannot hold the value exactly: a double is never
-  /// silently rounded, so a caller that wants the nearest float converts first.
+  /// Sets every element. Throws UsageError if the dtype cannot hold the value exactly. A double is never
+  /// silently rounded: to store the nearest float, convert it first.
   void fill(Array& array, double value);
   /// Sets elements [first, first + count).
   virtual void fill_part(Array& array, Size first, Size count, double value) = 0;
@@ -184,27 +185,29 @@ class Device {
   virtual void copy(const Array& from, Size from_offset_bytes, Array& to, Size to_offset_bytes,
                     Size bytes) = 0;
 
-  /// Compiles (once) the kernel `name` of `source` for elements of `dtype` (`pm_element` in device code).
+  /// Returns the kernel `name` of `source` for elements of `dtype` (`pm_element` in device code). Compiles it
+  /// once.
   virtual Kernel kernel(const KernelSource& source, std::string_view name, DType dtype) = 0;
   virtual void launch(const Kernel& kernel, const Range& range, std::span<const Argument> arguments) = 0;
   void launch(const Kernel& kernel, const Range& range, std::initializer_list<Argument> arguments) {
     launch(kernel, range, std::span<const Argument>(arguments.begin(), arguments.size()));
   }
 
-  /// Waits until everything enqueued is done. Throws asynchronous errors of the device.
+  /// Waits until all enqueued work is done. Throws asynchronous errors of the device.
   virtual void finish() = 0;
   /// Releases an array's memory before it returns, as a blocking free does: waits for the queue and for the
-  /// driver's references. A destructor leaves the moment to the driver, so the peak could vary.
+  /// driver's references. After a destructor the driver chooses the time of the release, so the peak could
+  /// vary.
   virtual void release(Array& array) {
     finish();
     array.reset();
   }
-  /// Returns a marker of this point of the queue.
+  /// Returns a marker of the current point in the queue.
   virtual std::unique_ptr<TimePoint> time_point() = 0;
-  /// Returns nanoseconds of the device between two points; null where the device measures no time.
+  /// Returns the device's nanoseconds between two points; null if the device measures no time.
   virtual std::optional<std::int64_t> elapsed_ns(const TimePoint& from, const TimePoint& to) = 0;
 
-  /// Names an allocation that is no Array in reports: a cl_mem, a device or SVM pointer.
+  /// Sets the name in reports of an allocation that is not an Array: a cl_mem, a device or SVM pointer.
   void name_allocation(std::uint64_t address, std::string_view name);
 
   /// Sets where the names of allocations are recorded; null: nowhere. Not owned.
@@ -213,11 +216,12 @@ class Device {
   /// True for `dry`, which computes nothing and has no data.
   [[nodiscard]] bool is_dry() const { return info().backend == Backend::dry; }
 
-  /// Programs that libraries compiled for this device at run time; kept until the device is closed.
+  /// Returns the programs that libraries compiled for this device at run time. They are kept until the device
+  /// is closed.
   [[nodiscard]] CompiledPrograms& library_programs() { return library_programs_; }
 
-  /// The vendor's objects, for code that allocates without Array: OpenCL {cl_context, cl_command_queue,
-  /// cl_device_id}; CUDA {nullptr, cudaStream_t, nullptr}.
+  /// The vendor's objects, for code that allocates without Array. OpenCL: {cl_context, cl_command_queue,
+  /// cl_device_id}; CUDA: {nullptr, cudaStream_t, nullptr}.
   struct Native {
     void* context = nullptr;
     void* queue = nullptr;
@@ -234,7 +238,7 @@ class Device {
 
  private:
   static void check(const Array& array, DType dtype, Size elements);
-  /// Throws before the host allocates memory for a pull: it may be more than there is.
+  /// Throws before the host allocates memory for a pull, which may be more than the host has.
   void check_holds_data() const;
   EventSource* events_ = nullptr;
   CompiledPrograms library_programs_;
@@ -243,24 +247,25 @@ class Device {
 /// Selects a device by its index within its backend, or by a part of its name (case-insensitive). Digits
 /// alone are always an index.
 struct DeviceChoice {
-  /// Null: CUDA where it has a device (with that name, if given), else OpenCL; never `dry`.
+  /// Null: CUDA if it has a device (with that name, if given), else OpenCL; never `dry`.
   std::optional<Backend> backend;
   std::string device;  ///< empty: the first GPU, else the first device
 };
 
-/// All devices of all compiled backends; `dry` is last. A backend without a loader or driver here has no
-/// device, and a reason in `reasons`.
+/// All devices of all compiled backends; `dry` is last. A backend without a loader or driver on this machine
+/// has no device, but a reason in `reasons`.
 struct DeviceList {
   std::vector<DeviceInfo> devices;
   std::vector<std::string> reasons;
 };
-/// Threads that a driver starts get no signals: this process, which waits for some, would miss them.
+/// Lists the devices. Threads that a driver starts block all signals; otherwise this process would miss
+/// signals that it waits for.
 DeviceList list_devices();
 
-/// Throws DeviceError with the list of devices if none matches or a part of a name matches several.
+/// Throws DeviceError with the list of devices if no device matches, or a part of a name matches several.
 DeviceInfo choose_device(const DeviceChoice& choice, const DeviceList& list);
-/// Opens a device. `is_cpu` may differ from the list, to run the kernels of the other grain.
-/// Threads that its driver starts get no signals.
+/// Opens a device. `is_cpu` may differ from the list, to run the kernels for the other kind of device.
+/// Threads that its driver starts block all signals.
 std::unique_ptr<Device> open_device(const DeviceInfo& info);
 
 }  // namespace peakmark

@@ -23,7 +23,7 @@
 namespace peakmark {
 
 using OpenDevice = std::unique_ptr<Device> (*)();
-// Without it the names of the tests would contain an address, which differs in every process.
+// Without this function the names of the tests would contain an address, which differs in every process.
 inline void PrintTo(OpenDevice /*open*/, std::ostream* out) {
   *out << "device";
 }

@@ -13,18 +13,19 @@ namespace peakmark {
 /// The facts of one GPU by NVIDIA's management library (NVML). Null: unknown.
 struct GpuFacts {
   std::string name;
-  std::string pci;                 ///< as DeviceInfo's
-  std::optional<Size> used_bytes;  ///< of all processes
+  std::string pci;                 ///< in the form of DeviceInfo
+  std::optional<Size> used_bytes;  ///< by all processes
   std::optional<Size> free_bytes;
-  std::optional<int> other_processes;  ///< that compute on it, without this one
-  std::optional<bool> mig;             ///< divided into instances
+  std::optional<int> other_processes;  ///< that compute on the GPU, besides this one
+  std::optional<bool> mig;             ///< whether the GPU is divided into instances
   std::optional<bool> persistence;     ///< the driver stays loaded between programs
   std::optional<unsigned> sm_clock_mhz;
   std::optional<unsigned> max_sm_clock_mhz;
   std::optional<unsigned> memory_clock_mhz;
   std::optional<unsigned> max_memory_clock_mhz;
-  std::optional<unsigned> memory_bus_bits;  ///< null if MIG divides the GPU: an instance has a part of it
-  std::vector<std::string> slowed_by;       ///< reasons for reduced clocks now
+  std::optional<unsigned>
+      memory_bus_bits;  ///< null if MIG divides the GPU: an instance has only a part of the bus
+  std::vector<std::string> slowed_by;  ///< current reasons for reduced clocks
 };
 
 struct NvmlFacts {
@@ -44,7 +45,7 @@ struct ClockSample {
   bool is_locked = false;  ///< a user set clocks below the maximum
 };
 
-/// Reads clocks: through NVML, or a fake in tests.
+/// Reads clocks: from NVML, or from a fake in tests.
 class ClockSource {
  public:
   ClockSource() = default;

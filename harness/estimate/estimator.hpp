@@ -14,16 +14,16 @@
 
 namespace peakmark {
 
-/// The question of httomo: how many slices along `slice_dimension` fit into `available_bytes`?
+/// httomo's question: how many slices along `slice_dimension` fit into `available_bytes`?
 struct EstimateRequest {
   int slice_dimension = 0;                 ///< 0 projection, 1 sinogram
-  std::array<Size, 2> other_dimensions{};  ///< the other two of the *input* (n, y, x), in order
+  std::array<Size, 2> other_dimensions{};  ///< the other two dimensions of the *input* (n, y, x), in order
   DType dtype = DType::f32;                ///< of the input
   Size available_bytes = 0;
-  Parameters parameters;  ///< parameters of the method; only terms() reads the value of the slice axis
+  Parameters parameters;  ///< of the method; only terms() reads the value of the slice axis
 };
 
-/// The answer for httomo.
+/// The answer to httomo.
 struct SlicesAnswer {
   Size slices = 0;
   DType dtype = DType::f32;  ///< of the output
@@ -40,28 +40,28 @@ class Estimator {
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// `direct`, `module`, `iterative`, `documented`
   [[nodiscard]] virtual std::string_view form() const = 0;
-  /// Returns the answer with the signature that httomo documents. Throws UsageError for an unsupported slice
+  /// Returns the answer to httomo's documented question. Throws UsageError for an unsupported slice
   /// dimension.
   [[nodiscard]] virtual SlicesAnswer max_slices(const EstimateRequest& request) const = 0;
   /// Returns the bytes for `slices` slices. Ignores `available_bytes`.
   [[nodiscard]] virtual Size bytes(const EstimateRequest& request, Size slices) const = 0;
-  /// Returns the parts, empty if the form has none. If they depend on the number of slices, those for the
-  /// value of the slice axis.
+  /// Returns the parts, empty if the form has none. If they depend on the number of slices, they are those
+  /// for the value of the slice axis.
   [[nodiscard]] virtual std::vector<EstimateTerm> terms(const EstimateRequest&) const { return {}; }
 };
 
 // The four forms of estimators. Their formulas ignore `available_bytes` and return bytes. A negative number,
-// or 0 bytes a slice (any number of slices would fit), is a UsageError with the estimator's name.
+// or 0 bytes per slice (any number of slices would fit), is a UsageError with the estimator's name.
 
 /// The properties of an estimator besides its formula.
 struct EstimatorTraits {
   std::string name;
-  int slice_dimension = 0;  ///< httomo's dimension that the variant supports
-  /// Returns the output dtype for an input dtype; null: the same.
+  int slice_dimension = 0;  ///< the dimension, in httomo's numbering, that the variant supports
+  /// Returns the output dtype for an input dtype; null: both are the same.
   std::function<DType(DType)> output_dtype;
 };
 
-/// *direct*: bytes a slice = multiplier × product of the other dimensions × item size of the input dtype.
+/// *direct*: bytes per slice = multiplier × product of the other dimensions × item size of the input dtype.
 std::shared_ptr<const Estimator> make_direct_estimator(EstimatorTraits traits, double multiplier);
 
 /// *module*: named parts with bytes per slice and fixed bytes; slices = (available − fixed) // per slice.
@@ -74,8 +74,8 @@ using BytesFormula = std::function<Size(const EstimateRequest& request, Size sli
 std::shared_ptr<const Estimator> make_iterative_estimator(EstimatorTraits traits, BytesFormula bytes,
                                                           TermsFormula terms = {});
 
-/// *documented*: httomo's calc_max_slices itself. bytes(n) is the smallest memory with an answer of at least
-/// n.
+/// *documented*: httomo's calc_max_slices itself. bytes(n) is the smallest memory for which it answers at
+/// least n.
 using SlicesFormula = std::function<SlicesAnswer(const EstimateRequest& request)>;
 std::shared_ptr<const Estimator> make_documented_estimator(std::string name, int slice_dimension,
                                                            SlicesFormula slices);

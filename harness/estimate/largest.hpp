@@ -7,7 +7,7 @@
 namespace peakmark {
 
 /// Returns the largest n ≥ 0 with fits(n), by doubling and bisection; the largest Size if all fit. `fits`
-/// must be monotonic; fits(0) is not asked.
+/// must be monotonic; fits(0) is not called.
 template <typename Fits>
 Size largest(Fits fits) {
   constexpr Size kMaxSize = std::numeric_limits<Size>::max();

@@ -12,18 +12,18 @@
 
 namespace peakmark {
 
-/// Returns the line that asks `WORKER --estimate` how many slices fit `available_bytes` or, if that is null,
-/// how many bytes the parameters need. `estimator` null: the variant's own.
+/// Returns the line that asks `WORKER --estimate` how many slices fit into `available_bytes` or, if that is
+/// null, how many bytes the parameters need. `estimator` null: the variant's default.
 std::string estimate_question(const VariantDescription& variant, const Parameters& parameters,
                               std::optional<Size> available_bytes,
                               const std::optional<std::string>& estimator);
 
-/// Asks `WORKER --estimate`, for the estimators of its variants. Returns an answer to each question; the
-/// failure of an estimator is its `error`. `estimator`: its name, for messages.
+/// Asks `WORKER --estimate`, which has the estimators of its variants. Returns an answer to each question;
+/// the failure of an estimator is its `error`. `estimator`: its name, for messages.
 std::vector<EstimateAnswer> ask_estimators(const std::filesystem::path& worker, const std::string& estimator,
                                            const std::vector<std::string>& questions,
                                            const AskLimits& limits);
-/// The same for one question. The error of one that does not answer has how to ask by hand.
+/// Asks one question. If the estimator does not answer, the error says how to ask it by hand.
 EstimateAnswer ask_estimator(const std::filesystem::path& worker, const std::string& estimator,
                              const std::string& question, const AskLimits& limits);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The worker's side of the C ABI between it and a program (peakmark/worker_abi.h).
+// The library's side of the C ABI between a program and libpeakmark-worker (peakmark/worker_abi.h).
 
 #include <type_traits>
 
@@ -10,8 +10,8 @@
 namespace peakmark {
 
 /// Throws the error that a program reported: OutOfMemory, Unsupported, UsageError, OverflowError or
-/// std::bad_alloc. Throws std::runtime_error for any other: the device may be broken. Returns if there is
-/// none.
+/// std::bad_alloc, and std::runtime_error for any other, after which the device may be broken. Returns if
+/// there is no error.
 void raise_failure(const peakmark_failure& failure);
 
 /// Reports the exception that is being handled to the program. Call it in a `catch (...)`.

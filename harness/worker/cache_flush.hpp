@@ -15,7 +15,7 @@ class CacheFlush {
   CacheFlush(const CacheFlush&) = delete;
   CacheFlush& operator=(const CacheFlush&) = delete;
 
-  /// Enqueues the writes. On a GPU they take some 100 us, in which the host enqueues the next call, so that
+  /// Enqueues the writes. On a GPU they take about 100 us; meanwhile the host enqueues the next call, so that
   /// its launch latency is not timed.
   void enqueue();
 

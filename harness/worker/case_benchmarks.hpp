@@ -18,13 +18,13 @@ class State;
 
 namespace peakmark {
 
-/// A case that this worker is to measure.
+/// A case to measure.
 struct NamedCase {
-  std::string name;  ///< as it was asked for: the observation bears it
+  std::string name;  ///< the requested name, which the observation has too
   Case sweep_case;
 };
 
-/// The cases of a worker as Google Benchmark benchmarks, and what became of them.
+/// The cases of a worker as Google Benchmark benchmarks, and their results.
 class CaseBenchmarks {
  public:
   CaseBenchmarks(const Registry& registry, WorkerDevices& devices, const WorkerOptions& options,
@@ -35,7 +35,7 @@ class CaseBenchmarks {
   /// that its variant rejects, so that errors in a suite are reported before anything is measured.
   void add(const std::vector<NamedCase>& cases);
 
-  /// Runs what Google Benchmark's flags select. Returns the worker's exit code.
+  /// Runs the benchmarks that Google Benchmark's flags select. Returns the worker's exit code.
   int run();
 
  private:
@@ -56,7 +56,7 @@ class CaseBenchmarks {
   std::vector<std::unique_ptr<Entry>> entries_;
   std::unordered_map<std::string, Entry*> entry_of_case_;
   ReferenceSchedule schedule_;
-  bool stopped_ = false;  ///< the device is spoiled: the rest is for another process
+  bool stopped_ = false;  ///< the device is spoiled: another process runs the other cases
   bool device_is_broken_ = false;
   bool failed_ = false;
 };

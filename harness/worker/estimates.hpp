@@ -16,7 +16,7 @@
 
 namespace peakmark {
 
-/// Returns an entry for each estimator of a variant, none of them asked yet.
+/// Returns an entry for each estimator of a variant, without an answer.
 std::vector<EstimateObservation> unasked_estimates(const RegisteredVariant& variant,
                                                    const Parameters& parameters);
 
@@ -29,8 +29,8 @@ std::vector<EstimateObservation> ask_estimators(
     const std::function<void(std::string_view)>& report_step = nullptr,
     const std::function<void(const EstimateObservation&)>& answered = nullptr);
 
-/// While it lives, the process waits for something. If that takes long, it calls `say` once, so that the
-/// output of a process that is killed for a timeout has the reason.
+/// Reports a long wait: if this object lives longer than `after`, it calls `say` once. Then the output of a
+/// process that is killed for a timeout contains the reason.
 class LateNote {
  public:
   static constexpr std::chrono::milliseconds kLate{100};
@@ -43,7 +43,7 @@ class LateNote {
  private:
   std::mutex mutex_;
   std::condition_variable_any ended_;
-  std::jthread waiting_;  // last: it ends before what it uses
+  std::jthread waiting_;  // last member: its thread ends before the members that it uses are destroyed
 };
 
 }  // namespace peakmark

@@ -7,7 +7,7 @@
 
 namespace peakmark::testing_support {
 
-/// A device whose clock goes only when a fake computation says that it worked.
+/// A device whose clock advances only when a fake computation calls `work`.
 class ClockDevice final : public Device {
  public:
   explicit ClockDevice(bool keeps_time = true) : keeps_time_(keeps_time) {}

@@ -17,7 +17,7 @@
 
 namespace peakmark::testing_support {
 
-/// The arrays of a fake case, held by name until a step drops them.
+/// The arrays of a fake case, kept by name until a step drops them.
 class FakeCase {
  public:
   explicit FakeCase(Device& device) : device_(device) {}
@@ -33,7 +33,7 @@ class FakeCase {
   Device& device_;
 };
 
-/// What a fake does at each step; a step left out does nothing. Steps may throw errors of the harness.
+/// What a fake does at each step; null: nothing. Steps may throw errors of the harness.
 using Step = std::function<void(FakeCase&)>;
 struct Steps {
   Step set_up = nullptr;
@@ -43,7 +43,7 @@ struct Steps {
   Step restore = nullptr;
 };
 
-/// Estimates fixed + n · per_slice bytes as named parts; with `bytes`, what that returns.
+/// Estimates fixed + n · per_slice bytes as named parts, or what `bytes` returns if it is set.
 struct FakeEstimator {
   std::string name;
   Size fixed = 0;
@@ -52,14 +52,14 @@ struct FakeEstimator {
   std::function<std::vector<EstimateTerm>(Size n)> parts = nullptr;  ///< null: one part, `everything`
 };
 
-/// Functions of the axis n that throw what is wrong with a case; null accepts every case.
+/// Functions of the axis n that throw the error of a case; null accepts every case.
 struct FakeErrors {
   std::function<void(Size n)> check = nullptr;
   std::function<void(Size n)> make = nullptr;
 };
 
-/// A variant as a program has it: structs of the C ABI and the functions in them. It has the axes n (20) and
-/// dtype (f32), and runs on all backends.
+/// A variant as in a user's program: structs of the C ABI and the functions in them. It has the axes n (20)
+/// and dtype (f32), and runs on all backends.
 class FakeVariant {
  public:
   FakeVariant(std::string name, Steps steps, std::vector<FakeEstimator> estimators, FakeErrors errors)
@@ -107,7 +107,7 @@ class FakeVariant {
       if (value.axis == std::string_view("n")) return value.number;
     throw std::logic_error("a case of a fake has no axis n");
   }
-  /// Reports what `function` throws, as the headers of programs do.
+  /// Reports what `function` throws, as the public headers do.
   template <typename Function>
   static void guard(peakmark_failure* failure, const Function& function) noexcept {
     try {
@@ -173,8 +173,8 @@ class FakeVariant {
   peakmark_variant abi_{};
 };
 
-/// Returns a variant whose every case does `steps`, as one of peakmark's own. It is kept until the program
-/// ends, as a program's variants are.
+/// Returns a variant whose cases run `steps`, as one of peakmark's own operations. It is kept until the
+/// program ends, as a program's variants are.
 inline RegisteredVariant fake_variant(std::string name, const Steps& steps,
                                       std::vector<FakeEstimator> estimators = {}, FakeErrors errors = {}) {
   static std::deque<FakeVariant> kept;

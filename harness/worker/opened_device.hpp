@@ -8,7 +8,7 @@
 
 namespace peakmark {
 
-/// A device outside of a worker, for code that is written against the public API: make a Device from `abi`.
+/// A device outside a worker, for code that is written against the public API: make a Device from `abi`.
 struct OpenedDevice {
   std::shared_ptr<void> owner;
   peakmark_device abi;  ///< valid as long as `owner`
@@ -16,8 +16,8 @@ struct OpenedDevice {
   std::string driver;
 };
 
-/// Opens a device as DeviceChoice has it. `backend`: empty for the best device there is. Throws DeviceError
-/// if there is no such device, UsageError for an unknown backend.
+/// Opens the device that DeviceChoice describes. `backend`: empty for the best device. Throws DeviceError if
+/// there is no such device, UsageError for an unknown backend.
 OpenedDevice open_for_public_api(std::string_view backend = {}, const std::string& device = {});
 
 }  // namespace peakmark

@@ -22,14 +22,14 @@ inline constexpr std::string_view verify = "verify";
 inline constexpr std::string_view end = "end";
 }  // namespace phase
 
-/// Summarises the events of one memory pass. Only the leak is of the whole pass; all other figures are of the
+/// Summarises the events of one memory pass. The leak is that of the whole pass; all other figures cover the
 /// time from the start of setup to the end of the second call, without `restore`.
 ///
 /// `events`: one pass, from before its phase `setup` to its phase `end`, with nothing live before.
-/// `call_chain`: where the sequence of allocations is asked for; else null.
+/// `call_chain`: not null if the sequence of allocations is requested.
 MemoryPass record_of_pass(std::span<const Event> events, const CallChain* call_chain = nullptr);
 
-/// Returns the bytes that are live after `events`, which begin with nothing live: the leak of a pass.
+/// Returns the bytes that are live after `events`, if nothing was live before them: the leak of a pass.
 Size live_after(std::span<const Event> events);
 
 }  // namespace peakmark

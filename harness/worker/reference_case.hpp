@@ -7,12 +7,14 @@
 
 namespace peakmark {
 
-/// Returns the bytes of the source of the reference copy. Source and target exceed the last-level cache.
+/// Returns the size of the source of the reference copy in bytes. Source and target together exceed the
+/// last-level cache.
 Size reference_copy_bytes(const DeviceInfo& device);
 
 /// Times work that never changes: a device copy, and a kernel that only computes. If their times change
 /// between runs, the machine has changed. Times are null on `dry`, on a device without a clock, and if there
-/// is not enough memory. With `clocks`, warms the device up first, because an idle device has slow clocks.
+/// is not enough memory. With `clocks`, warms the device up first, because the clocks of an idle device are
+/// slow.
 ReferenceTime time_reference_case(Device& device, const StoppingOptions& options,
                                   ClockSource* clocks = nullptr);
 
@@ -27,11 +29,11 @@ class ReferenceSchedule {
 
  private:
   static constexpr double kTimes = 50;
-  static constexpr double kFirstCost = 0.1e9;  ///< estimate for the first interval
+  static constexpr double kFirstCost = 0.1e9;  ///< estimated cost, for the first interval
   double next_ns_;
 };
 
-/// Returns the conditions for a reference between cases: three short blocks.
+/// Returns the conditions of a reference between cases: three short blocks.
 StoppingOptions brief_stopping();
 
 }  // namespace peakmark

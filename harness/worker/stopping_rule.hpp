@@ -38,13 +38,13 @@ class StoppingRule {
   double cost_ns_ = 0;
 };
 
-/// In shorter samples, the resolution of the device's clock and the jitter of launches dominate.
+/// Below this, the resolution of the device's clock and the jitter of launches dominate a CPU sample.
 inline constexpr double kMinCpuSampleNs = 100e3;
-/// A GPU sample of several calls includes one launch latency of 2 to 5 us: half a percent of this.
+/// A GPU sample of several calls includes one launch latency of 2 to 5 us: half a percent of this time.
 inline constexpr double kMinGpuSampleNs = 1e6;
 
-/// Division of the calls of a timing: a sample is `calls` calls that are timed together, a block is `samples`
-/// samples.
+/// How the calls of a timing are grouped: a sample is `calls` calls that are timed together, a block is
+/// `samples` samples.
 struct BlockPlan {
   std::int64_t calls = 1;
   std::int64_t samples = 1;

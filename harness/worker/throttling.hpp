@@ -10,7 +10,7 @@ namespace peakmark {
 
 // Decisions from clock samples, without a device or a clock.
 
-/// A block is throttled below this share of the max clock (also nvbench's default).
+/// A block is throttled if its clock is below this share of the max clock (also nvbench's default).
 inline constexpr double kThrottledBelow = 0.75;
 
 /// Returns true if heat, a power brake or another hardware slowdown reduces the clocks, or if they are below

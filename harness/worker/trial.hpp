@@ -17,7 +17,7 @@
 
 namespace peakmark {
 
-/// Which times of a case are taken.
+/// Which times of a case are measured.
 enum class CacheChoice : std::uint8_t {
   automatic,  ///< cold on a GPU, hot on a CPU
   cold,
@@ -30,45 +30,46 @@ CacheChoice parse_cache_choice(std::string_view name);
 struct TrialOptions {
   StoppingOptions stopping;
   CacheChoice cache = CacheChoice::automatic;
-  ClockSource* clocks = nullptr;  ///< null: clocks of the device are unknown
-  /// How long late destructors may keep memory before it counts as leaked. Only late cases wait.
+  ClockSource* clocks = nullptr;  ///< null: the clocks of the device are unknown
+  /// How long late destructors may keep memory before it counts as leaked. Only cases with memory left wait.
   std::chrono::milliseconds late_release{100};
-  bool sequences = false;             ///< keep the allocations of the memory pass
-  int repeat_calls = 0;               ///< further calls that find leaks of each call; 0: none
-  bool verify = true;                 ///< the result of the first memory pass
-  CallChains* call_chains = nullptr;  ///< of the event source; null: it records no call stacks
+  bool sequences = false;             ///< keep the sequence of allocations of the memory pass
+  int repeat_calls = 0;               ///< further calls that find a leak of each call; 0: none
+  bool verify = true;                 ///< whether to verify the result of the first memory pass
+  CallChains* call_chains = nullptr;  ///< of the event source; null: no call stacks are recorded
   /// Called before each step, so that a crash can be attributed to a step. May be empty.
   std::function<void(std::string_view)> report_step = nullptr;
   /// Called with true before the timed calls and with false after them. May be empty.
   std::function<void(bool)> mark_timed = nullptr;
 };
 
-/// One case on one device: the memory pass, twice, with verification, then timings, then estimators.
-/// Nothing that goes wrong in a case is thrown: it becomes the outcome of the observation.
+/// One case on one device: two memory passes, the first with verification, then timings, then estimators.
+/// Errors of a case are not thrown: they become the outcome of the observation.
 class Trial {
  public:
-  /// `events`: what records this device's allocations; null leaves the memory figures unknown.
+  /// `events`: the recorder of this device's allocations; if null, the memory figures are unknown.
   Trial(Device& device, EventSource* events, const RegisteredVariant& variant, const Case& sweep_case,
         std::string name, const TrialOptions& options);
 
-  /// The memory pass and what belongs to it. Made once, before any timing.
+  /// Measures the memory: two passes, and further calls if requested. Call it once, before any timing.
   void measure_memory();
 
-  /// One timing on an instance of its own, added to the observation; made again as the first was, so that
-  /// repetitions are alike. Null where there is none to be had: on `dry`, or the case has already failed.
+  /// Times a new instance of the case and adds the times to the observation. A repetition makes as many calls
+  /// as the first timing. Returns null if there is nothing to time: on `dry`, or after the case has failed.
   std::optional<Timing> measure_time(KernelTracer* tracer = nullptr);
 
-  /// The other road, for a loop that decides for itself how long it runs: an instance ready to be called
-  /// (null where there is nothing to be timed), ns of one call of it (null: it failed), and what came of it.
+  /// For a loop that decides itself how long it runs. `instance_to_time` returns an instance that is ready
+  /// for `call` (null if there is nothing to time), `time_one_call` the ns of one call (null if it failed),
+  /// and `add_block` adds samples to the observation.
   std::unique_ptr<CaseInstance> instance_to_time();
   std::optional<double> time_one_call(CaseInstance& instance);
   void add_block(std::vector<double> samples_ns);
 
-  /// Adds the variant's estimators to the observation, none of them asked yet.
+  /// Adds the variant's estimators to the observation, without answers.
   void list_estimators();
-  /// Asks them, and adds their answers to the observation. Do so last, when the observation is written: an
-  /// estimator that ends or blocks this process then costs nothing that was measured. `answered`: called for
-  /// each answer as it comes.
+  /// Calls the estimators and adds their answers to the observation. Call it last, after the observation is
+  /// written: an estimator that ends or blocks this process then loses no measurement. `answered`: called for
+  /// each answer.
   void ask_estimators(const std::function<void(const EstimateObservation&)>& answered = nullptr);
 
   [[nodiscard]] const Observation& observation() const { return observation_; }
@@ -103,8 +104,8 @@ class Trial {
   TrialOptions options_;
   Observation observation_;
   std::optional<TimingPlan> plan_;
-  std::optional<TimingPlan> hot_plan_;  ///< of the hot times in addition to cold ones
-  std::unique_ptr<CacheFlush> flush_;   ///< while a timing takes cold times
+  std::optional<TimingPlan> hot_plan_;  ///< of the hot times that are measured in addition to cold ones
+  std::unique_ptr<CacheFlush> flush_;   ///< set while a timing measures cold times
   bool broken_ = false;
 };
 

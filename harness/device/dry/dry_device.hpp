@@ -12,7 +12,7 @@
 
 namespace peakmark {
 
-/// Allocations and releases as a recorder would write them, in the memory of this process. Not thread-safe.
+/// Keeps allocations and releases as events, like a recorder, in the memory of this process. Not thread-safe.
 class AllocationLog final : public EventSource {
  public:
   AllocationLog(MemoryKind kind, std::optional<Size> budget_bytes, Size refused_allocation = 0,
@@ -22,9 +22,9 @@ class AllocationLog final : public EventSource {
         max_allocation_(max_allocation),
         until_refused_(refused_allocation) {}
 
-  /// Returns an address that no other allocation of this log has or had. Beyond the budget or
-  /// the limit of one allocation, and for the allocation that is refused, logs a failed allocation and throws
-  /// OutOfMemory. Throws OverflowError if the live bytes exceed 64 bits.
+  /// Returns an address that no other allocation of this log has or had. Logs a failed allocation and throws
+  /// OutOfMemory beyond the budget or the limit of one allocation, and for the refused allocation. Throws
+  /// OverflowError if the live bytes exceed 64 bits.
   std::uint64_t allocate(Size bytes);
   void release(std::uint64_t address, Size bytes);
 
@@ -44,22 +44,22 @@ class AllocationLog final : public EventSource {
   MemoryKind kind_;
   std::optional<Size> budget_;
   std::optional<Size> max_allocation_;
-  Size until_refused_ = 0;  ///< allocations up to the one that is refused; 0 or less: none
+  Size until_refused_ =
+      0;  ///< allocations left until one is refused, counting that one; 0 or less: none will be
   Size live_ = 0;
   std::uint64_t next_address_ = 1;
   std::vector<Event> events_;
 };
 
 struct DryOptions {
-  /// Kernels choose their grain by it, and some variants their memory: set it as on the device that the log
-  /// shall match.
+  /// Kernels depend on it, and the memory of some variants: set it as on the device that the log shall match.
   bool is_cpu = false;
-  /// The kind that a recorder would report for arrays: `buffer` on OpenCL, `device` on CUDA.
+  /// The kind that a recorder would report for arrays: `buffer` for OpenCL, `device` for CUDA.
   MemoryKind kind = MemoryKind::buffer;
   /// Memory of the device; null: unlimited.
   std::optional<Size> budget_bytes = std::nullopt;
-  std::optional<Size> max_allocation = std::nullopt;  ///< bytes of one; null: unlimited
-  Size refused_allocation = 0;                        ///< the one that fails, from 1; 0: none
+  std::optional<Size> max_allocation = std::nullopt;  ///< bytes of one allocation; null: unlimited
+  Size refused_allocation = 0;  ///< index, from 1, of the allocation that fails; 0: none
 };
 
 /// A device that runs no kernel and measures no time.
@@ -80,11 +80,11 @@ class IdleDevice : public Device {
 };
 
 /// Runs the host code of a case without computing: logs every allocation and release as the event that a
-/// recorder would write. Compiles, launches, generates and stores nothing, so a shape of any size takes
+/// recorder would write. It compiles, launches, generates and stores nothing, so a case of any shape takes
 /// microseconds.
 class DryDevice : public IdleDevice {
  public:
-  /// The events so far; lives as long as the device. Contains names only after
+  /// Returns the events so far; lives as long as the device. Names are logged only after
   /// `set_event_source(&allocation_log())`.
   virtual EventSource& allocation_log() = 0;
   /// Applies to later allocations.

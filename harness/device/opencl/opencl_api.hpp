@@ -46,8 +46,8 @@ namespace peakmark {
   X(clSetKernelArg)                  \
   X(clWaitForEvents)
 
-/// OpenCL's functions, looked up at run time: a program linked to OpenCL would not start where no loader is
-/// installed.
+/// The functions of OpenCL, looked up at run time: a program that links OpenCL would not start on a machine
+/// without a loader.
 struct OpenClApi {
 #define PEAKMARK_OPENCL_MEMBER(name) \
   decltype(&::name) name = nullptr; /* NOLINT(bugprone-macro-parentheses) */
@@ -55,7 +55,7 @@ struct OpenClApi {
 #undef PEAKMARK_OPENCL_MEMBER
 };
 
-/// Loads libOpenCL.so.1 once. Returns null if it cannot be loaded; `opencl_absence` is the reason.
+/// Loads libOpenCL.so.1 once. Returns null if it cannot be loaded; `opencl_absence` returns the reason.
 const OpenClApi* find_opencl();
 const std::string& opencl_absence();
 /// Throws DeviceError if OpenCL is absent.
@@ -79,12 +79,12 @@ using EventHandle = OpenClHandle<_cl_event, &OpenClApi::clReleaseEvent>;
 /// Returns the name of an error, such as `CL_OUT_OF_RESOURCES`, or `unknown OpenCL error`.
 std::string_view opencl_error_name(cl_int code);
 
-/// True if `code`, returned by the function `call`, means that memory is exhausted: −4 always; −5, −6 and −61
-/// (the size of one request) only if `call` allocates (`clCreate…`, `clSVMAlloc`).
+/// Returns true if `code`, returned by the function `call`, means that memory is exhausted: −4 always; −5, −6
+/// and −61 (the size of one request) only if `call` allocates (`clCreate…`, `clSVMAlloc`).
 bool is_out_of_memory(cl_int code, std::string_view call);
 
-/// Throws if `code` is no success: OutOfMemory if is_out_of_memory(), otherwise MeasurementError. The message
-/// has the function, the error and `detail`.
+/// Throws if `code` is not CL_SUCCESS: OutOfMemory if is_out_of_memory(), otherwise MeasurementError. The
+/// message has the function, the error and `detail`.
 void check_opencl(cl_int code, std::string_view call, const std::string& detail = {});
 
 }  // namespace peakmark

@@ -21,14 +21,14 @@ struct OpenClDeviceEntry {
 /// DeviceError if OpenCL is absent.
 std::vector<OpenClDeviceEntry> opencl_devices();
 
-/// Returns the free memory by AMD's extension; null on other devices, since OpenCL has no such query.
+/// Returns the free memory by AMD's extension; null on other devices, because OpenCL has no such query.
 std::optional<Size> opencl_free_memory(cl_device_id device);
 
 /// Queries a value of exactly `bytes` from a device; false if the device does not support the query.
 using OpenClQuery = std::function<bool(unsigned what, std::size_t bytes, void* value)>;
 
-/// Returns domain, bus and device in hex, such as `0000:3b:00`, as CUDA and NVML do. `extensions` are those
-/// of the device. Empty if it supports none of cl_khr_pci_bus_info, cl_nv_device_attribute_query and
+/// Returns domain, bus and device in hex, such as `0000:3b:00`, in the form of CUDA and NVML. `extensions`:
+/// those of the device. Empty if it supports none of cl_khr_pci_bus_info, cl_nv_device_attribute_query and
 /// cl_amd_device_attribute_query.
 std::string pci_address(std::string_view extensions, const OpenClQuery& query);
 
@@ -38,7 +38,7 @@ std::string pci_address(std::string_view extensions, const OpenClQuery& query);
 /// (https://portablecl.org/docs/html/env_variables.html).
 std::string pocl_cache_error();
 
-/// Sets POCL_WORK_GROUP_METHOD=cbs in this process if the device needs it (rereads_after_barriers of
+/// Sets POCL_WORK_GROUP_METHOD=cbs in this process if the device needs it (rereads_after_barriers in
 /// device/doctor.hpp) and the user has set no method. PoCL reads the variable when it compiles a kernel.
 void choose_pocl_method(const DeviceInfo& device);
 

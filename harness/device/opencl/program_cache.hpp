@@ -21,13 +21,13 @@ struct OpenClKernel {
   std::size_t max_work_group = 1;  ///< on this device
 };
 
-/// Compiles each source once per dtype, and keeps the programs and their kernels.
+/// Compiles each source once for each dtype, and keeps the programs and their kernels.
 class ProgramCache {
  public:
   ProgramCache(cl_context context, cl_device_id device, const DeviceInfo& info)
       : context_(context), device_(device), info_(info) {}
 
-  /// The reference stays valid as long as the cache. Throws Unsupported for f64 on a device without it,
+  /// The reference is valid as long as the cache. Throws Unsupported for f64 on a device without it,
   /// MeasurementError with the compiler's log if the source does not compile or has no such kernel.
   OpenClKernel& kernel(const KernelSource& source, std::string_view name, DType dtype);
 
@@ -42,7 +42,7 @@ class ProgramCache {
   cl_context context_;
   cl_device_id device_;
   const DeviceInfo& info_;
-  // Keyed by the text, not by its address: sources may be generated at run time.
+  // The key is the text, not its address: sources may be generated at run time.
   std::map<std::pair<std::string, DType>, Program> programs_;
 };
 

@@ -14,12 +14,12 @@ namespace peakmark {
 inline namespace api_1 {
 
 /// Throws if `code` is not cudaSuccess: OutOfMemory if the device has too little memory, std::runtime_error
-/// otherwise. `call`: what was called, for the message. After a launch: check_cuda(cudaGetLastError(),
+/// otherwise. `call`: the name of the call, for the message. After a launch: check_cuda(cudaGetLastError(),
 /// "my_kernel").
 inline void check_cuda(cudaError_t code, const std::string& call) {
   if (code == cudaSuccess) return;
   const std::string message = call + ": " + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")";
-  cudaGetLastError();  // clears it: otherwise the next launch fails with it
+  cudaGetLastError();  // clears the error: otherwise the next launch fails with it
   if (code == cudaErrorMemoryAllocation) throw OutOfMemory(message);
   throw std::runtime_error(message);
 }

@@ -34,7 +34,7 @@ inline void check(cl_int code, const std::string& call) {
 /// A cl_kernel, released by the destructor. Converts to cl_kernel.
 class Kernel {
  public:
-  /// No kernel: move one that `compile` returns into it.
+  /// Holds no kernel: move one that `compile` returns into it.
   Kernel() = default;
   /// Takes ownership of the reference.
   explicit Kernel(cl_kernel kernel) : kernel_(kernel) {}

@@ -35,7 +35,7 @@ class Unsupported : public std::runtime_error {
 
 /// An axis of a variant: a number, as {"nx", 512}, or a word, as {"mode", "edge", {"edge", "wrap"}}.
 struct Axis {
-  /// An axis of numbers. `what`: a line of help. `lowest`: smaller numbers in a suite are refused; by default
+  /// An axis of numbers. `what`: a line of help. `lowest`: a suite must not have smaller numbers; by default
   /// 1, or the default number if that is smaller.
   Axis(std::string axis, Size default_number, std::string what = "",
        std::optional<Size> lowest = std::nullopt)
@@ -43,15 +43,15 @@ struct Axis {
         default_value(default_number),
         help(std::move(what)),
         minimum(lowest.value_or(default_number < 1 ? default_number : 1)) {}
-  /// An axis of words. `words`: the valid ones; empty: any word is valid.
+  /// An axis of words. `words`: the valid words; if empty, any word is valid.
   Axis(std::string axis, std::string default_word, std::vector<std::string> words = {}, std::string what = "")
       : name(std::move(axis)),
         default_value(std::move(default_word)),
         choices(std::move(words)),
         help(std::move(what)) {}
 
-  std::string name;                               ///< of letters, digits, - and _, as in suites
-  std::variant<Size, std::string> default_value;  ///< names of cases omit an axis that has it
+  std::string name;                               ///< letters, digits, - and _, as in suites
+  std::variant<Size, std::string> default_value;  ///< omitted in names of cases
   std::vector<std::string> choices;               ///< valid words; empty: any
   std::string help;                               ///< one line
   Size minimum = 1;                               ///< the smallest valid number

@@ -35,9 +35,9 @@ template <typename T>
 using Generator = std::function<void(std::span<T> piece, Size first)>;
 
 /// An array on the device, in C order, whose element type is chosen at run time. Array<T> is the same for a
-/// type known at compile time. The destructor releases the memory and waits for the queue, as cudaFree does:
-/// otherwise the driver would decide when the bytes are free, and so what the peak is. You may use memory of
-/// your own instead, which counts just the same.
+/// type known at compile time. The destructor waits for the queue and releases the memory, as cudaFree does:
+/// otherwise the driver would decide when the memory is free, and the peak would vary. You may allocate
+/// memory without this class; peakmark counts it in the same way.
 class DeviceArray {
  public:
   /// An array that has not been created: move one that Device::create returns into it.
@@ -61,7 +61,7 @@ class DeviceArray {
   }
   ~DeviceArray() { reset(); }
 
-  /// Returns whether the array has been created and not been reset.
+  /// Returns whether the array exists: created, and not reset since.
   [[nodiscard]] explicit operator bool() const { return array_ != nullptr; }
   /// Returns the elements along each dimension, slowest first.
   [[nodiscard]] const std::vector<Size>& extents() const { return extents_; }
@@ -82,8 +82,8 @@ class DeviceArray {
   }
   /// Returns the device pointer; null on other backends, and of an array of no elements.
   [[nodiscard]] void* cuda() const { return is_on("cuda") ? reinterpret_cast<void*>(handle()) : nullptr; }
-  /// Returns the handle as a number on every backend: a cl_mem, a device pointer, and on `dry` a number that
-  /// no other array has. 0 for an array of no elements, or one that has not been created.
+  /// Returns the handle as a number on every backend: a cl_mem, a device pointer, or on `dry` a number that
+  /// is unique to the array. Returns 0 for an array without elements, or one that has not been created.
   [[nodiscard]] std::uintptr_t handle() const {
     return array_ == nullptr ? 0 : static_cast<std::uintptr_t>(device_->handle(device_->self, array_));
   }
@@ -97,8 +97,8 @@ class DeviceArray {
       device_->write(device_->self, array_, from.data(), static_cast<Size>(from.size_bytes()), failure);
     });
   }
-  /// Copies all elements from the host as `generator` makes them, in pieces of at most 64 MiB: the host holds
-  /// one piece. Does nothing on `dry`. Throws as `write` does.
+  /// Copies all elements from the host. `generator` makes them in pieces of at most 64 MiB, so that the host
+  /// holds only one piece. Does nothing on `dry`. Throws as `write` does.
   template <typename T>
   void write(const Generator<T>& generator) {
     check_type<T>();
@@ -128,7 +128,8 @@ class DeviceArray {
     });
     return to;
   }
-  /// Waits for the queue and copies the elements [first, first + to.size()) to the host. Throws as `read`.
+  /// Waits for the queue and copies the elements [first, first + to.size()) to the host. Throws as `read`
+  /// does.
   template <typename T>
   void read_part(Size first, std::span<T> to) const {
     check_type<T>();
@@ -141,13 +142,13 @@ class DeviceArray {
   void fill(double value) {
     call([&](peakmark_failure* failure) { device_->fill(device_->self, array_, value, failure); });
   }
-  /// Sets the elements [first, first + count). Throws as `fill`, or if the array has no such elements.
+  /// Sets the elements [first, first + count). Throws as `fill` does, or if the array has no such elements.
   void fill_part(Size first, Size count, double value) {
     call([&](peakmark_failure* failure) {
       device_->fill_part(device_->self, array_, first, count, value, failure);
     });
   }
-  /// Releases the memory now: waits for the queue.
+  /// Waits for the queue and releases the memory now.
   void reset() {
     if (array_ != nullptr) device_->release(device_->self, std::exchange(array_, nullptr));
   }
@@ -200,7 +201,7 @@ class Array : public DeviceArray {
 /// A compiled kernel. Cheap to copy; valid as long as its device.
 class Kernel {
  public:
-  /// No kernel: assign what Device::kernel returns.
+  /// Holds no kernel: assign what Device::kernel returns.
   Kernel() = default;
   // For the library.
   explicit Kernel(void* kernel) : kernel_(kernel) {}
@@ -214,7 +215,7 @@ class Kernel {
 /// or double for `pm_element`).
 class Argument {
  public:
-  // Converts what a launch is given: `device.launch(kernel, range, {array, n, 2.0F})`.
+  // Converts an argument of a launch: `device.launch(kernel, range, {array, n, 2.0F})`.
   Argument(const DeviceArray& array) : argument_{PEAKMARK_ARRAY, {}} { argument_.value.array = array.array_; }
   Argument(std::int32_t value) : argument_{PEAKMARK_I32, {}} { argument_.value.i32 = value; }
   Argument(std::uint32_t value) : argument_{PEAKMARK_U32, {}} { argument_.value.u32 = value; }
@@ -246,7 +247,7 @@ class Device {
   [[nodiscard]] bool is_dry() const { return backend() == "dry"; }
   /// Returns the name that run files use.
   [[nodiscard]] std::string_view name() const { return abi_.name; }
-  /// Returns its index among the devices of its backend: of CUDA the device ordinal.
+  /// Returns the index of the device among those of its backend; on CUDA, the device ordinal.
   [[nodiscard]] int index() const { return abi_.index; }
   /// Returns whether the device is a CPU. Kernels do more work in one work-item there.
   [[nodiscard]] bool is_cpu() const { return abi_.is_cpu != 0; }
@@ -272,18 +273,19 @@ class Device {
     return backend() == "cuda" ? static_cast<CUstream_st*>(abi_.queue) : nullptr;
   }
 
-  /// Returns an array of zeros. `name`: as reports call it. `extents`: elements along each dimension, slowest
-  /// first.
+  /// Returns an array of zeros. `name`: its name in reports. `extents`: elements along each dimension,
+  /// slowest first.
   template <typename T>
   [[nodiscard]] Array<T> create(const std::string& name, const std::vector<Size>& extents) {
     return Array<T>(create(name, extents, detail::dtype_name<T>()));
   }
-  /// Returns an array of zeros. `dtype`: numpy's short name of the element type, such as the word of an axis.
+  /// Returns an array of zeros. `dtype`: numpy's short name of the element type, such as the value of an
+  /// axis.
   [[nodiscard]] DeviceArray create(const std::string& name, const std::vector<Size>& extents,
                                    std::string_view dtype) {
     return make(abi_.create, name, extents, dtype);
   }
-  /// Returns an array whose elements are not set. OpenCL and CUDA then write nothing.
+  /// Returns an array whose elements are not set: nothing is written to its memory.
   template <typename T>
   [[nodiscard]] Array<T> create_uninitialised(const std::string& name, const std::vector<Size>& extents) {
     return Array<T>(create_uninitialised(name, extents, detail::dtype_name<T>()));
@@ -293,7 +295,7 @@ class Device {
                                                  std::string_view dtype) {
     return make(abi_.create_uninitialised, name, extents, dtype);
   }
-  /// Enqueues a copy of `bytes` from one array to another. Throws std::invalid_argument if both are one
+  /// Enqueues a copy of `bytes` from one array to another. Throws std::invalid_argument if both are the same
   /// array, or a range is not inside its array.
   void copy(const DeviceArray& from, Size from_offset_bytes, DeviceArray& to, Size to_offset_bytes,
             Size bytes) {
@@ -304,7 +306,8 @@ class Device {
 
   /// Returns the kernel `name` of `source`, with `pm_element` as `dtype`. Compiles each source once for each
   /// element type; call it in `set_up`. Throws Unsupported if the device cannot compute in `dtype` or the
-  /// source has no CUDA image for it; std::runtime_error with the compiler's messages if it does not compile.
+  /// source has no CUDA image for it, and std::runtime_error with the compiler's messages if the source does
+  /// not compile.
   [[nodiscard]] Kernel kernel(const KernelSource& source, const std::string& name, std::string_view dtype) {
     const std::string source_name(source.name);
     const std::string element(dtype);
@@ -321,8 +324,8 @@ class Device {
       return abi_.kernel(abi_.self, &abi_source, name.c_str(), element.c_str(), failure);
     }));
   }
-  /// Enqueues a kernel. Throws std::invalid_argument if the number or, where the driver knows them, the types
-  /// of the arguments are not those of the kernel.
+  /// Enqueues a kernel. Throws std::invalid_argument if the number of arguments is wrong, or a type, where
+  /// the driver reports the types of the parameters.
   void launch(const Kernel& kernel, const Range& range, std::initializer_list<Argument> arguments) {
     static_assert(sizeof(Argument) == sizeof(peakmark_argument), "passed as an array of the C struct");
     const peakmark_range items{{range.x, range.y, range.z}, {range.local_x, range.local_y, range.local_z}};
@@ -336,13 +339,14 @@ class Device {
   void finish() {
     detail::call([&](peakmark_failure* failure) { abi_.finish(abi_.self, failure); });
   }
-  /// Names an allocation of your own in reports: a cl_mem, a device pointer or an SVM pointer.
+  /// Sets the name in reports of memory that you allocated yourself: a cl_mem, a device pointer or an SVM
+  /// pointer.
   void name_allocation(const void* allocation, const std::string& name) {
     abi_.name_allocation(abi_.self, reinterpret_cast<std::uintptr_t>(allocation), name.c_str());
   }
   /// Returns the object that this device keeps under `key`, such as a program of a library that compiles at
-  /// run time. `make_object` makes it at the first call; what it throws is thrown, and a null pointer is not
-  /// kept. The device keeps the last 256 objects until it is closed, over all cases.
+  /// run time. The first call makes it with `make_object`, and throws what that throws; a null pointer is not
+  /// kept. The device keeps the last 256 objects of all cases until it is closed.
   template <typename T>
   [[nodiscard]] std::shared_ptr<T> cached(const std::string& key,
                                           const std::function<std::shared_ptr<T>()>& make_object) {

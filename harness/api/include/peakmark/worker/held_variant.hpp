@@ -106,7 +106,7 @@ class HeldVariant {
     return abi;
   }
 
-  // A returned text is a mistake of the case; an exception is a mistake of the program, but for an overflow.
+  // A returned text is an error of the case. An exception is an error of the program, except an overflow.
   [[nodiscard]] std::string mistake_of(const Case& asked) const {
     try {
       return variant_.mistake(asked);

@@ -29,15 +29,15 @@ struct CudaImage {
 
 /// The source of kernels. OpenCL compiles the text at run time; `dry` compiles nothing. CUDA needs an image
 /// for each element type. CMake's peakmark_add_kernel_source(TARGET NAME FILE DTYPES f32 …) makes both from a
-/// file; without it, nvcc -fatbin -include peakmark/kernel_language.h -DPM_DTYPE_f32 -x cu makes an image.
+/// file. Without CMake, nvcc -fatbin -include peakmark/kernel_language.h -DPM_DTYPE_f32 -x cu makes an image.
 struct KernelSource {
   std::string_view name;                        ///< shown in the compiler's messages
   std::string_view text;                        ///< in the dialect of kernel_language.h
-  std::span<const CudaImage> cuda_images = {};  ///< one for each element type; empty: not for CUDA
+  std::span<const CudaImage> cuda_images = {};  ///< one for each element type; empty: no CUDA
 };
 
-/// Work-items of a launch along x (the fastest), y and z. A local size of 0 is chosen by peakmark. The number
-/// of items may be rounded up to whole groups, so a kernel checks its bounds.
+/// Work-items of a launch along x (the fastest), y and z. If a local size is 0, peakmark chooses it. The
+/// number of items may be rounded up to whole groups, so a kernel must check its bounds.
 struct Range {
   std::int64_t x = 1;        ///< work-items along x
   std::int64_t y = 1;        ///< work-items along y, at most kMaxAlongYZ
@@ -47,8 +47,8 @@ struct Range {
   std::int64_t local_z = 0;  ///< work-items of a group along z
 };
 
-/// The maximum of items along y and along z that every device can launch, whatever the group size. CUDA has a
-/// limit of 65,535 groups there; a kernel loops over what is beyond.
+/// The maximum of items along y and along z that every device can launch with any group size. CUDA launches
+/// at most 65,535 groups along y and z; a kernel must loop over further items.
 inline constexpr std::int64_t kMaxAlongYZ = 65'535;
 
 }  // namespace api_1

@@ -1,4 +1,4 @@
-/// The `main` of a worker: its variants, and the call that does everything else.
+/// The `main` function of a worker: adds its variants and runs them.
 #pragma once
 
 #include <functional>
@@ -23,14 +23,14 @@ inline namespace api_1 {
 /// The variants of a program. `main` makes a Worker, adds each variant and returns what `run` returns.
 class Worker {
  public:
-  /// `name`: of the program in run files; empty: its file name.
+  /// `name`: the name of the program in run files; empty: its file name.
   explicit Worker(std::string name = {}) : name_(std::move(name)) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
   /// Adds a variant whose cases are objects of class T, a Computation with a constructor T(Device&, const
-  /// Case&). The constructor must not allocate on the device. An invalid variant (no backend, an axis twice,
-  /// the name of another) is an error message of `run`, with exit code 2.
+  /// Case&). The constructor must not allocate on the device. For an invalid variant (no backend, a duplicate
+  /// axis, a duplicate name), `run` prints an error and returns exit code 2.
   template <typename T>
   Worker& add(Variant variant) {
     static_assert(std::is_base_of_v<Computation, T>, "T must be derived from peakmark::Computation");
@@ -38,23 +38,23 @@ class Worker {
       return std::make_unique<T>(device, asked);
     });
   }
-  /// Adds a variant whose cases `make` makes, as for a class whose constructor takes more than a case. `make`
-  /// is called once for each case, and must not allocate on the device.
+  /// Adds a variant whose cases `make` makes, for example objects of a class whose constructor takes more
+  /// than a case. `make` is called once for each case, and must not allocate on the device.
   Worker& add(Variant variant, std::function<std::unique_ptr<Computation>(Device&, const Case&)> make) {
     return hold(std::move(variant), std::move(make));
   }
   /// Adds a variant made of lambdas. `make` is called once for each case, and must not allocate on the
   /// device.
   Worker& add(Variant variant, std::function<Steps(Device&, const Case&)> make) {
-    if (!make) return hold(std::move(variant), nullptr);  // an error message of `run`
+    if (!make) return hold(std::move(variant), nullptr);  // `run` reports it
     return hold(std::move(variant),
                 [make = std::move(make)](Device& device, const Case& asked) -> std::unique_ptr<Computation> {
                   return std::make_unique<detail::StepsComputation>(make(device, asked));
                 });
   }
 
-  /// Does everything that the arguments ask for: describes the variants, evaluates their estimators, or
-  /// measures cases. Returns the exit code of the program. Never throws.
+  /// Does what the arguments ask for: describes the variants, evaluates their estimators, or measures cases.
+  /// Returns the exit code of the program. Never throws.
   int run(int argc, char** argv) {
     const std::vector<const peakmark_variant*> variants = abi_variants();
     peakmark_worker worker{};
@@ -67,7 +67,7 @@ class Worker {
     worker.variant_count = variants.size();
     return peakmark_worker_run(&worker, argc, argv);
   }
-  // For the library. Valid as long as this object.
+  // For the library. The pointers are valid as long as this object.
   [[nodiscard]] std::vector<const peakmark_variant*> abi_variants() const {
     std::vector<const peakmark_variant*> variants;
     for (const auto& held : held_) variants.push_back(held->abi());

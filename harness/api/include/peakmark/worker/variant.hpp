@@ -13,8 +13,8 @@ namespace peakmark {
 inline namespace api_1 {
 
 /// One case on one device. The steps are called in this order: set_up, create_inputs, create_outputs, call,
-/// verify. If the variant destroys its input, restore_inputs comes before each further call. What a step
-/// allocates belongs to this object: what the destructor does not release is reported as a leak.
+/// verify. If the variant destroys its input, restore_inputs comes before each further call. This object owns
+/// what its steps allocate: memory that the destructor does not release is reported as a leak.
 class Computation {
  public:
   Computation() = default;
@@ -37,14 +37,14 @@ class Computation {
   /// Returns what is wrong with the result of one call on fresh inputs; empty if it is right. A wrong result
   /// is the outcome `wrong_answer`, and is not timed. Not called on `dry`.
   virtual std::string verify() = 0;
-  /// Returns the bytes that one call must read and write, those of a perfect kernel. No value: unknown.
+  /// Returns the bytes that one call of an ideal kernel reads and writes. No value: unknown.
   [[nodiscard]] virtual std::optional<Size> bytes_moved() const { return std::nullopt; }
-  /// Returns the floating-point operations of one call, a multiply-add as two. No value: unknown.
+  /// Returns the floating-point operations of one call; a multiply-add counts as two. No value: unknown.
   [[nodiscard]] virtual std::optional<double> flops() const { return std::nullopt; }
 };
 
-/// A Computation made of lambdas. `call` and `verify` are required; the others may be omitted. What several
-/// lambdas need, they share by a std::shared_ptr.
+/// A Computation made of lambdas. `call` and `verify` are required; the others may be omitted. Lambdas share
+/// data through a std::shared_ptr.
 struct Steps {
   std::function<void()> set_up = nullptr;          ///< allocates lasting memory, compiles
   std::function<void()> create_inputs = nullptr;   ///< creates the inputs
@@ -52,41 +52,41 @@ struct Steps {
   std::function<void()> call = nullptr;            ///< does the work
   std::function<void()> restore_inputs = nullptr;  ///< restores what `call` has overwritten
   std::function<std::string()> verify = nullptr;   ///< returns what is wrong; empty if right
-  std::optional<Size> bytes_moved = std::nullopt;  ///< that one call must move
-  std::optional<double> flops = std::nullopt;      ///< of one call, a multiply-add as two
+  std::optional<Size> bytes_moved = std::nullopt;  ///< by one call of an ideal kernel
+  std::optional<double> flops = std::nullopt;      ///< of one call; a multiply-add counts as two
 };
 
 /// A named part of the memory of a variant: bytes for each slice, and bytes for any number of slices.
 struct Part {
-  std::string name;          ///< that of the allocation in reports, so that the two can be compared
-  Size per_slice_bytes = 0;  ///< times the number of slices
-  Size fixed_bytes = 0;      ///< whatever the number of slices
+  std::string name;          ///< the name of the allocation in reports, so that the two can be compared
+  Size per_slice_bytes = 0;  ///< multiplied by the number of slices
+  Size fixed_bytes = 0;      ///< independent of the number of slices
 };
 
 /// An estimator: a formula that predicts the memory of a case without running it. Make one with one of the
-/// three functions. An exception of the formula is reported as an error of the estimator, not of the case. A
-/// formula that does not return is ended with its case, after `run --timeout`. `name`: in suites and
+/// three functions. An exception of the formula is reported as an error of the estimator, not of the case. If
+/// a formula does not return, its case is ended after `run --timeout`. `name`: its name in suites and
 /// verdicts.
 struct Estimator {
-  /// An estimator of named parts (form `module`). A case needs the sum of their fixed bytes and of their
-  /// bytes a slice times the number of slices.
+  /// An estimator of named parts (form `module`). The bytes of a case are the sum over the parts of
+  /// fixed_bytes + per_slice_bytes × slices.
   static Estimator of_parts(std::function<std::vector<Part>(const Case&)> formula, std::string name = "own") {
     return {std::move(name), std::move(formula), nullptr, nullptr};
   }
-  /// An estimator of the bytes of a case (form `iterative`). They must not decrease with more slices. Reports
-  /// show what `listed_parts` returns for the slices of a case, if it is given.
+  /// An estimator of the bytes of a case (form `iterative`). The bytes must not decrease when the number of
+  /// slices grows. `listed_parts`: the parts that reports show for a case; optional.
   static Estimator of_bytes(std::function<Size(const Case&)> formula, std::string name = "own",
                             std::function<std::vector<Part>(const Case&)> listed_parts = nullptr) {
     return {std::move(name), std::move(listed_parts), std::move(formula), nullptr};
   }
-  /// An estimator of the maximum of slices that fit `available_bytes` (form `documented`): 0 or more. The
-  /// value of the slice axis has no meaning.
+  /// An estimator of the maximum number of slices that fit into `available_bytes` (form `documented`): 0 or
+  /// more. It must not depend on the value of the slice axis.
   static Estimator of_slices(std::function<Size(const Case&, Size available_bytes)> formula,
                              std::string name = "own") {
     return {std::move(name), nullptr, nullptr, std::move(formula)};
   }
 
-  // One of the three functions is set; `bytes` and `parts` may both be.
+  // One of the three functions is set; `parts` may be set together with `bytes`.
   std::string name;
   std::function<std::vector<Part>(const Case&)> parts;
   std::function<Size(const Case&)> bytes;
@@ -109,14 +109,14 @@ struct Variant {
   int slice_dimension = 0;
   /// Whether `call` overwrites its input. If so, restore_inputs is called before each further call.
   bool destroys_input = false;
-  /// The first is the variant's own; suites may choose another by its name.
+  /// The first is the default; suites may choose another by its name.
   std::vector<Estimator> estimators = {};
   /// numpy's short name of the output's element type; empty: the value of the axis `dtype`, or f32 without
   /// one.
   std::string output_dtype = {};
-  /// Returns what is wrong with a case on any device, such as an odd extent; empty if it is valid. Called
-  /// before anything is measured. Throw std::overflow_error for a size that does not fit 64 bits: the message
-  /// then names the largest axis.
+  /// Returns what is wrong with a case on any device, such as an odd extent; empty if the case is valid.
+  /// Called before anything is measured. Throw std::overflow_error for a size that does not fit 64 bits: the
+  /// message then names the largest axis.
   std::function<std::string(const Case&)> mistake = nullptr;
 };
 
