@@ -41,18 +41,12 @@ std::string cause_text(const JudgedCase& judged, const std::vector<EstimateCause
   return is_failed && of_variant != causes.end() ? of_variant->text : std::string();
 }
 
-JunitTest::Result result(Judgement judgement) {
-  if (judgement == Judgement::skipped) return JunitTest::Result::skipped;
-  if (judgement < Judgement::fail) return JunitTest::Result::passed;
-  return judgement == Judgement::fail ? JunitTest::Result::failed : JunitTest::Result::error;
-}
-
 /// Sets the result and its texts. JUnit readers expect at most one for each test, so it has the texts of all
 /// verdicts.
 void set_result(JunitTest& test, const JudgedCase& judged, const std::vector<EstimateCauses>& causes) {
   const Verdict* worst = judged.worst();
   if (worst == nullptr) return;
-  test.result = result(worst->judgement);
+  test.result = junit_result(worst->judgement);
   if (test.result == JunitTest::Result::passed) {
     for (const Verdict* const verdict : judged.verdicts) {
       if (verdict->judgement == Judgement::pass) continue;
@@ -70,13 +64,6 @@ void set_result(JunitTest& test, const JudgedCase& judged, const std::vector<Est
   test.details += cause_text(judged, causes);
 }
 
-/// Returns `padding.coords1d` for `padding/coords1d`: viewers group by dots.
-std::string class_name(const JudgedCase& judged) {
-  std::string name = judged.variant();
-  for (char& c : name) c = c == '/' ? '.' : c;
-  return name;
-}
-
 }  // namespace
 
 std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const JudgeOptions& options,
@@ -85,7 +72,7 @@ std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const Ju
   for (const JudgedCase& judged : by_case(run, verdicts)) {
     JunitTest& test = suite.tests.emplace_back();
     test.name = judged.name;
-    test.class_name = class_name(judged);
+    test.class_name = junit_class_name(judged.variant());
     set_result(test, judged, causes);
     if (judged.observation == nullptr) continue;
     test.properties = properties(judged);

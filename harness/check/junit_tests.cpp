@@ -57,6 +57,17 @@ std::optional<double> sum_of_seconds(const std::vector<JunitTest>& tests) {
 
 }  // namespace
 
+JunitTest::Result junit_result(Judgement judgement) {
+  if (judgement == Judgement::skipped) return JunitTest::Result::skipped;
+  if (judgement < Judgement::fail) return JunitTest::Result::passed;
+  return judgement == Judgement::fail ? JunitTest::Result::failed : JunitTest::Result::error;
+}
+
+std::string junit_class_name(std::string variant) {
+  std::ranges::replace(variant, '/', '.');
+  return variant;
+}
+
 std::string junit_text(const JunitSuite& suite) {
   using enum JunitTest::Result;
   pugi::xml_document document;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "check/judge.hpp"
+
 namespace peakmark {
 
 using JunitProperties = std::vector<std::pair<std::string, std::string>>;
@@ -33,6 +35,11 @@ struct JunitSuite {
   JunitProperties properties = {};
   std::string output = {};
 };
+
+/// `error` is a failed measurement; a warning passes.
+JunitTest::Result junit_result(Judgement judgement);
+/// Returns `padding.coords1d` for `padding/coords1d`: viewers group by dots.
+std::string junit_class_name(std::string variant);
 
 /// Returns a JUnit file with one test suite. Its time is the sum of the times of tests that have one.
 std::string junit_text(const JunitSuite& suite);

@@ -196,9 +196,9 @@ const Strings kWithoutEffect{
     "history export --format run --without-gaps",
     "history export --format jsonl --otava o.yaml",
     "trends --commit-url https://x/{commit}",
-    "report --junit j.xml --title why",
+    "report --gitlab-metrics m.txt --title why",
     "report --bencher b.json --commit-url https://x/{commit}",
-    "report --step-summary s.md --branch b",
+    "report --benchmark-action a.json --branch b",
 };
 
 /// The options that change something with all other options and inputs of their command.
@@ -238,11 +238,10 @@ const std::map<std::string, std::string> kAlwaysWithEffect{
     {"history prune", "--history --dry-run"},
     {"history remove", "--history --dry-run --json"},
     {"history rename-device", "--history"},
-    {"trends", "--history --allow-growth --json --markdown --allow-uncompared"},
+    {"trends", "--history --allow-growth --json --markdown --junit --allow-uncompared"},
     {"trends accept", "--history"},
     {"report",
-     "--output --history --allow-growth --step-summary --gitlab-metrics --gitlab-code-quality --bencher "
-     "--benchmark-action --junit"},
+     "--output --history --allow-growth --gitlab-metrics --gitlab-code-quality --bencher --benchmark-action"},
 };
 
 class OptionEffects : public CommandTest {

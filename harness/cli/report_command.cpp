@@ -33,16 +33,14 @@ struct PageOptions {
   GrowthAllowance allow_growth;
   std::string commit_url;
   std::vector<std::string> branches;
-  CLI::Option* step_summary = nullptr;
-  std::string step_summary_file;
   /// Options that Python has by the same name: the name and the value.
   std::vector<std::pair<std::string, std::string>> forms;
 
   /// True if the page is written: by --output, or without a form.
   [[nodiscard]] bool has_page() const {
-    return !output.empty() || (step_summary->count() == 0 && std::ranges::all_of(forms, [](const auto& form) {
-                                 return form.first == kCodeQualityPath || form.second.empty();
-                               }));
+    return !output.empty() || std::ranges::all_of(forms, [](const auto& form) {
+      return form.first == kCodeQualityPath || form.second.empty();
+    });
   }
 };
 
@@ -58,10 +56,6 @@ std::vector<std::string> report_words(const PageOptions& options) {
   add("commit-url", options.commit_url);
   for (const std::string& branch : options.branches) add("branch", branch);
   for (const auto& [name, value] : options.forms) add(name, value);
-  if (options.step_summary->count() > 0) {
-    words.push_back(options.step_summary_file.empty() ? "--step-summary"
-                                                      : "--step-summary=" + options.step_summary_file);
-  }
   return words;
 }
 
@@ -78,7 +72,7 @@ void replace_earlier_page(const fs::path& folder) {
                                 kGenerator));
 }
 
-/// Removes the page and the forms, except files that a form appends to.
+/// Removes the page and the forms.
 void remove_earlier_reports(const PageOptions& options) {
   std::vector<fs::path> outputs;
   for (const auto& [name, value] : options.forms) {
@@ -108,19 +102,12 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
       ->check(kFileName);
   add_history_option(*command, options->history);
   add_allow_growth_option(*command, options->allow_growth);
-  options->step_summary =
-      command
-          ->add_option("--step-summary", options->step_summary_file,
-                       "Append markdown to this file. Default of the file: $GITHUB_STEP_SUMMARY")
-          ->type_name(value_name::kFile)
-          ->expected(0, 1);
   const std::vector<std::pair<std::string, std::string>> forms{
       {"gitlab-metrics", "Write GitLab's metrics report"},
       {"gitlab-code-quality", "Write GitLab's code quality report"},
       {kCodeQualityPath, "Name this file of the repository in it. Default: suites/nightly.toml"},
       {"bencher", "Write Bencher Metric Format"},
-      {"benchmark-action", "Write JSON for github-action-benchmark"},
-      {"junit", "Write JUnit XML"}};
+      {"benchmark-action", "Write JSON for github-action-benchmark"}};
   options->forms.reserve(forms.size());  // the options below keep its addresses
   for (const auto& [name, help] : forms) {
     options->forms.emplace_back(name, "");
@@ -133,11 +120,9 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
   };
   of_page(command->add_option("--title", options->title, "Print this text above the verdict"))
       ->type_name("TEXT");
-  only_when(command->add_option(
-                "--commit-url", options->commit_url,
-                "Link commits to this address, with {commit} in it. Default: `peakmark history set`"),
-            "with the page or --step-summary",
-            [options = options.get()] { return options->has_page() || options->step_summary->count() > 0; })
+  of_page(command->add_option(
+              "--commit-url", options->commit_url,
+              "Link commits to this address, with {commit} in it. Default: `peakmark history set`"))
       ->type_name("URL");
   of_page(command->add_option("--branch", options->branches,
                               "Also show what this branch changed since its merge base; * is any text, as in "

@@ -37,8 +37,8 @@ class Report : public CommandTest {
 TEST_F(Report, BecomesPython) {
   write_python();
   environment_.emplace_back("PYTHONPATH=/other");
-  const Answer answer = peakmark({"report", "-o", "out", "--history", "postgresql://me:secret@h/d", "--junit",
-                                  "j.xml", "--branch", "pull/*", "--branch", "-x", "--step-summary"});
+  const Answer answer = peakmark({"report", "-o", "out", "--history", "postgresql://me:secret@h/d",
+                                  "--bencher", "b.json", "--branch", "pull/*", "--branch", "-x"});
   EXPECT_EQ(answer.end.exit_code, 3);
   EXPECT_THAT(
       lines(answer),
@@ -46,7 +46,7 @@ TEST_F(Report, BecomesPython) {
                   "import sys", HasSubstr("sys.path[:] ="), "from peakmark_reports.__main__ import main",
                   HasSubstr("main(sys.argv[1:], 'peakmark')"), "report", "--peakmark",
                   std::filesystem::canonical(PEAKMARK_PROGRAM).string(), "--output=out", "--branch=pull/*",
-                  "--branch=-x", "--junit=j.xml", "--step-summary"));
+                  "--branch=-x", "--bencher=b.json"));
 }
 
 TEST_F(Report, PlotPassesItsOptionsAndRunsToPython) {
@@ -66,11 +66,6 @@ TEST_F(Report, PlotRefusesAnUnknownMetric) {
   const Answer answer = peakmark({"plot", "a.json", "--metric", "peek"});
   EXPECT_EQ(answer.end.exit_code, 2);
   EXPECT_THAT(answer.errors, HasSubstr("peek"));
-}
-
-TEST_F(Report, TheSummaryMayNameItsFile) {
-  write_python();
-  EXPECT_THAT(peakmark({"report", "--step-summary", "s.md"}).output, HasSubstr("--step-summary=s.md\n"));
 }
 
 TEST_F(Report, WithoutPythonReportsWhatToDo) {
@@ -94,8 +89,8 @@ TEST_F(Report, WithoutLibrariesReportsWhatToInstall) {
   environment_.push_back("PYTHONPATH=" + modules.string());
   if (!find_program(current_environment(), "python3")) GTEST_SKIP() << "there is no python3 here";
   std::ofstream(run_file_) << "{}";
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"report", "--junit", "j.xml"}, {"plot", run_file_.string()}}) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"report", "--bencher", "b.json"}, {"plot", run_file_.string()}}) {
     const Answer answer = peakmark(words);
     EXPECT_EQ(answer.end.exit_code, 2);
     EXPECT_THAT(answer.errors, AllOf(HasSubstr("Python module numpy is missing in "), HasSubstr("python3"),
@@ -114,7 +109,7 @@ TEST_F(Report, FilesOfTheWorkingFolderAreNotTakenForPythonsModules) {
   environment_.emplace_back("PYTHONPATH=:/other:");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(here);
-  const Answer answer = peakmark({"report", "--history", "none.db", "--junit", "j.xml"});
+  const Answer answer = peakmark({"report", "--history", "none.db", "--bencher", "b.json"});
   std::filesystem::current_path(before);
   EXPECT_EQ(answer.end.exit_code, 2);
   EXPECT_THAT(answer.errors, AllOf(testing::AnyOf(HasSubstr("no history here"), HasSubstr("-m pip install")),

@@ -41,6 +41,7 @@ struct TrendsOptions {
   bool json = false;
   trend::TrendOptions trend;
   std::optional<std::filesystem::path> markdown;
+  std::optional<std::filesystem::path> junit;
   std::string branch;  ///< empty: the base branch
   std::optional<std::string> commit_url;
   std::string device;  ///< empty: all; kNewestDevice
@@ -137,7 +138,7 @@ std::vector<history::DeviceBackend> devices_to_judge(History& history, const Tre
 }
 
 ExitCode show_trends(const TrendsOptions& options) {
-  if (options.markdown) remove_earlier_outputs({*options.markdown}, {options.history});
+  remove_earlier_outputs({options.markdown.value_or(""), options.junit.value_or("")}, {options.history});
   if (options.commit_url && !options.commit_url->empty()) trend::check_commit_url(*options.commit_url);
   const bool notifies = !options.notify.empty();
   const auto now = std::chrono::system_clock::now();
@@ -158,6 +159,7 @@ ExitCode show_trends(const TrendsOptions& options) {
                                                   branch, options.trend, complete);
   const std::vector<DeviceTrends>& trends = found.devices;
   if (options.markdown) replace_text_file(*options.markdown, trend::trends_markdown(trends));
+  if (options.junit) replace_text_file(*options.junit, trend::trends_junit(trends));
   const ExitCode code = trend::exit_code_of(trends, options.allow_uncompared);
   print_text(options.json ? trend::trends_json(trends, code) : trend::trends_table(trends));
   if (notifies) notify(*history, trends, options.notify);
@@ -188,6 +190,7 @@ void add_trends_command(CLI::App& app, Result& result) {
   add_allow_growth_option(*command, options->trend.allowed_growth);
   command->add_flag("--json", options->json, "Print the changes as JSON");
   add_file_option(*command, "--markdown", options->markdown, "Write a summary in markdown");
+  add_file_option(*command, "--junit", options->junit, "Write a JUnit file with a test for each case");
   CLI::Option* const branch =
       command
           ->add_option("--branch", options->branch,

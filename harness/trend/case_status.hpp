@@ -39,9 +39,12 @@ struct CaseStatus {
   std::string reason;
   /// Why the case failed, is outside its window, was skipped: a sentence each. Empty for changes.
   std::vector<std::string> texts;
-  /// Why estimates outside their window are wrong, by formulas: the same for all cases of a variant. Reports
-  /// show them in place of `texts`. Empty: not known.
+  /// Why estimates outside their window are wrong, by formulas: the same for all cases of a variant. Empty:
+  /// not known.
   std::vector<std::string> causes = {};
+
+  /// Returns what reports show: the causes if they are known, else the texts.
+  [[nodiscard]] const std::vector<std::string>& reasons() const { return causes.empty() ? texts : causes; }
 
   /// Returns true from `regression` to `suspicious`.
   [[nodiscard]] bool needs_action() const;

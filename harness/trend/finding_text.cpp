@@ -209,4 +209,15 @@ std::string why_text(const DeviceTrends& device, const Finding& finding, const T
   return reasons.text();
 }
 
+std::string summary_text(const CommonFinding& finding) {
+  const Change& worst = finding.finding.worst();
+  std::string text = fmt::format("{}: {}: {} {} → {} ({})", to_string(worst.verdict),
+                                 cases_text(finding.finding, console_style()), worst.metric,
+                                 level_texts(worst).first, after_text(worst), steps_text(finding.finding));
+  if (finding.parts.size() > 1) text += ", on " + devices_text(finding);
+  const std::string why = why_text(*finding.device, finding.finding, console_style());
+  if (!why.empty()) text += "; " + why;
+  return text;
+}
+
 }  // namespace peakmark::trend

@@ -50,5 +50,8 @@ std::string devices_text(const CommonFinding& finding);
 std::string machine_text(const DeviceHistory& history, const Finding& finding);
 /// Returns the reasons of the worst case, then the other metrics that changed with it.
 std::string why_text(const DeviceTrends& device, const Finding& finding, const TextStyle& style);
+/// Returns one line for a mail's subject: `regression: padding/coords1d, 12 cases, largest: …:
+/// requested_peak_bytes 15 MiB → 20 MiB (+5242880 B), on 2 devices: GPU, CPU; commits 1a2b..3c4d`.
+std::string summary_text(const CommonFinding& finding);
 
 }  // namespace peakmark::trend

@@ -54,19 +54,6 @@ std::string new_id(const CommonFinding& finding) {
   return fingerprint.text().substr(0, kIdDigits);
 }
 
-/// Returns one line for a mail's subject: `regression: padding/coords1d, 12 cases, largest: …:
-/// requested_peak_bytes 15 MiB → 20 MiB (+5242880 B), on 2 devices: GPU, CPU; commits 1a2b..3c4d`.
-std::string summary(const CommonFinding& finding) {
-  const Change& worst = finding.finding.worst();
-  std::string text = fmt::format("{}: {}: {} {} → {} ({})", to_string(worst.verdict),
-                                 cases_text(finding.finding, console_style()), worst.metric,
-                                 level_texts(worst).first, after_text(worst), steps_text(finding.finding));
-  if (finding.parts.size() > 1) text += ", on " + devices_text(finding);
-  const std::string why = why_text(*finding.device, finding.finding, console_style());
-  if (!why.empty()) text += "; " + why;
-  return text;
-}
-
 /// Returns `fixed in run 7f3a (2026-09-03), commit 1a2b3c4d5e6f: Free the copy, by Ada`.
 std::string fixed_text(const HistoryRun& run) {
   const TextStyle style = console_style();
@@ -183,7 +170,8 @@ class Search {
     for (const Sent& sent : unsent) std::ranges::copy(sent.missing, std::back_inserter(notice.failed));
     notice.sending = with_state(notice.failed, notice.finding, NotifiedState::opening);
     notice.sent = with_state(notice.failed, notice.finding, NotifiedState::open);
-    Json json = begin_document(known == nullptr ? "opened" : "updated", notice.finding, summary(finding));
+    Json json =
+        begin_document(known == nullptr ? "opened" : "updated", notice.finding, summary_text(finding));
     add_finding(json, finding);
     notice.document = json_fields::pretty(json);
     found_.notices.push_back(std::move(notice));
@@ -243,7 +231,7 @@ class Search {
     const Change& worst = finding.finding.worst();
     const State state = worst.state.value_or(State::past);
     const Acceptance* const acceptance = find_acceptance(*finding.device->history, worst);
-    std::string text = fmt::format("{}: {}", to_string(state), summary(finding));
+    std::string text = fmt::format("{}: {}", to_string(state), summary_text(finding));
     if (worst.recovered_in) text += "; " + fixed_text(finding.device->history->runs[*worst.recovered_in]);
     Json accepted = nullptr;
     if (acceptance != nullptr) {

@@ -51,5 +51,8 @@ std::string trends_table(const std::vector<DeviceTrends>& devices);
 /// Returns a summary of a job. Of a branch, returns a comment of a pull request: a screen, after an invisible
 /// first line by which a workflow finds its comment again.
 std::string trends_markdown(const std::vector<DeviceTrends>& devices);
+/// Returns a JUnit file with a test for each case and device. A case that fails as on the base branch passes;
+/// a case without enough data is skipped if its bytes were not measured.
+std::string trends_junit(const std::vector<DeviceTrends>& devices);
 
 }  // namespace peakmark::trend

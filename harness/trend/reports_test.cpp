@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <pugixml.hpp>
 
 #include "base/text.hpp"
 #include "trend/sample_trends.hpp"
@@ -114,6 +116,69 @@ TEST_F(TrendReports, JsonMatchesTheFormat) {
   EXPECT_EQ(json.at("not_compared"), nlohmann::json::array());
   EXPECT_TRUE(json.at("accepted").at(0).at("date").is_null());
   EXPECT_EQ(json.at("environment_changes").at(0).at("after"), "551");
+}
+
+/// Returns the tests of a JUnit file by name.
+std::map<std::string, pugi::xml_node> junit_tests(pugi::xml_document& document,
+                                                  const std::vector<DeviceTrends>& devices) {
+  EXPECT_TRUE(document.load_string(trends_junit(devices).c_str()));
+  std::map<std::string, pugi::xml_node> tests;
+  for (const pugi::xml_node test : document.child("testsuites").child("testsuite").children("testcase"))
+    tests.emplace(test.attribute("name").value(), test);
+  return tests;
+}
+
+TEST_F(TrendReports, JunitFailsCasesThatNeedActionAndHasWhy) {
+  std::vector<DeviceTrends> found = trends();
+  found.front().trends.changes.front().allocations = {{"output", MemoryKind::buffer, 1280, 0, 1}};
+  std::vector<CaseStatus>& statuses = found.front().statuses;
+  statuses.push_back(
+      {"a/crash", CaseState::failed, Judgement::failed_measurement, "crashed", {"SIGSEGV\x01"}});
+  statuses.push_back({"a/low",
+                      CaseState::window,
+                      Judgement::fail,
+                      "window_bytes",
+                      {"peak / estimate 2.000"},
+                      {"missing: 4·n"}});
+  statuses.push_back({"a/maybe", CaseState::suspicious, Judgement::warning, "suspicious", {}});
+  statuses.push_back({"a/base", CaseState::as_on_base, Judgement::fail, "leak", {"64 bytes left"}});
+  pugi::xml_document document;
+  const auto tests = junit_tests(document, found);
+  const pugi::xml_node failure = tests.at("a/b/cuda").child("failure");
+  EXPECT_STREQ(failure.attribute("type").value(), "regression");
+  EXPECT_THAT(failure.child_value(),
+              AllOf(HasSubstr("requested_peak_bytes 1 KiB → 1.25 KiB"), HasSubstr("output buffer")));
+  EXPECT_STREQ(tests.at("a/b/cuda").attribute("classname").value(), "a.b");
+  EXPECT_STREQ(tests.at("a/crash").child("error").attribute("message").value(), "SIGSEGV\xEF\xBF\xBD");
+  EXPECT_STREQ(tests.at("a/low").child("failure").attribute("message").value(), "missing: 4·n");
+  EXPECT_STREQ(tests.at("a/gone").child("skipped").attribute("message").value(), "last run on 2026-02-01");
+  EXPECT_STREQ(tests.at("a/maybe").child("system-out").child_value(), "suspicious");
+  EXPECT_STREQ(tests.at("a/base").child("system-out").child_value(), "as_on_base\n64 bytes left");
+  const pugi::xml_node all = document.child("testsuites");
+  EXPECT_EQ(all.attribute("failures").as_int(), 2);
+  EXPECT_EQ(all.attribute("errors").as_int(), 1);
+  EXPECT_EQ(all.attribute("skipped").as_int(), 1);
+}
+
+TEST_F(TrendReports, JunitSkipsACaseWithTooFewRunsOnlyWithoutBytes) {
+  std::vector<DeviceTrends> found = trends();
+  found.front().trends.changes.clear();
+  history_.outcomes.push_back({"a/time/cuda", {"ok", "ok", "ok"}});
+  found.front().statuses = {{"a/b/cuda", CaseState::young, Judgement::pass, "", {}},
+                            {"a/time/cuda", CaseState::young, Judgement::pass, "", {}}};
+  pugi::xml_document document;
+  const auto tests = junit_tests(document, found);
+  EXPECT_TRUE(tests.at("a/b/cuda").first_child().empty());
+  EXPECT_STREQ(tests.at("a/time/cuda").child("skipped").attribute("message").value(), "not enough data");
+}
+
+TEST_F(TrendReports, JunitNamesTheDeviceIfThereAreSeveral) {
+  std::vector<DeviceTrends> found = trends();
+  DeviceHistory other = history_;
+  other.device = "CPU";
+  found.push_back({&other, found.front().trends, found.front().statuses});
+  pugi::xml_document document;
+  EXPECT_TRUE(junit_tests(document, found).contains("a/b/cuda on CPU (cuda)"));
 }
 
 TEST_F(TrendReports, TextReportsTheVerdictFirstAndWhy) {

@@ -136,7 +136,7 @@ class Writer {
     entry["state"] = to_string(status.state);
     entry["judgement"] = to_string(status.judgement);
     entry["reason"] = json_fields::null_if_empty(status.reason);
-    entry["texts"] = status.causes.empty() ? status.texts : status.causes;
+    entry["texts"] = status.reasons();
     json_["cases"].push_back(std::move(entry));
   }
 

@@ -1,18 +1,15 @@
-"""The report in the formats that CI systems show: Bencher, github-action-benchmark, GitLab, JUnit, GitHub step summary."""
+"""The report in the formats that CI systems show: Bencher, github-action-benchmark, GitLab."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 import unicodedata
-from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
-from .assessment import NEEDS_ATTENTION, STATES, Assessment, CaseStatus
-from .common import metric_name, short_commit
-from .groups import Group, Member, group_findings
+from .assessment import NEEDS_ATTENTION, STATES, Assessment
+from .common import metric_name
+from .groups import Group, group_findings
 from .history_file import METRICS
 
 def plain(text: str) -> str:
@@ -158,176 +155,3 @@ def code_quality(assessment: Assessment, path: str) -> str:
         for member in group.members
     ]
     return json.dumps(issues, indent=1, ensure_ascii=False) + "\n"
-
-
-# `error`: not measured. A suspicious case does not fail.
-_RESULTS = {
-    "regression": "failure", "window": "failure", "rule": "failure", "failed": "error",
-    "skipped": "skipped", "left_suite": "skipped",
-}
-
-
-def _texts(status: CaseStatus, several_devices: bool) -> list[str]:
-    texts = [
-        change_text(
-            Group(status.state, [Member(status, finding)]).summary(several_devices), finding.change.allocations
-        )
-        for finding in status.findings
-        if finding.change.open
-    ]
-    return [*map(plain, status.reasons), *texts] or [STATES[status.state]]
-
-
-def _result(status: CaseStatus) -> str | None:
-    """A case whose bytes were judged passes, even if its times have too few runs."""
-    is_unknown = status.state in ("young", "new") and status.history.last_value("requested_peak_bytes") is None
-    return "skipped" if is_unknown else _RESULTS.get(status.state)
-
-
-def junit(assessment: Assessment) -> str:
-    """Returns JUnit XML: a test per case, which fails if the case needs attention. The class name, by which viewers group, is
-    operation and variant."""
-    several = len(assessment.history.devices) > 1
-    tests = sorted(assessment.statuses, key=lambda one: (one.history.case, one.device.device))
-    results = [_result(status) for status in tests]
-    counts = {
-        "tests": str(len(tests)),
-        "failures": str(results.count("failure")),
-        "errors": str(results.count("error")),
-        "skipped": str(results.count("skipped")),
-    }
-    root = ElementTree.Element("testsuites", counts)
-    suite = ElementTree.SubElement(root, "testsuite", {"name": "peakmark trends", **counts, "time": "0"})
-    for status, result in zip(tests, results):
-        device = f" on {status.device.device}" if several else ""
-        test = ElementTree.SubElement(
-            suite, "testcase",
-            {
-                "classname": plain(status.history.variant.replace("/", ".")),
-                "name": plain(status.history.case + device),
-                "time": "0",
-            },
-        )
-        if result == "skipped":
-            ElementTree.SubElement(test, "skipped", {"message": _texts(status, several)[0]})
-        elif result is not None:
-            texts = _texts(status, several)
-            child = ElementTree.SubElement(test, result, {"type": status.state, "message": texts[0]})
-            child.text = "\n".join(texts)
-        elif status.state != "steady":
-            ElementTree.SubElement(test, "system-out").text = "\n".join(
-                [STATES[status.state], *_texts(status, several)]
-            )
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
-
-
-# GitHub accepts 1 MiB per step and drops larger summaries; other writers of the step need some of it.
-MAX_BYTES = 1024 * 1024 - 8 * 1024
-_MARKS = {"regression": "🔴", "failed": "🔴", "window": "🟠", "rule": "🔴", "suspicious": "🟠"}
-_SPECIAL = str.maketrans({one: f"\\{one}" for one in "\\`*_[]#!|~$"} | {"<": "&lt;", "&": "&amp;"})
-# Mentions and references, which a backslash does not escape: a zero-width space does.
-_LINKS = re.compile(r"([@#!])(?=[0-9A-Za-z])")
-
-
-def markdown_text(text: str) -> str:
-    """Escapes markdown, HTML and mentions."""
-    return re.sub("^>", "&gt;", _LINKS.sub(r"\1&#8203;", plain(text).translate(_SPECIAL)))
-
-
-def markdown_code(text: str) -> str:
-    """Formats as code; replaces backticks and bars, which would end it or its table cell."""
-    code = plain(text).replace("`", "ˋ").replace("|", "¦")
-    return f"`{code}`" if code else ""
-
-
-def _commits(group: Group, assessment: Assessment) -> str:
-    """Returns `[1a2b3c](…)..[4d5e6f](…)`, linked if the addresses of commits are known; empty if one is unknown."""
-    finding = group.first.finding
-    if finding is None or not finding.change.commit or not finding.change.commit_before:
-        return ""
-    texts = []
-    for commit in (finding.change.commit_before, finding.change.commit):
-        text, link = markdown_text(short_commit(commit)), assessment.trends.commit_link(commit)
-        texts.append(f"[{text}]({link})" if link else text)
-    return "..".join(texts)
-
-
-def _row(group: Group, assessment: Assessment, several_devices: bool) -> str:
-    first = group.first
-    name = markdown_code(first.status.history.case)
-    if len(group.members) > 1:
-        name = f"{markdown_code(group.name)}, {len(group.members)} cases, largest: {name}"
-    cause = ""
-    if first.finding is not None:
-        causes = [markdown_text(one) for one in first.finding.change.allocations[:6]]
-        cause = "<br>".join(filter(None, [*causes, _commits(group, assessment)]))
-    state = f"{_MARKS.get(group.state, '🟢')} {STATES[group.state]}"
-    return f"| {state} | {name} | {markdown_text(group.summary(several_devices))} | {cause} |\n"
-
-
-def _case_rows(groups: list[Group]) -> list[str]:
-    rows = []
-    for group in groups:
-        if len(group.members) < 2:
-            continue
-        for member in group.members:
-            relative = member.finding.change.step if member.finding else "–"
-            name = markdown_code(member.status.history.case)
-            if len(group.devices) > 1:
-                name += f" on {markdown_text(member.status.device.device)}"
-            rows.append(f"| {name} | {STATES[group.state]} | {relative} | {markdown_text(member.levels)} |\n")
-    return rows
-
-
-_TABLE = "\n| | case | what | at the peak |\n|---|---|---|---|\n"
-_CASES = "\n<details><summary>All cases of the table</summary>\n\n| case | | change | what |\n|---|---|---|---|\n"
-
-
-def step_summary(assessment: Assessment, max_bytes: int = MAX_BYTES) -> str:
-    """Returns markdown: the verdict, then changes, worst first, in at most `max_bytes` of UTF-8. Reports how much was cut."""
-    several = len(assessment.history.devices) > 1
-    groups = group_findings(assessment)
-    parts = [f"## {markdown_text(assessment.headline)}\n"]
-    if assessment.history.simulated:
-        parts.append("\n**Simulated**: no device was measured.\n")
-    if assessment.tally:
-        parts.append(f"\n{markdown_text(assessment.tally)}.\n")
-    # 300 bytes are left for the last line, which reports how much was cut.
-    free = max_bytes - sum(len(part.encode()) for part in parts) - 300
-    cut = {"changes": 0, "cases": 0}
-
-    def add(lines: list[str], header: str, footer: str, what: str) -> None:
-        nonlocal free
-        if not lines:
-            return
-        size = len((header + footer).encode())
-        taken = 0
-        for line in lines:
-            size += len(line.encode())
-            if size > free:
-                break
-            taken += 1
-        cut[what] += len(lines) - taken
-        if taken:
-            part = header + "".join(lines[:taken]) + footer
-            parts.append(part)
-            free -= len(part.encode())
-
-    reported = groups["open"] + groups["improved"]
-    add([_row(group, assessment, several) for group in reported], _TABLE, "", "changes")
-    add(_case_rows(reported), _CASES, "\n</details>\n", "cases")
-    if any(cut.values()):
-        parts.append(
-            f"\nCut to the maximum size of CI summaries: {cut['changes']:,} of {len(reported):,} changes and {cut['cases']:,} "
-            "lines of single cases. The report has all.\n"
-        )
-    return "".join(parts)
-
-
-def append_step_summary(assessment: Assessment, path: Path) -> None:
-    """Appends to the file; together they stay below the limit. Raises OSError."""
-    held = path.stat().st_size if path.exists() else 0
-    text = step_summary(assessment, max(1024, MAX_BYTES - held))
-    with path.open("a", encoding="utf-8") as file:
-        file.write(text)

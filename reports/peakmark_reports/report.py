@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from .assessment import Assessment, assess
-from .ci_forms import append_step_summary, bencher, benchmark_action, code_quality, junit, metrics_report
+from .ci_forms import bencher, benchmark_action, code_quality, metrics_report
 from .common import InputError
 from .formula_table import FormulaRow, parse_formulas
 from .history_file import MAX_RUNS, History, load_history, parse_history
@@ -182,7 +182,6 @@ def read_files(series: Path, trends: Path | None, runs: list[Path], formulas: li
 DEFAULT_FOLDER = Path("report")
 # The default file of code quality issues: GitLab requires one.
 DEFAULT_PATH = "suites/nightly.toml"
-STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 # The format that each option writes.
@@ -191,7 +190,6 @@ _FORMS: dict[str, Callable[[Assessment, argparse.Namespace], str]] = {
     "gitlab_code_quality": lambda assessment, options: code_quality(assessment, options.code_quality_path),
     "bencher": lambda assessment, _options: bencher(assessment),
     "benchmark_action": lambda assessment, _options: benchmark_action(assessment),
-    "junit": lambda assessment, _options: junit(assessment),
 }
 
 
@@ -218,9 +216,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--run", type=Path, action="append", default=[], metavar="RUN", help="with --series: the newest runs")
     source.add_argument("--formulas", type=Path, action="append", default=[], metavar="FILE", help="with --series: the saved output of explain --json")
     forms = parser.add_argument_group("reports for CI")
-    forms.add_argument(
-        "--step-summary", nargs="?", const="", metavar="FILE", help=f"append markdown; default: ${STEP_SUMMARY}"
-    )
     forms.add_argument("--gitlab-metrics", type=Path, metavar="FILE", help="GitLab's metrics report")
     forms.add_argument("--gitlab-code-quality", type=Path, metavar="FILE", help="GitLab's code quality report")
     forms.add_argument(
@@ -229,7 +224,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     forms.add_argument("--bencher", type=Path, metavar="FILE", help="Bencher Metric Format")
     forms.add_argument("--benchmark-action", type=Path, metavar="FILE", help="JSON of github-action-benchmark")
-    forms.add_argument("--junit", type=Path, metavar="FILE", help="JUnit XML")
 
 
 def _sources(options: argparse.Namespace) -> Sources:
@@ -246,12 +240,7 @@ def _sources(options: argparse.Namespace) -> Sources:
 
 def _form_files(options: argparse.Namespace) -> dict[str, Path]:
     """Returns the file of each requested format by its option."""
-    files = {form: getattr(options, form) for form in (*_FORMS, "step_summary")}
-    if options.step_summary == "":
-        files["step_summary"] = os.environ.get(STEP_SUMMARY)
-        if not files["step_summary"]:
-            raise ReportError(f"--step-summary needs a file, because ${STEP_SUMMARY} is not set")
-    files = {form: Path(path) for form, path in files.items() if path is not None}
+    files = {form: path for form in _FORMS if (path := getattr(options, form)) is not None}
     form_by_file: dict[Path, str] = {}
     for form, path in files.items():
         other = form_by_file.setdefault(path.resolve(), form)
@@ -267,10 +256,7 @@ def _dashed(option: str) -> str:
 def _write_forms(assessment: Assessment, files: dict[str, Path], options: argparse.Namespace) -> list[Path]:
     for form, path in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        if form == "step_summary":
-            append_step_summary(assessment, path)
-        else:
-            path.write_text(_FORMS[form](assessment, options), encoding="utf-8")
+        path.write_text(_FORMS[form](assessment, options), encoding="utf-8")
     return list(files.values())
 
 
