@@ -13,15 +13,15 @@
 
 namespace peakmark::cli {
 
-/// What `peakmark bisect` looks for, and where.
+/// The request of `peakmark bisect`.
 struct BisectRequest {
   SweepOptions sweep;  ///< the suites, and how they are measured
   std::string good;    ///< commits, as typed
   std::string bad;
   std::string case_name;
-  std::string metric;  ///< empty: the first of those below in which the bad commit is worse
+  std::string metric;  ///< empty: the first of the metrics below in which the bad commit is worse
   GrowthAllowance allow_growth;
-  std::string build_command;  ///< for the shell
+  std::string build_command;  ///< shell command
   bool force = false;         ///< compare builds of different types
 };
 
@@ -34,13 +34,13 @@ inline constexpr const char* kTimeMetric = "gpu_time_ns";
 
 enum class TrialVerdict { good, bad, skipped };
 
-/// What was found out about a commit.
+/// The result of measuring a commit.
 struct BisectTrial {
   CommitInfo commit;
   std::size_t commits_after_good = 0;
   TrialVerdict verdict = TrialVerdict::skipped;
   std::string reason;                       ///< why it is skipped
-  std::optional<RunComparison> comparison;  ///< of the one case, with the good commit; null if not measured
+  std::optional<RunComparison> comparison;  ///< of the case, with the good commit; null if not measured
 };
 
 enum class BisectEnd {
@@ -57,17 +57,17 @@ struct BisectReport {
   CommitInfo good;
   CommitInfo bad;
   std::vector<BisectTrial> trials;      ///< in the order of the history, without the good commit
-  CommitInfo last_good;                 ///< of those that were measured
-  CommitInfo first_bad;                 ///< the same
+  CommitInfo last_good;                 ///< among the measured commits
+  CommitInfo first_bad;                 ///< among the measured commits
   std::vector<std::string> candidates;  ///< commits that may be the first bad one, the newest first
   std::string command;  ///< compares the first bad commit with its parent, or continues; empty: none
 
   [[nodiscard]] const BisectTrial* trial(const std::string& hash) const;
 };
 
-/// Finds the first commit between two in which a case is worse than in the good one: builds and measures each
-/// in a worktree of its own, interleaved with the good one, as `git bisect` chooses them. A commit that does
-/// not build, or in which the case is missing or fails, is skipped. The user's checkout is not used. Reports
+/// Finds the first commit between two in which a case is worse than in the good one: builds each commit that
+/// `git bisect` chooses in a new worktree and measures it interleaved with the good one. A commit is skipped
+/// if it does not build, or if the case is missing or fails. The user's checkout is not used. Reports
 /// progress on standard error; removes its worktrees, also after a signal. Throws UsageError for commits that
 /// are unknown or not in one line, and MeasurementError if the good or the bad commit cannot be measured.
 BisectReport bisect(const BisectRequest& request);
@@ -75,7 +75,7 @@ BisectReport bisect(const BisectRequest& request);
 /// Returns
 /// - clean: the first bad commit was found;
 /// - verdict: the bad commit is not worse;
-/// - measurement: the commits that are left cannot be judged;
+/// - measurement: the remaining commits cannot be judged;
 /// - interrupted.
 ExitCode bisect_exit_code(const BisectReport& report);
 

@@ -18,7 +18,7 @@ struct Result {
 };
 
 /// Adds a subcommand with its options and its help (set_help). Its callback does the work and sets `result`.
-/// An Error that it throws ends the program with the exit code and message of the Error.
+/// If it throws an Error, the program ends with the Error's exit code and message.
 using AddCommand = void(CLI::App& app, Result& result);
 
 // To add a subcommand: write NAME_command.cpp, and add it here and to CMakeLists.txt. Help, completion and
@@ -29,7 +29,7 @@ AddCommand add_bisect_command, add_check_command, add_compare_command, add_compl
     add_oom_command, add_plot_command, add_record_command, add_report_command, add_run_command,
     add_schema_command, add_show_command, add_slurm_command, add_trends_command;
 
-/// The order of --help: the order of the work.
+/// The order of --help: the order of a user's work.
 inline constexpr std::array kAddCommands{
     add_init_command,    add_devices_command,    add_doctor_command, add_list_command,
     add_run_command,     add_slurm_command,      add_merge_command,  add_estimate_command,
@@ -38,15 +38,16 @@ inline constexpr std::array kAddCommands{
     add_bisect_command,  add_history_command,    add_trends_command, add_report_command,
     add_schema_command,  add_completion_command, add_manual_command};
 
-/// Completes a command line if `words` are those of a shell's completion script, `__complete WORD...`.
-/// Returns false for any other command line.
+/// Completes a command line if `words` come from a shell's completion script: `__complete WORD...`. Returns
+/// false for any other command line.
 bool complete_words(const CLI::App& app, const std::vector<std::string>& words);
 
 /// Returns the program that follows `--`, with its arguments; nullopt without `--`.
 std::optional<std::vector<std::string>> program_after_dashes(const std::vector<std::string>& words);
 
-/// Returns `words` with `--` before the program of `record`, so that CLI11 leaves the program's options
-/// alone; for `bisect`, `fit`, `oom` and `slurm` without `--` and the program, which they read themselves.
+/// Returns `words` with `--` before the program of `record`, so that CLI11 ignores the program's options. For
+/// `bisect`, `fit`, `oom` and `slurm`, which read the program themselves, returns `words` without `--` and
+/// the program.
 std::vector<std::string> separate_program(const CLI::App& app, std::vector<std::string> words);
 
 }  // namespace peakmark::cli

@@ -24,7 +24,7 @@ namespace peakmark {
 /// Runs the program `peakmark` in tests, with the fake worker and suites for it.
 class CommandTest : public testing::Test {
  protected:
-  /// A suite of cases of the fake worker on `dry`: case number i (from 1) does deeds[i − 1].
+  /// Writes a suite of cases of the fake worker on `dry`: case number i (from 1) does deeds[i − 1].
   std::filesystem::path suite(const std::vector<std::string>& deeds, const std::string& more = "") const {
     std::string does;
     std::string n;
@@ -40,11 +40,11 @@ class CommandTest : public testing::Test {
 
   WorkerCommand command(std::vector<std::string> arguments) const {
     std::vector<std::string> environment = current_environment();
-    // The branch of the job that runs the tests is not that of their runs.
+    // The branch of the CI job that runs the tests must not become the branch of their runs.
     for (const char* const ci : {"GITHUB_ACTIONS=", "GITLAB_CI=", "JENKINS_URL="})
       std::erase_if(environment, [&](const std::string& entry) { return entry.starts_with(ci); });
 #ifdef PEAKMARK_TESTS_WITHOUT_OPENCL
-    // No driver is loaded: threads of PoCL make LeakSanitizer itself fail now and then.
+    // No driver is loaded: threads of PoCL sometimes make LeakSanitizer itself fail.
     set_variable(environment, "OCL_ICD_VENDORS", folder_.path().string());
 #endif
     for (const std::string& entry : environment_) {
@@ -75,8 +75,8 @@ class CommandTest : public testing::Test {
     return outcomes;
   }
 
-  /// The deed `report_pid` writes the worker's process id to this FIFO and then waits to be killed. A test
-  /// that reads it knows that all cases before have been measured.
+  /// Creates the FIFO to which the deed `report_pid` writes the worker's process id before it waits to be
+  /// killed. A test that reads it knows that all earlier cases have been measured.
   std::string make_fifo() {
     const std::filesystem::path path = folder_.path() / "fifo";
     EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -84,7 +84,7 @@ class CommandTest : public testing::Test {
     return path;
   }
   static pid_t read_pid(const std::string& fifo) {
-    // A worker that never comes must not hold the test: a FIFO opened for reading alone waits for its writer.
+    // If a worker never comes, the test must not hang: opening a FIFO for reading would wait for a writer.
     const Descriptor opened(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     pollfd watched{opened.get(), POLLIN, 0};
     char text[32] = {};
@@ -95,7 +95,7 @@ class CommandTest : public testing::Test {
     return std::stoi(text);
   }
 
-  /// Waits until the partial run has that many lines.
+  /// Waits until the partial run file has this many lines.
   void wait_for_lines(std::ptrdiff_t lines) const {
     const Descriptor changes(::inotify_init1(IN_CLOEXEC));
     ASSERT_GE(::inotify_add_watch(changes.get(), partial_.c_str(), IN_MODIFY), 0);
@@ -108,7 +108,7 @@ class CommandTest : public testing::Test {
       ASSERT_GT(::read(changes.get(), events, sizeof events), 0);
     }
   }
-  /// What is left of its output until it ends.
+  /// Returns the remaining output of a process, up to its end.
   static Answer rest_of(WorkerProcess& process) {
     Answer answer;
     for (;;) {

@@ -10,8 +10,8 @@
 
 namespace peakmark {
 
-/// A generated Git repository of a project with a worker. The worker of a commit is its file `worker.sh`: the
-/// fake worker with an environment. A commit with a file `broken` does not build.
+/// A generated Git repository of a project with a worker. The worker of a commit is its file `worker.sh`,
+/// which runs the fake worker with an environment. A commit with a file `broken` does not build.
 class CommitsTest : public CommandTest {
  protected:
   void SetUp() override {
@@ -47,7 +47,7 @@ class CommitsTest : public CommandTest {
     return words;
   }
 
-  /// Writes the worker: the fake one with an environment such as `FAKE_WORKER_EXTRA_BYTES=256`.
+  /// Writes the worker, which sets an environment such as `FAKE_WORKER_EXTRA_BYTES=256`.
   void write_worker(const std::string& environment) const {
     std::ofstream(project_ / "worker.sh") << "#!/bin/sh\n"
                                           << environment << " exec " PEAKMARK_FAKE_WORKER " \"$@\"\n";
@@ -57,8 +57,8 @@ class CommitsTest : public CommandTest {
     std::ofstream(project_ / "number") << number << "\n";
     sh("git add -A && git commit --quiet -m 'commit " + std::to_string(number) + "'");
   }
-  /// Makes the commits 1 to `count`, tagged v1, v2 …, with the worker's environment from commit `planted` on,
-  /// and those of `broken`, which do not build.
+  /// Makes the commits 1 to `count`, tagged v1, v2 …. From commit `planted` on, the worker has this
+  /// environment. The commits in `broken` do not build.
   void commits(int count, int planted, const std::string& environment,
                const std::vector<int>& broken = {}) const {
     for (int number = 1; number <= count; ++number) {

@@ -7,7 +7,7 @@
 
 namespace peakmark::cli {
 
-/// What --help and the manual page say about a command after its options.
+/// The part of --help and the manual page that follows the options of a command.
 struct HelpText {
   using Entries = std::vector<std::pair<std::string, std::string>>;  ///< a term and its meaning
 
@@ -16,7 +16,7 @@ struct HelpText {
     Entries entries;
   };
 
-  std::vector<std::string> notes = {};  ///< a paragraph each
+  std::vector<std::string> notes = {};  ///< paragraphs
   Entries exit_codes = {};              ///< "0" and "clean"
   std::vector<Section> sections = {};
 };
@@ -24,13 +24,13 @@ struct HelpText {
 /// Sets the help of a command. Every command needs one: a subcommand would inherit that of its parent.
 void set_help(CLI::App& command, HelpText help);
 
-/// Returns what set_help() has set.
+/// Returns the help that set_help() has set.
 const HelpText& help_of(const CLI::App& command);
 
 /// Returns the description of an option with its default, environment variable and conflicts, as sentences.
 std::string full_description(const CLI::Option& option);
 
-/// Returns what to print for a wrong command line: `peakmark: …` with the wrong word, the nearest valid word,
+/// Returns the message for a wrong command line: `peakmark: …` with the wrong word, the nearest valid word,
 /// and which help to read. `app` is the whole program.
 std::string usage_message(const CLI::App* app, const CLI::Error& error);
 

@@ -8,7 +8,7 @@
 
 namespace peakmark {
 
-/// The same with a run of two cases, and a SQLite file to add it to.
+/// CommandTest with a run of two cases, and a SQLite file to add it to.
 class HistoryTest : public CommandTest {
  protected:
   void SetUp() override {
@@ -19,7 +19,7 @@ class HistoryTest : public CommandTest {
     ASSERT_EQ(run().end.exit_code, 0);
   }
 
-  /// A command on that history.
+  /// Runs a command on that history.
   Answer on_history(std::string command, std::vector<std::string> words) const {
     words.insert(words.begin(), std::move(command));
     words.insert(words.end(), {"--history", file_});

@@ -26,21 +26,21 @@ struct AddTarget {
   std::string history;
   OriginOptions origin;
   history::Placement placement = history::Placement::arrival;
-  /// How long to try again while the database does not answer.
+  /// How long to retry while the database does not answer.
   std::optional<std::chrono::milliseconds> retry = std::chrono::seconds(30);
   bool json = false;
 };
 
-/// A run and the file that it is from.
+/// A run and its file.
 struct FileRun {
   std::filesystem::path file;
   Run run;
 };
 
-/// Adds --history, --retry, --by-date, --json and those of add_origin_options().
+/// Adds --history, --retry, --by-date, --json and the options of add_origin_options().
 void add_target_options(CLI::App& command, AddTarget& target);
-/// Adds runs in the order of their dates, and prints what was added. Throws UsageError for a run that is
-/// refused; those before it are added. If the database goes away for longer than `target.retry`, prints how
+/// Adds runs in the order of their dates, and prints what was added. Throws UsageError if a run is refused;
+/// the runs before it stay added. If the database does not answer for longer than `target.retry`, prints how
 /// to add the rest: `command` (`history add`) with its files and `more_words`.
 void add_runs(const AddTarget& target, std::vector<FileRun> runs, const std::string& command,
               const std::vector<std::string>& more_words = {});

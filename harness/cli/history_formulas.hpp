@@ -13,8 +13,8 @@
 
 namespace peakmark::cli {
 
-/// The formulas of variants in runs of a history. Each run is read once and each formula found once; what is
-/// returned stays valid as long as this object. Not thread-safe.
+/// The formulas of variants in runs of a history. Each run is read once and each formula found once; returned
+/// references are valid as long as this object. Not thread-safe.
 class HistoryFormulas {
  public:
   explicit HistoryFormulas(history::History& history) : history_(history) {}
@@ -22,19 +22,19 @@ class HistoryFormulas {
   /// Returns the first observation of a case in a run; null if there is none.
   const Observation* find_case(const std::string& run_id, std::string_view case_name);
 
-  /// Empty if no case of the variant has an allocation sequence.
+  /// Returns the formulas of a variant; empty if none of its cases has an allocation sequence.
   const std::vector<VariantFormulas>& formulas(const std::string& run_id, const std::string& variant);
 
-  /// Returns the causes of the wrong estimates of a variant, a line each.
+  /// Returns the causes of the wrong estimates of a variant, one per line.
   const std::vector<std::string>& causes(const std::string& run_id, const std::string& variant);
 
  private:
   struct IndexedRun {
     Run run;
-    std::unordered_map<std::string_view, const Observation*> by_case;  ///< into `run`
+    std::unordered_map<std::string_view, const Observation*> by_case;  ///< points into `run`
   };
   struct Explained {
-    Run cases;  ///< of the variant; `formulas` refer to it
+    Run cases;  ///< of the variant; `formulas` refers to it
     std::vector<VariantFormulas> formulas;
   };
 

@@ -11,7 +11,7 @@
 namespace peakmark::cli {
 
 /// Writes to standard output at once, so that it comes before later messages on standard error. A failure (a
-/// full disk, a closed pipe) does not end the command, which may still have files to write: main() calls
+/// full disk, a closed pipe) does not end the command, which may have more files to write: main() calls
 /// check_output() at the end.
 void print_text(std::string_view text);
 
@@ -20,8 +20,8 @@ void print_text(std::string_view text);
 void check_output();
 
 /// Writes the file of an option such as --junit, whole or not at all: writes a new file next to it and
-/// renames it, so that a full disk leaves the earlier file. Writes a pipe or device (/dev/stdout) directly.
-/// Throws IoError with the reason.
+/// renames it, so that a full disk leaves the earlier file intact. Writes a pipe or device (/dev/stdout)
+/// directly. Throws IoError with the reason.
 void write_output_file(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write);
 void write_output_file(const std::filesystem::path& path, const std::string& text);
 
@@ -33,16 +33,16 @@ void remove_earlier_outputs(const std::vector<std::filesystem::path>& outputs,
                             const std::vector<std::filesystem::path>& inputs = {});
 
 enum class FileContents : std::uint8_t {
-  profile,  ///< also if nothing is there: profiles of further processes may be next to it
-  run,      ///< JSON, or a partial run file; its reader says whether it is a run
+  profile,  ///< also if the file is missing: profiles of further processes may be next to it
+  run,      ///< JSON, or a partial run file; its reader checks whether it is a run
 };
 
 /// Returns what a file contains, by its first bytes. Throws UsageError for other contents, and for a pipe,
 /// which would block.
 FileContents contents(const std::filesystem::path& path);
 
-/// Returns true for a profile, and for a name that only profiles of further processes have. Throws as
-/// contents().
+/// Returns true for a profile, and for a name under which only profiles of further processes exist. Throws as
+/// contents() does.
 bool is_profile(const std::filesystem::path& path);
 
 }  // namespace peakmark::cli

@@ -19,8 +19,8 @@
 
 namespace peakmark::cli {
 
-/// Placeholders of option values in --help. Completion offers values by them, so an option whose value is one
-/// of these has it as its type_name; a positional has it as its name.
+/// Placeholders of option values in --help. Completion offers values by placeholder, so an option with such a
+/// value must have it as its type_name; a positional must have it as its name.
 namespace value_name {
 inline constexpr const char* kFile = "FILE";
 inline constexpr const char* kFolder = "FOLDER";
@@ -32,8 +32,8 @@ inline constexpr const char* kRun = "RUN";          ///< a run file, *.json
 inline constexpr const char* kSuite = "SUITE";      ///< a suite, *.toml
 inline constexpr const char* kHistory = "HISTORY";  ///< a file or a URL
 inline constexpr const char* kVariant = "VARIANT";  ///< of the worker that the command would start
-inline constexpr const char* kCommand = "COMMAND";  ///< of peakmark, then its subcommand
-// Completion offers nothing for these.
+inline constexpr const char* kCommand = "COMMAND";  ///< a command of peakmark, then its subcommand
+// Completion offers no values for these.
 inline constexpr const char* kRegex = "REGEX";
 inline constexpr const char* kDevice = "DEVICE";
 inline constexpr const char* kShard = "I/N";
@@ -42,7 +42,7 @@ inline constexpr const char* kSeconds = "SECONDS";
 inline constexpr const char* kWindow = "WINDOW";
 inline constexpr const char* kSize = "SIZE";
 inline constexpr const char* kGrowth = "GROWTH";  ///< a size or a percentage
-/// Not checked by CLI11: the command suggests the nearest backend.
+/// CLI11 does not check it: the command suggests the nearest backend.
 inline constexpr const char* kBackend = "{auto,opencl,cuda,dry}";
 inline constexpr const char* kMetric =
     "{requested_peak_bytes,setup_bytes,leaked_bytes,gpu_time_ns,estimate_ratio}";
@@ -59,28 +59,29 @@ const CLI::App* find_subcommand(const CLI::App& command, const std::string& name
 
 /// Returns `-o` and `--output`; empty for a positional.
 std::vector<std::string> option_names(const CLI::Option& option);
-/// Returns the closed set of values: `csv` and `jsonl` of the type `{csv,jsonl}`; empty for any other type.
+/// Returns the closed set of values: `csv` and `jsonl` for the type `{csv,jsonl}`; empty for any other type.
 std::vector<std::string> choices(const CLI::Option& option);
-/// Returns what the help shows for the value, such as `FILE`; empty for a flag.
+/// Returns the placeholder of the value in the help, such as `FILE`; empty for a flag.
 std::string placeholder(const CLI::Option& option);
-/// Returns how many values may follow: 0 for a flag, kAnyNumber without a limit.
+/// Returns the maximum number of values that may follow: 0 for a flag, kAnyNumber without a limit.
 int max_values(const CLI::Option& option);
 inline constexpr int kAnyNumber = CLI::detail::expected_max_vector_size;
 /// Returns whether the option may occur more than once.
 bool is_repeatable(const CLI::Option& option);
 
-/// Declares when an option changes something; in any other command line it is refused with exit code 2, not
+/// Declares when an option has an effect; in any other command line it is refused with exit code 2, not
 /// ignored. The help says "Only with ci." for `when`, behind the description or as the name of the option's
-/// group. The condition may read the values of options that are declared before, and counts of all. Where it
-/// is one other option, use needs() or excludes() of CLI11. option_effects_test.cpp tries all of them.
+/// group. The condition may read the values of options that are declared before, and the counts of all
+/// options. If the condition is a single other option, use needs() or excludes() of CLI11.
+/// option_effects_test.cpp tries all of them.
 CLI::Option* only_when(CLI::Option* option, const std::string& when, const std::function<bool()>& has_effect);
 
 // Options that several commands share. A value is parsed with the command line: a wrong one ends the command
 // with a usage message before anything is read, measured or removed.
 
-/// Rejects an empty file name: `-o "$UNSET"` is a mistake.
+/// Rejects an empty file name: `-o "$UNSET"` is an error.
 extern const CLI::Validator kFileName;
-/// Rejects an empty text, likewise.
+/// Rejects an empty text.
 extern const CLI::Validator kNotEmpty;
 
 /// Adds an option for a file to write or to read.
@@ -90,7 +91,7 @@ CLI::Option* add_file_option(CLI::App& command, const std::string& names, Value&
   return command.add_option(names, file, description)->type_name(value_name::kFile)->check(kFileName);
 }
 
-/// Adds an option whose text `parse` turns into a value. An Error of `parse` becomes `--OPTION: …`, the
+/// Adds an option whose text `parse` converts to a value. An Error of `parse` becomes `--OPTION: …`, the
 /// message of a wrong command line.
 template <typename Parse>
 CLI::Option* add_parsed_option(CLI::App& command, const std::string& names, Parse parse,
@@ -115,10 +116,10 @@ CLI::Option* add_size_option(CLI::App& command, const std::string& names, std::o
 /// Adds --budget, the memory of a device, or $PEAKMARK_BUDGET.
 CLI::Option* add_budget_option(CLI::App& command, std::optional<MemoryBudget>& budget,
                                const std::string& description);
-/// Adds --max-allocation, the bytes of the largest allocation, or $PEAKMARK_MAX_ALLOCATION.
+/// Adds --max-allocation, the maximum bytes of one allocation, or $PEAKMARK_MAX_ALLOCATION.
 CLI::Option* add_max_allocation_option(CLI::App& command, std::optional<Size>& bytes);
-/// Returns the budget on the device that is chosen, in bytes. Prints how it was computed if it is a part of
-/// the device's memory. Throws UsageError if the device does not report that.
+/// Returns the budget on the chosen device, in bytes. Prints how it was computed if it is a part of the
+/// device's memory. Throws UsageError if the device does not report that.
 std::optional<Size> budget_bytes(const std::optional<MemoryBudget>& budget, const DeviceChoice& choice);
 
 /// Adds an option for seconds, from 0.001 to ten years.
@@ -134,9 +135,9 @@ CLI::Option* add_allow_growth_option(CLI::App& command, GrowthAllowance& allowan
 
 /// Adds --filter, --backend and --device, for commands that expand suites. Returns them in this order.
 std::array<CLI::Option*, 3> add_selection_options(CLI::App& command, SelectionOptions& selection);
-/// Declares that an option of times changes nothing on `dry`. --backend is declared before.
+/// Declares that an option about times has no effect on `dry`. --backend must be declared before.
 CLI::Option* only_with_times(CLI::Option* option, const SelectionOptions& selection);
-/// Adds --require, which must find a GPU.
+/// Adds --require, which requires a GPU.
 CLI::Option* add_require_option(CLI::App& command, SelectionOptions& selection);
 /// Adds --shard and --balance, for commands whose cases may be distributed. Returns --shard.
 CLI::Option* add_shard_option(CLI::App& command, SelectionOptions& selection);
@@ -146,10 +147,10 @@ void add_workers_option(CLI::App& command, std::vector<std::string>& workers, co
 /// Adds --seconds, the maximum time for an answer of an estimator.
 CLI::Option* add_answer_limit_option(CLI::App& command, std::optional<double>& seconds);
 
-/// Adds --form, in which an estimator in Python is called.
+/// Adds --form: how an estimator in Python is called.
 CLI::Option* add_form_option(CLI::App& command, ExternalEstimator& estimator);
 
-/// Adds --python, in which an estimator python:… is called. `call` returns the estimator that is given.
+/// Adds --python: the interpreter for an estimator python:…. `call` returns the given estimator.
 CLI::Option* add_python_option(CLI::App& command, ExternalEstimator& estimator,
                                const std::function<std::string()>& call);
 

@@ -15,7 +15,7 @@
 
 namespace peakmark {
 
-/// `peakmark record` as a shell starts it.
+/// Runs `peakmark record` from a shell.
 class RecordCommand : public testing::Test {
  protected:
   struct Result {
@@ -32,7 +32,7 @@ class RecordCommand : public testing::Test {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
 
-  /// `arguments` as the shell takes them; PROGRAM stands for the program that allocates.
+  /// `arguments`: shell words; PROGRAM stands for the program that allocates.
   Result record(const std::string& arguments, const std::string& before = "") const {
     const std::string line = before +
                              " PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM "; " PEAKMARK_COMMAND " record -o " +

@@ -11,7 +11,7 @@
 
 namespace peakmark::cli {
 
-/// The jobs of one array: ids of Slurm. An empty id: not submitted, since no shard was missing.
+/// The Slurm ids of the jobs of one array. An empty id: not submitted, since no shard was missing.
 struct ArrayJobs {
   std::string run;     ///< file of the merged run
   std::string folder;  ///< of its scripts and shards
@@ -59,22 +59,22 @@ struct QueuedTask {
   std::string state;
   std::string reason;
 };
-/// Returns those of these jobs that have not ended. Throws EnvironmentError without Slurm.
+/// Returns the jobs and tasks that have not ended. Throws EnvironmentError without Slurm.
 std::vector<QueuedTask> queued_tasks(const SlurmJobs& jobs);
 
 /// Returns the shards without a complete run file, from 1.
 std::vector<int> missing_shards(const ShardArray& array, int tasks);
 
-/// Numbers of shards, by the run file that they are merged into.
+/// Numbers of shards, by the run file into which they are merged.
 using ShardsByRun = std::map<std::string, std::vector<int>>;
 
 /// Whether submit_jobs() returns at once, or when the last job has ended.
 enum class SubmitUntil { submitted, ended };
 
-/// Submits the scripts of `jobs`: of a run in `only` these shards, of another one all; each merge after its
-/// array, and the last job after all merges. Writes the ids to `jobs.json`. Returns the exit code of the
-/// last job; 0 if it was not awaited. If sbatch refuses a script, cancels what was submitted before, and
-/// throws UsageError with the message of sbatch.
+/// Submits the scripts of `jobs`. For a run in `only`, submits these shards; for another run, all shards.
+/// Each merge runs after its array, and the last job after all merges. Writes the ids to `jobs.json`. Returns
+/// the exit code of the last job; 0 if it was not awaited. If sbatch refuses a script, cancels what was
+/// submitted before, and throws UsageError with the message of sbatch.
 int submit_jobs(SlurmJobs& jobs, const std::filesystem::path& run_file, const ShardsByRun& only,
                 SubmitUntil until);
 

@@ -12,14 +12,14 @@ struct ShardArray {
   std::string constraint;          ///< of sbatch; empty: any node
   std::filesystem::path run_file;  ///< of the merged shards, absolute
   std::filesystem::path folder;    ///< of its scripts, shards and logs, absolute
-  /// Text of the run by whose seconds the shards are balanced: `balance.json` in the folder. Null: none.
+  /// Text of the run whose seconds balance the shards: `balance.json` in the folder. Null: none.
   std::optional<std::string> balance = std::nullopt;
 };
 
 /// What `peakmark slurm` submits: an array and a merge for each kind of device, then one last job.
 struct SlurmPlan {
   std::vector<std::string> suites;
-  std::vector<std::string> run_options;  ///< of `peakmark run`, behind `--`
+  std::vector<std::string> run_options;  ///< of `peakmark run`, after `--`
   int tasks = 1;                         ///< of each array
   std::optional<std::string> partition;
   std::optional<std::string> gres;  ///< of tasks that measure
@@ -37,9 +37,9 @@ struct SlurmPlan {
 
 /// Returns `RUN.slurm`, the folder of all files of a submission.
 std::filesystem::path slurm_folder(const std::filesystem::path& run_file);
-/// Returns the arrays of a run: one, or one for each constraint, with a run file of its own
-/// (`nightly.json` and `a100` give `nightly.a100.json`). Throws UsageError if two constraints have one file
-/// name.
+/// Returns the arrays of a run: one, or one for each constraint, each with a separate run file
+/// (`nightly.json` and `a100` give `nightly.a100.json`). Throws UsageError if two constraints have the same
+/// file name.
 std::vector<ShardArray> shard_arrays(const std::filesystem::path& run_file,
                                      const std::vector<std::string>& constraints);
 
@@ -58,8 +58,8 @@ inline constexpr const char* kExitCode = "exit_code";  ///< of the last job
 std::filesystem::path shard_file(const ShardArray& array, int index);
 
 /// Returns the scripts for sbatch, in the order in which they are submitted. They call only `peakmark run`,
-/// `merge`, `history add` and `check`. Paths and options are data in them, whatever their letters. Throws
-/// UsageError for a value that a `#SBATCH` line cannot have.
+/// `merge`, `history add` and `check`. Paths and options are quoted, so they may contain any characters.
+/// Throws UsageError for a value that a `#SBATCH` line cannot have.
 std::vector<SlurmScript> slurm_scripts(const SlurmPlan& plan);
 
 }  // namespace peakmark::cli

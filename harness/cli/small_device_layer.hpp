@@ -8,7 +8,7 @@ namespace peakmark::small_device {
 inline constexpr std::int64_t kMiB = 1 << 20;
 inline constexpr std::int64_t kMemoryBytes = 256 * kMiB;
 inline constexpr std::int64_t kMaxAllocationBytes = 200 * kMiB;
-inline constexpr std::int64_t kContextBytes = 10 * kMiB;       ///< of a process
-inline constexpr std::int64_t kFragmentationBytes = 6 * kMiB;  ///< free, and in no allocation
+inline constexpr std::int64_t kContextBytes = 10 * kMiB;       ///< of one process
+inline constexpr std::int64_t kFragmentationBytes = 6 * kMiB;  ///< free, but cannot be allocated
 
 }  // namespace peakmark::small_device

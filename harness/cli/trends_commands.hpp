@@ -16,8 +16,8 @@ struct HistoryTrends {
   std::vector<trend::DeviceTrends> devices;     ///< refer to `histories`
 };
 
-/// Reads and judges one device after the other, so that the values of one are in memory. `complete` is called
-/// for each device while its values are there. `branch`: as History::read().
+/// Reads and judges one device after the other, so that only the values of one device are in memory.
+/// `complete` is called for each device while its values are available. `branch`: as in History::read().
 HistoryTrends find_history_trends(history::History& history,
                                   const std::vector<history::DeviceBackend>& devices,
                                   const std::string& branch, const trend::TrendOptions& options = {},

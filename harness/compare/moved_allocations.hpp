@@ -14,22 +14,22 @@ namespace peakmark {
 struct MovedAllocations {
   std::string name;  ///< empty: unnamed
   MemoryKind kind = MemoryKind::none;
-  Size bytes = 0;  ///< of each
+  Size bytes = 0;  ///< of each allocation
   std::int64_t base_count = 0;
   std::int64_t new_count = 0;
 
   bool operator==(const MovedAllocations&) const = default;
 };
 
-/// The same for any number of lists.
+/// Like MovedAllocations, for any number of lists.
 struct MovedBetweenLists {
   std::string name;
   MemoryKind kind = MemoryKind::none;
-  Size bytes = 0;                    ///< of each
+  Size bytes = 0;                    ///< of each allocation
   std::vector<std::int64_t> counts;  ///< one for each list
 };
 
-/// Returns how lists of allocations differ, as moved_allocations().
+/// Returns how lists of allocations differ, like moved_allocations().
 std::vector<MovedBetweenLists> moved_between(const std::vector<const std::vector<Allocation>*>& lists);
 
 /// Returns how two lists of allocations, live at two peaks, differ. Allocations are identified by name, kind
@@ -38,7 +38,7 @@ std::vector<MovedBetweenLists> moved_between(const std::vector<const std::vector
 std::vector<MovedAllocations> moved_allocations(const std::vector<Allocation>& base,
                                                 const std::vector<Allocation>& next);
 
-/// Returns the same for two memory passes of a case as lines of text.
+/// Returns the differences between two memory passes of a case, as lines of text.
 std::vector<std::string> moved_between_passes(const std::vector<Allocation>& first,
                                               const std::vector<Allocation>& second);
 
@@ -46,15 +46,16 @@ std::vector<std::string> moved_between_passes(const std::vector<Allocation>& fir
 struct MovedEntries {
   std::string name;  ///< empty: unnamed
   std::string kind;
-  std::optional<Size> base_bytes;  ///< of each; null: added
-  std::optional<Size> new_bytes;   ///< of each; null: removed
+  std::optional<Size> base_bytes;  ///< of each allocation; null: added
+  std::optional<Size> new_bytes;   ///< of each allocation; null: removed
   std::int64_t count = 0;
 
   bool operator==(const MovedEntries&) const = default;
 };
 
-/// Returns the allocations that were added, removed or resized between two peaks. Sizes that only one side
-/// has are paired in order of size within a name and kind. Sorted by the difference in bytes, then by name.
+/// Returns the allocations that were added, removed or resized between two peaks. Within a name and kind,
+/// sizes that only one side has are paired in ascending order. Sorted by the difference in bytes, then by
+/// name.
 std::vector<MovedEntries> moved_entries(const std::vector<PeakEntry>& base,
                                         const std::vector<PeakEntry>& next);
 

@@ -6,7 +6,7 @@
 
 namespace peakmark {
 
-/// What identifies allocations whose number differs: the first fields of their rows.
+/// Returns the fields that identify allocations whose number differs: the first fields of their rows.
 template <typename Row>
 Fields<Row> moved_identity() {
   return {{"name", As::text, &Row::name, "name", "(unnamed)"},
@@ -14,8 +14,8 @@ Fields<Row> moved_identity() {
           {"bytes each", As::number, &Row::bytes, "bytes"}};
 }
 
-/// Allocations that two peaks differ in, as `allocations` of comparisons and trends. `Row`: as
-/// MovedAllocations; its kind may be a text.
+/// Returns the fields of allocations that differ between two peaks: `allocations` of comparisons and trends.
+/// `Row`: like MovedAllocations; its kind may be a text.
 template <typename Row>
 Fields<Row> moved_fields() {
   const auto difference = [](const Row& one) {

@@ -11,7 +11,7 @@ namespace peakmark {
 
 /// One recording: a process, or a tree of processes merged by time.
 struct Recorded {
-  std::string file;     ///< as given on the command line
+  std::string file;     ///< in the spelling of the command line
   std::string program;  ///< its command line
   LedgerSummary summary;
 };
@@ -42,13 +42,13 @@ struct RecordingComparison {
   Recorded base;
   Recorded next;
   std::vector<MetricChange> metrics;    ///< the peak first
-  std::vector<MovedAllocations> moved;  ///< that differ between the peaks
+  std::vector<MovedAllocations> moved;  ///< allocations that differ between the peaks
   std::vector<RefusedInBoth> refused;   ///< largest first
 
   GrowthAllowance allowed_growth;
 
   [[nodiscard]] bool peak_grew() const { return metrics.front().change == Change::grew; }
-  /// Returns true if the peak grew by more than is allowed.
+  /// Returns true if the peak grew by more than the allowance.
   [[nodiscard]] bool is_regression() const {
     return allowed_growth.is_exceeded(metrics.front().base, metrics.front().next);
   }
@@ -60,9 +60,9 @@ RecordingComparison compare_recordings(Recorded base, Recorded next, GrowthAllow
 std::string comparison_table(const RecordingComparison& comparison);
 
 /// Returns JSON. `cases` has an object for each figure: {case, metric, base, new, relative, interval,
-/// verdict, allocations}. `case` is the new recording's command line, `interval` is null because bytes are
-/// exact. `allocations` of the peak is [{name, kind, bytes, base_count, new_count}], else null. `refused`:
-/// [{bytes, kind, error, error_name, phase, frames, base_count, new_count}].
+/// verdict, allocations}. `case` is the new recording's command line; `interval` is null because bytes are
+/// exact. For the peak, `allocations` is [{name, kind, bytes, base_count, new_count}], otherwise null.
+/// `refused`: [{bytes, kind, error, error_name, phase, frames, base_count, new_count}].
 std::string comparison_json(const RecordingComparison& comparison);
 
 }  // namespace peakmark

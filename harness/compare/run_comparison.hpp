@@ -16,7 +16,7 @@
 
 namespace peakmark {
 
-/// One figure in bytes of a case on two sides. One byte more is `grew`, even if that is allowed.
+/// One figure in bytes of a case on two sides. One byte more is `grew`, even if the growth is allowed.
 struct BytesComparison {
   std::string metric;  ///< `requested_peak_bytes`, `setup_bytes`, `leaked_bytes`
   std::optional<Size> base;
@@ -25,7 +25,7 @@ struct BytesComparison {
   std::optional<Change> change;     ///< null if a side has not measured it
   bool unsteady = false;            ///< the memory passes of a side differ by as much as the sides
   bool allowed = false;             ///< --allow-growth covers the growth; never for leaks
-  std::vector<MovedEntries> moved;  ///< of the peak: allocations that differ
+  std::vector<MovedEntries> moved;  ///< for the peak: allocations that differ
 
   /// Returns true if a peak or a leak grew. Setup is part of the peak and not judged separately.
   [[nodiscard]] bool is_regression() const;
@@ -37,7 +37,7 @@ enum class ComparisonStatus { regressed, suspicious, improved, changed, undecide
 /// One case on two sides.
 struct CaseComparison {
   std::string name;       ///< of the new side
-  std::string base_name;  ///< the same, unless variants are compared or a default changed
+  std::string base_name;  ///< equal to `name`, unless variants are compared or a default changed
   Outcome base_outcome = Outcome::ok;
   Outcome new_outcome = Outcome::ok;
   OutcomeLevel base_level = OutcomeLevel::ok;
@@ -71,9 +71,9 @@ struct RunComparison {
   ComparedSide next;
   bool interleaved = false;
   GrowthAllowance allowed_growth;
-  bool has_throughput = false;         ///< some case moves a known number of bytes
+  bool has_throughput = false;         ///< a case has a known number of moved bytes
   std::vector<CaseComparison> cases;   ///< in the order of the new side
-  std::vector<std::string> only_base;  ///< names of cases that the other side lacks
+  std::vector<std::string> only_base;  ///< names of cases that the new side lacks
   std::vector<std::string> only_new;
   std::vector<std::string> notes;  ///< for the reader: incomplete runs, different devices
 };
@@ -85,7 +85,7 @@ struct RunToCompare {
 };
 
 /// Compares two runs. Throws UsageError if device, driver, platform or build type differ without `force`, and
-/// if the runs have no case in common. Cases of another version are named, and not compared.
+/// if the runs have no case in common. Cases whose version differs are listed, but not compared.
 RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, bool force,
                            const GrowthAllowance& allowed = {});
 
@@ -95,9 +95,9 @@ RunComparison compare_variants(const RunToCompare& run, const std::string& old_n
                                const std::string& new_name, const GrowthAllowance& allowed = {});
 
 /// Returns
-/// - measurement: a case that succeeded before crashes, hangs or is wrong;
-/// - verdict: a peak or a leak grew, a time is slower, a case is out of memory or unsupported now;
-/// - nothing: the new side measured no case, or each is of another version than in the base;
+/// - measurement: a case that succeeded before now crashes, hangs or is wrong;
+/// - verdict: a peak or a leak grew, a time is slower, a case is now out of memory or unsupported;
+/// - nothing: the new side measured no case, or every case has another version than in the base;
 /// - else clean.
 ExitCode exit_code_of(const RunComparison& comparison);
 

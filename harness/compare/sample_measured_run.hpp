@@ -11,7 +11,7 @@ namespace peakmark {
 
 inline constexpr int kRounds = 9;
 
-/// Builds runs of cases `pad/VARIANT/opencl/n:N`, in rounds if a test asks for them.
+/// Builds runs of cases `pad/VARIANT/opencl/n:N`, optionally in rounds.
 class MeasuredRun {
  public:
   MeasuredRun() {

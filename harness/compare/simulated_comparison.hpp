@@ -17,9 +17,9 @@ namespace peakmark::simulated {
 enum class Noise {
   gaussian,     ///< log-normal with this deviation
   heavy_tail,   ///< Student's t with 3 degrees of freedom, scaled to this deviation
-  drift,        ///< half of the variance is an AR(1) of 0.8 over the rounds, common to both sides
+  drift,        ///< half of the variance is an AR(1) process of 0.8 over the rounds, common to both sides
   outliers,     ///< gaussian, and every twentieth block 10 to 50 % longer
-  clock_states  ///< gaussian, and each round a fast or a 5 % slower state, common to both sides
+  clock_states  ///< gaussian, and each round has a fast or a 5 % slower state, common to both sides
 };
 
 struct Sweep {
@@ -37,7 +37,7 @@ struct Found {
   int candidates = 0;  ///< pairs in the confirmation pass
   int false_alarms = 0;
   int found = 0;  ///< planted cases with the right verdict
-  int same = 0;   ///< of those without an effect
+  int same = 0;   ///< cases without an effect and with verdict `same`
 };
 
 class Simulation {
@@ -102,7 +102,7 @@ class Simulation {
     }
   }
 
-  /// Returns the noise of each round that both sides share.
+  /// Returns the noise of each round, common to both sides.
   std::vector<double> common_noise() {
     std::vector<double> values(sweep_.rounds, 0.0);
     double state = normal();

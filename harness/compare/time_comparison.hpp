@@ -18,8 +18,8 @@ struct TimePair {
 
 struct TimeComparison {
   std::optional<TimeChange> change;  ///< null if there is nothing to compare
-  double adjusted_p = 1;             ///< over the cases judged with it
-  int pass = 1;                      ///< whose blocks count: 1 screening, 2 confirmation; `look` in JSON
+  double adjusted_p = 1;             ///< adjusted over the cases judged together
+  int pass = 1;  ///< the pass whose blocks count: 1 screening, 2 confirmation; `look` in JSON
   TimeVerdict verdict = TimeVerdict::undecided;
   std::string advice;  ///< what to do if the verdict is undecided, suspicious or not comparable
 };

@@ -13,8 +13,7 @@
 
 namespace peakmark {
 
-/// Searches the largest value of an axis whose peak stays within a budget. Every trial is a process of its
-/// own.
+/// Searches the largest value of an axis whose peak stays within a budget. Every trial runs in a new process.
 class AxisFitter {
  public:
   /// Finds worker and device. Throws UsageError for an unknown variant or axis, a wrong value or budget.
@@ -52,17 +51,17 @@ class AxisFitter {
   FitRequest request_;
   ShapeRecorder recorder_;
   const VariantDescription& variant_;
-  Parameters values_;  ///< of all axes; those that are fitted or derived are not read
+  Parameters values_;  ///< of all axes; those of fitted or derived axes are not read
   std::vector<DerivedAxis> derived_;
   ResolvedBudget budget_;
   Predictor predictor_ = Predictor::recordings;
   std::optional<Expression> peak_;
-  /// Bytes of the allocations that `peak_` has no formula of, as a line along the axis.
+  /// Bytes of the allocations for which `peak_` has no formula, as a line along the axis.
   double unknown_bytes_ = 0;
   double unknown_bytes_per_step_ = 0;
   std::vector<std::string> notes_;  ///< on the prediction
   EstimatorWarnings warnings_{[](const std::string& warning) { say("warning: " + warning); }};
-  bool is_estimator_noted_ = false;  ///< the notes say that the estimator predicts
+  bool is_estimator_noted_ = false;  ///< the notes say that the prediction comes from the estimator
 };
 
 }  // namespace peakmark

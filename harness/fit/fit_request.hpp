@@ -12,41 +12,41 @@
 
 namespace peakmark {
 
-/// An axis to fit, or one along which others are fitted, and the values that may be tried.
+/// An axis to fit, or one along which another is fitted, and the values that may be tried.
 struct FreeAxis {
   std::string name;
   std::optional<std::pair<Size, Size>>
       range;                    ///< both included; null: from the smallest value of the axis on
-  std::vector<Size> list = {};  ///< of its values, ascending; empty: all
+  std::vector<Size> list = {};  ///< permitted values, ascending; empty: all
 };
 
-/// What is searched.
+/// A search for the largest value of an axis.
 struct FitRequest {
   std::string variant;
-  std::vector<std::string> command;  ///< of a program without a suite, with placeholders; empty for others
+  std::vector<std::string> command;  ///< of a program without a suite, with placeholders; else empty
   FreeAxis axis;
-  /// The axis is fitted at several values of this one: its smallest value times powers of two, up to the end
-  /// of its range or the first at which nothing fits.
+  /// The first axis is fitted at several values of this one: its smallest value times powers of two, up to
+  /// the end of its range or the first value at which nothing fits.
   std::optional<FreeAxis> other;
-  /// AXIS=VALUE, and AXIS=FORMULA for an axis that follows others: `ny=2*nx`.
+  /// AXIS=VALUE, and AXIS=FORMULA for an axis that depends on others: `ny=2*nx`.
   std::vector<std::string> values;
   MemoryBudget budget;
   Size step = 1;  ///< only multiples of it are tried
   std::optional<Size> slices;
-  /// Null: the formula of a variant, else its estimator; the estimator of a program; else recorded peaks.
+  /// Null: for a variant its formula, else its estimator; for a program its estimator; else recorded peaks.
   std::optional<Predictor> predictor;
   bool needs_proof = false;
-  bool wants_throughput = false;  ///< the answer is the value with most items per second, not the largest
+  bool wants_throughput = false;  ///< the answer is the value with the most items per second, not the largest
   SweepOptions sweep;  ///< the suites (none: the variants of the worker), backend, device and time limits
 };
 
-/// Makes `request` one for the program of its command: writes a suite into `folder` in which the command is
-/// the only program, with the axes of the request. Throws UsageError if the command does not read the fitted
+/// Sets `request` to fit the program of its command: writes a suite into `folder` in which the command is the
+/// only program, with the axes of the request. Throws UsageError if the command does not read the fitted
 /// axis.
 void use_program(FitRequest& request, const ScratchFolder& folder);
 
-/// Returns the command line, quoted for a shell, that runs one value of the axis alone, within
-/// `budget_bytes`. `other`: the value of the second free axis; read only if there is one.
+/// Returns the command line, quoted for a shell, that runs a single value of the axis within `budget_bytes`.
+/// `other`: the value of the second free axis; read only if there is one.
 std::string reproduce_command(const FitRequest& request, const DeviceInfo& device, Size budget_bytes,
                               Size value, Size other);
 

@@ -10,8 +10,8 @@
 
 namespace peakmark {
 
-/// The values of an axis that a search may try: min, min + step, … up to max, or those of a list up to max.
-/// 0 < min ≤ max, step > 0.
+/// The values of an axis that a search may try: min, min + step, … up to max, or the values of a list up to
+/// max. 0 < min ≤ max, step > 0.
 struct SearchRange {
   Size min = 1;
   Size max = 1;
@@ -19,44 +19,44 @@ struct SearchRange {
   std::vector<Size> list = {};  ///< ascending, from min on; empty: every step
 
   [[nodiscard]] Size count() const;
-  /// Returns a value by its place, from 0.
+  /// Returns a value by its index, from 0.
   [[nodiscard]] Size at(Size place) const;
-  /// Returns the largest value of the range that is at most `value`; nothing if `value` < min.
+  /// Returns the largest value of the range that is at most `value`; null if `value` < min.
   [[nodiscard]] std::optional<Size> at_most(Size value) const;
-  /// Returns the value after one of the range; nothing after the last.
+  /// Returns the next value of the range; null after the last.
   [[nodiscard]] std::optional<Size> above(Size value) const;
 };
 
-/// What a run at one value of the axis gave.
+/// The result of a run at one value of the axis.
 struct FitTrial {
   Size value = 0;
-  /// The recorded peak; nothing if an allocation was refused.
+  /// The recorded peak; null if an allocation was refused.
   std::optional<Size> peak_bytes = std::nullopt;
   std::optional<Size> predicted_bytes = std::nullopt;
   std::string outcome = {};  ///< as in run files: `ok`, `out_of_memory`, …; not read by the search
   std::string message = {};
-  bool went_on = false;  ///< an allocation was refused, and the program did not end
-  /// The largest allocation of a run, or the largest request that was refused; nothing if not known.
+  bool went_on = false;  ///< an allocation was refused, and the program continued
+  /// The largest allocation of the run, or the largest refused request; null if unknown.
   std::optional<Size> largest_allocation = std::nullopt;
 };
 
-/// Returns whether a trial has, or was refused, one allocation that is larger than a device allows. Null: it
-/// allows any.
+/// Returns whether an allocation of a trial, made or refused, is larger than the device allows. Null: there
+/// is no limit.
 bool exceeds_allocation(const FitTrial& trial, const std::optional<Size>& max_allocation);
 
-/// Bytes at a value of the axis; nothing if they are not known there.
+/// Returns the bytes at a value of the axis; null if they are unknown.
 using PredictedBytes = std::function<std::optional<Size>(Size value)>;
 
 /// Searches for the largest value of an axis whose peak is within a budget, with few runs and without running
 /// out of memory.
 ///
-/// With a formula, the first value tried is its answer. Without one, or where a recorded peak differs from
-/// it, the bytes are extrapolated from the recorded peaks: as a + b·v^k with k = 1, 2 or 3 if a third peak
-/// confirms it, else by a parabola and not far. Ask next() for a value, run it, add() the trial, until next()
-/// returns nothing.
+/// With a formula, the first value tried is the formula's answer. Without one, or if a recorded peak differs
+/// from it, the bytes are extrapolated from the recorded peaks: as a + b·v^k with k = 1, 2 or 3 if a third
+/// peak confirms it, else by a parabola and not far. Call next() for a value, run it and add() the trial,
+/// until next() returns null.
 ///
-/// A device may also limit one allocation. Then the largest allocation of a trial counts as its share of
-/// that limit times the budget, where this is more than the peak: so both limits are one.
+/// A device may also limit the size of one allocation. Both limits become one: a trial counts with its peak
+/// or, if that is more, with the budget multiplied by its largest allocation's share of the allocation limit.
 class LargestValueSearch {
  public:
   /// `max_allocation`: of the device; null: no limit. Throws UsageError for an empty range or a negative
@@ -64,22 +64,22 @@ class LargestValueSearch {
   LargestValueSearch(SearchRange range, Size budget_bytes, PredictedBytes formula = {},
                      std::optional<Size> max_allocation = std::nullopt);
 
-  /// Lets the search end only when the value above the largest was tried too, or is beyond the range.
+  /// Makes the search continue until the next value after the largest was tried too, or is beyond the range.
   void require_proof() { is_proof_required_ = true; }
 
-  /// Returns the next value to run, never one twice; nothing if the search has ended.
+  /// Returns the next value to run, never the same twice; null if the search has ended.
   [[nodiscard]] std::optional<Size> next() const;
-  /// Returns the bytes that are predicted at a value; nothing where neither a formula nor an extrapolation
-  /// that a third peak confirms has them.
+  /// Returns the predicted bytes at a value; null without a formula or an extrapolation that a third peak
+  /// confirms.
   [[nodiscard]] std::optional<Size> predict(Size value) const;
   void add(const FitTrial& trial);
 
   [[nodiscard]] const std::vector<FitTrial>& trials() const { return trials_; }
-  /// Returns the largest value that ran within the budget; nothing if none did.
+  /// Returns the largest value that ran within the budget; null if none did.
   [[nodiscard]] std::optional<Size> largest() const;
-  /// Returns whether a peak was recorded that is smaller than that of a smaller value.
+  /// Returns whether a recorded peak is smaller than that of a smaller value.
   [[nodiscard]] bool is_decreasing_somewhere() const;
-  /// Returns whether all recorded peaks are those of the formula; false without a formula.
+  /// Returns whether all recorded peaks equal the formula; false without a formula.
   [[nodiscard]] bool is_formula_confirmed() const;
 
  private:
@@ -106,8 +106,8 @@ class LargestValueSearch {
   std::optional<Size> max_allocation_;
   bool is_proof_required_ = false;
   std::vector<FitTrial> trials_;
-  std::vector<Point> peaks_;    ///< recorded, by value
-  std::vector<Point> demands_;  ///< by value
+  std::vector<Point> peaks_;    ///< recorded; sorted by value
+  std::vector<Point> demands_;  ///< sorted by value
 };
 
 /// Values between `first` and `last`, both included, all of which fit.
@@ -119,8 +119,9 @@ struct FittingInterval {
 };
 
 /// Returns the intervals of the range in which a formula stays within the budget, in ascending order.
-/// Evaluates the formula at each value if these are at most `kMaxEvaluated`; else at as many, evenly spread,
-/// and finds the ends of the intervals between them by bisection. A value without bytes does not fit.
+/// Evaluates the formula at every value if there are at most `kMaxEvaluated`; else at this number of evenly
+/// spread values, and finds the ends of the intervals between them by bisection. A value whose bytes are
+/// unknown does not fit.
 std::vector<FittingInterval> fitting_intervals(const SearchRange& range, Size budget_bytes,
                                                const PredictedBytes& formula);
 inline constexpr Size kMaxEvaluated = Size{1} << 20;

@@ -15,19 +15,19 @@ struct Address {
 
   /// Returns the file, or the URL without its password, for messages.
   [[nodiscard]] std::string name() const;
-  /// Returns the URL for SOCI, with our defaults before its own parameters: libpq takes the last of equal
-  /// ones. Connecting times out after 10 s, unless the URL or PGCONNECT_TIMEOUT sets another time.
+  /// Returns the URL for SOCI, with our defaults before its own parameters: libpq uses the last of equal
+  /// parameters. Connecting times out after 10 s, unless the URL or PGCONNECT_TIMEOUT sets another limit.
   [[nodiscard]] std::string connection_text() const;
 };
 
 /// Returns `text` with the passwords of all URLs hidden.
 std::string hide_passwords(std::string text);
 
-/// Overwrites a URL with a password in an argument of this process: all users can read it in /proc.
+/// Overwrites a URL with a password in an argument of this process, because all users can read it in /proc.
 void hide_password_of_argument(char* argument);
 
 /// Parses a file name or `postgresql://user@host/database` (also `postgres://`). Throws UsageError if it is
-/// empty, of another scheme, or a URL whose password cannot be separated from the rest.
+/// empty, has another scheme, or is a URL whose password cannot be separated from the rest.
 Address parse_address(const std::string& text);
 
 }  // namespace peakmark::history

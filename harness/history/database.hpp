@@ -14,7 +14,7 @@
 
 namespace peakmark::history {
 
-/// `change` also writes, but does not create a database.
+/// `change` may write to an existing database; `write` may also create one.
 enum class Access : std::uint8_t { read, change, write };
 
 /// Privileges on tables of a history, besides reading: `INSERT` on `runs`.
@@ -44,13 +44,13 @@ class Database {
       fail(error);
     }
   }
-  /// Throws DatabaseError; DatabaseLost if the server does not answer any more.
+  /// Throws DatabaseError; DatabaseLost if the server no longer answers.
   [[noreturn]] void fail(const soci::soci_error& error);
   [[noreturn]] void fail(const std::string& what) const;
 
-  /// Sets what a missing privilege is reported with: those that the present work needs.
+  /// Sets the privileges that the present work needs, for the error message about a missing one.
   void expect(Privileges needed) { needed_ = std::move(needed); }
-  /// The same for the work that creates a history.
+  /// Sets that the present work creates a history, for the same message.
   void expect_to_create() { creates_ = true; }
   /// Returns whether this user may execute statements that need the privilege.
   bool is_allowed(const char* privilege, const char* table);
@@ -62,9 +62,9 @@ class Database {
 
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& reason) const;
-  /// Returns the statements that allow this user what it does now, and no more.
+  /// Returns the SQL statements that grant this user exactly the needed privileges.
   [[nodiscard]] std::string grant() const;
-  /// Returns whether a statement still gets an answer. Not within a transaction, which may be aborted.
+  /// Returns whether a statement is still answered. Not within a transaction, which may be aborted.
   bool answers();
   void open_sqlite();
   void check_locks();
@@ -81,8 +81,9 @@ class Database {
   soci::session sql_;
 };
 
-/// A transaction; rolled back unless committed. `write` takes the lock of all writers of histories. `needed`:
-/// named if one is missing, also by errors that are converted after the transaction.
+/// A transaction; rolled back unless committed. `write` takes the lock that all writers of histories take.
+/// `needed`: listed in the error about a missing privilege, also if the error is converted after the
+/// transaction.
 class Transaction {
  public:
   Transaction(Database& database, Access access, Privileges needed = {});
@@ -100,7 +101,7 @@ class Transaction {
 inline constexpr int kSchemaVersion = 1;
 
 /// Creates the tables if there are none (for `write`). Safe for concurrent processes. Throws UsageError for
-/// another version, for a database of another program, and if there is no history to read or change.
+/// another schema version, for a database of another program, and if there is no history to read or change.
 void open_tables(Database& database, Access access);
 
 }  // namespace peakmark::history

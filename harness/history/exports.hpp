@@ -18,15 +18,16 @@ struct ExportChoice : RunLimits {
   std::vector<std::string> metrics;  ///< empty: all
   std::string filter;                ///< a regular expression for case names; empty: all
   bool without_gaps = false;         ///< only series with a value for every run
-  bool with_base = false;            ///< of a branch, also the runs that it is compared with
+  bool with_base = false;            ///< for a branch, also the runs that it is compared with
 };
 
-/// Returns the selected runs, series and outcomes. Of a branch (trend::compare_with_base()), only its own
-/// runs. Throws UsageError for an unknown metric or a malformed expression.
+/// Returns the selected runs, series and outcomes. For a branch (trend::compare_with_base()), returns only
+/// its own runs. Throws UsageError for an unknown metric or a malformed expression.
 trend::DeviceHistory chosen(trend::DeviceHistory device, const ExportChoice& choice);
 
 /// Returns CSV (RFC 4180, but lines end with a newline) of one device: a line for each run, with
-/// `time,commit,run` and a column `CASE METRIC` for each series. Cells are empty if not measured.
+/// `time,commit,run` and a column `CASE METRIC` for each series. A cell is empty if the value was not
+/// measured.
 std::string series_csv(const trend::DeviceHistory& device);
 
 /// Writes a line of JSON for each case of each run: `run`, `date`, `suite`, `commit`, `branch`, `device`,
@@ -40,8 +41,9 @@ void write_json_lines(const trend::DeviceHistory& device, const TextSink& sink);
 void write_series_for_reports(const trend::DeviceHistory& device, const std::vector<KnownCase>& cases,
                               const TextSink& sink);
 
-/// Returns Bencher Metric Format, `{case: {measure: {value}}}`, of this run; `latest`: of each case in the
-/// newest run that planned it. With several devices, names begin with the device: Bencher has one per file.
+/// Returns Bencher Metric Format, `{case: {measure: {value}}}`, of this run; for `latest`, each case comes
+/// from the newest run that planned it. With several devices, names begin with the device, because Bencher
+/// has one device per file.
 std::string bencher_metrics(const std::vector<trend::DeviceHistory>& devices, const std::string& run);
 
 /// Returns Otava's configuration in YAML for the CSV `csv_file` of this device.

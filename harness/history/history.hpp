@@ -24,25 +24,25 @@ namespace peakmark::history {
 struct RunOrigin {
   std::string branch;       ///< `main`, `pull/12`; empty if unknown
   std::string base_branch;  ///< empty if unknown
-  /// The merge base, then its first parents, newest first; of a run of the base branch, its own commit and
+  /// The merge base, then its first parents, newest first; for a run of the base branch, its own commit and
   /// its first parents. Empty if unknown.
   std::vector<std::string> base_commits;
   trend::CommitText commit = {};
 };
 
-/// Where a new run is among those of its suite and device.
+/// The place of a new run among those of its suite and device.
 enum class Placement : std::uint8_t {
-  arrival,  ///< after all; before runs of newer commits, if the commits are known
+  arrival,  ///< after all others, but before runs of newer commits, if the commits are known
   date,     ///< before the first run of a later date
 };
 
-/// What a history keeps for all runs.
+/// Settings of a whole history.
 struct Settings {
-  std::string base_branch;  ///< trends follow it; empty until a run with a branch was added
+  std::string base_branch;  ///< the branch of the trends; empty until a run with a branch was added
   std::string commit_url;   ///< with `{commit}`; empty: no links
 };
 
-/// Columns of the table `runs`, as the run's context has them.
+/// Columns of the table `runs`, in the words of the run's context.
 struct RunHead {
   std::string id;
   std::string date;
@@ -67,8 +67,8 @@ class DatabaseError : public IoError {
   std::string reason_;
 };
 
-/// The server of a database does not answer, or the connection to it is lost. What was not committed is not
-/// in the database; the same work can be tried again on a new connection.
+/// The server of a database does not answer, or the connection to it is lost. Uncommitted changes are not in
+/// the database; the same work can be tried again on a new connection.
 class DatabaseLost : public DatabaseError {
  public:
   using DatabaseError::DatabaseError;
@@ -91,7 +91,7 @@ struct DeviceBackend {
   }
 };
 
-/// A case as it was measured last.
+/// A case, as it was last measured.
 struct KnownCase {
   std::string name;
   std::string variant;
@@ -103,17 +103,17 @@ struct KnownCase {
 struct Added {
   bool was_there = false;           ///< the history had the run already
   std::string branch;               ///< empty if unknown
-  bool is_of_base = true;           ///< of the base branch, which trends follow
-  std::int64_t runs_of_device = 0;  ///< of its branch, including this one
+  bool is_of_base = true;           ///< whether it is a run of the base branch, which trends follow
+  std::int64_t runs_of_device = 0;  ///< runs of its branch on the device, including this one
   std::vector<std::string> notes;   ///< for the user: a new device, a date before others, …
 };
 
 /// What prune() removes.
 struct PruneChoice {
-  std::string date = {};       ///< runs before it
-  bool branches_only = false;  ///< no run of the base branch
-  std::string branch = {};     ///< all runs of this branch, whatever their date; empty: by date
-  bool dry = false;            ///< only report them
+  std::string date = {};       ///< removes runs before this date
+  bool branches_only = false;  ///< removes no run of the base branch
+  std::string branch = {};     ///< removes all runs of this branch, whatever their date; empty: by date
+  bool dry = false;            ///< only returns them
 };
 
 /// The result of prune().
@@ -125,10 +125,10 @@ struct Pruned {
 /// The result of remove().
 struct Removed {
   std::vector<LoggedRun> runs;
-  std::vector<trend::Acceptance> acceptances;  ///< that began at one of them
+  std::vector<trend::Acceptance> acceptances;  ///< acceptances that began at one of them
 };
 
-/// Returns the ids of runs to keep: trend::runs_to_keep().
+/// Returns the ids of the runs to keep: trend::runs_to_keep().
 using RunsToKeep = std::function<std::set<std::string>(const trend::DeviceHistory&)>;
 
 /// Runs over time, in an SQLite file or a PostgreSQL database (docs/ci.md). Every failure is an Error
@@ -146,9 +146,9 @@ class History {
 
   [[nodiscard]] const Address& address() const;
 
-  /// Adds a run. Does nothing if the history has it. If the history has no base branch yet, it is that of
-  /// `origin`. Throws UsageError for a different run with the same id, for a date later than tomorrow, and as
-  /// to_record() (run_record.hpp).
+  /// Adds a run. Does nothing if the history contains it already. If the history has no base branch yet, sets
+  /// it to that of `origin`. Throws UsageError for a different run with the same id, for a date later than
+  /// tomorrow, and as to_record() (run_record.hpp) does.
   Added add(const Run& run, const RunOrigin& origin = {}, Placement placement = Placement::arrival);
 
   Settings settings();
@@ -156,19 +156,19 @@ class History {
 
   /// Returns all runs in their order (run_order.hpp), with current device names.
   std::vector<LoggedRun> log();
-  /// Returns the newest run of the base branch of each suite on each device and backend, in their
-  /// order.
+  /// Returns the newest run of the base branch for each suite, device and backend, in the order of the runs.
   std::vector<std::string> latest();
-  /// Returns a run without the single calls of its timing: `blocks` is empty.
+  /// Returns a run without the times of single calls: `blocks` is empty.
   Run run(const std::string& id);
 
-  /// Returns one history for each device and backend, by name, for trends. A renamed device is one device.
-  /// With a `branch`, returns trend::compare_with_base() of the devices on which it has runs; throws
-  /// UsageError if there are none. Without, returns the runs of the base branch.
+  /// Returns one history for each device and backend, sorted by name, for trends. A renamed device is one
+  /// device. With a `branch`, returns trend::compare_with_base() of the devices on which it has runs; throws
+  /// UsageError if there are none. Without it, returns the runs of the base branch.
   std::vector<trend::DeviceHistory> read(const std::string& branch = "");
-  /// Returns the devices of read(), in its order. For large histories, which are read device by device.
+  /// Returns the devices of read(), in the same order. For large histories, which are read one device at a
+  /// time.
   std::vector<DeviceBackend> devices(const std::string& branch = "");
-  /// Returns one of read(). Reads the rows of its runs only: those within the limits. A branch is read whole,
+  /// Returns one device of read(). Reads only the rows of its runs within the limits. A branch is read whole,
   /// because older runs of the base branch may be its base.
   trend::DeviceHistory read_device(const DeviceBackend& device, const std::string& branch = "",
                                    const RunLimits& limits = {});
@@ -177,11 +177,11 @@ class History {
   /// Returns the allocations at the peak of a case in a run, empty if unknown.
   std::vector<Allocation> at_peak(const std::string& case_name, const std::string& run_id);
 
-  /// Adds all acceptances or none. Throws UsageError for an unknown case or run. Accepting a change again
-  /// replaces reason, who and when.
+  /// Adds all acceptances or none. Throws UsageError for an unknown case or run. If a change is accepted
+  /// again, reason, user and date are replaced.
   void add_acceptances(const std::vector<trend::Acceptance>& acceptances);
   void add_acceptance(const trend::Acceptance& acceptance) { add_acceptances({acceptance}); }
-  /// Removes all or none, by case, metric and run.
+  /// Removes all of these acceptances or none, by case, metric and run.
   void remove_acceptances(const std::vector<trend::Acceptance>& acceptances);
   std::vector<trend::Acceptance> acceptances();
 
@@ -193,16 +193,18 @@ class History {
   /// Returns what `trends --notify` has sent, by case, metric and run.
   std::vector<trend::Notified> notified();
   /// Replaces the rows with the keys of `rows`; a row without a state is removed. Returns false, and changes
-  /// nothing, if such a row is not as in `expected` any more: another process sends it.
+  /// nothing, if such a row no longer equals the one in `expected`: another process is sending it.
   bool update_notified(const std::vector<trend::Notified>& expected,
                        const std::vector<trend::Notified>& rows);
 
-  /// Removes runs of the base branch before a date that are not in `runs_to_keep`, and all of other branches.
-  /// Other writers wait meanwhile. Throws UsageError for an unknown branch, and for the base branch.
+  /// Removes the runs of the base branch before a date that are not in `runs_to_keep`, and all runs of other
+  /// branches. Other writers wait meanwhile. Throws UsageError for an unknown branch, and for the base
+  /// branch.
   Pruned prune(const PruneChoice& choice, const RunsToKeep& runs_to_keep);
 
-  /// Removes all of these runs or none, with the acceptances that begin at them: what the next run shows is
-  /// not accepted. `*` in an id is any text. Throws UsageError for an unknown id. `dry`: only returns them.
+  /// Removes all of these runs or none, and the acceptances that begin at them: a change that the next run
+  /// shows is not accepted. `*` in an id stands for any text. Throws UsageError for an unknown id. `dry`:
+  /// only returns them.
   Removed remove(const std::vector<std::string>& ids, bool dry = false);
 
   class Implementation;  ///< internal to this module

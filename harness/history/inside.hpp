@@ -13,10 +13,10 @@
 
 namespace peakmark::history {
 
-/// The names under which the runs of a history have each device.
+/// The names of devices in the runs of a history, and the names that are shown.
 struct DeviceNames {
   std::map<std::string, std::string> renamed;  ///< `history rename-device`
-  std::map<std::string, std::string> first;    ///< of the runs, the first name with each device_key()
+  std::map<std::string, std::string> first;    ///< for each device_key(), the first name in the runs
 
   /// Returns the name under which the history shows a device.
   [[nodiscard]] const std::string& shown(const std::string& device) const;
@@ -37,11 +37,12 @@ class History::Implementation {
   };
   /// Returns all runs in their order, with the names under which devices are shown.
   std::vector<NumberedRun> runs();
-  /// Removes runs with all of their rows, except acceptances. The order of the others stays.
+  /// Removes runs with all of their rows, except acceptances. The order of the other runs stays.
   void drop(const std::set<std::int64_t>& numbers);
   /// Returns the number of a run. Throws UsageError if the history lacks it.
   std::int64_t find_run_number(const std::string& run_id);
-  /// As History's, within the caller's transaction: what is decided from it must be written in the same one.
+  /// Like those of History, but within the caller's transaction: a decision and the write that follows from
+  /// it must be in the same one.
   std::vector<trend::DeviceHistory> read(const std::string& branch = "");
   std::vector<DeviceBackend> devices(const std::string& branch = "");
   trend::DeviceHistory read_device(const DeviceBackend& device, const std::string& branch = "",

@@ -9,7 +9,7 @@
 
 namespace peakmark::history {
 
-/// Returns waits that begin with a second, double up to 16 s, and add up to `total`.
+/// Returns waits that begin with one second, double up to 16 s, and add up to `total`.
 inline std::vector<std::chrono::milliseconds> backoff_waits(std::chrono::milliseconds total) {
   std::vector<std::chrono::milliseconds> waits;
   std::chrono::milliseconds next = std::chrono::seconds(1);

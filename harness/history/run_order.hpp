@@ -10,19 +10,19 @@
 
 namespace peakmark::history {
 
-/// When a run was added, and where it is among the others.
+/// When a run was added, and its place among the others.
 struct RunPlace {
   std::int64_t number = 0;  ///< runs are numbered as they arrive
-  /// The number of the run directly before which it is placed. Null: after all that arrived before it.
+  /// The number of the run directly before which it is placed. Null: after all runs that arrived before it.
   std::optional<std::int64_t> before;
 };
 
-/// Returns the indices of `places`, which are sorted by number, in the order of the runs: that of arrival,
-/// except that a placed run is directly before another. Of several before one run, the earliest arrival is
-/// first. A run whose other run is missing is in the order of arrival.
+/// Returns the indices of `places`, which are sorted by number, in the order of the runs: the order of
+/// arrival, except that a placed run is directly before another. If several are placed before the same run,
+/// the earliest arrival is first. A run whose other run is missing keeps its place in the order of arrival.
 std::vector<std::size_t> run_order(const std::vector<RunPlace>& places);
 
-/// Returns rows, which have a `place` each and are sorted by number, in the order of the runs.
+/// Returns rows in the order of the runs. Each row has a `place`; they must be sorted by number.
 template <typename Row>
 std::vector<Row> in_order(std::vector<Row> rows) {
   std::vector<RunPlace> places;
@@ -34,8 +34,8 @@ std::vector<Row> in_order(std::vector<Row> rows) {
   return ordered;
 }
 
-/// Returns the index of the first of `commits`, those of runs in their order, that is a known descendant of
-/// `commit`. `parents`: a commit and its first parents, newest first. Null if there is none.
+/// Returns the index of the first of `commits`, the commits of runs in their order, that is a known
+/// descendant of `commit`. `parents`: a commit and its first parents, newest first. Null if there is none.
 std::optional<std::size_t> first_descendant(const std::vector<std::string>& commits,
                                             const std::string& commit,
                                             const std::vector<std::string>& parents);

@@ -12,7 +12,7 @@ namespace peakmark::history {
 
 inline constexpr Size kMiB = Size{1} << 20;
 
-/// Returns a case with outcome ok: input and output of `mib` MiB each, `ns` a call in three blocks.
+/// Returns a case with outcome ok: input and output have `mib` MiB each, a call takes `ns`, in three blocks.
 inline Observation sample_observation(const std::string& name, Size mib, double ns) {
   Observation observation;
   observation.case_name = name;

@@ -18,13 +18,13 @@ namespace peakmark::history {
 using Values = std::vector<std::optional<double>>;
 
 /// A PostgreSQL server on a socket in a temporary folder and on the loopback interface. It ends with the
-/// process. All tests of a program share one, since starting it takes a second or two.
+/// process. All tests of a program share one server, since starting it takes a second or two.
 class PostgresqlServer {
  public:
   /// Starts the server on first use. Returns null if PostgreSQL is not installed.
   static PostgresqlServer* get();
   [[nodiscard]] std::string url(const std::string& user = "peakmark") const;
-  /// Over TCP, where a password is needed (escaped as in URLs); without a query.
+  /// Returns a URL for TCP, which needs a password (escaped as in URLs); without a query.
   [[nodiscard]] std::string tcp_url(const std::string& user, const std::string& password) const;
 
   PostgresqlServer();
@@ -38,7 +38,7 @@ class PostgresqlServer {
   int port_ = 0;
 };
 
-/// A test that is made for both kinds of database; each test begins with an empty one.
+/// A test for both kinds of database; each test begins with an empty one.
 class OnBothDatabases : public testing::TestWithParam<Address::Kind> {
  protected:
   void SetUp() override;
@@ -49,14 +49,15 @@ class OnBothDatabases : public testing::TestWithParam<Address::Kind> {
   static std::vector<std::string> ids_of(History&& history);
   static Values values_of(const trend::DeviceHistory& device, const std::string& case_name,
                           std::string_view metric);
-  /// Of the Error that `work` throws; `none` where it throws none.
+  /// Returns the message of the Error that `work` throws; `none` if it throws none.
   static std::string message_of(const std::function<void()>& work);
-  /// Statements of SQL, outside of what is tested.
+  /// Executes SQL directly, without the code under test.
   void execute(const std::string& sql) const;
-  /// Takes the lock of a writer, writes a byte to `pipe` and never returns: for a process of its own.
+  /// Takes the lock of a writer, writes a byte to `pipe` and never returns. Call it in a separate process.
   [[noreturn]] void hold_lock(int pipe) const;
-  /// PostgreSQL: takes the lock of a writer and writes a byte to `pipe`, another when somebody waits for
-  /// the lock, and lets go when two do: they get it in the order in which they came.
+  /// For PostgreSQL: takes the lock of a writer and writes a byte to `pipe`, writes another byte when one
+  /// process waits for the lock, and releases the lock when two wait: they get it in the order in which they
+  /// came.
   void hold_lock_until_two_wait(int pipe) const;
 
   TemporaryFolder folder_;

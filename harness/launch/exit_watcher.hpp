@@ -6,13 +6,13 @@
 
 namespace peakmark {
 
-/// Writes the end time of processes into their profiles, if the processes could not do it themselves: they
-/// were killed, or called `_exit`, as workers of Python's multiprocessing do. Without the end times it is
-/// unknown whether two processes held memory at the same time.
+/// Writes the end time of processes into their profiles if the processes could not do it themselves: they
+/// were killed, or called `_exit`, as workers of Python's multiprocessing do. Without end times it is unknown
+/// whether two processes held memory at the same time.
 ///
-/// A thread watches the folder for the profiles NAME.<pid> of new processes and waits for their exit, from
-/// construction to destruction. If the system does not allow that (an old kernel, no free descriptors), the
-/// end times stay unknown.
+/// From construction to destruction, a thread watches the folder for the profiles NAME.<pid> of new processes
+/// and waits for their exit. If the system does not allow that (an old kernel, no free descriptors), the end
+/// times stay unknown.
 class ExitWatcher {
  public:
   /// `name`: the absolute name of the recording.
@@ -21,9 +21,9 @@ class ExitWatcher {
   ExitWatcher& operator=(const ExitWatcher&) = delete;
   ~ExitWatcher();
 
-  /// Returns when the end times so far are written.
+  /// Returns when all end times so far have been written.
   void stop();
-  /// Returns the profiles that were created and have been removed by somebody since. Call it after stop().
+  /// Returns the profiles that were created and later removed by another program. Call it after stop().
   [[nodiscard]] std::vector<std::filesystem::path> removed() const;
 
  private:

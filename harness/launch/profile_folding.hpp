@@ -17,16 +17,15 @@
 
 namespace peakmark {
 
-/// Keeps a recording small while its program runs (`record --compact`): folds what the program has written,
-/// writes it to NAME.folded, and then gives the disk space of the folded slots back. Killed at any moment it
-/// leaves profiles in which every event counts once: a reader takes the slots that NAME.folded has from there
-/// and the others from the profile. At the end the folded events are written into the profiles, and
-/// NAME.folded goes.
+/// Keeps a recording small while its program runs (`record --compact`): folds the written events, stores them
+/// in NAME.folded, and then frees the disk space of the folded slots. If the process is killed at any moment,
+/// every event still counts exactly once: a reader takes the folded slots from NAME.folded and the others
+/// from the profile. At the end the folded events are written into the profiles, and NAME.folded is removed.
 ///
-/// The program is not involved. Only such extents are given back that its recorder has unmapped.
+/// The program takes no part. Disk space is freed only for extents that its recorder has unmapped.
 class ProfileFolding {
  public:
-  /// What a pass has just done. Tests kill the process there.
+  /// The step that a pass has just finished. Tests kill the process there.
   enum class Step { written, renamed, freed };
 
   struct Options {
@@ -51,8 +50,8 @@ class ProfileFolding {
   /// Makes one pass over the profiles of `name`. `is_over`: the program has ended.
   void fold(const std::filesystem::path& name, bool is_over);
 
-  /// Replaces the profiles of `name` of which events were folded by files that have them, and removes
-  /// NAME.folded. A process that still runs keeps its profile, and NAME.folded, as they are.
+  /// Replaces profiles with folded events by files that contain these events, and removes NAME.folded. If a
+  /// process still runs, its profile and NAME.folded stay unchanged.
   void write_profiles(const std::filesystem::path& name);
 
   /// Returns why the profiles could not be kept small; empty if they could. Call it after end().
@@ -83,7 +82,7 @@ class ProfileFolding {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  bool is_ending_ = false;  // with mutex_
+  bool is_ending_ = false;  // guarded by mutex_
   std::thread thread_;
 };
 

@@ -20,14 +20,14 @@ class NoRecorderError : public RecorderError {
   using RecorderError::RecorderError;
 };
 
-/// OpenCL or CUDA was called before its recorder could be loaded. The message is the fact; the caller adds
-/// what to do.
+/// OpenCL or CUDA was called before its recorder could be loaded. The message says so; the caller adds what
+/// to do.
 class RecorderTooLateError : public RecorderError {
  public:
   using RecorderError::RecorderError;
 };
 
-/// A recorder that records this process. Never unloaded.
+/// A recorder that is loaded in this process. Never unloaded.
 struct LoadedRecorder {
   std::filesystem::path library;
   peakmark_event_count_t event_count;
@@ -35,8 +35,8 @@ struct LoadedRecorder {
   peakmark_profile_path_t profile_path;
 };
 
-/// The recorders of this process, which the loaders of OpenCL and CUDA load at their first call. One for the
-/// life of a process: a loader reads only once which recorder to load. Not thread-safe.
+/// The recorders of this process, which the loaders of OpenCL and CUDA load at their first call. A process
+/// has one object of this class, because a loader reads only once which recorder to load. Not thread-safe.
 class ProcessRecorders {
  public:
   ProcessRecorders();
@@ -45,30 +45,31 @@ class ProcessRecorders {
   ProcessRecorders& operator=(const ProcessRecorders&) = delete;
 
   /// Sets the variables by which the loaders of this process load the recorders of `folder`
-  /// (PEAKMARK_LIBRARY_DIR goes before it). The profile goes into a temporary folder, which is removed with
-  /// this object. Does nothing in a process that is recorded already, by `peakmark record` or an earlier
-  /// call. Throws NoRecorderError if no recorder is installed there.
+  /// (PEAKMARK_LIBRARY_DIR has precedence). The profile goes into a temporary folder, which the destructor
+  /// removes. Does nothing in a process that is recorded already, by `peakmark record` or an earlier call.
+  /// Throws NoRecorderError if no recorder is installed there.
   void request(const std::filesystem::path& folder, bool sync, bool stacks);
 
-  /// Calls the loaders now, so that they load the recorders; loads one into the process only if none is
-  /// there. Throws RecorderError, with the reason, if no recorder records this process then, or only that of
-  /// one API while the other may be used.
+  /// Calls the loaders now, so that they load the recorders. If a process has no loader, loads one. Throws
+  /// RecorderError, with the reason, if then no recorder records this process, or if only one API is recorded
+  /// while the other may be used.
   void load();
 
-  /// What to do about OpenCL that is in the process unrecorded for another reason than a late recorder.
+  /// What to do if OpenCL is used unrecorded for a reason other than a late recorder.
   enum class UnrecordedOpencl {
-    refused,  ///< throw, unless it has no driver
+    refused,  ///< throw, unless OpenCL has no driver
     ignored,  ///< throw only if nothing else is recorded
   };
 
-  /// Finds the recorders that have been loaded since. Calls an OpenCL loader that is in the process without
-  /// its recorder, so that it loads it. Throws RecorderTooLateError if OpenCL or CUDA is used unrecorded;
-  /// NoRecorderError, as `opencl` says, if OpenCL cannot be recorded.
+  /// Finds the recorders that have been loaded since. If an OpenCL loader is in the process without its
+  /// recorder, calls the loader so that it loads the recorder. Throws RecorderTooLateError if OpenCL or CUDA
+  /// is used unrecorded; NoRecorderError, depending on `opencl`, if OpenCL cannot be recorded.
   void require_recorded(UnrecordedOpencl opencl);
 
   [[nodiscard]] const std::vector<std::unique_ptr<LoadedRecorder>>& loaded() const { return loaded_; }
 
-  /// True if the profile is this object's own: in its temporary folder, made by this process.
+  /// Returns true if this object made the profile: it is in the temporary folder, and this is not a forked
+  /// child.
   [[nodiscard]] bool has_own_profile() const;
 
  private:
@@ -79,7 +80,7 @@ class ProcessRecorders {
   [[nodiscard]] std::string why_none() const;
 
   RecorderLibraries libraries_;
-  std::filesystem::path folder_;  ///< of the profile, if it is ours
+  std::filesystem::path folder_;  ///< of the profile, if this object made it
   std::vector<std::unique_ptr<LoadedRecorder>> loaded_;
   pid_t process_;
 };

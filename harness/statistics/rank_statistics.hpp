@@ -26,7 +26,8 @@ std::vector<double> u_distribution(std::size_t first, std::size_t second);
 /// Returns the approximate number of steps for the distribution: (values) × (taken) × (largest sum).
 double rank_sum_steps(std::size_t values, std::size_t taken);
 
-/// With more steps (some milliseconds) the normal approximation is used. 25 values a side need fewer.
+/// Beyond this number of steps (a few milliseconds) the normal approximation is used. 25 values per side need
+/// fewer.
 inline constexpr double kMaxRankSumSteps = 4e6;
 
 /// The result of the test of Mann and Whitney (1947).
@@ -56,7 +57,7 @@ struct Interval {
 struct Shift {
   double estimate = 0;  ///< Hodges and Lehmann (1963): the median of all differences next − base
   /// The shifts that a two-sided test of Mann and Whitney does not reject at 1 − confidence. Null if the
-  /// samples are too small to reject any (3 a side, for 95 %). With ties the coverage is at least as large.
+  /// samples are too small to reject any (3 per side, for 95 %). With ties the coverage is at least as large.
   std::optional<Interval> interval;
 };
 
@@ -64,12 +65,12 @@ struct Shift {
 /// UsageError if there are more than kMaxDifferences differences.
 Shift hodges_lehmann(std::span<const double> base, std::span<const double> next, double confidence = 0.95);
 
-/// All differences are in memory at once.
+/// All differences are in memory at the same time.
 inline constexpr std::size_t kMaxDifferences = 16'000'000;
 
-/// Returns adjusted p by Benjamini and Hochberg (1995), in the same order: among those of at most q, the
-/// expected share of false ones is at most q. For independent or positively dependent tests. Throws
-/// std::invalid_argument if a p is not within 0 … 1.
+/// Returns p values adjusted by Benjamini and Hochberg (1995), in the same order: among tests with an
+/// adjusted p of at most q, the expected share of false ones is at most q. For independent or positively
+/// dependent tests. Throws std::invalid_argument if a p is not within 0 … 1.
 std::vector<double> adjust_false_discovery(std::span<const double> p);
 
 }  // namespace peakmark

@@ -10,7 +10,7 @@
 
 namespace peakmark {
 
-/// Keeps the last lines of an output that are not blank, without terminal codes.
+/// Keeps the last non-blank lines of an output, without terminal codes.
 class LastLines {
  public:
   explicit LastLines(std::size_t max_lines) : max_lines_(max_lines) {}

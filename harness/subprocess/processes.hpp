@@ -15,21 +15,22 @@ namespace peakmark {
 struct WorkerEnd {
   std::optional<int> exit_code;
   std::optional<int> signal;
-  /// `exit code 3`, `signal SIGSEGV (Segmentation fault)`
+  /// Returns `exit code 3` or `signal SIGSEGV (Segmentation fault)`.
   [[nodiscard]] std::string text() const;
 };
 
-/// How long to wait for the end of a process after SIGKILL. Only one that hangs inside a driver takes longer.
+/// How long to wait for the end of a process after SIGKILL. Only a process that hangs inside a driver takes
+/// longer.
 inline constexpr std::chrono::milliseconds kKillLimit{20'000};
 
-/// Watches a child of this process for its end. Never blocks in waitpid(): a child that hangs inside a
-/// driver, or that a debugger stops, would block it for ever.
+/// Detects the end of a child of this process. Never blocks in waitpid(): a child that hangs inside a driver,
+/// or is stopped by a debugger, would block it for ever.
 class ChildWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Where the system has no descriptor for the process (none left, or an old kernel), the child is polled
-  /// every 20 ms.
+  /// If the system has no descriptor for the process (none left, or an old kernel), the child is polled every
+  /// 20 ms.
   explicit ChildWatch(pid_t child);
   ~ChildWatch();
   ChildWatch(const ChildWatch&) = delete;
@@ -39,7 +40,7 @@ class ChildWatch {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   /// Returns how long to poll, at most `milliseconds` (−1: for ever), before calling has_ended() again.
   [[nodiscard]] int poll_limit(int milliseconds) const;
-  /// Returns true when reap() would succeed at once.
+  /// Returns true if reap() would succeed at once.
   [[nodiscard]] bool has_ended();
   /// Waits for the end. Returns false after `until`.
   [[nodiscard]] bool wait_until(Clock::time_point until);
@@ -53,35 +54,35 @@ class ChildWatch {
 
 /// Gives up a child that did not end within kKillLimit after SIGKILL: nothing waits for it again.
 void give_up_child(pid_t child);
-/// Returns the message for it: `process 123 cannot be killed: …`.
+/// Returns the message about a child that was given up: `process 123 cannot be killed: …`.
 [[nodiscard]] std::string given_up_text(pid_t child);
 /// Returns the children that were given up and still have not ended. Reaps the others.
 [[nodiscard]] const std::vector<pid_t>& given_up_children();
 
-/// Makes this process the parent of every process that its descendants leave behind, also in other groups and
+/// Makes this process the parent of all processes that its descendants leave behind, also in other groups and
 /// sessions.
 void adopt_orphans();
 
-/// Kills the children of this process, and theirs, until there are none. Call it when no child should be
-/// running. `but`: a child to keep. Returns the children that have not ended after `limit`: they are given
-/// up, and later calls leave them out.
+/// Kills all descendants of this process. Call it when no child should be running. `but`: a child to keep.
+/// Children that have not ended after `limit` are given up: they are returned, and later calls ignore them.
 std::vector<pid_t> end_orphans(pid_t but = -1, std::chrono::milliseconds limit = kKillLimit);
 
 /// Kills every other process that was started with a variable `name` whose value begins with `value`:
-/// descendants of a process that is dead already.
+/// descendants of a process that has already ended.
 void end_processes_with(const std::string& name, const std::string& value);
 
-/// Returns the content of a file of /proc/PID; null if it cannot be opened or read, as when the process has
-/// ended in between (ESRCH).
+/// Returns the content of a file in /proc/PID; null if it cannot be opened or read, for example because the
+/// process has ended meanwhile (ESRCH).
 std::optional<std::string> read_proc_file(const std::filesystem::path& path);
 
 /// Returns the children of a process, started or adopted by any of its threads.
 std::vector<pid_t> children_of(pid_t process);
 
-/// Calls `use` for each other process whose environment can be read: NAME=value, each ended by NUL.
+/// Calls `use` for each other process whose environment can be read. `environment`: NAME=value entries, each
+/// ended by NUL.
 void for_each_environment(const std::function<void(pid_t process, const std::string& environment)>& use);
 
-/// Adopts the orphans of children and ends them with this object, even those in other sessions.
+/// Adopts the orphans of children. The destructor kills them, also in other sessions.
 class OrphanGuard {
  public:
   OrphanGuard() { adopt_orphans(); }

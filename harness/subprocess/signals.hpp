@@ -14,8 +14,8 @@ namespace peakmark {
 
 /// While it exists, SIGINT, SIGTERM and SIGHUP make `descriptor` readable instead of ending the process, and
 /// a full disk or a closed pipe is an error instead of a signal. Another SIGINT or SIGTERM, at least a second
-/// after the first, ends the process at once with exit code 130. No other thread may take these signals:
-/// list_devices() and open_device() see to those of drivers.
+/// after the first, ends the process at once with exit code 130. All other threads must block these signals;
+/// list_devices() and open_device() ensure that for threads of drivers.
 class SignalWatch {
  public:
   /// Throws Error if the system has no descriptors left; signals are then handled as before.
@@ -24,9 +24,9 @@ class SignalWatch {
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
 
-  /// Returns a descriptor for poll(), readable once a signal has come.
+  /// Returns a descriptor for poll(), readable once a signal has arrived.
   [[nodiscard]] int descriptor() const { return raised_.get(); }
-  /// True once a signal has come.
+  /// Returns true once a signal has arrived.
   [[nodiscard]] bool raised() const;
 
  private:
@@ -43,7 +43,7 @@ class SignalWatch {
 };
 
 /// While it exists, signals that can be blocked do not end this process, which waits for a program and
-/// forwards them to it. Signals that stop and continue (Ctrl-Z) work as usual.
+/// forwards them to it. Signals that stop and continue a process (Ctrl-Z) work as usual.
 class SignalForwarder {
  public:
   SignalForwarder();
@@ -51,14 +51,15 @@ class SignalForwarder {
   SignalForwarder& operator=(const SignalForwarder&) = delete;
   ~SignalForwarder();
 
-  /// Returns the signal mask from before, for the program.
+  /// Returns the earlier signal mask, for the program.
   [[nodiscard]] const sigset_t& before() const { return signals_.before(); }
 
-  /// Returns the next signal; si_signo is 0 if none came in time. SIGCHLD may be missing: another thread of
-  /// this process can have taken it.
+  /// Returns the next signal; si_signo is 0 if none arrived in time. SIGCHLD may be missing, because another
+  /// thread of this process can have received it.
   [[nodiscard]] siginfo_t wait(std::optional<std::chrono::milliseconds> limit) const;
 
-  /// Discards pending signals, once the program has ended. Returns true if one of them asks a process to end.
+  /// Discards pending signals, after the program has ended. Returns true if one of them asks a process to
+  /// end.
   bool forget() const;
 
  private:
@@ -68,12 +69,12 @@ class SignalForwarder {
 /// Returns true for signals by which users and terminals ask a process to end.
 bool ends_process(int signal);
 
-/// Slurm, systemd and terminals send such a signal to every process of a job, in any order. A process whose
-/// child was ended by one waits this long for its own before it calls that a crash.
+/// Slurm, systemd and terminals send such a signal to every process of a job, in any order. If it ended a
+/// child, its parent waits this long for the same signal before it reports a crash.
 inline constexpr std::chrono::milliseconds kSignalOfAJob{2000};
 
-/// Forwards a signal to the program, with its value. Leaves out signals that the program got itself (Ctrl-C
-/// in a terminal) and those that concern this process only.
+/// Forwards a signal to the program, with its value. Ignores signals that the program has already received
+/// (Ctrl-C in a terminal) and those that concern only this process.
 void pass_on(const siginfo_t& info, pid_t program);
 
 }  // namespace peakmark

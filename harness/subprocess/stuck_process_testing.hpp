@@ -13,19 +13,19 @@
 
 namespace peakmark {
 
-/// From now on a process of its own, in a session of its own, traces this one and never waits for it: killed,
-/// it stays where nobody else can wait for its end, as under a debugger. Until the FIFO has no writer any
-/// more. False where the system does not allow it.
+/// Starts a process in a new session that traces this one, like a debugger, and never waits for it: after
+/// SIGKILL, no other process can wait for this one's end. The tracer ends when the FIFO has no writer any
+/// more. Returns false if the system does not allow it.
 bool trace_this_process(const std::string& fifo);
 
-/// Asks a file system (FUSE, mounted in namespaces of this process) that reads requests and answers none:
-/// uninterruptible sleep, which SIGKILL does not end. The file system ends when the FIFO has no writer any
-/// more. Once this process hangs, the file system writes `ready` to `descriptor`. Returns only where that
-/// cannot be made, with the reason.
+/// Puts this process into uninterruptible sleep, which SIGKILL does not end: it calls a file system (FUSE,
+/// mounted in namespaces of this process) that reads requests and answers none. The file system ends when the
+/// FIFO has no writer any more. Once this process hangs, the file system writes `ready` to `descriptor`.
+/// Returns only if this is not possible, with the reason.
 std::string sleep_uninterruptibly(const std::string& fifo, int descriptor, const std::string& ready);
 
-/// From now on pidfd_open() fails in this process and its children, as on an old kernel or where no
-/// descriptor is left. False where the system does not allow it.
+/// Makes pidfd_open() fail from now on in this process and its children, as on an old kernel or without free
+/// descriptors. Returns false if the system does not allow it.
 inline bool go_without_pidfd(unsigned error = ENOSYS) {
   std::array<sock_filter, 4> code{{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

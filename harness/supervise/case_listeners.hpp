@@ -18,8 +18,8 @@ namespace peakmark {
 /// Prints a line to standard error.
 void say(const std::string& line);
 
-/// Prints what workers write: the first lines of each case, a line of a variant once; of a case that fails
-/// also the last ones.
+/// Prints what workers write: the first lines of each case, each line only once for a variant. For a failed
+/// case it also prints the last lines.
 class WorkerLines {
  public:
   explicit WorkerLines(Progress& progress) : progress_(progress) {}
@@ -35,13 +35,13 @@ class WorkerLines {
 
   Progress& progress_;
   const PlannedCase* current_ = nullptr;  ///< null between two cases
-  std::size_t printed_ = 0;               ///< lines since the case began, or ended
+  std::size_t printed_ = 0;               ///< since the case began or ended
   std::size_t left_out_ = 0;
-  LastLines last_{kMaxLines};                               ///< of those that were left out
+  LastLines last_{kMaxLines};                               ///< of the lines that were left out
   std::set<std::pair<std::string, std::string>> reported_;  ///< variant and line
 };
 
-/// Reports estimators that gave no numbers: each once for a variant, not for every case.
+/// Reports estimators that gave no numbers, once for each variant.
 class EstimatorFailures {
  public:
   void report(const Observation& observation, Progress& progress);
@@ -51,15 +51,15 @@ class EstimatorFailures {
 };
 
 /// Returns the observation of a case with what its worker does not know: the version of the case and, if the
-/// run is filed under a device class, its device.
+/// run has a device class, its device.
 Observation as_filed(Observation observation, const PlannedCase& planned, const RunContext& context,
                      const DeviceInfo& device);
 
 /// Journals observations and reports progress.
 class JournalListener final : public SupervisorListener {
  public:
-  /// `total`: cases of this run or round, of which `done` are measured already. `round`: the round in which
-  /// the others are measured.
+  /// `total`: number of cases of this run or round; `done`: those that are measured already. `round`: the
+  /// round in which the others are measured.
   JournalListener(RunJournal& journal, const SweepOptions& options, const Selection& selection,
                   std::size_t total, std::size_t done, std::optional<int> round = std::nullopt);
 
@@ -71,8 +71,8 @@ class JournalListener final : public SupervisorListener {
   void ended() override;
   void said(std::string_view line) override { lines_.said(line); }
 
-  /// Writes the reference times that have come so far into the run's context. The context is long: call it
-  /// once per round, not per time.
+  /// Writes the reference times so far into the run's context. The context is long: call it once per round,
+  /// not per time.
   void write_references();
 
  private:
@@ -89,18 +89,18 @@ class JournalListener final : public SupervisorListener {
   EstimatorFailures estimator_failures_;
 };
 
-/// Of `names`, returns the planned cases that have a time and no second one yet.
+/// Returns the planned cases of `names` that have a time and no confirmation time yet.
 std::vector<PlannedCase> cases_to_confirm(const Run& run, const std::vector<std::string>& names);
 
-/// Journals second times of cases that are measured already. A case that fails the second time keeps its
+/// Journals confirmation times of measured cases. A case that fails in the confirmation pass keeps its
 /// observation.
 class ConfirmationListener final : public SupervisorListener {
  public:
-  /// `device`: that takes the second times.
+  /// `device`: the device of the confirmation pass.
   ConfirmationListener(RunJournal& journal, const DeviceInfo& device, std::size_t cases);
   void started(const PlannedCase& planned) override;
   void finished(const PlannedCase& planned, const Observation& measured) override;
-  void reference(const ReferenceTime& /*time*/) override {}  // the run has its own
+  void reference(const ReferenceTime& /*time*/) override {}  // the run has reference times already
   void starting(std::size_t cases) override;
   void waiting() override { progress_.tick(); }
   void ended() override;
@@ -113,8 +113,8 @@ class ConfirmationListener final : public SupervisorListener {
   WorkerLines lines_{progress_};
 };
 
-/// Returns the command line, quoted for a shell, that measures one case again on the same device, into a run
-/// file of its own.
+/// Returns the command line, quoted for a shell, that measures one case again on the same device, into a
+/// separate run file.
 std::string reproduce_command(const SweepOptions& options, const DeviceInfo& device,
                               const PlannedCase& planned);
 

@@ -12,11 +12,11 @@
 
 namespace peakmark {
 
-/// A worktree of a repository, in a folder that one process has at a time. It is removed with this object,
-/// unless keep() was called.
+/// A worktree of a repository, in a folder that only one process can use at a time. The destructor removes
+/// it, unless keep() was called.
 class CommitWorktree {
  public:
-  /// Waits while another process has the folder. `interrupt`: the descriptor that ends waiting, checkouts and
+  /// Waits while another process uses the folder. `interrupt`: a descriptor that ends waiting, checkouts and
   /// builds. Throws Interrupted, and IoError if the folder cannot be used.
   CommitWorktree(const GitRepository& repository, std::filesystem::path folder, int interrupt);
   ~CommitWorktree();
@@ -27,18 +27,18 @@ class CommitWorktree {
   [[nodiscard]] const std::filesystem::path& top() const { return top_; }
   [[nodiscard]] const std::string& commit() const { return commit_; }
 
-  /// Checks out a commit with its submodules. Discards changes of files that git knows; other files, such as
-  /// what was built, stay. Throws MeasurementError with git's message if that fails.
+  /// Checks out a commit with its submodules. Discards changes of files that git tracks; other files, such as
+  /// build outputs, stay. Throws MeasurementError with git's message if that fails.
   void check_out(const std::string& commit);
 
-  /// Runs a command of the shell in top(). Throws MeasurementError, which names the file with its output, if
-  /// it fails; its last lines are printed.
+  /// Runs a shell command in top(). If it fails, prints its last lines and throws MeasurementError, which
+  /// names the file with its output.
   void build(const std::string& command);
 
-  /// Returns whether an earlier process has built this commit here by this command and kept it; it stays
+  /// Returns whether an earlier process has built this commit here with this command and kept it; it stays
   /// kept.
   bool has_build(const std::string& commit, const std::string& command);
-  /// Leaves the worktree for later processes, with what was built.
+  /// Keeps the worktree and its build outputs for later processes.
   void keep(const std::string& command);
 
  private:
@@ -58,30 +58,30 @@ class CommitWorktree {
 /// ~/.cache. Throws EnvironmentError if neither is set.
 std::filesystem::path commit_cache(const GitRepository& repository);
 
-/// Returns a worktree in which the commit is built: one that was kept, or a new one, which is removed unless
-/// the caller keeps it. Throws as check_out() and build() do.
+/// Returns a worktree in which the commit is built: a kept one, or a new one, which is removed unless the
+/// caller keeps it. Throws as check_out() and build() do.
 std::unique_ptr<CommitWorktree> build_commit(const GitRepository& repository, const std::string& commit,
                                              const std::string& command, int interrupt);
 
-/// Removes the worktrees in the cache but for the `kept` that were used last, and those in use.
+/// Removes the worktrees in the cache, except those in use and the `kept` most recently used ones.
 void remove_builds(const GitRepository& repository, std::size_t kept);
-/// How many stay after a comparison.
+/// How many worktrees stay after a comparison.
 inline constexpr std::size_t kKeptBuilds = 8;
 
-/// What is measured of a commit.
+/// The parts of a commit that are measured.
 struct CommitSide {
   std::filesystem::path worker;
-  bool has_own_worker = true;  ///< false: `worker` is not of the commit, so only programs are measured
-  /// The suites at their places in the worktree, where their programs find those of the commit; empty if one
-  /// is not in the repository.
+  bool has_own_worker = true;  ///< false: `worker` is from elsewhere, so only programs are measured
+  /// The suites at their places in the worktree, where their programs find the files of the commit; empty if
+  /// a suite is not in the repository.
   std::vector<std::filesystem::path> suites;
-  /// The suites of the commit itself, for the versions of its variants; empty if it lacks one.
+  /// The suites as the commit has them, for the versions of its variants; empty if it lacks one.
   std::vector<std::filesystem::path> own_suites = {};
 };
 
-/// Returns the worker of the suites, or that `sweep.worker` names, as the worktree has it: at the same place
-/// in the repository. Copies the suites into the worktree. Throws UsageError that lists where it looked for a
-/// worker that is named.
+/// Returns the worker of the suites, or the one that `sweep.worker` names, from the same place in the
+/// worktree as in the repository. Copies the suites into the worktree. If a named worker is missing, throws
+/// UsageError that lists where it looked.
 CommitSide side_of_commit(const CommitWorktree& worktree, const GitRepository& repository,
                           const SweepOptions& sweep);
 

@@ -8,21 +8,21 @@
 
 namespace peakmark {
 
-/// How a run locks its device, and what other runs are shown while they wait.
+/// How a run locks its device, and what other runs print while they wait for it.
 struct DeviceLockOptions {
   std::string suite;         ///< what is measured
-  bool memory_only = false;  ///< takes no times
+  bool memory_only = false;  ///< measures no times
   bool no_wait = false;      ///< throw DeviceError, which names the holder, instead of waiting
 };
 
-/// Prevents two runs on one device at the same time, which would disturb each other's times and memory. It is
-/// a flock on a file in a folder of the user, and ends with the process. The file is named after the PCI
-/// address, so that OpenCL and CUDA on one GPU exclude each other whatever the device's index; all CPU
-/// devices count as one. No lock is taken where runs do not disturb each other: on `dry`, and for memory
-/// alone on a CPU.
+/// Prevents two runs on one device at the same time, which would disturb each other's times and memory. The
+/// lock is a flock on a file in a folder of the user, and ends with the process. The file is named after the
+/// PCI address, so that OpenCL and CUDA on one GPU exclude each other whatever the device's index; all CPU
+/// devices count as one. If runs do not disturb each other, no lock is taken: on `dry`, and for memory alone
+/// on a CPU.
 class DeviceLock {
  public:
-  /// Waits while another run has the device, so that shards and parallel jobs on one machine queue. Calls
+  /// Waits while another run uses the device, so that shards and parallel jobs on one machine queue. Calls
   /// `waiting` with the description of each holder that it waits for, and `still_wanted` every 200 ms, which
   /// throws to give up.
   DeviceLock(const DeviceInfo& device, const DeviceLockOptions& options,

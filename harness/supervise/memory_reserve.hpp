@@ -8,25 +8,28 @@
 
 namespace peakmark {
 
-/// Returns `peakmark doctor` in a child process, with options that a user does not see, for one device.
+/// Returns the command `peakmark doctor` for one device, with hidden options, as a child process runs it.
 WorkerCommand probe_command(const DeviceInfo& device, std::vector<std::string> options);
 
-/// Measures what of the device's free memory no program can allocate, by filling it in a child process. Waits
-/// for runs on the device, which would find it full. Keeps the answer in a file of the user for
-/// known_reserve(). What is unknown is null, also if the child crashed. Throws IoError if it cannot be kept.
+/// Measures how much of the device's free memory no program can allocate, by filling it in a child process.
+/// Waits for runs on the device, which would find it full. Stores the result in a file of the user for
+/// known_reserve(). Unknown figures are null, also if the child crashed. Throws IoError if the result cannot
+/// be stored.
 MemoryReserve measure_reserve(const DeviceInfo& device);
 
-/// Returns what was measured of this device with its present driver, else measures it.
+/// Returns the stored reserve of this device with its present driver; measures it if there is none.
 MemoryReserve known_reserve(const DeviceInfo& device);
 
-/// Returns the budget on this device. Opens it only to read its free memory. Throws as the pure one.
+/// Returns the budget on this device. Opens the device only to read its free memory. Throws as
+/// resolve_budget() does.
 ResolvedBudget resolve_budget_on(const MemoryBudget& budget, const DeviceInfo& device);
 
-/// The same with the memory that was read.
+/// Returns the budget on this device, whose memory the caller has read.
 ResolvedBudget resolve_budget_on(const MemoryBudget& budget, const DeviceInfo& device,
                                  const DeviceMemory& memory);
 
-/// What doctor's child process prints, and measure_reserve() reads: what it got of the device, as JSON.
+/// Returns the output of doctor's child process, which measure_reserve() reads: the memory that it got, as
+/// JSON.
 std::string filled_json(const DeviceInfo& device);
 
 }  // namespace peakmark

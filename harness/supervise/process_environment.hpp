@@ -11,7 +11,7 @@
 namespace peakmark {
 
 /// The environment in which a worker's allocations on a device are recorded. Its profiles, which only the
-/// worker reads, are in a temporary folder, which is removed with this object.
+/// worker reads, are in a temporary folder. The destructor removes the folder.
 class RecordingEnvironment {
  public:
   /// Throws RecorderError if there is no recorder for this device. `dry` has its own allocation log.

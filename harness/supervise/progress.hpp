@@ -7,12 +7,12 @@
 
 namespace peakmark {
 
-/// Returns a time for people: `0:07`, `12:30`, `1:02:05`.
+/// Returns a duration for users: `0:07`, `12:30`, `1:02:05`.
 std::string clock_text(std::chrono::seconds duration);
 
 /// Reports the progress of a run. On a terminal it is one line that is overwritten: cases done, time elapsed
-/// and left, failures, the current case. It is erased with this object. Elsewhere it is a plain line from
-/// time to time, so that a log shows that the run continues.
+/// and left, failures, the current case. The destructor erases it. Elsewhere it is a plain line from time to
+/// time, so that a log shows that the run continues.
 class Progress {
  public:
   using Clock = std::chrono::steady_clock;
@@ -26,16 +26,16 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Shows what happens before the next case, until that starts.
+  /// Shows `what` happens before the next case, until that case starts.
   void starting(std::string_view what, Clock::time_point now = Clock::now());
   void started(std::string_view case_name, Clock::time_point now = Clock::now());
   void finished(bool failed, Clock::time_point now = Clock::now());
-  /// Updates the times.
+  /// Updates the displayed times.
   void tick(Clock::time_point now = Clock::now());
-  /// Prints a line that stays.
+  /// Prints a line that is not overwritten.
   void message(std::string_view line, Clock::time_point now = Clock::now());
 
-  /// `45/294 cases, 0:12, 1:03 left, 2 failed`
+  /// Returns `45/294 cases, 0:12, 1:03 left, 2 failed`.
   [[nodiscard]] std::string text(Clock::time_point now) const;
   /// Returns bar and text for a terminal of `width` columns, without control sequences.
   [[nodiscard]] std::string line(Clock::time_point now, std::size_t width) const;

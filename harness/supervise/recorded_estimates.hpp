@@ -14,34 +14,34 @@ namespace peakmark {
 
 /// Which estimators are asked about the cases of a recorded run.
 struct RecordedQuestion {
-  /// A call (`python:…`), or the name of an estimator. Empty: each variant's own.
+  /// A call (`python:…`), or the name of an estimator. Empty: each variant's default.
   std::string estimator;
-  /// Form, Python and time limit if `estimator` is a call that no suite has.
+  /// Form, Python and time limit of `estimator`, if it is a call that no suite has.
   ExternalEstimator call;
   std::vector<std::filesystem::path> suites;  ///< whose programs and estimators may be named
-  std::optional<std::string> worker;          ///< null: the suites' worker, or the default one
+  std::optional<std::string> worker;          ///< null: the suites' worker, else the default worker
   std::string variant;                        ///< only its cases; empty: all
   /// The slice axis of variants that only the run describes. Empty: the axis whose values are the recorded
   /// numbers of slices.
   std::string slice_axis;
-  std::optional<double> seconds = std::nullopt;  ///< maximum time for an answer; null: the estimator's own
+  std::optional<double> seconds = std::nullopt;  ///< maximum time for an answer; null: the estimator's limit
   std::string limit_option = "--seconds";        ///< the option that sets it, for messages
-  /// Receives warnings of estimators; null: they are printed, and added to those of the run.
+  /// Receives warnings of estimators; null: they are printed and added to the warnings of the run.
   EstimatorWarnings* warnings = nullptr;
 };
 
-/// Asks estimators about the measured cases of a run, without measuring them again: with the recorded peak as
-/// available memory, and for the bytes of the slices that were used. Replaces the estimates of these cases,
-/// and expects no other estimator of them. An estimator's failure is the `error` of its estimate. Returns
-/// the number of cases asked about.
+/// Asks estimators about the measured cases of a run, without measuring them again: how many slices fit into
+/// the recorded peak, and how many bytes the used slices need. Replaces the estimates of these cases, and
+/// removes the expectation of any other estimator. An estimator's failure is the `error` of its estimate.
+/// Returns the number of cases asked about.
 ///
-/// A call needs neither suite nor worker. Throws UsageError if the slice axis is not known, or the run has no
+/// A call needs neither suite nor worker. Throws UsageError if the slice axis is unknown, or the run has no
 /// such variant or estimator; Interrupted after a signal.
 std::size_t ask_about_run(Run& run, const RecordedQuestion& question);
 
-/// Adds the named terms of recorded estimates of a worker's variants (EstimateObservation::terms), where the
-/// worker, as it is built now, answers the recorded bytes. Estimates stay as they are where no worker can be
-/// asked; throws only if the question names one.
+/// Adds the named terms to recorded estimates of a worker's variants (EstimateObservation::terms), if the
+/// present worker gives the recorded answer in bytes. Estimates stay unchanged if no worker can be asked;
+/// throws only if the question names a worker.
 void add_recorded_terms(Run& run, const RecordedQuestion& question);
 
 /// Returns the output of `estimate --run --json`: an entry for each of these cases.

@@ -12,8 +12,8 @@ namespace peakmark {
 
 class RunJournal;
 
-/// Returns the context of a new run of this selection, with a new id and the current date. `host_name`: with
-/// this machine's name instead of its mark.
+/// Returns the context of a new run of this selection, with a new id and the current date. `host_name`:
+/// contains this machine's name instead of its hash.
 RunContext make_run_context(const Selection& selection, const Description& description, bool memory_only,
                             bool host_name = false);
 
@@ -30,15 +30,15 @@ std::map<std::string, std::string> measurement_environment();
 /// Returns a warning if the first and the last reference time differ by more than 5 %; else empty.
 std::string reference_warning(const ReferenceTimes& times);
 
-/// Reports the device that is measured on.
+/// Prints the device of the run.
 void say_device(const DeviceInfo& device);
-/// Reports that the worker checks the cases, where they are so many that this takes a while.
+/// Prints that the worker checks the cases, if there are so many that this takes a while.
 void say_checking(std::size_t cases);
 
-/// Reports what may spoil this run, and adds it to the warnings of the context.
+/// Prints problems that affect this run, and adds them to the warnings of the context.
 void note_findings(const MachineFacts& facts, const DeviceInfo& device, RunContext& context);
 
-/// Starts a new run; reports where an earlier one that was cut short is kept.
+/// Starts a new run; prints where an earlier, incomplete one is kept.
 void start_journal(RunJournal& journal, RunContext context, const std::filesystem::path& run_file);
 
 }  // namespace peakmark

@@ -15,14 +15,14 @@ namespace peakmark {
 struct WorkerCall {
   std::filesystem::path program;
   std::vector<std::string> arguments;
-  /// Its `--cache`; null: the worker decides by the kind of its device.
+  /// Its `--cache`; null: the worker chooses by the kind of its device.
   std::optional<std::string> cache = std::nullopt;
   /// Returns the same call with `--times-only`: memory and results were measured before.
   [[nodiscard]] WorkerCall for_times_only() const;
 };
 
-/// The workers of one run: one, or several with a label each, such as the builds of two commits. The names of
-/// a labelled worker's variants end with its label. So one run file can hold the same variant of both, and
+/// The workers of one run: one, or several labelled ones, such as the builds of two commits. The names of a
+/// labelled worker's variants end with its label. So one run file can contain the same variant of both, and
 /// `compare RUN --variants sum/fast.old sum/fast.new` compares them.
 class RunWorkers {
  public:
@@ -30,15 +30,16 @@ class RunWorkers {
   /// does not answer, an invalid or repeated label, and a worker that does not support labels.
   RunWorkers(const SweepOptions& options, int interrupt);
 
-  /// Returns the variants of all workers: what suites may name.
+  /// Returns the variants of all workers, which suites may name.
   [[nodiscard]] const Description& description() const { return description_; }
   /// Returns a warning if the workers are builds of different types, whose times cannot be compared; else
   /// empty.
   [[nodiscard]] std::string warning() const;
-  /// Has each worker check its cases: check_cases().
+  /// Makes each worker check its cases, with check_cases().
   void check(const std::vector<PlannedCase>& cases, int interrupt) const;
 
-  /// Returns for each case what its worker's `--check` reports; empty if nothing, or it is of a program.
+  /// Returns for each case what its worker's `--check` reports; empty if the case is valid, or is of a
+  /// program.
   [[nodiscard]] std::vector<std::string> mistakes(const std::vector<PlannedCase>& cases, int interrupt) const;
 
   [[nodiscard]] const std::vector<WorkerCall>& calls() const { return calls_; }

@@ -11,7 +11,7 @@
 
 namespace peakmark {
 
-/// The case that makes the fake worker (fake_worker.cpp) do `deed`.
+/// Returns the case in which the fake worker (fake_worker.cpp) does `deed`.
 inline PlannedCase planned_deed(const std::string& deed, int n = 1) {
   PlannedCase planned;
   planned.name = "fake/case/dry/does:" + deed + "/n:" + std::to_string(n);
@@ -47,8 +47,8 @@ class RecordingListener : public SupervisorListener {
   std::vector<Observation> observations_;
   std::vector<ReferenceTime> references_;
   std::vector<std::string> said_;
-  std::vector<std::size_t> batches_;  ///< cases of each worker that was started
-  int workers_ = 0;                   ///< that have ended
+  std::vector<std::size_t> batches_;  ///< number of cases of each started worker
+  int workers_ = 0;                   ///< number of ended workers
   std::function<void()> at_start_;
   std::function<void()> at_finish_;
 };
