@@ -10,12 +10,12 @@
 
 namespace peakmark {
 
-/// What an estimator answered about the shapes of some cases.
+/// The answers of an estimator about the shapes of some cases.
 struct EstimatedCases {
-  std::vector<std::optional<Size>> bytes;  ///< one a shape; null: no answer
-  /// Bytes of each named term, one a shape; empty where the estimator does not name its terms.
+  std::vector<std::optional<Size>> bytes;  ///< one per shape; null: no answer
+  /// Bytes of each named term, one per shape; empty if the estimator does not name its terms.
   std::map<std::string, std::vector<Size>> terms;
-  std::vector<std::string> errors;  ///< of the shapes that it failed on
+  std::vector<std::string> errors;  ///< for the shapes on which it failed
 };
 
 /// Why an estimator is wrong.
@@ -27,56 +27,58 @@ struct EstimateCause {
     difference,  ///< the rest: no cause was found
   };
   Kind kind = Kind::missing;
-  std::string allocation;  ///< its name; for `extra` the term's; empty if it has none, or all are meant
+  std::string allocation;  ///< name of the allocation, for `extra` of the term; empty if it has none, or all
+                           ///< allocations are meant
   std::string phase;
   std::string where;
   std::string process;  ///< SequencedAllocation::process
-  /// So many allocations of `of` with the same bytes. `of` is 0 if the number differs between shapes.
+  /// `copies` of `of` allocations with the same bytes are concerned. `of` is 0 if their number differs
+  /// between shapes.
   Size copies = 1;
   Size of = 1;
-  std::optional<Expression> each;  ///< bytes of one of them
-  /// Others with the same bytes at every shape: an estimator may mean any of them.
+  std::optional<Expression> each;  ///< bytes of one allocation
+  /// Other allocations with the same bytes at every shape: the estimator may mean any of them.
   struct Place {
     std::string allocation;
     std::string where;
     bool operator==(const Place&) const = default;
   };
   std::vector<Place> same_bytes;
-  /// By how much the estimator is wrong: bytes that it lacks, or has too many if `is_too_high`; of `mixed`
-  /// ones, recorded less estimated bytes. Null where the difference has no formula: then `recorded`.
+  /// The error of the estimator: the bytes that it lacks, or has too many if `is_too_high`; recorded minus
+  /// estimated bytes if `is_mixed`. Null if the difference has no formula; see `recorded`.
   std::optional<Expression> bytes;
   bool is_too_high = false;
   bool is_mixed = false;       ///< too high at some shapes, too low at others
   std::vector<Size> recorded;  ///< the difference at each shape
-  std::string condition;       ///< `nx is odd`; empty: at every shape, or the formula is 0 elsewhere
-  std::string reason;          ///< `counted once instead of n times`; empty where the kind says all
+  std::string condition;  ///< `nx is odd`; empty: at every shape, or the formula is 0 at the other shapes
+  std::string reason;     ///< `counted once instead of n times`; empty if the kind is sufficient
 };
 
 std::string_view to_string(EstimateCause::Kind kind);
 
-/// Returns the causes of the difference between the recorded peaks and an estimator; none if the estimator is
-/// exact at every shape that it answered. The causes add up to the whole difference at every shape: what no
-/// cause explains is a `difference`.
+/// Returns the causes of the difference between the recorded peaks and an estimator; empty if the estimator
+/// is exact at every shape for which it answered. At every shape the causes add up to the whole difference: a
+/// remainder without a known cause is a `difference`.
 std::vector<EstimateCause> find_causes(const RecordedCases& cases, const EstimatedCases& estimated);
 
-/// Returns what the run file holds of an estimator's answers; `name` empty: of each variant's own estimator.
-/// No shape has an answer if the run did not ask it.
+/// Returns an estimator's answers in the run file; `name` empty: the answers of each variant's default
+/// estimator. If the run did not ask it, no shape has an answer.
 EstimatedCases recorded_estimates(const RecordedCases& cases, const std::string& name);
 
-/// What is reported of an estimator, for formulas of one variant.
+/// The findings about an estimator, for formulas of one variant.
 struct EstimatorFindings {
   std::string estimator;
   std::size_t variant = 0;   ///< index into FormulaReport::variants
   std::string error;         ///< why it was not compared, or failed on some shapes; else empty
-  std::size_t compared = 0;  ///< shapes that it answered
-  std::size_t wrong = 0;     ///< of these: bytes that differ from the peak
+  std::size_t compared = 0;  ///< number of shapes for which it answered
+  std::size_t wrong = 0;     ///< number of these whose bytes differ from the peak
   std::vector<EstimateCause> causes;
 
   [[nodiscard]] bool is_exact() const { return wrong == 0 && error.empty(); }
 };
 
-/// Compares an estimator with the formulas of a variant. `estimated`: one for each of `variant.cases`. Causes
-/// that not all combinations of words have name theirs in the condition.
+/// Compares an estimator with the formulas of a variant. `estimated`: one for each of `variant.cases`. If
+/// only some combinations of words have a cause, its condition names them.
 EstimatorFindings compare_estimator(const VariantFormulas& variant, const std::string& estimator,
                                     const std::vector<EstimatedCases>& estimated);
 

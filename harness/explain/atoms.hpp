@@ -12,16 +12,17 @@ struct Atom {
   Expression expression;
   std::vector<Size> values;
   Size complexity = 0;
-  std::vector<std::size_t> axes;  ///< that it reads: indices into Shapes::axes
+  std::vector<std::size_t> axes;  ///< the axes that it reads: indices into Shapes::axes
   bool is_linear = false;         ///< a sum of axes and integers, nothing rounded
 };
 
-/// Returns the lengths that are tried as factors, each with other values than all before it, the simplest
-/// first: sums of up to three axes, these rounded, minimum and maximum of two axes, and choices by an axis
-/// whose 0 means "all". Axes that never vary are left out.
+/// Returns the lengths that are tried as factors, the simplest first: sums of up to three axes, the same
+/// rounded, minimum and maximum of two axes, and choices by an axis whose 0 means "all". A length with the
+/// values of an earlier one is omitted, and so are axes that never vary.
 std::vector<Atom> candidate_atoms(const Shapes& shapes);
 
-/// The same for the shapes `at` of these, from their atoms: faster. `shapes`: the subset.
+/// Returns the lengths for the shapes `at`, a subset, from the atoms of all shapes, which is faster.
+/// `shapes`: the subset.
 std::vector<Atom> candidate_atoms(const Shapes& shapes, const std::vector<Atom>& atoms_of_all,
                                   std::span<const std::size_t> at);
 

@@ -7,12 +7,12 @@
 
 namespace peakmark {
 
-/// What became of the formulas of a variant between two runs.
+/// The difference between the formulas of a variant in two runs.
 struct ChangedVariant {
   const VariantFormulas* base = nullptr;  ///< null: only the new run has it
   const VariantFormulas* next = nullptr;  ///< null: only the base run has it
-  std::vector<WordSet> words;             ///< with which both have these formulas
-  /// Allocations of one name and phase, of which some formulas differ. Empty if a run does not have any.
+  std::vector<WordSet> words;             ///< words for which both have these formulas
+  /// Allocations of one name and phase with at least one changed formula. Empty if a run has none.
   struct Allocations {
     std::string name;
     std::string phase;
@@ -26,18 +26,18 @@ struct ChangedVariant {
 };
 
 /// Returns the variants whose formulas differ between two runs, or that only one run has. The result refers
-/// to both.
+/// to both arguments.
 std::vector<ChangedVariant> changed_formulas(const std::vector<VariantFormulas>& base,
                                              const std::vector<VariantFormulas>& next);
 
-/// Returns what became of the formulas of a case, a line for each allocation that differs: `row coordinates
-/// (setup): 4·Hp·Wp → 4·Hp`. Empty where nothing differs, or either run has no formulas for the words of the
-/// case. `axes`: of the case, in both runs.
+/// Returns the changes of the formulas of a case, one line per changed allocation: `row coordinates (setup):
+/// 4·Hp·Wp → 4·Hp`. Empty if nothing differs, or one run has no formulas for the words of the case. `axes`:
+/// of the case, in both runs.
 std::vector<std::string> changed_formula_lines(const std::vector<VariantFormulas>& base,
                                                const std::vector<VariantFormulas>& next,
                                                const Parameters& axes);
 
-/// Returns them side by side for the console; a line that says so if nothing differs.
+/// Returns both side by side for the console, or one line that says that nothing differs.
 std::string changed_formulas_text(const std::vector<ChangedVariant>& changed);
 
 /// Returns the output of `explain OLD NEW --json` (docs/explain.md).

@@ -11,16 +11,16 @@
 
 namespace peakmark {
 
-/// A bytes figure as a formula, or as the recorded numbers where none was found.
+/// A figure in bytes as a formula, or as the recorded numbers if no formula was found.
 struct Figure {
   std::optional<Expression> formula;
-  std::vector<Size> recorded;       ///< one a shape that has it
-  std::vector<std::size_t> shapes;  ///< of each recorded value
+  std::vector<Size> recorded;       ///< one for each shape that has a value
+  std::vector<std::size_t> shapes;  ///< the shape of each recorded value
   Size max_recorded = 0;
-  /// Another formula that is exact as well, and a shape that decides between the two (Fit).
+  /// Another formula that is also exact, and a shape that decides between the two (Fit).
   std::optional<Expression> rival;
   std::vector<std::pair<std::string, Size>> deciding_shape;
-  /// Without a formula: one that is exact only where an axis is 0, or only where it is not.
+  /// If there is no formula: one that is exact only where an axis is 0, or only where it is not.
   struct Part {
     Expression formula;
     std::string condition;  ///< `batch is not 0`
@@ -29,16 +29,16 @@ struct Figure {
 };
 
 /// Finds formulas of sizes that were recorded at some of a set of shapes. Each subset of the shapes is
-/// prepared once: explanations of the same shapes share it. Not thread-safe.
+/// prepared once and shared by all fits. Not thread-safe.
 class Fitters {
  public:
   explicit Fitters(Shapes shapes);
 
   [[nodiscard]] const Shapes& shapes() const { return shapes_; }
 
-  /// Fits `sizes` at the shapes with the indices `at`, of which every fourth is held out. Finds, beside what
-  /// Fitter finds, bytes that stop growing at a bound, and bytes with one formula where an axis is 0 and
-  /// another where it is not. Returns the numbers only for fewer than kMinExplainedShapes.
+  /// Fits `sizes` at the shapes with the indices `at`; every fourth is held out. In addition to Fitter's
+  /// formulas, finds bytes that stop growing at a bound, and bytes with one formula where an axis is 0 and
+  /// another where it is not. With fewer than kMinExplainedShapes, returns only the numbers.
   const Figure& fit(const std::vector<std::size_t>& at, const std::vector<Size>& sizes);
 
  private:

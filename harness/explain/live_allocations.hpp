@@ -7,37 +7,38 @@
 #include "explain/run_formulas.hpp"
 #include "explain/shape_sizes.hpp"
 
-// What is live at the peak of cases, as multisets: four arrays of one size that one line makes are four.
+// The allocations live at the peak of cases, as multisets: four arrays of the same size from one line count
+// as four.
 namespace peakmark {
 
-/// Allocations of one name, call site and process that are live at the peak.
+/// Live allocations at the peak that have the same name, call site and process.
 struct LiveAllocations {
   std::string name;
   std::string phase;
   std::string where;
   std::string process;
-  ShapeSizes each;   ///< bytes of one of them; 0 where none is live. If those of a shape differ: of all
-  ShapeSizes count;  ///< how many are live
+  ShapeSizes each;   ///< bytes of one; 0 if none is live. If the sizes differ within a shape: bytes of all
+  ShapeSizes count;  ///< number of live allocations
 
-  /// Returns whether it is an input or output: these are forgotten less often than what a program allocates
-  /// besides.
+  /// Returns whether it is an input or output: estimators forget these less often than other allocations.
   [[nodiscard]] bool is_argument() const { return phase == "inputs" || phase == "outputs"; }
 };
 
-/// Allocations with the same bytes at every shape: a number of bytes does not show which of them an estimator
-/// means.
+/// Allocations with the same bytes at every shape: from the bytes alone it cannot be decided which of them an
+/// estimator means.
 struct EqualAllocations {
   ShapeSizes each;
-  ShapeSizes count;                   ///< of all members
-  std::optional<Expression> formula;  ///< of the bytes of each, at the shapes where they are live
+  ShapeSizes count;                   ///< sum over all members
+  std::optional<Expression> formula;  ///< of the bytes of each, at the shapes where it is live
   std::vector<LiveAllocations> members;
 };
 
-/// Returns what is live at the peaks of some shapes of cases.
+/// Returns the allocations live at the peaks of some shapes of cases.
 std::vector<LiveAllocations> live_allocations(const RecordedCases& cases,
                                               const std::vector<std::size_t>& shapes);
 
-/// Groups allocations by their bytes. `shapes`: those of the sizes, as indices into the shapes of `cases`.
+/// Groups allocations by their bytes. `shapes`: the shapes of the sizes, as indices into the shapes of
+/// `cases`.
 std::vector<EqualAllocations> equal_allocations(const std::vector<LiveAllocations>& live,
                                                 const RecordedCases& cases,
                                                 const std::vector<std::size_t>& shapes);

@@ -8,16 +8,16 @@
 
 namespace peakmark {
 
-/// Along which shapes the memory of a variant is evaluated.
+/// The shapes along which the memory of a variant is evaluated.
 struct CurveOptions {
-  /// The shape at which a curve ends. Axes that it takes beyond every recorded shape grow in proportion.
+  /// The shape at which a curve ends. Axes that exceed every recorded shape there grow in proportion.
   AxisLengths at;
   std::string axis;  ///< of the horizontal axis; empty: the first that grows
-  /// The curve goes on until the peak needs more.
+  /// The curve continues until the peak exceeds this budget.
   std::optional<Size> budget_bytes;
 };
 
-/// The bytes of allocations of one name and place, at each shape of a curve.
+/// The bytes of allocations with the same name and call site, at each shape of a curve.
 struct CurveLayer {
   std::string name;
   std::string where;
@@ -25,11 +25,11 @@ struct CurveLayer {
   std::vector<Size> bytes;
 };
 
-/// Memory of a variant against shape, by its formulas: what `explain --plot` draws.
+/// The memory of a variant as a function of the shape, by its formulas: `explain --plot` draws it.
 struct MemoryCurve {
   std::string axis;                      ///< of the horizontal axis: it grows from shape to shape
   Shapes shapes;                         ///< at which formulas were evaluated
-  std::vector<CurveLayer> layers;        ///< what is live at the peak; adds up to `peak`
+  std::vector<CurveLayer> layers;        ///< allocations live at the peak; they add up to `peak`
   std::vector<Size> peak;                ///< without the bytes of `unexplained`
   std::vector<std::string> unexplained;  ///< names of allocations without a formula
   Shapes recorded;                       ///< recorded shapes on the curve
@@ -39,13 +39,14 @@ struct MemoryCurve {
   std::optional<std::size_t> within_budget;
 };
 
-/// Evaluates the peak of a variant along a line through its shapes: to `at`; without it, along the line with
-/// the most recorded shapes, to four times the largest. Returns nothing if the peak has no formula, not even
-/// a partial one, or no shape grows. Throws UsageError for an axis that the variant does not have.
+/// Evaluates the peak of a variant along a line through its shapes that ends at `at`. Without `at`, the line
+/// is the one with the most recorded shapes, up to four times the largest. Returns null if the peak has no
+/// formula, not even a partial one, or no shape grows. Throws UsageError for an axis that the variant does
+/// not have.
 std::optional<MemoryCurve> memory_curve(const VariantFormulas& variant, const CurveOptions& options);
 
-/// Returns shapes on the line to `options.at` that are as small as the recorded ones, and were not recorded:
-/// points for the curve. Empty without `at`.
+/// Returns shapes on the line to `options.at` that are as small as the recorded ones and were not recorded:
+/// further points for the curve. Empty without `at`.
 std::vector<Parameters> shapes_on_curve(const RecordedCases& cases, const CurveOptions& options);
 
 }  // namespace peakmark

@@ -11,45 +11,46 @@
 
 namespace peakmark {
 
-/// What an estimator may do wrong with some allocations of equal size, or with all.
+/// A possible mistake of an estimator about some allocations of equal size, or about all.
 struct Mistake {
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
   EstimateCause::Kind kind = EstimateCause::Kind::missing;
-  std::size_t of = kAll;  ///< index of the equal allocations; kAll: all of the program
-  ShapeSizes copies;      ///< how many of these
-  ShapeSizes difference;  ///< recorded less estimated bytes
+  std::size_t of = kAll;  ///< index of the equal allocations; kAll: all allocations of the program
+  ShapeSizes copies;      ///< number of affected allocations
+  ShapeSizes difference;  ///< recorded minus estimated bytes
   int rank = 0;           ///< simple explanations first
   std::string reason;
-  std::optional<Expression> each = {};  ///< the difference of one of them; null: it is not known as a formula
+  std::optional<Expression> each = {};  ///< the difference of one allocation; null: it has no known formula
 };
 using Mistakes = std::vector<Mistake>;
 
 /// Finds mistakes whose differences add up to the difference of an estimator, byte for byte at each shape.
 ///
-/// A mistake leaves out some of equal allocations, counts some too often, or computes them with another size
-/// (SizeChange). One and two mistakes are looked up by their difference. Composed ones follow each other: a
-/// change of all allocations, then a mistake with what it changed; the last of three is looked up.
+/// A mistake omits some of several equal allocations, counts some too often, or computes them with another
+/// size (SizeChange). Single mistakes and pairs are looked up by their difference. Mistakes can also be
+/// composed: first all allocations change, then a mistake affects the changed ones; the last of three is
+/// looked up.
 class MistakeSearch {
  public:
-  /// `equal` and `axes` must outlive this. `axes`: the shapes of the sizes.
+  /// `equal` and `axes` must outlive this object. `axes`: the shapes of the sizes.
   MistakeSearch(const std::vector<EqualAllocations>& equal, const Shapes& axes);
   ~MistakeSearch();
   MistakeSearch(const MistakeSearch&) = delete;
   MistakeSearch& operator=(const MistakeSearch&) = delete;
 
-  /// Return the simplest mistakes that explain the whole difference; none if nothing does. The second takes
-  /// much longer.
+  /// Return the simplest mistakes that explain the whole difference; empty if there are none. The second
+  /// function takes much longer.
   [[nodiscard]] Mistakes find_simple(const ShapeSizes& difference) const;
   [[nodiscard]] Mistakes find_composed(const ShapeSizes& difference) const;
 
-  /// Returns mistakes that explain the difference but for a multiple of 2³² at some shapes, and sets `lost`
-  /// to these bytes: the estimator computes in 32 bits.
+  /// Returns mistakes that explain the difference up to a multiple of 2³² at some shapes, and sets `lost` to
+  /// these bytes: the estimator computes in 32 bits.
   [[nodiscard]] std::optional<Mistakes> find_overflow(const ShapeSizes& difference,
                                                       const ShapeSizes& recorded, const ShapeSizes& estimated,
                                                       ShapeSizes& lost) const;
 
-  /// Returns a mistake beside which only a constant is left; null if there is none.
+  /// Returns a mistake that leaves only a constant difference; null if there is none.
   [[nodiscard]] const Mistake* find_beside_constant(const ShapeSizes& difference) const;
 
  private:

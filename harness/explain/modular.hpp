@@ -11,7 +11,7 @@
 // Linear equations modulo a prime, for the search of formulas.
 namespace peakmark::fitting {
 
-// Equations are solved modulo this prime, 2^61 - 1, which is fast and loses nothing: whatever is found is
+// Equations are solved modulo this prime, 2^61 - 1, which is fast. No error can result: every solution is
 // then verified with integers at every shape.
 constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
 
@@ -36,7 +36,7 @@ inline std::uint64_t inverse(std::uint64_t value) {
   }
   return result;
 }
-// The integer of least magnitude with this residue; nothing where it is too large to be a coefficient.
+// Returns the integer of smallest magnitude with this residue; null if it is too large for a coefficient.
 inline std::optional<Size> small_integer(std::uint64_t value) {
   constexpr std::uint64_t kMax = std::uint64_t{1} << 50;
   if (value <= kMax) return static_cast<Size>(value);
@@ -46,7 +46,7 @@ inline std::optional<Size> small_integer(std::uint64_t value) {
 
 using Residues = std::vector<std::uint64_t>;
 
-// Of some of the values: vectors are long, and those that are equal there are few.
+// Hashes only some of the values: vectors are long, and few different ones are equal at these positions.
 struct ResiduesHash {
   std::size_t operator()(const Residues& values) const {
     constexpr std::size_t kMaxHashed = 12;
@@ -58,15 +58,15 @@ struct ResiduesHash {
   }
 };
 
-// Solves columns · x = right side exactly. Columns that depend on earlier ones get 0, so that simple columns
-// belong first.
+// Solves columns · x = right side exactly. Columns that depend on earlier ones get 0, so add simple columns
+// first.
 class Elimination {
  public:
   enum class Keep : unsigned char { solution, span };
-  // `span`: has_solution() only, in about half the time.
+  // `span`: supports only has_solution(), in about half the time.
   explicit Elimination(std::size_t rows, Keep keep = Keep::solution) : rows_(rows), keep_(keep) {}
 
-  // Returns false where the column depends on those before it.
+  // Returns false if the column depends on earlier ones.
   bool add_column(Residues column) {
     ++columns_;
     if (keep_ == Keep::solution) {
@@ -87,7 +87,7 @@ class Elimination {
     return first_not_zero(right) == rows_;
   }
 
-  // Returns nothing where there is no solution.
+  // Returns null if there is no solution.
   [[nodiscard]] std::optional<Residues> solve(Residues right) const {
     right.resize(rows_ + columns_, 0);
     reduce(right);
@@ -98,7 +98,7 @@ class Elimination {
   }
 
  private:
-  // The values of a column, and behind them the combination of columns that it is.
+  // The values of a column, followed by its coefficients as a combination of the added columns.
   struct Row {
     std::size_t pivot;
     Residues values;

@@ -8,7 +8,7 @@
 
 namespace peakmark::fitting {
 
-/// Finds sizes that are a polynomial in the axes and in up to two rounded lengths.
+/// Finds formulas for sizes that are a polynomial in the axes and in up to two rounded lengths.
 class PolynomialSearch {
  public:
   PolynomialSearch(const PreparedShapes& prepared, const SizeProblem& problem)
@@ -20,7 +20,7 @@ class PolynomialSearch {
                                                      bool* is_ambiguous = nullptr) const;
   /// Returns the simplest polynomial with one rounded length, or with two.
   [[nodiscard]] std::optional<Expression> rounded_polynomial() const;
-  /// Returns the constant c where sizes = c + k · length on every line of an axis that the length reads.
+  /// Returns the constant c if sizes = c + k · length on every line of an axis that the length reads.
   [[nodiscard]] std::optional<Size> constant_beside(const Atom& length) const;
 
  private:

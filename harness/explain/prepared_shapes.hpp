@@ -7,10 +7,10 @@
 #include "explain/modular.hpp"
 #include "explain/shapes.hpp"
 
-// What the searches of Fitter share.
+// Data and functions that the searches of Fitter share.
 namespace peakmark::fitting {
 
-/// Shapes that differ in one axis only: they show how sizes depend on that axis.
+/// Shapes that differ in one axis only: they show how sizes depend on this axis.
 struct AxisLine {
   std::size_t axis;
   std::vector<std::size_t> rows;  ///< indices into PreparedShapes::fitted
@@ -18,9 +18,9 @@ struct AxisLine {
 
 /// Shapes, prepared for the search of formulas.
 struct PreparedShapes {
-  /// `held_out`: indices of shapes that test formulas only.
+  /// `held_out`: indices of shapes that only test formulas.
   PreparedShapes(const Shapes& recorded, const std::vector<std::size_t>& held_out);
-  /// Of the shapes `at` of these: `recorded`.
+  /// Prepares `recorded`, the shapes `at` of `all`.
   PreparedShapes(const PreparedShapes& all, std::span<const std::size_t> at, const Shapes& recorded,
                  const std::vector<std::size_t>& held_out);
 
@@ -34,7 +34,7 @@ struct PreparedShapes {
   PreparedShapes(Shapes recorded, std::vector<Atom> candidates, const std::vector<std::size_t>& held_out);
 };
 
-/// Sizes, one a shape, whose formula is searched.
+/// Sizes, one per shape, whose formula is searched.
 class SizeProblem {
  public:
   SizeProblem(const PreparedShapes& prepared, std::span<const Size> sizes);
@@ -46,7 +46,7 @@ class SizeProblem {
   /// Returns whether the sizes are known not to depend on an axis.
   [[nodiscard]] bool is_idle(std::size_t axis) const { return idle_[axis]; }
   [[nodiscard]] bool reads_idle_axis(const Atom& atom) const;
-  /// Returns whether the formula gives the size at every shape, those held out included.
+  /// Returns whether the formula gives the size at every shape, including held-out ones.
   [[nodiscard]] bool is_exact(const Expression& formula) const;
 
  private:
@@ -60,12 +60,12 @@ class SizeProblem {
 bool are_idle(const PreparedShapes& prepared, const std::vector<std::size_t>& axes,
               std::span<const Size> sizes);
 
-/// Returns the complexity, where an integer counts as many operations as its odd part has bits: 4096 is
-/// simpler than 6355.
+/// Returns the complexity. An integer counts as many operations as its odd part has bits: 4096 is simpler
+/// than 6355.
 Size weight(const Expression& formula);
-/// Returns whether sizes show that a formula is no coincidence, if it gives each of them: a constant and a
-/// product of axes always; any other if it has no more parts than `evidence`, or is simple. An integer counts
-/// as one part where the sizes have enough different values to prove it, else as many as its odd part has
+/// Returns whether a formula that gives each size is unlikely to be a coincidence. A constant and a product
+/// of axes always are; any other formula if it has at most `evidence` parts, or is simple. An integer counts
+/// as one part if the sizes have enough different values to prove it, else as many parts as its odd part has
 /// bits.
 bool is_shown(const Expression& formula, std::span<const Size> sizes, std::size_t evidence);
 

@@ -10,23 +10,23 @@
 
 namespace peakmark::fitting {
 
-/// Finds sizes that are a coefficient times a product of up to three atoms, and such products rounded up to a
-/// multiple of a power of two.
+/// Finds formulas for sizes that are a coefficient times a product of up to three atoms, and such products
+/// rounded up to a multiple of a power of two.
 ///
-/// The fingerprint of values v is Π vᵢ^eᵢ modulo the prime, where the exponents are random and add up to 0:
-/// the fingerprint of a product is the product of the fingerprints, and a coefficient does not matter. So the
-/// last factor is looked up, not tried. What is found is verified at every shape.
+/// The fingerprint of values v is Π vᵢ^eᵢ modulo the prime, with random exponents that add up to 0: the
+/// fingerprint of a product is the product of the fingerprints, independent of the coefficient. So the last
+/// factor is looked up, not tried. Every result is verified at every shape.
 class ProductSearch {
  public:
   explicit ProductSearch(const PreparedShapes& prepared);
 
-  /// Return the simplest formula that is exact. Sizes that are 0 somewhere are a multiple of one atom only.
+  /// Return the simplest exact formula. For sizes that are 0 somewhere, only multiples of one atom are tried.
   [[nodiscard]] std::optional<Expression> product_of_two(const SizeProblem& problem) const;
   [[nodiscard]] std::optional<Expression> product_of_three(const SizeProblem& problem) const;
-  /// 512 · ⌈12·ny·nx / 512⌉
+  /// Returns formulas such as 512 · ⌈12·ny·nx / 512⌉.
   [[nodiscard]] std::optional<Expression> aligned_product(const SizeProblem& problem) const;
 
-  /// Returns the atoms that are 0 at no shape, the simplest first.
+  /// Returns the atoms that are not 0 at any shape, the simplest first.
   [[nodiscard]] const std::vector<const Atom*>& atoms() const { return atoms_; }
 
  private:
@@ -39,11 +39,11 @@ class ProductSearch {
   [[nodiscard]] bool is_known(std::uint64_t fingerprint) const {
     return low_bits_[fingerprint % low_bits_.size()] && by_fingerprint_.contains(fingerprint);
   }
-  /// Sets `best` to a product of an atom with this fingerprint and the others, if it is simpler.
+  /// Sets `best` to a product of `others` and an atom with this fingerprint, if it is simpler.
   void take(const SizeProblem& problem, std::uint64_t fingerprint, const std::vector<const Atom*>& others,
             std::optional<Expression>& best) const;
-  /// Returns the least and the greatest coefficient with which a product, rounded up to `alignment`, may give
-  /// the sizes; null if there is none.
+  /// Returns the smallest and the largest coefficient with which a product, rounded up to `alignment`, may
+  /// give the sizes; null if there is none.
   [[nodiscard]] std::optional<std::pair<Size, Size>> coefficients(const SizeProblem& problem,
                                                                   const std::vector<const Atom*>& factors,
                                                                   Size alignment) const;
@@ -52,9 +52,9 @@ class ProductSearch {
                                                   Size alignment) const;
 
   const PreparedShapes& prepared_;
-  std::vector<std::int64_t> exponents_;  // one a fitted shape
+  std::vector<std::int64_t> exponents_;  // one per fitted shape
   std::vector<const Atom*> atoms_;
-  std::vector<Fingerprint> fingerprints_;  // one an atom
+  std::vector<Fingerprint> fingerprints_;  // one per atom
   std::vector<std::size_t> linear_;        // indices of atoms
   std::unordered_map<std::uint64_t, const Atom*> by_fingerprint_;
   std::vector<bool> low_bits_;  // of these fingerprints: they exclude most others, and fit into the cache

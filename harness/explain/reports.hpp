@@ -13,11 +13,11 @@ namespace peakmark {
 
 struct FormulaReport {
   std::vector<VariantFormulas> variants;
-  /// Of the estimators of these variants; empty without `--against`.
+  /// Findings about the estimators of these variants; empty without `--against`.
   std::vector<EstimatorFindings> findings;
-  /// Values of axes at which bytes are shown; others are those of the largest recorded shape.
+  /// Values of axes for which bytes are shown; other axes have the value of the largest recorded shape.
   AxisLengths at;
-  /// For JSON, one for each entry of `variants`: null where the peak has no formula.
+  /// For JSON, one for each entry of `variants`: null if the peak has no formula.
   std::vector<std::optional<MemoryCurve>> curves = {};
   const RunContext* context = nullptr;  ///< of the run, for JSON; null: unknown
 };
@@ -34,15 +34,16 @@ struct VariantEstimator {
   std::string estimator;
 };
 
-/// Adds what is wrong with the recorded answers of an estimator about a variant of the report; `estimator`
-/// empty: the variant's own.
+/// Adds the findings about the recorded answers of an estimator for a variant of the report; `estimator`
+/// empty: the variant's default.
 void add_findings(FormulaReport& report, std::size_t variant, const std::string& estimator);
 
-/// Returns the names of the estimators that a run has answers of; of one variant if it is named.
+/// Returns the names of the estimators that have answers in a run; with `variant`, only those about this
+/// variant.
 std::set<std::string> answered_estimators(const Run& run, const std::string& variant = {});
 
-/// Explains why estimators of a run are wrong: with `findings` for each of these variants whose cases have
-/// allocation sequences and formulas. Empty if the run has no sequences.
+/// Explains why estimators of a run are wrong. The report has `findings` for each of these variants whose
+/// cases have allocation sequences and formulas. It is empty if the run has no sequences.
 FormulaReport explain_estimators(const Run& run, const std::vector<VariantEstimator>& wrong);
 
 /// Returns the causes of a report for the console, one line each, below their variant; empty if there are

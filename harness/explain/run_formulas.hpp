@@ -11,7 +11,7 @@
 
 namespace peakmark {
 
-/// A word axis, and the words with which the formulas are the same.
+/// A word axis, and the words for which the formulas are the same.
 struct WordSet {
   std::string axis;
   std::vector<std::string> words;
@@ -20,32 +20,33 @@ struct WordSet {
 /// Returns `mode=edge,reflect dtype=f32`; empty without word axes.
 std::string words_text(const std::vector<WordSet>& words);
 
-/// Cases of a run that may have the same formulas: of one variant, backend and combination of words. They
-/// differ in integer axes, and in `dtype`, which becomes the axis `itemsize` where a run has several.
+/// Cases of a run that may have the same formulas, because variant, backend and combination of words are the
+/// same. They differ in integer axes, and in `dtype`, which becomes the axis `itemsize` if a run has several.
 struct RecordedCases {
   std::string variant;
   std::string backend;
-  std::vector<WordSet> words;  ///< one word each, in the order of the axes
+  std::vector<WordSet> words;  ///< one word per axis, in the order of the axes
   Shapes shapes;
-  std::vector<Size> peaks;                       ///< peak_bytes() of each shape's sequence
-  std::vector<const Observation*> observations;  ///< one a shape; of the run, each with a sequence
+  std::vector<Size> peaks;  ///< peak_bytes() of each shape's sequence
+  std::vector<const Observation*>
+      observations;  ///< one per shape; they belong to the run, and each has a sequence
   std::vector<std::string> notes;
-  std::shared_ptr<Fitters> fitters;  ///< of the shapes; shared by all cases with the same shapes
+  std::shared_ptr<Fitters> fitters;  ///< for these shapes; shared by all cases with the same shapes
 
   [[nodiscard]] const AllocationSequence& sequence(std::size_t shape) const {
     return *observations[shape]->allocation_sequence;
   }
-  /// Returns sequence() of each shape.
+  /// Returns the sequence of each shape.
   [[nodiscard]] AllocationSequences sequences() const;
 };
 
-/// Values of axes as the user writes them: `ny` and `4096`, `mode` and `edge`.
+/// Values of axes in the user's spelling: `ny` and `4096`, `mode` and `edge`.
 using AxisTexts = std::vector<std::pair<std::string, std::string>>;
 
 /// Values of integer axes.
 using AxisLengths = std::vector<std::pair<std::string, Size>>;
 
-/// Removes the cases of a run that are not explained: those without an allocation sequence or with another
+/// Removes the cases of a run that cannot be explained: those without an allocation sequence or with another
 /// value of an axis. Throws UsageError if none is left.
 void keep_explained_cases(Run& run, const AxisTexts& values);
 
@@ -59,10 +60,10 @@ struct VariantFormulas {
   std::vector<WordSet> words;
   Explanation explanation;
   std::vector<RecordedCases> cases;          ///< one for each combination of words; the first was explained
-  std::map<std::string, std::string> sites;  ///< of each `where`: its call site without wrappers
+  std::map<std::string, std::string> sites;  ///< for each `where`, its call site without wrappers
 
   [[nodiscard]] const Shapes& shapes() const { return cases.front().shapes; }
-  /// Returns whether all bytes, of each allocation and of the peak, have a formula.
+  /// Returns whether the bytes of each allocation and the peak have a formula.
   [[nodiscard]] bool is_explained() const {
     return explanation.unexplained_bytes == 0 && explanation.peak().has_value();
   }
@@ -71,11 +72,11 @@ struct VariantFormulas {
   [[nodiscard]] std::string words_text() const { return peakmark::words_text(words); }
 };
 
-/// Explains each group of cases, and merges those that differ in words only and have the same formulas.
-/// `frames`: of call sites, see name_sites().
+/// Explains each group of cases, and merges groups that differ only in words and have the same formulas.
+/// `frames`: number of frames of call sites, see name_sites().
 std::vector<VariantFormulas> explain_cases(std::vector<RecordedCases> groups, std::size_t frames = 0);
 
-/// Returns the shapes of all cases of a variant: its formulas are right at each of them.
+/// Returns the shapes of all cases of a variant: its formulas are correct at each of them.
 Shapes tested_shapes(const VariantFormulas& variant);
 
 /// Returns the index of the shape with the largest recorded peak.

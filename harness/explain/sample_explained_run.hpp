@@ -6,11 +6,11 @@
 
 #include "runfile/run_file.hpp"
 
-// Runs with allocation sequences for tests: what nabu's padding and a filter by slices would record, and
-// their peaks by their own account.
+// Runs with allocation sequences for tests: the recordings of nabu's padding and of a filter by slices, with
+// independently counted peaks.
 namespace peakmark {
 
-/// Makes the sequence of a case from its allocations and releases.
+/// Builds the sequence of a case from its allocations and releases.
 class SequenceRecorder {
  public:
   std::size_t allocate(const std::string& name, const std::string& phase, const std::string& where,
@@ -42,7 +42,7 @@ struct SampleAxes {
   Size n = 0, ny = 0, nx = 0, pad_y = 0, pad_x = 0;
 };
 
-/// Shapes as `explain` chooses them: a base, one axis at a time, then pairs.
+/// Returns shapes in the way `explain` chooses them: a base, one axis at a time, then pairs.
 inline std::vector<SampleAxes> sample_shapes() {
   const SampleAxes base{5, 31, 41, 7, 9};
   std::vector<SampleAxes> shapes{base};
@@ -77,7 +77,7 @@ inline Observation sample_observation(const std::string& variant, const SampleAx
   return observation;
 }
 
-/// Padding of a stack with two 2-D coordinate arrays (nabu 2023.2.0), which `constant` does not need.
+/// Returns padding of a stack with two 2-D coordinate arrays (nabu 2023.2.0), which `constant` does not need.
 inline Observation padding_observation(const SampleAxes& s, const std::string& mode, Size itemsize = 4) {
   Observation observation =
       sample_observation("padding/nabu", s, {{"mode", mode}, {"dtype", itemsize == 4 ? "f32" : "f64"}});
@@ -93,8 +93,8 @@ inline Observation padding_observation(const SampleAxes& s, const std::string& m
   return observation;
 }
 
-/// A filter as in httomolib: a temporary for odd widths only, a plan that is rounded to 512 bytes, and a
-/// float64 line for each slice.
+/// Returns a filter like that of httomolib: a temporary for odd widths only, a plan that is rounded to 512
+/// bytes, and a float64 line for each slice.
 inline Observation filter_observation(const SampleAxes& s) {
   Observation observation = sample_observation("filter/stripes", s, {});
   SequenceRecorder recorder;
@@ -107,7 +107,8 @@ inline Observation filter_observation(const SampleAxes& s) {
   return observation;
 }
 
-/// A program that starts another for each stack and waits for it: the weights are of the other process.
+/// Returns a program that starts another one for each stack and waits for it: the weights belong to the other
+/// process.
 inline Observation launcher_observation(const SampleAxes& s) {
   Observation observation = sample_observation("program/launcher", s, {});
   SequenceRecorder recorder;

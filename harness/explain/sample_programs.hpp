@@ -9,8 +9,8 @@
 #include "explain/sample_explained_run.hpp"
 #include "explain/shapes.hpp"
 
-// What tests make programs of: shapes of a stack that is processed by chunks of slices, allocations with
-// their peak by their own account, and arrays of several forms.
+// Parts of programs in tests: shapes of a stack that is processed by chunks of slices, allocations with an
+// independently counted peak, and arrays of several forms.
 namespace peakmark {
 
 struct StackShape {
@@ -49,7 +49,7 @@ class Program {
   SequenceRecorder recorder_;
 };
 
-/// An array of one of 8 forms. Form 6 is `element` bytes, whatever the shape.
+/// An array in one of 8 forms. Form 6 has `element` bytes at every shape.
 struct SampleArray {
   Size element = 4;
   std::size_t form = 0;

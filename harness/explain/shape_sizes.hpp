@@ -22,7 +22,7 @@ struct ShapeSizesHash {
   std::size_t operator()(const ShapeSizes& sizes) const;
 };
 
-/// Returns a number of allocations where it is not 0; 0 if it differs between shapes.
+/// Returns the number of allocations at the shapes where it is not 0; 0 if it differs between these.
 Size fixed_number(const ShapeSizes& numbers);
 
 }  // namespace peakmark

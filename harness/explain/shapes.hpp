@@ -11,11 +11,11 @@
 namespace peakmark {
 
 /// Shapes at which sizes were recorded: the value of each axis in each shape. All axes have the same number
-/// of values. Words (`mode`) are no axes here: each word is fitted alone.
+/// of values. Words (`mode`) are not axes here: each word is fitted separately.
 struct Shapes {
   struct Axis {
     std::string name;
-    std::vector<Size> values;  ///< one a shape
+    std::vector<Size> values;  ///< one per shape
     bool operator==(const Axis&) const = default;
   };
   std::vector<Axis> axes;
@@ -34,11 +34,11 @@ std::string shape_text(const Shapes& shapes, std::size_t shape);
 /// Returns `n 5 to 4099, ny 7`: the smallest and the largest value of each axis.
 std::string ranges_text(const Shapes& shapes);
 
-/// Returns whether all values are equal, as those of an axis that never varies.
+/// Returns whether all values are equal, as for an axis that never varies.
 bool is_constant(std::span<const Size> values);
 
-/// Returns the value of a formula at a shape. Throws as Expression::evaluate(), UsageError for an axis that
-/// the shapes do not have.
+/// Returns the value of a formula at a shape. Throws as Expression::evaluate() does, and UsageError for an
+/// axis that the shapes do not have.
 Size evaluate(const Expression& formula, const Shapes& shapes, std::size_t shape);
 
 /// Returns the value of a formula at every shape; null if it has none at one of them.

@@ -7,8 +7,8 @@
 
 namespace peakmark {
 
-/// Returns shapes that show more than `shapes`, which were recorded, as the user writes them: `n=6 ny=7
-/// nx=11; n=5 ny=8 nx=11`. They differ from the smallest recorded one in one axis, as those that `explain`
+/// Returns shapes that would show more than the recorded `shapes`, in the user's spelling: `n=6 ny=7 nx=11;
+/// n=5 ny=8 nx=11`. They differ from the smallest recorded one in one axis, like those that `explain`
 /// chooses.
 std::string shapes_to_add(const Shapes& shapes, std::size_t count);
 

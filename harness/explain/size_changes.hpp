@@ -13,7 +13,7 @@ namespace peakmark {
 /// The bytes of allocations as a wrong estimator may compute them.
 struct ChangedSize {
   ShapeSizes bytes;
-  std::optional<Expression> formula;  ///< null where the change is not known as a formula
+  std::optional<Expression> formula;  ///< null if the formula of the change is unknown
 };
 
 /// A mistake that estimators make with the bytes of an allocation: `counted with 1/2 of its element size`.
@@ -39,8 +39,8 @@ class SizeChange {
 };
 
 /// Returns the changes that are tried for shapes with these axes, the simplest first: other element sizes,
-/// counted once instead of for each slice or the reverse, another axis, axes that are ignored, rounding that
-/// is left out, and rounding that the program does not do.
+/// counting once instead of for each slice or the reverse, a wrong axis, ignored axes, omitted rounding, and
+/// rounding that the program does not do.
 std::vector<SizeChange> size_changes(const Shapes& axes);
 
 }  // namespace peakmark

@@ -6,10 +6,11 @@
 
 namespace peakmark {
 
-/// Returns whether the allocation is there at some shapes only, and no formula says at which.
+/// Returns whether the allocation exists only at some shapes, and no formula describes which.
 bool is_at_some_shapes(const ExplainedAllocation& one);
 
-/// Returns for the console what has no formula: its recorded sizes or numbers, and what would help.
+/// Returns text for the console about allocations without a formula: their recorded sizes or numbers, and
+/// what would help.
 std::string unexplained_text(const VariantFormulas& variant);
 
 }  // namespace peakmark

@@ -30,8 +30,8 @@ class ProfileFolding {
 
   struct Options {
     std::uint64_t min_bytes = std::uint64_t{8} << 20U;  ///< fewer bytes of new events are not folded
-    /// With several processes, only events of this age are merged. A thread reads the time of an event before
-    /// it reserves its slot, so no older event can still be written.
+    /// With several processes, only events at least this old are merged. A thread reads the time of an event
+    /// before it reserves its slot, so no older event can still be written.
     std::int64_t margin_ns = 1'000'000'000;
     std::function<void(Step)> after = {};
   };
@@ -60,7 +60,7 @@ class ProfileFolding {
  private:
   using Identity = std::pair<std::int32_t, std::int64_t>;  // pid, start
 
-  /// How far the space of a profile was freed, and what can be freed when its file has grown.
+  /// How much of a profile's space was freed, and what can be freed after its file has grown.
   struct Space {
     std::uint64_t freed_bytes = 0;
     // bytes to free, size of the file at that time

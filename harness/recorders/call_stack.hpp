@@ -11,9 +11,9 @@ class ProfileWriter;
 /// Writes the call stacks of the recorded program into its profile. A stack is written once, as text, when it
 /// first appears. Allocations refer to it by its id.
 ///
-/// Runs inside the recorded program. It takes no lock, so no thread can be stopped while it holds one and the
-/// loader's lock cannot deadlock with it. It allocates nothing on the heap, except what the unwinder loads on
-/// its first call in `start`. Ids come from a hash table in which a slot is taken by one compare-and-swap:
+/// Runs inside the recorded program. It takes no lock, so no thread can be stopped while it holds one, and it
+/// cannot deadlock with the loader's lock. It allocates nothing on the heap, except what the unwinder loads
+/// on its first call in `start`. Ids come from a hash table in which a slot is taken by one compare-and-swap:
 /// the index of the slot is the id.
 class CallStacks {
  public:
@@ -22,17 +22,18 @@ class CallStacks {
   CallStacks(const CallStacks&) = delete;
   CallStacks& operator=(const CallStacks&) = delete;
 
-  /// Calls the unwinder once, which loads a library. Makes a forked child, which writes its own profile,
-  /// start with an empty table.
+  /// Calls the unwinder once, which loads a library. Ensures that a forked child, which writes a separate
+  /// profile, starts with an empty table.
   void start();
 
   /// Returns the id of the caller's stack, and writes the stack with `writer` if it is new. Returns 0 if the
   /// table is full (a note says so), or if the call comes from inside this function.
   std::uint64_t caller_id(ProfileWriter& writer);
 
-  /// Different stacks in one process. The memory of the table is used only where it is touched.
+  /// Maximum number of different stacks in one process. Pages of the table use memory only once they are
+  /// written.
   static constexpr std::size_t kMaxStacks = std::size_t{1} << 18;
-  /// Frames of one stack. Outer frames of a deeper stack are left out.
+  /// Maximum number of frames of one stack. Outer frames of a deeper stack are omitted.
   static constexpr std::size_t kMaxFrames = 128;
 
  private:

@@ -6,7 +6,7 @@
 namespace peakmark {
 
 /// An ELF file, mapped to find OpenCL loaders and drivers among other libraries, since their file names vary.
-/// Allocates nothing, because the recorder uses it too. What cannot be read defines nothing.
+/// Allocates nothing, because the recorder uses it too. An unreadable file defines no functions.
 class ElfFile {
  public:
   explicit ElfFile(const char* path);
@@ -14,8 +14,8 @@ class ElfFile {
   ElfFile& operator=(const ElfFile&) = delete;
   ~ElfFile();
 
-  /// True if a function of this name is defined, exported or in the symbol table of a file that is not
-  /// stripped.
+  /// Returns true if a function of this name is defined: exported, or in the symbol table of a file that is
+  /// not stripped.
   [[nodiscard]] bool defines(std::string_view function) const;
   [[nodiscard]] bool contains(std::string_view text) const { return bytes_.find(text) != text.npos; }
 
@@ -23,17 +23,18 @@ class ElfFile {
   std::string_view bytes_;
 };
 
-/// True for a library or a program with an OpenCL loader in it. A stripped one that does not export its
-/// functions is not found.
+/// Returns true for a library or a program with an OpenCL loader in it. A stripped one that does not export
+/// its functions is not found.
 bool has_opencl_loader(const ElfFile& file);
 
-/// True for a driver that OpenCL loaders load.
+/// Returns true for a driver that OpenCL loaders load.
 bool is_opencl_driver(const ElfFile& file);
 
-/// True for loaders, also hidden ones: they ask a driver for its platforms by name. True for drivers too.
+/// Returns true for loaders, also hidden ones, because they query a driver's platforms by name. Also true for
+/// drivers.
 bool asks_opencl_drivers(const ElfFile& file);
 
-/// True if an OpenCL loader supports layers: it reads OPENCL_LAYERS.
+/// Returns true if an OpenCL loader supports layers: it reads OPENCL_LAYERS.
 bool supports_layers(const ElfFile& file);
 
 }  // namespace peakmark

@@ -9,7 +9,7 @@
 namespace peakmark {
 
 /// The file $PEAKMARK_ERROR_FILE, into which recorders write why they could not record everything
-/// (report_error). Removed with this object.
+/// (report_error). The destructor removes it.
 class ErrorFile {
  public:
   /// Creates the file next to the recording `name`, or in the temporary folder if that disk is full. Throws
@@ -20,7 +20,7 @@ class ErrorFile {
   ~ErrorFile();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Returns the first error; empty if there is none. Ranges that were left out are no errors.
+  /// Returns the first error; empty if there is none. Ignored ranges are not errors.
   [[nodiscard]] std::string first_line() const;
   /// Returns why a recorder stopped writing; empty if none did.
   [[nodiscard]] std::string why_stopped() const;

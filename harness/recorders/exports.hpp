@@ -6,14 +6,14 @@
 
 namespace peakmark {
 
-// exports.cpp is compiled into each recorder and exports the C interface of marks.h. Each recorder defines
-// these.
+// exports.cpp is compiled into each recorder and exports the C interface of marks.h. Each recorder must
+// define the following functions.
 
 /// Returns the recorder's profile, even if nothing is recorded.
 ProfileWriter& recorder_profile();
 bool is_recording();
-/// Waits until the devices have finished what this process enqueued. Returns null, or why nothing was waited
-/// for.
+/// Waits until the devices have finished the work that this process enqueued. Returns null, or the reason why
+/// it did not wait.
 const char* synchronise_devices();
 
 }  // namespace peakmark

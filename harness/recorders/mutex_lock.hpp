@@ -4,7 +4,7 @@
 
 namespace peakmark {
 
-/// Holds a mutex. Of pthread, because recorders must not throw, and a forked child must be able to unlock it.
+/// Holds a pthread mutex: recorders must not throw, and a forked child must be able to unlock it.
 class MutexLock {
  public:
   explicit MutexLock(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
@@ -16,8 +16,8 @@ class MutexLock {
   pthread_mutex_t& mutex_;
 };
 
-/// Holds the mutex over each fork from now on, so that no child inherits it locked by a thread that it does
-/// not have. Call it once.
+/// Makes every later fork hold the mutex, so that no child inherits it locked by a thread that does not exist
+/// in the child. Call it once.
 template <pthread_mutex_t& mutex>
 void hold_over_forks() {
   const auto unlock = [] { pthread_mutex_unlock(&mutex); };

@@ -8,13 +8,14 @@
 namespace peakmark::nvtx {
 
 // The part of NVTX's binary interface that ranges need. A program contains its own copy of NVTX version 3,
-// which is header-only. It loads the library in NVTX_INJECTION64_PATH and passes a function that returns
-// tables of its calls. From then on NVTX calls the functions that the library writes into these tables.
+// which is header-only. The copy loads the library in NVTX_INJECTION64_PATH and passes it a function that
+// returns tables of NVTX's calls. From then on NVTX calls the functions that the library writes into these
+// tables.
 
 using Function = void (*)();
 
 /// The table kCallbacks. `function_table` returns the functions of a module by number; each entry points to
-/// where a replacement is written.
+/// the place for a replacement.
 inline constexpr std::uint32_t kCallbacks = 1;
 struct Callbacks {
   std::size_t struct_bytes;
@@ -67,7 +68,7 @@ static_assert(offsetof(Attributes, message_type) == 32 && offsetof(Attributes, m
 
 namespace peakmark {
 
-/// Turns the NVTX ranges of the program into phases: push/pop and start/end ranges of every domain and
+/// Converts the NVTX ranges of the program to phases: push/pop and start/end ranges of every domain and
 /// thread. A process can contain several copies of NVTX; this is called for each. Returns 1, or 0 if the copy
 /// has no such tables.
 ///
@@ -75,8 +76,8 @@ namespace peakmark {
 /// range whose name is almost one of these is reported (RecorderErrorKind::range_left_out).
 int hook_nvtx(nvtx::ExportTable export_table);
 
-// NVTX loads one recorder, while the other one may be the one that records. If both are in a process, the one
-// that NVTX has loaded forwards every range to the other. `this_recorder` is any address inside the calling
+// NVTX loads only one recorder, but the other one may be recording. If both are in a process, the one that
+// NVTX has loaded forwards every range to the other. `this_recorder` is any address inside the calling
 // recorder.
 
 /// Called when NVTX has loaded this recorder. Returns what hook_nvtx() returns.

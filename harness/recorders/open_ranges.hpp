@@ -13,8 +13,8 @@ class ProfileWriter;
 /// last mark if no range is open. A mark also takes effect inside a range, until a range begins or ends. The
 /// empty mark returns to the open range. A phase belongs to the process, not to a thread.
 ///
-/// Runs inside a recorder: no heap memory, no exceptions. Marks and ranges may come before there is a
-/// profile, which then begins in the current phase. A forked child does not inherit the mark.
+/// Runs inside a recorder: no heap memory, no exceptions. Marks and ranges may come before the profile
+/// exists, which then begins in the current phase. A forked child does not inherit the mark.
 class OpenRanges {
  public:
   static constexpr std::size_t kMaxRanges = 256;  ///< open at the same time; further ranges are ignored
@@ -35,8 +35,8 @@ class OpenRanges {
   /// Has no effect if no such range is open.
   void end(std::uint64_t id);
 
-  /// Forwards ranges to another recorder of this process from now on, beginning with the open ones. Nobody
-  /// else may forward to that recorder.
+  /// From now on forwards ranges to another recorder of this process, beginning with the open ones. No other
+  /// recorder may forward to that one.
   void forward_to(Begin begin, End end);
 
  private:

@@ -17,9 +17,9 @@ namespace peakmark {
 
 class CallStacks;
 
-/// Writes the profile of this process, from inside a recorder in somebody else's program. It throws nothing,
-/// takes no lock except to extend the file, and needs no destructor: place it in static storage and call
-/// `close` at the end. An error ends the recording with one message (report_error), never the program.
+/// Writes the profile of this process, from inside a recorder in a user's program. It throws nothing, takes
+/// no lock except to extend the file, and needs no destructor: place it in static storage and call `close` at
+/// the end. An error ends the recording with one message (report_error), never the program.
 ///
 /// The file is mapped shared, so every committed event survives kill -9. It grows by extents that are
 /// allocated on the disk before they are mapped: writing to a page without disk space would kill the program
@@ -36,9 +36,9 @@ class CallStacks;
 /// writer per process follows forks: the one opened last.
 class ProfileWriter {
  public:
-  /// Longer names, phases and notes are cut.
+  /// Maximum bytes of names, phases and notes; longer ones are truncated.
   static constexpr std::size_t kMaxTextBytes = 4096;
-  /// Longer texts of call stacks are cut: they must fit Event::text_bytes.
+  /// Maximum bytes of the text of a call stack; longer ones are truncated. It must fit Event::text_bytes.
   static constexpr std::size_t kMaxStackBytes = 60'000;
 
   constexpr ProfileWriter() = default;
@@ -53,8 +53,8 @@ class ProfileWriter {
   /// Calls open() with $PEAKMARK_PROFILE. Prints a message and returns false if it is not set. The profile
   /// begins in the phase that the process has marked before (marks.h). With $PEAKMARK_STACKS=1 every
   /// allocation has the call stack of its caller. The recording stops when the profile reaches
-  /// $PEAKMARK_MAX_BYTES. budget() is $PEAKMARK_BUDGET. Records nothing, without a message, if the profile's
-  /// name now belongs to another recording than $PEAKMARK_RECORDING.
+  /// $PEAKMARK_MAX_BYTES. budget() returns $PEAKMARK_BUDGET. Records nothing, without a message, if the
+  /// profile's name now belongs to a recording other than $PEAKMARK_RECORDING.
   bool open_from_environment(const char* recorder);
 
   /// Trims the file and marks it closed. Later events are dropped.
@@ -79,22 +79,22 @@ class ProfileWriter {
   }
   void release(std::uint64_t address);
   void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes);
-  /// The device worked `ns` on a command, enqueued at `asked_ns` of CLOCK_MONOTONIC.
+  /// Notes that the device worked `ns` on a command, enqueued at `asked_ns` of CLOCK_MONOTONIC.
   void work(std::int64_t ns, std::int64_t asked_ns);
   void name(std::uint64_t address, const char* text) { write_text(EventType::name, address, text); }
   void phase(const char* text) { write_text(EventType::phase, 0, text); }
   void note(const char* text) { write_text(EventType::note, 0, text); }
   /// See EventType::device.
   void device(std::uint32_t number, const char* text) { write_text(EventType::device, number, text); }
-  /// The call stack `id`: the first `bytes` of `text`, one frame per line.
+  /// Writes the call stack `id`: the first `bytes` of `text`, one frame per line.
   void stack(std::uint64_t id, const char* text, std::size_t bytes) {
     write_text(EventType::stack, id, text, std::min(bytes, kMaxStackBytes));
   }
 
-  /// Returns the bytes that the program may use of each device; 0: no budget. It is in the profile's header.
+  /// Returns the bytes that the program may use of each device; 0: no budget. The profile's header contains
+  /// it.
   [[nodiscard]] std::int64_t budget() const { return budget_; }
-  /// Returns the bytes of the largest allocation that the program may make ($PEAKMARK_MAX_ALLOCATION); 0: no
-  /// limit.
+  /// Returns the maximum bytes of one allocation ($PEAKMARK_MAX_ALLOCATION); 0: no limit.
   [[nodiscard]] std::int64_t max_allocation() const { return max_allocation_; }
 
   /// Returns the number of slots reserved so far.
@@ -103,9 +103,9 @@ class ProfileWriter {
   [[nodiscard]] const char* path();
 
  private:
-  // Positions count slots from the start of the file; the header takes the first ones. Extents are small, so
-  // that a short program costs little, and populated when mapped: single page faults would cost more than the
-  // rest of an event.
+  // Positions count slots from the start of the file; the header occupies the first ones. Extents are small,
+  // so that a short program costs little. They are populated when mapped: single page faults would cost more
+  // than the rest of an event.
   static constexpr std::uint64_t kExtentBytes = std::uint64_t{1} << 20;
   static constexpr std::uint64_t kSlotsPerExtent = kExtentBytes / sizeof(Event);
   static constexpr std::uint64_t kHeaderSlots = ProfileHeader::kBytes / sizeof(Event);
@@ -123,7 +123,7 @@ class ProfileWriter {
   };
   static constexpr std::size_t kMaxMappings = 3;
 
-  /// Stores everything but the commit, then the commit: who sees the commit sees the rest.
+  /// Stores everything but the commit, then the commit: a reader that sees the commit sees the rest.
   static void commit(Event& slot, const Event& event, std::uint64_t index) {
     std::memcpy(reinterpret_cast<char*>(&slot) + sizeof(slot.commit),
                 reinterpret_cast<const char*>(&event) + sizeof(event.commit),
@@ -137,7 +137,7 @@ class ProfileWriter {
   void write_text(EventType type, std::uint64_t address, const char* text, std::size_t bytes);
   std::uint64_t caller_stack();
 
-  // With growing_ held:
+  // The caller must hold growing_:
   [[nodiscard]] bool is_of_another_recording() const;
   bool create_file();
   void fill_header();

@@ -12,10 +12,10 @@ namespace peakmark {
 /// thread runs no Python.
 ///
 /// If the thread holds the GIL, the interpreter's public C API is called, with functions that are looked up
-/// by name: one recorder serves every Python from 3.9 on. The interpreter's state does not change: a pending
-/// error stays, own errors are dropped, and garbage collection is paused. If the thread has released the GIL,
-/// the frames are read from memory (PythonMemory). If that is not possible, the text is one line that says
-/// so.
+/// by name: one recorder supports every Python from 3.9 on. The interpreter's state does not change: a
+/// pending error stays, the recorder's own errors are dropped, and garbage collection is paused. If the
+/// thread has released the GIL, the frames are read from memory (PythonMemory). If that is not possible, the
+/// text is one line that says so.
 std::size_t python_frames(char* text, std::size_t capacity);
 
 /// Looks for an interpreter, unless one was found before. Separate from `python_frames`, because it is slow
@@ -23,9 +23,9 @@ std::size_t python_frames(char* text, std::size_t capacity);
 void look_for_python();
 
 /// Reads the Python frames of a thread that has released the GIL, as ctypes, CuPy, torch and most C++
-/// bindings do around a call. API functions that count references must not be called then. But nobody changes
-/// the frames of a thread during that call, and they keep their code objects and names alive. So they can be
-/// read at the offsets of the known versions (3.9 to 3.14).
+/// bindings do around a call. API functions that count references must not be called then. But no other
+/// thread changes the frames of a thread during that call, and the frames keep their code objects and names
+/// alive. So they can be read at the offsets of the known versions (3.9 to 3.14).
 ///
 /// Nothing is guessed: a frame is used only if its code object and its names have the type addresses of code
 /// and string objects. Anything else, such as a build with another layout, ends the walk without frames.
@@ -33,7 +33,8 @@ void look_for_python();
 /// plain read would crash.
 class PythonMemory {
  public:
-  /// Returns false if this interpreter cannot be read: another version, or types that it does not export.
+  /// Returns false if this interpreter cannot be read: its version is unknown, or it does not export the
+  /// types.
   bool find();
 
   /// Adds the frames, innermost first. Returns false and adds nothing if they cannot be read. `thread` is the
@@ -45,12 +46,12 @@ class PythonMemory {
     int minor;               ///< of Python 3
     int number_bytes;        ///< bytes of an instruction if `instruction` is an index; else 0
     std::size_t frames;      ///< in the thread state: the innermost frame, or a pointer to it
-    std::size_t in_c_frame;  ///< in the struct that `frames` points to
+    std::size_t in_c_frame;  ///< offset in the struct that `frames` points to
     std::size_t back;        ///< in a frame: the outer frame
     std::size_t code;
-    std::size_t instruction;      ///< a pointer, or an index
-    std::size_t owner;            ///< the owner: from 3 on the interpreter itself; 0: no such field
-    std::size_t code_start;       ///< in a code object: the instructions
+    std::size_t instruction;  ///< a pointer, or an index
+    std::size_t owner;        ///< the owner: values from 3 on mean the interpreter itself; 0: no such field
+    std::size_t code_start;   ///< in a code object: the instructions
     std::size_t first_traceable;  ///< the first instruction with a line; 0: unknown
     std::size_t file;
     std::size_t name;

@@ -23,8 +23,7 @@ class Activity {
   using Consumer = std::function<void(const CUpti_Activity&)>;
 
   /// Registers the buffers and the clock (CLOCK_MONOTONIC), before any kind is enabled. The layout of records
-  /// differs between releases of CUPTI: returns false, with `reason`, for a release whose layout is not
-  /// known.
+  /// differs between releases of CUPTI: for an unknown release, returns false, with `reason`.
   bool open(const CuptiLibrary& cupti, Consumer consumer, std::string& reason);
 
   bool enable(CUpti_ActivityKind kind, std::string& reason);
@@ -33,7 +32,7 @@ class Activity {
   void disable(CUpti_ActivityKind kind);
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
   void forget_dropped() { dropped_ = 0; }
-  /// Calls `use` while no record is consumed, to read what the consumer keeps.
+  /// Calls `use` while no record is being consumed, so that it can read the consumer's data.
   void between_records(const std::function<void()>& use);
 
   /// Passes each record of a buffer to the consumer, one thread at a time.
@@ -46,7 +45,7 @@ class Activity {
 
   const CuptiLibrary* cupti_ = nullptr;
   Consumer consumer_;
-  std::mutex mutex_;  // of the consumer; never held while CUPTI flushes or counts
+  std::mutex mutex_;  // for the consumer; never held while CUPTI flushes or counts
   std::atomic<std::uint64_t> dropped_{0};
 };
 
@@ -57,11 +56,11 @@ struct KernelTotal {
   std::uint64_t ns = 0;
 };
 
-/// When the device ran a kernel, a copy or a fill, in ns of CLOCK_MONOTONIC.
+/// Start and end of a kernel, a copy or a fill on the device, in ns of CLOCK_MONOTONIC.
 struct DeviceWork {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
-  /// CUPTI writes 0 and 0 if it could not take the times.
+  /// Returns whether the times are known: CUPTI writes 0 and 0 if it could not measure them.
   [[nodiscard]] bool is_timed() const { return (start != 0 || end != 0) && end >= start; }
 };
 /// Returns null for other kinds of record.
@@ -73,7 +72,7 @@ class KernelTimes {
   void add(const CUpti_Activity& record);
   /// Returns the totals, the longest first, equal ones by name.
   [[nodiscard]] std::vector<KernelTotal> totals() const;
-  /// Number of records without times, which are in no total.
+  /// Returns the number of records without times, which are in no total.
   [[nodiscard]] std::uint64_t untimed() const { return untimed_; }
   void clear() {
     totals_.clear();
@@ -90,13 +89,13 @@ class KernelTimes {
   std::uint64_t untimed_ = 0;
 };
 
-/// Collects activity records of kind MEMORY2, and writes them in the order of their time at the end: a second
-/// account, to check what the callbacks recorded.
+/// Collects activity records of kind MEMORY2, and writes them in the order of their time at the end. They are
+/// an independent account that checks the recorded callbacks.
 class MemoryRecords {
  public:
   void add(const CUpti_Activity& record);
-  /// Writes everything collected, the earliest first. Static variables, which no call allocates, are left
-  /// out; a note has their number, and another one the number of `dropped` records.
+  /// Writes everything collected, the earliest first. Static variables, which no call allocates, are omitted.
+  /// A note has their number, and another one the number of `dropped` records.
   void write(EventSink& sink, std::uint64_t dropped);
 
  private:

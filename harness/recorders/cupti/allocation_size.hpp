@@ -13,9 +13,9 @@ namespace peakmark {
 /// (YUV). Block-compressed arrays are rounded up to whole blocks.
 std::optional<std::int64_t> array_bytes(const CUDA_ARRAY_DESCRIPTOR& array);
 std::optional<std::int64_t> array_bytes(const CUDA_ARRAY3D_DESCRIPTOR& array);
-/// Returns the sum over `levels` levels, each half as large as the one before; layers stay. Levels are
-/// clamped to [1, 1 + ⌊log2(max(width, height, depth))⌋]. 0 for sparse arrays and deferred mappings, which
-/// hold no memory yet.
+/// Returns the sum over `levels` levels; each is half as large as the one before, but has as many layers.
+/// Levels are clamped to [1, 1 + ⌊log2(max(width, height, depth))⌋]. 0 for sparse arrays and deferred
+/// mappings, which have no memory yet.
 std::optional<std::int64_t> mipmapped_array_bytes(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned levels);
 
 /// Returns a · b, or the largest number if that overflows: the driver refuses such a request anyway.

@@ -16,20 +16,20 @@
 
 namespace peakmark {
 
-/// Turns the driver's calls into events. Writes an allocation after the driver has returned, and a release
+/// Converts the driver's calls to events. Writes an allocation after the driver has returned, and a release
 /// before the driver is called, because another thread may get the address at once. A release that the driver
 /// refuses is undone.
 ///
-/// Thread-safe: each part (live allocations, physical memory, pools, contexts) has its own mutex, held for a
-/// lookup only, never two at once, and never while the driver or the sink is called. Never throws: if memory
+/// Thread-safe: each part (live allocations, physical memory, pools, contexts) has its own mutex, held only
+/// for a lookup, never two at once, and never while the driver or the sink is called. Never throws: if memory
 /// for an event is missing, the recording becomes invalid and the program continues.
 ///
-/// Way of an allocation: cuMemAlloc of the program → CUPTI's callback (Recorder::on_callback) → on_call() →
+/// Path of an allocation: cuMemAlloc of the program → CUPTI's callback (Recorder::on_callback) → on_call() →
 /// decode_allocation() → end_allocation() → EventSink::allocation(), an event in the profile.
 class CallRecorder {
  public:
   /// `finish_each`: waits for the stream after each enqueue (PEAKMARK_SYNC). `budget`: of the devices;
-  /// `refused`: the allocation that is refused; null: none.
+  /// `refused`: refuses allocations; both may be null.
   CallRecorder(EventSink& sink, CudaDriver& driver, bool finish_each, DeviceBudget* budget = nullptr,
                DriverRefusal* refused = nullptr)
       : sink_(sink), driver_(driver), budget_(budget), refused_(refused), finish_each_(finish_each) {}
@@ -38,11 +38,11 @@ class CallRecorder {
   /// A module was loaded into a context, or is about to be unloaded (CUPTI's resource callbacks).
   void on_module_loaded(std::uint32_t module, std::span<const std::byte> image, CUcontext context) noexcept;
   void on_module_unloading(std::uint32_t module) noexcept;
-  /// The process exits. Releases by the runtime from here on are not the program's.
+  /// The process exits. From here on, releases by the runtime are not the program's.
   void begin_process_exit() { is_process_exiting_ = true; }
 
  private:
-  /// What a call released at its start, to be undone if the call fails.
+  /// What a call released at its start; undone if the call fails.
   struct Withdrawn {
     std::vector<CudaAllocation> allocations;
     PhysicalMemory::Taken physical;
@@ -94,10 +94,10 @@ class CallRecorder {
   PhysicalMemory physical_;
   Pools pools_;
   Contexts contexts_;
-  std::mutex mutex_;  // of not_counted_
-  // addresses of graphs and imports, whose releases have no allocation
+  std::mutex mutex_;  // guards not_counted_
+  // Addresses of graphs and imports: their releases have no allocation.
   std::unordered_set<std::uint64_t> not_counted_;
-  // The devices with memory as bits, and the first of them: with one, no names are written.
+  // Devices with memory, as bits, and the first of them: with a single device, no names are written.
   static constexpr std::uint32_t kNoDevice = UINT32_MAX;
   std::atomic<std::uint64_t> used_devices_{0};
   std::atomic<std::uint32_t> first_device_{kNoDevice};

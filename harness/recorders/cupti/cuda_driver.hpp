@@ -12,9 +12,9 @@
 
 namespace peakmark {
 
-/// The queries that the recorder makes of the driver and of CUPTI while it decodes a call. An interface, so
+/// The queries that the recorder sends to the driver and to CUPTI while it decodes a call. An interface, so
 /// that tests can provide a fake. Called inside callbacks, with no lock held. No query gets a handle of a
-/// destroyed pool or context, and only `occupy` and `allocate` take memory of the device.
+/// destroyed pool or context, and only `occupy` and `allocate` take device memory.
 class CudaDriver {
  public:
   struct PoolUsage {
@@ -25,27 +25,27 @@ class CudaDriver {
   virtual ~CudaDriver() = default;
   virtual std::uint32_t device_ordinal(CUcontext context, std::uint32_t context_id) = 0;
   virtual std::uint32_t cupti_id(CUcontext context) = 0;
-  /// Writes the name of a device, which is empty if the driver does not report it.
+  /// Writes the name of a device; empty if the driver does not report it.
   virtual void name_device(std::uint32_t device, std::span<char> name) = 0;
-  /// True if work enqueued on this stream is captured into a graph instead of executed.
+  /// Returns true if work enqueued on this stream is captured into a graph instead of executed.
   virtual bool is_capturing(CUstream stream) = 0;
   /// Returns the pool that cuMemAllocAsync uses, or nullptr if the driver does not report it.
   virtual CUmemoryPool current_pool(std::uint32_t device) = 0;
-  /// True for the address of live host memory.
+  /// Returns true for the address of live host memory.
   virtual bool is_on_host(CUdeviceptr address) = 0;
-  /// False if nothing retains the primary context any more; null if the driver does not report it.
+  /// Returns false if nothing retains the primary context any more; null if the driver does not report it.
   virtual std::optional<bool> primary_is_active(std::uint32_t device) = 0;
   virtual std::optional<PoolUsage> pool_usage(CUmemoryPool pool) = 0;
-  /// Memory that graphs hold on a device.
+  /// Returns the memory that graphs hold on a device.
   virtual std::optional<PoolUsage> graph_usage(std::uint32_t device) = 0;
   /// Waits until the stream is idle. Returns false after a time limit: the stream may wait for work that the
   /// calling thread has yet to enqueue.
   virtual bool synchronise(CUstream stream) = 0;
-  /// Returns what is free on the device of the current context.
+  /// Returns the free memory on the device of the current context.
   virtual std::optional<std::int64_t> free_bytes() = 0;
-  /// Returns what the sizes of physical memory must be multiples of; null if the driver has none.
+  /// Returns the granularity of physical memory sizes; null if the driver has none.
   virtual std::optional<std::int64_t> physical_granularity(std::uint32_t device) = 0;
-  /// Takes physical memory, until it is given back or the process ends. Returns its handle; null if the
+  /// Takes physical memory, until give_back() or the end of the process. Returns its handle; null if the
   /// driver refuses.
   virtual std::optional<std::uint64_t> occupy(std::uint32_t device, std::int64_t bytes) = 0;
   virtual void give_back(std::uint64_t physical) = 0;
@@ -76,9 +76,9 @@ class LoadedDriver : public CudaDriver {
   void give_back(std::uint64_t physical) override;
   std::optional<std::uint64_t> allocate(std::int64_t bytes) override;
   void release(std::uint64_t address) override;
-  /// True while this thread makes a call that is not the program's.
+  /// Returns true while this thread makes a call of the recorder itself.
   static bool is_own_call();
-  /// Makes a call without effect. Returns false if the driver has ended.
+  /// Makes a call without effect. Returns false if the driver has been shut down.
   bool call_without_effect();
   /// Waits for all work in the current context.
   void synchronise_context();

@@ -10,7 +10,7 @@
 
 namespace peakmark {
 
-/// The functions of libcupti, version 12 or 13, that the recorder uses, from the library that the process has
+/// The functions of libcupti, version 12 or 13, that the recorder uses, from a library that the process has
 /// loaded or can load. Functions of activity records are null if the library lacks them.
 struct CuptiLibrary {
   decltype(&cuptiGetVersion) get_version = nullptr;
@@ -40,10 +40,10 @@ enum class CuptiAttempt {
   hopeless,  ///< no library can work: there is a subscriber already
 };
 
-/// Tries the libcupti libraries one after the other: those that are loaded, then versions 13 and 12 on the
+/// Tries the libcupti libraries one after the other: first the loaded ones, then versions 13 and 12 on the
 /// loader's path, next to this recorder, and in cuda_library_folders(). `attempt` gets each library and its
-/// path, and writes the reason of a refusal to its last argument. Returns false, with `reason`, if none is
-/// taken.
+/// path, and writes the reason for a refusal to its last argument. Returns false, with `reason`, if none is
+/// accepted.
 using TryCupti = std::function<CuptiAttempt(const CuptiLibrary&, const std::string&, std::string&)>;
 bool load_cupti(CuptiLibrary& library, const TryCupti& attempt, std::string& reason);
 

@@ -13,12 +13,12 @@
 #include "recorders/cupti/newer_cuda.hpp"
 #include "recorders/cupti/physical_memory.hpp"
 
-/// CUPTI's id of a call of the driver, by the name in cupti_driver_cbid.h: PEAKMARK_CALL(cuMemFree_v2).
+/// CUPTI's id of a driver call, by its name in cupti_driver_cbid.h: PEAKMARK_CALL(cuMemFree_v2).
 #define PEAKMARK_CALL(name) CUPTI_DRIVER_TRACE_CBID_##name
 
 namespace peakmark {
 
-/// A call of the driver as CUPTI reports it, at its start or its end.
+/// A driver call as CUPTI reports it, at its start or its end.
 struct DriverCall {
   CUpti_CallbackId id = 0;
   bool entering = false;
@@ -40,7 +40,7 @@ inline CUstream per_thread(CUstream stream) {
   return stream == nullptr ? CU_STREAM_PER_THREAD : stream;
 }
 
-/// Returns what a successful call wrote to `place`; otherwise 0.
+/// Returns the value that a successful call wrote to `place`; otherwise 0.
 template <typename Pointer>
 std::uint64_t output_value(const DriverCall& call, const Pointer* place) {
   if (call.result != CUDA_SUCCESS || place == nullptr) return 0;
@@ -51,10 +51,10 @@ std::uint64_t output_value(const DriverCall& call, const Pointer* place) {
   }
 }
 
-/// The calls that the recorder subscribes to: those that concern memory, and those that enqueue work.
+/// Return the calls that the recorder subscribes to: those that concern memory, and those that enqueue work.
 std::span<const CUpti_CallbackId> memory_calls();
 std::span<const CUpti_CallbackId> enqueueing_calls();
-/// True for calls that end memory, or a pool, mapping or context that holds it.
+/// Returns true for calls that end memory, or a pool, mapping or context that holds it.
 bool releases_memory(CUpti_CallbackId id);
 
 /// Calls of drivers that are newer than the headers of this build (CUDA 13.1).
@@ -75,7 +75,7 @@ struct AllocationRequest {
   std::uint64_t address = 0;  ///< 0 unless the call succeeded
   std::int64_t bytes = 0;
   MemoryKind kind = MemoryKind::none;
-  bool sized = true;                      ///< false: the size of this array format is unknown, bytes is 0
+  bool sized = true;                      ///< false: the size of this array format is unknown, and bytes is 0
   bool stream_ordered = false;            ///< of cuMemAllocAsync and cuMemAllocFromPoolAsync
   bool in_context = true;                 ///< the memory ends with the current context
   std::optional<std::uint32_t> device{};  ///< the device that the call names; null: the context's
@@ -93,7 +93,7 @@ PhysicalMemory::Part array_part(const CUarrayMapInfo& info);
 /// A call that imports memory of another process or API.
 struct Import {
   const char* call;           ///< its name
-  std::uint64_t address = 0;  ///< an address that the program frees later like its own memory; 0: none
+  std::uint64_t address = 0;  ///< an address that the program later frees like its own memory; 0: none
 };
 std::optional<Import> decode_import(const DriverCall& call);
 /// A pool that a call creates or returns. `info.kind` is none if the call does not say where its memory is.

@@ -17,7 +17,7 @@ struct CudaAllocation {
   std::uint64_t pool = 0;     ///< its CUmemoryPool; 0: none
   std::uint32_t device = 0;   ///< ordinal
   std::uint32_t context = 0;  ///< CUPTI's id of the context
-  bool in_context = true;     ///< it ends with the context; memory of pools and of cuMemCreate does not
+  bool in_context = true;     ///< it ends with the context; not so for memory of pools and of cuMemCreate
 };
 
 /// Receives the events of CallRecorder: the profile, or a list in a test. Called by any thread.
@@ -25,7 +25,8 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual void allocation(const CudaAllocation& allocation) = 0;
-  /// `limit`: not the driver's: it would have fitted without this limit, or may have.
+  /// `limit`: if it is not the driver's, the allocation would have succeeded, or may have, without this
+  /// limit.
   virtual void failed_allocation(const CudaAllocation& wanted, std::int32_t result, RefusedBy limit) = 0;
   virtual void release(std::uint64_t address) = 0;
   /// The driver refused the release of `allocation`, whose release event is already written: the memory is
@@ -33,9 +34,9 @@ class EventSink {
   virtual void refused_release(const CudaAllocation& allocation, std::int32_t result) = 0;
   virtual void pool(std::uint64_t pool, std::int64_t reserved_bytes, std::int64_t used_bytes) = 0;
   virtual void note(const char* text) = 0;
-  /// The name of a device, once more than one has memory.
+  /// Writes the name of a device; called once more than one device has memory.
   virtual void device(std::uint32_t ordinal, const char* name) = 0;
-  /// The recording is incomplete from here on. Allocates nothing.
+  /// The recording is incomplete from here on. Must not allocate.
   virtual void invalid(const char* reason) = 0;
 };
 

@@ -16,8 +16,9 @@
 
 namespace peakmark {
 
-/// The live allocations, by address. Used to undo a release that the driver refused, and to release what a
-/// context held at its end. Divided into shards, each with its own lock, so that threads rarely wait.
+/// The live allocations, by address. Used to undo a release that the driver refused, and to release the
+/// memory of a context when it ends. Divided into shards, each with its own lock, so that threads rarely
+/// wait.
 class LiveAllocations {
  public:
   void add(const CudaAllocation& allocation);
@@ -36,14 +37,13 @@ class LiveAllocations {
   std::array<Shard, kShards> shards_;
 };
 
-/// The memory pools that exist, by handle. No handle of a destroyed pool is passed to the driver: a `Use`
-/// keeps a pool alive, because `destroyed`, called before the driver destroys the pool, waits for the uses
-/// under way. A use is a query of the driver, which does not wait for the device. Thread-safe; the lock is
-/// not held during a use.
+/// The existing memory pools, by handle. No handle of a destroyed pool is passed to the driver: `destroyed`,
+/// called before the driver destroys the pool, waits until all `Use` objects of the pool have ended. A use is
+/// a query of the driver, which does not wait for the device. Thread-safe; the lock is not held during a use.
 class Pools {
  public:
   struct Info {
-    MemoryKind kind = MemoryKind::pool_async;  ///< of its memory; `none`: unknown, because imported
+    MemoryKind kind = MemoryKind::pool_async;  ///< kind of its memory; `none`: unknown, because imported
     std::uint32_t device = 0;
   };
 
@@ -65,10 +65,11 @@ class Pools {
   void created(std::uint64_t pool, Info info);
   /// Adds a pool that a query returned. If the program has not created it, it is one of the driver's own
   /// pools, which cannot be destroyed. A pool that another thread has destroyed meanwhile stays destroyed.
-  /// Returns what is known of it.
+  /// Returns the known facts of the pool.
   std::optional<Info> seen(std::uint64_t pool, Info info);
   std::optional<Info> find(std::uint64_t pool);
-  /// True for the device's own pool, once `seen` has returned it. Takes no lock; such a pool needs no `Use`.
+  /// Returns true for the device's own pool, once `seen` has returned it. Takes no lock; such a pool needs no
+  /// `Use`.
   [[nodiscard]] bool is_driver_pool(std::uint64_t pool, std::uint32_t device) const {
     return device < of_driver_.size() && of_driver_[device].load(std::memory_order_relaxed) == pool;
   }
@@ -82,37 +83,37 @@ class Pools {
   };
 
   std::array<std::atomic<std::uint64_t>, 64> of_driver_{};  // by device
-  std::mutex mutex_;                                        // of the pools
+  std::mutex mutex_;                                        // guards the pools
   std::condition_variable unused_;
   std::unordered_map<std::uint64_t, Entry> pools_;
   std::unordered_set<std::uint64_t> destroyed_;
 };
 
 /// The contexts of the process, by CUPTI's ids. A context counts as primary unless the program has created
-/// it: the runtime can retain a primary context without a call that CUPTI reports. Thread-safe.
+/// it, because the runtime can retain a primary context without a call that CUPTI reports. Thread-safe.
 class Contexts {
  public:
-  /// cuCtxCreate.
+  /// Notes a cuCtxCreate.
   void created(std::uint32_t context);
   [[nodiscard]] std::unordered_set<std::uint32_t> made_by_program();
   void destroyed(std::uint32_t context);
 
-  /// cuCtxAttach and cuCtxDetach. `detached` returns true if this use was the last one, which ends the
+  /// Note a cuCtxAttach and a cuCtxDetach. `detached` returns true if this was the last use, which ends the
   /// context.
   void attached(std::uint32_t context);
   bool detached(std::uint32_t context);
 
-  /// cuDevicePrimaryCtxRetain. Returns the id of the previous primary context if it was another one: it has
-  /// ended.
+  /// Notes a cuDevicePrimaryCtxRetain. If the device's previous primary context was a different one, it has
+  /// ended, and its id is returned.
   std::optional<std::uint32_t> retained(std::uint32_t device, std::uint32_t context);
 
-  /// A green context retains its device's primary context, and owns no memory itself.
+  /// Notes a new green context. It retains its device's primary context, and has no memory of its own.
   void green_created(std::uint64_t green, std::uint32_t device);
   /// Returns its device.
   std::optional<std::uint32_t> green_destroyed(std::uint64_t green);
 
  private:
-  std::mutex mutex_;  // of all that follows
+  std::mutex mutex_;  // guards all members below
   std::unordered_set<std::uint32_t> created_;
   std::unordered_map<std::uint32_t, int> attached_;
   std::unordered_map<std::uint32_t, std::uint32_t> primary_;  // device → context

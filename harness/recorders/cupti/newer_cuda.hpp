@@ -5,9 +5,9 @@
 
 #include <cstddef>
 
-/// Declares what the headers of this toolkit lack and newer drivers have, by the names of newer headers. So a
-/// recorder of any toolkit from 12.0 on counts the calls of any driver. ci/compare_cupti.py compares it with
-/// the headers of each release.
+/// Declares, under the names of newer headers, what newer drivers have and the headers of this toolkit lack.
+/// So a recorder built with any toolkit from 12.0 on counts the calls of any driver. ci/compare_cupti.py
+/// compares the declarations with the headers of each release.
 
 #if CUDA_VERSION < 12000
 #error "the recorder needs the headers of CUDA 12.0 or later"

@@ -24,7 +24,7 @@ class OwnProcess {
   OwnProcess& operator=(const OwnProcess&) = delete;
   ~OwnProcess();
 
-  /// True in the process that created this object.
+  /// Returns true in the process that created this object.
   [[nodiscard]] bool is_here() const;
 
  private:
@@ -37,25 +37,26 @@ class OwnProcess {
 class Recorder {
  public:
   /// Returns null, after reporting the reason and what to do, if the recorder cannot start. Then there is no
-  /// profile, so that nobody reads zero bytes.
+  /// profile that could be misread as zero bytes.
   static Recorder* start();
 
   [[nodiscard]] ProfileWriter& profile() const { return profile_; }
 
-  /// Waits for all work in the current context. Returns null, or why it did not wait.
+  /// Waits for all work in the current context. Returns null, or the reason why it did not wait.
   const char* synchronise();
 
   /// Starts recording kernels, copies and fills, until `stop_kernels`. Returns false, with `reason`, if that
   /// is not possible.
   bool start_kernels(std::string& reason);
-  /// Waits for the device, then returns what ran. Returns false if records were dropped: then the sums are
-  /// wrong.
+  /// Waits for the device, then returns the kernels, copies and fills that ran. Returns false if records were
+  /// dropped: the sums are then wrong.
   bool stop_kernels(std::vector<KernelTotal>& totals, std::string& reason);
 
-  /// Reports a further driver in this process, by its path: its calls are not recorded.
+  /// Reports another driver in this process, by its path: its calls are not recorded.
   void note_second_driver(const char* path);
 
-  /// Activity records end while CUDA still runs; the profile is closed at the very end.
+  /// Call the first while CUDA still runs, to end activity records, and the second at the very end, to close
+  /// the profile.
   void finish_activity();
   void finish();
 
@@ -63,7 +64,7 @@ class Recorder {
   explicit Recorder(ProfileWriter& profile);
 
   CuptiAttempt use_library(const CuptiLibrary& library, std::string& reason);
-  /// False after another tool has called cuptiFinalize: calls are not reported any more.
+  /// Returns false after another tool has called cuptiFinalize: calls are then no longer reported.
   bool sees_calls();
   bool is_subscribed();
   void check_that_calls_are_seen();
@@ -93,7 +94,7 @@ class Recorder {
   std::atomic<Use> use_{Use::none};     // read by the thread that consumes records
   std::string no_activity_;             // why there are no activity records
   Activity activity_;
-  // Of the consumer: read between records only.
+  // Written by the consumer: read them only between records.
   std::uint64_t untimed_work_ = 0;
   KernelTimes kernels_;
   MemoryRecords memory_;

@@ -1,10 +1,10 @@
 #pragma once
 
-// The recorder as a layer of the OpenCL loader. It is between a program and the drivers, records what is
-// allocated and released, and passes every call on. It never holds a lock while it calls the driver, except
-// to retain a queue.
+// The recorder as a layer of the OpenCL loader. It is between a program and the drivers, records allocations
+// and releases, and passes every call on. It never holds a lock while it calls the driver, except to retain a
+// queue.
 //
-// Way of an allocation: clCreateBuffer of the program → create_buffer() (memory_objects.cpp) → take_budget()
+// Path of an allocation: clCreateBuffer of the program → create_buffer() (memory_objects.cpp) → take_budget()
 // → the driver → record_memory() → ProfileWriter::allocation(), an event in the profile.
 #include <CL/cl_icd.h>
 #include <CL/cl_layer.h>
@@ -27,9 +27,9 @@ struct Tables {
 
 /// The only layer of the process. Static and never destroyed, because drivers call back until the very end.
 struct Layer {
-  /// Published tables never change: calls read them without a lock.
+  /// Published tables never change, so calls read them without a lock.
   std::atomic<const Tables*> tables{&kNone};
-  Tables* draft = nullptr;  ///< the tables that are published next, while a loader initialises the layer
+  Tables* draft = nullptr;  ///< the tables to publish next, while a loader initialises the layer
   ProfileWriter writer;
 
   [[nodiscard]] const cl_icd_dispatch& next() const { return tables.load(std::memory_order_acquire)->next; }
@@ -47,8 +47,8 @@ void hook(Function cl_icd_dispatch::*slot, Function function) {
   }
 }
 
-/// Puts `ours` in front of the current function, which is stored in `forward`. Only once: another loader
-/// hooks again, and by then other hooks may be in front of ours.
+/// Puts `ours` in front of the current function, which is stored in `forward`. Does so only once: a further
+/// loader hooks again, and other hooks may then be in front of ours.
 template <typename Function>
 void put_before(Function cl_icd_dispatch::*slot, Function ours, Function& forward) {
   Function& hooked = layer.draft->hooks.*slot;
@@ -73,11 +73,12 @@ inline std::uint64_t to_address(const void* handle) {
   return reinterpret_cast<std::uint64_t>(handle);
 }
 
-/// True if the driver of this handle lacks a function: an old driver has null in its table, and the loader,
-/// whose own entry is never null, would call it. Every handle begins with its driver's table (cl_khr_icd).
+/// Returns true if the driver of this handle lacks a function: an old driver has null in its table, and the
+/// loader, whose own entry is never null, would call it. Every handle begins with its driver's table
+/// (cl_khr_icd).
 template <auto Slot>
 bool driver_lacks(const void* handle) {
-  // CL_ICD2_TAG_KHR: the loader has a table of its own for this driver, without null.
+  // CL_ICD2_TAG_KHR: the loader has a separate table for this driver, without null.
   constexpr std::uint64_t kTableOfLoader = 0x4F50454E434C3331;
   if (handle == nullptr) return false;  // the loader refuses it
   const cl_icd_dispatch* const table = *static_cast<const cl_icd_dispatch* const*>(handle);
@@ -86,7 +87,7 @@ bool driver_lacks(const void* handle) {
 }
 
 /// Calls a function that the program did not call. Returns CL_INVALID_OPERATION if loader or driver lacks it.
-/// Calls of the program are passed on unchecked: they fail or crash as without the recorder.
+/// Calls of the program itself are passed on unchecked: they fail or crash as without the recorder.
 template <auto Slot, typename Handle, typename... Arguments>
 cl_int ask_driver(Handle handle, Arguments... arguments) {
   const auto function = layer.next().*Slot;
@@ -94,7 +95,7 @@ cl_int ask_driver(Handle handle, Arguments... arguments) {
                                                            : function(handle, arguments...);
 }
 
-// Each hooks the calls that its file is about.
+// Each hooks the calls that its file handles.
 void hook_memory_objects();
 void hook_svm();
 void hook_extensions();
@@ -105,23 +106,23 @@ void hook_enqueues();   ///< with PEAKMARK_SYNC=1
 void hook_work();       ///< with PEAKMARK_WORK=1
 void hook_first_use();  ///< with PEAKMARK_REFUSE_AT_USE=1
 
-/// True while the program has a user event that is not set. A command may wait for it, so finishing its queue
-/// could wait for ever.
+/// Returns true while the program has a user event that is not set. A command may wait for it, so finishing
+/// its queue could wait for ever.
 bool has_unset_events();
 
-/// An allocation that the program asks for, before the driver is called.
+/// A requested allocation, before the driver is called.
 struct Request {
   cl_context context = nullptr;
-  std::int64_t bytes = 0;  ///< as far as known; the driver knows the size of a memory object
+  std::int64_t bytes = 0;  ///< as far as known; for a memory object only the driver knows the size
   MemoryKind kind = MemoryKind::none;
-  cl_device_id device = nullptr;  ///< null: those of the context
+  cl_device_id device = nullptr;  ///< null: all devices of the context
 };
 
-/// Records that the budget refuses a request, or that it is too large for one allocation. Returns
-/// CL_MEM_OBJECT_ALLOCATION_FAILURE, CL_INVALID_BUFFER_SIZE of a buffer that is too large, or
-/// CL_OUT_OF_RESOURCES for calls that do not know these errors.
+/// Records that the budget refuses a request, or that it is too large for one allocation. Returns the error
+/// for the program: CL_INVALID_BUFFER_SIZE for a buffer that is too large, else
+/// CL_MEM_OBJECT_ALLOCATION_FAILURE, or CL_OUT_OF_RESOURCES for calls that do not have these errors.
 cl_int refuse(const Request& request);
-/// Returns true if a memory object that the budget refuses is created all the same, and refused when a
+/// Returns true if a memory object that the budget refuses is created nevertheless, and refused when a
 /// command first uses it.
 bool refuses_at_use(const Request& request);
 /// Keeps such an object, which the driver has created. Returns it.
@@ -129,7 +130,7 @@ cl_mem keep_for_use(cl_mem memory, const Request& request);
 /// Records SVM or USM memory that the driver has allocated, or refused (`memory` is null).
 void record_pointer(void* memory, cl_int result, const Request& request, Charge charge);
 /// Records a memory object that the driver has created, or refused (`memory` is null). Returns it, and sets
-/// `errcode_ret`. Returns null if it is larger than the request, and exceeds the budget.
+/// `errcode_ret`. Returns null if it is larger than requested and exceeds the budget.
 cl_mem record_memory(cl_mem memory, cl_int result, const Request& request, Charge charge,
                      cl_int* errcode_ret);
 MemoryKind memory_kind(cl_mem_flags flags, MemoryKind plain);
@@ -149,7 +150,7 @@ cl_mem create_memory(const Request& request, cl_int* errcode_ret, Create create)
   return record_memory(memory, result, request, charge, errcode_ret);
 }
 
-/// The same for SVM and USM memory.
+/// Does the same for SVM and USM memory.
 template <typename Allocate>
 void* allocate_pointer(const Request& request, cl_int* errcode_ret, Allocate allocate) {
   const Charge charge = take_budget(request.context, request.device, request.bytes, request.kind);
@@ -165,50 +166,50 @@ void* allocate_pointer(const Request& request, cl_int* errcode_ret, Allocate all
   return memory;
 }
 
-/// True if the driver of this memory has no destructor callbacks: then its release is recorded, and its
-/// stored charge given back, at the program's last clReleaseMemObject.
+/// Returns true if the driver of this memory has no destructor callbacks: its release is then recorded, and
+/// its stored charge given back, at the program's last clReleaseMemObject.
 bool is_released_by_references(cl_mem memory);
 
 /// Begins to watch for the end of the process. Call it when the driver has created a memory object.
 void watch_unloading();
 
-/// True if this thread ends the process and the program makes no call: then the driver destroys what the
-/// program did not release.
+/// Returns true if this thread ends the process and the program makes no call: the driver is then destroying
+/// memory that the program did not release.
 bool is_driver_unloading();
 
 /// Marks the loader that contains `caller` as reached: it has passed its table to the layer.
 void note_reached(const void* caller);
 
-/// Requests the platforms of every loader of this process that is not reached, so that it initialises the
+/// Queries the platforms of every loader in this process that is not reached, so that it initialises the
 /// layer. The first call also loads the system's loader (libOpenCL.so.1), so that a library linked to it
 /// finds it initialised. Call it with no lock held.
 void reach_loaders();
 
-/// A loader has loaded the recorder as a driver. If it supports no layers, the library with this code uses
-/// the system's loader from now on.
+/// Notes that a loader has loaded the recorder as a driver. If it supports no layers, the library with this
+/// code uses the system's loader from now on.
 void meet_loader(const void* code);
 
-/// Makes the library with this code call the functions of `loader` (of dlopen) wherever it calls OpenCL.
-/// Returns false if it calls a loader within it past the dynamic linker.
+/// Makes the library with this code call the functions of `loader` (from dlopen) instead of its own OpenCL
+/// functions. Returns false if it contains a loader and calls it without the dynamic linker.
 bool use_other_loader(const void* code, void* loader);
 
 /// Reports each loader of this process that is not reached, once, in a note and an error. While the program
-/// runs, only loaders that were asked are reported; at the end, all. A loader whose functions nobody gets,
-/// because another loader comes first in symbol order (LD_PRELOAD), is not reported.
+/// runs, only reports loaders that were queried; at the end, all. A loader that no library calls, because
+/// another one comes first in symbol order (LD_PRELOAD), is not reported.
 enum class Moment { running, end };
 void report_unreached(Moment moment);
 
-/// True if report_unreached() has reported a loader.
+/// Returns true if report_unreached() has reported a loader.
 bool has_unreached();
 
-/// Hooks calls that a program makes seldom, and before it allocates: new loaders are reached there.
+/// Hooks calls that a program makes rarely and before it allocates: new loaders are reached there.
 void hook_arrivals();
 
 /// Hooks the calls that create and release queues.
 void hook_queues();
 
-/// Finishes every queue that the program holds. Returns null, or why it did not wait: then memory that was
-/// released may still be live.
+/// Finishes every queue of the program. Returns null, or the reason why it did not wait: released memory may
+/// then still be live.
 const char* synchronise();
 
 }  // namespace peakmark::opencl_layer

@@ -1,6 +1,6 @@
 #pragma once
 
-// Fakes for unit tests of CallRecorder: a CudaDriver that is a table, and an EventSink that is a list.
+// Fakes for unit tests of CallRecorder: a CudaDriver with settable answers, and an EventSink that is a list.
 #include <cupti.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ class FakeDriver : public CudaDriver {
   }
   void release(std::uint64_t address) override { small_free += taken.extract(address).mapped(); }
 
-  std::optional<std::uint32_t> device;  ///< of every context; null: ten times the context's id
+  std::optional<std::uint32_t> device;  ///< device of every context; null: ten times the context's id
   std::set<CUstream> capturing;
   std::set<CUstream> busy;         ///< never idle
   std::set<std::uint32_t> active;  ///< devices whose primary context is retained
@@ -75,9 +75,9 @@ class FakeDriver : public CudaDriver {
   std::vector<CUstream> synchronised;
   std::optional<std::int64_t> free;
   std::optional<std::int64_t> granularity = 100;
-  std::int64_t max_piece = INT64_MAX;                            ///< of free memory
-  std::int64_t small_free = 0;                                   ///< for `allocate`, besides `free`
-  std::vector<std::pair<std::uint32_t, std::int64_t>> occupied;  ///< what was asked for, refused or not
+  std::int64_t max_piece = INT64_MAX;  ///< maximum size of one piece of free memory
+  std::int64_t small_free = 0;         ///< free memory for `allocate`, in addition to `free`
+  std::vector<std::pair<std::uint32_t, std::int64_t>> occupied;  ///< all requests, refused or not
   std::map<std::uint64_t, std::int64_t> taken;                   ///< bytes by handle or address
 
  private:
@@ -96,8 +96,8 @@ class EventList : public EventSink {
     std::uint64_t address = 0;
     std::int64_t bytes = 0;
     MemoryKind kind = MemoryKind::none;
-    std::int64_t number = 0;   ///< result of a failure, used bytes of a pool, device of an allocation
-    std::int32_t refused = 0;  ///< of an allocation that is live again: the error of its release
+    std::int64_t number = 0;   ///< result of a failure, used bytes of a pool, or device of an allocation
+    std::int32_t refused = 0;  ///< error of the release, if an allocation is live again
     bool operator==(const Line&) const = default;
   };
 
@@ -124,7 +124,8 @@ class EventList : public EventSink {
 
   void invalid(const char* reason) override { note((std::string(kInvalidNote) + " " + reason).c_str()); }
 
-  /// Peak and live bytes of what counts into the peak, as a reader of the profile computes them.
+  /// Returns peak and live bytes of the memory that counts into the peak, as a reader of the profile computes
+  /// them.
   struct Sums {
     std::int64_t peak = 0;
     std::int64_t live = 0;
@@ -159,7 +160,7 @@ class EventList : public EventSink {
   std::mutex mutex_;
 };
 
-/// Makes the callbacks of a call: at its start and, after `during`, at its end.
+/// Simulates the callbacks of a call: at its start and, after `during`, at its end.
 template <typename Parameters>
 void call(
     CallRecorder& recorder, CUpti_CallbackId id, const Parameters& parameters, CUresult result = CUDA_SUCCESS,

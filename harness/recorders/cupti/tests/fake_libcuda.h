@@ -1,6 +1,6 @@
 #pragma once
 
-// What the fake libcuda.so.1 exports besides the driver's calls, for test programs and the fake CUPTI. A
+// The functions of the fake libcuda.so.1 besides the driver's calls, for test programs and the fake CUPTI. A
 // plain C header.
 #include <cuda.h>
 #include <stdint.h>
@@ -12,8 +12,8 @@ extern "C" {
 /// Makes the next call of this thread return `result` without any effect. CUDA_SUCCESS cancels that.
 void fake_cuda_refuse_next(CUresult result);
 
-/// Reuses handles of pools, contexts and cuMemCreate as soon as they are free: a cuMemCreate handle when it
-/// is released, even while its memory is mapped.
+/// Makes handles of pools, contexts and cuMemCreate reusable as soon as they are free. A cuMemCreate handle
+/// is free when it is released, even while its memory is mapped.
 void fake_cuda_reuse_handles(int on);
 
 /// Returns how often a stream or a context was waited for or queried.

@@ -24,7 +24,7 @@ struct CUctx_st {
   bool alive = false;
   bool primary = false;
   int references = 0;
-  CUcontext memory_owner = nullptr;  ///< this one, or the primary context of a green one
+  CUcontext memory_owner = nullptr;  ///< this context, or for a green context the primary one
 };
 struct CUgreenCtx_st {
   CUctx_st context;
@@ -65,7 +65,7 @@ struct CUevent_st {
   CUcontext context = nullptr;
   std::uint64_t recorded_ns = 0;  ///< 0: never
 };
-/// A kernel of a module. Also CUkernel: both handles are this one's address.
+/// A kernel of a module. CUkernel handles are also addresses of this struct.
 struct CUfunc_st {
   CUmodule module = nullptr;
   std::string name;
@@ -73,13 +73,13 @@ struct CUfunc_st {
   int shared_bytes = 0;
   int max_dynamic_shared_bytes = 48 << 10;
 };
-/// A module, and a library.
+/// A module or a library.
 struct CUmod_st {
   struct Global {
     std::size_t bytes = 0;
     CUdeviceptr address = 0;
   };
-  /// False: an image in a format that is not documented. Any name is found in it, as a kernel.
+  /// False: an image in an undocumented format. Any name is found in it, as a kernel.
   bool is_known = true;
   bool is_library = false;
   CUcontext context = nullptr;
@@ -101,7 +101,7 @@ inline std::uint64_t number(const void* pointer) {
 
 [[noreturn]] void abort_with(const char* call, const char* what);
 
-/// Addresses and handles: the last one given back is the next one taken.
+/// Addresses and handles: the most recently freed one is reused first.
 class Numbers {
  public:
   Numbers(std::uint64_t first, std::uint64_t step) : next_(first), step_(step) {}
@@ -114,11 +114,12 @@ class Numbers {
   std::vector<std::uint64_t> free_;
 };
 
-/// Addresses with memory behind them, which takes no space until it is written: as large as a device each.
+/// Addresses with memory behind them, as large as a device each. The memory uses no space until it is
+/// written.
 class Addresses {
  public:
   std::uint64_t take();
-  /// Makes the memory zero again.
+  /// Frees the address and sets its memory to zero.
   void undo(std::uint64_t address);
   /// Returns whether the address was ever taken.
   [[nodiscard]] bool contains(std::uint64_t address) const;
@@ -127,7 +128,7 @@ class Addresses {
   std::set<std::uint64_t> taken_;
   std::vector<std::uint64_t> free_;
 };
-/// Reserves addresses with memory behind them. Returns 0 if the system has none.
+/// Reserves addresses with memory behind them. Returns 0 if the system has none left.
 std::uint64_t reserve_addresses(std::size_t bytes);
 void release_addresses(std::uint64_t address, std::size_t bytes);
 
@@ -136,8 +137,8 @@ enum class Kind { plain, managed, pool, graph, host, registered, array, mipmappe
 struct Memory {
   std::size_t bytes = 0;
   Kind kind = Kind::plain;
-  CUcontext owner = nullptr;    ///< the memory ends with it; null for memory of pools
-  CUmemoryPool pool = nullptr;  ///< from which it was allocated
+  CUcontext owner = nullptr;    ///< the memory ends with this context; null for memory of pools
+  CUmemoryPool pool = nullptr;  ///< the pool from which it was allocated
   CUdevice device = 0;
 };
 
@@ -146,7 +147,7 @@ struct Physical {
   CUmemAllocationProp properties{};
   int references = 0;
   int mappings = 0;
-  CUmemGenericAllocationHandle handle = 0;  ///< the last one
+  CUmemGenericAllocationHandle handle = 0;  ///< the most recent one
 };
 
 struct Multicast {
@@ -221,13 +222,13 @@ void check_alive(CUmemoryPool pool, const char* call);
 /// Returns CUDA_ERROR_OUT_OF_MEMORY if the device has less.
 CUresult take_bytes(CUdevice device, std::size_t bytes);
 void give_bytes(CUdevice device, std::size_t bytes);
-/// Ends memory of any kind. The caller has checked that it may.
+/// Ends memory of any kind. The caller has checked that this is permitted.
 void end_memory(std::map<std::uint64_t, Memory>::iterator memory);
 void end_context(CUcontext context);
 void release_primary(CUdevice device);
 void drop_if_unheld(Physical* physical);
 
-/// One call, from its start to its end. The state is locked for `body` only.
+/// One call, from its start to its end. The state is locked only during `body`.
 class Call {
  public:
   Call(CUpti_CallbackId id, const char* name, const void* parameters);
@@ -244,7 +245,7 @@ class Call {
   const void* parameters_;
   std::uint64_t data_ = 0;
   std::uint32_t correlation_;
-  bool hidden_;  ///< made inside a callback, so without callbacks
+  bool hidden_;  ///< made inside a callback, and therefore not reported
 };
 
 template <typename Parameters, typename Body>
@@ -263,11 +264,11 @@ void show_kernel(CUcontext context, std::uint32_t correlation);
 /// Returns the memory that contains the address, or the end of the map.
 std::map<std::uint64_t, Memory>::iterator find_memory(State& s, std::uint64_t address);
 void check_stream(CUstream stream, const char* call);
-/// Returns whether the stream was created, and so is none of the default streams.
+/// Returns whether the stream was created, and is not a default stream.
 bool is_created(CUstream stream);
-/// Checks that work can be enqueued. It begins and ends at once, except during a capture.
+/// Checks that work can be enqueued. Work begins and ends at once, except during a capture.
 CUresult enqueue(CUstream stream, const char* call, bool is_kernel);
-/// Ends the modules of a context, or one.
+/// Ends one module, or all modules of a context.
 void end_modules(CUcontext context);
 
 }  // namespace fake_cuda
@@ -280,7 +281,7 @@ void end_modules(CUcontext context);
 
 #define FAKE_UNPACK(...) __VA_ARGS__
 /// FAKE_VARIANTS(cuMemcpyAsync, _ptsz, (CUdeviceptr to, …), (to, …), [&](State& s) {…}): defines the call,
-/// and its variant of the thread's default stream.
+/// and its variant for the thread's default stream.
 #define FAKE_VARIANTS(name, suffix, parameters, arguments, ...)  \
   CUresult name parameters {                                     \
     FAKE_CALL(name, FAKE_UNPACK arguments)(__VA_ARGS__);         \

@@ -1,7 +1,7 @@
 #pragma once
 
-// Tables of the driver's symbols and errors, which fake_libcuda_symbols.py writes. Its file declares the
-// functions itself, without their parameters, and so must not include cuda.h.
+// Tables of the driver's symbols and errors, written by fake_libcuda_symbols.py. The generated file declares
+// the functions without their parameters, and so must not include cuda.h.
 #include <cstddef>
 #include <iterator>
 
@@ -9,7 +9,7 @@ namespace fake_cuda {
 
 struct Symbol {
   const char* name;
-  int version;      ///< of CUDA, such as 3020 for 3.2: the first with this symbol
+  int version;      ///< CUDA version, such as 3020 for 3.2, that introduced this symbol
   bool per_thread;  ///< on the thread's default stream
   void* function;
 };
@@ -27,5 +27,5 @@ extern const std::size_t kResultCount;
 
 }  // namespace fake_cuda
 
-/// Returns CUDA_ERROR_NOT_SUPPORTED. Prints the name once a process if FAKE_CUDA_VERBOSE is set.
+/// Returns CUDA_ERROR_NOT_SUPPORTED. If FAKE_CUDA_VERBOSE is set, prints the name once per process.
 extern "C" int fake_cuda_not_supported(const char* name);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the fake CUPTI exports besides CUPTI's functions, for test programs, and the variables that it reads:
+// The functions of the fake CUPTI besides CUPTI's, for test programs, and the variables that it reads:
 //   FAKE_CUPTI_SUBSCRIBER=NAME  another tool has subscribed
 //   FAKE_CUPTI_REFUSES=13:999   cuptiSubscribe of this major version returns this CUptiResult
 //   FAKE_CUPTI_DROPS=N          the first N kernel records are dropped

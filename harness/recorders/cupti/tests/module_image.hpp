@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels and variables of a module's image, as far as its format is documented: PTX, and ELF.
+// The kernels and variables of a module's image, as far as its format is documented: PTX and ELF.
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -11,7 +11,7 @@ namespace fake_cuda {
 struct ModuleImage {
   struct Kernel {
     std::string name;
-    int registers = 32;  ///< assumed where the image does not say it
+    int registers = 32;  ///< assumed if the image does not specify it
     int shared_bytes = 0;
   };
   /// False: another format, such as the fat binaries of nvcc.
@@ -20,7 +20,7 @@ struct ModuleImage {
   std::vector<std::pair<std::string, std::size_t>> globals;  ///< names and bytes
 };
 
-/// Reads an image as cuModuleLoadData takes it: its size is in its format.
+/// Reads an image in the form that cuModuleLoadData accepts: its format contains its size.
 ModuleImage read_image(const void* image);
 
 }  // namespace fake_cuda

@@ -15,8 +15,8 @@
 
 #include "recorders/cupti/tests/fake_libcuda.h"
 
-// What a random program knows about its own memory, by the documentation in cuda.h, without code of the
-// recorder or of the ledger.
+// A random program's own account of its memory, by the documentation in cuda.h, without code of the recorder
+// or of the ledger.
 
 struct OwnAccount {
   std::int64_t live = 0;
@@ -40,9 +40,9 @@ struct Context {
   CUgreenCtx green = nullptr;
   int device = 0;
   bool primary = false;
-  int references = 0;        ///< 0: it does not exist
+  int references = 0;        ///< 0: the context does not exist
   int greens = 0;            ///< of a primary context: references by green contexts
-  Context* owner = nullptr;  ///< the owner of memory that is allocated in it
+  Context* owner = nullptr;  ///< the owner of memory that is allocated in this context
 };
 
 struct Pool {
@@ -53,15 +53,15 @@ struct Pool {
   bool destroyed = false;
 };
 
-/// An allocation that ends by one call.
+/// An allocation that a single call ends.
 struct Item {
   enum class How { free, host, registered, array, mipmapped };
   How how = How::free;
   std::uint64_t address = 0;
-  std::int64_t bytes = 0;  ///< that count into the peak
+  std::int64_t bytes = 0;  ///< bytes that count into the peak
   int device = 0;
   Context* owner = nullptr;    ///< the memory ends with it; null: memory of a pool
-  Context* made_in = nullptr;  ///< the current context at that time
+  Context* made_in = nullptr;  ///< the context that was current then
   Pool* pool = nullptr;
 };
 
@@ -75,7 +75,7 @@ struct Chunk {
 };
 struct Mapped {
   CUdeviceptr address = 0;
-  std::size_t parts = 0;  ///< adjacent mappings of one size
+  std::size_t parts = 0;  ///< number of adjacent mappings of the same size
   std::size_t bytes = 0;  ///< of all parts
   Chunk* chunk = nullptr;
 };
@@ -90,8 +90,8 @@ struct Mapped {
   } while (false)
 #define CHECK(call) EXPECT_RESULT(call, CUDA_SUCCESS)
 
-/// A program generated from a seed. Everything that a recorder may get wrong has a trigger, a name by which
-/// it can be left out.
+/// A program generated from a seed. Everything that a recorder may do wrong has a trigger, a name by which it
+/// can be omitted.
 class RandomProgram {
  public:
   RandomProgram(std::uint64_t seed, std::set<std::string> triggers);
@@ -151,7 +151,7 @@ class RandomProgram {
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
   bool one_in(int n) { return below(n) == 0; }
   std::int64_t some_bytes() { return static_cast<std::int64_t>(1 + below(one_in(4) ? 20'000'000 : 100'000)); }
-  /// Returns the error with which the next call will be refused; CUDA_SUCCESS: it will not.
+  /// Returns the error with which the next call will be refused; CUDA_SUCCESS: it will not be.
   CUresult refuse(const char* trigger);
   /// Checks the result of an allocation, and counts it if it succeeded.
   void allocated(CUresult result, CUresult expected, const Item& item);

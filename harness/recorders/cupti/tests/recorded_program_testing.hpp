@@ -7,7 +7,8 @@ namespace peakmark {
 /// Runs `peakmark record` on programs that call the fake driver, with the fake CUPTI.
 class Fakes : public RecordCommand {
  protected:
-  /// `variables`: further ones, as `NAME=value NAME=value`. `cupti`: folder of libcupti, before the driver's.
+  /// `variables`: additional ones, as `NAME=value NAME=value`. `cupti`: folder of libcupti, searched before
+  /// the driver's.
   Result run(const std::string& program, const std::string& variables = "",
              const std::string& cupti = PEAKMARK_FAKES "/cupti13") const {
     return record("-- " + program,

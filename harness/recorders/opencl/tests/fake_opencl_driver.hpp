@@ -1,7 +1,7 @@
 #pragma once
 
-// An OpenCL driver without a device, for what PoCL lacks (pipes, OpenGL objects, Intel's shared memory) and
-// for calls that PoCL never refuses.
+// An OpenCL driver without a device, for features that PoCL lacks (pipes, OpenGL objects, Intel's shared
+// memory) and for calls that PoCL never refuses.
 #include <CL/cl_ext.h>
 #include <CL/cl_icd.h>
 
@@ -20,7 +20,7 @@
 
 namespace peakmark::opencl_layer {
 
-/// What the next call returns.
+/// The result of the next call.
 struct FakeAnswers {
   cl_int result = CL_SUCCESS;  ///< of creations and allocations; an error refuses them
   std::size_t size = 0;        ///< CL_MEM_SIZE of new objects
@@ -31,7 +31,7 @@ struct FakeAnswers {
 };
 inline FakeAnswers fake;
 
-/// Called by any thread; a test reads `fake.calls` when the threads have ended.
+/// Notes a call. May be called by any thread; a test reads `fake.calls` after the threads have ended.
 inline void called(const char* call) {
   static std::mutex mutex;
   const std::scoped_lock lock(mutex);
@@ -62,7 +62,7 @@ class FakeAccount {
 };
 inline FakeAccount fake_account;
 
-/// The driver's own table, with which each of its handles begins. A test takes functions out.
+/// The driver's own table, with which each of its handles begins. A test can remove functions.
 inline cl_icd_dispatch fake_driver_table;
 
 struct FakeObject {
@@ -100,7 +100,8 @@ struct FakeQueue {
   int references = 1;
 };
 
-/// A queue is never deleted, so that a use after the last release changes a count and does not crash.
+/// Creates a queue. It is never deleted, so that a use after the last release changes a count and does not
+/// crash.
 inline cl_command_queue made_queue(cl_int* errcode_ret) {
   if (errcode_ret != nullptr) *errcode_ret = fake.result;
   if (fake.result != CL_SUCCESS) return nullptr;
@@ -158,7 +159,7 @@ inline void* CL_API_CALL fake_get_function(const char* name) {
 
 /// The table that a loader passes to a layer.
 inline cl_icd_dispatch fake_table() {
-  // Handles have a table without null; the functions are called through the table that the layer gets.
+  // Handles have a table without null; functions are called through the table that the layer gets.
   std::array<void*, sizeof(cl_icd_dispatch) / sizeof(void*)> whole;
   whole.fill(reinterpret_cast<void*>(fake_unknown));
   std::memcpy(&fake_driver_table, whole.data(), sizeof(fake_driver_table));
@@ -280,9 +281,9 @@ cl_int answer(const Value* values, std::size_t bytes, std::size_t size, void* va
   return CL_SUCCESS;
 }
 
-inline FakeContext* next_context = nullptr;  ///< that clCreateContext returns
+inline FakeContext* next_context = nullptr;  ///< result of clCreateContext
 
-/// The same with devices and contexts.
+/// Returns such a table with functions for devices and contexts.
 inline cl_icd_dispatch table_with_devices() {
   cl_icd_dispatch table = fake_table();
   table.clGetContextInfo = [](cl_context context, cl_context_info what, size_t size, void* value,

@@ -13,7 +13,7 @@
 
 namespace peakmark::opencl_layer {
 
-/// The allocations that a recording must have, counted at each call instead of by replaying events.
+/// The allocations that a recording must contain, counted at each call instead of by replaying events.
 struct AllocationLog {
   std::int64_t live = 0;
   std::int64_t peak = 0;
@@ -43,8 +43,8 @@ struct Device {
 
 /// A program generated from a seed. It creates, shares, retains and releases memory of every kind, lets
 /// kernels use memory that it has released, makes calls that are refused, and allocates from several threads.
-/// With each call it counts what the OpenCL specification says about the memory. With a budget it knows which
-/// requests must be refused, and throws if another one is, or one of them is not.
+/// For each call it counts the memory according to the OpenCL specification. With a budget it knows which
+/// requests must be refused, and throws if another one is refused, or one of these is not.
 class RandomProgram {
  public:
   RandomProgram(Device& device, EventSource& recorder, unsigned seed,
@@ -63,11 +63,11 @@ class RandomProgram {
   struct Object {
     cl_mem handle = nullptr;
     MemoryKind kind = MemoryKind::none;
-    std::int64_t bytes = 0;  ///< that it counts as
+    std::int64_t bytes = 0;  ///< bytes with which it counts
     std::size_t extent = 0;  ///< of its memory
     bool buffer = false;
-    int references = 1;  ///< of the program
-    int held = 0;        ///< by views and by commands
+    int references = 1;  ///< from the program
+    int held = 0;        ///< references by views and by commands
     std::shared_ptr<Object> parent;
     std::vector<char> host;
   };
@@ -84,8 +84,8 @@ class RandomProgram {
   void release();
   void svm();
   void be_refused();
-  void launch();  ///< a kernel that waits, so that it holds what is released meanwhile
-  void settle();  ///< lets the kernels go
+  void launch();  ///< enqueues a kernel that waits, so that it holds memory that is released meanwhile
+  void settle();  ///< lets the kernels finish
   void threads();
 
   [[nodiscard]] bool exceeds_budget(MemoryKind kind, std::int64_t bytes) const;
@@ -104,7 +104,7 @@ class RandomProgram {
   std::mt19937 random_;
   AllocationLog allocation_log_;
   std::uint64_t first_event_;
-  std::vector<Handle> objects_;  ///< those that the program has a reference to
+  std::vector<Handle> objects_;  ///< objects to which the program has a reference
   std::map<void*, std::int64_t> svm_;
   std::vector<std::pair<void*, std::int64_t>> svm_pending_;
   std::vector<Handle> in_flight_;
