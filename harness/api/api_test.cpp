@@ -219,7 +219,8 @@ TEST_F(ApiTest, AnErrorInTheProgramIsReportedAsTheProgramsError) {
       {"a constructor's axis",
        "what makes its cases (a constructor, or the function given to Worker::add) threw: the variant has no "
        "axis 'nz'; it has n, mode, offset, note ("},
-      {"an axis in mistake", "its `mistake` threw: axis 'mode' is a word, no number: ask for its word(); "},
+      {"an axis in mistake",
+       "its `mistake` threw: axis 'mode' is a word, not a number: ask for its word(); "},
       {"steps without a call", "threw: its Steps have no `call` ("}};
   for (const auto& [mistake, message] : messages) {
     SCOPED_TRACE(mistake);

@@ -417,7 +417,8 @@ std::vector<Verdict> judge_baseline(const Run& run, const Baseline& baseline,
                     "{}?",
                     run.context.backend));
   }
-  const std::string kept_out = "not in this run: it is of a part of the suite" + part_text(run.context);
+  const std::string kept_out =
+      "not in this run, which measured only a part of the suite" + part_text(run.context);
   for (const auto& [name, sweep_case] : baseline.cases) {
     if (coverage.planned.contains(name)) continue;
     verdicts.push_back({name, Rule::baseline, Judgement::skipped, "", std::nullopt, std::nullopt,

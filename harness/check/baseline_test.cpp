@@ -396,7 +396,7 @@ TEST(BaselineRule, CasesThatCameOrWentAreReported) {
   const auto of_part = judge_baseline(fewer.run, baseline);
   EXPECT_EQ(of_part.back().judgement, Judgement::skipped);
   EXPECT_THAT(of_part.back().advice,
-              HasSubstr("not in this run: it is of a part of the suite (--filter op/b)"));
+              HasSubstr("not in this run, which measured only a part of the suite (--filter op/b)"));
 }
 
 TEST(BaselineRule, WhatWentWellMustGoOnDoingSo) {

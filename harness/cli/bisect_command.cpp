@@ -52,7 +52,7 @@ void set_request(BisectOptions& options, const std::vector<std::string>& words) 
   request.bad = commits[1];
   const auto program = program_after_dashes(words);
   if (!program || program->empty())
-    throw UsageError("no build command: write it behind --, such as -- make -j4");
+    throw UsageError("no build command: write it after --, such as -- make -j4");
   request.build_command = as_shell_command(*program);
 }
 
@@ -116,13 +116,13 @@ void add_bisect_command(CLI::App& app, Result& result) {
   set_help(
       *command,
       {.notes = {"`peakmark bisect SUITE GOOD BAD --case CASE -- BUILD_COMMAND` builds and measures "
-                 "commits in worktrees of their own, interleaved with GOOD. One word behind -- is a "
-                 "command of the shell.",
+                 "commits in worktrees of their own, interleaved with GOOD. A single word after "
+                 "-- is run by the shell.",
                  "A commit that does not build, or in which the case is missing or fails, is skipped. "
                  "Uncommitted changes are not measured; the suite is that of the checkout."},
        .exit_codes = {{"0", "the first bad commit was found"},
                       {"1", "BAD is not worse than GOOD"},
-                      {"2", "wrong usage, no repository, unknown commits, or GOOD is no ancestor of BAD"},
+                      {"2", "wrong usage, no repository, unknown commits, or GOOD is not an ancestor of BAD"},
                       {"3", "GOOD or BAD does not build or fails, or only skipped commits are left"},
                       {"4", "there is no such device"},
                       {"130", "interrupted; the worktrees are removed"}}});

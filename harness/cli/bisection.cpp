@@ -31,9 +31,9 @@ struct CommitJudgement {
 };
 
 CommitJudgement bytes_judgement(const BytesComparison* bytes) {
-  if (bytes == nullptr || !bytes->change) return {TrialVerdict::skipped, "it is not measured on both sides"};
+  if (bytes == nullptr || !bytes->change) return {TrialVerdict::skipped, "it was not measured on both sides"};
   if (*bytes->change != Change::grew || bytes->allowed) return {TrialVerdict::good, ""};
-  if (bytes->unsteady) return {TrialVerdict::skipped, "its two memory passes differ by as much"};
+  if (bytes->unsteady) return {TrialVerdict::skipped, "its two memory passes differ by that much"};
   return {TrialVerdict::bad, ""};
 }
 

@@ -40,7 +40,7 @@ TEST_F(EarlierRun, SurvivesARunThatMeasuresNothing) {
   environment_ = {"FAKE_WORKER=exit_5"};
   const Answer no_recorder = run();
   EXPECT_EQ(no_recorder.end.exit_code, 5);
-  EXPECT_THAT(no_recorder.errors, AllOf(HasSubstr("--resume"), Not(HasSubstr("what was measured is in"))));
+  EXPECT_THAT(no_recorder.errors, AllOf(HasSubstr("--resume"), Not(HasSubstr("the results so far are in"))));
   EXPECT_EQ(read_text_file(partial_), before);
   environment_.clear();
   EXPECT_EQ(run({"--deadline", "0.001"}).end.exit_code, 4);
@@ -84,7 +84,7 @@ TEST_F(EarlierRun, WhatCannotBecomeARunFileStaysToBeResumed) {
   const auto put_a_folder_there = [&] { std::filesystem::create_directory(run_file_); };
   const Answer answer = end_within_the_third_case(SIGINT, put_a_folder_there);
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("what was measured is in " + partial_.string()));
+  EXPECT_THAT(answer.errors, HasSubstr("the results so far are in " + partial_.string()));
   std::filesystem::remove(run_file_);
   EXPECT_EQ(run({"--resume"}).end.exit_code, 0);
   EXPECT_THAT(outcomes(), ElementsAre("ok", "ok", "ok", "ok"));

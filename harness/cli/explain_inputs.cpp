@@ -212,7 +212,7 @@ Run read_profiles(const ExplainInputs& inputs) {
 std::pair<std::string, std::string> parse_axis(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    throw UsageError(fmt::format("'{}' is no value of an axis: write AXIS=VALUE, such as ny=4096", text));
+    throw UsageError(fmt::format("'{}' is not a value of an axis: write AXIS=VALUE, such as ny=4096", text));
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 

@@ -49,7 +49,7 @@ std::vector<Size> parse_list(const std::string& text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const auto value = parse_number<Size>(text.substr(begin, end - begin));
     if (!value) return {};
-    if (*value < 1) throw UsageError(fmt::format("'{}' has {}: values to try are 1 or more", text, *value));
+    if (*value < 1) throw UsageError(fmt::format("'{}' has {}: write values of 1 or more", text, *value));
     values.push_back(*value);
     begin = end + 1;
   }
@@ -88,8 +88,8 @@ void set_request(FitOptions& options) {
     throw UsageError(fmt::format("three axes without a value, '{}', '{}' and '{}': write {}=VALUE",
                                  free[0].name, free[1].name, free[2].name, free[2].name));
   if (request.step != 1 && !free[0].list.empty())
-    throw UsageError(
-        fmt::format("--multiple-of: {} has a list of values; leave out what is no multiple", free[0].name));
+    throw UsageError(fmt::format(
+        "--multiple-of: {} has a list of values; leave out the values that are not multiples", free[0].name));
   request.axis = free[0];
   if (free.size() == 2) request.other = free[1];
 }
@@ -122,7 +122,7 @@ std::vector<FitReport> fit_on_devices(FitOptions& options) {
     return AxisFitter(options.request).fit();
   }
   if (options.request.other || !options.plot.empty())
-    throw UsageError("several devices are fitted with one free axis and without --plot");
+    throw UsageError("several devices need one free axis, and no --plot");
   std::vector<FitReport> reports;
   for (const std::string& device : options.devices) {
     selection.device = device;
@@ -157,8 +157,8 @@ ExitCode fit(FitOptions& options, const std::vector<std::string>& words) {
   const ScratchFolder folder;
   if (const auto program = program_after_dashes(words)) {
     if (!request.variant.empty() || !request.sweep.selection.suites.empty())
-      throw UsageError("a program behind -- is fitted alone: leave out the variant and the suite");
-    if (program->empty()) throw UsageError("no program behind --");
+      throw UsageError("a program after -- cannot be combined with a variant and a suite: leave these out");
+    if (program->empty()) throw UsageError("no program after --");
     request.command = *program;
     use_program(request, folder);
   }

@@ -174,7 +174,7 @@ void add_target_options(CLI::App& command, AddTarget& target) {
   add_history_option(command, target.history);
   add_origin_options(command, target.origin);
   add_seconds_option(command, "--retry", target.retry,
-                     "Try again for so long if the database does not answer. Default: 30");
+                     "Keep trying this long if the database does not answer. Default: 30");
   command.add_flag_callback(
       "--by-date", [&target] { target.placement = history::Placement::date; },
       "Place the runs by their dates, for results of the past. Default: after all others, except that a run "

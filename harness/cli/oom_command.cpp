@@ -39,11 +39,11 @@ void set_request(OomOptions& options, const std::vector<std::string>& words) {
   }
   if (auto program = program_after_dashes(words)) {
     if (!options.inputs.empty())
-      throw UsageError("a program behind -- is run alone: leave out the variant and its axes");
+      throw UsageError("a program after -- cannot be combined with a variant and its axes: leave these out");
     request.command = std::move(*program);
   }
   if (request.command.empty() && request.variant.empty())
-    throw UsageError("nothing to run: write a variant, or a program behind --");
+    throw UsageError("nothing to run: write a variant, or a program after --");
 }
 
 ExitCode oom(OomOptions& options, const std::vector<std::string>& words) {
@@ -69,7 +69,7 @@ void add_oom_command(CLI::App& app, Result& result) {
   CLI::App* const command =
       app.add_subcommand("oom", "Refuse one allocation after the other, and report how a program takes each");
   command->add_option("INPUT", options->inputs,
-                      "A variant, or a suite and its program; AXIS=VALUE. Without: the program behind --");
+                      "A variant, or a suite and its program; AXIS=VALUE. Without: the program after --");
   command
       ->add_option("--allocations", request.choice.indices,
                    "Refuse only the allocations of these numbers, such as 3,7")

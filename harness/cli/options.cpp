@@ -129,7 +129,7 @@ CLI::Option* add_max_allocation_option(CLI::App& command, std::optional<Size>& b
                bytes = parse_size(text);
                if (*bytes < 1 || *bytes > kMaxBudget)
                  throw UsageError(
-                     fmt::format("{} is no limit of one allocation: write 1 byte to 256 TiB", text));
+                     fmt::format("{} is not a limit of one allocation: write 1 byte to 256 TiB", text));
              },
              "Refuse each allocation of more than this, as a device does that allows less in one than it has")
       ->type_name(value_name::kSize)

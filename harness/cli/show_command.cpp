@@ -180,7 +180,7 @@ void add_show_command(CLI::App& app, Result& /*result*/) {
   };
   const auto count = [command](const char* name) { return command->count(name) > 0; };
   auto* json = of_profiles(command->add_flag("--json", options->json, "Print the summary as JSON"));
-  of_profiles(command->add_flag("--events", options->events, "Print every event, one a line"))
+  of_profiles(command->add_flag("--events", options->events, "Print every event, one per line"))
       ->excludes(json);
   only_when(of_profiles(command->add_option("--by", options->by,
                                             "Sum the table by name, or by the call site of --stacks")),

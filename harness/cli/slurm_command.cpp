@@ -53,7 +53,7 @@ void check_run_options(const SlurmPlan& plan) {
     for (const std::string_view name : {"--shard", "--balance", "--resume", "-o", "--output", "--rounds"}) {
       if (word != name && !word.starts_with(std::string(name) + "=")) continue;
       throw UsageError(fmt::format(
-          "slurm: {} behind --: {}; leave it out", name,
+          "slurm: {} after --: {}; leave it out", name,
           name == "--rounds" ? "rounds need all cases on one device" : "the scripts set it for each task"));
     }
   }
@@ -73,7 +73,7 @@ void check_run_options(const SlurmPlan& plan) {
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    if (!is_parsed) throw UsageError(fmt::format("slurm: behind --: {}", error.what()));
+    if (!is_parsed) throw UsageError(fmt::format("slurm: after --: {}", error.what()));
   }
 }
 
@@ -270,7 +270,7 @@ int slurm(SlurmOptions& options, const std::vector<std::string>& words) {
   const bool is_submission = !options.status && !options.cancel && !options.rerun;
   if (!is_submission && (!options.plan.suites.empty() || program_after_dashes(words))) {
     throw UsageError(
-        "slurm: --status, --cancel and --rerun take no suite and no options behind --: -o names the "
+        "slurm: --status, --cancel and --rerun take no suite and no options after --: -o names the "
         "submission");
   }
   if (options.status) return print_status(run_file);

@@ -214,7 +214,7 @@ TEST_F(SlurmCommand, RefusesMistakesBeforeTheQueue) {
   };
   add_slurm();
   EXPECT_THAT(errors_of({path}, {"--memory-onyl"}), HasSubstr("--memory-onyl"));
-  EXPECT_THAT(errors_of({path}, {"--shard=1/2"}), HasSubstr("--shard behind --: the scripts set it"));
+  EXPECT_THAT(errors_of({path}, {"--shard=1/2"}), HasSubstr("--shard after --: the scripts set it"));
   EXPECT_THAT(errors_of({path}, {"--rounds", "9"}), HasSubstr("rounds need all cases on one device"));
   EXPECT_THAT(errors_of({path + "x"}, {}), HasSubstr("suite.tomlx"));
   EXPECT_THAT(errors_of({}, {}), HasSubstr("no suite"));

@@ -95,7 +95,7 @@ Backend parse_backend(std::string_view name) {
   for (std::size_t i = 0; i < kBackendNames.size(); ++i) {
     if (kBackendNames[i] == name) return static_cast<Backend>(i);
   }
-  throw UsageError(fmt::format("'{}' is no backend{}", name,
+  throw UsageError(fmt::format("'{}' is not a backend{}", name,
                                suggest_word(name, {kBackendNames.begin(), kBackendNames.end()})));
 }
 

@@ -114,8 +114,8 @@ TEST(DeviceChoice, BackendsHaveNames) {
     EXPECT_EQ(parse_backend(to_string(backend)), backend);
   }
   EXPECT_THAT([] { (void)parse_backend("openlc"); },
-              testing::ThrowsMessage<UsageError>(
-                  testing::HasSubstr("'openlc' is no backend; did you mean 'opencl'? (known: opencl, cuda")));
+              testing::ThrowsMessage<UsageError>(testing::HasSubstr(
+                  "'openlc' is not a backend; did you mean 'opencl'? (known: opencl, cuda")));
   EXPECT_THROW(parse_backend("metal"), UsageError);
 }
 

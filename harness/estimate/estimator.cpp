@@ -45,7 +45,7 @@ class Form : public Estimator {
   void check_per_slice(Size per_slice) const {
     if (not_negative(per_slice, "a slice") == 0) {
       throw UsageError(
-          fmt::format("estimator {}: 0 bytes a slice, so that any number of slices would fit", traits_.name));
+          fmt::format("estimator {}: 0 bytes per slice, so any number of slices would fit", traits_.name));
     }
   }
   [[nodiscard]] DType output_dtype(DType input) const {

@@ -128,7 +128,7 @@ Size max_slices(const ExternalEstimator& estimator, const EstimatorQuestion& que
   };
   constexpr Size kMaxSlices = Size{1} << 62;
   if (fits(kMaxSlices))
-    throw NoEstimateError(NoEstimate::zero_per_slice, "its formula does not depend on the slices");
+    throw NoEstimateError(NoEstimate::zero_per_slice, "its formula does not depend on the number of slices");
   return largest(fits);
 }
 

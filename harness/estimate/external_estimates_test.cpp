@@ -64,7 +64,7 @@ TEST(FormulaEstimates, FindTheMostSlicesThatFit) {
   EXPECT_EQ(asked_formula("4 * n * nx", 5, std::nullopt).slices, std::nullopt);
   EXPECT_EQ(asked_formula("n * n * n", 5, Size{1} << 60).slices, Size{1} << 20);
   EXPECT_THAT(asked_formula("8 * nx", 5, 4000).error.value_or(""),
-              StartsWith("zero_per_slice: its formula does not depend on the slices"));
+              StartsWith("zero_per_slice: its formula does not depend on the number of slices"));
   EXPECT_THAT(asked_formula("n - 6", 5, 4000).error.value_or(""), StartsWith("negative: bytes is -1"));
   EXPECT_THAT(asked_formula("nx / (n - 5)", 5, 4000).error.value_or(""), HasSubstr("100 / 0 has no value"));
 }

@@ -276,7 +276,7 @@ class CauseSearch {
 
 std::vector<EstimateCause> find_causes(const RecordedCases& cases, const EstimatedCases& estimated) {
   if (estimated.bytes.size() != cases.shapes.count())
-    throw UsageError(fmt::format("{} estimates for {} shapes: give one estimate a shape",
+    throw UsageError(fmt::format("{} estimates for {} shapes: give one estimate per shape",
                                  estimated.bytes.size(), cases.shapes.count()));
   return CauseSearch(cases, estimated).find();
 }

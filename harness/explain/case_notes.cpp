@@ -93,8 +93,8 @@ void add_other_processes(RecordedCases& cases) {
   }
   if (processes.empty()) return;
   cases.notes.push_back(fmt::format(
-      "at the peak of {} {} of {} are of {} that the program started: {}; an estimator of the "
-      "program alone is too low by them. Processes that run at the same time are merged by time: {}",
+      "at the peak of {}, {} of {} belong to {} that the program started: {}; an estimator for the "
+      "program alone is too low by that amount. Processes that run at the same time are merged by time: {}",
       cases.observations[largest]->case_name, format_size(most), format_size(cases.peaks[largest]),
       processes.size() == 1 ? "another process" : "other processes", some_names(processes),
       repetition(cases)));

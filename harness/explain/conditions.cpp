@@ -104,7 +104,7 @@ class ConditionSearch {
       if (is([&](std::size_t shape) {
             return remainder(one.values[shape], std::max<Size>(scaled(shape), 1)) != 0;
           }))
-        return fmt::format("{} is no multiple of {}", one.name, right);
+        return fmt::format("{} is not a multiple of {}", one.name, right);
     }
     return std::nullopt;
   }

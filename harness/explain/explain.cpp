@@ -285,7 +285,7 @@ std::optional<Expression> Explanation::partial_peak() const {
 
 Explanation explain(Fitters& fitters, const AllocationSequences& sequences) {
   if (fitters.shapes().count() != sequences.size())
-    throw UsageError(fmt::format("{} sequences for {} shapes: give one sequence a shape", sequences.size(),
+    throw UsageError(fmt::format("{} sequences for {} shapes: give one sequence per shape", sequences.size(),
                                  fitters.shapes().count()));
   if (sequences.empty()) throw UsageError("no shape was recorded: nothing can be explained");
   return Explainer(fitters, sequences).explain();

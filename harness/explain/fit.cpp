@@ -25,7 +25,7 @@ class Fitter::Search {
       : shapes_(std::move(shapes)), held_out_(std::move(held_out)) {
     for (const Shapes::Axis& axis : shapes_.axes) {
       if (axis.values.size() != shapes_.count())
-        throw UsageError(fmt::format("axis '{}' has {} values, but '{}' has {}: give one value a shape",
+        throw UsageError(fmt::format("axis '{}' has {} values, but '{}' has {}: give one value per shape",
                                      axis.name, axis.values.size(), shapes_.axes.front().name,
                                      shapes_.count()));
     }
@@ -37,7 +37,7 @@ class Fitter::Search {
   std::optional<Fit> fit(std::span<const Size> sizes) {
     if (sizes.size() != shapes_.count())
       throw UsageError(
-          fmt::format("{} sizes for {} shapes: give one size a shape", sizes.size(), shapes_.count()));
+          fmt::format("{} sizes for {} shapes: give one size per shape", sizes.size(), shapes_.count()));
     const std::size_t fitted = shapes_.count() - held_out_.size();
     if (fitted == 0) return std::nullopt;
     auto found = is_constant(sizes) ? std::optional(Fit{Expression(sizes.front()), {}, {}}) : searched(sizes);

@@ -117,9 +117,9 @@ TEST(RunFormulas, MemoryOfOtherProcessesIsNamed) {
             ContainsRegex("work +filters.py:7 +the program +8·nx"), HasSubstr("peak = 4·n·ny·nx + 8·ny·nx")));
   // The largest image: 4·5·55·41 bytes of the program, 8·55·41 of the other process.
   const std::string known =
-      "at the peak of program/launcher/opencl/n:5/ny:55/nx:41/pad_y:7/pad_x:9 17.62 KiB "
-      "of 61.66 KiB are of another process that the program started: worker.py; an "
-      "estimator of the program alone is too low by them. ";
+      "at the peak of program/launcher/opencl/n:5/ny:55/nx:41/pad_y:7/pad_x:9, 17.62 KiB "
+      "of 61.66 KiB belong to another process that the program started: worker.py; an "
+      "estimator for the program alone is too low by that amount. ";
   EXPECT_THAT(notes_of(run), testing::Contains(HasSubstr(known + "Processes that run at the same time are "
                                                                  "merged by time: record a shape again")));
   for (Observation& one : run.observations) one.second_pass_peak_bytes = one.requested_peak_bytes;

@@ -202,7 +202,7 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
         how += fmt::format("{} of {}", pass.record->failed_allocations == 1 ? "," : ", the largest",
                            format_size(*largest));
     } else if (pass.record && pass.record->last_failure) {
-      how += fmt::format(" after {} failed, the last with error {}, which is no want of memory",
+      how += fmt::format(" after {} failed, the last with error {}, which does not mean too little memory",
                          quantity(pass.record->failed_allocations, "allocation"), *pass.record->last_failure);
     }
     if (end.signal == SIGKILL) how += ": killed by the system, out of memory, or by someone else";

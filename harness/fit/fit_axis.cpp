@@ -31,7 +31,7 @@ constexpr std::size_t kMinSame = 3;
 
 const VariantDescription& find_variant(const ShapeRecorder& recorder, const std::string& name) {
   if (name.empty())
-    throw UsageError("no variant to fit: name one, such as padding/coords1d, or write a program behind --");
+    throw UsageError("no variant to fit: name one, such as padding/coords1d, or write a program after --");
   return recorder.vocabulary().description.known_variant(name);
 }
 
@@ -297,7 +297,7 @@ void AxisFitter::set_range(FitReport& report) const {
   range.list = request_.axis.list;
   if (given) {
     if (given->second > kMaxValue)
-      throw UsageError(fmt::format("{}={}..{}: no device holds so much: the last value may be {}",
+      throw UsageError(fmt::format("{}={}..{}: no device has that much memory: the last value may be {}",
                                    request_.axis.name, given->first, given->second, kMaxValue));
     range.max = given->second;
     if (range.max < range.min)

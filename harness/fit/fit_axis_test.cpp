@@ -145,7 +145,7 @@ TEST_F(AxisFit, RefusesWhatItCannotFit) {
   expect_usage(request("padding/computed", "nx", "1 GiB", {"ny=2*mode"}), "'mode'");
   FitRequest beyond = request("padding/computed", "nx", "1 GiB");
   beyond.axis.range = {1, Size{1} << 62};
-  expect_usage(beyond, "no device holds so much: the last value may be 1099511627776");
+  expect_usage(beyond, "no device has that much memory: the last value may be 1099511627776");
   expect_usage(request("padding/computed", "nx", "90%"), "dry allocates nothing on a device");
 }
 

@@ -78,7 +78,7 @@ RefusalOutcome parse_refusal_outcome(std::string_view name) {
   for (int i = 0; i <= static_cast<int>(RefusalOutcome::wrong_result); ++i) {
     if (const auto outcome = static_cast<RefusalOutcome>(i); to_string(outcome) == name) return outcome;
   }
-  throw ProtocolError(fmt::format("'{}' is no outcome of a refusal", name));
+  throw ProtocolError(fmt::format("'{}' is not an outcome of a refusal", name));
 }
 
 /// Refusals of one call site with the same outcome.

@@ -235,7 +235,7 @@ TEST_F(OomPrograms, RefusesWrongInput) {
   expect_usage({}, "nothing to run");
   expect_usage({"--", "false"}, "without a refusal, the case ends with crashed");
   expect_usage({"padding/coords9d", "--backend", "dry"}, "did you mean 'padding/coords2d'");
-  expect_usage({"padding/coords1d", "--", "true"}, "a program behind -- is run alone");
+  expect_usage({"padding/coords1d", "--", "true"}, "a program after -- cannot be combined");
   expect_usage({"padding/coords1d", "--backend", "dry", "--allocations", "99"},
                "--allocations: 99: the program makes");
   expect_usage({"padding/coords1d", "--backend", "dry", "--once"}, "--once: a variant is refused one");

@@ -220,7 +220,7 @@ void ProfileFolding::write_profiles(const fs::path& name) {
       }
       if (const int error = replace_profile(file, *folded, [this] { done(Step::written); }); error != 0) {
         if (error_.empty())
-          error_ = fmt::format("{}: cannot be replaced: {}; what was folded stays in {}", file.string(),
+          error_ = fmt::format("{}: cannot be replaced: {}; the folded events stay in {}", file.string(),
                                std::strerror(error), folded_beside(name).string());
         return;
       }

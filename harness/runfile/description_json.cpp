@@ -99,9 +99,9 @@ Description description_from_json(std::string_view text) {
     check_api(json);
     json_fields::read(json, description);
   } catch (const Json::parse_error& error) {
-    throw ProtocolError("what the worker says of itself is no description: " + why_unreadable(text, error));
+    throw ProtocolError("the worker's description cannot be read: " + why_unreadable(text, error));
   } catch (const Json::exception& error) {
-    throw ProtocolError("what the worker says of itself is no description: " + message_of(error));
+    throw ProtocolError("the worker's description cannot be read: " + message_of(error));
   }
   return description;
 }

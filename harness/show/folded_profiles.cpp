@@ -103,7 +103,7 @@ const FoldedProcess* find_folded(const FoldedProfiles& folded, const ProfileHead
 
 std::optional<FoldedProfiles> read_folded(const fs::path& path) {
   if (!non_file_kind(path).empty()) {
-    throw UsageError(fmt::format("{}: is no file of folded events", path.string()));
+    throw UsageError(fmt::format("{}: not a file of folded events", path.string()));
   }
   const FoldedFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) {
@@ -113,7 +113,7 @@ std::optional<FoldedProfiles> read_folded(const fs::path& path) {
   const auto check = [&](bool is_right) {
     if (!is_right) {
       throw UsageError(
-          fmt::format("{}: is no file of folded events, or cut short; copy it again", path.string()));
+          fmt::format("{}: not a file of folded events, or cut short; copy it again", path.string()));
     }
   };
   FoldedHeader header{};

@@ -21,7 +21,7 @@ namespace {
 constexpr std::chrono::seconds kOneKeyPress{1};
 
 constexpr std::string_view kSecond =
-    "\npeakmark: interrupted twice: ends at once; what was measured is in the partial file, and --resume "
+    "\npeakmark: interrupted twice: ends at once; the results so far are in the partial file, and --resume "
     "goes on with it\n";
 
 sigset_t watched_signals() {

@@ -228,7 +228,7 @@ class BuildComparison {
     if (stop != Stop::done) {
       say(fmt::format(
           "{}: {}; --resume continues", stop == Stop::interrupted ? "interrupted" : "stopped by the deadline",
-          has_both ? "not every round is through" : "only one side was measured, so there is no comparison"));
+          has_both ? "not every round has ended" : "only one side was measured, so there is no comparison"));
     }
     if (!has_both) code = ExitCode::nothing;
     return {stop == Stop::interrupted ? ExitCode::interrupted : code, has_both};

@@ -135,7 +135,7 @@ void say_what_is_left(const Sides& sides) {
     if (!side.journal.has_measured()) continue;
     partial += (partial.empty() ? "" : " and ") + partial_of(side.options.run_file).string();
   }
-  if (!partial.empty()) say("what was measured is in " + partial + "; --resume continues it");
+  if (!partial.empty()) say("the results so far are in " + partial + "; --resume continues it");
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ Pattern compile_filter(const std::string& expression) {
   try {
     return Pattern(expression);
   } catch (const UsageError& error) {
-    throw UsageError("--filter '" + expression + "' is no regular expression: " + error.what());
+    throw UsageError("--filter '" + expression + "' is not a regular expression: " + error.what());
   }
 }
 

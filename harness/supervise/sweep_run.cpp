@@ -153,7 +153,7 @@ class SweepRun {
       say(fmt::format("{}: {} not measured{}{}; --resume continues",
                       stop == Stop::interrupted ? "interrupted" : "stopped by the deadline",
                       quantity(journal.missing().size(), "case is", "cases are"),
-                      rounds_left ? ", not every round is through" : "",
+                      rounds_left ? ", not every round has ended" : "",
                       unasked == 0 ? "" : fmt::format(", estimators of {} not asked", unasked)));
     }
     return stop == Stop::interrupted ? ExitCode::interrupted : exit_code_of(journal.run());

@@ -46,7 +46,7 @@ bool is_variant_name(std::string_view name) {
 
 std::pair<std::string, std::string> split_key_value(const std::string& text) {
   const auto equals = text.find('=');
-  if (equals == std::string::npos) throw UsageError("'" + text + "' is no key=value, such as n=20");
+  if (equals == std::string::npos) throw UsageError("'" + text + "' is not KEY=VALUE, such as n=20");
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 

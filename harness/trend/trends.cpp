@@ -21,7 +21,7 @@ Plans::Plans(const DeviceHistory& history) : history_(history) {
       filters_.emplace(*run.filter, Pattern(*run.filter));
     } catch (const UsageError& error) {
       throw UsageError("the history of " + history.device + " is damaged: run " + run.id +
-                       " has a filter that is no regular expression: " + error.what());
+                       " has a filter that is not a regular expression: " + error.what());
     }
   }
   std::map<std::pair<std::string_view, std::string_view>, std::size_t> numbers;

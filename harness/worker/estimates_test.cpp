@@ -59,7 +59,7 @@ TEST(Estimates, AnEstimatorThatThrowsDoesNotAffectTheOthers) {
       variant_with({FakeEstimator{"broken", 0, 0}, FakeEstimator{"fine", 0, 1}});
   const auto answers = ask_estimators(variant, variant.description.defaults(), 100);
   ASSERT_EQ(answers.size(), 2U);
-  EXPECT_THAT(answers[0].error, Optional(HasSubstr("0 bytes a slice")));
+  EXPECT_THAT(answers[0].error, Optional(HasSubstr("0 bytes per slice")));
   EXPECT_EQ(answers[0].slices_estimated, std::nullopt);
   EXPECT_THAT(answers[1].slices_estimated, Optional(100));
 }

@@ -37,7 +37,7 @@ void check_slice_axis(const VariantDescription& variant) {
   if (variant.slice_axis.empty()) return;
   const AxisDescription* const axis = variant.axis(variant.slice_axis);
   if (axis == nullptr) {
-    throw UsageError(fmt::format("variant {}: its slice axis '{}' is no axis of it{}", variant.name,
+    throw UsageError(fmt::format("variant {}: its slice axis '{}' is not one of its axes{}", variant.name,
                                  variant.slice_axis, suggest_word(variant.slice_axis, variant.axis_names())));
   }
   if (!std::holds_alternative<Size>(axis->default_value)) {

@@ -77,7 +77,7 @@ class Case {
     const auto* number = std::get_if<Size>(&value(axis));
     if (number == nullptr)
       throw std::invalid_argument("axis '" + std::string(axis) +
-                                  "' is a word, no number: ask for its word()");
+                                  "' is a word, not a number: ask for its word()");
     return *number;
   }
   /// Returns the value of an axis of words. Throws std::invalid_argument if there is no such axis, or it is
@@ -85,7 +85,8 @@ class Case {
   [[nodiscard]] const std::string& word(std::string_view axis) const {
     const auto* word = std::get_if<std::string>(&value(axis));
     if (word == nullptr)
-      throw std::invalid_argument("axis '" + std::string(axis) + "' is a number, no word: ask for it by []");
+      throw std::invalid_argument("axis '" + std::string(axis) +
+                                  "' is a number, not a word: ask for it by []");
     return *word;
   }
 
