@@ -79,7 +79,7 @@ function paged_table(spec) {
     const ordered = sorted();
     const shown = Math.min(state.most, ordered.length);
     for (const row of ordered.slice(0, shown)) {
-      const cells = columns.map(({ kind, cell }, i) => element(i === 0 ? "th" : "td", i === 0 ? { scope: "row", class: kind } : { class: kind }, cell(row)));
+      const cells = columns.map(({ kind, title, cell }, i) => element(i === 0 ? "th" : "td", i === 0 ? { scope: "row", class: kind } : { class: kind, "data-label": title }, cell(row)));
       lines.push(element("tr", {}, ...cells));
       const after = spec.after(row);
       if (after !== null) lines.push(after);
