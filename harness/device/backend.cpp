@@ -21,11 +21,11 @@ bool holds(double value) {
     return true;
   } else if constexpr (std::is_same_v<T, float>) {
     if (std::isnan(value) || std::isinf(value)) return true;
-    // Beyond the range of float the conversion itself would be undefined.
+    // A conversion beyond the range of float would be undefined behaviour.
     return std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()) &&
            static_cast<double>(static_cast<float>(value)) == value;
   } else {
-    // 2^digits is a double for every integer type; the largest integer is not.
+    // 2^digits can be represented as a double for every integer type; the largest integer cannot.
     const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
     const double begin = std::numeric_limits<T>::is_signed ? -end : 0.0;
     return value >= begin && value < end && std::trunc(value) == value;
@@ -49,24 +49,24 @@ constexpr Size kGpuGroup = 256;
 constexpr Size kCpuGroup = 64;  // amortises the cost of starting a group
 constexpr Size kGroupsPerCpuUnit = 8;
 
-/// The largest power of two that is not above `value`, at least 1.
+/// Returns the largest power of two ≤ `value`, at least 1.
 Size power_of_two_below(Size value) {
   Size power = 1;
   while (power <= value / 2) power *= 2;
   return power;
 }
 
-/// The smallest power of two that is not below `value`, at most `max`.
+/// Returns the smallest power of two ≥ `value`, at most `max`.
 Size power_of_two_above(Size value, Size max) {
   Size power = 1;
   while (power < value && power < max) power *= 2;
   return power;
 }
 
-/// Returns the work-items of a group where the caller gives no local size.
+/// Returns the work-items of a group if the caller gives no local size.
 Size default_group(const Range& range, const DeviceInfo& device, Size max_group) {
   if (!device.is_cpu) return power_of_two_below(std::min(kGpuGroup, max_group));
-  // On a CPU a work-item is often a whole row: groups of a few rows would leave cores idle.
+  // On a CPU a work-item is often a whole row: groups of several rows would leave cores idle.
   const Size items = checked_multiply(checked_multiply(range.x, range.y), range.z);
   const Size groups = std::max<Size>(1, device.compute_units) * kGroupsPerCpuUnit;
   return power_of_two_below(std::min({kCpuGroup, max_group, std::max<Size>(1, items / groups)}));

@@ -35,8 +35,8 @@ std::string listing(const DeviceList& list) {
   return text;
 }
 
-/// Returns the pools of candidates, the preferred one first. The next pool is used only if the first has no
-/// match.
+/// Returns the pools of candidates, the preferred one first. Each pool is used only if the earlier ones have
+/// no match.
 std::vector<Candidates> pools(const DeviceChoice& choice, const DeviceList& list) {
   const auto select = [&](auto&& wanted) {
     Candidates pool;
@@ -66,7 +66,7 @@ const DeviceInfo& by_index(std::string_view text, const Candidates& pool, const 
                                 text, listing(list)));
 }
 
-/// Null when none matches.
+/// Returns null if none matches.
 const DeviceInfo* by_name(std::string_view text, const Candidates& pool, const DeviceList& list) {
   const std::string wanted = lower(text);
   Candidates matches;
@@ -76,7 +76,7 @@ const DeviceInfo* by_name(std::string_view text, const Candidates& pool, const D
     if (name == wanted) exact.push_back(info);
     if (name.find(wanted) != std::string::npos) matches.push_back(info);
   }
-  // "A100" is also a part of "A100-SXM": a full name wins over a part.
+  // "A100" is also a part of "A100-SXM": a full match has precedence.
   if (exact.size() == 1) return exact.front();
   if (matches.size() > 1) {
     throw DeviceError(fmt::format("'{}' is part of {} devices' names; write more of it, or an index{}", text,
@@ -129,7 +129,7 @@ DeviceInfo choose_device(const DeviceChoice& choice, const DeviceList& list) {
   }
   if (is_index && !choice.backend) return by_index(choice.device, {}, list);
   if (!choice.device.empty()) {
-    // The listing below names `dry` as well, and it is never taken unasked.
+    // The listing below also names `dry`, which is used only if it is named.
     const bool means_dry = lower(choice.device) == to_string(Backend::dry);
     throw DeviceError(fmt::format("no {}device has a name with '{}' in it{}{}",
                                   choice.backend ? fmt::format("{} ", to_string(*choice.backend)) : "",

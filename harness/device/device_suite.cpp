@@ -4,7 +4,7 @@ namespace peakmark {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DeviceDataSuite);
 
-// Without data.
+// Tests without data.
 
 TEST_P(DeviceSuite, HasNameAndPlatform) {
   EXPECT_FALSE(device().info().name.empty());
@@ -111,7 +111,7 @@ TEST_P(DeviceSuite, AnArrayThatWasResetIsRejected) {
   EXPECT_THROW(device().fill(a, 0), UsageError);
 }
 
-// With data.
+// Tests with data.
 
 TEST_P(DeviceDataSuite, TooLargeAnArrayIsOutOfMemory) {
   EXPECT_THROW(device().create("a", {Size{1} << 59}, DType::f64), OutOfMemory);

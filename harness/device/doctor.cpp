@@ -122,7 +122,7 @@ class Diagnosis {
     for (const DeviceInfo* device : devices_) {
       const GpuFacts* gpu = find_gpu(facts_, *device);
       if (gpu == nullptr) continue;
-      // A GPU may be listed by both backends: report it once.
+      // Both backends may list the same GPU: report it once.
       if (std::ranges::find(seen_, gpu) != seen_.end()) continue;
       seen_.push_back(gpu);
       check_gpu(*gpu);
@@ -167,7 +167,7 @@ class Diagnosis {
           fmt::format("CPU frequency governor is {}: clocks change during measurements", *facts_.governor),
           "cpupower frequency-set -g performance");
     }
-    // One process is the measurement.
+    // The measurement itself is one busy process.
     const double quiet = std::max(1.0, facts_.cpus / 4.0);
     if (facts_.load_average.value_or(0) > quiet) {
       add("load", Effect::timing,
@@ -210,7 +210,7 @@ bool is_pocl(const DeviceInfo& device) {
 
 bool rereads_after_barriers(const DeviceInfo& device) {
   if (!is_pocl(device)) return false;
-  // `7.1+debian`
+  // Such as `7.1+debian`.
   for (const std::string_view release : {"7.0", "7.1"}) {
     if (!device.driver.starts_with(release)) continue;
     const std::string_view rest = std::string_view(device.driver).substr(release.size());

@@ -12,10 +12,10 @@ namespace peakmark {
 namespace {
 
 constexpr Size kResolution = 1 << 20;
-/// Drivers of GPUs hand out memory in steps of 2 MiB: other sizes would be rounded up.
+/// Drivers of GPUs allocate memory in steps of 2 MiB: other sizes would be rounded up.
 constexpr Size kFillStep = 2 << 20;
 
-/// Allocates, and writes the first and the last byte. Returns nothing if the device refuses.
+/// Allocates, and writes the first and the last byte. Returns null if the device refuses.
 std::optional<Array> allocate_and_touch(Device& device, Size bytes) {
   try {
     Array array = device.create_uninitialised("probe", {bytes}, DType::u8);
@@ -40,7 +40,7 @@ std::optional<Size> largest_allocation(const DeviceInfo& device, const std::func
     if (bytes <= taken || bytes >= refused) return;
     (takes(bytes) ? taken : refused) = bytes;
   };
-  // Most drivers refuse from the next byte on.
+  // Most drivers refuse the next larger size.
   attempt(*device.memory_bytes);
   if (device.max_allocation_bytes) {
     attempt(*device.max_allocation_bytes);

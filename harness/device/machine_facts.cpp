@@ -36,8 +36,8 @@ std::optional<double> load_average() {
   return load;
 }
 
-/// Returns where the recorder would find CUPTI. Does not load it by path: NVIDIA warns of loading CUPTI
-/// twice.
+/// Returns the CUPTI that the recorder would find. Does not load it by path, because NVIDIA warns against
+/// loading CUPTI twice.
 std::optional<std::string> find_cupti(const std::optional<fs::path>& recorder) {
   static constexpr const char* kNames[] = {"libcupti.so.13", "libcupti.so.12"};
   for (const char* name : kNames) {

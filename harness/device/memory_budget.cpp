@@ -62,7 +62,7 @@ std::string reserve_text(const MemoryReserve& reserve) {
 ResolvedBudget resolve_budget(const MemoryBudget& budget, const DeviceInfo& device,
                               const DeviceMemory& memory, const MemoryReserve& reserve) {
   if (budget.bytes) {
-    // A CPU device would fill the host's memory.
+    // Otherwise a CPU device would fill the host's memory.
     if (device.memory_bytes && *budget.bytes > *device.memory_bytes)
       return {*device.memory_bytes,
               fmt::format("{} is more than {} has", format_size(*budget.bytes), device.name)};

@@ -12,8 +12,8 @@
 namespace peakmark {
 namespace {
 
-// The part of nvml.h that is used here: the header is often missing where the library is installed. The
-// version suffixes fix these functions and layouts.
+// The parts of nvml.h that are used here, because the header is often missing where the library is installed.
+// The version suffixes fix these functions and layouts.
 using Status = int;
 using GpuHandle = struct GpuTag*;
 constexpr Status kSuccess = 0;
@@ -34,7 +34,7 @@ struct Process {
   unsigned gpu_instance, compute_instance;
 };
 
-// Reasons for the current clocks. The power cap alone is no throttling: large GPUs run at it all the time,
+// Reasons for the current clocks. The power cap alone is not throttling: large GPUs run at it permanently,
 // and their clocks show its effect.
 constexpr unsigned long long kSetByUser = 0x2 | 0x100;  // application clocks, display clocks
 constexpr unsigned long long kHeatOrBrake = 0x8 | 0x20 | 0x40 | 0x80;
@@ -130,7 +130,7 @@ std::vector<GpuHandle> gpu_handles(const Library& nvml) {
   return handles;
 }
 
-/// Keeps NVML loaded during its lifetime: a sample then takes microseconds.
+/// Keeps NVML loaded, so that a sample takes only microseconds.
 class NvmlClocks final : public ClockSource {
  public:
   /// Finds the GPU by its PCI address if both sides know it, else by a name that only one GPU has.

@@ -15,7 +15,7 @@ using json_fields::Json;
 
 namespace {
 
-/// Enough for a traceback. The error of an estimator is in run files, tables and JUnit reports.
+/// Sufficient for a traceback. The error of an estimator is in run files, tables and JUnit reports.
 constexpr std::size_t kMaxErrorBytes = 16'000;
 constexpr std::size_t kMaxQuotedBytes = 400;
 
@@ -52,7 +52,7 @@ void read_list(const Json& answer, const char* key, std::vector<Size>& values) {
   }
 }
 
-/// Slices before, and after.
+/// Reads the slices before and after.
 void read_padding(const Json& answer, std::vector<Size>& padding) {
   read_list(answer, "padding", padding);
   if (!padding.empty() && padding.size() != 2) {
@@ -62,7 +62,7 @@ void read_padding(const Json& answer, std::vector<Size>& padding) {
   }
 }
 
-/// Checks the dtype of a command, which numpy has not checked.
+/// Checks the dtype in the answer of a command, which numpy has not checked.
 void check_dtype(const std::string& name) {
   try {
     check_estimator_dtype(name);

@@ -57,7 +57,7 @@ class Form : public Estimator {
   std::string_view form_;
 };
 
-/// Bytes that are linear in the slices: direct and module.
+/// Forms whose bytes are linear in the slices: direct and module.
 class LinearForm : public Form {
  public:
   using Form::Form;
@@ -96,7 +96,7 @@ class DirectForm final : public LinearForm {
     const Size slice = checked_multiply(
         checked_multiply(request.other_dimensions[0], request.other_dimensions[1]), size_of(request.dtype));
     const double bytes = multiplier_ * static_cast<double>(slice);
-    // 2^63 is the first double that does not fit. The comparison is false for NaN.
+    // 2^63 is the smallest double that does not fit. For NaN the comparison is false.
     if (!(std::abs(bytes) < 9223372036854775808.0)) {
       throw OverflowError(
           fmt::format("estimator {}: {} times {} bytes does not fit 64 bits", name(), multiplier_, slice));

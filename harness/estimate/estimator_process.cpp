@@ -63,7 +63,7 @@ std::string EstimatorProcess::answer(const AskLimits& limits) {
     const WorkerEvent event = process_->next(until, limits.interrupt);
     switch (event.kind) {
       case WorkerEvent::Kind::output:
-        // What it wrote before the answer may be read after it.
+        // Output from before the answer may be read after it.
         for (const WorkerEvent& later : process_->read_output()) {
           if (later.kind == WorkerEvent::Kind::error) warn(limits, without_terminal_codes(later.text));
         }
@@ -104,7 +104,7 @@ std::string EstimatorProcess::next(const AskLimits& limits) {
       return answer(limits);
     } catch (const NoEstimateError& error) {
       process_.reset();
-      // Earlier questions may be the reason why it died: it is asked again, alone.
+      // Earlier questions may have caused its end, so it is asked once more, alone.
       if (error.reason() != NoEstimate::died || is_again) throw;
     }
   }

@@ -48,7 +48,7 @@ PythonEnvironment python_of(const ExternalEstimator& estimator) {
   }
 }
 
-// Python puts the working folder first in its path, and files there would replace modules of its library. The
+// Python puts the working folder first in its path, so files there would replace modules of its library. The
 // option -P needs Python 3.11.
 constexpr const char* kEstimatorsOfPython =
     "import sys\n"
@@ -60,7 +60,7 @@ constexpr const char* kEstimatorsOfPython =
 WorkerCommand command_for(const ExternalEstimator& estimator, const std::string& request) {
   WorkerCommand command;
   command.environment = current_environment();
-  // Its URL may have a password, and no estimator needs it.
+  // Its URL may contain a password, and no estimator needs it.
   std::erase_if(command.environment,
                 [](const std::string& entry) { return entry.starts_with("PEAKMARK_HISTORY="); });
   command.input = request;
@@ -93,9 +93,9 @@ std::string process_name(const ExternalEstimator& estimator) {
   return fmt::format("{}{}'", kEstimator, estimator.name.empty() ? estimator.call : estimator.name);
 }
 
-constexpr std::string_view kNotFound = "not_found: ";  // as NoEstimateError begins
+constexpr std::string_view kNotFound = "not_found: ";  // the beginning of a NoEstimateError
 
-/// Returns the question whether Python finds the functions of an estimator.
+/// Returns a question about whether Python finds the functions of an estimator.
 std::string find_line(const ExternalEstimator& estimator) {
   std::vector<std::string> functions{estimator.call.substr(estimator.call.find(':') + 1)};
   for (const std::string& function : {estimator.output_dimensions, estimator.padding}) {
@@ -116,8 +116,8 @@ EstimateAnswer failed(std::string error) {
   return answer;
 }
 
-/// Returns the most slices whose bytes fit. Bytes grow with the slices. Throws NoEstimateError if they do not
-/// depend on them.
+/// Returns the maximum number of slices whose bytes fit. Bytes grow with the slices. Throws NoEstimateError
+/// if they do not depend on them.
 Size max_slices(const ExternalEstimator& estimator, const EstimatorQuestion& question, Size available) {
   const auto fits = [&](Size slices) {
     try {
@@ -142,7 +142,7 @@ EstimateAnswer answer_by_formula(const ExternalEstimator& estimator, const Estim
   return answer;
 }
 
-/// Returns what `answer` returns; its failure as an answer.
+/// Returns the result of `answer`, or its failure as an answer.
 template <typename Answer>
 EstimateAnswer answer_or_failure(const EstimatorQuestion& question, std::optional<Size> available_bytes,
                                  Answer answer) {
@@ -184,7 +184,8 @@ bool is_estimator_warning(std::string_view warning) {
 }
 
 void check_estimators_found(const std::vector<ExternalEstimator>& estimators, const AskLimits& limits) {
-  // Estimators of one Python environment and folder are found by one process: numpy is imported once.
+  // One process finds the estimators of the same Python environment and folder, so that numpy is imported
+  // once.
   std::map<std::pair<std::string, std::filesystem::path>, std::vector<const ExternalEstimator*>> by_python;
   for (const ExternalEstimator& one : estimators) {
     if (one.call.starts_with("python:")) {
@@ -209,7 +210,7 @@ void check_estimators_found(const std::vector<ExternalEstimator>& estimators, co
       } catch (const NoEstimateError& failed) {
         error = failed.what();
       }
-      // One that dies or is late may answer another time.
+      // An estimator that died or was late may answer next time.
       if (error && error->starts_with(kNotFound)) throw_not_found(*one, *error);
     }
   }
@@ -291,7 +292,7 @@ std::vector<EstimateObservation> ask_about_cases(const ExternalEstimator& estima
     all[i].error = late.error(process_name(estimator));
     if (all[i].error) continue;
     const std::optional<Size>& available = cases[i]->requested_peak_bytes;
-    // Other programs may answer one question only, or print more than their answers.
+    // Other programs may answer only one question, or print more than answers.
     EstimateAnswer answer =
         !is_python ? ask_external(estimator, questions[i], available, "", limits)
                    : answer_or_failure(questions[i], available, [&] {

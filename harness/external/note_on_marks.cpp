@@ -44,8 +44,8 @@ struct Misspelt {
   std::string word;
 };
 
-/// Returns the phases that are probably misspelt. A phase that the program marks as well is not the one that
-/// was meant.
+/// Returns the phases that are probably misspelt. If the program also marks the similar phase, that is not
+/// the intended one.
 std::vector<Misspelt> misspelt_among(const std::vector<std::string>& phases) {
   std::vector<Misspelt> found;
   for (const std::string& phase : phases) {
@@ -60,7 +60,7 @@ std::vector<Misspelt> misspelt_among(const std::vector<std::string>& phases) {
   return found;
 }
 
-/// Returns false for short words, to which many others are similar: `send` is not a misspelt `end`.
+/// Returns false for short words, which resemble many others: `send` is not a misspelt `end`.
 bool is_sure(const Misspelt& one) {
   constexpr std::size_t kLongWord = 5;
   return one.word.size() >= kLongWord || one.name.size() == one.word.size();

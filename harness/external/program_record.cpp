@@ -28,7 +28,7 @@ Part part_of(std::string_view phase) {
   return Part::other;
 }
 
-/// The place of the event's process in the tree, as merge_by_time writes it.
+/// Returns the index of the event's process in the tree, as merge_by_time stores it.
 std::uint64_t process_of(const Event& event) {
   return event.address >> 48U;
 }
@@ -39,22 +39,22 @@ bool has_process(EventType type) {
          type == EventType::failed_allocation;
 }
 
-/// From where a call begins to where it ends, in events.
+/// The beginning and end of a call, as indices of events.
 struct Call {
   std::uint64_t process;
   std::size_t begin;
-  std::size_t end;   ///< one past the last event of it
-  std::size_t last;  ///< the event at whose time it ended: the mark, or the last one of its process
+  std::size_t end;   ///< one past its last event
+  std::size_t last;  ///< the event whose time is its end: the mark, or the last event of its process
 };
 
 struct Marks {
-  std::vector<Call> calls;          ///< as they began
-  std::vector<std::string> phases;  ///< each once
+  std::vector<Call> calls;          ///< in the order of their beginning
+  std::vector<std::string> phases;  ///< without duplicates
   bool end = false;                 ///< there is a mark `end`
-  std::size_t prepared = 0;         ///< where the last phase of inputs or outputs ended; 0 without one
+  std::size_t prepared = 0;         ///< end of the last phase of inputs or outputs; 0 without one
 };
 
-/// Each process has phases of its own: where one ends, another's call goes on.
+/// Phases belong to a process: when a phase of one process ends, a call of another continues.
 class MarkReader {
  public:
   explicit MarkReader(std::span<const Event> events) : events_(events) {
@@ -75,8 +75,8 @@ class MarkReader {
   struct Process {
     std::string phase;
     Part part = Part::other;
-    std::optional<std::size_t> call;  ///< the one that it is in
-    std::size_t last = 0;             ///< its last event so far
+    std::optional<std::size_t> call;  ///< the call that the process is in
+    std::size_t last = 0;             ///< the last event of the process so far
   };
 
   static bool is_prepared_by(Part part) { return part == Part::inputs || part == Part::outputs; }
@@ -90,7 +90,7 @@ class MarkReader {
     std::string phase = text_of(events_, i);
     const Part part = part_of(phase);
     if (!phase.empty() && seen_.insert(phase).second) marks_.phases.push_back(phase);
-    // `call` again right after `call` is another call; after `call/fft` it is the same one, going on.
+    // `call` directly after `call` is a new call; after `call/fft` it continues the same one.
     const bool begins = part == Part::call && (!process.call || phase == process.phase);
     if (process.call && (begins || part != Part::call)) {
       end_call(*process.call, i, i);
@@ -112,9 +112,9 @@ class MarkReader {
   Marks marks_;
 };
 
-/// What is live, by the phases in which it was allocated.
+/// Live memory, by the phases in which it was allocated.
 struct Prepared {
-  std::optional<Size> inputs;  ///< null where no such phase has begun
+  std::optional<Size> inputs;  ///< null if no such phase has begun
   std::optional<Size> outputs;
   Size others = 0;
 };
@@ -124,7 +124,7 @@ Prepared prepared_by(std::span<const Event> events) {
     Part part;
     Size bytes;
   };
-  std::map<std::uint64_t, Part> parts;  // of the processes
+  std::map<std::uint64_t, Part> parts;  // of each process
   std::unordered_map<std::uint64_t, Live> live;
   Prepared prepared;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -154,15 +154,16 @@ Prepared prepared_by(std::span<const Event> events) {
   return prepared;
 }
 
-/// The calls of each process, by their places in the list; those of one process follow each other in time.
+/// Returns the calls of each process, as indices into the list; those of one process follow each other in
+/// time.
 std::map<std::uint64_t, std::vector<std::size_t>> by_process(const std::vector<Call>& calls) {
   std::map<std::uint64_t, std::vector<std::size_t>> places;
   for (std::size_t i = 0; i < calls.size(); ++i) places[calls[i].process].push_back(i);
   return places;
 }
 
-/// A command belongs to the call of its process in which it was asked for. What a call asks for it should
-/// wait for, or its time on the host would mean nothing either.
+/// A command belongs to the call of its process in which it was enqueued. A call should wait for its
+/// commands; otherwise its host time would have no meaning either.
 std::optional<std::vector<std::int64_t>> device_times(std::span<const Event> events,
                                                       const std::vector<Call>& calls) {
   bool is_seen = false;
@@ -187,8 +188,8 @@ std::optional<std::vector<std::int64_t>> device_times(std::span<const Event> eve
   return is_seen ? std::optional(times) : std::nullopt;
 }
 
-/// By the error codes of OpenCL, which are negative, and CUDA. OpenCL says that a buffer's size is invalid
-/// where it is larger than the device gives, and where it is 0, which no device would give.
+/// Recognises the error codes of OpenCL, which are negative, and of CUDA. OpenCL reports an invalid buffer
+/// size both for one that exceeds the device's limit and for 0, which no device accepts.
 bool wants_memory(const Event& failed) {
   switch (failed.amounts.result) {
     case -4:  // CL_MEM_OBJECT_ALLOCATION_FAILURE
@@ -203,7 +204,8 @@ bool wants_memory(const Event& failed) {
   }
 }
 
-/// Each process's last failure counts: one that found a size that fits may still end for another reason.
+/// The last failure of each process counts: after a failure a program may find a size that fits, and end for
+/// another reason.
 void read_failures(std::span<const Event> events, ProgramRecord& record) {
   std::map<std::uint64_t, bool> wanted;
   for (const Event& event : events) {

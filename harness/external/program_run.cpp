@@ -29,7 +29,7 @@ constexpr std::size_t kMaxLineBytes = 400;
   throw io_error("", what, errno);
 }
 
-/// Keeps the last lines that come from a pipe.
+/// Keeps the last lines from a pipe.
 class PipedLines {
  public:
   explicit PipedLines(int descriptor) : descriptor_(descriptor) { ::fcntl(descriptor, F_SETFL, O_NONBLOCK); }
@@ -38,7 +38,7 @@ class PipedLines {
 
   void drain() {
     std::array<char, 16384> bytes{};
-    // At most what a full pipe holds: a program that writes without end must not block this loop.
+    // At most the content of a full pipe: a program that writes without end must not block this loop.
     for (int piece = 0; piece < 64 && descriptor_ >= 0; ++piece) {
       const ssize_t got = ::read(descriptor_, bytes.data(), bytes.size());
       if (got < 0 && errno == EINTR) continue;
@@ -78,7 +78,7 @@ class PipedLines {
   LastLines lines_{kMaxLines};
 };
 
-pid_t guard = -1;  // the process of guard_group()
+pid_t guard = -1;  // process of guard_group()
 
 }  // namespace
 
@@ -91,7 +91,7 @@ void guard_group(const std::filesystem::path& profiles) {
   guard = ::fork();
   if (guard < 0) fail("fork");
   if (guard == 0) {
-    // The pipe is closed when the parent ends: programs do not inherit it.
+    // The pipe is closed when the parent ends, because programs do not inherit it.
     if (::dup2(pipe.read_end.get(), 0) == 0) ::close_range(1, ~0U, 0);
     char byte = 0;
     while (::read(0, &byte, 1) < 0 && errno == EINTR) {
@@ -100,7 +100,7 @@ void guard_group(const std::filesystem::path& profiles) {
     end_processes_with("PEAKMARK_PROFILE", profiles.string() + "/");
     ::kill(0, SIGKILL);
   }
-  [[maybe_unused]] const int left_open = pipe.write_end.release();  // as long as this process lives
+  [[maybe_unused]] const int left_open = pipe.write_end.release();  // open as long as this process lives
 }
 
 ProgramEnd run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
@@ -133,7 +133,7 @@ ProgramEnd run_program(const std::vector<std::string>& command, const std::vecto
   const auto end = std::chrono::steady_clock::now();
   ProgramEnd ended;
   ended.end = watch.reap().value_or(WorkerEnd{});
-  // If the whole job is being ended, this process ends here, and its supervisor knows why.
+  // If the whole job is being ended, this process ends here, and its supervisor knows the reason.
   if (ended.end.signal && ends_process(*ended.end.signal))
     ::poll(nullptr, 0, static_cast<int>(kSignalOfAJob.count()));
   ended.process = program;

@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that is made empty, and gone with this object.
+/// A folder that is empty at first. The destructor removes it.
 class FreshFolder {
  public:
   explicit FreshFolder(fs::path path) : path_(std::move(path)) {
@@ -59,8 +59,8 @@ std::string why_nothing(const std::vector<std::string>& command, const std::vect
   return why_no_recorder(evidence);
 }
 
-/// Returns the first `count` events without the releases at their end that the system made when the last
-/// process ended: what the program itself did not release is live at the end.
+/// Returns the first `count` events without the final releases by the system at the end of the last process:
+/// memory that the program itself did not release is live at the end.
 std::span<const Event> own_events(std::span<const Event> events, std::size_t count,
                                   const RecordedTree& tree) {
   std::optional<std::int64_t> end;
@@ -79,13 +79,13 @@ std::string with_last_words(const std::string& what, const ProgramEnd& end) {
 
 struct ProgramTrial::Pass {
   ProgramEnd end;
-  std::optional<ProgramRecord> record;  ///< null where nothing was recorded
+  std::optional<ProgramRecord> record;  ///< null if nothing was recorded
   MemoryPass memory;                    ///< of the record
-  std::vector<RepeatedPhase> repeated;  ///< of all processes; only where calls are repeated
+  std::vector<RepeatedPhase> repeated;  ///< of all processes; only if calls are repeated
   std::string failure;                  ///< why the recording is incomplete; else empty
-  std::string note_on_marks;            ///< what is to be said of the phases that it marked
-  std::string note_on_devices;          ///< if it used several: their peaks
-  std::string no_device_time;           ///< why the work in the profiles is not all; empty where it is
+  std::string note_on_marks;            ///< note on the phases that it marked
+  std::string note_on_devices;          ///< if it used several devices: their peaks
+  std::string no_device_time;           ///< why the recorded work is incomplete; empty if it is complete
 };
 
 ProgramTrial::ProgramTrial(const ProgramDescription& program, const RecorderLibraries& libraries,
@@ -95,13 +95,13 @@ ProgramTrial::ProgramTrial(const ProgramDescription& program, const RecorderLibr
 std::vector<std::string> ProgramTrial::environment_for(const Parameters& parameters,
                                                        const ProgramPlaces& places) const {
   std::vector<std::string> environment = current_environment();
-  // For programs that would take any device; those of a suite may have placeholders for them too.
+  // For programs that would use any device; programs of suites may also use placeholders.
   set_variable(environment, "PEAKMARK_BACKEND", places.backend);
   set_variable(environment, "PEAKMARK_DEVICE", places.device);
   for (const auto& [name, value] : program_.environment) {
     set_variable(environment, name, fill_placeholders(value, parameters, places, nullptr));
   }
-  // After the program's own, whose PYTHONPATH would hide the module of marks.
+  // After the program's own variables, because its PYTHONPATH would hide the module of marks.
   add_python(environment, find_python(program_.python, program_.suite_folder, program_.python_made_by));
   return environment;
 }
@@ -133,7 +133,7 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
   Pass pass;
   const std::vector<std::string> command = make_command(program_, parameters, places);
   {
-    const ExitWatcher ends(profile);  // until all that the program has started has ended
+    const ExitWatcher ends(profile);  // until all processes of the program have ended
     pass.end = run_program(command, environment);
   }
   pass.failure = errors.first_line();
@@ -215,7 +215,7 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
   return true;
 }
 
-/// Adds what memory shows of a program whose allocations failed, whether or not it went on.
+/// Adds facts about failed allocations, whether or not the program continued.
 void ProgramTrial::note_failed_allocations(const Pass& pass, Observation& observation) {
   if (!pass.record || pass.record->failed_allocations == 0) return;
   observation.failed_allocations = pass.record->failed_allocations;
@@ -239,7 +239,7 @@ bool ProgramTrial::measure_memory(Observation& observation) {
   return true;
 }
 
-/// Runs it once more, with repeated calls, and adds what each of them leaves behind.
+/// Runs the program once more, with repeated calls, and adds the memory that each of them leaves allocated.
 void ProgramTrial::find_call_leaks(Observation& observation) {
   const Pass pass = run(observation.axes, PassKind::repeated_calls, "repeated");
   if (!judge(pass, observation)) return;
@@ -263,7 +263,7 @@ void ProgramTrial::measure_time(Observation& observation) {
     const std::vector<std::int64_t>& calls = pass.record->calls_ns;
     if (program_.device_time) {
       const std::string& lost = pass.no_device_time;
-      if (!pass.record->device_ns || !lost.empty()) {  // no time is better than another clock's
+      if (!pass.record->device_ns || !lost.empty()) {  // no time is better than a time from another clock
         const std::string why =
             std::string(kNoTime) + (lost.empty() ? "the recorder saw no work of the device" : lost);
         observation.message += (observation.message.empty() ? "" : "; ") + why;
@@ -284,7 +284,7 @@ void ProgramTrial::measure_time(Observation& observation) {
 
 namespace {
 
-/// Returns the dtype of the output by our name, if it has one; null if the suite does not say it.
+/// Returns the dtype of the output, in our spelling if we know it; null if the suite does not specify it.
 std::optional<std::string> output_dtype(const ProgramDescription& program, const Parameters& parameters) {
   if (program.output_dtype.empty()) return std::nullopt;
   const AxisValue* const axis = parameters.find(program.output_dtype);

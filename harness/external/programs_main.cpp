@@ -1,4 +1,4 @@
-// The worker of programs: measures the [[program]]s of suites by running them under the recorder. It speaks
+// The worker for programs: measures the [[program]]s of suites by running them under the recorder. It uses
 // the same protocol as every worker (docs/formats.md), with the suites as arguments.
 #include <signal.h>
 #include <sys/prctl.h>
@@ -69,7 +69,7 @@ Vocabulary programs_of(const std::vector<std::string>& suites) {
   return gather_vocabulary(documents, nothing);
 }
 
-/// Has this process killed when its supervisor ends, and with it the program that runs.
+/// Ensures that this process is killed when its supervisor ends, and the running program with it.
 void die_with_supervisor() {
   const pid_t supervisor = ::getppid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -131,7 +131,7 @@ int run(int argc, char** argv) {
   } else {
     adopt_orphans();
     const ScratchFolder folder;
-    // The supervisor started this process in its own group.
+    // The supervisor started this process in a new group.
     if (options.observations_fd >= 0) guard_group(folder.path());
     measure(vocabulary, options, folder.path());
   }

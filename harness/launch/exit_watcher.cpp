@@ -29,7 +29,7 @@ std::int64_t now_ns() {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-/// Writes the end time into the header, unless the recorder closed the profile.
+/// Writes the end time into the header, unless the recorder has closed the profile.
 void write_end(const fs::path& file, std::int64_t time_ns) {
   const int descriptor = open(file.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0) return;
@@ -58,7 +58,7 @@ ExitWatcher::ExitWatcher(fs::path name)
   try {
     thread_ = std::thread([this] { watch(); });
   } catch (const std::system_error&) {
-    // Without a thread the end times stay unknown.
+    // Without a thread, end times stay unknown.
   }
 }
 
@@ -115,11 +115,11 @@ void ExitWatcher::watch() {
     for (const Watched& one : all) waits.push_back({one.process, POLLIN, 0});
     if (poll(waits.data(), waits.size(), -1) < 0) {
       if (errno == EINTR) continue;
-      break;  // no memory, or a lowered descriptor limit: the end times stay unknown
+      break;  // no memory, or a reduced descriptor limit: end times stay unknown
     }
     stopping = waits[0].revents != 0;
     read_folder();
-    // New processes are polled too, in case this is the last round.
+    // New processes are polled, too, in case this is the last round.
     std::erase_if(all, [](const Watched& one) {
       pollfd wait{one.process, POLLIN, 0};
       if (poll(&wait, 1, 0) != 1) return false;

@@ -19,7 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns why a recorder cannot be used: it cannot be loaded, or is another library. Empty if it can.
+/// Returns why a recorder cannot be used: it cannot be loaded, or is a different library. Empty if it can be
+/// used.
 std::string library_error(const fs::path& recorder, const char* symbol) {
   void* const library = dlopen(recorder.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
@@ -44,7 +45,7 @@ std::string library_errors(const RecorderLibraries& libraries) {
   return text;
 }
 
-/// Returns why a library cannot be loaded; empty if it can.
+/// Returns why a library cannot be loaded; empty if it can be.
 std::string load_error(const char* library) {
   void* const handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
@@ -68,7 +69,7 @@ bool is_named(const std::string& library, std::string_view name) {
   return fs::path(library).filename().string().starts_with(name);
 }
 
-/// True if an OpenCL loader would find a driver's file in its folders, or if other variables name the
+/// Returns true if an OpenCL loader would find a driver's file in its folders, or if variables name the
 /// drivers.
 bool has_driver_files() {
   for (const char* const variable : {"OCL_ICD_FILENAMES", "OPENCL_VENDOR_PATH"}) {
@@ -155,7 +156,7 @@ std::string missing_module(const MissingRecorder& evidence) {
       folder ? folder->string() : "PREFIX/share/peakmark/python, where peakmark is installed in PREFIX");
 }
 
-/// Explains a process with a driver and no loader: its loader is hidden, or it calls the driver itself.
+/// Explains a process with a driver but no loader: its loader is hidden, or it calls the driver itself.
 std::string driver_without_loader(pid_t process, const SeenProcess& seen) {
   const auto hidden = std::ranges::find_if(seen.files, [&](const std::string& file) {
     return !seen.drivers.contains(file) && !is_named(file, kOpenclRecorder) &&

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxSlotsAPass = std::uint64_t{1} << 20U;
-constexpr std::uint64_t kExtentBytes = std::uint64_t{1} << 20U;  // by which a profile grows
+constexpr std::uint64_t kExtentBytes = std::uint64_t{1} << 20U;  // size by which a profile grows
 
 std::int64_t monotonic_ns() {
   timespec time{};
@@ -37,8 +37,8 @@ std::uint64_t bytes_of_slots(std::uint64_t slots) {
   return ProfileHeader::kBytes + slots * sizeof(Event);
 }
 
-/// Returns how many of the first `count` events remain without a text at their end whose continuations are
-/// not all among them.
+/// Returns how many of the first `count` events remain without a last text whose continuations are not all
+/// among them.
 std::size_t without_cut_text(std::span<const Event> events, std::size_t count) {
   std::size_t head = count;
   while (head > 0 && events[head - 1].type == EventType::text) --head;
@@ -53,7 +53,7 @@ bool has_end(const ProfileHeader& header) {
   return header.closed == 1 || header.end_monotonic_ns != 0;
 }
 
-/// The events that a process has written and that are not folded yet.
+/// Events that a process has written and that are not folded yet.
 struct NewEvents {
   std::vector<Event> events;
   bool is_all = true;  ///< the profile has no further events
@@ -63,7 +63,7 @@ NewEvents new_events(ProfileReader& reader, std::uint64_t first) {
   NewEvents found{reader.events(first, first + kMaxSlotsAPass)};
   std::vector<Event>& events = found.events;
   if (!events.empty() && events.back().commit >= first + kMaxSlotsAPass) found.is_all = false;
-  // Events behind a slot that is not written yet are not read.
+  // Events after a slot that is not written yet are not read.
   const auto gap = std::ranges::find_if(
       events, [next = first](const Event& event) mutable { return event.commit != ++next; });
   if (gap != events.end()) found.is_all = false;
@@ -71,14 +71,15 @@ NewEvents new_events(ProfileReader& reader, std::uint64_t first) {
   return found;
 }
 
-/// What a pass folds: the events of each process up to one moment, so that later events can be merged later.
+/// The events that a pass folds: those of each process up to the same moment, so that later events can be
+/// merged later.
 struct Pass {
-  RecordedTree tree;                 // of what was folded before, and what is new
-  std::vector<std::uint64_t> slots;  // of each profile, that its events stand for
+  RecordedTree tree;                 // of earlier folded events and new ones
+  std::vector<std::uint64_t> slots;  // for each profile, the number of slots that its events replace
   bool has_news = false;
 };
 
-/// `now_ns` was read before the files were listed.
+/// `now_ns` must be read before the files are listed.
 Pass read_new_events(const std::vector<fs::path>& files, const FoldedProfiles& folded, std::int64_t now_ns,
                      std::int64_t margin_ns) {
   const bool is_one = files.size() == 1 && folded.processes.size() <= 1;
@@ -92,7 +93,8 @@ Pass read_new_events(const std::vector<fs::path>& files, const FoldedProfiles& f
     const FoldedProcess* const before = find_folded(folded, reader.header());
     RecordedProcess process;
     process.path = reader.path();
-    process.header = reader.read_header();  // before its events: a process that has ended writes no more
+    process.header =
+        reader.read_header();  // before its events: if the process has ended by then, it writes no more
     process.command_line = reader.command_line();
     pass.slots.push_back(before == nullptr ? 0 : before->slots);
     NewEvents found = new_events(reader, pass.slots.back());
@@ -117,20 +119,20 @@ Pass read_new_events(const std::vector<fs::path>& files, const FoldedProfiles& f
   return pass;
 }
 
-/// Adds the marks of the merged events, for what all processes need together, to those of each.
+/// Adds the marks that all processes need together, from the merged events, to the marks of each process.
 void mark_together(const RecordedTree& tree, std::vector<std::vector<std::uint8_t>>& marks) {
   std::vector<MergedFrom> from;
   const std::vector<Event> merged = merge_by_time(tree, &from);
   const std::vector<std::uint8_t> together = fold_marks(merged);
   constexpr std::size_t kNone = SIZE_MAX;
-  std::vector<std::size_t> last(tree.processes.size(), kNone);  // the newest event of each
+  std::vector<std::size_t> last(tree.processes.size(), kNone);  // the newest event of each process
   const auto mark_all = [&](std::uint8_t mark) {
     for (std::size_t p = 0; p < last.size(); ++p) {
       if (last[p] != kNone) marks[p][last[p]] |= mark;
     }
   };
   for (std::size_t i = 0; i < merged.size(); ++i) {
-    // What a process holds at its end is released by that.
+    // Memory that a process holds at its end is released by its end.
     if (from[i].event >= tree.processes[from[i].process].events.size()) continue;
     if (merged[i].type == EventType::phase) mark_all(kMarkEndOfPhase);
     if (merged[i].type != EventType::text) last[from[i].process] = from[i].event;
@@ -183,7 +185,7 @@ void ProfileFolding::begin(const fs::path& name) {
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
-    // Without a thread the profiles are folded at the end.
+    // Without a thread, the profiles are folded at the end.
   }
 }
 
@@ -215,7 +217,7 @@ void ProfileFolding::write_profiles(const fs::path& name) {
       const FoldedProcess* const folded = find_folded(folded_, header);
       if (folded == nullptr) continue;
       if (!has_end(header) && is_being_written(file)) {
-        has_all = false;  // a process that outlives `record`
+        has_all = false;  // the process outlives `record`
         continue;
       }
       if (const int error = replace_profile(file, *folded, [this] { done(Step::written); }); error != 0) {
@@ -236,7 +238,7 @@ void ProfileFolding::fold(const fs::path& name, bool is_over) {
   name_ = name;
   try {
     while (error_.empty()) {
-      // Read before the files are listed: a profile that is not found has no older events.
+      // Read before the files are listed: a profile that is not listed has no older events.
       const std::int64_t now_ns = monotonic_ns();
       const std::vector<fs::path> files = profiles_beside(name);
       if (!has_enough_to_fold(files, is_over)) return;
@@ -254,12 +256,11 @@ void ProfileFolding::fold(const fs::path& name, bool is_over) {
       done(Step::freed);
     }
   } catch (const std::exception& error) {
-    error_ = error.what();  // a profile was removed, or no memory is left
+    error_ = error.what();  // a profile was removed, or there is no memory left
   }
 }
 
-/// At least as many bytes must be new as are already folded: otherwise rewriting them would take all the
-/// time.
+/// The new bytes must be at least as many as the folded ones: otherwise rewriting would take all the time.
 bool ProfileFolding::has_enough_to_fold(const std::vector<fs::path>& files, bool is_over) const {
   std::uint64_t left = 0;
   for (const fs::path& file : files) {
@@ -284,8 +285,8 @@ void ProfileFolding::free_space(const RecordedProcess& process, std::uint64_t fo
   std::uint64_t end = bytes_of_slots(folded_slots);
   const bool has_ended = has_end(process.header);
   if (!has_ended) {
-    // The recorder reads an extent until it unmaps it, which it does while it maps another one. If the file
-    // has grown twice since all of the extent was written, one of these growths began after that and has
+    // The recorder may read an extent until it unmaps it, which it does while it maps another one. If the
+    // file has grown twice since the whole extent was written, one of these growths began after that and has
     // finished.
     space.waiting.emplace_back(end / kExtentBytes * kExtentBytes, file_bytes);
     end = space.freed_bytes;

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Header and Segment: of 32 or of 64 bits.
+/// `Header` and `Segment`: those of 32 or of 64 bits.
 template <typename Header, typename Segment>
 bool has_interpreter(std::ifstream& file) {
   Header header{};
@@ -49,7 +49,7 @@ bool is_static_program(const fs::path& path) {
   if (!file.read(reinterpret_cast<char*>(start), sizeof(start)) || std::memcmp(start, ELFMAG, SELFMAG) != 0) {
     return false;
   }
-  // The dynamic loader has no PT_INTERP either, and may be the program: ld.so PROGRAM.
+  // The dynamic loader has no PT_INTERP either, and may itself be the program: ld.so PROGRAM.
   if (path.filename().string().find(".so") != std::string::npos) return false;
   return start[EI_CLASS] == ELFCLASS64 ? !has_interpreter<Elf64_Ehdr, Elf64_Phdr>(file)
                                        : !has_interpreter<Elf32_Ehdr, Elf32_Phdr>(file);
@@ -63,7 +63,7 @@ fs::path proc_folder(pid_t process) {
   return fs::path("/proc") / std::to_string(process);
 }
 
-/// True if `variable` is one of the NUL-terminated strings of /proc/PID/environ.
+/// Returns true if `variable` is one of the NUL-terminated strings of /proc/PID/environ.
 bool has_variable(std::string_view environment, std::string_view variable) {
   while (!environment.empty()) {
     const std::string_view entry = environment.substr(0, environment.find('\0'));
@@ -84,8 +84,8 @@ std::string profile_in(std::string_view environment) {
   return "";
 }
 
-/// Returns null if the environment is unknown: a process that is ending or in exec shows an empty
-/// environment. Its arguments are empty then too, which they are for no running program.
+/// Returns null if the environment is unknown: a process that is ending or in exec has an empty environment.
+/// Its arguments are then empty, too, which those of a running program never are.
 std::optional<std::string> environment_of(const fs::path& folder) {
   const auto has_arguments = [&] { return !read_proc_file(folder / "cmdline").value_or("").empty(); };
   const bool before = has_arguments();
@@ -112,7 +112,7 @@ ProgramWatch::Role ProgramWatch::role(const std::string& path) {
   return roles_.emplace(path, role).first->second;
 }
 
-/// Collects the paths of what is mapped.
+/// Collects the paths of mapped files.
 void ProgramWatch::note_libraries(const std::string& maps, SeenProcess& seen) {
   for (std::size_t at = 0; (at = maps.find('/', at)) != std::string::npos;) {
     const std::size_t end = std::min(maps.find('\n', at), maps.size());
@@ -138,7 +138,7 @@ bool ProgramWatch::scan() {
     scan_process(process);
     for (const pid_t child : children_of(process)) left.push_back(child);
   }
-  // A recorder without a loader proves nothing: a mark loads the recorder too.
+  // A recorder without a loader proves nothing, because a mark also loads the recorder.
   return std::ranges::any_of(
       seen_, [](const auto& one) { return one.second.has_recorder && !one.second.loaders.empty(); });
 }
@@ -149,7 +149,7 @@ void ProgramWatch::scan_process(pid_t process) {
   const fs::path program = fs::read_symlink(folder / "exe", error);
   const std::optional<std::string> environment = environment_of(folder);
   const std::optional<std::string> maps = read_proc_file(folder / "maps");
-  // A process that has ended shows nothing; what was seen before stays.
+  // A process that has ended has no maps; earlier observations stay.
   if (error || !maps || maps->empty()) return;
   SeenProcess& seen = seen_[process];
   if (seen.program != program) {
@@ -175,7 +175,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the state letter of a process or thread; 0 if it has gone.
+/// Returns the state letter of a process or thread; 0 if it no longer exists.
 char state_in(const fs::path& folder) {
   const std::string stat = read_proc_file(folder / "stat").value_or("");
   const std::size_t name_end = stat.rfind(") ");
@@ -189,7 +189,7 @@ std::uint64_t mask_in(std::string_view status, std::string_view name) {
   return std::strtoull(std::string(status.substr(at + name.size(), 32)).c_str(), nullptr, 16);
 }
 
-/// True if the predicate is true for any thread of the process.
+/// Returns true if the predicate is true for any thread of the process.
 template <typename Predicate>
 bool any_thread(pid_t process, Predicate is_so) {
   std::error_code error;
@@ -200,8 +200,8 @@ bool any_thread(pid_t process, Predicate is_so) {
   return false;
 }
 
-/// True if the process has ended, but a tracer has not yet waited for it. A main thread that ends before the
-/// others (pthread_exit) looks the same, so all threads are checked.
+/// Returns true if the process has ended, but a tracer has not yet waited for it. A main thread that ends
+/// before the others (pthread_exit) looks the same, so all threads are checked.
 bool is_dead(pid_t process) {
   return state_in(proc_folder(process)) == 'Z' &&
          !any_thread(process, [](const fs::path& thread) { return state_in(thread) != 'Z'; });

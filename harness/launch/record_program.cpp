@@ -37,7 +37,7 @@ bool scan(ProgramWatch& watch) {
   }
 }
 
-/// Detects that a program cannot end although it was asked to. Poll it.
+/// Detects that a program cannot end although it was requested to. Must be polled.
 class StuckWatch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -47,7 +47,8 @@ class StuckWatch {
 
   void asked_to_end() { ++times_asked_; }
 
-  /// True if the program was asked to end twice, or was killed, and has been stuck for the limit since.
+  /// Returns true if the program was requested to end twice, or was killed, and has been stuck for the limit
+  /// since.
   bool gives_up() {
     const bool is_asked = times_asked_ >= 2;
     if (!(is_asked || is_being_killed(program_)) || !is_stuck(program_)) {
@@ -58,7 +59,7 @@ class StuckWatch {
     return Clock::now() - *since_ >= (is_asked ? stuck_limit_ : kill_limit_);
   }
 
-  /// How often to poll.
+  /// Returns how often to poll.
   [[nodiscard]] std::chrono::milliseconds interval() const {
     return std::chrono::milliseconds(times_asked_ >= 2 ? 50 : 1000);
   }
@@ -93,8 +94,8 @@ class SizeWatch {
   bool is_warned_ = false;
 };
 
-/// Waits for the program's end, with the exit code of a shell. Scans its processes, at first often, until a
-/// recorder is seen in one: if none is ever loaded, the scans explain why. A failed scan must not stop the
+/// Waits for the program's end, and sets the exit code as a shell does. Scans its processes, at first often,
+/// until one has a recorder: if none is ever loaded, the scans explain why. A failed scan must not stop the
 /// wait.
 void wait_for(pid_t program, const SignalForwarder& signals, ProgramWatch& watch, StuckWatch stuck,
               SizeWatch size, Recording& recording) {
@@ -138,7 +139,7 @@ std::string start_error(const std::vector<std::string>& environment, const std::
     const fs::path file = find_program(environment, program).value_or(program);
     return fmt::format("{}: cannot be started: {}", program, exec_failure(file, error));
   }
-  // A shell would interpret the file itself: it has no #! line.
+  // A shell would interpret the file itself, because it has no #! line.
   if (error == ENOEXEC) {
     return fmt::format(
         "{0}: the system cannot start this file: begin the script with a line such as #!/bin/sh, or pass it "

@@ -1,4 +1,4 @@
-// A Google Benchmark as users have them, with peakmark's one line; on OpenCL, and compiled for CUDA too.
+// A typical Google Benchmark with peakmark's one line, for OpenCL, and compiled for CUDA, too.
 //   benchmark_program [late] FLAGS…     late: the device is opened before that line
 #include <cstring>
 #include <peakmark/benchmark.hpp>
@@ -47,7 +47,7 @@ void release(Buffer buffer) {
 }
 #endif
 
-/// 1000 bytes, and two buffers for each iteration.
+/// Allocates 1000 bytes, and two buffers for each iteration.
 void buffers(benchmark::State& state) {
   const Buffer input = buffer(1000);
   for (auto _ : state) {
@@ -73,7 +73,7 @@ void host(benchmark::State& state) {
 }
 BENCHMARK(host)->Iterations(1);
 
-/// Each run leaves 500 bytes: this is the last one.
+/// Each run leaves 500 bytes; it is the last benchmark.
 void leak(benchmark::State& state) {
   buffer(500);
   for (auto _ : state) benchmark::DoNotOptimize(is_open);

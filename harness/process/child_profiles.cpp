@@ -34,7 +34,7 @@ struct ProcessStatus {
 std::optional<ProcessStatus> status_of(pid_t process) {
   const auto text = read_proc_file(fmt::format("/proc/{}/stat", process));
   if (!text) return std::nullopt;
-  // The name, in parentheses, may have any characters.
+  // The name is in parentheses and may contain any characters.
   const std::size_t end_of_name = text->rfind(") ");
   if (end_of_name == std::string::npos) return std::nullopt;
   ProcessStatus status;
@@ -43,13 +43,13 @@ std::optional<ProcessStatus> status_of(pid_t process) {
   return status;
 }
 
-/// A zombie has ended: it has no memory any more.
+/// A zombie has ended, and holds no memory.
 bool is_running(pid_t process) {
   const auto status = status_of(process);
   return status && status->state != 'Z' && status->state != 'X';
 }
 
-/// True if the process, or one of its ancestors that run, is of the family: a shell in between has no
+/// Returns true if the process, or one of its running ancestors, is in the family: a shell in between has no
 /// profile.
 bool descends_from(pid_t process, const std::set<pid_t>& family) {
   for (int depth = 0; process > 1 && depth < 1000; ++depth) {
@@ -64,7 +64,7 @@ bool descends_from(pid_t process, const std::set<pid_t>& family) {
 }  // namespace
 
 std::vector<Event> ChildProfile::read(std::optional<std::int64_t> replaced_ns) {
-  // Whether it has ended is found out first: what it writes in between is read then.
+  // Checks first whether the process has ended, so that everything it wrote before its end is read below.
   const ProfileHeader& header = reader.read_header();
   end_ns = replaced_ns;
   if (!end_ns && header.end_monotonic_ns != 0) end_ns = header.end_monotonic_ns;
@@ -80,7 +80,7 @@ std::vector<Event> ChildProfile::read(std::optional<std::int64_t> replaced_ns) {
     events.resize(count_whole(events));
     next += events.size();
   } else if (!events.empty()) {
-    // What follows the last event was allocated, and never used.
+    // Slots after the last event were allocated, but never used.
     holes += events.back().commit - next - events.size();
     next = events.back().commit;
   }
@@ -107,7 +107,7 @@ std::optional<std::int64_t> ChildProfiles::replaced_ns(const ChildProfile& child
 }
 
 std::vector<ChildProfiles::Candidate> ChildProfiles::new_descendants(bool is_own_folder) {
-  // Children that were begun before the program cleared its environment are followed all the same.
+  // Children that were begun before the program cleared its environment are also found.
   if (const char* const name = std::getenv("PEAKMARK_PROFILE"); name != nullptr && *name != '\0')
     name_ = name;
   if (name_.empty()) return {};
@@ -120,7 +120,7 @@ std::vector<ChildProfiles::Candidate> ChildProfiles::new_descendants(bool is_own
       if (header.pid != getpid() && header.start_monotonic_ns != 0)
         candidates.push_back({path, header.pid, header.parent_pid});
     } catch (const Error&) {
-      continue;  // removed since
+      continue;  // removed meanwhile
     }
   }
   std::vector<Candidate> found;

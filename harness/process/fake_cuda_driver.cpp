@@ -1,4 +1,4 @@
-// For tests: of libcuda.so.1 what brings a recorder in, and no more.
+// For tests: only the part of libcuda.so.1 that loads a recorder.
 #include <dlfcn.h>
 
 #include <cstdlib>

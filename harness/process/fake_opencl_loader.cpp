@@ -1,4 +1,4 @@
-// For tests: of libOpenCL.so.1 what brings a recorder in at the first call, and no more.
+// For tests: only the part of libOpenCL.so.1 that loads a recorder at the first call.
 #include <dlfcn.h>
 
 #include <cstdint>

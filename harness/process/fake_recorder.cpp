@@ -1,4 +1,4 @@
-// For tests: a recorder that records what the test calls, in its own library like the real ones.
+// For tests: a recorder that records calls of the test, in a separate library like the real ones.
 #include "recorders/marks.h"
 #include "recorders/profile_writer.hpp"
 

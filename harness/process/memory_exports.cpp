@@ -33,7 +33,7 @@ constexpr const char* kTooLateAdvice =
     ": register device memory before the first call into it, or run the whole program by `peakmark record -- "
     "PROGRAM`";
 
-/// Destroyed with the process: its profile goes then.
+/// Destroyed when the process ends, which removes its profile.
 ProcessMemory& memory() {
   static ProcessMemory of_process;
   static const int registered =
@@ -43,7 +43,7 @@ ProcessMemory& memory() {
   return of_process;
 }
 
-/// Returns the text in memory that is never freed.
+/// Returns a copy of the text that is never freed.
 const char* kept(const std::string& text) {
   static std::mutex lock;
   static auto* const texts = new std::set<std::string>;
@@ -51,7 +51,7 @@ const char* kept(const std::string& text) {
   return texts->insert(text).first->c_str();
 }
 
-/// The installed recorders are in lib/peakmark, and this library is in lib.
+/// Returns the folder of the recorders: installed ones are in lib/peakmark, and this library is in lib.
 fs::path folder_of_recorders() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(&peakmark_memory_load), &info) == 0) return "peakmark";
@@ -60,7 +60,7 @@ fs::path folder_of_recorders() {
   return (error ? fs::path(info.dli_fname) : library).parent_path() / "peakmark";
 }
 
-/// Runs `body`; returns NULL, or why it failed.
+/// Runs `body`. Returns NULL, or the reason for its failure.
 template <typename Body>
 const char* guarded(const Body& body) {
   try {
@@ -81,7 +81,7 @@ int answered(const char** answer, const Body& body) {
   thread_local std::string text;
   int status = PEAKMARK_MEMORY_OK;
   try {
-    // A text that was cut off within a character is not UTF-8.
+    // A text that was truncated within a character is not UTF-8.
     text = body().dump(-1, ' ', false, json::error_handler_t::replace);
   } catch (const peakmark::NoRecorderError& error) {
     status = PEAKMARK_MEMORY_NO_RECORDER;
@@ -100,14 +100,15 @@ int answered(const char** answer, const Body& body) {
   return status;
 }
 
-/// The site of each call stack by its text. A site depends on all stacks of the lists, a call chain does not.
+/// The site of each call stack, by the text of the stack. A site depends on all stacks of the lists, a call
+/// chain does not.
 struct Place {
   std::string site;
   std::string chain;
 };
 using Sites = std::map<std::string, Place>;
 
-/// Returns the sites of all call stacks of a region, as its lists show them together.
+/// Returns the sites of all call stacks of a region, computed together for all its lists.
 Sites name_sites(const peakmark::RegionLists& lists) {
   std::map<std::string, double> bytes;
   for (const auto* const list : {&lists.at_peak, &lists.live_at_peak, &lists.since_at_peak, &lists.left}) {
@@ -129,15 +130,15 @@ Sites name_sites(const peakmark::RegionLists& lists) {
   return sites;
 }
 
-/// A group or refusal, whose `stack` is the site, and a call chain of it.
+/// A group or refusal, whose `stack` is the site, with one of its call chains.
 template <typename One>
 struct Placed {
   One one;
   std::string chain;
 };
 
-/// Makes one of the groups or refusals that differ only in parts of the call stack behind the site. The
-/// largest come first.
+/// Merges groups or refusals that differ only in parts of the call stack beyond the site. The largest come
+/// first.
 template <typename One, typename Key>
 std::vector<Placed<One>> by_site(const std::vector<One>& list, const Sites& sites, const Key& key) {
   std::vector<Placed<One>> merged;

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// Drivers may release memory a little later than they report that they are done.
+/// Drivers may release memory slightly later than they report that their work is done.
 constexpr std::chrono::milliseconds kForReleases{100};
 constexpr std::uint64_t kChunk = 1U << 16;
 
@@ -58,7 +58,7 @@ struct ProcessMemory::OwnProfile {
     return path;
   }
 
-  /// Returns the events since the last call, up to slot `end`, less a last text that goes on behind it.
+  /// Returns the events since the last call, up to slot `end`, without a last text that is not complete yet.
   std::vector<Event> read(std::uint64_t end) {
     std::vector<Event> events = reader.events_given_out(next, end);
     events.resize(count_whole(events));
@@ -66,8 +66,8 @@ struct ProcessMemory::OwnProfile {
     return events;
   }
 
-  /// Gives the disk space of what was read back: programs that do nothing but allocate write hundreds of MB a
-  /// second. Nobody reads it again. A file system that cannot do it keeps it to the end.
+  /// Frees the disk space of the events that were read, which are not read again: programs that only allocate
+  /// write hundreds of MB per second. A file system that does not support this keeps them to the end.
   void forget_read() {
     constexpr std::uint64_t kBlock = 4096;
     const std::uint64_t read_to = (ProfileHeader::kBytes + next * sizeof(Event)) / kBlock * kBlock;
@@ -88,21 +88,21 @@ struct ProcessMemory::OwnProfile {
   std::uint64_t forgotten_to = ProfileHeader::kBytes;
 };
 
-/// Events of one source that have not been replayed.
+/// Events of one source that are not replayed yet.
 struct ProcessMemory::Stream {
   std::size_t source = 0;
   std::vector<Event> events;
-  std::optional<std::int64_t> end_ns;  ///< when its process ended
+  std::optional<std::int64_t> end_ns;  ///< time at which its process ended
 };
 
-/// What was read in one process; a forked child has its own.
+/// The data read in one process; a forked child has a separate State.
 struct ProcessMemory::State {
   struct OpenRegion {
     std::uint64_t in_ledger = 0;
     std::size_t children_before = 0;
     std::vector<std::string> not_waited_for;
     bool keeps_events = false;
-    std::map<std::size_t, std::vector<Event>> events;  ///< by source, if they are kept
+    std::map<std::size_t, std::vector<Event>> events;  ///< by source, if the region keeps them
   };
 
   pid_t process = getpid();
@@ -110,7 +110,7 @@ struct ProcessMemory::State {
   std::vector<std::unique_ptr<OwnProfile>> profiles;
   ChildProfiles children;
   std::map<std::uint64_t, OpenRegion> open;
-  std::map<std::uint64_t, std::uint64_t> in_ledger;  ///< of each region that was ever opened
+  std::map<std::uint64_t, std::uint64_t> in_ledger;  ///< for each region that was ever opened
   Size live_at_last_edge = 0;
 
   void connect(const ProcessRecorders& recorders) {
@@ -138,13 +138,13 @@ struct ProcessMemory::State {
     }
   }
 
-  /// Slots order the events of one source; times order the sources.
+  /// Events of the same source are ordered by slot; events of different sources by time.
   void replay(const std::vector<Stream>& streams) {
     for (const Stream& stream : streams) keep(stream.source, stream.events);
     struct Place {
       std::int64_t time_ns;
       const Stream* stream;
-      std::size_t index;  // the number of events: the process ends
+      std::size_t index;  // equal to the number of events: the end of the process
     };
     std::vector<Place> places;
     for (const Stream& stream : streams) {
@@ -165,7 +165,7 @@ struct ProcessMemory::State {
     }
   }
 
-  /// A single source needs no merging: chunks bound the memory.
+  /// A single source needs no merging. Reading in chunks limits the memory.
   void read_and_replay(OwnProfile& profile) {
     const std::uint64_t end = profile.recorder.event_count();
     while (profile.next < end) {
@@ -176,7 +176,7 @@ struct ProcessMemory::State {
     }
   }
 
-  /// Of the processes that began within a region.
+  /// Returns the notes on processes that began within a region.
   [[nodiscard]] std::vector<std::string> notes_on_children(std::size_t before) const {
     std::set<pid_t> processes;
     std::set<pid_t> unseen;
@@ -250,7 +250,7 @@ std::vector<std::string> ProcessMemory::synchronise(std::unique_lock<std::mutex>
   lock.lock();
   std::vector<const LoadedRecorder*> loaded;
   for (const auto& recorder : recorders_.loaded()) loaded.push_back(recorder.get());
-  // Other threads go on meanwhile: what a device waits for may be theirs.
+  // Other threads continue meanwhile: a device may wait for their work.
   lock.unlock();
   std::vector<std::string> reasons;
   for (const LoadedRecorder* const recorder : loaded) {
@@ -276,7 +276,7 @@ void ProcessMemory::advance(Use use) {
     now.replay(now.read_all());
   }
   check_notes(now.ledger.notes());
-  // A profile that `peakmark record` has asked for is not ours to cut.
+  // A profile that `peakmark record` requested must not be truncated here.
   if (!recorders_.has_own_profile()) return;
   for (const auto& profile : now.profiles) profile->forget_read();
 }
@@ -294,7 +294,7 @@ std::uint64_t ProcessMemory::begin(Use use, const RegionOptions& options) {
   std::vector<std::string> not_waited_for = synchronise(lock, use);
   advance(use);
   State& now = state();
-  // Late releases of one benchmark must not fall into the next.
+  // Late releases of one benchmark must not count for the next.
   if (use == Use::benchmarks)
     wait_for_releases(use, now.live_at_last_edge, [&] { return now.ledger.live_bytes(); });
   const auto since = options.since ? now.in_ledger.find(*options.since) : now.in_ledger.end();
@@ -320,7 +320,7 @@ RegionResult ProcessMemory::end(Use use, std::uint64_t region) {
   State& now = state();
   const auto found = now.open.find(region);
   if (found == now.open.end()) {
-    // Begun before this process was forked: its figures are those of that moment.
+    // Begun before this process was forked: its figures are those at the fork.
     if (parents_ == nullptr || !parents_->open.contains(region))
       throw RecorderError("this region has not begun, or has ended");
     return parents_->result(parents_->open.at(region), use);

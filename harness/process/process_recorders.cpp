@@ -29,7 +29,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// The recorder that a variable of a loader names, as the first of several layers.
+/// Returns the recorder that a loader's variable names as the first of several layers.
 std::optional<fs::path> named_in(const char* name, std::string_view file) {
   const std::string value = variable(name);
   const fs::path path = value.substr(0, value.find(':'));
@@ -41,7 +41,7 @@ Function function(void* library, const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
-/// A library of this process, kept in it while this lives.
+/// Returns a library of this process. It stays loaded as long as the returned object.
 using Library = std::shared_ptr<void>;
 
 Library library_in_process(const char* name) {
@@ -49,7 +49,7 @@ Library library_in_process(const char* name) {
   return handle == nullptr ? nullptr : Library(handle, [](void* opened) { dlclose(opened); });
 }
 
-/// The libraries that are mapped, by path.
+/// Returns the paths of mapped libraries.
 std::set<std::string> mapped_libraries() {
   std::set<std::string> paths;
   const std::string maps = read_proc_file("/proc/self/maps").value_or("");
@@ -61,8 +61,8 @@ std::set<std::string> mapped_libraries() {
   return paths;
 }
 
-/// The loaders of one API in this process: under their usual name, and those of Python wheels, whose file
-/// names only begin with it (`libOpenCL-2be30f8e.so.1.0.0`).
+/// Returns the loaders of one API in this process: under their usual name, and those of Python wheels, whose
+/// file names only begin with it (`libOpenCL-2be30f8e.so.1.0.0`).
 std::vector<Library> loaders(const char* name, std::string_view beginning) {
   std::vector<Library> found;
   const auto add = [&](const char* path) {
@@ -87,7 +87,7 @@ std::vector<Library> cuda_loaders() {
 
 using clGetPlatformIDs_t = std::int32_t (*)(std::uint32_t, void*, std::uint32_t*);
 
-/// Calls an OpenCL loader, which at its first call loads its layers. Returns true if it has a driver.
+/// Calls an OpenCL loader, which loads its layers at the first call. Returns true if it has a driver.
 bool call_opencl(const Library& loader) {
   const auto get_platforms = function<clGetPlatformIDs_t>(loader.get(), "clGetPlatformIDs");
   std::uint32_t count = 0;
@@ -100,7 +100,7 @@ void initialise_cuda(const Library& loader) {
   if (initialise != nullptr) initialise(0);
 }
 
-/// True if CUDA was initialised; does not initialise it.
+/// Returns true if CUDA was initialised; does not initialise it.
 bool is_initialised(const Library& cuda) {
   const auto count_devices = function<int (*)(int*)>(cuda.get(), "cuDeviceGetCount");
   int count = 0;
@@ -123,9 +123,9 @@ fs::path new_folder() {
   return pattern;
 }
 
-/// The recorder, if it has started; marks may have loaded one that no loader has started yet.
+/// Returns the recorder if it has started: marks may have loaded a recorder that no loader has started yet.
 std::unique_ptr<LoadedRecorder> started_recorder(const fs::path& path) {
-  void* const handle = dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY);  // kept: a recorder stays
+  void* const handle = dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY);  // kept: a recorder is never unloaded
   if (handle == nullptr) return nullptr;
   const auto version = function<peakmark_marks_version_t>(handle, PEAKMARK_MARKS_VERSION_SYMBOL);
   if (version == nullptr || version() == 0) {
@@ -183,7 +183,7 @@ void ProcessRecorders::load() {
   }
   connect();
   require_cuda_recorded();
-  // A loader that comes into the process here stays.
+  // A loader that is loaded here stays loaded.
   if (loaded_.empty() && libraries_.cuda && dlopen(kCudaLoader, RTLD_LAZY | RTLD_LOCAL) != nullptr) {
     for (const Library& loader : cuda_loaders()) initialise_cuda(loader);
     connect();
@@ -212,7 +212,7 @@ void ProcessRecorders::require_recorded(UnrecordedOpencl opencl) {
   const bool is_refused = opencl == UnrecordedOpencl::refused ? has_driver : loaded_.empty();
   const bool has_layers = std::ranges::any_of(
       found, [](const Library& loader) { return supports_layers(ElfFile(file_of(loader).c_str())); });
-  // Nobody can be asked whether the program has called this loader: if it has a driver, it may have.
+  // It is unknown whether the program has called this loader: if it has a driver, it may have.
   if (is_installed(kOpenclRecorder) && has_driver && has_layers)
     throw RecorderTooLateError(also + "OpenCL was called before peakmark could load its recorder");
   if (!is_refused) return;

@@ -22,7 +22,7 @@ namespace peakmark {
 
 namespace {
 
-constexpr int kAskEvery = 20;  // ms, where there is no descriptor to watch
+constexpr int kAskEvery = 20;  // ms, if there is no descriptor to watch
 
 std::vector<pid_t> given_up;
 
@@ -32,7 +32,7 @@ std::optional<WorkerEnd> reap_child(pid_t child) {
   do reaped = ::waitpid(child, &status, WNOHANG);
   while (reaped < 0 && errno == EINTR);
   if (reaped == 0) return std::nullopt;
-  WorkerEnd end;  // of a child that is not there any more nothing is known
+  WorkerEnd end;  // stays unknown for a child that no longer exists
   if (reaped == child && WIFSIGNALED(status)) end.signal = WTERMSIG(status);
   if (reaped == child && WIFEXITED(status)) end.exit_code = WEXITSTATUS(status);
   return end;
@@ -45,7 +45,7 @@ std::vector<pid_t> children_but(pid_t but) {
   return children;
 }
 
-/// `entry` as one of the strings, each ended by NUL, or the beginning of one.
+/// Returns whether one of the strings, each ended by NUL, begins with `entry`.
 bool begins_one_of(const std::string& strings, const std::string& entry) {
   return strings.starts_with(entry) || strings.find(std::string(1, '\0') + entry) != std::string::npos;
 }
@@ -61,7 +61,7 @@ std::string WorkerEnd::text() const {
   return exit_code ? "exit code " + std::to_string(*exit_code) : "an unknown end";
 }
 
-// glibc 2.36 declares pidfd_open without extern "C".
+// A system call, because glibc 2.36 declares pidfd_open without extern "C".
 ChildWatch::ChildWatch(pid_t child)
     : child_(child), descriptor_(static_cast<int>(::syscall(SYS_pidfd_open, child, 0))) {}
 
@@ -79,9 +79,9 @@ bool ChildWatch::has_ended() {
   int result = 0;
   do result = ::waitid(P_PID, static_cast<id_t>(child_), &info, WEXITED | WNOHANG | WNOWAIT);
   while (result != 0 && errno == EINTR);
-  if (result != 0 || info.si_pid == child_) return true;  // it failed: the child is not there any more
-  // A debugger that has not waited for its end keeps a dead process from us, while its descriptor is
-  // readable: whoever polled that would not sleep.
+  if (result != 0 || info.si_pid == child_) return true;  // it failed: the child no longer exists
+  // If a debugger has not yet waited for the child's end, this process cannot reap it, but its descriptor is
+  // readable: polling the descriptor would not sleep. So it is closed.
   pollfd ended{descriptor_, POLLIN, 0};
   if (descriptor_ >= 0 && ::poll(&ended, 1, 0) == 1) ::close(std::exchange(descriptor_, -1));
   return false;
@@ -124,7 +124,7 @@ void adopt_orphans() {
 std::vector<pid_t> end_orphans(pid_t but, std::chrono::milliseconds limit) {
   const auto until = ChildWatch::Clock::now() + limit;
   std::vector<pid_t> hanging;
-  // Killing one hands us its children.
+  // After a child is killed, its children become ours.
   for (std::vector<pid_t> left = children_but(but); !left.empty(); left = children_but(but)) {
     for (const pid_t child : left) ::kill(child, SIGKILL);
     for (const pid_t child : left) {
@@ -165,7 +165,7 @@ std::optional<std::string> read_proc_file(const std::filesystem::path& path) {
 std::vector<pid_t> children_of(pid_t process) {
   std::vector<pid_t> children;
   std::error_code error;
-  // Going on fails too, once the process has ended.
+  // Incrementing also fails once the process has ended.
   for (std::filesystem::directory_iterator thread("/proc/" + std::to_string(process) + "/task", error), end;
        !error && thread != end; thread.increment(error)) {
     std::ifstream file(thread->path() / "children");

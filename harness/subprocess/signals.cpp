@@ -96,7 +96,7 @@ bool SignalWatch::raised() const {
 }
 
 SignalForwarder::SignalForwarder() {
-  // The parent may have set it to be ignored, and then no child could be waited for.
+  // The parent process may have set SIGCHLD to be ignored; then no child could be waited for.
   std::signal(SIGCHLD, SIG_DFL);
 }
 

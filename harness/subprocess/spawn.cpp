@@ -19,8 +19,8 @@
 namespace peakmark {
 namespace {
 
-/// Becomes the program, in the child. Only calls that are safe between fork and exec: drivers have threads in
-/// the parent.
+/// Becomes the program, in the child. Uses only calls that are safe between fork and exec, because the parent
+/// has threads of drivers.
 [[noreturn]] void become(const char* program, char** arguments, char** environment,
                          const std::array<int, 4>& descriptors, int report, pid_t parent, bool own_group) {
   const auto fail = [report] {
@@ -29,7 +29,7 @@ namespace {
     ::_exit(127);
   };
   if (own_group) ::setpgid(0, 0);
-  // posix_spawn cannot do this. Without it, a kill −9 of the supervisor would leave a worker behind.
+  // posix_spawn cannot set this. Without it, kill −9 of the supervisor would leave a worker behind.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail();
   if (::getppid() != parent) ::_exit(127);
   for (int signal = 1; signal < NSIG; ++signal) {
@@ -38,7 +38,7 @@ namespace {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // Moved above the final numbers first, so that none is overwritten.
+  // Descriptors are first moved above the final numbers, so that none is overwritten.
   std::array<int, 5> moved{};
   for (std::size_t i = 0; i < moved.size(); ++i) {
     const int wanted = i < 4 ? descriptors[i] : report;
@@ -62,7 +62,7 @@ namespace {
   ::_exit(127);
 }
 
-/// Returns the error that the child reports, or 0 when exec has closed the pipe. Null when neither happens
+/// Returns the error that the child reports, or 0 when exec has closed the pipe. Null if neither happens
 /// before `until`.
 std::optional<int> wait_for_exec(int report, ChildWatch::Clock::time_point until) {
   for (;;) {

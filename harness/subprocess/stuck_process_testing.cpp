@@ -34,7 +34,8 @@ void write_file(const char* path, const std::string& text) {
   ::close(file);
 }
 
-/// With namespaces of its own, so that it may mount, and nobody else sees it. Empty when it has them.
+/// Enters new namespaces, in which this process may mount a file system that no other process sees. Returns
+/// an error; empty if it succeeds.
 std::string enter_namespaces() {
   const uid_t user = ::geteuid();
   const gid_t group = ::getegid();
@@ -48,7 +49,7 @@ std::string enter_namespaces() {
   return {};
 }
 
-/// The kernel's first request, and what it needs for an answer.
+/// Answers the kernel's first request.
 void answer_init(int device) {
   std::array<char, FUSE_MIN_READ_BUFFER> request{};
   if (::read(device, request.data(), request.size()) < 0) ::_exit(1);
@@ -102,7 +103,7 @@ std::string sleep_uninterruptibly(const std::string& fifo, int descriptor, const
     if (::read(device, request.data(), request.size()) > 0) {
       [[maybe_unused]] const ssize_t written = ::write(descriptor, ready.data(), ready.size());
     }
-    wait_for_end_of(fifo);  // and with it the file system's, which gives its clients an error
+    wait_for_end_of(fifo);  // also ends the file system, and its clients get an error
   }
   ::close(device);
   struct stat status {};

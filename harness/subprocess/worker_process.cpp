@@ -29,7 +29,7 @@ constexpr std::size_t kMaxErrorBytes = std::size_t{1} << 20;
   throw io_error("", what, errno);
 }
 
-/// Returns a file in memory with the worker's input: unlike a pipe it never blocks, whatever its size.
+/// Returns a file in memory with the worker's input: unlike a pipe it never blocks, regardless of the size.
 int input_descriptor(const std::string& input) {
   Descriptor file(::memfd_create("peakmark-cases", MFD_CLOEXEC));
   if (file.get() < 0) fail("memfd_create");
@@ -83,8 +83,7 @@ void WorkerProcess::spawn(const WorkerCommand& command) {
   Pipe observations, output, errors;
   pid_ = peakmark::spawn(
       command, {input.get(), output.write_end.get(), errors.write_end.get(), observations.write_end.get()});
-  // Nothing below throws: the destructor, which kills the process, does not run for a constructor that
-  // throws.
+  // Nothing below throws: if a constructor throws, the destructor, which kills the process, does not run.
   const std::array<Pipe*, 3> pipes{&observations, &output, &errors};
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     streams_[i].descriptor = pipes[i]->read_end.release();
@@ -112,7 +111,7 @@ void WorkerProcess::take_lines(Stream& stream, std::string_view bytes) {
 
 void WorkerProcess::drain(Stream& stream) {
   char bytes[16384];
-  // At most what a full pipe holds: a worker that writes without end must not block this loop.
+  // At most the content of a full pipe: a worker that writes without end must not block this loop.
   for (int piece = 0; piece < 64 && stream.descriptor >= 0; ++piece) {
     const ssize_t got = ::read(stream.descriptor, bytes, sizeof bytes);
     if (got > 0) {
@@ -126,13 +125,13 @@ void WorkerProcess::drain(Stream& stream) {
 }
 
 void WorkerProcess::finish() {
-  // Processes that the worker started may hold its pipes and the device: do not wait for the end of the file,
-  // and kill them. The group's number stays in use as long as its dead leader is not reaped.
+  // Processes that the worker started may hold its pipes and the device: kill them, and do not wait for the
+  // end of the pipes. The group's number stays in use as long as its dead leader is not reaped.
   for (Stream& stream : streams_) drain(stream);
   ::kill(-pid_, SIGKILL);
   end_ = watch_->reap().value_or(WorkerEnd{});
   for (Stream& stream : streams_) {
-    // Half an observation is useless, but half a message is worth reading.
+    // Half an observation is useless, but half a message may help.
     if (stream.kind != WorkerEvent::Kind::observation && !stream.rest.empty()) {
       events_.push_back({stream.kind, std::exchange(stream.rest, {})});
     }
@@ -171,8 +170,8 @@ WorkerEvent WorkerProcess::next(std::optional<Clock::time_point> until, int inte
     } else {
       for (Stream& stream : streams_) drain(stream);
     }
-    // Observations from before the deadline count even if they are read after it; of a worker that keeps
-    // writing, only what its pipes held. Messages do not delay anything.
+    // Observations from before the deadline count even if they are read after it. If a worker keeps writing,
+    // only the content of its pipes counts. Messages cause no delay.
     const bool read_before = std::exchange(overdue_, late || interrupted);
     if (has_observation() && !(overdue_ && read_before)) break;
     if (interrupted || (late && !ended_)) {

@@ -119,11 +119,11 @@ class BuildComparison {
     set_own_versions(next_, options_.own_suites);
   }
 
-  /// Gives the cases of a commit the versions that its own suites have. A variant that they lack, or suites
-  /// that cannot be read, say nothing.
+  /// Sets the versions of a commit's cases to those in its own suites. If these lack a variant, or cannot be
+  /// read, nothing changes.
   static void set_own_versions(Build& build, const std::vector<std::filesystem::path>& suites) {
     if (suites.empty()) return;
-    std::unordered_map<std::string, Size> versions;  // of cases, and of variants
+    std::unordered_map<std::string, Size> versions;  // by case, and by variant
     try {
       ExpandOptions expand;
       expand.backend = build.options.selection.backend;
@@ -148,7 +148,7 @@ class BuildComparison {
     if (count > 0) say(fmt::format("  {} left out: {}", quantity(count, one, many), why));
   }
 
-  /// Leaves the cases that the build knows, of those that another build names, and checks them.
+  /// From the cases that another build names, keeps those that this build knows, and checks them.
   void keep_known(Build& build, const Description& naming) {
     const std::vector<PlannedCase> named = std::exchange(build.selection.planned, {});
     for (const PlannedCase& planned : named) {
@@ -165,7 +165,7 @@ class BuildComparison {
     check_cases(build.worker, build.description, build.selection.planned, interrupt());
   }
 
-  /// Starts or resumes both runs. Returns true when there is nothing left to measure.
+  /// Starts or resumes both runs. Returns true if there is nothing left to measure.
   bool prepare(const MachineFacts& facts) {
     Rounds rounds;
     rounds.job = make_run_id();
@@ -264,7 +264,7 @@ std::optional<PlannedCase> planned_for(const PlannedCase& planned, const Descrip
     }
     known.name = case_name(known.sweep_case, *theirs);
   } catch (const UsageError&) {
-    return std::nullopt;  // such as a mode that the other build lacks
+    return std::nullopt;  // for example because the other build lacks a mode
   }
   return known;
 }

@@ -18,7 +18,7 @@ std::string starting_text(std::size_t cases) {
   return "starting the worker for " + quantity(cases, "case");
 }
 
-/// Returns the error on one line: of a traceback the last one, which has the cause.
+/// Returns the error on one line; for a traceback its last line, which has the cause.
 std::string error_line(const std::string& error) {
   const std::size_t end = error.find('\n');
   if (end == std::string::npos) return error;
@@ -127,7 +127,7 @@ void JournalListener::finished(const PlannedCase& planned, const Observation& me
   journal_.add(observation);
   lines_.finished(is_failure(planned, observation));
   progress_.finished(is_failure(planned, observation));
-  if (options_.refused_allocation > 0) return;  // `oom` reports how each run took the refusal
+  if (options_.refused_allocation > 0) return;  // `oom` reports the reaction of each run
   estimator_failures_.report(observation, progress_);
   const bool is_first_round = !round_ || *round_ == 1;
   if (is_first_round && observation.outcome == Outcome::ok && !observation.message.empty() &&
@@ -199,8 +199,9 @@ std::string reproduce_command(const SweepOptions& options, const DeviceInfo& dev
   std::string command = "peakmark run";
   for (const auto& suite : options.selection.suites) command += " " + shell_word(suite.string());
   command += " --filter " + shell_word(exactly(planned.name));
-  // An index counts the devices of one backend. A `dry` case needs no device, also where the run had one, and
-  // --backend of another would make another case of it.
+  // An index is valid only within one backend. A `dry` case needs no device, even if the run had one, and a
+  // different
+  // --backend would change its name.
   if (planned.sweep_case.backend != to_string(Backend::dry)) {
     command += fmt::format(" --device {} --backend {}", device.index, to_string(device.backend));
   } else if (options.selection.backend) {

@@ -30,11 +30,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLock = "lock";
-constexpr const char* kBuilt = "built";  // holds the build command
+constexpr const char* kBuilt = "built";  // contains the build command
 constexpr int kLockPollMs = 200;
 constexpr std::size_t kMaxLinesShown = 20;
 
-/// Returns a lock of the folder; nullopt while another process has it, or has just removed the folder.
+/// Returns a lock of the folder; nullopt while another process has it, or if another process has just removed
+/// the folder.
 std::optional<Descriptor> try_lock(const fs::path& folder) {
   const fs::path path = folder / kLock;
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -51,11 +52,11 @@ std::optional<Descriptor> try_lock(const fs::path& folder) {
 void remove_worktree(const GitRepository& repository, const fs::path& top) {
   std::error_code error;
   fs::remove_all(top, error);
-  // Twice: also one that is locked, since git was killed while it made it.
+  // Twice, to remove also a worktree that is locked because git was killed while it made it.
   repository.git({"worktree", "remove", "--force", "--force", top.string()});
 }
 
-/// The files and folders in the cache of a repository, and when each was used last.
+/// The files and folders in the cache of a repository, and when each was last used.
 struct CacheEntry {
   fs::path path;
   fs::file_time_type used;
@@ -67,14 +68,14 @@ void remove_oldest(std::vector<CacheEntry>& entries, std::size_t kept,
   for (std::size_t i = kept; i < entries.size(); ++i) remove(entries[i].path);
 }
 
-/// Returns the path relative to the root of the repository; nullopt if it is not in it.
+/// Returns the path relative to the root of the repository; nullopt if it is outside.
 std::optional<fs::path> place_in(const GitRepository& repository, const fs::path& path) {
   fs::path place = fs::weakly_canonical(path).lexically_relative(repository.top());
   if (place.empty() || *place.begin() == "..") return std::nullopt;
   return place;
 }
 
-/// Returns `place`, if it has the same text as the suite; else a copy of the suite next to it.
+/// Returns `place` if it has the same text as the suite; else a copy of the suite next to it.
 fs::path copy_of_suite(const fs::path& suite, const fs::path& place) {
   const std::string text = read_text_file(suite);
   if (fs::is_regular_file(place) && read_text_file(place) == text) return place;
@@ -126,7 +127,7 @@ void CommitWorktree::remove() {
   std::error_code error;
   fs::remove_all(folder_, error);
   if (error) throw io_error(folder_.string(), "cannot be removed", error.value());
-  fs::remove(folder_.parent_path(), error);  // if it was the last
+  fs::remove(folder_.parent_path(), error);  // if it is empty now
 }
 
 void CommitWorktree::check_out(const std::string& commit) {
@@ -136,9 +137,9 @@ void CommitWorktree::check_out(const std::string& commit) {
     throw MeasurementError(fmt::format("{}: cannot be checked out: git {}: {}", short_commit(commit),
                                        fmt::join(arguments, " "), git_message(answer)));
   };
-  // In two steps: what is interrupted is the second one, which leaves nothing locked.
+  // In two steps: an interrupt affects the second one, which leaves nothing locked.
   if (std::exchange(commit_, commit).empty()) {
-    remove_worktree(repository_, top_);  // of a process that was killed
+    remove_worktree(repository_, top_);  // left by a killed process
     const Answer added =
         repository_.git({"worktree", "add", "--detach", "--no-checkout", top_.string(), commit});
     if (added.end.exit_code != 0)
@@ -249,7 +250,7 @@ void remove_builds(const GitRepository& repository, std::size_t kept) {
     } else if (const fs::path built = entry.path() / kBuilt; fs::exists(built)) {
       builds.push_back({entry.path(), fs::last_write_time(built, error)});
     } else {
-      remove(entry.path());  // of a process that was killed
+      remove(entry.path());  // left by a killed process
     }
   }
   remove_oldest(builds, kept, remove);

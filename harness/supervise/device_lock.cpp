@@ -39,7 +39,7 @@ bool is_own_folder(const fs::path& folder, mode_t closed) {
          (status.st_mode & closed) == 0;
 }
 
-/// Returns what the holder wrote into the file: its process, when it took the lock, and what it measures.
+/// Returns the text of the holder in the file: its process, when it took the lock, and what it measures.
 /// Empty while the text is incomplete.
 std::string holder_in(int lock) {
   std::array<char, 4096> text{};
@@ -54,7 +54,7 @@ void write_holder(int lock, const std::string& suite) {
   const std::string text =
       fmt::format("process {} measures {} on it since {:%Y-%m-%d %H:%M:%S} UTC\n", ::getpid(),
                   peakmark::one_line(shortened(suite, kMaxSuiteBytes)), fmt::gmtime(std::time(nullptr)));
-  // A waiting run works without the text, too.
+  // Waiting also works without the text.
   if (::ftruncate(lock, 0) != 0) return;
   [[maybe_unused]] const ssize_t written = ::pwrite(lock, text.data(), text.size(), 0);
 }
@@ -98,7 +98,7 @@ DeviceLock::DeviceLock(const DeviceInfo& device, const DeviceLockOptions& option
   std::string said;
   for (int attempt = 0; ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0; ++attempt) {
     if (errno != EWOULDBLOCK && errno != EINTR) fail();
-    // A holder that has just taken the lock may not have written its text yet.
+    // A new holder of the lock may not have written its text yet.
     const std::string holder = holder_in(lock.get());
     if (const bool is_named = !holder.empty(); is_named || attempt > 0) {
       const std::string text =
@@ -108,12 +108,12 @@ DeviceLock::DeviceLock(const DeviceInfo& device, const DeviceLockOptions& option
       if (text != said) waiting(text);
       said = text;
     }
-    // Only a thread that blocks in flock() would learn when the lock is free.
+    // Polling, because only a thread that blocks in flock() would be woken when the lock is free.
     ::poll(nullptr, 0, 200);
     still_wanted();
   }
   write_holder(lock.get(), options.suite);
-  descriptor_ = ::fcntl(lock.get(), F_DUPFD_CLOEXEC, 0);  // of the same lock
+  descriptor_ = ::fcntl(lock.get(), F_DUPFD_CLOEXEC, 0);  // a descriptor of the same lock
   if (descriptor_ < 0) fail();
 }
 

@@ -1,6 +1,6 @@
-// A worker without a device, which does what the name of its case says: it stands for programs that crash,
-// hang and write nonsense. A case is `fake/case/dry/does:WHAT/n:NUMBER`. The environment variable FAKE_WORKER
-// names what it does before its first case.
+// A worker without a device, which does what the name of its case says. It simulates programs that crash,
+// hang and write malformed output. A case is `fake/case/dry/does:WHAT/n:NUMBER`. The environment variable
+// FAKE_WORKER says what it does before its first case.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -118,7 +118,7 @@ bool is_multiple(Size n, const char* variable) {
   return factor > 0 && n % factor == 0;
 }
 
-/// 1 ms for each n, a fifth more of fake/slow, and half a per cent of noise that a process has to itself.
+/// Returns 1 ms for each n, a fifth more for fake/slow, and 0.5 % of noise that is constant within a process.
 GpuTime time_of(const Observation& observation, Size n) {
   double ns = 1e6 * static_cast<double>(n) * number_of("FAKE_WORKER_SLOWDOWN", 1);
   if (observation.variant == "fake/slow") ns *= 1.2;
@@ -156,7 +156,7 @@ void finish(const Observation& observation) {
   write_text(observations, to_json_line(observation) + "\n");
 }
 
-/// Answers for the first of two estimators, and does at the second what the deed says.
+/// Answers for the first of two estimators; for the second, does what the deed says.
 void ask_estimators(const std::string& deed) {
   ObservationWriter writer(observations);
   EstimateObservation answer{"own", "direct", 1, 1, 1000, "f32", std::nullopt};
@@ -197,7 +197,7 @@ void do_deed(const std::string& deed, const std::string& name) {
     wait_for_ever();
   }
   if (deed == "grandchild") {
-    if (::fork() == 0) wait_for_ever();  // it holds the descriptors open
+    if (::fork() == 0) wait_for_ever();  // the child keeps the descriptors open
     std::exit(0);
   }
   if (deed == "garbage") {
@@ -234,7 +234,7 @@ void do_deed(const std::string& deed, const std::string& name) {
   if (deed == "out_of_memory") observation.outcome = Outcome::out_of_memory;
   const char* const fifo_path = std::getenv("FAKE_WORKER_FIFO");
   if (deed == "report_pid" && fifo_path != nullptr) {
-    // The test waits for this at the other end of a FIFO, and then kills somebody.
+    // The test waits for this at the other end of a FIFO, and then kills a process.
     const int fifo = ::open(fifo_path, O_WRONLY);
     write_text(fifo, std::to_string(::getpid()) + "\n");
     ::close(fifo);
@@ -272,7 +272,7 @@ void do_deed(const std::string& deed, const std::string& name) {
   if (deed == "leave") std::exit(0);
 }
 
-/// With FAKE_WORKER_CHECKS finds mistakes in cases.
+/// With FAKE_WORKER_CHECKS, finds errors in cases.
 int check_cases() {
   int code = 0;
   std::string name;
@@ -335,7 +335,7 @@ int run(const std::map<std::string, std::string>& options) {
   if (options.contains("--estimate")) {
     std::string line;
     while (std::getline(std::cin, line)) {
-      // The question comes back as the error, so that a test sees what was asked.
+      // The question is returned as the error, so that a test sees it.
       if (line.find("\"n\":13") != std::string::npos) {
         std::cout << R"({"slices": null, "bytes": null, "dtype": null, "terms": null, "error": "unlucky"})"
                   << "\n";

@@ -9,21 +9,21 @@
 namespace peakmark {
 namespace {
 
-// The first primes above 4096: longer than what programs compare lengths with, and no multiple of anything.
+// The first primes above 4096: longer than the lengths with which programs compare, and multiples of nothing.
 constexpr std::array<Size, 6> kLongLengths{4099, 4111, 4127, 4129, 4133, 4139};
-// A long axis is worth a shape if it is so many times as long as recorded.
+// A long axis is recorded only if it is at least this many times as long as before.
 constexpr Size kMinLonger = 2;
-// Bytes grow with this power of one axis at most, and time mostly with less than the other.
+// Bytes grow at most with this power of one axis, and time usually with less than the other power.
 constexpr double kMaxPower = 3;
 constexpr double kUsualPower = 1.5;
 constexpr double kStep = 4;
 constexpr double kLargeStep = 16;
 constexpr double kMinStep = 1.5;
-// A shorter time says nothing about a longer one.
+// A shorter time cannot predict a longer one.
 constexpr double kMinSeconds = 0.01;
-// The start of a program takes more or less time by this share.
+// The time for starting a program varies by this share.
 constexpr double kStartNoise = 0.1;
-// Of the shapes, so many are for axes that grow together.
+// The number of shapes for axes that grow together.
 constexpr std::size_t kGrown = 4;
 
 Size peak(const Observation& observation) {
@@ -45,7 +45,7 @@ double LargerShapes::work_seconds(const Observation& observation) const {
 double LargerShapes::growth(const Observation& from, double bytes_exponent, double seconds_exponent,
                             const Limit& limit) const {
   const double bytes = std::max(1.0, static_cast<double>(peak(from)));
-  // The time for a byte is known best from the largest shape.
+  // The largest shape gives the best estimate of the time per byte.
   const Observation& largest = largest_ ? *largest_ : *std::ranges::max_element(small_, {}, peak);
   const double seconds = work_seconds(largest) * bytes / std::max(1.0, static_cast<double>(peak(largest)));
   return std::min(std::pow(static_cast<double>(limit.bytes) / bytes, 1 / bytes_exponent),
@@ -93,7 +93,7 @@ std::optional<Parameters> LargerShapes::wanted() {
   for (const std::string& axis : axes)
     ratio *= length(wanted_->integer(axis)) / length(last.axes.integer(axis));
   const double allowed = growth(last, 1, kUsualPower, limits_.wanted);
-  if (std::min(ratio, allowed) <= 1) return std::nullopt;  // a larger one was recorded
+  if (std::min(ratio, allowed) <= 1) return std::nullopt;  // a larger one was recorded before
   Parameters shape = *wanted_;
   if (ratio > allowed) {
     const double less = std::pow(allowed / ratio, 1 / static_cast<double>(axes.size()));

@@ -23,8 +23,8 @@ using Sides = std::vector<MeasuredSide>;
 
 /// Cases that one worker measures.
 struct WorkerCases {
-  std::vector<PlannedCase> fresh;  ///< to be verified, recorded and timed
-  std::vector<PlannedCase> known;  ///< to be timed
+  std::vector<PlannedCase> fresh;  ///< to verify, record and time
+  std::vector<PlannedCase> known;  ///< only to time
 };
 
 struct RoundCases {
@@ -49,8 +49,8 @@ RoundCases cases_of_round(const MeasuredSide& side, int round) {
   return cases;
 }
 
-/// Returns the call that measures the cases of the suite's programs. EnvironmentError when it is not
-/// installed.
+/// Returns the call that measures the cases of the suite's programs. Throws EnvironmentError if that worker
+/// is not installed.
 WorkerCall programs_call(const MeasuredSide& side) {
   WorkerCall call{find_programs_worker(), {}};
   for (const auto& suite : side.options.selection.suites) {
@@ -84,7 +84,7 @@ void note_unsupported(RunJournal& journal, const DeviceInfo& device) {
   }
 }
 
-/// A run that is resumed may have a warning of its first attempt.
+/// A resumed run may have such a warning from its first attempt.
 void note_unconfirmed(RunJournal& journal, const std::string& reason) {
   static const std::string kNotConfirmed = "not confirmed (--confirm): ";
   const auto is_of_this = [](const std::string& warning) { return warning.starts_with(kNotConfirmed); };
@@ -95,7 +95,7 @@ void note_unconfirmed(RunJournal& journal, const std::string& reason) {
   });
 }
 
-/// `6 cases`; of several sides `6 cases of the base, 6 of the new`.
+/// Returns `6 cases`; for several sides `6 cases of the base, 6 of the new`.
 std::string counts_text(const Sides& sides, const std::vector<std::size_t>& counts) {
   if (sides.size() == 1) return quantity(counts.front(), "case");
   std::string text = fmt::format("{} of the {}", quantity(counts.front(), "case"), sides.front().name);
@@ -104,8 +104,8 @@ std::string counts_text(const Sides& sides, const std::vector<std::size_t>& coun
   return text;
 }
 
-/// Returns the names of the cases of each side that the confirmation pass measures: of two sides the pairs
-/// that differ, of one side the pairs of its two variants.
+/// Returns the names of the cases of each side that the confirmation pass measures: for two sides the pairs
+/// that differ, for one side the pairs of its two variants.
 std::vector<std::vector<std::string>> choose_candidates(const Sides& sides) {
   if (sides.size() == 1) return {candidates_of_variants(sides.front().journal.run())};
   const Run& base = sides[0].journal.run();
@@ -211,11 +211,11 @@ Stop Measurement::measure_once(const MeasuredSide& side) {
   if (const auto programs = missing_cases(side, true); stop == Stop::done && !programs.empty()) {
     stop = supervise(supervisor_options(side, programs_call(side)), programs, listener);
   }
-  listener.write_references();  // before the confirmation, which compares ratios to them
+  listener.write_references();  // before the confirmation pass, which compares ratios to them
   return stop;
 }
 
-/// Has each worker measure its cases, one worker after the other.
+/// Makes each worker measure its cases, one worker after the other.
 Stop Measurement::supervise_each(const MeasuredSide& side, const std::vector<const PlannedCase*>& cases,
                                  SupervisorListener& listener, bool times_only) {
   std::vector<std::vector<const PlannedCase*>> cases_of_worker(side.workers.size());
@@ -307,7 +307,7 @@ Stop Measurement::confirm(const MeasuredSide& side) {
   return supervise(supervisor_options(side, programs_call(side).for_times_only()), of_programs, listener);
 }
 
-/// Times the reference case as the first or the last of the run, unless the run takes no times.
+/// Times the reference case as the first or the last of the run, unless the run measures no times.
 void Measurement::note_reference(const MeasuredSide& side, bool is_last) {
   const RunContext& context = side.journal.run().context;
   if (context.memory_only || side.selection.device.backend == Backend::dry) return;

@@ -41,7 +41,7 @@ using json_fields::Json;
 // The child starts a driver and clears the whole memory of a device.
 constexpr std::chrono::seconds kFillLimit{120};
 
-/// A device that is compared, not its name alone: its index may change.
+/// Returns the facts that identify a device. The index is not among them, because it may change.
 Json identity(const DeviceInfo& device) {
   return {{"device", device.name}, {"driver", device.driver}, {"pci", device.pci}};
 }
@@ -51,7 +51,8 @@ std::filesystem::path reserve_file(const DeviceInfo& device) {
          fmt::format("reserve-{}-{}-{}.json", to_string(device.backend), device.index, lock_name(device));
 }
 
-/// Returns what an earlier measurement has kept; nothing if that was another device or driver, or no file.
+/// Returns the stored result of an earlier measurement; null if there is none, or it is for another device or
+/// driver.
 std::optional<MemoryReserve> read_kept(const DeviceInfo& device) {
   try {
     const Json json = Json::parse(read_text_file(reserve_file(device)));

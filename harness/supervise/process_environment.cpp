@@ -22,7 +22,7 @@ RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector
                                            bool stacks, const MemoryLimits& limits)
     : variables_(std::move(environment)) {
   set_limits(variables_, limits);
-  // Its URL may have a password, and no worker needs it.
+  // Its URL may contain a password, and no worker needs it.
   std::erase_if(variables_, [](const std::string& entry) { return entry.starts_with("PEAKMARK_HISTORY="); });
   if (device.backend == Backend::dry) return;
   const RecorderLibraries libraries = find_recorder_libraries();
@@ -30,7 +30,8 @@ RecordingEnvironment::RecordingEnvironment(const DeviceInfo& device, std::vector
   folder_.emplace();
   add_recorders(variables_, libraries, folder_->path() / "worker.profile", false, stacks);
   set_variable(variables_, "PEAKMARK_RECORDER_LIBRARY", recorder.string());
-  // PoCL caches compiled kernels in the user's cache folder; without one it would compile for every case.
+  // PoCL caches compiled kernels in the user's cache folder. Without this folder it would compile them for
+  // every case.
   if (!find_variable(variables_, "POCL_CACHE_DIR") && !find_variable(variables_, "XDG_CACHE_HOME") &&
       !find_variable(variables_, "HOME")) {
     variables_.push_back("POCL_CACHE_DIR=" + (folder_->path() / "pocl-cache").string());

@@ -69,7 +69,7 @@ std::string Progress::line(Clock::time_point now, std::size_t width) const {
   }
   line += text(now);
   if (!case_name_.empty()) line += "  " + case_name_;
-  // The last column stays empty: some terminals wrap the line once it is written.
+  // The last column stays empty, because some terminals wrap the line when it is written.
   return line.substr(0, width - 1);
 }
 

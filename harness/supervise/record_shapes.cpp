@@ -29,22 +29,22 @@ struct Choosing {
 
   ShapeChooser chooser;
   ShapeCounts counts;
-  ShapeCounts slow_counts;  ///< where shapes take seconds, as those of a program do
+  ShapeCounts slow_counts;  ///< if shapes take seconds, like those of a program
   bool is_program;
   bool is_slow = is_program;
   std::optional<Parameters> largest;
   std::size_t tried_bases = 0;
   bool has_base = false;
-  bool has_probed = false;        ///< `counts` are decided
-  bool has_tried_fitted = false;  ///< shapes to be held out come after
+  bool has_probed = false;        ///< `counts` are final
+  bool has_tried_fitted = false;  ///< held-out shapes come next
   std::vector<Observation> fitted;
   std::optional<LargerShapes> larger;
-  bool has_larger = false;            ///< there are no more
+  bool has_larger = false;            ///< there are no more larger shapes
   std::vector<Observation> held_out;  ///< the larger ones first
   RecordedShapes recorded;
 };
 
-/// A shape that is recorded next.
+/// The next shape to record.
 struct NextShape {
   enum class Kind : std::uint8_t { base, fitted, larger, held_out };
   std::size_t choosing;
@@ -52,7 +52,7 @@ struct NextShape {
   Kind kind;
 };
 
-// Programs take a second or more for a shape.
+// Programs take a second or more per shape.
 constexpr std::size_t kMaxRefusedOfProgram = 8;
 constexpr std::size_t kMaxRefused = 60;
 
@@ -61,7 +61,7 @@ constexpr std::size_t kProbes = 3;
 constexpr Size kMaxGrownBytes = Size{1} << 30;
 constexpr double kMaxGrownSeconds = 5;
 constexpr double kMaxWantedSeconds = 30;
-// With so many shapes held out, one at least is of moderate size.
+// With this many held-out shapes, at least one has a moderate size.
 constexpr std::size_t kManyHeldOut = 4;
 
 // Chooses the shapes of requests, as long as there is time.
@@ -129,7 +129,7 @@ class Choices {
     }
   }
 
-  // Returns whether there are larger shapes to record before others are held out.
+  // Returns whether there are larger shapes to record before other held-out shapes.
   bool add_larger(std::vector<NextShape>& next, std::size_t index) {
     Choosing& one = all[index];
     if (one.has_larger || !effort_.with_larger) {
@@ -149,8 +149,8 @@ class Choices {
     return false;
   }
 
-  // The first shape has the start of the worker in its time. If it is slow, or there is a time limit, a few
-  // more show how long a shape takes.
+  // The time of the first shape includes the start of the worker. If it is slow, or there is a time limit, a
+  // few more shapes show how long one takes.
   [[nodiscard]] std::size_t wanted_for_fitting(Choosing& one, double sharing) const {
     const auto is_slow = [&](const Observation& observation) {
       return observation.seconds.value_or(0) > effort_.slow_seconds;
@@ -167,7 +167,7 @@ class Choices {
     return one.counts.fitted;
   }
 
-  // `sharing`: variants that share the time that is left.
+  // `sharing`: number of variants that share the remaining time.
   void limit_by_time(Choosing& one, double sharing) const {
     double seconds = 0;
     for (const Observation& observation : one.fitted) seconds += observation.seconds.value_or(0);
@@ -193,7 +193,7 @@ ShapeRecorder::ShapeRecorder(SweepOptions options, bool times)
   options_.run_file = folder_.path() / "run.json";
   options_.memory_only = !times;
   options_.sequences = !times;
-  options_.reports_commands = false;  // no suite has the shapes; callers report what was refused
+  options_.reports_commands = false;  // no suite has the shapes; callers report refused ones
   workers_ = std::make_unique<RunWorkers>(options_, -1);
   const DeviceList devices = list_devices();
   const Description& description = workers_->description();
@@ -285,7 +285,7 @@ void ShapeRecorder::measure(std::vector<PlannedCase> cases, std::map<std::string
   journal.start(make_run_context(selection_, description, options_.memory_only));
   selection_.planned.clear();
   MeasuredSide side{"", options, journal, selection_, workers_->calls(), {}};
-  // A verification takes longer than the passes.
+  // Verification would take longer than the passes.
   for (WorkerCall& worker : side.workers) {
     if (!verifies_) worker.arguments.emplace_back("--no-verify");
   }
@@ -323,8 +323,8 @@ std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<Shape
     const VariantDescription& variant = vocabulary().description.known_variant(request.variant);
     const bool is_program = vocabulary().program(request.variant) != nullptr;
     Choosing& choosing = all.emplace_back(request, variant, is_program, effort);
-    if (is_program) continue;  // only a run shows what it accepts
-    // Sets of words of one variant mostly accept the same shapes.
+    if (is_program) continue;  // only a run shows what a program accepts
+    // Different sets of words of a variant usually accept the same shapes.
     const ShapeChooser::Accepts is_accepted = [&](const std::vector<Parameters>& shapes) {
       return accepts(variant, shapes);
     };
@@ -353,7 +353,7 @@ std::vector<RecordedShapes> ShapeRecorder::record_chosen(const std::vector<Shape
   std::vector<RecordedShapes> recorded;
   for (Choosing& one : all) {
     if (one.larger && !one.has_larger) one.held_out = std::move(*one.larger).recorded();
-    // Where shapes to be held out were refused, or there was no time for them, others are.
+    // If held-out shapes were refused, or there was no time for them, others are held out instead.
     while (3 * one.held_out.size() + 2 < one.fitted.size()) {
       one.held_out.push_back(std::move(one.fitted.back()));
       one.fitted.pop_back();

@@ -33,7 +33,7 @@ bool has_axes(const VariantDescription& variant, const Parameters& axes) {
   return names == variant.axis_names();
 }
 
-/// Returns the integer axes whose value is the recorded number of slices in each case that has one.
+/// Returns the integer axes whose value equals the recorded number of slices in each case that has one.
 std::vector<std::string> possible_slice_axes(const std::vector<const Observation*>& cases) {
   std::optional<std::vector<std::string>> axes;
   for (const Observation* const one : cases) {
@@ -49,7 +49,7 @@ std::vector<std::string> possible_slice_axes(const std::vector<const Observation
   return axes.value_or(std::vector<std::string>{});
 }
 
-/// Returns a variant as its recorded cases show it. httomo's slice dimension is not recorded, and is 0.
+/// Returns a variant as its recorded cases describe it. httomo's slice dimension is not recorded, and is 0.
 VariantDescription recorded_variant(const std::string& name, const std::vector<const Observation*>& cases,
                                     const std::string& slice_axis) {
   VariantDescription variant;
@@ -91,7 +91,7 @@ class RecordedAsker {
     if (is_call() && vocabulary_.estimator(question.estimator) == nullptr) add_call();
   }
 
-  /// `cases`: all measured ones of a variant.
+  /// `cases`: all measured cases of a variant.
   void ask(const std::string& variant_name, const std::vector<Observation*>& cases) {
     const VariantDescription variant = find_variant(variant_name, cases);
     const std::string named = !question_.estimator.empty() ? question_.estimator
@@ -114,7 +114,7 @@ class RecordedAsker {
     }
   }
 
-  /// Adds the terms of a worker's estimator to recorded estimates of the same bytes.
+  /// Adds the terms of a worker's estimator to recorded estimates with the same bytes.
   void add_terms(const std::string& variant_name, const std::vector<Observation*>& cases) const {
     const VariantDescription* const variant = vocabulary_.description.variant(variant_name);
     if (variant == nullptr || vocabulary_.program(variant_name) != nullptr ||
@@ -144,11 +144,11 @@ class RecordedAsker {
     vocabulary_ = gather_vocabulary(documents, describe_worker(worker, limits_.interrupt));
   }
 
-  /// Its variants say more than the run: the slice dimension. A call does not need it.
+  /// Its variants have a fact that the run lacks: the slice dimension. A call does not need it.
   void read_default_worker() {
     try {
       read_vocabulary(find_worker(std::nullopt));
-    } catch (const EnvironmentError&) {  // peakmark is installed without it
+    } catch (const EnvironmentError&) {  // peakmark is installed without this worker
     }
   }
 

@@ -39,8 +39,9 @@ std::string cpu_name() {
   return {};
 }
 
-/// Returns a file relative to the root of its Git repository; outside of one its name. Does not ask git: a
-/// node of a cluster may have none, and it refuses clones of other users, but all shards must name one file.
+/// Returns a file relative to the root of its Git repository; outside a repository its name. Does not use
+/// git: a node of a cluster may not have it, and it refuses clones of other users, but all shards must give
+/// the same path.
 std::string path_in_repository(const fs::path& file) {
   std::error_code ignored;
   const fs::path folder = fs::weakly_canonical(fs::absolute(file).parent_path(), ignored);

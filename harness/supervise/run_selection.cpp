@@ -126,8 +126,8 @@ Selection select(const SelectionOptions& options, const Description& description
   selection.suite = std::move(listing.suite);
   selection.planned = std::move(listing.cases);
   selection.shard = std::move(listing.shard);
-  // A sweep of `dry` cases needs no device, and must not claim one. All shards of a run take the same device,
-  // whichever cases they have: else they could not be merged.
+  // A sweep of `dry` cases needs no device, and must not name one. All shards of a run use the same device,
+  // regardless of their cases, because otherwise they could not be merged.
   if (options.device.empty() && listing.all_dry) {
     choice.device = choose_device({Backend::dry, ""}, devices);
   } else if (!choice.device) {

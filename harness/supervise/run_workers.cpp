@@ -132,7 +132,7 @@ void set_workers(SweepOptions& options, const std::vector<std::string>& typed) {
   for (const std::string& word : typed) {
     const std::size_t sign = word.find('=');
     const std::string label = sign == std::string::npos ? "" : word.substr(0, sign);
-    if (!is_axis_name(label)) {  // a path may hold a `=` too
+    if (!is_axis_name(label)) {  // a path may contain a `=`, too
       if (typed.size() > 1) {
         throw UsageError(fmt::format(
             "--worker {}: several workers need labels; write --worker old={} --worker new=…", word, word));

@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kMaxFailedStarts = 3;
 // A worker gets its cases in batches. When a worker is replaced, the new one gets the rest of the batch
-// again, which is quadratic in its size; but each start costs as much as some hundred cases. So a batch grows
-// while workers complete theirs.
+// again, so the cost is quadratic in the batch size; but each start costs as much as some hundred cases.
+// Therefore a batch grows while workers complete their batches.
 constexpr std::size_t kFirstBatch = 1000;
 constexpr std::size_t kMaxBatch = 8000;
 constexpr std::chrono::seconds kTick{1};
@@ -51,11 +51,11 @@ WorkerCommand command_for(const SupervisorOptions& options, std::vector<std::str
   return command;
 }
 
-/// What a worker prints in its timed calls. Its output and its observations come through different pipes, so
-/// that only the marks in the output have the order.
+/// Detects output of a worker in its timed calls. Output and observations come through different pipes, so
+/// only the marks in the output show the order.
 class TimedOutput {
  public:
-  /// Takes a line, and removes a mark from it. Returns false if nothing else was in the line.
+  /// Processes a line, and removes a mark from it. Returns false if the line had nothing else.
   bool take(WorkerEvent& event) {
     std::string& timed_case = timed_case_[event.kind];
     const std::optional<TimedMark> mark = take_timed_mark(event.text);
@@ -64,7 +64,7 @@ class TimedOutput {
     timed_case = mark->begins ? mark->case_name : "";
     return !event.text.empty();
   }
-  /// Returns whether a case has printed in its timed calls, of which everything is read.
+  /// Returns whether a case has printed in its timed calls, including output that is not processed yet.
   [[nodiscard]] bool has_printed(const std::string& case_name, const std::deque<WorkerEvent>& unread) const {
     TimedOutput all = *this;
     for (WorkerEvent event : unread) {
@@ -75,8 +75,8 @@ class TimedOutput {
   }
 
  private:
-  std::map<Kind, std::string> timed_case_;  ///< of each stream; empty: outside of timed calls
-  std::string printed_;                     ///< the last case that has printed in its timed calls
+  std::map<Kind, std::string> timed_case_;  ///< for each stream; empty outside timed calls
+  std::string printed_;                     ///< the last case that printed in its timed calls
 };
 
 /// The output of a worker besides its observations. The last line is buffered until the worker does something
@@ -88,7 +88,7 @@ class WorkerStderr {
 
   void add(const std::string& text) {
     flush();
-    // Programs start their messages with their name, which the listener adds itself.
+    // Programs begin their messages with their name, which the listener adds itself.
     buffered_ = text.starts_with(name_) ? text.substr(name_.size()) : text;
     if (!buffered_->empty()) last_ = *buffered_;
   }
@@ -98,7 +98,7 @@ class WorkerStderr {
     buffered_.reset();
   }
   void clear_last() { last_.clear(); }
-  /// Replaces the last line by a reason that says more.
+  /// Replaces the last line with a more informative reason.
   void set_last(const std::string& text) { last_ = text; }
   [[nodiscard]] const std::string& last() const { return last_; }
 
@@ -167,7 +167,7 @@ class Supervision {
 
   void set_limit(std::chrono::milliseconds limit) { limit_ = Clock::now() + limit; }
 
-  /// Handles the events of a worker until it has ended, or returns why the run must stop.
+  /// Handles the events of a worker until it has ended. Returns why the run must stop, if it must.
   std::optional<Stop> serve(WorkerProcess& worker) {
     for (;;) {
       const auto until = options_.deadline ? std::min(limit_, *options_.deadline) : limit_;
@@ -197,7 +197,7 @@ class Supervision {
         case Kind::late: {
           stderr_.flush();
           const std::string left = kill(worker);
-          // When all cases are measured, a worker that hangs only has to be killed.
+          // After all cases, a hanging worker only has to be killed.
           if (options_.deadline && Clock::now() >= *options_.deadline && !pending_.empty()) {
             if (!left.empty()) listener_.said(left);
             if (measured_) give_up_estimators(NoEstimate::no_answer_in_time, "the deadline came before");
@@ -210,7 +210,7 @@ class Supervision {
     }
   }
 
-  /// Returns false when the line is malformed; the worker is killed then.
+  /// Returns false if the line is malformed; the worker is then killed.
   bool take_line(const std::string& text, WorkerProcess& worker) {
     try {
       WorkerLine line = parse_worker_line(text);
@@ -269,7 +269,7 @@ class Supervision {
     }
     observation.axes.share(current_->sweep_case.parameters);
     if (is_unasked(observation)) {
-      // The worker asks its estimators last. What they do costs nothing that is in this observation.
+      // The worker asks its estimators last, so that a failure there does not affect this observation.
       measured_ = std::move(observation);
       set_limit(options_.case_limit.base);
       return;
@@ -296,7 +296,7 @@ class Supervision {
 
   void record_measured() { record(*std::exchange(measured_, std::nullopt)); }
 
-  /// Records the current case as it was measured. `why` is of the estimator that is being asked.
+  /// Records the current case as it was measured. `why`: the error of the estimator that is being asked.
   void give_up_estimators(NoEstimate reason, const std::string& why) {
     std::string error = NoEstimateError(reason, why).what();
     while (EstimateObservation* const estimate = next_unasked(*measured_)) {
@@ -367,7 +367,7 @@ class Supervision {
     }
   }
 
-  /// `left`: as kill() returns it.
+  /// `left`: result of kill().
   void note_late(const std::string& left) {
     if (measured_) {
       fail_current(
@@ -400,9 +400,9 @@ class Supervision {
   std::size_t batch_ = kFirstBatch;
   const PlannedCase* current_ = nullptr;
   TimedOutput timed_output_;
-  std::optional<Observation> measured_;  ///< of the current case, while its estimators are asked
+  std::optional<Observation> measured_;  ///< observation of the current case, while its estimators are asked
   std::string step_;                     ///< of the current case
-  std::optional<Size> bytes_;            ///< that it needs, if the worker has reported them
+  std::optional<Size> bytes_;            ///< bytes that it needs, if the worker has reported them
   bool progressed_ = false;
   int failed_starts_ = 0;
   Clock::time_point limit_;

@@ -50,7 +50,7 @@ class SweepRun {
     if (!selection.device_class.empty()) say("  filed under the device class " + selection.device_class);
     check_estimators_found(selection.suite.vocabulary, selection.planned, {interrupt, std::nullopt});
     RunContext context = make_run_context(selection, description, options_.memory_only, options_.host_name);
-    std::vector<PlannedCase>().swap(selection.planned);  // the run's context has them from here on
+    std::vector<PlannedCase>().swap(selection.planned);  // from here on they are in the run's context
     context.asked_cache = options_.cache;
     context.budget_bytes = options_.budget;
     context.max_allocation_bytes = options_.max_allocation;
@@ -94,7 +94,7 @@ class SweepRun {
   }
 
  private:
-  /// Several workers are builds of several commits.
+  /// Several workers are builds of several commits, for which no warning is possible.
   [[nodiscard]] std::string commit_warning(const RunWorkers& workers) const {
     if (workers.calls().size() > 1) return {};
     const std::filesystem::path& program = workers.calls().front().program;
@@ -114,7 +114,7 @@ class SweepRun {
     return rounds;
   }
 
-  /// Warns of times that disagree with the reference case or with the device's own records.
+  /// Adds warnings about times that disagree with the reference case or with the device's own records.
   static void note_drift(RunJournal& journal) {
     for (const std::string& warning :
          {reference_warning(journal.run().context.reference), kernel_time_warning(journal.run())}) {

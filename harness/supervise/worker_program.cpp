@@ -24,9 +24,9 @@ using json_fields::Json;
 constexpr const char* kDefaultWorker = "peakmark-bench";
 constexpr const char* kProgramsWorker = "peakmark-programs";
 constexpr const char* kWorkerLibrary = "libpeakmark-worker.so";
-constexpr int kNotStarted = 127;  // of a program whose libraries the system's loader does not find
+constexpr int kNotStarted = 127;  // exit code if the system's loader does not find a program's libraries
 
-/// Returns the folder with the libraries of workers that belong to this program.
+/// Returns the folder with the worker libraries of this program.
 std::string folder_of_libraries() {
   for (const fs::path& prefix : own_program_prefixes()) {
     const fs::path folder = prefix / "lib";
@@ -38,7 +38,7 @@ std::string folder_of_libraries() {
   return "the folder lib of an installed peakmark";
 }
 
-/// Returns what to do about a worker that ended before its main().
+/// Returns advice for a worker that ended before its main().
 std::string remedy_for(const Answer& answer) {
   if (!answer.end.exit_code) {
     return "; start it by hand with --describe, or under a debugger, to see where it fails";
@@ -83,7 +83,7 @@ CheckAnswer parse_answer(const std::string& line) {
   return answer;
 }
 
-/// Describes the end of a worker, usually before it had answered for all cases.
+/// Describes the end of a worker, which usually came before it had answered for all cases.
 std::string end_text(const std::string& how, const WorkerCommand& command, CaseBatch cases,
                      std::string_view answers) {
   const auto answered = static_cast<std::size_t>(std::ranges::count(answers, '\n'));
@@ -120,8 +120,8 @@ struct CaseErrors {
   int more = 0;
 };
 
-/// Returns the answers for a batch, one a case and any that follow. Throws ProtocolError for one that is not
-/// about the next case.
+/// Returns the answers for a batch: one per case, and any that follow. Throws ProtocolError for an answer
+/// that is not about the next case.
 std::vector<CheckAnswer> parse_answers(CaseBatch cases, const std::string& output,
                                        const std::filesystem::path& worker) {
   std::istringstream lines(output);
@@ -172,7 +172,7 @@ WorkerCommand check_command(const std::filesystem::path& worker, const std::vect
   return command;
 }
 
-/// Names the suite, or the worker where the error is in the worker.
+/// Returns the message of an error. It begins with the suite, or with the worker if the error is there.
 std::string mistake_text(const WorkerCommand& command, const PlannedCase& planned, const CheckAnswer& answer,
                          int more) {
   const std::string others = more == 0 ? "" : fmt::format(" (and {} more such cases)", more);
@@ -185,7 +185,7 @@ std::string mistake_text(const WorkerCommand& command, const PlannedCase& planne
       command.program.string(), *answer.error, others, planned.name, planned.place);
 }
 
-/// `build/bin/blur`, `bin/blur`, `blur`, without `.` and `..`.
+/// Returns `build/bin/blur`, `bin/blur`, `blur`, without `.` and `..`.
 std::vector<std::filesystem::path> ends_of(const std::filesystem::path& path) {
   std::vector<std::filesystem::path> ends;
   for (const std::filesystem::path& part : path.lexically_normal().relative_path()) {

@@ -30,7 +30,7 @@ Array& as_array(void* array) {
   return *static_cast<Array*>(array);
 }
 
-/// Calls `function` and reports what it throws to the program. Returns its result, or a zero if it throws.
+/// Calls `function` and reports its exception to the program. Returns its result, or zero if it throws.
 template <typename Function>
 auto guard(peakmark_failure* failure, Function function) noexcept -> decltype(function()) {
   try {
@@ -107,7 +107,7 @@ void* create_uninitialised(void* self, const char* name, const char* dtype, cons
 
 void release(void* self, void* array) {
   const std::unique_ptr<Array> released(&as_array(array));
-  peakmark_failure ignored{};  // the next call that waits reports errors of the queue
+  peakmark_failure ignored{};  // errors of the queue are reported by the next call that waits
   guard(&ignored, [&] { as_device(self).release(*released); });
 }
 
@@ -295,7 +295,7 @@ peakmark_device abi_device(Device& device) {
   const DeviceInfo& info = device.info();
   const Device::Native native = device.native();
   return {.self = &device,
-          .backend = to_string(info.backend).data(),  // of a literal, so it ends with a zero
+          .backend = to_string(info.backend).data(),  // a string literal, which ends with a zero
           .name = info.name.c_str(),
           .is_cpu = info.is_cpu ? 1 : 0,
           .context = native.context,

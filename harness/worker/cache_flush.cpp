@@ -6,11 +6,12 @@
 namespace peakmark {
 namespace {
 
-// A GPU's L2 is in two halves and hashes addresses: twice its size evicts what one pass of its size leaves. A
-// CPU's cache may be shared with other machines' cores and be hundreds of MiB: once, or a call takes seconds.
+// Flush twice the L2 size of a GPU, in two passes: its two halves hash addresses, and one pass of its size
+// leaves lines behind. On a CPU flush once only: the cache may be shared with other virtual machines and have
+// hundreds of MiB, so that more would take seconds per call.
 constexpr Size kGpuCaches = 2;
 constexpr int kGpuSweeps = 2;
-// Elements in a row that one item writes on a CPU: 64 KiB.
+// Consecutive elements that one item writes on a CPU: 64 KiB.
 constexpr Size kCpuElementsAnItem = Size{16} << 10;
 
 Size elements_of(const DeviceInfo& device) {
@@ -30,7 +31,7 @@ CacheFlush::CacheFlush(Device& device)
 CacheFlush::~CacheFlush() {
   try {
     device_.release(buffer_);
-  } catch (const Error&) {  // late errors of earlier calls, which finish() has already thrown
+  } catch (const Error&) {  // late errors of earlier calls; finish() has already thrown them
   }
 }
 

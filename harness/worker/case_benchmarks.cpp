@@ -25,10 +25,11 @@ TrialOptions trial_options(const WorkerOptions& options) {
   if (options.blocks) {
     trial.stopping.min_blocks = static_cast<std::size_t>(*options.blocks);
     trial.stopping.max_blocks = trial.stopping.min_blocks;
-    // Few blocks must be large: the median of 25 samples bears what other processes do to some of them.
+    // A small number of blocks must be large: the median of 25 samples is robust if other processes disturb
+    // some of them.
     trial.stopping.max_samples_per_block = 25;
     trial.stopping.blocks_per_budget = 4.0 * *options.blocks;
-    trial.stopping.limit_ns = std::numeric_limits<double>::infinity();  // the supervisor has its own
+    trial.stopping.limit_ns = std::numeric_limits<double>::infinity();  // the supervisor has a limit
   }
   return trial;
 }
@@ -54,7 +55,7 @@ double now_ns() {
       .count();
 }
 
-/// Google Benchmark wants its loop run once even where there is nothing to time.
+/// Google Benchmark requires one iteration of its loop even if there is nothing to time.
 void run_untimed_loop(benchmark::State& state) {
   while (state.KeepRunning()) state.SetIterationTime(0);
 }
@@ -72,13 +73,13 @@ class CaseBenchmarks::Entry {
   const RegisteredVariant& variant;
   Backend backend;
   std::unique_ptr<Trial> trial;
-  Observation untried;  ///< where there is no device to try it on
+  Observation untried;  ///< the observation if there is no device
   bool begun = false;
-  bool asked = false;  ///< its estimators
+  bool asked = false;  ///< whether its estimators were asked
   bool reported = false;
 };
 
-/// Passes everything on to the user's reporter, where there is one, and reports a case when it is through.
+/// Forwards everything to the user's reporter, if there is one, and reports a case when it is complete.
 class CaseBenchmarks::Reporter : public benchmark::BenchmarkReporter {
  public:
   Reporter(CaseBenchmarks& cases, benchmark::BenchmarkReporter* shown) : cases_(cases), shown_(shown) {}
@@ -120,7 +121,7 @@ void CaseBenchmarks::add(const std::vector<NamedCase>& cases) {
     }
     const Backend backend =
         named.sweep_case.backend == "auto" ? devices_.automatic() : parse_backend(named.sweep_case.backend);
-    devices_.on(backend);  // opened before anything is measured: its errors are of the whole run
+    devices_.on(backend);  // opened before any measurement: its errors concern the whole run
     entries_.push_back(std::make_unique<Entry>(named, variant, backend));
 
     Entry& entry = *entries_.back();
@@ -147,7 +148,7 @@ void CaseBenchmarks::time_reference_if_due(Backend backend) {
 void CaseBenchmarks::begin(Entry& entry) {
   time_reference_if_due(entry.backend);
   entry.begun = true;
-  // `dry` takes no time for its bytes.
+  // On `dry`, the bytes of a case do not affect its time.
   writer_.start(entry.named_case.name,
                 entry.backend == Backend::dry
                     ? std::nullopt
@@ -198,7 +199,7 @@ void CaseBenchmarks::measure(benchmark::State& state, Entry& entry) {
       time_by_the_library(state, entry);
     }
   }
-  if (!options_.supervised() && entry.trial && !entry.asked) {  // a counter has the estimated bytes
+  if (!options_.supervised() && entry.trial && !entry.asked) {  // one of the counters is the estimated bytes
     entry.asked = true;
     entry.trial->ask_estimators();
   }
@@ -243,7 +244,7 @@ void CaseBenchmarks::report(const std::string& case_name) {
   const auto found = entry_of_case_.find(case_name);
   if (found == entry_of_case_.end() || !found->second->begun) return;
   Entry& entry = *found->second;
-  if (entry.reported) return;  // the library comes again with the aggregates of repetitions
+  if (entry.reported) return;  // the library reports the case again with the aggregates of repetitions
   entry.reported = true;
   const bool has_questions = options_.supervised() && entry.trial && !options_.times_only;
   if (has_questions) entry.trial->list_estimators();
@@ -254,14 +255,14 @@ void CaseBenchmarks::report(const std::string& case_name) {
   failed_ = failed_ || outcome == Outcome::crashed || outcome == Outcome::wrong_answer;
   if (!entry.trial) return;
   device_is_broken_ = device_is_broken_ || entry.trial->device_is_broken();
-  // A user who watches goes on after a leak; a supervisor has another process at hand.
+  // A user who runs the worker directly continues after a leak; a supervisor starts another process.
   stopped_ = stopped_ || device_is_broken_ || (options_.supervised() && entry.trial->device_is_spoiled());
 }
 
 int CaseBenchmarks::run() {
-  // An empty time is 0 s to every version; since 1.8 the library wants a unit, which 1.7 refuses.
+  // Every version reads an empty time as 0 s. Since 1.8 the library requires a unit, which 1.7 refuses.
   std::vector<std::string> arguments = {"peakmark-bench", "--benchmark_min_time="};
-  // Where the filter is left out, Google Benchmark 1.7 copies its list of benchmarks for each one in it.
+  // Without a filter, Google Benchmark 1.7 copies its list of benchmarks once for each benchmark.
   if (options_.supervised()) arguments.emplace_back("--benchmark_filter=^");
   if (options_.repetitions > 1) {
     arguments.push_back(fmt::format("--benchmark_repetitions={}", options_.repetitions));
@@ -281,7 +282,7 @@ int CaseBenchmarks::run() {
   ExitCode code = ExitCode::clean;
   if (matched == 0) code = ExitCode::nothing;
   if (failed_ || stopped_) code = ExitCode::measurement;
-  if (device_is_broken_) {  // what its driver does in destructors and exit handlers now is anybody's guess
+  if (device_is_broken_) {  // its driver may do anything in destructors and exit handlers
     std::fflush(nullptr);
     std::_Exit(static_cast<int>(code));
   }

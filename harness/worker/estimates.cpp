@@ -12,7 +12,7 @@ namespace peakmark {
 
 namespace {
 
-/// Stores the message of an exception, unless `error` has an earlier one.
+/// Stores the message of an exception, unless `error` already has one.
 void guard(std::optional<std::string>& error, const std::function<void()>& question) {
   try {
     question();
@@ -80,7 +80,7 @@ LateNote::LateNote(std::string text, std::function<void(const std::string&)> say
   };
   try {
     waiting_ = std::jthread(wait);
-  } catch (const std::system_error&) {  // no thread is to be had: what is waited for matters more than a note
+  } catch (const std::system_error&) {  // no thread is available: continue without a note
   }
 }
 

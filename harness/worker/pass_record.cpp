@@ -15,16 +15,15 @@ bool marks_end_of_window(const Event& event) {
   return marks(event, phase::verify) || marks(event, phase::end);
 }
 
-/// Index of the first event after a run of events that belong together: an event and the texts that continue
-/// it.
+/// Returns the index of the first event after `first` and the texts that continue it.
 std::size_t end_of_group(std::span<const Event> events, std::size_t first) {
   std::size_t end = first + 1;
   while (end < events.size() && events[end].type == EventType::text) ++end;
   return end;
 }
 
-/// Appends what is left of a restore: first the releases of what was there before, then the allocations that
-/// stay. What comes and goes within it, and the height it reached meanwhile, is no need of the method.
+/// Appends the net effect of a restore: first the releases of earlier memory, then the allocations that stay.
+/// Memory that a restore allocates and releases itself does not count as a need of the method.
 void append_net(std::vector<Event>& window, std::span<const Event> restore) {
   std::unordered_map<std::uint64_t, std::size_t> stays;  // address → its allocation in `restore`
   std::vector<Event> releases;
@@ -48,8 +47,8 @@ void append_net(std::vector<Event>& window, std::span<const Event> restore) {
   }
 }
 
-/// Returns the events from `setup` to the end of the second call. Of each restore, only allocations that
-/// stay are kept.
+/// Returns the events from `setup` to the end of the second call. Of each restore, only the net effect is
+/// kept.
 std::vector<Event> peak_window(std::span<const Event> events) {
   std::vector<Event> window;
   window.reserve(events.size());

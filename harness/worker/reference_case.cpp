@@ -11,15 +11,16 @@ namespace peakmark {
 
 namespace {
 
-/// Of the arithmetic: enough to fill a device of either kind, and for some 10 ms of a CPU, 0.1 ms of a GPU.
+/// Amount of arithmetic: enough to fill a device of either kind, and to take about 10 ms on a CPU, 0.1 ms on
+/// a GPU.
 struct Amount {
   Size items;
-  std::int32_t rounds;  ///< of four products and sums an item
+  std::int32_t rounds;  ///< of four products and sums per item
 };
 constexpr Amount kForCpu{Size{1} << 14, 256};
 constexpr Amount kForGpu{Size{1} << 20, 1024};
 
-/// An array that the destructor releases at once, so that it does not count for the next case.
+/// An array that is released at once by its destructor, so that it does not count for the next case.
 class ReferenceArray {
  public:
   ReferenceArray(Device& device, std::string_view name, Size elements, DType dtype)
@@ -35,8 +36,8 @@ class ReferenceArray {
   Array array_;
 };
 
-/// Returns the median of what `measure` times, nullopt if the device cannot do it: a full device has cases to
-/// measure all the same.
+/// Returns the median of the timing that `measure` makes; nullopt if the device cannot do it. A full device
+/// must still measure its cases.
 std::optional<double> median_ns(const std::function<std::optional<Timing>()>& measure) {
   try {
     if (const std::optional<Timing> timing = measure()) return timing->gpu_time.median_ns;

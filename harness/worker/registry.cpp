@@ -10,7 +10,7 @@ namespace peakmark {
 
 namespace {
 
-/// What the worker was built with. `dry` needs nothing and is always there.
+/// Returns the backends that the worker was built with. `dry` needs nothing and is always available.
 std::vector<std::string> built_backends() {
   std::vector<std::string> backends;
 #ifdef PEAKMARK_HAS_OPENCL

@@ -10,13 +10,13 @@ namespace peakmark {
 
 namespace {
 
-// The first call on new memory pays for its pages, and the threads of a CPU device wake up over some
+// The first call on new memory also maps its pages, and the threads of a CPU device wake up over a few
 // milliseconds: until then a short call seems thirty times longer than it is.
 constexpr std::int64_t kMinWarmUpCalls = 2;
 constexpr std::int64_t kMaxWarmUpCalls = 1000;
 constexpr double kWarmUpNs = 5e6;
 
-// Min number of throttled blocks that are repeated; with more blocks, as many as there are blocks.
+// Minimum number of throttled blocks that are repeated; with more blocks, as many as there are blocks.
 constexpr std::size_t kMinRepeatedBlocks = 3;
 
 // Each round empties the buffers of the records, which takes a millisecond or more.
@@ -39,7 +39,7 @@ double min_sample_ns(const Device& device) {
   return device.info().is_cpu ? kMinCpuSampleNs : kMinGpuSampleNs;
 }
 
-/// Whether the clocks are steady, or nothing is known of them.
+/// Returns whether the clocks are steady, or unknown.
 bool clocks_are_steady(ClockSource* clocks, SteadyClocks& steady, double host_ns) {
   if (clocks == nullptr) return true;
   const std::optional<ClockSample> sample = clocks->sample();
@@ -48,7 +48,7 @@ bool clocks_are_steady(ClockSource* clocks, SteadyClocks& steady, double host_ns
   return steady.done();
 }
 
-/// Calls until the device is warm and its clocks are steady; ns a call at the end.
+/// Calls until the device is warm and its clocks are steady. Returns the ns per call at the end.
 std::optional<double> warm_up(Device& device, const TimedWork& work, ClockSource* clocks) {
   const auto start = std::chrono::steady_clock::now();
   SteadyClocks steady;
@@ -66,7 +66,7 @@ std::optional<double> warm_up(Device& device, const TimedWork& work, ClockSource
   }
 }
 
-/// What one call costs on the host's clock, with what is done before it.
+/// Returns the host time of one call, including the work before it.
 double host_ns_of_a_call(Device& device, const TimedWork& work, CacheFlush* flush) {
   device.finish();
   const auto start = std::chrono::steady_clock::now();
@@ -80,7 +80,7 @@ class BlockClocks {
   BlockClocks(ClockSource* clocks, std::size_t max_repeats)
       : clocks_(clocks), before_(sample()), blocks_(static_cast<std::int64_t>(max_repeats)) {}
 
-  /// Call it at the end of a block. Returns false for a block that must be taken again.
+  /// Call it at the end of a block. Returns false if the block must be repeated.
   bool keep_block() {
     const std::optional<ClockSample> after = sample();
     const std::optional<ClockSample> before = std::exchange(before_, after);
@@ -107,7 +107,7 @@ std::int64_t per_call(std::int64_t total, std::int64_t calls) {
   return (total + calls / 2) / calls;
 }
 
-/// Adds what one round of tracing gave, kernels by name in the order first seen.
+/// Adds the records of one round of tracing, kernels by name in the order first seen.
 void add_records(std::vector<KernelTime>& sum, const std::vector<KernelTime>& round) {
   for (const KernelTime& kernel : round) {
     const auto known =
@@ -121,7 +121,7 @@ void add_records(std::vector<KernelTime>& sum, const std::vector<KernelTime>& ro
   }
 }
 
-/// Records the kernels of calls, without those that restore inputs or flush the cache.
+/// Records the kernels of calls, except those that restore inputs or flush the cache.
 std::vector<KernelTime> trace_kernels(Device& device, const TimedWork& work, std::int64_t calls,
                                       KernelTracer& tracer, CacheFlush* flush) {
   const bool alone = work.restore != nullptr || flush != nullptr;

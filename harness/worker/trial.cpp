@@ -25,7 +25,7 @@ void append_block(std::optional<GpuTime>& time, std::vector<double> samples_ns) 
   time = summarise_blocks(std::move(blocks));
 }
 
-/// Marks the begin and the end of timed calls.
+/// Marks the beginning and the end of timed calls.
 class TimedSection {
  public:
   explicit TimedSection(const std::function<void(bool)>& mark) : mark_(mark) {
@@ -62,12 +62,12 @@ Trial::Trial(Device& device, EventSource* events, const RegisteredVariant& varia
 }
 
 void Trial::fail(Outcome outcome, const std::string& message) {
-  if (observation_.outcome != Outcome::ok) return;  // what went wrong first is the cause
+  if (observation_.outcome != Outcome::ok) return;  // the first error is the cause
   observation_.outcome = outcome;
   observation_.message = message;
 }
 
-/// Runs `step`; what it throws becomes the outcome. True when it threw nothing.
+/// Runs `step`. An exception becomes the outcome. Returns true if nothing was thrown.
 bool Trial::attempt(const std::function<void()>& step) {
   try {
     step();
@@ -96,7 +96,7 @@ void Trial::report(std::string_view step) const {
 }
 
 void Trial::run_steps(CaseInstance& instance, bool verify) {
-  // Each phase is finished on the device before the next is marked: what it enqueued belongs to it.
+  // Each phase is finished on the device before the next is marked, so that its enqueued work counts for it.
   report("`set_up`");
   mark(phase::set_up);
   instance.set_up();
@@ -178,7 +178,7 @@ std::optional<MemoryPass> Trial::memory_pass(bool verify) {
   return record_of_pass(events_->events(first_event), options_.sequences ? &call_chain : nullptr);
 }
 
-/// Makes calls of one instance, and looks for what each of them leaves behind until the last.
+/// Makes calls of one instance, and finds memory that each of them leaves allocated until the last.
 void Trial::repeat_calls() {
   if (options_.repeat_calls == 0 || events_ == nullptr || observation_.outcome != Outcome::ok) return;
   const std::uint64_t first_event = events_->count();
@@ -214,8 +214,8 @@ void Trial::repeat_calls() {
 void Trial::measure_memory() {
   device_.set_event_source(events_);
   const std::optional<MemoryPass> first = memory_pass(options_.verify);
-  // The second pass only repeats the count: without a recorder, or after a failure, there is nothing to
-  // repeat.
+  // The second pass only checks the first one: without a recorder, or after a failure, there is nothing to
+  // check.
   if (first) {
     const std::optional<MemoryPass> second = memory_pass(false);
     note_memory(*first, second, observation_);
@@ -290,13 +290,13 @@ void Trial::note(const std::string& text) {
   if (message.find(text) == std::string::npos) message += (message.empty() ? "" : "; ") + text;
 }
 
-/// Times are cold from now on, where that is wanted and can be; else hot, which the observation says.
+/// Makes later times cold if requested and possible; otherwise hot, which the observation says.
 void Trial::open_flush() {
   if (wants_cold() && observation_.cache != cache_state::hot) {
     try {
       flush_ = std::make_unique<CacheFlush>(device_);
     } catch (const OutOfMemory&) {
-      if (observation_.gpu_time) throw;  // repetitions before were cold: the two are never one time
+      if (observation_.gpu_time) throw;  // earlier repetitions were cold: cold and hot times are never mixed
       note("hot times: too little device memory for the buffer that flushes the cache");
     } catch (const Unsupported& error) {
       note(fmt::format("hot times: {}", error.what()));
@@ -306,7 +306,7 @@ void Trial::open_flush() {
 }
 
 void Trial::add_block(std::vector<double> samples_ns) {
-  flush_.reset();  // its memory is not of the cases that follow
+  flush_.reset();  // its memory must not count for later cases
   append_block(observation_.gpu_time, std::move(samples_ns));
   observation_.time_source = time_source::device;
 }

@@ -51,15 +51,16 @@ AxisDescription read_axis(const peakmark_axis& abi) {
   return axis;
 }
 
-/// Returns the element type of the axis dtype, or f32 without one: that of the inputs, as httomo asks.
+/// Returns the element type in the axis dtype, or f32 without this axis: that of the inputs, as httomo asks.
 DType case_dtype(const Parameters& parameters) {
   const AxisValue* value = parameters.find("dtype");
   const auto* word = value == nullptr ? nullptr : std::get_if<std::string>(value);
   return word == nullptr ? DType::f32 : parse_dtype(*word);
 }
 
-/// Calls an estimator's function. A child process that it forks and that returns from it as well ends there:
-/// it would ask again, measure and answer. A search asks often, and would double the processes each time.
+/// Calls an estimator's function. If the estimator forks and the child process also returns from the
+/// function, the child ends here: otherwise it would continue to ask, measure and answer. A search calls
+/// often, and the number of processes would double each time.
 template <typename Call>
 auto call_estimator(Call call) {
   struct ForkGuard {
@@ -129,8 +130,8 @@ std::shared_ptr<const Estimator> make_estimator(const peakmark_estimator& abi,
   throw UsageError(fmt::format("variant {}: its estimator '{}' has no formula", variant.name, traits.name));
 }
 
-/// Throws UsageError for an unknown element type: later it would look like a mistake of the suite. Words of
-/// an axis `dtype` that peakmark does not use may be anything.
+/// Throws UsageError for an unknown element type, which would later look like an error of the suite. In an
+/// axis `dtype` that peakmark does not use, any word is valid.
 void check_dtypes(const VariantDescription& variant, const peakmark_variant& abi) {
   const std::string output_dtype = text(abi.output_dtype);
   const auto check = [&](const std::string& whose, const std::string& name) {
@@ -149,7 +150,7 @@ void check_dtypes(const VariantDescription& variant, const peakmark_variant& abi
   for (const std::string& choice : axis->choices) check("its axis dtype", choice);
 }
 
-/// Throws UsageError if two estimators have one name, by which suites and verdicts choose them.
+/// Throws UsageError if two estimators have the same name, by which suites and verdicts choose them.
 void check_estimators(const VariantDescription& variant, std::span<const peakmark_estimator> estimators) {
   for (auto one = estimators.begin(); one != estimators.end(); ++one) {
     const auto is_namesake = [&](const auto& other) { return text(other.name) == text(one->name); };

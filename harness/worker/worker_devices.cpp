@@ -76,7 +76,7 @@ class RecorderKernelTracer final : public KernelTracer {
 
 const DeviceList& WorkerDevices::list() {
   if (!list_) {
-    // The first call into CUDA brings its recorder up, which has to know by then.
+    // The first call into CUDA starts its recorder, which reads this variable.
     if (!options_.memory_only) setenv("PEAKMARK_KERNEL_RECORDS", "1", 0);
     list_ = list_devices();
   }

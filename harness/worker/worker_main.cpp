@@ -23,11 +23,13 @@ namespace peakmark {
 
 namespace {
 
-/// Killed with its supervisor, however that ends: a worker without one would hold the device.
+/// Ensures that this process is killed when its supervisor ends in any way: a worker without one would occupy
+/// the device.
 void die_with_supervisor() {
   const pid_t supervisor = getppid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != supervisor) _exit(static_cast<int>(ExitCode::measurement));  // it died in between
+  if (getppid() != supervisor)
+    _exit(static_cast<int>(ExitCode::measurement));  // the supervisor ended in between
 }
 
 Description describe(const Registry& registry, const WorkerProgram& program) {
@@ -56,7 +58,7 @@ std::vector<NamedCase> read_cases(std::istream& lines, const Description& descri
   return cases;
 }
 
-/// Each variant with every axis at its default, where the device can run it.
+/// Returns a case with all defaults for each variant that the device can run.
 std::vector<NamedCase> small_set(const Registry& registry, const std::string& backend) {
   std::vector<NamedCase> cases;
   for (const RegisteredVariant& variant : registry.variants()) {

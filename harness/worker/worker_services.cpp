@@ -109,7 +109,7 @@ Json answer(const Registry& registry, std::string_view text) {
       request.available_bytes = result["bytes"].get<Size>();
       result["dtype"] = to_string(question.estimator->max_slices(request).dtype);
     }
-    // The terms of the same number of slices as the bytes.
+    // The terms are for the same number of slices as the bytes.
     request.parameters.set(question.variant->description.slice_axis, std::max<Size>(1, *slices));
     Json terms = Json::array();
     for (const EstimateTerm& term : question.estimator->terms(request)) {
@@ -150,14 +150,14 @@ std::optional<Size> estimated_bytes(const RegisteredVariant& variant, const Para
   } catch (const OverflowError&) {
     throw;
   } catch (const std::exception&) {
-    return std::nullopt;  // why it does not answer is reported with the case
+    return std::nullopt;  // the case's observation has the reason
   }
 }
 
 std::optional<CaseMistake> mistake_in(const RegisteredVariant& variant, const Parameters& parameters,
                                       Device& dry) {
   try {
-    // `make` allocates nothing, and so sees what is in the parameters only; the formula has every term.
+    // `make` allocates nothing, so it checks only the parameters; the formula has every term.
     if (variant.runs_on(Backend::dry)) {
       static_cast<void>(variant.make(dry, parameters));
     } else {
@@ -171,7 +171,7 @@ std::optional<CaseMistake> mistake_in(const RegisteredVariant& variant, const Pa
   } catch (const UsageError& error) {
     return CaseMistake{error.what()};
   } catch (const std::exception&) {
-    // OutOfMemory, Unsupported, a host without the memory: an outcome of the case.
+    // OutOfMemory, Unsupported, too little host memory: these become the outcome of the case.
   }
   return std::nullopt;
 }

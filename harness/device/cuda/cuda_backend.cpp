@@ -56,7 +56,7 @@ void check_cuda(cudaError_t result, std::string_view what) {
   if (is_context_lost(result)) {
     throw MeasurementError(message + "; the context is lost: this process cannot use the device any more");
   }
-  // The runtime keeps the last error: not cleared, it would be reported by the next launch.
+  // The runtime keeps the last error: if it is not cleared, the next launch reports it.
   cudaGetLastError();
   if (result == cudaErrorMemoryAllocation) throw OutOfMemory(message);
   if (result == cudaErrorNotSupported || result == cudaErrorNoKernelImageForDevice ||
@@ -72,7 +72,7 @@ std::string cuda_absence(cudaError_t result, int driver_version) {
   }
   if (driver_version == 0) return "cuda: no NVIDIA driver found";
   if (result == cudaErrorInsufficientDriver) {
-    // A runtime works with every driver of its major version and later.
+    // A runtime works with every driver of its own or a later major version.
     constexpr int kMajor = CUDART_VERSION / 1000;
     constexpr int kOldestDriver = kMajor == 12 ? 525 : 580;
     return fmt::format(

@@ -21,7 +21,7 @@ class CudaBuffer : public Buffer {
   CudaBuffer(int device, Size bytes) : device_(device), bytes_(bytes) {
     check_cuda(cudaMalloc(&pointer_, static_cast<std::size_t>(bytes)), "allocate " + format_size(bytes));
   }
-  // An error here belongs to work enqueued before: `finish` reports it.
+  // An error here belongs to earlier work: `finish` reports it.
   ~CudaBuffer() override {
     cudaSetDevice(device_);
     cudaFree(pointer_);
@@ -55,7 +55,7 @@ class CudaTimePoint : public TimePoint {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Obtained through the runtime, since nothing links libcuda.
+/// Returns a driver function. It comes from the runtime, since nothing links libcuda.
 template <typename Function>
 Function driver_function(const char* name) {
   void* function = nullptr;
@@ -72,12 +72,12 @@ Function driver_function(const char* name) {
 #define PEAKMARK_DRIVER(name) driver_function<decltype(&(name))>(#name)
 
 void check_driver(CUresult result, std::string_view what) {
-  // Driver and runtime have the same codes for every error that check_cuda distinguishes.
+  // Driver and runtime use the same codes for every error that check_cuda distinguishes.
   check_cuda(static_cast<cudaError_t>(result), what);
 }
 
-/// The kernels of one device, loaded from their fatbins at the first use of each and kept until this object
-/// dies. By the driver's functions, which are in CUDA 12.0; the runtime has its own from 12.8 on.
+/// The kernels of one device, loaded from their fatbins at their first use and kept as long as this object.
+/// Uses functions of the driver, which CUDA 12.0 has; the runtime has equivalents only since 12.8.
 class CudaKernels {
  public:
   CudaKernels() = default;
@@ -184,7 +184,7 @@ class CudaDevice : public Device {
   }
 
   Kernel kernel(const KernelSource& source, std::string_view name, DType dtype) override {
-    // Not cached: the driver returns the same handle for the same kernel.
+    // Not cached, because the driver returns the same handle for the same kernel.
     return Kernel(kernels_.get(source, name, dtype));
   }
 
@@ -252,14 +252,14 @@ class CudaDevice : public Device {
     start(kernel, launch_shape({.x = count}, info_).value(), arguments.data(), what);
   }
 
-  /// The driver takes a kernel of a library in the place of a function.
+  /// The driver accepts a kernel of a library in place of a function.
   void start(void* kernel, const LaunchShape& shape, void** arguments, std::string_view what) {
     check_driver(launch_(static_cast<CUfunction>(kernel), shape.grid_x, shape.grid_y, shape.grid_z,
                          shape.block_x, shape.block_y, shape.block_z, 0, stream_, arguments, nullptr),
                  what);
   }
 
-  /// The driver reads each parameter with the kernel's width, from the start of the slot.
+  /// The driver reads as many bytes as the kernel's parameter has, from the start of the slot.
   template <typename T>
   static void store(const T& value, std::uint64_t& slot) {
     std::memcpy(&slot, &value, sizeof(T));
@@ -284,7 +284,7 @@ std::unique_ptr<Device> open_cuda(const DeviceInfo& info) {
   list_cuda(list);
   for (DeviceInfo& found : list.devices) {
     if (found.index != info.index) continue;
-    found.is_cpu = info.is_cpu;  // the caller's choice of the kernels' grain
+    found.is_cpu = info.is_cpu;  // the caller chooses the kernels for a CPU or a GPU
     return std::make_unique<CudaDevice>(std::move(found));
   }
   throw DeviceError(fmt::format("cuda: device {} not found{}", info.index,

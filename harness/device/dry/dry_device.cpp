@@ -13,7 +13,7 @@
 namespace peakmark {
 namespace {
 
-constexpr std::int32_t kRefused = -4;  // as OpenCL's CL_MEM_OBJECT_ALLOCATION_FAILURE
+constexpr std::int32_t kRefused = -4;  // like OpenCL's CL_MEM_OBJECT_ALLOCATION_FAILURE
 
 std::int64_t now_ns() {
   timespec now{};
@@ -53,7 +53,7 @@ class DryBackend final : public DryDevice {
   EventSource& allocation_log() override { return *allocation_log_; }
   void set_budget(std::optional<Size> bytes) override { allocation_log_->set_budget(bytes); }
 
-  // The checks are those of a real device, so that an error of a variant shows here too.
+  // The checks are those of a real device, so that errors of a variant are also found here.
   void fill_part(Array& array, Size first, Size count, double value) override {
     elements_inside(array, first, count);
     element_of(value, array.dtype());

@@ -17,8 +17,8 @@ struct Loaded {
 
 Loaded load() {
   Loaded loaded;
-  // RTLD_GLOBAL and RTLD_DEFAULT instead of the library's handle: a preloaded tool (oclgrind, an interceptor)
-  // is then called as in a program that is linked to OpenCL.
+  // RTLD_GLOBAL and RTLD_DEFAULT are used instead of the library's handle, so that a preloaded tool
+  // (oclgrind, an interceptor) is called as in a program that links OpenCL.
   if (dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     const char* why = dlerror();
     loaded.absence = fmt::format("no OpenCL loader found ({})", why != nullptr ? why : "dlopen failed");
@@ -36,7 +36,7 @@ Loaded load() {
 }
 
 const Loaded& loaded() {
-  // Never destroyed or unloaded: drivers keep threads, and handles may be released after main().
+  // Never destroyed or unloaded, because drivers keep threads, and handles may be released after main().
   static const Loaded* instance = new Loaded(load());
   return *instance;
 }
@@ -132,7 +132,8 @@ std::string_view opencl_error_name(cl_int code) {
 
 bool is_out_of_memory(cl_int code, std::string_view call) {
   if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE) return true;
-  // Other calls return the first two on NVIDIA's driver after a kernel has accessed memory out of bounds.
+  // NVIDIA's driver returns the first two from other calls, too, after a kernel has accessed memory out of
+  // bounds.
   const bool allocates = call.starts_with("clCreate") || call.starts_with("clSVMAlloc");
   return allocates &&
          (code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE);

@@ -72,7 +72,7 @@ class OpenClDevice final : public Device {
         queue_(make_queue()),
         programs_(context_.get(), entry_.device, entry_.info) {}
   ~OpenClDevice() override {
-    // Commands may still use these objects; an error can no longer be reported.
+    // Commands may still use these objects. An error can no longer be reported.
     opencl().clFinish(queue_.get());
   }
 
@@ -137,9 +137,9 @@ class OpenClDevice final : public Device {
 
   void finish() override { check_opencl(opencl().clFinish(queue_.get()), "clFinish"); }
 
-  // PoCL reports that work has finished before it drops the work's references: occasionally two generations
-  // of a temporary are live at a time, longer on a busy machine. Bounded, since other drivers may count
-  // differently.
+  // PoCL reports that work has finished before it drops the work's references. Occasionally two generations
+  // of a temporary are live at the same time, longer on a busy machine. The wait is limited, since other
+  // drivers may count differently.
   void release(Array& array) override {
     finish();
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
@@ -215,8 +215,8 @@ class OpenClDevice final : public Device {
     return count;
   }
 
-  // Not all drivers compare the width of an argument with the parameter's: PoCL accepts 4 bytes for a long
-  // and reads 8. Here they are compared if the compiler reports the types.
+  // Not all drivers compare the width of an argument with that of the parameter: PoCL accepts 4 bytes for a
+  // long and reads 8. They are compared here if the compiler reports the types.
   static void set_argument(const OpenClKernel& compiled, cl_uint index, const Argument& argument) {
     const ParameterType expected = compiled.parameters[index];
     std::visit(
@@ -239,8 +239,8 @@ class OpenClDevice final : public Device {
         argument);
   }
 
-  // A marker of an in-order queue ends when everything before it has ended, and starts nothing. On PoCL its
-  // end is within 10 to 30 us of the neighbouring commands' times, and in order with them (measured).
+  // A marker in an in-order queue ends when all earlier commands have ended, and runs nothing itself. On PoCL
+  // its end is within 10 to 30 us of the neighbouring commands' times, and in order with them (measured).
   static std::int64_t end_ns(const TimePoint& point) {
     const cl_event event = static_cast<const OpenClTimePoint&>(point).event();
     check_opencl(opencl().clWaitForEvents(1, &event), "clWaitForEvents");
@@ -266,7 +266,7 @@ std::unique_ptr<Device> open_opencl(const DeviceInfo& info) {
     throw DeviceError(fmt::format("device not found any more: opencl {}, {}", info.index, info.name));
   }
   choose_pocl_method(entries[index].info);
-  entries[index].info.is_cpu = info.is_cpu;  // chosen by the caller: a CPU can run the kernels for GPUs
+  entries[index].info.is_cpu = info.is_cpu;  // the caller's choice: a CPU can also run the kernels for GPUs
   return std::make_unique<OpenClDevice>(std::move(entries[index]));
 }
 

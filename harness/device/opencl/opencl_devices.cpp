@@ -16,7 +16,7 @@
 namespace peakmark {
 namespace {
 
-// From the specifications of the extensions; CL/cl_ext.h of older systems lacks some.
+// From the specifications of the extensions, because CL/cl_ext.h of older systems lacks some.
 constexpr unsigned kPciBusInfoKhr = 0x410F;
 constexpr unsigned kPciBusNv = 0x4008;
 constexpr unsigned kPciSlotNv = 0x4009;
@@ -47,7 +47,7 @@ std::string nvidia_address(const OpenClQuery& query) {
   return format_address(domain, bus, slot >> 3);
 }
 
-/// The extension has no domain.
+/// Returns the address. This extension has no domain.
 std::string amd_address(const OpenClQuery& query) {
   struct {
     std::uint32_t type;
@@ -64,7 +64,7 @@ std::filesystem::path variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Empty if no variable is set.
+/// Returns PoCL's cache folder; empty if no variable is set.
 std::filesystem::path cache_folder() {
   if (auto named = variable("POCL_CACHE_DIR"); !named.empty()) return named;
   if (const auto cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache / "pocl" / "kcache";
@@ -72,7 +72,7 @@ std::filesystem::path cache_folder() {
   return home.empty() ? home : home / ".cache" / "pocl" / "kcache";
 }
 
-/// Checks the nearest existing parent of a folder that does not exist: PoCL creates the rest.
+/// Checks the nearest existing parent if the folder does not exist: PoCL creates the rest.
 bool is_writable(std::filesystem::path folder) {
   std::error_code ignored;
   while (!std::filesystem::exists(folder, ignored) && folder.has_parent_path() &&
@@ -120,8 +120,8 @@ bool has_extension(cl_device_id device, std::string_view name) {
   return query_text(device, CL_DEVICE_EXTENSIONS).find(name) != std::string::npos;
 }
 
-/// OpenCL reports one cache size, and drivers for CPUs report any level: the operating system knows the last
-/// one.
+/// OpenCL reports the size of one cache, and drivers for CPUs choose any level: the operating system knows
+/// the last one.
 std::optional<Size> last_level_cache(cl_device_id device, bool is_cpu) {
   Size bytes = static_cast<Size>(
       query_value<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE"));
@@ -143,7 +143,7 @@ DeviceInfo device_info(cl_platform_id platform, cl_device_id device) {
                          });
   info.is_cpu =
       (query_value<cl_device_type>(device, CL_DEVICE_TYPE, "CL_DEVICE_TYPE") & CL_DEVICE_TYPE_CPU) != 0;
-  // 0 means no f64; a device that does not know the query has none either.
+  // 0 means no f64, and a device that does not support the query has no f64 either.
   cl_device_fp_config doubles = 0;
   const cl_int result =
       opencl().clGetDeviceInfo(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof(doubles), &doubles, nullptr);

@@ -1,5 +1,5 @@
-// Writes one element past the end of an array with the argument `overrun`, and not without: ci/oclgrind-check
-// must report the first and pass the second.
+// Writes one element past the end of an array, but only with the argument `overrun`. ci/oclgrind-check must
+// report an error with it, and none without.
 //   overrun_program [overrun]
 
 #include <cstdio>

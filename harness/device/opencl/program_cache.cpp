@@ -55,7 +55,7 @@ ParameterType parse_type(std::string_view name, DType dtype) {
   return ParameterType::unknown;
 }
 
-/// `unknown` if the driver keeps no argument information, although the build option requests it.
+/// Returns `unknown` if the driver keeps no argument information, although the build option requests it.
 ParameterType parameter_type(cl_kernel kernel, cl_uint index, DType dtype) {
   cl_kernel_arg_address_qualifier qualifier = 0;
   if (opencl().clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(qualifier),
@@ -83,7 +83,7 @@ ProgramHandle ProgramCache::build(const KernelSource& source, DType dtype) {
   if (dtype == DType::f64 && !info_.has_f64) {
     throw Unsupported(fmt::format("{} has no 64-bit floating point", info_.name));
   }
-  // #line makes the compiler's log show the name and lines of the source.
+  // With #line, the compiler's log has the name and lines of the source.
   const std::string text =
       fmt::format("{}\n#line 1 \"{}\"\n{}", kernel_language_text(), source.name, source.text);
   const char* pointer = text.data();
