@@ -24,7 +24,7 @@ struct BisectOptions {
   bool json = false;
 };
 
-/// Returns the words behind `--` as text for a shell. One word is such a text itself.
+/// Returns the words after `--` as text for a shell. A single word already is such a text.
 std::string as_shell_command(const std::vector<std::string>& words) {
   if (words.size() == 1) return words.front();
   std::vector<std::string> quoted;

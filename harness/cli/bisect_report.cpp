@@ -65,7 +65,7 @@ Figure figure(const BisectTrial& trial, const std::string& metric) {
   return figure;
 }
 
-/// `3000 B -> 3256 B (+8.53 %)`
+/// Returns `3000 B -> 3256 B (+8.53 %)`.
 std::string change_text(const BisectTrial& trial, const std::string& metric) {
   const Figure found = figure(trial, metric);
   if (found.base.is_null()) return found.text;
@@ -74,7 +74,7 @@ std::string change_text(const BisectTrial& trial, const std::string& metric) {
   return fmt::format("{} -> {}{}", found.base_text, found.text, share);
 }
 
-/// `2026-01-31`
+/// Returns `2026-01-31`.
 std::string day_of(const CommitInfo& commit) {
   return commit.date.substr(0, commit.date.find('T'));
 }

@@ -51,7 +51,7 @@ CommitJudgement time_judgement(const std::optional<TimeComparison>& time) {
   }
 }
 
-/// Judges the one case of a comparison with the good commit.
+/// Judges the only case of a comparison with the good commit.
 CommitJudgement judge_commit(const RunComparison& comparison, const std::string& metric) {
   const CaseComparison& one = comparison.cases.front();
   if (metric == kOutcomeMetric) return {one.is_lost() ? TrialVerdict::bad : TrialVerdict::good, ""};
@@ -124,7 +124,7 @@ class Bisection {
       report_.end = BisectEnd::not_worse;
       return;
     }
-    // No checkout by git bisect: what a build has left may be in its way.
+    // git bisect must not check out, because build outputs may prevent it.
     git(tried, {"bisect", "start", "--no-checkout", bad_, good_});
     for (;;) {
       const std::size_t left = count_candidates();
@@ -169,8 +169,7 @@ class Bisection {
     words.insert(words.end(), found_good_.begin(), found_good_.end());
   }
 
-  /// Measures the bad commit, and chooses the metric if the user has not. Throws an error if it cannot be
-  /// measured.
+  /// Measures the bad commit, and chooses the metric if the user has not. Throws if it cannot be measured.
   bool is_bad_worse(CommitWorktree& tried) {
     const CommitSide side = build(tried, report_.bad);
     choose_case(side.worker);
@@ -210,7 +209,7 @@ class Bisection {
     return judgement.verdict == TrialVerdict::bad;
   }
 
-  /// Plans the case as the bad commit names it.
+  /// Plans the case with the name that it has in the bad commit.
   void choose_case(const fs::path& worker) {
     cases_.description = describe_worker(worker, signals_.descriptor());
     cases_.selection = select(request_.sweep.selection, cases_.description, gather_machine_facts().devices);
@@ -269,7 +268,7 @@ class Bisection {
     return comparison;
   }
 
-  /// The run files are removed at the end, and a worker need not know its commit.
+  /// The run files are removed at the end, and a worker may not know its commit.
   static void name_commit(ComparedSide& side, const CommitInfo& commit) {
     side.file = short_commit(commit.hash);
     side.commit = commit.hash;
@@ -277,7 +276,7 @@ class Bisection {
 
   TrialVerdict try_commit(CommitWorktree& tried, const std::string& commit) {
     BisectTrial trial = new_trial(repository_.info(commit));
-    // Errors of this machine end the search; those of the commit do not.
+    // Errors of this machine end the search; errors of the commit do not.
     try {
       trial.comparison = compare(build(tried, trial.commit), trial.commit, report_.metric != kTimeMetric);
       const CommitJudgement judgement = judge_commit(*trial.comparison, report_.metric);
@@ -315,7 +314,7 @@ class Bisection {
     report_.command = next_command();
   }
 
-  /// Returns the command that compares the first bad commit with its parent, or that searches on.
+  /// Returns the command that compares the first bad commit with its parent, or that continues the search.
   [[nodiscard]] std::string next_command() const {
     const bool is_found = report_.end == BisectEnd::found;
     if (report_.end == BisectEnd::only_skipped) return "";

@@ -44,7 +44,7 @@ struct CheckOptions {
   std::optional<std::filesystem::path> update_baseline;
   bool prune = false;
   std::optional<Size> window_tolerance;
-  RecordedQuestion question;  ///< its estimator is empty: the recorded estimates are judged
+  RecordedQuestion question;  ///< if its estimator is empty, the recorded estimates are judged
   std::string history;        ///< empty: none
   bool full_names = false;
   bool json = false;
@@ -67,7 +67,7 @@ struct JudgedRun {
   std::vector<Verdict> verdicts;
 };
 
-/// Returns the same with all axes in the case names, for people. JSON and JUnit keep the short names.
+/// Returns the same run with all axes in the case names, for users. JSON and JUnit keep the short names.
 JudgedRun with_full_names(const JudgedRun& judged) {
   JudgedRun named = judged;
   std::unordered_map<std::string, std::string_view> full_names;
@@ -80,11 +80,13 @@ JudgedRun with_full_names(const JudgedRun& judged) {
       name = found->second;
   };
   for (Observation& observation : named.run.observations) replace(observation.case_name);
-  for (Verdict& verdict : named.verdicts) replace(verdict.case_name);  // as `planned`, which moves with it
+  for (Verdict& verdict : named.verdicts)
+    replace(verdict.case_name);  // of a planned case: this reference moves with it
   return named;
 }
 
-/// Returns the output file of a run. Each of several runs has its own: `junit.xml`, `junit.2.xml`, ….
+/// Returns the output file of a run. With several runs, each has a separate file: `junit.xml`, `junit.2.xml`,
+/// ….
 std::filesystem::path numbered(const std::filesystem::path& path, std::size_t index) {
   if (index == 0) return path;
   std::filesystem::path numbered = path;
@@ -92,7 +94,7 @@ std::filesystem::path numbered(const std::filesystem::path& path, std::size_t in
       fmt::format("{}.{}{}", path.stem().string(), index + 1, path.extension().string()));
 }
 
-/// Prints a line with some of these names; none without them.
+/// Prints a line with some of these names; nothing if there are none.
 void print_names(const std::string& what, const std::vector<std::string>& names, const char* advice = "") {
   constexpr std::size_t kMaxNamed = 3;
   if (names.empty()) return;
@@ -100,7 +102,8 @@ void print_names(const std::string& what, const std::vector<std::string>& names,
                 plain_text(first_names(names, kMaxNamed)), advice);
 }
 
-/// Adds what the runs measured to a baseline, and says what stays. Returns `nothing` if nothing was measured.
+/// Adds the measurements of the runs to a baseline, and prints what stays. Returns `nothing` if nothing was
+/// measured.
 ExitCode write_baseline(const std::vector<Run>& runs, const std::filesystem::path& path, bool prune) {
   const BaselineUpdate update = update_baseline(runs, path, prune);
   if (update.measured == 0) {
@@ -143,7 +146,7 @@ void remove_earlier_reports(const CheckOptions& options) {
   remove_earlier_outputs(outputs, inputs);
 }
 
-/// Why the estimators of a variant are wrong.
+/// An explanation of the wrong estimators of a variant.
 struct ExplainedEstimators {
   std::string variant;
   FormulaReport report;
@@ -213,12 +216,12 @@ void write_reports(const CheckOptions& options, std::size_t index, const JudgedR
   }
 }
 
-/// Makes warnings of failures that were accepted on the device of the run.
+/// Turns failures that were accepted for the device of the run into warnings.
 void accept_verdicts(history::History& history, JudgedRun& judged) {
   const RunContext& context = judged.run.context;
   const history::DeviceBackend device{history.device_name(context.filed_under()), context.backend};
   const std::vector<history::DeviceBackend> known = history.devices();
-  if (std::ranges::find(known, device) == known.end()) return;  // the first run of its device
+  if (std::ranges::find(known, device) == known.end()) return;  // this is the first run of its device
   trend::accept_verdicts(history.read_device(device), judged.run, judged.verdicts);
 }
 

@@ -16,12 +16,12 @@
 namespace peakmark::cli {
 namespace {
 
-/// What jobs install where they are root. The names are those of every Debian and Ubuntu.
+/// Packages that jobs install if they are root. The names are the same in every Debian and Ubuntu.
 constexpr std::string_view kRuntimePackages =
     "git ca-certificates python3-venv ocl-icd-libopencl1 pocl-opencl-icd";
 constexpr std::string_view kBuildPackages = "cmake g++ ninja-build ocl-icd-opencl-dev opencl-c-headers";
 
-/// The actions of workflows, each by the commit of its version: a tag can be moved to other code.
+/// The actions of workflows, each with the commit of its version, because a tag can be moved to other code.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kActions{{
     {"CHECKOUT", "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2"},
     {"CACHE_RESTORE", "actions/cache/restore@27d5ce7f107fe9357f9df03efb73ab90386fccae # v5.0.5"},
@@ -32,8 +32,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kActions{
     {"DEPLOY_PAGES", "actions/deploy-pages@cd2ce8fcbc39b97be8ca5fce6e763baed58fa128 # v5.0.0"},
 }};
 
-// A pull request from a fork runs code of anybody. Hosted runners are thrown away after each job; others are
-// not.
+// A pull request from a fork can run anybody's code. Hosted runners are deleted after each job; own runners
+// are not.
 constexpr std::string_view kHostedRunner = "    runs-on: ubuntu-latest\n    container: debian:12\n";
 constexpr std::string_view kOwnRunner = "    runs-on: [self-hosted, gpu]  # the labels of your runners\n";
 constexpr std::string_view kAboutOwnRunner = R"(#
@@ -56,7 +56,7 @@ constexpr std::string_view kForkJob = R"(  # What was not measured is not green.
           exit 4
 )";
 
-// Steps of both systems. They run with `sh -e`; the commands of a later one need only what is in the files.
+// Steps for both systems. They run with `sh -e`; the commands of a later step need only what is in the files.
 constexpr std::string_view kInstallStep = R"(# Install peakmark: the wheel
 if [ -z "${PEAKMARK_WHEEL:-}" ]; then
   echo "no peakmark: PEAKMARK_WHEEL is not set; set the variable to what follows 'pip install': a file, a URL, or --index-url URL peakmark" >&2
@@ -94,8 +94,8 @@ balance=
 [ ! -s build/balance.json ] || balance="--balance build/balance.json"
 @PASSES@build/peakmark/bin/peakmark run @SUITE@@REQUIRE@@FILED@ --shard "$SHARD/@SHARDS@" $balance -o "build/shard-$SHARD.json"
 )";
-/// Hosted runners have many CPUs, and share each with others: bytes are the same on all, times are not
-/// judged.
+/// Hosted runners have many types of CPU, and share each with others: bytes are the same on all, times are
+/// not judged.
 constexpr std::string_view kHostedPasses = R"(memory_only=
 [ -z "${GITHUB_HEAD_REF:-}${CI_MERGE_REQUEST_IID:-}" ] || memory_only=--memory-only
 )";
@@ -187,15 +187,15 @@ std::string indented(std::string_view text, int columns) {
   return result;
 }
 
-/// Returns the mark that begins here, with its two `@`; empty if none does.
+/// Returns the mark that begins here, including its two `@`; empty if there is none.
 std::string_view mark_at(std::string_view text, std::size_t at) {
   const std::size_t end = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_", at + 1);
   const bool is_mark = end != std::string_view::npos && text[end] == '@' && end > at + 1;
   return is_mark ? text.substr(at, end + 1 - at) : std::string_view();
 }
 
-/// Returns `text` with its marks replaced. What replaces them is not searched for marks: it may be a file
-/// name.
+/// Returns `text` with its marks replaced. Replacements are not searched for marks, because they may be file
+/// names.
 std::string with_marks(std::string_view text, const Marks& marks) {
   std::string filled;
   for (std::size_t at = text.find('@'); at != std::string_view::npos; at = text.find('@')) {

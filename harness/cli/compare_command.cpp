@@ -41,14 +41,14 @@ struct CompareOptions {
   SweepOptions sweep;
   std::filesystem::path prefix = "compare";
 
-  /// True if FILE is suites, of which two builds are measured.
+  /// Returns true if FILE is a list of suites, which two builds measure.
   [[nodiscard]] bool measures() const { return build || !commits.empty(); }
   [[nodiscard]] bool are_profiles() const {
     return !measures() && files.size() == 2 && is_profile(files.front());
   }
 };
 
-/// Summarises a recording. Throws RecorderError if events are lost. A killed process counts to its last
+/// Summarises a recording. Throws RecorderError if events are lost. A killed process counts up to its last
 /// event.
 Recorded summarise(const RecordedTree& tree, const std::filesystem::path& path) {
   for (const RecordedProcess& process : tree.processes) {
@@ -68,7 +68,7 @@ ExitCode compare_profiles(const CompareOptions& options) {
   const RecordingComparison comparison = compare_recordings(
       summarise(base, options.files[0]), summarise(next, options.files[1]), options.allow_growth);
   print_text(options.json ? comparison_json(comparison) : comparison_table(comparison));
-  // Only of the program itself: children of Python's multiprocessing end with `_exit` normally.
+  // Checks only the program itself: children of Python's multiprocessing normally end with `_exit`.
   for (const RecordedTree* tree : {&base, &next}) {
     const RecordedProcess& program = tree->processes.front();
     if (program.complete) continue;
@@ -122,7 +122,8 @@ ExitCode compare_files(const CompareOptions& options) {
                            options.force, options.allow_growth));
 }
 
-/// What is measured with both builds of a suite: `base` is the worker of the base, or a folder that has it.
+/// Returns the measurement with both builds of a suite: `base` is the worker of the base, or a folder that
+/// contains it.
 BuildComparisonOptions two_builds(const CompareOptions& options, const std::filesystem::path& base) {
   BuildComparisonOptions two{options.sweep, base, options.prefix.string() + ".base.json", options.force};
   two.sweep.selection.suites = options.files;
@@ -130,7 +131,7 @@ BuildComparisonOptions two_builds(const CompareOptions& options, const std::file
   return two;
 }
 
-/// Measures both builds. `complete` adds what is known about the sides to the comparison.
+/// Measures both builds. `complete` adds facts about the sides to the comparison.
 ExitCode compare_builds(
     const CompareOptions& options, const BuildComparisonOptions& two,
     const std::function<void(RunComparison&)>& complete = [](RunComparison&) {}) {

@@ -21,12 +21,13 @@ namespace {
 
 // The scripts call `peakmark __complete WORD...` with the words up to the cursor, the last of which may be
 // empty. It prints
-//   1. what to offer: `words`, `files [SUFFIX]`, `folders`, `programs`, or `command N`: from word N on, the
-//      words are the command line of another program;
+//   1. the kind of candidates: `words`, `files [SUFFIX]`, `folders`, `programs`, or `command N`: from word N
+//   on,
+//      the words are the command line of another program;
 //   2. the part of the last word that the candidates do not repeat: `--worker=old=`;
-//   3. of `words`, a line for each candidate, with a tab and its description.
+//   3. for `words`, one line per candidate, with a tab and its description.
 
-// Bash splits words at `=`: they are joined for peakmark, and the candidates replace what follows the last
+// Bash splits words at `=`: they are joined for peakmark, and the candidates replace the part after the last
 // `=`.
 constexpr const char* kBash = R"bash(# bash completion of peakmark, printed by `peakmark completion bash`.
 
@@ -138,13 +139,13 @@ end
 complete -c peakmark -f -a '(__peakmark_complete)'
 )fish";
 
-/// What the words before the cursor have chosen.
+/// The effect of the words before the cursor.
 struct Position {
   const CLI::App* command = nullptr;
   const CLI::Option* pending = nullptr;  ///< the option whose value comes next
-  int values_left = 0;                   ///< of `pending`
+  int values_left = 0;                   ///< number of further values of `pending`
   bool options_ended = false;            ///< after `--`
-  std::vector<std::string> values = {};  ///< of the positionals
+  std::vector<std::string> values = {};  ///< values of the positionals
   std::set<const CLI::Option*> used = {};
   std::optional<std::size_t> program = {};  ///< the word at which another program's command line begins
 };
@@ -204,7 +205,7 @@ void offer_subcommands(const CLI::App& command, const std::string& start, Comple
   for (const CLI::App* one : subcommands(command)) result.add(one->get_name(), start, one->get_description());
 }
 
-/// Starts the worker, which describes its variants.
+/// Starts the worker to get its variants.
 void offer_variants(const std::string& start, Completion& result) {
   SweepOptions sweep;
   set_workers(sweep, {});
@@ -261,7 +262,7 @@ void offer_positional(const CLI::App& app, const Position& at, const std::string
   }
 }
 
-/// `words` are at least one: the last is the one at the cursor.
+/// `words` must not be empty: the last word is the one at the cursor.
 Completion complete(const CLI::App& app, std::span<const std::string> words) {
   const std::string& word = words.back();
   const Position at = read_words(app, words.first(words.size() - 1));

@@ -25,7 +25,7 @@ struct ShownDevice {
   DeviceMemory memory;
 };
 
-/// Opens the device for a moment to read its memory; unknown if the device cannot be opened.
+/// Opens the device briefly to read its memory; unknown if the device cannot be opened.
 DeviceMemory memory_of(const DeviceInfo& info) {
   try {
     return open_device(info)->memory();
@@ -35,7 +35,8 @@ DeviceMemory memory_of(const DeviceInfo& info) {
   }
 }
 
-/// Returns what a budget is on this device; null where the device does not report what it is a part of.
+/// Returns the budget on this device; null if the device does not report the memory that the budget refers
+/// to.
 std::optional<Size> budget_on(const MemoryBudget& budget, const DeviceInfo& info,
                               const DeviceMemory& memory) {
   try {

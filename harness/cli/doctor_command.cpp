@@ -71,25 +71,27 @@ Json json_of(const MachineFacts& facts) {
 struct DoctorOptions {
   bool json = false;
   bool probe = false;
-  // Of a child process.
+  // Options of a child process.
   Size tried_bytes = 0;
   bool fills = false;
   DeviceChoice tried;
 };
 
-/// What trials in child processes found.
+/// Results of trials in child processes.
 struct ProbedDevice {
   DeviceInfo device;
-  std::optional<Size> largest_bytes;  ///< of one allocation; null if the driver reports no memory size
+  std::optional<Size>
+      largest_bytes;  ///< maximum size of one allocation; null if the driver reports no memory size
   MemoryReserve reserve;
 };
 
-// A process that tries one allocation: its driver starts, and the device clears or moves what is in its way.
+// Limit for a process that tries one allocation: its driver starts, and the device may clear or move other
+// memory.
 constexpr std::chrono::seconds kTryLimit{120};
 constexpr int kTaken = 0;
 constexpr int kRefused = 1;
 
-/// Tries an allocation in a child process. One that crashes or hangs counts as refused.
+/// Tries an allocation in a child process. If the process crashes or hangs, it counts as refused.
 bool is_taken(const DeviceInfo& device, Size bytes) {
   try {
     return ask(probe_command(device, {"--try-allocation", std::to_string(bytes)}), kTryLimit).end.exit_code ==
@@ -104,14 +106,14 @@ std::vector<ProbedDevice> probe(const DeviceList& list) {
   probed.reserve(list.devices.size());
   for (const DeviceInfo& device : list.devices) {
     if (device.backend == Backend::dry) continue;
-    // First: from then on this process has a context on the device.
+    // First, because afterwards this process has a context on the device.
     const auto largest = largest_allocation(device, [&](Size bytes) { return is_taken(device, bytes); });
     probed.push_back({device, largest, measure_reserve(device)});
   }
   return probed;
 }
 
-/// The child process: the first that the system ends if memory runs short.
+/// Runs in the child process, which the system ends first if memory runs short.
 ExitCode try_in_this_process(const DoctorOptions& options) {
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   const DeviceInfo device = choose_device(options.tried, list_devices());

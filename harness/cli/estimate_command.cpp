@@ -49,7 +49,7 @@ struct EstimateOptions {
   std::optional<std::string> estimator;
   std::optional<std::string> worker;
   std::optional<std::filesystem::path> run;
-  std::optional<double> seconds;  ///< for an answer
+  std::optional<double> seconds;  ///< limit for an answer
   bool json = false;
 };
 
@@ -92,7 +92,7 @@ std::string estimate_json(const std::string& variant, const std::string& paramet
   return json_fields::pretty(json, 1);
 }
 
-/// The answer about a method of a module of httomo-backends.
+/// The answer for a method of a module of httomo-backends.
 struct MethodAnswer {
   std::string method;
   EstimateAnswer answer;
@@ -168,7 +168,7 @@ EstimateAnswer ask_for_answer(const ExternalEstimator& estimator, EstimatorQuest
   return answer;
 }
 
-/// `python:package.module` in httomo's form: all methods of the module.
+/// Returns true for `python:package.module` in httomo's form: all methods of the module.
 bool is_module_of_methods(const EstimateOptions& options) {
   constexpr std::string_view kPython = "python:";
   return options.call.form == "httomo" && options.variant.starts_with(kPython) &&
@@ -190,8 +190,8 @@ std::string methods_table(const std::vector<MethodAnswer>& answers) {
   return table.text() + (errors.empty() ? "" : "\n" + plain_text(errors));
 }
 
-/// `estimate python:package.module[:function] --dimensions 10,20 …`. Returns usage if one of several methods
-/// does not answer.
+/// Implements `estimate python:package.module[:function] --dimensions 10,20 …`. Returns usage if one of
+/// several methods does not answer.
 ExitCode estimate_by_call(const EstimateOptions& options) {
   ExternalEstimator estimator = options.call;
   estimator.call = options.variant;
@@ -246,7 +246,7 @@ std::string ratio_text(const Observation& observation) {
                      static_cast<double>(*observation.requested_peak_bytes) / static_cast<double>(*bytes));
 }
 
-/// Returns a row for each case that was asked about, and the errors of estimators below the table.
+/// Returns a table with a row for each case that was asked about, and the errors of estimators below it.
 std::string recorded_table(const std::vector<const Observation*>& asked) {
   using enum TextTable::Align;
   TextTable table({{"case"},
@@ -272,7 +272,7 @@ std::string recorded_table(const std::vector<const Observation*>& asked) {
   return table.text() + (errors.empty() ? "" : "\n" + plain_text(errors));
 }
 
-/// `estimate --run RUN [VARIANT|CALL]`. Returns usage if an estimator does not answer.
+/// Implements `estimate --run RUN [VARIANT|CALL]`. Returns usage if an estimator does not answer.
 ExitCode estimate_recorded(const EstimateOptions& options) {
   RecordedQuestion question{{}, options.call, options.suites, options.worker, {}, {}, options.seconds};
   if (is_estimator_call(options.variant)) {
@@ -345,7 +345,7 @@ void add_estimate_command(CLI::App& app, Result& result) {
           ->add_option("--run", options->run,
                        "Ask about the cases of this run file, with their recorded peaks as available memory")
           ->type_name(value_name::kRun);
-  // A call describes itself; about a run, suites and a worker describe its variants.
+  // A call describes itself; for a run, suites and a worker describe its variants.
   const auto of_variants = [options](CLI::Option* option) {
     return only_when(option, "with the name of a variant, or with --run",
                      [options] { return options->run || !is_estimator_call(options->variant); });
@@ -353,9 +353,9 @@ void add_estimate_command(CLI::App& app, Result& result) {
   of_variants(
       command->add_option("--suite", options->suites, "Use the programs and estimators of these suites"))
       ->type_name(value_name::kSuite);
-  // With --run, all this is recorded.
+  // With --run, all of this comes from the run.
   const auto is_recorded = [run](CLI::Option* option) { return option->excludes(run); };
-  // The name is without '=', which CLI11 2.4 refuses in one.
+  // The name has no '=', because CLI11 2.4 refuses it.
   is_recorded(command->add_option("KEY", options->parameters,
                                   "Axes such as n=20; others have their default. For your estimator: its "
                                   "parameters, as JSON or text"))

@@ -39,9 +39,9 @@ struct ExplainOptions {
   CurveOptions curve;
   SweepOptions sweep;
   ShapeEffort effort;
-  std::vector<std::filesystem::path> suites;  ///< that have the estimator of `against`
-  std::optional<double> seconds;              ///< for an answer of it
-  std::size_t frames = 0;                     ///< of call sites
+  std::vector<std::filesystem::path> suites;  ///< suites with the estimator of `against`
+  std::optional<double> seconds;              ///< limit for an answer of the estimator
+  std::size_t frames = 0;                     ///< number of frames of call sites
   bool json = false;
 };
 
@@ -56,8 +56,8 @@ AxisLengths parse_shape(const std::string& text) {
   return shape;
 }
 
-/// Asks the estimator of `--against` about the cases of the run, if it has no answers of it. Returns the name
-/// of its answers; empty: each variant's own.
+/// Asks the estimator of `--against` about the cases of the run, unless the run has its answers. Returns the
+/// estimator's name in the run; empty: each variant's default.
 std::string ask_estimator(Run& run, const ExplainOptions& options, const ExplainInputs& inputs) {
   RecordedQuestion question;
   question.estimator = options.against == "own" ? "" : options.against;
@@ -79,7 +79,7 @@ std::string ask_estimator(Run& run, const ExplainOptions& options, const Explain
         fmt::format("no answers of an estimator '{}' in this run{}; if a suite has it, name the suite "
                     "with --suite",
                     question.estimator, suggest_word(question.estimator, {names.begin(), names.end()})));
-  // A run of a program without an estimator does not show how many slices its cases have.
+  // A run of a program without an estimator does not record how many slices its cases have.
   if (question.slice_axis.empty() && names.empty()) question.slice_axis = "n";
   ask_about_run(run, question);
   return question.estimator;
@@ -191,7 +191,7 @@ void add_explain_command(CLI::App& app, Result& result) {
                        "Explain why this estimator is wrong: own, a name, python:package.module:function or "
                        "command:PROGRAM")
           ->type_name("ESTIMATOR");
-  // The inputs are the first option: they are parsed when a condition is asked.
+  // The inputs are the first option, so they are parsed when a condition is evaluated.
   const auto inputs = [options = options.get()] { return split_inputs(options->inputs); };
   const auto has = [command](const char* name) { return command->count(name) > 0; };
   const auto of_one_run = [inputs](CLI::Option* option) {

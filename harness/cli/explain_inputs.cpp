@@ -26,7 +26,7 @@
 namespace peakmark::cli {
 namespace {
 
-// ---- shapes that are chosen
+// ---- chosen shapes
 
 bool has_words(const Parameters& words, const AxisTexts& values) {
   return std::ranges::all_of(values, [&](const auto& one) {
@@ -50,7 +50,7 @@ std::optional<Parameters> largest_planned(const std::string& variant, const Para
   return largest;
 }
 
-/// Returns a request for each set of words that is wanted of a variant.
+/// Adds a request for each requested set of words of a variant.
 void add_requests(std::vector<ShapeRequest>& requests, const VariantDescription& variant,
                   const std::vector<Parameters>& words, const AxisTexts& values,
                   const std::vector<PlannedCase>& planned) {
@@ -65,7 +65,7 @@ void add_requests(std::vector<ShapeRequest>& requests, const VariantDescription&
   }
 }
 
-/// Records shapes on the curves that are drawn: few of those that were chosen are on them.
+/// Records shapes on the plotted curves, because few of the chosen ones are on them.
 void record_curves(ShapeRecorder& recorder, Run& run, const CurveOptions& curve) {
   std::vector<std::pair<std::string, Parameters>> shapes;
   for (const RecordedCases& cases : group_cases(run)) {
@@ -102,7 +102,7 @@ Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const ShapeEf
   }
   if (requests.empty()) throw UsageError("no case has all these values: correct AXIS=VALUE");
   Run run;
-  std::map<std::string, std::pair<std::size_t, std::string>> refused;  // of each variant: how many, and why
+  std::map<std::string, std::pair<std::size_t, std::string>> refused;  // for each variant: how many, and why
   for (RecordedShapes& shapes : recorder.record_chosen(requests, effort)) {
     if (!shapes.refused.empty()) {
       auto& [count, reason] = refused[shapes.variant];
@@ -178,7 +178,7 @@ Observation read_profile(const ExplainInputs::Profile& profile, RunContext& cont
   return observation;
 }
 
-/// Sorts the axes of a profile as those of the first. Throws UsageError if they are others, or given twice.
+/// Sorts the axes of a profile like those of the first. Throws UsageError if they differ, or are given twice.
 AxisTexts ordered_axes(const ExplainInputs::Profile& profile, const ExplainInputs::Profile& first) {
   AxisTexts ordered;
   for (const auto& [axis, unused] : first.axes) {

@@ -29,7 +29,7 @@ struct FitOptions {
   bool json = false;
 };
 
-/// Reads `32..4096`; nothing if it is no range.
+/// Reads `32..4096`; null if it is not a range.
 std::optional<std::pair<Size, Size>> parse_range(const std::string& text) {
   const std::size_t dots = text.find("..");
   if (dots == std::string::npos) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<std::pair<Size, Size>> parse_range(const std::string& text) {
   return std::pair(*first, *last);
 }
 
-/// Reads `1,2,4,8`; nothing if it is no list of integers.
+/// Reads `1,2,4,8`; empty if it is not a list of integers.
 std::vector<Size> parse_list(const std::string& text) {
   if (text.find(',') == std::string::npos) return {};
   std::vector<Size> values;
@@ -54,11 +54,12 @@ std::vector<Size> parse_list(const std::string& text) {
     begin = end + 1;
   }
   std::ranges::sort(values);
-  values.erase(std::unique(values.begin(), values.end()), values.end());  // clang 14: no std::ranges::unique
+  values.erase(std::unique(values.begin(), values.end()),
+               values.end());  // clang 14 cannot compile std::ranges::unique
   return values;
 }
 
-/// Sets what the words ask for. The first axis without a value is fitted, at values of the second.
+/// Sets the request from the words. The first axis without a value is fitted, at values of the second.
 void set_request(FitOptions& options) {
   FitRequest& request = options.request;
   std::vector<FreeAxis> free;
@@ -94,7 +95,8 @@ void set_request(FitOptions& options) {
   if (free.size() == 2) request.other = free[1];
 }
 
-/// Returns the devices of the backend, those with most memory that is free, or else of all, first.
+/// Returns the devices of the backend, those with the most free memory (or, if unknown, the most memory)
+/// first.
 std::vector<std::string> all_devices(const SelectionOptions& selection) {
   const DeviceList list = list_devices();
   DeviceChoice choice;
@@ -113,7 +115,7 @@ std::vector<std::string> all_devices(const SelectionOptions& selection) {
   return names;
 }
 
-/// Fits on the device, or on each of several.
+/// Fits on one device, or on each of several.
 std::vector<FitReport> fit_on_devices(FitOptions& options) {
   SelectionOptions& selection = options.request.sweep.selection;
   if (options.devices == std::vector<std::string>{"all"}) options.devices = all_devices(selection);

@@ -54,13 +54,13 @@ std::string entries_text(const HelpText::Entries& entries) {
   return text;
 }
 
-/// Prints help in the layout of CLI11, with the HelpText of a command.
+/// Prints help in the layout of CLI11, including the HelpText of a command.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter(const CLI::App& command, HelpText help) : command_(&command), help_(std::move(help)) {
     column_width(kDescriptionColumn);
   }
-  /// Throws std::logic_error for a subcommand, which inherits this formatter if it has no help of its own.
+  /// Throws std::logic_error for a subcommand without help of its own, which inherits this formatter.
   [[nodiscard]] const HelpText& help(const CLI::App& command) const {
     if (&command != command_) throw std::logic_error(command.get_name() + " has no help: call set_help()");
     return help_;
@@ -123,7 +123,7 @@ std::string unknown_option(const CLI::App& command) {
   return {};
 }
 
-/// CLI11 reports what is missing before what is wrong. A misspelt word is the cause, so it is reported first.
+/// CLI11 reports a missing word before a wrong one. A misspelt word is the cause, so it is reported first.
 std::string problem(const CLI::App& command, const CLI::Error& error) {
   if (const std::string option = unknown_option(command); !option.empty()) {
     return unknown_option_message(command, option);
@@ -177,7 +177,7 @@ std::string unknown_option_message(const CLI::App& command, const std::string& o
 std::string usage_message(const CLI::App* app, const CLI::Error& error) {
   const CLI::App* command = app;
   std::string name;
-  while (!command->get_subcommands().empty()) {  // `history add` is two deep
+  while (!command->get_subcommands().empty()) {  // `history add` has two levels
     command = command->get_subcommands().front();
     name += " " + command->get_name();
   }

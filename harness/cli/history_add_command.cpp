@@ -60,12 +60,12 @@ std::string branch_text(const history::Added& added) {
 
 namespace {
 
-/// Adds runs one by one, on a new connection after one was lost.
+/// Adds runs one by one, on a new connection if the previous one was lost.
 class RunAdder {
  public:
   RunAdder(const AddTarget& target, const std::vector<FileRun>& runs) : target_(target), runs_(runs) {}
 
-  /// Adds those that are not added yet.
+  /// Adds the runs that are not added yet.
   void add_rest() {
     const auto history = open_history(target_.history, History::Purpose::write);
     history_name_ = history->address().name();
@@ -74,14 +74,14 @@ class RunAdder {
       found_ = find_origin(target_.origin, current_environment(), one.run.context.commit,
                            history->settings().base_branch);
       const history::Added added = add_file(*history, one, found_, target_.placement);
-      ++next_;  // before anything is printed: it is in the database
+      ++next_;  // before anything is printed, because it is in the database now
       report(one, added);
     }
   }
 
   [[nodiscard]] Json json() const { return {{"history", history_name_}, {"runs", list_}}; }
 
-  /// Returns the command that adds those that are not added yet.
+  /// Returns the command that adds the runs that are not added yet.
   [[nodiscard]] std::string command(const std::string& name,
                                     const std::vector<std::string>& more_words) const {
     std::vector<std::string> words;
@@ -94,7 +94,7 @@ class RunAdder {
     const auto option = [&](const char* option_name, const std::string& value) {
       if (!value.empty()) words.insert(words.end(), {option_name, value});
     };
-    // What a CI job knows is not known where the command is repeated.
+    // The facts of a CI job are unknown where the command is repeated.
     const history::RunOrigin& origin = found_.origin;
     option("--branch", target_.origin.branch.value_or(origin.branch));
     option("--base-branch", target_.origin.base_branch.value_or(origin.base_branch));
@@ -140,7 +140,7 @@ class RunAdder {
   const AddTarget& target_;
   const std::vector<FileRun>& runs_;
   std::size_t next_ = 0;
-  FoundOrigin found_;  ///< of the next run
+  FoundOrigin found_;  ///< origin of the next run
   std::string history_name_;
   Json list_ = Json::array();
 };

@@ -140,7 +140,7 @@ void export_history(ExportOptions options) {
     std::string text;
     write([&](std::string_view part) { text += part; });
     history.reset();
-    if (text.empty()) text = "\n";  // Python reads standard input in any case
+    if (text.empty()) text = "\n";  // empty input would not replace standard input, which Python reads
     become_python_reports({"parquet", "--output=" + options.output}, "", text);
   }
   if (options.output.empty()) {

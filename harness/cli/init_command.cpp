@@ -60,7 +60,7 @@ std::string with_schema(std::string_view suite) {
 
 constexpr const char* kSchema = "suite.schema.json";
 constexpr const char* kWorkflow = ".github/workflows/peakmark.yml";
-constexpr const char* kCi = "ci";  ///< kind of files for a suite that exists
+constexpr const char* kCi = "ci";  ///< the kind with files for an existing suite
 
 constexpr std::string_view kNeedsOfWorker =
     "CMake, a C++ compiler, and OpenCL with a device\n"
@@ -84,12 +84,12 @@ constexpr std::string_view kAboutGpuRunner =
 /// The properties of a kind of project that its workflow depends on.
 struct ProjectWords {
   std::string_view suite;
-  std::string_view packages = "";  ///< besides those that every project needs
+  std::string_view packages = "";  ///< in addition to those that every project needs
   std::string_view needs;
   bool needs_cuda = false;
 };
 
-/// A CUDA project measures nothing without a GPU: that must be an error.
+/// Without a GPU, a CUDA project measures nothing: that must be an error.
 std::string run_options(const ProjectWords& words) {
   return words.needs_cuda ? " --require cuda" : "";
 }
@@ -149,17 +149,17 @@ bool are_one_file(const fs::path& one, const fs::path& other) {
   return fs::equivalent(one, other, error) && !error;
 }
 
-/// Returns what a user types to call this program again, quoted for a shell: `peakmark` if that is the one in
-/// PATH.
+/// Returns the command that a user types to call this program again, quoted for a shell: `peakmark` if that
+/// is the one in PATH.
 std::string own_command() {
-  // Python's command replaces itself with this program, with its own name as argv[0].
+  // Python's command `peakmark` executes this program, with its own name as argv[0].
   const std::string called_by = program_invocation_name;
   if (called_by.find('/') == std::string::npos) return "peakmark";
   for (const fs::path& folder : folders_of_path()) {
     const fs::path file = folder / "peakmark";
     if (access(file.c_str(), X_OK) != 0) continue;
     if (are_one_file(file, "/proc/self/exe") || are_one_file(file, called_by)) return "peakmark";
-    break;  // a shell takes the first
+    break;  // a shell uses the first one
   }
   return shell_word(called_by);
 }
@@ -167,13 +167,14 @@ std::string own_command() {
 /// Returns whether find_package() searches this prefix by default, because its `bin` is in PATH.
 bool cmake_finds(const fs::path& prefix) {
   return std::ranges::any_of(folders_of_path(), [&](fs::path folder) {
-    if (!folder.has_filename()) folder = folder.parent_path();  // "/usr/bin/"
+    if (!folder.has_filename()) folder = folder.parent_path();  // for "/usr/bin/"
     const bool is_bin = folder.filename() == "bin" || folder.filename() == "sbin";
     return are_one_file(is_bin ? folder.parent_path() : folder, prefix);
   });
 }
 
-/// Returns what exists at `file`, or what is in its path and not a folder; empty if the file can be created.
+/// Returns what exists at `file`, or the part of its path that is not a folder; empty if the file can be
+/// created.
 std::string existing_path(const fs::path& file) {
   fs::path way;
   for (const fs::path& part : file) {
@@ -185,7 +186,7 @@ std::string existing_path(const fs::path& file) {
   return "";
 }
 
-/// Throws UsageError if a file exists: `init` overwrites nothing.
+/// Throws UsageError if a file exists, because `init` overwrites nothing.
 void refuse_existing(const std::vector<FirstFile>& files) {
   std::vector<std::string> there;
   for (const FirstFile& file : files) {
@@ -197,8 +198,8 @@ void refuse_existing(const std::vector<FirstFile>& files) {
                   fmt::join(there, ", "), there.size() == 1 ? "it" : "them"));
 }
 
-/// Writes files and folders. Removes them again unless keep() is called: half a project would block the next
-/// `init`.
+/// Writes files and folders. Removes them again unless keep() is called, because half a project would block
+/// the next `init`.
 class NewFiles {
  public:
   NewFiles() = default;
@@ -236,7 +237,7 @@ void write_all(const std::vector<FirstFile>& files) {
   NewFiles written;
   try {
     for (const FirstFile& file : files) written.write(file);
-  } catch (const UsageError& error) {  // something that is not a file is there
+  } catch (const UsageError& error) {  // something other than a file is there
     throw UsageError(fmt::format("init: {}. {}", error.what(), kNothing));
   } catch (const IoError& error) {
     throw IoError(fmt::format("init: {}. {}", error.what(), kNothing), error.error());
@@ -283,7 +284,7 @@ std::string summary(const FirstProject& project) {
 fs::path repository_top() {
   std::error_code error;
   for (fs::path folder = fs::current_path(error); !folder.empty(); folder = folder.parent_path()) {
-    if (fs::exists(folder / ".git", error)) return folder;  // of a worktree it is a file
+    if (fs::exists(folder / ".git", error)) return folder;  // in a worktree it is a file
     if (folder == folder.parent_path()) break;
   }
   return {};
@@ -295,12 +296,13 @@ fs::path top_above() {
   return top.empty() || are_one_file(top, fs::current_path()) ? fs::path() : top;
 }
 
-/// Whether text can be in a file of a CI system: on one line, and nothing that GitHub replaces.
+/// Returns whether a text can be in a file of a CI system: it is one line, and has nothing that GitHub
+/// replaces.
 bool is_plain_in_workflow(const std::string& text) {
   return one_line(text) == text && text.find("${{") == std::string::npos;
 }
 
-/// Returns what a wheel lacks to be the same one in each job; null for one that is pinned or in the
+/// Returns what is missing to make every job install the same wheel; null for a pinned one or one in the
 /// repository.
 std::optional<std::string_view> missing_pin(const std::string& wheel) {
   const auto has = [&](std::string_view part) { return wheel.find(part) != std::string::npos; };
@@ -399,7 +401,7 @@ void add_init_command(CLI::App& app, Result& /*result*/) {
       ->type_name(value_name::kSuite);
   of_ci(command->add_option("--shards", options->ci.shards, "The number of jobs that measure"))
       ->type_name("INT")
-      ->check(CLI::Range(1, 200))  // the most that GitLab runs; GitHub runs 256
+      ->check(CLI::Range(1, 200))  // the maximum of GitLab; that of GitHub is 256
       ->capture_default_str()
       ->excludes(list);
   of_ci(command->add_option("--require", options->ci.require,

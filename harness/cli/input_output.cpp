@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The errno of the first write that failed; 0 if it is unknown. The last flush alone does not report it: the
-/// lost part may be in an earlier buffer.
+/// The errno of the first failed write; 0 if it is unknown. The last flush alone does not report it, because
+/// the lost part may be in an earlier buffer.
 std::optional<int> first_error;
 
 void note_error() {
@@ -56,8 +56,8 @@ int write_into(const fs::path& path, const std::function<void(std::ostream&)>& w
 }  // namespace
 
 void print_text(std::string_view text) {
-  // A text that JSON quotes may be a command in the log of a CI system. To a reader of JSON it stays the
-  // same; CSV and emitted code have no such escape.
+  // A text that JSON quotes may be a command in the log of a CI system. The escape does not change the JSON;
+  // CSV and emitted code have no such escape.
   const bool is_json = text.starts_with('{') || text.starts_with('[');
   if (is_json &&
       (text.find("##[") != std::string_view::npos || text.find("##vso[") != std::string_view::npos))
@@ -89,7 +89,7 @@ void write_output_file(const fs::path& path, const std::function<void(std::ostre
   int error = beside.error != 0 ? beside.error : write_into(beside.path, write);
   if (error == 0 && ::rename(beside.path.c_str(), target.c_str()) != 0) error = errno;
   if (error != 0 && beside.error == 0) ::unlink(beside.path.c_str());
-  // Of a mounted file, or a file in another user's folder, only the contents can be replaced.
+  // If the file is mounted, or in another user's folder, only its contents can be replaced.
   const bool only_in_place = error == EBUSY || error == EACCES || error == EPERM || error == EROFS;
   if (only_in_place && fs::exists(target)) error = write_into(target, write);
   check(error);

@@ -58,7 +58,7 @@ int run(int argc, char** argv) {
 
   try {
     std::vector<std::string> words = separate_program(app, result.words);
-    std::ranges::reverse(words);  // as CLI11 takes them
+    std::ranges::reverse(words);  // CLI11 takes them in reverse order
     app.parse(std::move(words));
   } catch (const CLI::Success& success) {  // --help, --version
     std::ostringstream text;
@@ -76,8 +76,8 @@ int run(int argc, char** argv) {
 }  // namespace peakmark::cli
 
 int main(int argc, char** argv) {
-  // A file beyond the limit of `ulimit -f` is then an error of write(), as on a full disk. Programs that are
-  // started get the default again.
+  // Makes a file beyond the limit of `ulimit -f` an error of write(), as on a full disk. Started programs get
+  // the default again.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int code = peakmark::cli::run(argc, argv);

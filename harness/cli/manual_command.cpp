@@ -24,7 +24,7 @@ struct ManualOptions {
   std::filesystem::path folder;
 };
 
-/// Escapes text for roff, in which `-` is a dash, a backslash begins a request, and so do `.` and `'` at the
+/// Escapes text for roff. There, `-` is a dash, and a backslash begins a request, as do `.` and `'` at the
 /// beginning of a line.
 std::string roff(std::string_view text) {
   std::string result;
@@ -71,7 +71,7 @@ std::string heading(std::string_view name) {
   return ".SH " + roff(upper(name)) + "\n";
 }
 
-/// `term` is roff already.
+/// `term` must already be roff.
 std::string list_entry(const std::string& term, std::string_view meaning) {
   return ".TP\n" + term + "\n" + roff(meaning) + "\n";
 }

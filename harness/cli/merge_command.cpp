@@ -24,7 +24,7 @@ struct MergeOptions {
   std::filesystem::path output;
 };
 
-/// Returns a warning for a shard of the future; else an empty text.
+/// Returns a warning if the date of a shard is in the future; else an empty text.
 std::string clock_warning(const NamedRun& shard) {
   constexpr std::chrono::seconds kMaxSkew{60};
   const std::string& date = shard.run.context.date;
@@ -35,7 +35,7 @@ std::string clock_warning(const NamedRun& shard) {
       shard.path.filename().string(), date, utc_date());
 }
 
-/// Returns the run of a shard. One that cannot be read counts as missing: the others are kept.
+/// Returns the run of a shard. An unreadable shard counts as missing, and the others are kept.
 std::optional<Run> read_shard(const std::filesystem::path& path) {
   try {
     return read_run(path);
@@ -58,7 +58,8 @@ ExitCode merge(const MergeOptions& options) {
   for (const auto& path : options.runs) {
     std::optional<Run> run = read_shard(path);
     if (!run) continue;
-    // Each shard names the cases of all others: one list is enough, and those of 100 shards take memory.
+    // Each shard lists the cases of all others: one list is enough, and those of 100 shards would use much
+    // memory.
     if (!shards.empty() && run->context.shard)
       std::vector<std::string>().swap(run->context.shard->other_cases);
     NamedRun& shard = shards.emplace_back(NamedRun{path, std::move(*run)});

@@ -14,10 +14,10 @@ namespace peakmark::cli {
 namespace {
 
 constexpr std::chrono::seconds kNotifyLimit{60};
-/// A process that sends a finding for longer has ended.
+/// If a process has been sending a finding for longer, it has ended.
 constexpr std::chrono::minutes kSendingLimit{15};
 
-/// Returns why a finding could not be sent; null if it was.
+/// Returns why a finding could not be sent; null if it was sent.
 std::optional<std::string> send(const std::string& command, const std::string& document) {
   try {
     const Answer answer =
@@ -38,7 +38,7 @@ void notify(history::History& history, const std::vector<trend::DeviceTrends>& t
       trend::find_notices(trends, history.notified(), utc_date(now), utc_date(now - kSendingLimit));
   if (!found.joined.empty()) history.update_notified({}, found.joined);
   for (const trend::Notice& notice : found.notices) {
-    if (!history.update_notified(notice.expected, notice.sending)) continue;  // another process sends it
+    if (!history.update_notified(notice.expected, notice.sending)) continue;  // another process is sending it
     const std::optional<std::string> failure = send(command, notice.document);
     history.update_notified(notice.sending, failure ? notice.failed : notice.sent);
     if (failure) {

@@ -45,7 +45,7 @@ std::vector<std::string> option_names(const CLI::Option& option) {
 }
 
 std::vector<std::string> choices(const CLI::Option& option) {
-  const std::string type = option.get_type_name();  // CLI11 has the values of IsMember only here
+  const std::string type = option.get_type_name();  // CLI11 provides the values of IsMember only here
   std::vector<std::string> words;
   const std::size_t begin = type.find('{');
   const std::size_t end = type.find('}', begin);

@@ -34,9 +34,9 @@ fs::path python(const std::vector<std::string>& environment) {
                   name));
 }
 
-/// Makes `text` the standard input of this process. A pipe could not hold it before there is a reader.
+/// Makes `text` the standard input of this process. A file, because a pipe blocks if nobody reads it yet.
 void set_standard_input(const std::string& text) {
-  std::FILE* const file = std::tmpfile();  // without a name
+  std::FILE* const file = std::tmpfile();  // a file without a name
   if (file == nullptr) throw io_error("a temporary file", "cannot be created", errno);
   if (std::fwrite(text.data(), 1, text.size(), file) != text.size() || std::fflush(file) != 0 ||
       ::lseek(::fileno(file), 0, SEEK_SET) != 0 || ::dup2(::fileno(file), STDIN_FILENO) < 0)
@@ -54,9 +54,9 @@ void become_python_reports(const std::vector<std::string>& words, const std::str
   set_variable(environment, "PYTHONPATH", others.empty() ? folder : folder + ":" + others);
   // From Python 3.11 on, the processes that draw inherit it.
   set_variable(environment, "PYTHONSAFEPATH", "1");
-  // Not an argument, which all users can read: a URL may contain a password.
+  // Not an argument, because all users can read arguments, and a URL may contain a password.
   if (!history.empty()) set_variable(environment, "PEAKMARK_HISTORY", history);
-  // Not -m, because messages begin with the name of this program. Both put the working folder first in
+  // Not -m, because messages begin with the name of this program. Both would put the working folder first in
   // Python's path, where files would replace modules of its library.
   const std::string script =
       "import sys\n"

@@ -57,11 +57,11 @@ bool is_option(const std::string& word) {
 }
 
 std::string option_name(const std::string& word) {
-  return word.substr(0, word.starts_with("--") ? word.find('=') : 2);  // -oFILE
+  return word.substr(0, word.starts_with("--") ? word.find('=') : 2);  // for -oFILE
 }
 
-/// Returns the index of the program, or of the `--` before it, or of an unknown option. Options of `record`
-/// and their values come before.
+/// Returns the index of the program, of the `--` before it, or of an unknown option. The words before it are
+/// options of `record` and their values.
 std::size_t end_of_own_words(const CLI::App& command, const std::vector<std::string>& words) {
   bool is_value = false;
   std::size_t i = 1;
@@ -89,7 +89,7 @@ std::filesystem::path run_profile(const std::filesystem::path& name, int run) {
   return name.string() + ".run" + std::to_string(run);
 }
 
-/// Removes profiles of an earlier recording with more runs, from `run` on.
+/// Removes profiles from `run` on, left by an earlier recording with more runs.
 void remove_further_runs(const std::filesystem::path& name, int run) {
   for (;; ++run) {
     const std::filesystem::path further = run_profile(name, run);
@@ -120,7 +120,7 @@ RepeatedRun repeated_run(const Recording& recording) {
   return run;
 }
 
-/// True if the user wants an incomplete profile to be no failure, and there is one.
+/// Returns true if the user accepts an incomplete profile, and there is one.
 bool is_allowed(const RecordOptions& options, const Recording& recording) {
   return options.allow_incomplete && recording.profile.has_value();
 }
@@ -128,7 +128,7 @@ bool is_allowed(const RecordOptions& options, const Recording& recording) {
 /// Prints messages about a run, and keeps the first exit code that is not 0.
 void report_run(const RecordOptions& options, const Recording& recording, Result& result) {
   if (result.program_code == 0) result.program_code = recording.program_code;
-  // As a shell does. Not for SIGINT: the user pressed Ctrl-C.
+  // Reports the signal as a shell does, except SIGINT, because the user pressed Ctrl-C.
   if (recording.signal != 0 && recording.signal != SIGINT && recording.profile) {
     std::fprintf(
         stderr,
@@ -160,7 +160,7 @@ std::string no_repetitions() {
       kMinRepetitions);
 }
 
-/// The repeated phases of a process that has some.
+/// A process with repeated phases.
 struct RepeatingProcess {
   std::int32_t pid = 0;
   std::vector<RepeatedPhase> phases;
@@ -176,8 +176,8 @@ std::vector<RepeatingProcess> find_repeating_processes(const Recording& recordin
   return found;
 }
 
-/// Returns a JUnit file with a test for each repeated phase. Without one, or if the recording is incomplete
-/// and must not be, there is a test that fails: no leak was looked for.
+/// Returns a JUnit file with a test for each repeated phase. Without such a phase, or if the recording is
+/// incomplete without permission, it has a failing test, because leaks could not be searched for.
 std::string repetitions_junit(const std::vector<RepeatingProcess>& processes, const RecordOptions& options,
                               const Recording& recording, const RecordRequest& request) {
   using enum JunitTest::Result;
@@ -206,7 +206,8 @@ std::string repetitions_junit(const std::vector<RepeatingProcess>& processes, co
   return junit_text({fmt::format("{}", fmt::join(request.command, " ")), std::move(tests)});
 }
 
-/// Prints what repetitions left behind, and sets the exit code. An incomplete recording has its own.
+/// Prints the memory that repetitions left allocated, and sets the exit code. An incomplete recording has its
+/// own exit code.
 void report_repetitions(const std::vector<RepeatingProcess>& processes, Result& result) {
   bool fails = false;
   for (const RepeatingProcess& process : processes) {
@@ -265,7 +266,7 @@ void record_repeatedly(const RecordOptions& options, RecordRequest request, Resu
     const Recording recording = record_run(options, request);
     report_run(options, recording, result);
     runs.push_back(repeated_run(recording));
-    // After Ctrl-C, or if the program did not start, further runs make no sense.
+    // After Ctrl-C, or if the program did not start, further runs are useless.
     if (recording.interrupted || recording.program_code >= 126) break;
   }
   const RepeatedPeaks peaks = repeated_peaks(std::move(runs));
@@ -273,7 +274,7 @@ void record_repeatedly(const RecordOptions& options, RecordRequest request, Resu
   std::fprintf(stderr, "peakmark: %s", repeated_peaks_text(peaks, options.sync).c_str());
 }
 
-/// Warns if peakmark's recorder replaces another tool: CUDA loads one injection library only.
+/// Warns if peakmark's recorder replaces another tool, because CUDA loads only one injection library.
 void warn_of_replaced_injection() {
   const std::string replaced = replaced_injection(current_environment(), find_recorder_libraries());
   if (replaced.empty()) return;
@@ -293,9 +294,9 @@ std::uint64_t max_bytes(const RecordOptions& options) {
 
 void record(const RecordOptions& options, std::vector<std::string> arguments, Result& result) {
   if (!options.junit.empty()) remove_earlier_outputs({options.junit});
-  // The `--` that ends the options of `record`; a second one belongs to the program.
+  // This `--` ends the options of `record`; a second one belongs to the program.
   if (!arguments.empty() && arguments.front() == "--") arguments.erase(arguments.begin());
-  // A leak is a leak only if releases are settled, and is found by its call stack.
+  // A leak can be judged only after all releases, and its call stack shows its place.
   const bool judges = options.repeat_call != 0;
   RecordRequest request{.command = {options.program},
                         .profile = options.profile,
@@ -372,7 +373,8 @@ void add_record_command(CLI::App& app, Result& result) {
       ->needs(repeat_call);
   command->add_flag("--json", options->json,
                     "Print the peak of each run as JSON. The program's output goes to standard error");
-  // The arguments of the program are CLI11's remaining words: as an option, it would split `[a,b]`.
+  // The arguments of the program are CLI11's remaining words, because as values of an option it would split
+  // `[a,b]`.
   command
       ->add_option("PROGRAM", options->program,
                    "The program, then its arguments: record -o my.profile -- ./solve --steps 100")

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names a file of the repository, in the form of --gitlab-code-quality.
+/// The path of a file in the repository, for --gitlab-code-quality.
 constexpr const char* kCodeQualityPath = "code-quality-path";
 
 struct PageOptions {
@@ -33,10 +33,10 @@ struct PageOptions {
   GrowthAllowance allow_growth;
   std::string commit_url;
   std::vector<std::string> branches;
-  /// Options that Python has by the same name: the name and the value.
+  /// Options that Python has under the same name: name and value.
   std::vector<std::pair<std::string, std::string>> forms;
 
-  /// True if the page is written: by --output, or without a form.
+  /// Returns true if the page is written: with --output, or without a form.
   [[nodiscard]] bool has_page() const {
     return !output.empty() || std::ranges::all_of(forms, [](const auto& form) {
       return form.first == kCodeQualityPath || form.second.empty();
@@ -59,7 +59,7 @@ std::vector<std::string> report_words(const PageOptions& options) {
   return words;
 }
 
-/// Python replaces files only in a folder whose page begins with this generator.
+/// Python replaces files only in a folder whose page has this generator.
 void replace_earlier_page(const fs::path& folder) {
   constexpr std::string_view kGenerator = R"(<meta name="generator" content="peakmark report">)";
   const fs::path page = folder / "index.html";
@@ -108,7 +108,7 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
       {kCodeQualityPath, "Name this file of the repository in it. Default: suites/nightly.toml"},
       {"bencher", "Write Bencher Metric Format"},
       {"benchmark-action", "Write JSON for github-action-benchmark"}};
-  options->forms.reserve(forms.size());  // the options below keep its addresses
+  options->forms.reserve(forms.size());  // the options below keep addresses of its elements
   for (const auto& [name, help] : forms) {
     options->forms.emplace_back(name, "");
     add_file_option(*command, "--" + name, options->forms.back().second, help);

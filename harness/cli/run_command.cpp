@@ -69,8 +69,7 @@ CasesToConfirm suspicious_against(const std::string& place, const Run& measured)
   return {{}, reason};
 }
 
-/// Throws UsageError if there is no history. If the database fails, only the confirmation is lost, not the
-/// run.
+/// Throws UsageError if there is no history. If the database fails, the run continues without confirmation.
 void check_history(const std::string& place) {
   try {
     open_history(place, history::History::Purpose::read);

@@ -16,16 +16,16 @@
 namespace peakmark::cli {
 namespace {
 
-/// First parents of a commit that are kept: a nightly run is seldom further away.
+/// Number of first parents of a commit that are stored: a nightly run is rarely further away.
 constexpr int kMaxBaseCommits = 200;
 
-/// Bytes of a subject and of a name that are kept.
+/// Maximum bytes of a stored subject or name.
 constexpr std::size_t kMaxCommitText = 200;
 
-/// The branch of a run whose commit is checked out without one.
+/// The branch of a run if no branch is checked out.
 constexpr const char* kDetached = "detached";
 
-/// The git clone in the current folder. All is empty if there is none, or no program git.
+/// The git clone in the current folder. Everything is empty if there is none, or git is not installed.
 class Clone {
  public:
   /// Returns the output of git without the last newline; empty if it fails.
@@ -37,7 +37,7 @@ class Clone {
   }
 
   [[nodiscard]] std::string head() const { return git({"rev-parse", "--verify", "--quiet", "HEAD"}); }
-  /// Empty if no branch is checked out.
+  /// Returns the checked-out branch; empty if there is none.
   [[nodiscard]] std::string branch() const { return git({"symbolic-ref", "--quiet", "--short", "HEAD"}); }
   [[nodiscard]] bool is_shallow() const { return repository_ && repository_->is_shallow(); }
   [[nodiscard]] std::string merge_base(const std::string& one, const std::string& other) const {
@@ -59,7 +59,7 @@ class Clone {
     return {};
   }
 
-  /// Returns the references of a branch that exist: of the remote, and the local one. Either may be older.
+  /// Returns the existing references of a branch, remote and local. Either may be older.
   [[nodiscard]] std::vector<std::string> base_refs(const std::string& branch) const {
     std::vector<std::string> refs;
     for (const char* const folder : {"refs/remotes/origin/", "refs/heads/"}) {
@@ -69,8 +69,8 @@ class Clone {
     return refs;
   }
 
-  /// Returns the merge base of a commit with the references of a branch that is nearest to the commit; empty
-  /// if there is none.
+  /// Returns the merge base of a commit and a branch that is nearest to the commit, over the references of
+  /// the branch; empty if there is none.
   [[nodiscard]] std::string nearest_merge_base(const std::vector<std::string>& refs,
                                                const std::string& commit) const {
     std::string nearest;
@@ -81,8 +81,9 @@ class Clone {
     return nearest;
   }
 
-  /// Returns what git says of a commit; all is empty if the clone does not have it. `merge_base`: of its
-  /// branch. The merge that a CI system makes of a branch and its base stands for the branch's own commit.
+  /// Returns the facts of a commit in git; all are empty if the clone does not have it. `merge_base`: of its
+  /// branch. If a CI system has merged a branch and its base for the job, the facts are those of the branch's
+  /// commit.
   [[nodiscard]] trend::CommitText text_of(const std::string& commit, const std::string& merge_base) const {
     trend::CommitText text;
     if (!has(commit)) return text;
@@ -94,7 +95,7 @@ class Clone {
         {"log", "-1", "--no-show-signature", "--format=%aN%n%s", second.empty() ? commit : second, "--"}));
     std::getline(lines, text.author);
     std::getline(lines, text.subject);
-    // Only a name is kept.
+    // Only a name is stored, no address.
     if (text.author.find('@') != std::string::npos) text.author.clear();
     text.subject = shortened(text.subject, kMaxCommitText);
     text.author = shortened(text.author, kMaxCommitText);
@@ -121,7 +122,7 @@ std::string variable_text(const std::vector<std::string>& environment, std::stri
   return find_variable(environment, name).value_or("");
 }
 
-/// Returns `pull/12` of `refs/pull/12/merge`; empty for another reference.
+/// Returns `pull/12` for `refs/pull/12/merge`; empty for another reference.
 std::string pull_request(const std::string& ref) {
   constexpr std::string_view start = "refs/";
   constexpr std::string_view end = "/merge";
@@ -147,7 +148,8 @@ CiBranch github_branch(const std::vector<std::string>& environment) {
     return {pull, variable_text(environment, "GITHUB_BASE_REF"),
             base_of_github_event(variable_text(environment, "GITHUB_EVENT_PATH"))};
   }
-  // A pull request of other events: the branch of a fork may have the name of the base branch.
+  // A pull request in other events: its number, because the branch of a fork may have the name of the base
+  // branch.
   const std::string head = variable_text(environment, "GITHUB_HEAD_REF");
   if (!head.empty()) return {"pull/" + head, variable_text(environment, "GITHUB_BASE_REF"), {}};
   if (variable_text(environment, "GITHUB_REF_TYPE") != "branch") return {};
@@ -231,10 +233,10 @@ FoundOrigin find_branch_origin(const Clone& clone, const OriginOptions& options,
   origin.base_branch = base_branch;
   if (origin.base_branch.empty()) origin.base_branch = job.base_branch;
   if (options.base_branch) origin.base_branch = *options.base_branch;
-  // A job that is not of a pull request runs on the branch to follow, such as a nightly on `develop`.
+  // A job without a pull request runs on the branch to follow, such as a nightly on `develop`.
   if (origin.base_branch.empty() && job.branch.empty()) origin.base_branch = clone.base_branch();
   if (is_detached) {
-    if (origin.base_branch.empty()) return {};  // nothing is known of branches here
+    if (origin.base_branch.empty()) return {};  // no branch is known here
     found.notes.push_back(fmt::format(
         "no branch is checked out here: the run is filed as of branch '{}', and trends of '{}' leave it "
         "out; name its branch with --branch",

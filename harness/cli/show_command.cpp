@@ -76,7 +76,7 @@ void show_profile(const std::filesystem::path& path, const ShowOptions& options)
   }
 }
 
-/// Returns `  time 12.3 us cold, 10.1 us hot  98.7 GB/s, 0.97 of the copy, 0.85 of the peak bandwidth`
+/// Returns `  time 12.3 us cold, 10.1 us hot  98.7 GB/s, 0.97 of the copy, 0.85 of the peak bandwidth`.
 std::string time_line(const Observation& observation, const RunContext& context) {
   if (!observation.gpu_time) return "";
   std::string line = "  time " + time_text(observation);
@@ -99,7 +99,7 @@ std::string time_line(const Observation& observation, const RunContext& context)
   return line + "\n";
 }
 
-/// Returns a row for each name and kind; count and largest allocation only if one has several.
+/// Returns a row for each name and kind; count and largest allocation only if a row has several allocations.
 std::string peak_table(const std::vector<PeakGroup>& groups) {
   if (groups.empty()) return "";
   Fields<PeakGroup> fields{{"at the peak", As::text, &PeakGroup::name, "", "(unnamed)"},
@@ -113,7 +113,7 @@ std::string peak_table(const std::vector<PeakGroup>& groups) {
   return rows_text(fields, groups, groups.size(), "  ");
 }
 
-/// Prints what was live at the peak of each case.
+/// Prints the allocations that were live at the peak of each case.
 void show_run(const std::filesystem::path& path) {
   std::string text;
   const Run run = read_run(path);
@@ -136,8 +136,8 @@ void show_run(const std::filesystem::path& path) {
   print_text(text);
 }
 
-/// Returns whether a profile is at `path`. It may be one of those shown, which show_profile() refuses to
-/// replace.
+/// Returns whether a profile is at `path`. It may be one of the shown profiles, which show_profile() refuses
+/// to replace.
 bool is_profile(const std::filesystem::path& path) {
   try {
     return std::filesystem::exists(path) && contents(path) == FileContents::profile;

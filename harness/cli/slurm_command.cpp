@@ -46,8 +46,8 @@ struct SlurmOptions {
   bool rerun = false;
 };
 
-/// Throws UsageError for options that `peakmark run` does not take, or that the scripts set themselves: a
-/// task would find them after hours in the queue.
+/// Throws UsageError for options that `peakmark run` does not have, or that the scripts set themselves:
+/// otherwise a task would fail after hours in the queue.
 void check_run_options(const SlurmPlan& plan) {
   for (const std::string& word : plan.run_options) {
     for (const std::string_view name : {"--shard", "--balance", "--resume", "-o", "--output", "--rounds"}) {
@@ -60,7 +60,7 @@ void check_run_options(const SlurmPlan& plan) {
   CLI::App app("", "peakmark");
   Result result;
   add_run_command(app, result);
-  // Ends the parsing before the command would run. Its options live as long as its callback, which stays.
+  // Ends the parsing before the command would run. The options live as long as its callback, which stays.
   bool is_parsed = false;
   app.parse_complete_callback([&] {
     is_parsed = true;
@@ -69,7 +69,7 @@ void check_run_options(const SlurmPlan& plan) {
   std::vector<std::string> words{"run"};
   words.insert(words.end(), plan.suites.begin(), plan.suites.end());
   words.insert(words.end(), plan.run_options.begin(), plan.run_options.end());
-  std::ranges::reverse(words);  // as CLI11 takes them
+  std::ranges::reverse(words);  // CLI11 takes them in reverse order
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
@@ -81,7 +81,9 @@ std::string history_of(std::string history) {
   if (const char* const set = std::getenv("PEAKMARK_HISTORY"); history.empty() && set != nullptr) {
     history = set;
   }
-  if (!history.empty()) (void)history::parse_address(history);  // the last job would find its mistakes
+  if (!history.empty())
+    (void)history::parse_address(
+        history);  // throws now; otherwise only the last job would find an error in it
   if (history::hide_passwords(history) == history) return history;
   throw UsageError(
       "slurm: --history has a password, which everybody could read in the script; put it into ~/.pgpass");
@@ -91,7 +93,7 @@ std::string history_of(std::string history) {
 std::optional<std::string> newest_run(const std::string& place, const std::string& suite) {
   try {
     const auto history = open_history(place, history::History::Purpose::read);
-    std::map<std::string, std::string> suites;  // of each run
+    std::map<std::string, std::string> suites;  // suite of each run
     for (const history::LoggedRun& run : history->log()) suites[run.id] = run.suite;
     const std::vector<std::string> ids = history->latest();
     const auto id =
@@ -103,13 +105,13 @@ std::optional<std::string> newest_run(const std::string& place, const std::strin
     return has_seconds ? std::optional(run_file_text(run, -1)) : std::nullopt;
   } catch (const history::DatabaseError& error) {
     print_message(stderr, "warning: the shards are not balanced by the history: {}\n", error.what());
-  } catch (const UsageError&) {  // no history yet: the last job creates it
+  } catch (const UsageError&) {  // there is no history yet; the last job creates it
   }
   return std::nullopt;
 }
 
-/// Returns the text of the run by whose seconds the shards of an array are balanced: the asked one, else the
-/// earlier run at the same place, if it has seconds, else the newest in the history.
+/// Returns the text of the run whose seconds balance the shards of an array: the requested one, else the
+/// earlier run at the same path if it has seconds, else the newest in the history.
 std::optional<std::string> balancing_run(const SlurmOptions& options, const ShardArray& array) {
   if (options.balance) {
     (void)recorded_seconds(*options.balance);
@@ -120,7 +122,7 @@ std::optional<std::string> balancing_run(const SlurmOptions& options, const Shar
       (void)recorded_seconds(array.run_file);
       return read_text_file(array.run_file);
     }
-  } catch (const UsageError&) {  // without seconds
+  } catch (const UsageError&) {  // it has no seconds
   }
   const SlurmPlan& plan = options.plan;
   if (plan.history.empty()) return std::nullopt;
@@ -160,14 +162,14 @@ fs::path previous_folder(const fs::path& folder) {
   return folder.string() + ".previous";
 }
 
-/// Renames the folder of an earlier submission, whose shards are not of this one.
+/// Renames the folder of an earlier submission, whose shards do not belong to this one.
 void set_folder_aside(const fs::path& folder) {
   if (!fs::exists(folder)) return;
   fs::remove_all(previous_folder(folder));
   fs::rename(folder, previous_folder(folder));
 }
 
-/// Restores the files of the earlier submission, after one that failed.
+/// Restores the files of the earlier submission, after a failed one.
 void take_back_earlier(const SlurmPlan& plan) {
   for (const ShardArray& array : plan.arrays) take_back_run_set_aside(array.run_file);
   fs::remove_all(plan.folder);
@@ -242,7 +244,7 @@ int rerun(const SlurmOptions& options, const fs::path& run_file) {
   return code;
 }
 
-/// Returns the exit code of the last job; `nothing` while it has not ended.
+/// Returns the exit code of the last job; `nothing` if it has not ended.
 int print_status(const fs::path& run_file) {
   const SlurmJobs jobs = submitted_jobs(run_file);
   const auto queued = queued_tasks(jobs);

@@ -25,7 +25,7 @@ constexpr const char* kJobs = "jobs.json";
 constexpr FormatVersion kJobsFormat{1, 0};
 constexpr std::chrono::seconds kSlurmLimit{120};  // slurmctld of a large cluster answers slowly
 
-/// Throws EnvironmentError if it is not in PATH.
+/// Throws EnvironmentError if the program is not in PATH.
 fs::path slurm_program(const std::string& name) {
   if (const auto program = find_program(current_environment(), name)) return *program;
   throw EnvironmentError(fmt::format(
@@ -58,7 +58,7 @@ std::string joined_lines(const std::string& text) {
                   script.string(), joined_lines(why)));
 }
 
-/// Returns `12` of `12;cluster`, as `sbatch --parsable` prints it.
+/// Returns `12` for `12;cluster`, the output of `sbatch --parsable`.
 std::string job_id(const std::string& line) {
   return line.substr(0, line.find_first_of(";\n"));
 }
@@ -104,7 +104,7 @@ std::string after(const std::vector<std::string>& ids) {
   return fmt::format("--dependency=afterany:{}", fmt::join(ids, ":"));
 }
 
-/// Submits a shards script, for these shards or for all, and its merge.
+/// Submits a shards script, for these shards or for all, and the merge script.
 void submit_array(ArrayJobs& jobs, const std::optional<std::vector<int>>& only) {
   const fs::path folder = jobs.folder;
   std::vector<std::string> options;
@@ -115,7 +115,7 @@ void submit_array(ArrayJobs& jobs, const std::optional<std::vector<int>>& only) 
   jobs.merge = submit_script(folder / kMergeScript, merge_options);
 }
 
-/// Counts the cases in the partial run of a shard: a line each, besides lines of its context.
+/// Counts the cases in the partial run of a shard: it has one line per case, and lines with the context.
 std::size_t partial_cases(const fs::path& partial) {
   std::istringstream lines(read_text_file(partial));
   std::size_t count = 0;
@@ -130,7 +130,7 @@ struct ShardState {
   std::string measured;  ///< `12 of 40 cases`, or why its file cannot be read
 };
 
-/// Returns what is known of a shard from its files.
+/// Returns the state of a shard according to its files.
 ShardState shard_state(const fs::path& shard) {
   try {
     if (fs::exists(shard)) {
@@ -140,7 +140,7 @@ ShardState shard_state(const fs::path& shard) {
     }
     if (fs::exists(partial_of(shard))) return {false, quantity(partial_cases(partial_of(shard)), "case")};
   } catch (const Error& error) {
-    return {false, error.what()};  // cut short or of something else: `run --resume` says which
+    return {false, error.what()};  // truncated or something else: `run --resume` reports which
   }
   return {false, "–"};
 }

@@ -16,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Throws UsageError for a value that cannot be in a `#SBATCH` line. sbatch reads quotes as a shell does, but
-/// a backslash within them is no letter, and of a file name it turns off `%a`. The file of the jobs is UTF-8.
+/// it does not keep a backslash within them, and in a file name a backslash disables `%a`. The file of the
+/// jobs is UTF-8.
 void check_directive(const std::string& name, const std::string& value) {
   if (one_line(value) == value && value.find('\\') == std::string::npos) return;
   throw UsageError(fmt::format(
@@ -25,7 +26,7 @@ void check_directive(const std::string& name, const std::string& value) {
       name, one_line(value), name.starts_with('-') ? "value" : "folder"));
 }
 
-/// Throws UsageError for text that would be more or less than options of sbatch.
+/// Throws UsageError for text that is not exactly options of sbatch.
 void check_option(const std::string& name, const std::string& option) {
   if (one_line(option) == option && option.starts_with('-')) return;
   throw UsageError(fmt::format(
@@ -39,14 +40,14 @@ std::string directive(const std::string& name, const std::string& value) {
   return fmt::format("#SBATCH --{}={}\n", name, script_word(value));
 }
 
-/// Returns a path in which sbatch replaces nothing: in file names it does, `%a` and others.
+/// Returns a path in which sbatch replaces nothing: in file names it would replace `%a` and others.
 std::string without_patterns(const fs::path& path) {
   std::string text;
   for (const char letter : path.string()) text += letter == '%' ? "%%" : std::string(1, letter);
   return text;
 }
 
-/// Returns a path's last part for a comment.
+/// Returns the last part of a path, for a comment.
 std::string name_in_comment(const fs::path& path) {
   return one_line(path.filename().string());
 }
@@ -57,7 +58,7 @@ std::string words(const std::vector<std::string>& all) {
   return text;
 }
 
-/// Returns the head that all scripts have.
+/// Returns the beginning of every script.
 std::string head(const SlurmPlan& plan, const std::string& about, const std::string& job,
                  const std::string& log) {
   std::string text = "#!/bin/bash\n" + about + directive("job-name", job) + directive("output", log) +
@@ -68,14 +69,14 @@ std::string head(const SlurmPlan& plan, const std::string& about, const std::str
   return text;
 }
 
-/// Returns options as they are given. They come last: of two alike sbatch takes the later one.
+/// Returns options unchanged. They come last, because sbatch uses the later one of two equal options.
 std::string directives(const std::vector<std::string>& options) {
   std::string text;
   for (const std::string& option : options) text += "#SBATCH " + option + "\n";
   return text;
 }
 
-/// Returns the head of a job that needs no device.
+/// Returns the beginning of the script of a job that needs no device.
 std::string merge_head(const SlurmPlan& plan, const std::string& about, const std::string& job,
                        const fs::path& log) {
   return head(plan, about, job, without_patterns(log)) + directives(plan.sbatch_options) +
@@ -114,7 +115,7 @@ std::string merge_script(const SlurmPlan& plan, const ShardArray& array) {
       "#   sbatch --dependency=afterany:ID {}     where ID is that of {}\n",
       name_in_comment(array.run_file), kMergeScript, kShardsScript);
   const std::string peakmark = plan.peakmark.string();
-  // A word of its own in the script: quotes within quotes would not protect what is between them.
+  // A separate word in the script, because quotes within quotes would not protect their content.
   const std::string hint =
       fmt::format("To measure the missing and unfinished shards alone: {} slurm --rerun -o {}",
                   shell_word(peakmark), shell_word(plan.run_file.string()));

@@ -1,5 +1,5 @@
-// For tests: a layer of the OpenCL loader that makes the driver's devices one small GPU, which all processes
-// with the same $SMALL_DEVICE, a file, share. It reports what is free, as AMD's drivers do. The first context
+// For tests: a layer of the OpenCL loader that presents the driver's devices as one small GPU. All processes
+// with the same file $SMALL_DEVICE share it. It reports its free memory like AMD's drivers. The first context
 // of a process takes memory until the process ends, and the last part of the memory cannot be allocated.
 #include "small_device_layer.hpp"
 
@@ -38,7 +38,7 @@ cl_icd_dispatch hooks{};
 std::mutex mutex;
 std::map<cl_mem, std::int64_t> live;
 
-/// Returns the memory of all processes; zero in a new file.
+/// Returns the shared state of all processes; zero in a new file.
 Device& device() {
   static Device* const shared = [] {
     const int file = open(std::getenv("SMALL_DEVICE"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -50,7 +50,7 @@ Device& device() {
   return *shared;
 }
 
-/// Returns the entry of this process. That of a process that has ended is used again.
+/// Returns the entry of this process. Entries of ended processes are reused.
 Process& own() {
   for (Process& one : device().processes) {
     if (one.id == getpid()) return one;

@@ -39,7 +39,7 @@ HistoryTrends find_history_trends(History& history, const std::vector<history::D
   };
   const std::vector<trend::Notified> notified = history.notified();
   HistoryTrends all;
-  all.histories.reserve(devices.size());  // `devices` refer to its elements
+  all.histories.reserve(devices.size());  // `devices` refers to its elements
   all.devices.reserve(devices.size());
   for (const history::DeviceBackend& one : devices) {
     DeviceHistory& device = all.histories.emplace_back(history.read_device(one, branch));
@@ -61,7 +61,7 @@ struct AcceptOptions {
   std::optional<std::string> from;
   std::optional<std::string> commit;
   std::optional<std::string> who;
-  std::string branch;   ///< whose run is accepted; empty: the base branch's
+  std::string branch;   ///< the branch whose run is accepted; empty: the base branch
   std::string finding;  ///< the beginning of its id; empty: any
   bool all = false;     ///< all cases of the findings that contain a matching case
   bool list = false;
@@ -143,7 +143,7 @@ std::vector<trend::Acceptance> selected_acceptances(const std::vector<DeviceTren
   return acceptances;
 }
 
-/// Returns what was typed, for messages.
+/// Returns the user's selection, for messages.
 std::string selection_text(const AcceptOptions& options) {
   std::vector<std::string> parts;
   if (!options.pattern.empty()) parts.push_back(options.pattern);

@@ -51,7 +51,7 @@ struct TrendsOptions {
   std::string max_age_text;
 };
 
-/// Returns the time of `36h`, `2d` or `90m`.
+/// Returns the duration of `36h`, `2d` or `90m`.
 std::chrono::seconds parse_age(const std::string& text) {
   constexpr double kMaxHours = 24.0 * 3650;
   const std::map<char, double> hours_of{{'m', 1.0 / 60}, {'h', 1}, {'d', 24}};
@@ -65,14 +65,13 @@ std::chrono::seconds parse_age(const std::string& text) {
       fmt::format("'{}' is not an age: write minutes, hours or days, such as 90m, 36h or 2d", text));
 }
 
-/// The value of --device for that of the newest run.
+/// The value of --device for the device of the newest run.
 constexpr const char* kNewestDevice = "newest";
 
-/// The value of --branch for the branch that `history add` would keep here.
+/// The value of --branch for the branch that `history add` would store here.
 constexpr const char* kThisBranch = "auto";
 
-/// Adds what became of formulas to the changes of peaks that are reported, and the messages of worse
-/// outcomes.
+/// Adds the changes of formulas to reported changes of peaks, and the messages of worse outcomes.
 void add_details(HistoryFormulas& formulas, DeviceTrends& device) {
   const std::vector<trend::HistoryRun>& runs = device.history->runs;
   for (Change& change : device.trends.changes) {
@@ -89,7 +88,7 @@ void add_details(HistoryFormulas& formulas, DeviceTrends& device) {
   }
 }
 
-/// Adds why estimates outside their window are wrong.
+/// Adds the reasons why estimates are outside their window.
 void add_causes(HistoryFormulas& formulas, DeviceTrends& device) {
   std::map<std::string_view, const trend::CaseOutcomes*> outcomes;
   for (const trend::CaseOutcomes& one : device.history->outcomes) outcomes.emplace(one.case_name, &one);
@@ -114,7 +113,7 @@ std::string chosen_branch(const TrendsOptions& options, const std::string& base_
   return branch == base_branch ? "" : branch;
 }
 
-/// Returns the devices of --device; all without.
+/// Returns the devices that --device selects; without it, all.
 std::vector<history::DeviceBackend> devices_to_judge(History& history, const TrendsOptions& options,
                                                      const std::string& branch) {
   std::vector<history::DeviceBackend> devices = history.devices(branch);
@@ -232,7 +231,7 @@ void add_trends_command(CLI::App& app, Result& result) {
       ->excludes(branch)
       ->excludes(device);
   for (CLI::Option* const option : command->get_options()) {
-    if (option != command->get_help_ptr()) accept->excludes(option);  // it has its own
+    if (option != command->get_help_ptr()) accept->excludes(option);  // it has its own options
   }
   set_help(
       *command,

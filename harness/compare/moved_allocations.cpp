@@ -77,7 +77,7 @@ void add(std::vector<MovedEntries>& list, const MovedEntries& one) {
   }
 }
 
-/// Ascending sizes of one name and kind.
+/// Sizes of one name and kind, ascending.
 struct Sizes {
   std::vector<Size> removed;
   std::vector<Size> added;
@@ -88,7 +88,7 @@ struct Sizes {
 std::vector<MovedEntries> moved_entries(const std::vector<PeakEntry>& base,
                                         const std::vector<PeakEntry>& next) {
   using Name = std::pair<std::string, std::string>;
-  std::map<std::pair<Name, Size>, std::int64_t> surplus;  // of base over new
+  std::map<std::pair<Name, Size>, std::int64_t> surplus;  // count in base minus count in new
   for (const PeakEntry& one : base) ++surplus[{{one.name, one.kind}, one.bytes}];
   for (const PeakEntry& one : next) --surplus[{{one.name, one.kind}, one.bytes}];
   std::map<Name, Sizes> moved;

@@ -30,7 +30,7 @@ std::string ended_early_text(const std::vector<RepeatedRun>& runs) {
 Fields<MovedBetweenLists> moved_by_run(const std::vector<RepeatedRun>& runs) {
   Fields<MovedBetweenLists> fields = moved_identity<MovedBetweenLists>();
   fields.emplace_back("", As::hidden, &MovedBetweenLists::counts, "counts");
-  std::size_t place = 0;  // among the runs that are compared
+  std::size_t place = 0;  // among the compared runs
   for (std::size_t run = 0; run < runs.size(); ++run) {
     if (!is_whole(runs[run])) continue;
     fields.emplace_back(fmt::format("run {}", run + 1), As::number,

@@ -74,7 +74,7 @@ ComparedSide make_side(const RunToCompare& run, const std::string& variant = {})
           context.host_name};
 }
 
-/// Another version of a driver may give a device another name: only the driver differs then.
+/// A different driver version may give the same device another name: then only the driver differs.
 bool is_same_device(const RunContext& base, const RunContext& next) {
   return base.device_class == next.device_class &&
          device_key(base.filed_under()) == device_key(next.filed_under());
@@ -118,7 +118,7 @@ using Observations = std::vector<const Observation*>;
 
 using Plan = std::unordered_map<std::string_view, const PlannedCase*>;
 
-/// Returns the level of a case; incomplete if the peak of the same case of the base was not measured.
+/// Returns the level of a case: `incomplete` if the base has a peak and this observation has none.
 OutcomeLevel level_in(const Plan& plan, const Observation& observation, const Observation& base) {
   if (observation.outcome == Outcome::ok && base.requested_peak_bytes && !observation.requested_peak_bytes)
     return OutcomeLevel::incomplete;
@@ -131,7 +131,7 @@ void note_throughput(RunComparison& comparison, const RunContext& base, const Ru
                      const std::vector<TimePair>& pairs) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     CaseComparison& one = comparison.cases[i];
-    if (one.time && one.time->change) {  // matches the times that are shown
+    if (one.time && one.time->change) {  // matches the displayed times
       one.base_throughput = throughput_at(one.time->change->base_ns, *pairs[i].base, base);
       one.new_throughput = throughput_at(one.time->change->new_ns, *pairs[i].next, next);
     } else {
@@ -164,7 +164,7 @@ void fill(RunComparison& comparison, const RunContext& base_context, const Obser
   for (const std::size_t place : pairs.only_new) comparison.only_new.push_back(next[place]->case_name);
 }
 
-/// Notes each variant of which the two sides have different versions. Returns whether there is one.
+/// Adds a note for each variant whose versions differ between the two sides. Returns whether there is one.
 bool note_new_series(RunComparison& comparison, const Observations& base, const Observations& next) {
   std::unordered_map<std::string_view, Size> versions;
   for (const Observation* const one : base) versions.emplace(one->case_name, one->version);
@@ -192,7 +192,7 @@ void check_common(const RunComparison& comparison) {
                   first_name(comparison.only_base), first_name(comparison.only_new)));
 }
 
-/// Returns the variant of the run that `name`, full or short, means.
+/// Returns the variant of the run that `name`, full or short, stands for.
 std::string find_variant(const RunToCompare& run, const std::string& name) {
   std::set<std::string> all;
   for (const Observation& one : run.run.observations) all.insert(one.variant);

@@ -22,7 +22,7 @@ Json side_json(const ComparedSide& side) {
           {"host_name", side.host_name}};
 }
 
-/// As MovedAllocations, of a run file, where kinds are texts.
+/// Like MovedAllocations, but from a run file, where kinds are texts.
 struct MovedRow {
   std::string name;
   std::string kind;
@@ -31,7 +31,7 @@ struct MovedRow {
   std::int64_t new_count;
 };
 
-/// As for profiles: a resized allocation is one removed and one added.
+/// As for profiles, a resized allocation is one removed and one added.
 Json allocations_json(const std::vector<MovedEntries>& moved) {
   std::vector<MovedRow> rows;
   for (const MovedEntries& one : moved) {

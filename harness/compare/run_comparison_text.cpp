@@ -47,7 +47,7 @@ const char* group_title(ComparisonStatus status) {
 
 using CaseGroups = std::map<ComparisonStatus, std::vector<const CaseComparison*>>;
 
-/// How much a case changed: another outcome, then bytes, then the part of its time.
+/// Returns how much a case changed: first by outcome, then by bytes, then by relative time.
 using Extent = std::tuple<bool, Size, double>;
 
 Extent extent_of(const CaseComparison& one) {
@@ -59,8 +59,8 @@ Extent extent_of(const CaseComparison& one) {
   return {one.base_outcome != one.new_outcome, bytes, std::isfinite(time) ? time : 0};
 }
 
-/// Returns the cases of each status, those that changed most first: a table may show the first only. Equal
-/// ones are in the order of the comparison.
+/// Returns the cases of each status, those that changed most first, because a table may show only the first
+/// ones. Equal ones are in the order of the comparison.
 CaseGroups group_cases(const RunComparison& comparison) {
   CaseGroups groups;
   for (const CaseComparison& one : comparison.cases) groups[one.status()].push_back(&one);
@@ -69,7 +69,7 @@ CaseGroups group_cases(const RunComparison& comparison) {
   return groups;
 }
 
-/// `1.2 MiB -> 1.5 MiB (+25.00 %)`
+/// Returns `1.2 MiB -> 1.5 MiB (+25.00 %)`.
 std::string peak_cell(const CaseComparison& one) {
   const BytesComparison* const peak = one.find("requested_peak_bytes");
   if (peak == nullptr || !peak->change) return "";
@@ -78,21 +78,21 @@ std::string peak_cell(const CaseComparison& one) {
                      peak->relative ? " (" + format_change(*peak->relative, 2) + ")" : "");
 }
 
-/// `1.2 ms -> 1.5 ms`
+/// Returns `1.2 ms -> 1.5 ms`.
 std::string time_cell(const CaseComparison& one) {
   if (!one.time || !one.time->change) return "";
   const auto [base, next] = format_durations(one.time->change->base_ns, one.time->change->new_ns);
   return fmt::format("{} -> {}", base, next);
 }
 
-/// In GB/s: `98.7 -> 80.1`
+/// Returns `98.7 -> 80.1`, in GB/s.
 std::string rate_cell(const CaseComparison& one) {
   if (!one.base_throughput.bytes_per_second && !one.new_throughput.bytes_per_second) return "";
   return fmt::format("{} -> {}", gigabytes_text(one.base_throughput.bytes_per_second),
                      gigabytes_text(one.new_throughput.bytes_per_second));
 }
 
-/// `+4.1 % (+3.2 … +5.0)`
+/// Returns `+4.1 % (+3.2 … +5.0)`.
 std::string effect_cell(const CaseComparison& one) {
   if (!one.time || !one.time->change) return "";
   const TimeChange& change = *one.time->change;
@@ -103,13 +103,13 @@ std::string effect_cell(const CaseComparison& one) {
   return text;
 }
 
-/// `peak`, `setup`, `leak`
+/// Returns `peak`, `setup` or `leak`.
 std::string short_name(const std::string& metric) {
   if (metric == "requested_peak_bytes") return "peak";
   return metric == "setup_bytes" ? "setup" : "leak";
 }
 
-/// Every verdict except `same`: `peak grew, slower`
+/// Returns all verdicts except `same`: `peak grew, slower`.
 std::string verdict_cell(const CaseComparison& one) {
   std::vector<std::string> words;
   if (one.base_outcome != one.new_outcome) words.emplace_back(to_string(one.new_outcome));
@@ -153,7 +153,7 @@ void add_bytes_remarks(const BytesComparison& bytes, std::vector<std::string>& r
   }
 }
 
-/// Returns what the table does not show: outcomes, allocations that moved, advice.
+/// Returns what the table does not show: outcomes, moved allocations, advice.
 std::vector<std::string> find_remarks(const CaseComparison& one) {
   std::vector<std::string> remarks;
   const std::string message = one.message.empty() ? "" : ": " + one.message;
@@ -210,8 +210,8 @@ std::string side_line(const char* side, const ComparedSide& one) {
   return plain_text(text + fmt::format("  {}  {}", one.date, one.device)) + "\n";
 }
 
-/// Returns the remarks on a group's cases: those on outcomes and bytes by case, then each advice on times
-/// once, with the number of its cases.
+/// Returns the remarks on a group's cases: those on outcomes and bytes for each case, then each different
+/// advice on times once, with the number of its cases.
 std::string remarks_text(const std::vector<const CaseComparison*>& cases) {
   std::string text;
   std::map<std::string, std::size_t> advice;

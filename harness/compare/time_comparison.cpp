@@ -11,7 +11,7 @@
 namespace peakmark {
 namespace {
 
-/// How far the two passes of a case got.
+/// The last stage that the measurement of a case reached.
 enum class Stage {
   not_interleaved,
   single_pass,     ///< the run has no confirmation pass
@@ -96,8 +96,8 @@ std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimeP
                                                          const std::optional<Rounds>& interleaved) {
   const PassStages stages(interleaved);
   std::vector<std::optional<TimeComparison>> comparisons(pairs.size());
-  // False discoveries are limited among the cases of the confirmation pass, and among all others. A case that
-  // was not confirmed cannot be a change any more.
+  // False discoveries are limited separately among the cases of the confirmation pass and among all others. A
+  // case that was not confirmed can no longer be a change.
   std::vector<std::size_t> families[2];
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const TimePair& pair = pairs[i];
@@ -110,7 +110,7 @@ std::vector<std::optional<TimeComparison>> compare_times(const std::vector<TimeP
       one.verdict = TimeVerdict::not_comparable;
       continue;
     }
-    // Without common rounds all blocks count.
+    // Without common rounds, all blocks count.
     const auto base = block_medians(*pair.base, interleaved, one.pass);
     const auto next = block_medians(*pair.next, interleaved, one.pass);
     one.advice = time_error(base, next);

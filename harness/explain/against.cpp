@@ -15,7 +15,7 @@ namespace {
 using Kind = EstimateCause::Kind;
 using Equal = std::vector<EqualAllocations>;
 
-constexpr std::size_t kMinCompared = 3;  // shapes: any bytes at fewer have some cause
+constexpr std::size_t kMinCompared = 3;  // shapes: with fewer, some cause fits any bytes
 constexpr const char* kNoCause = "no cause found";
 
 class CauseSearch {
@@ -40,7 +40,7 @@ class CauseSearch {
     if (!is_zero(difference)) explain_bytes(difference);
     ShapeSizes sum(difference.size(), 0);
     for (const EstimateCause& cause : causes_) sum = add(sum, cause.recorded);
-    if (sum != whole) {  // what does not add up is no cause
+    if (sum != whole) {  // causes that do not add up are wrong
       causes_.clear();
       add_cause(Kind::difference, kNoCause, whole);
     }
@@ -56,7 +56,7 @@ class CauseSearch {
     return result;
   }
 
-  // Formulas are those of all shapes; the sizes those of the shapes that the estimator answered.
+  // Formulas are those of all shapes; sizes are those of the shapes for which the estimator answered.
   [[nodiscard]] Equal equal(const std::vector<LiveAllocations>& live) const {
     Equal all = equal_allocations(live, cases_, all_shapes_);
     for (EqualAllocations& one : all) {
@@ -108,7 +108,7 @@ class CauseSearch {
     pair_renamed();
   }
 
-  // An extra term and a missing allocation of the same bytes are one thing with two names.
+  // An extra term and a missing allocation with the same bytes are the same thing with two names.
   void pair_renamed() {
     for (std::size_t i = 0; i < causes_.size();) {
       const auto missing = std::ranges::find_if(causes_, [&](const EstimateCause& one) {
@@ -126,7 +126,7 @@ class CauseSearch {
     }
   }
 
-  // ---- estimators that answer a number of bytes
+  // ---- estimators that answer only a number of bytes
 
   void explain_bytes(const ShapeSizes& difference) {
     if (shapes_.size() < kMinCompared) {
@@ -190,7 +190,7 @@ class CauseSearch {
       return;
     }
     const EqualAllocations& equal = all[mistake.of];
-    // If all of them are missing, or all are wrong, there is no doubt which.
+    // If all of them are missing, or all are wrong, it is clear which ones are affected.
     if (mistake.kind != Kind::extra && mistake.copies == equal.count && equal.members.size() > 1) {
       for (const LiveAllocations& one : equal.members) {
         ShapeSizes part(one.count.size(), 0);
@@ -224,12 +224,12 @@ class CauseSearch {
     cause.each = each;
   }
 
-  // The formula of a difference that is too complex to be found from the numbers.
+  // Sets the formula of a difference that is too complex to be found from the numbers.
   static void set_bytes(EstimateCause& cause, const std::optional<Expression>& each, Size copies) {
     if (each && copies > 0) cause.bytes = Expression::multiply({Expression(copies), *each});
   }
 
-  // Formulas and conditions are found last, for the causes that are returned.
+  // Finds formulas and conditions, at the end, for the returned causes only.
   void complete(EstimateCause& cause) const {
     cause.is_too_high = std::ranges::all_of(cause.recorded, [](Size value) { return value <= 0; });
     cause.is_mixed =
@@ -265,8 +265,8 @@ class CauseSearch {
 
   const RecordedCases& cases_;
   const EstimatedCases& estimated_;
-  std::vector<std::size_t> shapes_;  // that the estimator answered
-  Shapes axes_;                      // of these
+  std::vector<std::size_t> shapes_;  // shapes for which the estimator answered
+  Shapes axes_;                      // axes of these shapes
   std::vector<std::size_t> all_shapes_;
   std::vector<LiveAllocations> live_;  // at all shapes
   std::vector<EstimateCause> causes_;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxLiveEntries = std::size_t{1} << 20;
 
-// Splits off the last allocation of each shape: a loop whose last round is smaller.
+// Splits off the last allocation of each shape: for a loop whose last round is smaller.
 void add_rounds(std::vector<MatchedAllocations>& groups, const MatchedAllocations& all) {
   MatchedAllocations rounds{all.phase, all.name, all.where, all.process, {}};
   MatchedAllocations last = rounds;
@@ -95,7 +95,7 @@ std::vector<LiveMoment> high_points(const AllocationSequence& sequence,
   }
   std::vector<LiveMoment> found;
   std::size_t entries = 0;
-  std::map<std::size_t, Size> live;  // how many of each group
+  std::map<std::size_t, Size> live;  // number of live allocations of each group
   Size bytes = 0;
   const auto add = [&] {
     found.push_back({{live.begin(), live.end()}, bytes});

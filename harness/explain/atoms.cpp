@@ -16,9 +16,10 @@ namespace peakmark {
 namespace {
 
 using Operation = Expression::Operation;
-using Values = std::vector<Size>;  // one a shape
+using Values = std::vector<Size>;  // one per shape
 
-// What programs round to: vector widths, warps, alignments of 64 to 4096 bytes, halves of a spectrum.
+// Multiples to which programs round: vector widths, warps, alignments of 64 to 4096 bytes, halves of a
+// spectrum.
 constexpr std::array<Size, 14> kDivisors{2, 3, 4, 5, 6, 8, 10, 16, 32, 64, 128, 256, 512, 1024};
 // Pads and halos of a fixed length; 1 and 2 are in all sums.
 constexpr std::array<Size, 34> kPads{3,   4,   5,   6,   7,   8,   9,   10,  12,  14,  15, 16,
@@ -29,8 +30,8 @@ constexpr std::array<Size, 8> kDecimalLimits{80, 96, 100, 200, 250, 500, 1000, 2
 // VkFFT computes lengths of factors up to 13 directly, cuFFT up to 7, scipy up to 11 (complex) or 5 (real).
 constexpr std::array<Size, 5> kLargestPrimes{3, 5, 7, 11, 13};
 
-// An expression with its values. Values are computed from those of the operands: a hundred times as fast as
-// evaluating the expression at each shape.
+// An expression with its values. Values are computed from those of the operands, which is a hundred times as
+// fast as evaluating the expression at each shape.
 struct Length {
   Expression expression;
   Values values;
@@ -78,7 +79,7 @@ class Collector {
   void add(const std::optional<Length>& length) {
     if (length) add(*length, false);
   }
-  // Adds an operation of two lengths, or of one: the expression is made only if it is added.
+  // Adds an operation on two lengths, or on one. The expression is created only if it is added.
   void add(Operation operation, const Length& one, const Length& other) {
     if (!apply(operation, one.values, other.values, scratch_)) return;
     add(scratch_, 1 + one.complexity + other.complexity, false, [&] {
@@ -89,7 +90,7 @@ class Collector {
     if (!apply(operation, one.values, scratch_)) return;
     add(scratch_, 1 + one.complexity, false, [&] { return Expression::apply(operation, {one.expression}); });
   }
-  // Adds `zero` where an axis is 0, else `other`.
+  // Adds a choice: `zero` if an axis is 0, else `other`.
   void add_choice(const Length& axis, const Length& zero, const Length& other) {
     scratch_.resize(axis.values.size());
     for (std::size_t i = 0; i < scratch_.size(); ++i)
@@ -99,14 +100,14 @@ class Collector {
     });
   }
 
-  // Adds an atom at some of its shapes.
+  // Adds an atom for some of its shapes.
   void add_subset(const Atom& atom, std::span<const std::size_t> at) {
     scratch_.resize(at.size());
     for (std::size_t i = 0; i < at.size(); ++i) scratch_[i] = atom.values[at[i]];
     add(scratch_, atom.complexity, atom.is_linear, [&] { return atom.expression; });
   }
 
-  // Return an operation of two lengths, or of one; null if it has no value at some shape.
+  // Return an operation on two lengths, or on one; null if it has no value at some shape.
   [[nodiscard]] static std::optional<Length> length(Operation operation, const Length& one,
                                                     const Length& other) {
     Values values;
@@ -168,8 +169,8 @@ class Collector {
 
   [[nodiscard]] std::vector<std::size_t> indices(const Expression& expression) const {
     std::vector<std::size_t> found;
-    // What a choice reads where the axis is 0 does not show where it is not: axes that are varied there seem
-    // not to matter.
+    // Axes that a choice reads only where its axis is 0 are left out: they usually vary where it is not 0, so
+    // the sizes would seem not to depend on them.
     const bool is_choice = expression.operation() == Operation::if_zero;
     const Expression read =
         is_choice ? Expression::apply(Operation::add, {expression.operands()[0], expression.operands()[2]})
@@ -186,8 +187,8 @@ class Collector {
   Values scratch_;
 };
 
-// The values of axes that never vary, and their sums in pairs: a padded length is `nx + 128` where both pads
-// are always 64. Small ones are tried anyway.
+// Returns the values of axes that never vary, and their sums in pairs: a padded length is `nx + 128` if both
+// pads are always 64. Small ones are tried anyway.
 std::vector<Size> constant_lengths(const Shapes& shapes) {
   constexpr std::size_t kMaxConstants = 8;
   constexpr Size kMaxLength = Size{1} << 60;  // so that sums do not overflow
@@ -210,7 +211,7 @@ std::vector<Size> constant_lengths(const Shapes& shapes) {
   return lengths;
 }
 
-// Makes the lengths of the shapes of one set, and what programs round them to.
+// Makes the lengths of a set of shapes, and the lengths to which programs round them.
 class Candidates {
  public:
   explicit Candidates(const Shapes& shapes) : shapes_(shapes), collector_(shapes) {
@@ -219,7 +220,7 @@ class Candidates {
     }
   }
 
-  // Lengths that have a value at some of the shapes only are made anew: ⌈n / chunk⌉ where chunk is not 0.
+  // Lengths that have a value only at some of the shapes are made again: ⌈n / chunk⌉ where chunk is not 0.
   std::vector<Atom> make_from(const std::vector<Atom>& atoms_of_all, std::span<const std::size_t> at) {
     for (const Atom& atom : atoms_of_all) collector_.add_subset(atom, at);
     add_pairs();
@@ -258,7 +259,7 @@ class Candidates {
     }
   }
 
-  // Sums of axes, as lengths before anything is rounded.
+  // Makes the sums of axes, from which rounded lengths are made.
   void make_sums() {
     const auto sum_of = [&](const Length& one, const Length& other, std::initializer_list<Size> constants) {
       if (const auto sum = collector_.combine(Operation::add, {&one, &other}))
@@ -300,7 +301,7 @@ class Candidates {
     }
   }
 
-  // An image with a margin of several radii on both sides: `nx + 4 * radius`. Nothing rounds these, so that
+  // Adds images with a margin of several radii on both sides: `nx + 4 * radius`. They are not rounded, so
   // there are few.
   void add_wide_margins() {
     for (const Size factor : {3, 4, 6}) {
@@ -315,7 +316,7 @@ class Candidates {
     }
   }
 
-  // An axis with a pad or halo of a fixed length: `nx + 64`. Nothing rounds these either.
+  // Adds axes with a pad or halo of a fixed length: `nx + 64`. They are not rounded either.
   void add_constant_pads() {
     for (const Length& axis : axes_) {
       for (const Size pad : kPads) {
@@ -326,8 +327,9 @@ class Candidates {
     }
   }
 
-  // A length that never exceeds a constant, as a chunk of at most 7 slices, or never falls below it. Both
-  // sides of the limit must have been recorded at two lengths or more: otherwise any size shows some limit.
+  // Adds lengths that never exceed a constant, such as a chunk of at most 7 slices, or never fall below it.
+  // On both sides of the limit at least two lengths must have been recorded; otherwise any sizes would show
+  // some limit.
   void add_limits() {
     for (const Length& axis : axes_) {
       const std::set<Size> lengths(axis.values.begin(), axis.values.end());
@@ -342,7 +344,7 @@ class Candidates {
     }
   }
 
-  // All small integers, what people write above them, and the recorded lengths.
+  // Returns all small integers, the larger ones that people write, and the recorded lengths.
   static std::set<Size> limits(const std::set<Size>& lengths) {
     std::set<Size> all(lengths);
     for (Size limit = 2; limit <= kMaxSmallLimit; ++limit) all.insert(limit);
@@ -369,7 +371,7 @@ class Candidates {
       }
     }
     for (const Length& length : rounded_) collector_.add(length, false);
-    // FFTs of real data take even lengths, vectorised ones multiples of 4: the factor is rounded.
+    // FFTs of real data need even lengths, vectorised ones multiples of 4: the factor is rounded.
     const Length one = collector_.integer(1);
     for (const Size multiple : {2, 4}) {
       for (const Length& length : sums_) {
@@ -380,7 +382,7 @@ class Candidates {
           const auto smooth = Collector::length(Operation::next_smooth, *factor, collector_.integer(prime));
           if (!smooth) continue;
           collector_.add(*smooth, false);
-          // The spectrum of a real signal has half of its length and one.
+          // The spectrum of a real signal has half of its length plus one.
           for (const Size half : {1, 2}) {
             const Length half_length = times(half, *smooth);
             collector_.add(collector_.combine(Operation::add, {&half_length, &one}));
@@ -390,7 +392,7 @@ class Candidates {
     }
   }
 
-  // What is divided: the sums, and products of two or three axes, as pitches and aligned totals are.
+  // Divides the sums, and products of two or three axes, as pitches and aligned totals need.
   void add_quotients() {
     std::vector<Length> dividends = sums_;
     const auto add_product = [&](std::initializer_list<const Length*> parts) {
@@ -448,7 +450,7 @@ class Candidates {
     }
   }
 
-  // The last of the chunks of b that cover a: a - b · (⌈a / b⌉ - 1).
+  // Adds the last of the chunks of b that cover a: a - b · (⌈a / b⌉ - 1).
   void add_last_chunk(const Length& a, const Length& b, const Length& minus_one) {
     const auto chunks = Collector::length(Operation::divide_up, a, b);
     if (!chunks) return;
@@ -458,7 +460,8 @@ class Candidates {
     if (covered) collector_.add(collector_.combine(Operation::add, {&a, &*covered}));
   }
 
-  // Of an axis whose 0 means "all" or "to the end": the axis itself, or at most all, where it is not 0.
+  // For an axis whose 0 means "all" or "to the end": where it is not 0, the length is the axis itself, or at
+  // most all.
   void add_choices() {
     for (const Length& axis : axes_) {
       if (std::ranges::find(axis.values, Size{0}) == axis.values.end()) continue;
@@ -475,7 +478,8 @@ class Candidates {
     }
   }
 
-  // What is left of a length after an offset, or after the larger of two; and of a sum after an offset.
+  // Adds the rest of a length after an offset, or after the larger of two, and the rest of a sum after an
+  // offset.
   void add_rests(const Length& axis, const Length& end, const std::vector<const Length*>& others) {
     const auto add_rest = [&](const Length& offset, const Length* more) {
       const Length negative = times(-1, offset);
@@ -502,7 +506,7 @@ class Candidates {
 
   const Shapes& shapes_;
   Collector collector_;
-  std::vector<Length> axes_;  // those that vary
+  std::vector<Length> axes_;  // axes that vary
   std::vector<Length> sums_;
   std::vector<Length> rounded_;
 };

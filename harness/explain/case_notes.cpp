@@ -12,7 +12,7 @@
 namespace peakmark {
 namespace {
 
-// Names for a message, at most three.
+// Returns at most three names for a message.
 std::string some_names(const std::set<std::string>& names) {
   constexpr std::size_t kMaxNames = 3;
   std::vector<std::string> shown;
@@ -57,7 +57,7 @@ void add_not_repeated(RecordedCases& cases) {
         quantity(not_repeated, "case"), some_names(names)));
 }
 
-// Whether peaks repeat, and what to do if they do not.
+// Returns whether peaks are the same in both passes, and what to do if not.
 std::string repetition(const RecordedCases& cases) {
   std::size_t known = 0;
   std::size_t different = 0;
@@ -74,7 +74,7 @@ std::string repetition(const RecordedCases& cases) {
       different, quantity(known, "case"));
 }
 
-// Memory of other processes that is live at a peak.
+// Adds a note on memory of other processes that is live at a peak.
 void add_other_processes(RecordedCases& cases) {
   std::set<std::string> processes;
   Size most = 0;

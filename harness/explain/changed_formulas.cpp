@@ -16,7 +16,7 @@ namespace {
 using json_fields::Json;
 using Allocations = ChangedVariant::Allocations;
 
-// All bytes of some allocations, in a style; nothing if one has no formula.
+// Returns the sum of the bytes of some allocations, in a style; null if one has no formula.
 std::optional<std::string> sum_text(const std::vector<const ExplainedAllocation*>& allocations,
                                     ExpressionStyle style) {
   std::vector<std::string> texts;
@@ -75,13 +75,13 @@ std::string title(const ChangedVariant& changed) {
          (words.empty() ? "" : "  " + words);
 }
 
-// Returns all bytes of one side of a line for people.
+// Returns the bytes of one side of a line, for users.
 std::string shown(const std::vector<const ExplainedAllocation*>& allocations) {
   return allocations.empty() ? "–"
                              : sum_text(allocations, ExpressionStyle::display).value_or("not explained");
 }
 
-// Returns whether both have the same words. `dtype` may be a factor of formulas.
+// Returns whether both have the same words. `dtype` is ignored, because it may be a factor of formulas.
 bool has_same_words(const Parameters& one, const Parameters& other) {
   return std::ranges::all_of(word_axes(one).values(), [&](const auto& axis) {
     const AxisValue* const value = other.find(axis.first);
@@ -117,7 +117,7 @@ std::vector<ChangedVariant> changed_formulas(const std::vector<VariantFormulas>&
   const auto after = by_case(next);
   std::vector<ChangedVariant> all;
   for (const VariantFormulas& variant : next) {
-    // Words that are merged in one run may not be in the other.
+    // Words that are merged in one run may be separate in the other.
     std::map<const VariantFormulas*, std::size_t> partners;
     for (const RecordedCases& cases : variant.cases) {
       const auto same = before.find(key(cases));
@@ -183,7 +183,8 @@ std::string changed_formulas_json(const std::vector<ChangedVariant>& changed) {
   Json unmatched = Json::array();
   for (const ChangedVariant& one : changed) {
     const VariantFormulas& variant = one.next != nullptr ? *one.next : *one.base;
-    // Objects are made at once: additions to one in a list confuse nlohmann's diagnostics about its parents.
+    // Objects are created in one step, because nlohmann's diagnostics lose the parents of an object in a list
+    // when it is extended.
     if (!one.is_in_both()) {
       unmatched.push_back({{"variant", variant.variant},
                            {"backend", variant.backend},

@@ -11,7 +11,7 @@
 namespace peakmark {
 namespace {
 
-// With the condition, and without.
+// Minimum number of shapes on each side of a condition.
 constexpr std::ptrdiff_t kMinShapes = 2;
 
 Size remainder(Size value, Size divisor) {
@@ -50,7 +50,7 @@ class ConditionSearch {
     return true;
   }
 
-  // The values of an axis with the condition, and without.
+  // The values of an axis with the condition true and false.
   struct Sides {
     std::set<Size> with;
     std::set<Size> without;
@@ -63,7 +63,7 @@ class ConditionSearch {
     return both;
   }
 
-  // An axis with few values, as a flag has: one of them decides.
+  // For an axis with few values, such as a flag: one value decides.
   [[nodiscard]] std::optional<std::string> value(const Shapes::Axis& axis) const {
     const auto [with, without] = sides(axis);
     const auto is_one_of = [](const std::set<Size>& one, const std::set<Size>& others) {
@@ -109,7 +109,7 @@ class ConditionSearch {
     return std::nullopt;
   }
 
-  // The limit is known between two recorded values only, so both are in the text.
+  // The limit is known only to be between two recorded values, so both are in the text.
   [[nodiscard]] std::optional<std::string> threshold(const Shapes::Axis& axis) const {
     const auto [with, without] = sides(axis);
     const Size with_min = *with.begin();
@@ -131,7 +131,7 @@ class ConditionSearch {
 
 std::optional<std::string> find_condition(const Shapes& shapes, const std::vector<bool>& holds) {
   if (std::ranges::find(holds, false) == holds.end()) return "";
-  // Of a single shape much is true.
+  // Too many conditions fit a single shape.
   const auto with = std::ranges::count(holds, true);
   const auto without = std::ranges::count(holds, false);
   if (with < kMinShapes || without < kMinShapes) return std::nullopt;

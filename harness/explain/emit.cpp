@@ -169,7 +169,7 @@ void check_variant_formulas(const VariantFormulas& variant) {
   }
 }
 
-// A formula is asked for by variant and words only.
+// An estimator is asked only by variant and words, so all backends must have the same formula.
 void check_backends(const std::vector<VariantFormulas>& variants) {
   for (const VariantFormulas& one : variants) {
     for (const VariantFormulas& other : variants) {
@@ -182,7 +182,7 @@ void check_backends(const std::vector<VariantFormulas>& variants) {
   }
 }
 
-// The formula of an estimator in a suite. Throws UsageError if a suite cannot have it.
+// Returns the formula of an estimator in a suite. Throws UsageError if a suite cannot express it.
 std::string suite_formula(const VariantFormulas& variant, const EmitOptions& options) {
   std::string text = to_text(*variant.explanation.peak());
   try {

@@ -14,7 +14,7 @@ struct Part {
   LinearFormula bytes;
 };
 
-// Returns the parts of a peak; empty if it is no sum of them.
+// Returns the parts of a peak; empty if it is not a sum of parts.
 std::vector<Part> parts(const VariantFormulas& variant, const EmitOptions& options) {
   const std::vector<PeakMoment>& moments = variant.explanation.moments;
   const std::string slices = slice_axis(variant, options);
@@ -30,7 +30,7 @@ std::vector<Part> parts(const VariantFormulas& variant, const EmitOptions& optio
   return all;
 }
 
-// Returns the condition on words and dtype with which a formula is right; empty if there is none.
+// Returns the condition on words and dtype under which a formula is valid; empty if there is none.
 std::string cpp_condition(const VariantFormulas& variant) {
   std::string text;
   for (const WordSet& set : recorded_words(variant))
@@ -53,13 +53,13 @@ std::string cpp_axes(const VariantFormulas& variant, const std::string& without)
   return text;
 }
 
-// Returns the number of a formula of Checked axes.
+// Returns the value of a formula of Checked axes as C++ code.
 std::string cpp_number(const Expression& formula) {
   const std::string text = to_text(formula, ExpressionStyle::cpp);
   return formula.operation() == Expression::Operation::integer ? text : "Size(" + text + ")";
 }
 
-// The estimator of a variant: a formula for each combination of words.
+// Returns the estimator of a variant: a formula for each combination of words.
 std::string cpp_estimator(const std::vector<const VariantFormulas*>& formulas, const EmitOptions& options,
                           std::size_t number) {
   std::vector<std::vector<Part>> parts_of_formulas;
@@ -174,7 +174,7 @@ inline Checked next_smooth(Checked x, Size largest_prime) {
 }
 )";
 
-// A function of the dtypes that were recorded.
+// Returns a function with the recorded dtypes.
 std::string cpp_dtypes(const std::vector<VariantFormulas>& variants) {
   std::set<std::string> recorded;
   for (const VariantFormulas& variant : variants) {

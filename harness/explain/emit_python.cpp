@@ -66,8 +66,8 @@ std::string function(const VariantFormulas& variant, const std::string& name) {
   return text + "    )\n";
 }
 
-// The words of a variant, and the axes that had one value; without an axis `dtype`, the dtype that the user
-// states.
+// Returns the words of a variant, and the axes with a single value; without an axis `dtype`, the dtype that
+// the user states.
 std::string words_of(const VariantFormulas& variant, DType dtype) {
   std::vector<WordSet> sets = recorded_words(variant);
   if (std::ranges::find(sets, "dtype", &WordSet::axis) == sets.end())
@@ -91,7 +91,7 @@ std::string numpy_names() {
   return text;
 }
 
-// Finds the formula of a case.
+// Python code that finds the formula of a case.
 constexpr std::string_view kPeakBytes = R"(
 
 def _dtype(dtype):
@@ -152,7 +152,7 @@ std::string peak_function(const std::vector<VariantFormulas>& variants, bool has
                     call, margin_percent, margin_percent);
 }
 
-// numpy's names of the dtypes of outputs, by ours of the input, where they are not the same.
+// Adds numpy's names of output dtypes, by our names of the input dtype, if the two differ.
 using OutputDtypes = std::map<std::string, std::string>;
 
 void add_output_dtypes(const VariantFormulas& variant, DType stated, OutputDtypes& outputs) {
@@ -172,14 +172,14 @@ void add_output_dtypes(const VariantFormulas& variant, DType stated, OutputDtype
 struct SlicedVariant {
   std::string variant;
   std::string slices;
-  std::vector<std::string> others;  // two axes, as other_dimensions
+  std::vector<std::string> others;  // two axes, for other_dimensions
   OutputDtypes outputs;
   std::string method;      // the name in `_calc_memory_bytes_NAME`
   bool is_linear = false;  // has bytes per slice and fixed bytes
 };
 
-// Returns whether each moment is bytes a slice times the slices plus fixed bytes: the peak then is the
-// greatest of several lines, whose slope never falls.
+// Returns whether every moment is bytes per slice times the slices plus fixed bytes: the peak is then the
+// maximum of several lines, whose slope never decreases.
 bool is_linear(const VariantFormulas& variant, const std::string& slices) {
   return std::ranges::all_of(variant.explanation.moments, [&](const PeakMoment& moment) {
     return split_by_slices(moment.bytes, slices).has_value();
@@ -195,7 +195,7 @@ std::string identifier(const std::string& text) {
   return name;
 }
 
-// Returns `filter` of `filter/stripes`.
+// Returns `filter` for `filter/stripes`.
 std::string operation(const std::string& variant) {
   return variant.substr(0, variant.find('/'));
 }

@@ -16,7 +16,7 @@
 namespace peakmark {
 namespace {
 
-// The maximum of moments.
+// Returns the maximum of the moments.
 std::optional<Expression> maximum(const std::vector<PeakMoment>& moments) {
   if (moments.empty()) return std::nullopt;
   Expression formula = moments.front().bytes;
@@ -61,7 +61,7 @@ class Explainer {
     return sequences_[shape].get()[index];
   }
 
-  // Whether the group before has the other rounds of a loop (group_allocations()).
+  // Returns whether the previous group has the other rounds of a loop (group_allocations()).
   [[nodiscard]] bool is_last_round(std::size_t g) const {
     const MatchedAllocations& rounds = groups_[g - 1];
     const MatchedAllocations& last = groups_[g];
@@ -69,7 +69,8 @@ class Explainer {
            std::ranges::any_of(rounds.members, [](const auto& one) { return one.size() != 1; });
   }
 
-  // Rounds of which not even the last differs by a formula are one allocation that is made again and again.
+  // If there is no formula even for the last round, the rounds are joined: one allocation that is made
+  // repeatedly.
   void join_last_round(std::size_t g) {
     for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
       const auto& last = groups_[g].members[shape];
@@ -79,16 +80,16 @@ class Explainer {
     groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(g));
   }
 
-  // Whether the allocation is there at some shapes only, and no formula says where.
+  // Returns whether the allocation exists only at some shapes, and no formula describes which.
   [[nodiscard]] static bool is_there_unknown(const MatchedAllocations& one,
                                              const ExplainedAllocation& explained) {
     return !explained.count.formula &&
            std::ranges::any_of(one.members, [](const auto& shape) { return shape.empty(); });
   }
 
-  // Returns the formula of an allocation's bytes; where there is none, or none says at which shapes it is
-  // there, its name as an axis with the recorded bytes as values: the largest if a shape has several, and its
-  // call site if it has no name. Null if there is neither, or an axis with other values has the name.
+  // Returns the formula of an allocation's bytes. If there is none, or none for the shapes at which the
+  // allocation exists, returns its name (or call site) as an axis whose values are the recorded bytes: for
+  // each shape the largest. Null if there is neither, or an axis with other values has the name.
   std::optional<Expression> bytes_or_name(const MatchedAllocations& one,
                                           const ExplainedAllocation& explained) {
     if (!is_there_unknown(one, explained)) {
@@ -125,12 +126,13 @@ class Explainer {
       return {one.name,         one.phase,          one.where,         one.process,
               std::move(count), std::move(largest), std::move(formula)};
     }
-    // Too few shapes for a formula are enough to see that there is one of each.
+    // Even too few shapes for a formula can show that there is always one.
     if (std::ranges::all_of(counts, [](Size one) { return one == 1; })) count.formula = Expression(Size{1});
     return {one.name, one.phase, one.where, one.process, std::move(count), fitters_.fit(at, bytes)};
   }
 
-  // Whether all allocations of a shape have the same bytes. Those of a loop whose rounds differ do not.
+  // Returns whether all allocations of a shape have the same bytes. Those of a loop whose rounds differ do
+  // not.
   [[nodiscard]] bool has_one_size(const MatchedAllocations& one) const {
     for (std::size_t shape = 0; shape < one.members.size(); ++shape) {
       const auto& members = one.members[shape];
@@ -142,7 +144,7 @@ class Explainer {
     return true;
   }
 
-  // The largest allocation of each shape, without a formula.
+  // Returns the largest allocation of each shape, without a formula.
   [[nodiscard]] Figure largest_sizes(const MatchedAllocations& one,
                                      const std::vector<std::size_t>& at) const {
     Figure figure;
@@ -241,7 +243,8 @@ class Explainer {
                       fmt::join(others, ", ")));
   }
 
-  // Lengths that are a multiple of 2 at every shape do not show what is rounded to one.
+  // Adds a note if all values of an axis have a common divisor, because then rounding to a multiple does not
+  // show.
   void add_multiples(Explanation& result) const {
     std::vector<std::string> multiples;
     std::vector<std::string> others;
@@ -264,9 +267,9 @@ class Explainer {
   const AllocationSequences& sequences_;
   Fitters& fitters_;
   std::vector<MatchedAllocations> groups_;
-  std::map<std::string, std::string> sites_;      // of each `where`
-  Shapes with_names_;                             // and the allocations that have no formula as axes
-  std::vector<std::optional<Expression>> bytes_;  // one a group: its formula or name
+  std::map<std::string, std::string> sites_;  // for each `where`
+  Shapes with_names_;  // the shapes, with allocations without a formula as further axes
+  std::vector<std::optional<Expression>> bytes_;  // one per group: its formula or name
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace peakmark {
 namespace {
 
-// Some are refused: their bytes do not fit 64 bits.
+// More are drawn than needed, because some are refused: their bytes do not fit 64 bits.
 constexpr std::size_t kDrawn = 2 * kMaxFarShapes;
 
 class ShapeDraw {
@@ -45,7 +45,8 @@ class ShapeDraw {
     }
   }
 
-  // All orders of magnitude are equally likely. Of four, one is a power of two or next to one.
+  // Returns a random length. All orders of magnitude are equally likely. One in four is a power of two or
+  // next to one.
   Size length(const Shapes::Axis& axis) {
     const auto [min, max] = std::ranges::minmax(axis.values);
     if (min == 0 && pick(8) == 0) return 0;
@@ -63,7 +64,7 @@ class ShapeDraw {
   std::mt19937_64 random_{20261123};
 };
 
-// The shapes at which a formula has a value from 0 on.
+// Returns the shapes at which the value of a formula is at least 0.
 std::vector<std::size_t> valid_shapes(const Expression& formula, const Shapes& shapes) {
   const auto values = evaluate(formula, shapes);
   std::vector<std::size_t> valid;

@@ -42,7 +42,7 @@ class Fitter::Search {
     if (fitted == 0) return std::nullopt;
     auto found = is_constant(sizes) ? std::optional(Fit{Expression(sizes.front()), {}, {}}) : searched(sizes);
     if (found) found->formula = without_idle_rounding(found->formula);
-    // From few shapes, a formula of many parts is a coincidence.
+    // With few shapes, a formula with many parts is a coincidence.
     if (found && !is_shown(found->formula, sizes, fitted)) return std::nullopt;
     if (found &&
         !(shows_choices(found->formula) && shows_limits(found->formula) && shows_roundings(found->formula)))
@@ -58,14 +58,14 @@ class Fitter::Search {
     const ProductSearch products;
   };
 
-  // So many factors are taken out of sizes, one after the other.
+  // Maximum number of factors that are divided out of sizes, one after the other.
   static constexpr int kMaxPeeled = 3;
   static constexpr Size kMaxRivalWeight = 8;
   static constexpr std::size_t kMaxConstants = 5;
   static constexpr std::size_t kMinValuesOfAxis = 2;
 
-  // Whether the shapes where an axis is 0 show what a choice is there: where they are few, some sum of axes
-  // fits by coincidence.
+  // Returns whether the shapes where an axis is 0 prove the value of a choice there: if they are few, some
+  // sum of axes fits by coincidence.
   [[nodiscard]] bool shows_choices(const Expression& formula) const {
     if (formula.operation() == Expression::Operation::if_zero) {
       const Expression& zero = formula.operands()[1];
@@ -79,9 +79,9 @@ class Fitter::Search {
     return std::ranges::all_of(formula.operands(), [&](const Expression& one) { return shows_choices(one); });
   }
 
-  // Whether the sizes show where each limit of a length is: no other limits give the same, one longer or
-  // shorter, alone or with the others of that length. A program may change at any length between two recorded
-  // ones.
+  // Returns whether the sizes prove each limit of a length: no other limits give the same sizes, if they are
+  // one longer or shorter, alone or together with the others of that length. A program may change at any
+  // length between two recorded ones.
   [[nodiscard]] bool shows_limits(const Expression& formula) const {
     std::vector<Expression> limits;
     add_limits(formula, limits);
@@ -103,7 +103,7 @@ class Fitter::Search {
     });
   }
 
-  // Adds each min(length, integer) and max(length, integer) once.
+  // Adds each min(length, integer) and max(length, integer), without duplicates.
   static void add_limits(const Expression& formula, std::vector<Expression>& limits) {
     using Operation = Expression::Operation;
     const bool is_limit = (formula.operation() == Operation::min || formula.operation() == Operation::max) &&
@@ -112,8 +112,8 @@ class Fitter::Search {
     for (const Expression& one : formula.operands()) add_limits(one, limits);
   }
 
-  // Whether each quotient of one axis and an integer has more than two values. With two it is a threshold
-  // that may be elsewhere: ⌈n / 16⌉ of 12, 16 and 18 slices is as well "1, and 2 from n = 18".
+  // Returns whether each quotient of one axis and an integer has more than two values. With two values it is
+  // a threshold that may be elsewhere: for 12, 16 and 18 slices, ⌈n / 16⌉ equals "1, and 2 from n = 18".
   [[nodiscard]] bool shows_roundings(const Expression& formula) const {
     using Operation = Expression::Operation;
     const bool is_quotient = formula.operation() == Operation::divide_down ||
@@ -130,7 +130,7 @@ class Fitter::Search {
                                [&](const Expression& one) { return shows_roundings(one); });
   }
 
-  // Of lengths that are even at every shape, 8·⌈nx·ny / 2⌉ is 4·nx·ny: nothing shows that it is rounded.
+  // If lengths are even at every shape, 8·⌈nx·ny / 2⌉ equals 4·nx·ny: nothing proves the rounding.
   [[nodiscard]] Expression without_idle_rounding(const Expression& formula) const {
     return without_exact_divisions(formula, [&](const Expression& dividend, Size divisor) {
       const auto values = evaluate(dividend, shapes_);
@@ -158,8 +158,8 @@ class Fitter::Search {
     }
   }
 
-  // Finds a formula for sizes; takes out up to `depth` factors. `with_constant`: they may have a constant
-  // beside a product.
+  // Finds a formula for sizes; divides out up to `depth` factors. `with_constant`: whether a constant may be
+  // added to a product.
   std::optional<Fit> search(std::span<const Size> sizes, int depth, bool with_constant) const {
     if (is_constant(sizes)) return Fit{Expression(sizes.front()), {}, {}};
     const SizeProblem problem(prepared(), sizes);
@@ -168,7 +168,7 @@ class Fitter::Search {
     if (product && !has_rounding(product->formula)) return product;
     bool is_ambiguous = false;
     auto found = simpler(std::move(product), as_fit(polynomials.polynomial({}, &is_ambiguous)));
-    // Where shapes do not decide between polynomials, the one that was found may be a coincidence of large
+    // If the shapes do not decide between polynomials, the found one may be a coincidence with large
     // coefficients: a product is simpler.
     if (found && !is_ambiguous) return found;
     found = simpler(std::move(found), without_factor(problem, depth, with_constant));
@@ -188,7 +188,8 @@ class Fitter::Search {
            std::ranges::any_of(formula.operands(), has_rounding);
   }
 
-  // The simpler of two fits; the other is its rival if it is about as simple and differs somewhere.
+  // Returns the simpler of two fits. The other one becomes its rival if it is about as simple and differs
+  // somewhere.
   std::optional<Fit> simpler(std::optional<Fit> one, std::optional<Fit> other) const {
     if (!one) return other;
     if (!other) return one;
@@ -202,8 +203,8 @@ class Fitter::Search {
     return one;
   }
 
-  // A shape made of recorded values, at most two of them not those of the first shape, at which two formulas
-  // differ; empty if there is none.
+  // Returns a shape of recorded values, at most two of which differ from the first shape, at which two
+  // formulas differ; empty if there is none.
   [[nodiscard]] std::vector<Size> deciding_shape(const Expression& one, const Expression& other) const {
     const std::size_t first = 0;
     const Shapes tried = prepared().shapes.subset(std::span(&first, 1));
@@ -224,7 +225,8 @@ class Fitter::Search {
     return {};
   }
 
-  // Of a product and a constant, the constant is what is left along each line where the length is 0.
+  // Finds a product plus a constant: the constant is the size, extrapolated along each line, where the length
+  // is 0.
   std::optional<Fit> without_constant(const SizeProblem& problem, const PolynomialSearch& polynomials,
                                       int depth) const {
     if (depth < kMaxPeeled) return std::nullopt;
@@ -237,14 +239,15 @@ class Fitter::Search {
       if (tried.size() > kMaxConstants) break;
       std::vector<Size> rest(problem.sizes().begin(), problem.sizes().end());
       for (Size& size : rest) size -= *constant;
-      // A polynomial has the constant itself, so that it is not searched for again without.
+      // A polynomial includes a constant, so the search is not repeated without it.
       if (auto found = search(rest, depth - 1, false))
         return Fit{Expression::add({found->formula, Expression(*constant)}), {}, {}};
     }
     return std::nullopt;
   }
 
-  // A factor that divides the size at every shape, and without which its axes no longer matter, is taken out.
+  // Divides out a factor if it divides the size at every shape and the quotient no longer depends on its
+  // axes.
   std::optional<Fit> without_factor(const SizeProblem& problem, int depth, bool with_constant) const {
     if (depth == 0 || problem.is_zero_somewhere()) return std::nullopt;
     const std::span<const Size> sizes = problem.sizes();
@@ -269,9 +272,9 @@ class Fitter::Search {
 
   const Shapes shapes_;
   const std::vector<std::size_t> held_out_;
-  Search* const all_ = nullptr;  // these shapes are those `at_` of it
+  Search* const all_ = nullptr;  // these shapes are its shapes `at_`
   const std::vector<std::size_t> at_;
-  std::unique_ptr<const Prepared> prepared_;  // when first needed: constants need none
+  std::unique_ptr<const Prepared> prepared_;  // created on first use, because constants do not need it
 };
 
 Fitter::Fitter(Shapes shapes, std::vector<std::size_t> held_out)

@@ -45,8 +45,8 @@ std::optional<Fit> Fitters::fit_exactly(const Indices& at, const std::vector<Siz
   return found->second = entry.fitter->fit(sizes);
 }
 
-// Finds `min(formula, bound)` or `max(formula, bound)` where several shapes have the largest or smallest
-// size: the formula is fitted without these.
+// Finds `min(formula, bound)` or `max(formula, bound)` if several shapes have the largest or smallest size:
+// the formula is fitted without these shapes.
 std::optional<Expression> Fitters::fit_bounded(const Indices& at, const std::vector<Size>& sizes) {
   if (sizes.empty()) return std::nullopt;
   const auto [smallest, largest] = std::ranges::minmax(sizes);
@@ -70,8 +70,8 @@ std::optional<Expression> Fitters::fit_bounded(const Indices& at, const std::vec
   return std::nullopt;
 }
 
-// Whether shapes that differ in this axis only, 0 and another value, have different sizes. True if there are
-// no such shapes.
+// Returns whether shapes that differ only in this axis, with 0 and another value, have different sizes. True
+// if there are no such shapes.
 bool Fitters::may_depend_on_zero(const Shapes::Axis& axis, const Indices& at,
                                  const std::vector<Size>& sizes) const {
   const auto differ_in_axis_only = [&](std::size_t one, std::size_t other) {
@@ -91,8 +91,8 @@ bool Fitters::may_depend_on_zero(const Shapes::Axis& axis, const Indices& at,
   return !is_known;
 }
 
-// One formula where an axis is 0, and another where it is not. If only one of the two is found, it is the
-// part of the figure that is known.
+// Finds one formula where an axis is 0, and another where it is not. If only one of the two is found, it
+// becomes the `part` of the figure.
 std::optional<Expression> Fitters::fit_cases(const Indices& at, const std::vector<Size>& sizes,
                                              Figure& figure) {
   for (const Shapes::Axis& axis : shapes_.axes) {

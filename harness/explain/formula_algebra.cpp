@@ -11,7 +11,7 @@ namespace {
 using Operation = Expression::Operation;
 using IsExact = std::function<bool(const Expression& dividend, Size divisor)>;
 
-// Drops divisions from a product: k · ⌈x / k⌉ is x where x is a multiple of k.
+// Drops divisions from a product: k · ⌈x / k⌉ is x if x is a multiple of k.
 Expression without_divisions(std::vector<Expression> factors, const IsExact& is_exact) {
   for (std::size_t i = 1; i < factors.size() && factors[0].operation() == Operation::integer; ++i) {
     const Operation operation = factors[i].operation();

@@ -58,7 +58,7 @@ bool FormulaOrder::is_never_less(const Sum& one, const Sum& other) const {
   });
 }
 
-// The least value that the formula can have, as far as it is easily seen; null if it may be negative.
+// Returns a lower bound of the formula, as far as it is easy to see; null if the formula may be negative.
 std::optional<Size> FormulaOrder::lower_bound(const Expression& formula) {
   const std::vector<Expression>& operands = formula.operands();
   const auto least_of = [&](std::size_t operand) { return lower_bound(operands[operand]); };
@@ -98,7 +98,7 @@ std::optional<Size> FormulaOrder::lower_bound(const Expression& formula) {
     case Operation::subtract:
       return std::nullopt;
     case Operation::max:
-      return std::max(least_of(0), least_of(1));  // null is less than any number
+      return std::max(least_of(0), least_of(1));  // null compares less than any number
     case Operation::if_zero: {
       const auto one = least_of(1);
       const auto other = least_of(2);

@@ -10,8 +10,8 @@
 namespace peakmark {
 namespace {
 
-// Whether two are never live at once with different bytes: they are one array that is made at several places
-// of a loop, or several equal ones.
+// Returns whether two are never live together with different bytes: then they are one array that is made at
+// several places of a loop, or several equal ones.
 bool are_compatible(const LiveAllocations& one, const LiveAllocations& other) {
   for (std::size_t shape = 0; shape < one.each.size(); ++shape) {
     if (one.count[shape] != 0 && other.count[shape] != 0 && one.each[shape] != other.each[shape])
@@ -27,7 +27,7 @@ void merge(LiveAllocations& one, const LiveAllocations& other) {
   }
 }
 
-// The live allocations of each shape: the group and the bytes of each.
+// Returns the live allocations of a group at each shape, with their bytes.
 using LiveSizes = std::vector<std::pair<std::size_t, Size>>;
 
 LiveAllocations of_group(const MatchedAllocations& group, std::size_t index,

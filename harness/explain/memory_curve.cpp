@@ -14,12 +14,13 @@ namespace {
 
 using Lengths = std::vector<Size>;  // of one shape: the value of each axis
 
-/// At most this many shapes of a curve, and as many in the range of the recorded ones.
+/// Maximum number of shapes of a curve, and of shapes in the range of the recorded ones.
 constexpr Size kMaxCurveShapes = 128;
-/// Without `at` and a budget a curve ends at this many times the largest recorded shape.
+/// Without `at` and a budget, a curve ends at this multiple of the largest recorded shape.
 constexpr Size kReach = 4;
 constexpr Size kMaxCurveLength = Size{1} << 48;
-/// Lines are searched among so many recorded shapes, in time that grows with the third power.
+/// Maximum number of recorded shapes among which lines are searched, because the time grows with its third
+/// power.
 constexpr std::size_t kMaxSearched = 48;
 constexpr std::size_t kRecordedOnCurve = 6;
 
@@ -43,7 +44,7 @@ void append(Shapes& shapes, const Lengths& values) {
 
 // Shapes on a straight line: each axis is a linear function of one of them, rounded to the nearest integer.
 struct Line {
-  std::size_t axis = 0;  // of the horizontal axis
+  std::size_t axis = 0;  // the horizontal axis
   Lengths from;
   Lengths to;
 
@@ -70,8 +71,7 @@ std::optional<std::size_t> find_axis(const Shapes& shapes, const std::string& na
   return std::nullopt;
 }
 
-// Returns the axis that is horizontal where `grows` of each axis is known; nothing if the wanted one does not
-// grow.
+// Returns the horizontal axis, if `grows` is known for each axis; null if the requested one does not grow.
 std::optional<std::size_t> horizontal_axis(const Shapes& shapes, const std::vector<bool>& grows,
                                            const std::string& wanted) {
   for (std::size_t axis = 0; axis < shapes.axes.size(); ++axis) {
@@ -80,7 +80,8 @@ std::optional<std::size_t> horizontal_axis(const Shapes& shapes, const std::vect
   return std::nullopt;
 }
 
-// The line from 0 to the shape `options.at`. Axes that are not beyond the recorded shapes stay as they are.
+// Returns the line from 0 to the shape `options.at`. Axes that do not exceed the recorded shapes stay
+// constant.
 std::optional<Line> line_to(const RecordedCases& cases, const CurveOptions& options) {
   const Shapes& shapes = cases.shapes;
   Line line;
@@ -105,7 +106,8 @@ std::optional<Line> line_to(const RecordedCases& cases, const CurveOptions& opti
   return line;
 }
 
-// The line on which most recorded shapes are; of several the one that reaches the largest peak.
+// Returns the line with the most recorded shapes; if there are several, the one that reaches the largest
+// peak.
 std::optional<Line> line_of_most(const RecordedCases& cases, const CurveOptions& options) {
   const Shapes& shapes = cases.shapes;
   std::vector<Lengths> all;
@@ -150,7 +152,8 @@ std::optional<Line> find_line(const RecordedCases& cases, const CurveOptions& op
   return options.at.empty() ? line_of_most(cases, options) : line_to(cases, options);
 }
 
-// Evaluates what is live at the peak. Allocations of one name and place are one layer.
+// Evaluates the allocations that are live at the peak. Allocations with the same name and call site are one
+// layer.
 class PeakAtShape {
  public:
   explicit PeakAtShape(const VariantFormulas& variant) : variant_(variant) {
@@ -171,13 +174,13 @@ class PeakAtShape {
     Size bytes = 0;
     std::vector<Size> layers;
   };
-  // Throws OverflowError where a formula does not fit 64 bits.
+  // Throws OverflowError if a formula does not fit 64 bits.
   [[nodiscard]] Peak at(const Lengths& values) const {
     Shapes shape = empty_shapes(variant_.shapes());
     append(shape, values);
     Peak peak{0, std::vector<Size>(layers_.size(), 0)};
     for (const PeakMoment& moment : *moments_) {
-      // Where a moment does not occur, its formula is 0 although its terms are not.
+      // If a moment does not occur, its formula is 0 although its terms are not.
       if (!moment.is_sum_of_terms && is_formula(moment.bytes) && evaluate(moment.bytes, shape, 0) == 0)
         continue;
       Peak one{0, std::vector<Size>(layers_.size(), 0)};
@@ -193,7 +196,7 @@ class PeakAtShape {
     return peak;
   }
 
-  // Names of allocations that have none.
+  // Returns the names of allocations without a formula.
   [[nodiscard]] std::vector<std::string> unexplained() const {
     std::vector<std::string> names;
     for (const PeakMoment& moment : *moments_) {
@@ -207,7 +210,7 @@ class PeakAtShape {
   }
 
  private:
-  // A term without a formula has the name of its allocation in place of an axis.
+  // A term without a formula has the name of its allocation instead of an axis.
   [[nodiscard]] bool is_formula(const Expression& term) const {
     return std::ranges::all_of(
         term.axes(), [&](const std::string& axis) { return find_axis(variant_.shapes(), axis).has_value(); });
@@ -216,10 +219,10 @@ class PeakAtShape {
   const VariantFormulas& variant_;
   const std::vector<PeakMoment>* moments_;
   std::vector<CurveLayer> layers_;
-  std::vector<std::size_t> layer_of_;  // of each allocation
+  std::vector<std::size_t> layer_of_;  // for each allocation
 };
 
-// Adds the recorded shapes on a line, each once, by length.
+// Adds the recorded shapes on a line, without duplicates, by length.
 void add_recorded(MemoryCurve& curve, const VariantFormulas& variant, const Line& line) {
   std::map<Size, Size> peaks;
   for (const RecordedCases& cases : variant.cases) {
@@ -234,7 +237,8 @@ void add_recorded(MemoryCurve& curve, const VariantFormulas& variant, const Line
   }
 }
 
-// Adds lengths from `first` to `last`. Steps are a power of two, so that all are odd or even as `last` is.
+// Adds lengths from `first` to `last`. Steps are a power of two, so that all lengths are odd or even like
+// `last`.
 void add_steps(std::set<Size>& lengths, Size first, Size last) {
   Size step = 1;
   while ((last - first) / step > kMaxCurveShapes) step *= 2;
@@ -245,7 +249,7 @@ class CurveBuilder {
  public:
   CurveBuilder(const PeakAtShape& peak, const Line& line) : peak_(peak), line_(line) {}
 
-  // Returns nothing where a formula has no value, or one that does not fit 64 bits.
+  // Returns null if a formula has no value, or one that does not fit 64 bits.
   [[nodiscard]] std::optional<PeakAtShape::Peak> peak(Size length) const {
     if (length > kMaxCurveLength) return std::nullopt;
     try {
@@ -255,8 +259,8 @@ class CurveBuilder {
     }
   }
 
-  // Returns the largest length from `first` on whose peak is within the budget; nothing if `first` needs
-  // more, or no length does.
+  // Returns the largest length from `first` on whose peak is within the budget; null if `first` needs more,
+  // or all lengths fit.
   [[nodiscard]] std::optional<Size> largest_within(Size budget, Size first) const {
     const auto fits = [&](Size length) {
       const auto found = peak(length);
@@ -307,7 +311,7 @@ std::optional<MemoryCurve> memory_curve(const VariantFormulas& variant, const Cu
   std::optional<Size> fitting;
   if (options.budget_bytes) {
     fitting = builder.largest_within(*options.budget_bytes, first);
-    // Somewhat further, so that the curve is seen to cross the budget.
+    // Slightly further, so that the curve visibly crosses the budget.
     if (fitting)
       last = std::max(options.at.empty() ? Size{0} : last, *fitting + std::max<Size>(*fitting / 12, 1));
   }
@@ -339,7 +343,7 @@ std::vector<Parameters> shapes_on_curve(const RecordedCases& cases, const CurveO
   const auto line = find_line(cases, options);
   if (!line) return shapes;
   const std::size_t largest = largest_shape(cases);
-  // The largest length at which no axis is longer than it was recorded.
+  // The largest length at which no axis exceeds its recorded values.
   Size last = line->to[line->axis];
   for (std::size_t axis = 0; axis < line->to.size(); ++axis) {
     if (line->to[axis] == line->from[axis]) continue;
@@ -354,7 +358,7 @@ std::vector<Parameters> shapes_on_curve(const RecordedCases& cases, const CurveO
     if (values[line->axis] < 1 || !recorded.insert(values).second) continue;
     Parameters shape = cases.observations[largest]->axes;
     for (std::size_t axis = 0; axis < values.size(); ++axis) {
-      // `itemsize` is no axis of the variant: its dtype stays that of the largest shape.
+      // `itemsize` is not an axis of the variant: its dtype stays that of the largest shape.
       if (shape.find(cases.shapes.axes[axis].name) != nullptr)
         shape.set(cases.shapes.axes[axis].name, values[axis]);
     }

@@ -18,12 +18,13 @@ using Kind = EstimateCause::Kind;
 using Equal = std::vector<EqualAllocations>;
 using Sizes = std::vector<ChangedSize>;  // of each of the equal allocations, as an estimator computes them
 
-constexpr Size kMaxCopies = 8;  // of many equal allocations, so many are tried, and all of them
-// Three causes at once: of the first two, so many are tried.
+constexpr Size kMaxCopies = 8;  // maximum number of equal allocations that are tried, besides all of them
+// For three causes at once: maximum number of the first two that are tried.
 constexpr std::size_t kMaxPaired = 400;
 constexpr int kMaxRankOfThree = 3;
 constexpr int kMaxRankAfterChanges = 1;
-constexpr int kMaxRankOfFirst = 2;  // of two changes: beyond it, the second has no formulas, which take long
+constexpr int kMaxRankOfFirst =
+    2;  // of two changes: above this rank, the second is tried without formulas, which take long
 constexpr Size kWrap = Size{1} << 32;
 
 std::optional<Expression> difference_of(const std::optional<Expression>& one,
@@ -32,7 +33,7 @@ std::optional<Expression> difference_of(const std::optional<Expression>& one,
   return Expression::add({*one, Expression::multiply({Expression(Size{-1}), *other})});
 }
 
-// How many of equal allocations a mistake may be about.
+// Returns the possible numbers of equal allocations that a mistake affects.
 std::vector<ShapeSizes> numbers_of_copies(const EqualAllocations& equal) {
   std::vector<ShapeSizes> all{equal.count};
   const auto add = [&](ShapeSizes copies) {
@@ -112,11 +113,11 @@ class MistakeSearch::Search {
     for (std::size_t i = 0; i < mistakes.size(); ++i) by_difference[mistakes[i].difference].push_back(i);
   }
 
-  /// Which mistakes are tried: those with formulas take long.
+  /// Which mistakes are tried, because those with formulas take long.
   enum class Tried : std::uint8_t { all, without_formulas, without_changes };
 
-  /// Returns the mistakes with each of some allocations that an estimator computes with these sizes, the
-  /// simplest first.
+  /// Returns the mistakes with some allocations, if an estimator computes these sizes for them, the simplest
+  /// first.
   [[nodiscard]] Mistakes mistakes_with(const Sizes& sizes, const std::vector<std::size_t>& with,
                                        Tried tried) const {
     Mistakes all;
@@ -134,7 +135,7 @@ class MistakeSearch::Search {
         if (!is_zero(difference))
           all.push_back(
               {kind, of, copies, std::move(difference), rank, std::move(reason), std::move(formula)});
-      } catch (const OverflowError&) {  // no estimator answers as much
+      } catch (const OverflowError&) {  // no estimator returns so many bytes
       }
     };
     const int rank = std::ranges::all_of(equal.members, &LiveAllocations::is_argument) ? 1 : 0;
@@ -167,7 +168,7 @@ class MistakeSearch::Search {
                        quantity(static_cast<std::size_t>(count), "allocation"));
   }
 
-  // An allocation that is there at some shapes, counted at all.
+  // Adds the mistake of counting an allocation at all shapes although it exists only at some.
   void add_where_not_live(const ChangedSize& size, std::size_t of, Mistakes& all) const {
     if (!size.formula || std::ranges::find(size.bytes, Size{0}) == size.bytes.end()) return;
     ShapeSizes difference(size.bytes.size(), 0);
@@ -175,7 +176,7 @@ class MistakeSearch::Search {
       for (std::size_t shape = 0; shape < difference.size(); ++shape) {
         if (size.bytes[shape] == 0) difference[shape] = -evaluate(*size.formula, axes_, shape);
       }
-    } catch (const Error&) {  // no value where it is not live
+    } catch (const Error&) {  // the formula has no value where the allocation is not live
       return;
     }
     if (!is_zero(difference))
@@ -183,7 +184,7 @@ class MistakeSearch::Search {
                      "counted where it is not allocated"});
   }
 
-  // One mistake, or one change of all allocations.
+  // Returns one mistake, or one change of all allocations, that explains the difference.
   [[nodiscard]] Mistakes one(const ShapeSizes& difference) const {
     if (const auto found = by_difference_.find(difference); found != by_difference_.end())
       return {mistakes_[found->second.front()]};
@@ -222,8 +223,8 @@ class MistakeSearch::Search {
     return {};
   }
 
-  // Whether an estimator can make all: of equal allocations not more than there are, and not some of them too
-  // often while others are missing.
+  // Returns whether an estimator can make all of these mistakes: they must not affect more equal allocations
+  // than exist, nor count some too often while others are missing.
   [[nodiscard]] bool are_compatible(const std::vector<const Mistake*>& mistakes) const {
     for (const Mistake* const one : mistakes) {
       ShapeSizes copies(one->copies.size(), 0);
@@ -243,7 +244,7 @@ class MistakeSearch::Search {
     return true;
   }
 
-  // `counted with 1/2 of its element size`, of all allocations.
+  // Returns the reason for all allocations: `counted with 1/2 of their element size`.
   static std::string of_all(std::string reason) {
     for (std::size_t at = reason.find("its "); at != std::string::npos; at = reason.find("its ", at + 6))
       reason.replace(at, 3, "their");
@@ -290,8 +291,8 @@ class MistakeSearch::Search {
     return result;
   }
 
-  // One or two changes of all allocations, and mistakes with what they change; or two mistakes with the same
-  // allocation, one after the other.
+  // Returns one or two changes of all allocations, followed by mistakes with the changed ones; or two
+  // mistakes with the same allocation, one after the other.
   [[nodiscard]] Mistakes after_changes(const ShapeSizes& difference) const {
     std::vector<Changed> changes;
     for (const SizeChange& change : changes_) {
@@ -329,7 +330,7 @@ class MistakeSearch::Search {
     return {};
   }
 
-  // Returns the changes and one mistake that explains the rest, or two of the simplest.
+  // Returns the changes, and one mistake that explains the rest, or two of the simplest.
   [[nodiscard]] Mistakes with_mistakes(const Chain& changes, const Mistakes& after,
                                        const ShapeSizes& rest) const {
     if (const auto found = std::ranges::find(after, rest, &Mistake::difference); found != after.end())
@@ -344,7 +345,7 @@ class MistakeSearch::Search {
     return {};
   }
 
-  // What is missing is missing with the bytes that it has: no change is about it.
+  // A missing allocation is missing with its recorded bytes, so no change affects it.
   [[nodiscard]] Mistakes joined(const Chain& changes, Mistakes mistakes) const {
     Mistakes all;
     for (const Changed* const one : changes) all.push_back(one->change);
@@ -366,8 +367,8 @@ class MistakeSearch::Search {
     return all;
   }
 
-  // Whether an estimator that computes `right` in 32 bits, all of it or for each value of an axis, answers
-  // `estimated`.
+  // Returns whether an estimator that computes `right` in 32 bits, in total or for each value of an axis,
+  // returns `estimated`.
   [[nodiscard]] bool is_wrapped(const ShapeSizes& right, const ShapeSizes& estimated) const {
     const auto is_of = [&](const auto& times) {
       for (std::size_t shape = 0; shape < right.size(); ++shape) {
@@ -387,8 +388,8 @@ class MistakeSearch::Search {
   const Equal& equal_;
   const Shapes& axes_;
   const std::vector<SizeChange> changes_;
-  Sizes sizes_;                   // as recorded, one for each of `equal_`
-  std::vector<std::size_t> all_;  // their indices
+  Sizes sizes_;                   // recorded sizes, one for each of `equal_`
+  std::vector<std::size_t> all_;  // indices of all of them
   Mistakes mistakes_;
   ByDifference by_difference_;
 };

@@ -11,7 +11,7 @@ namespace {
 
 using Operation = Expression::Operation;
 
-// Shorter ones are as easy to read as a name.
+// Shorter lengths are as easy to read as a name.
 constexpr Size kMinComplexity = 4;
 
 bool is_length(const Expression& expression) {

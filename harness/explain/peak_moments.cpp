@@ -12,25 +12,26 @@
 namespace peakmark {
 namespace {
 
-using Pattern = std::vector<std::size_t>;  // which groups are live, in order
+using Pattern = std::vector<std::size_t>;  // the live groups, in order
 
-// Of more moments than this, those with the most bytes are examined, and compared at random shapes.
+// Maximum numbers of moments (those with the most bytes) that are examined, and that are compared at random
+// shapes.
 constexpr std::size_t kMaxExamined = 2000;
 constexpr std::size_t kMaxCompared = 200;
 
-// min(count, 1), which a remainder by 2 already is.
+// Returns min(count, 1); a remainder by 2 already has this form.
 Expression at_most_one(const Expression& count) {
   using Operation = Expression::Operation;
   if (count.operation() == Operation::remainder && count.operands()[1].is_integer(2)) return count;
   return Expression::apply(Operation::min, {count, Expression(Size{1})});
 }
 
-// What a moment is and whether others are less.
+// A moment, and facts for comparing it with others.
 struct Candidate {
   PeakMoment moment;
-  std::optional<FormulaOrder::Sum> sum;  // its bytes, multiplied out
+  std::optional<FormulaOrder::Sum> sum;  // its bytes, expanded
   bool is_known =
-      true;  // false: no formula says at which shapes it occurs; its bytes are those where it does
+      true;  // false: no formula describes at which shapes it occurs; its bytes are those where it does
 };
 
 class MomentFinder {
@@ -63,7 +64,7 @@ class MomentFinder {
   }
 
  private:
-  // Returns moments that are the peaks of all recorded shapes; none if a peak has no formula.
+  // Returns moments that are the peaks of all recorded shapes; empty if a peak has no formula.
   std::vector<Candidate> recorded_peaks() {
     std::map<Pattern, std::vector<std::size_t>> winners;
     for (std::size_t shape = 0; shape < moments_.size(); ++shape) {
@@ -81,7 +82,7 @@ class MomentFinder {
       auto moment = formula(live);
       if (!moment) continue;
       const auto bytes = evaluate(moment->bytes, search_.shapes);
-      // A formula that is above a recorded peak somewhere is no moment of that shape.
+      // If a formula exceeds a recorded peak, it is not a moment of that shape.
       if (!bytes || !std::ranges::equal(*bytes, peaks_, std::less_equal{})) continue;
       for (std::size_t shape = 0; shape < moments_.size(); ++shape) {
         if ((*bytes)[shape] != peaks_[shape]) continue;
@@ -99,7 +100,8 @@ class MomentFinder {
     return one.sum && other.sum && order_.is_never_less(*one.sum, *other.sum);
   }
 
-  // Removes moments that another is never less than, as one that has an allocation more which may be 0.
+  // Removes moments that another one is never less than, such as one with an additional allocation that may
+  // be 0.
   void drop_lesser(std::vector<Candidate>& kept) const {
     for (std::size_t i = 0; i < kept.size();) {
       const auto more = std::ranges::find_if(
@@ -123,7 +125,7 @@ class MomentFinder {
     const Shapes far = far_shapes(search_.shapes, formulas(kept, others));
     std::vector<Size> peaks(far.count(), 0);
     for (const Candidate& one : kept) raise(peaks, *evaluate(one.moment.bytes, far));
-    // Those that can be a part of the formula come first.
+    // Those that can be part of the formula come first.
     const auto is_usable = [&](const Candidate& one) {
       return one.is_known && (is_partial || !one.moment.is_partial);
     };
@@ -139,7 +141,7 @@ class MomentFinder {
       return count;
     };
     while (true) {
-      // The moment that is the peak of the most shapes comes next.
+      // The next moment is the one that is the peak of the most shapes.
       std::size_t best = 0;
       std::size_t most = 0;
       for (std::size_t i = 0; i < usable; ++i) {
@@ -175,8 +177,8 @@ class MomentFinder {
     unknown.merge(without_formula.empty() ? all : without_formula);
   }
 
-  // Returns the moments that are not proven to need at most as much as another one. Adds to `unknown` what
-  // has no formula in moments whose bytes have none.
+  // Returns the moments that are not proven to need at most as much as another one. Adds to `unknown` the
+  // allocations without a formula in moments whose bytes have none.
   std::vector<Candidate> unproven(const std::vector<Candidate>& kept, std::set<std::string>& unknown) {
     std::vector<Candidate> others;
     const auto is_dominated = [&](const Candidate& one) {
@@ -199,7 +201,7 @@ class MomentFinder {
     return others;
   }
 
-  // Returns the patterns by the most bytes that they have, as a share of the peak of that shape.
+  // Returns the patterns, sorted by their largest bytes as a share of the peak of the same shape.
   [[nodiscard]] std::vector<Pattern> largest_patterns() const {
     std::map<Pattern, double> shares;
     for (std::size_t shape = 0; shape < moments_.size(); ++shape) {
@@ -217,8 +219,8 @@ class MomentFinder {
     return patterns;
   }
 
-  // Whether the formula is that of the moment where it occurs, and elsewhere 0, or that of a part of what is
-  // live at another moment.
+  // Returns whether the formula equals the moment where the moment occurs, and elsewhere is 0 or a part of
+  // what is live at another moment.
   [[nodiscard]] bool occurs_as_recorded(const PeakMoment& moment, const Pattern& live) const {
     const auto bytes = evaluate(moment.bytes, search_.shapes);
     if (!bytes) return false;
@@ -247,7 +249,7 @@ class MomentFinder {
     for (std::size_t i = 0; i < peaks.size(); ++i) peaks[i] = std::max(peaks[i], bytes[i]);
   }
 
-  // All formulas of moments, and their terms, each once.
+  // Returns all formulas of moments, and their terms, without duplicates.
   static std::vector<Expression> formulas(const std::vector<Candidate>& kept,
                                           const std::vector<Candidate>& others) {
     std::vector<Expression> all;
@@ -270,8 +272,8 @@ class MomentFinder {
     return bytes.operation() == Expression::Operation::axis && is_name(bytes.name());
   }
 
-  // Returns the example of a moment with as many axes as possible as at the largest recorded peak, and the
-  // others as near to it as the moment stays the peak.
+  // Returns the example of a moment. As many axes as possible have the value of the largest recorded peak,
+  // and the others are as near to it as possible, as long as the moment is the peak.
   [[nodiscard]] std::vector<std::pair<std::string, Size>> simplified(
       const PeakMoment& moment, const std::vector<Candidate>& all) const {
     Shapes shape;
@@ -320,11 +322,11 @@ class MomentFinder {
     }
     PeakMoment moment;
     std::vector<Expression> terms;
-    std::vector<Expression> guards;  // 1 where the moment occurs, else 0
+    std::vector<Expression> guards;  // 1 if the moment occurs, else 0
     for (const std::size_t g : live) {
       if (std::ranges::any_of(search_.groups[g].members, [](const auto& one) { return one.empty(); })) {
         const auto& how_many = search_.counts[g];
-        // A name is 0 at the shapes that do not have the allocation.
+        // A name is 0 at shapes without the allocation.
         const bool is_zero_elsewhere = search_.bytes[g] && is_name(*search_.bytes[g]);
         if (!how_many && !is_zero_elsewhere) return std::nullopt;
         if (how_many) {
@@ -351,8 +353,8 @@ class MomentFinder {
   }
 
   const PeakSearch& search_;
-  std::vector<std::map<Pattern, LiveMoment>> moments_;  // of each shape: the most bytes of every pattern
-  std::vector<Size> peaks_;                             // of each shape
+  std::vector<std::map<Pattern, LiveMoment>> moments_;  // for each shape: the largest bytes of every pattern
+  std::vector<Size> peaks_;                             // for each shape
   FormulaOrder order_;
 };
 

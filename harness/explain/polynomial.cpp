@@ -11,7 +11,7 @@ namespace {
 
 using Exponents = std::vector<int>;
 
-// Two variables of more than this many could be split in more ways than are worth trying.
+// With more variables than this there are too many ways to split them.
 constexpr std::size_t kMaxSplitVariables = 10;
 
 Expression product(const Exponents& exponents, Size coefficient, const std::vector<Expression>& variables) {
@@ -22,7 +22,7 @@ Expression product(const Exponents& exponents, Size coefficient, const std::vect
   return Expression::multiply(std::move(factors));
 }
 
-// Whether a · d == b · c, without overflow.
+// Returns whether a · d == b · c, without overflow.
 bool proportional(Size a, Size b, Size c, Size d) {
   __extension__ using Wide = __int128;
   return static_cast<Wide>(a) * d == static_cast<Wide>(b) * c;
@@ -33,7 +33,8 @@ struct Split {
   Polynomial second;
 };
 
-// P(x, y) = A(x)·B(y) where the matrix of coefficients, monomials of x by monomials of y, has rank 1.
+// P(x, y) = A(x)·B(y) if the matrix of coefficients, with monomials of x as rows and of y as columns, has
+// rank 1.
 std::optional<Split> split(const Polynomial& polynomial, const std::vector<bool>& in_first) {
   std::map<Exponents, std::map<Exponents, Size>> rows;
   for (const auto& [exponents, coefficient] : polynomial) {
@@ -70,7 +71,7 @@ Expression factored_without_content(const Polynomial& polynomial, const std::vec
       used.push_back(v);
   }
   if (polynomial.size() > 1 && used.size() > 1 && used.size() <= kMaxSplitVariables) {
-    // Small first parts first, so that the factors come out whole; the last variable is never in the first
+    // Small first parts come first, so that the factors are complete; the last variable is never in the first
     // part.
     std::vector<unsigned> choices((1U << (used.size() - 1)) - 1);
     std::iota(choices.begin(), choices.end(), 1U);
@@ -85,7 +86,7 @@ Expression factored_without_content(const Polynomial& polynomial, const std::vec
   }
   std::vector<Expression> terms;
   terms.reserve(polynomial.size());
-  // Terms of high degree first, as people write them.
+  // Terms of high degree come first, as people write them.
   std::vector<std::pair<int, Expression>> by_degree;
   by_degree.reserve(polynomial.size());
   for (const auto& [exponents, coefficient] : polynomial) {
@@ -108,8 +109,8 @@ Expression factored(const Polynomial& polynomial, const std::vector<Expression>&
     content = std::gcd(content, coefficient);
     for (std::size_t v = 0; v < common.size(); ++v) common[v] = std::min(common[v], exponents[v]);
   }
-  // Coefficients are not 0, so neither is their greatest common divisor. A negative leading term takes the
-  // sign.
+  // Coefficients are not 0, so neither is their greatest common divisor. Its sign is that of the leading
+  // term.
   if (polynomial.rbegin()->second < 0) content = -content;
   if (content == 0) return Expression(Size{0});
   Polynomial rest;

@@ -26,9 +26,9 @@ struct PolynomialSearch::Variable {
 
 namespace {
 
-// More columns than this are not solved: the number of monomials grows faster than what people write.
+// Systems with more columns than this are not solved: there are more monomials than people write.
 constexpr std::size_t kMaxColumns = 64;
-// So many shapes more than coefficients must agree before a polynomial is believed.
+// A polynomial must agree with this many more shapes than it has coefficients.
 constexpr std::size_t kMinSpareShapes = 3;
 // Total degree, and the largest exponent of one variable.
 constexpr std::array<std::pair<int, int>, 7> kDegrees{
@@ -48,7 +48,8 @@ Residues every(std::size_t stride, const Residues& values) {
   return some;
 }
 
-// Returns which rows are enough to see that equations of so many columns have no solution: every n-th.
+// Returns the stride n of the rows that suffice to show that equations with this many columns have no
+// solution.
 std::size_t stride_of_few(std::size_t columns, std::size_t rows) {
   return std::max<std::size_t>(rows / (columns + kMinSpareShapes), 1);
 }
@@ -65,7 +66,7 @@ bool are_read(const std::vector<std::size_t>& axes, const std::vector<const Atom
 
 }  // namespace
 
-// Monomials of at most `degree`, each variable at most `power` times, the simplest first.
+// Returns the monomials of at most `degree`, with each variable at most `power` times, the simplest first.
 std::vector<PolynomialSearch::Monomial> PolynomialSearch::monomials(const std::vector<Variable>& variables,
                                                                     int degree, int power) const {
   const std::size_t rows = prepared_.fitted.size();
@@ -92,7 +93,7 @@ std::vector<PolynomialSearch::Monomial> PolynomialSearch::monomials(const std::v
   return all;
 }
 
-// The axes and lengths that have more than one value.
+// Returns the axes and lengths that have more than one value.
 std::vector<PolynomialSearch::Variable> PolynomialSearch::variables(
     const std::vector<const Atom*>& lengths) const {
   std::vector<Variable> taken;
@@ -142,7 +143,7 @@ std::optional<Expression> PolynomialSearch::polynomial(const std::vector<const A
   return std::nullopt;
 }
 
-// Coefficients of the columns for the sizes at every `stride`-th shape.
+// Returns coefficients of the columns for the sizes at every `stride`-th shape.
 std::optional<Residues> PolynomialSearch::solve(const std::vector<Monomial>& columns, std::size_t stride,
                                                 bool* is_ambiguous) const {
   Residues right = every(stride, problem_.right());
@@ -154,8 +155,8 @@ std::optional<Residues> PolynomialSearch::solve(const std::vector<Monomial>& col
   return equations.solve(std::move(right));
 }
 
-// Excludes lengths that are in no polynomial with a given number of lengths. Thousands are tried: products of
-// axes are eliminated once for all.
+// Excludes lengths that cannot be in a polynomial with a given number of lengths. Thousands are tried, so
+// products of axes are eliminated once for all.
 class PolynomialSearch::LengthFilter {
  public:
   LengthFilter(const PolynomialSearch& search, std::size_t lengths) : search_(search) {
@@ -166,7 +167,7 @@ class PolynomialSearch::LengthFilter {
     for (const auto& [degree, power] : kDegrees) {
       const std::size_t columns = search.monomials(all, degree, power).size();
       if (columns > kMaxColumns || columns + kMinSpareShapes > rows) continue;
-      // What a smaller degree gives, a larger one gives as well.
+      // A larger degree includes the results of a smaller one.
       std::erase_if(degrees_, [degree = degree, power = power](const Degree& one) {
         return one.degree <= degree && one.power <= power;
       });
@@ -196,8 +197,8 @@ class PolynomialSearch::LengthFilter {
     int degree;
     int power;
     std::size_t stride;
-    std::vector<Monomial> products;  // of axes, those of a lower degree first
-    Elimination span;                // of them
+    std::vector<Monomial> products;  // of axes, lower degrees first
+    Elimination span;                // of the products
     Residues right;
   };
 
@@ -229,7 +230,7 @@ class PolynomialSearch::LengthFilter {
   std::vector<Degree> degrees_;
 };
 
-// A polynomial with as many parts as there are sizes can be found for any sizes: it is a coincidence.
+// For any sizes there is a polynomial with as many parts as sizes: that would be a coincidence.
 bool PolynomialSearch::has_evidence(const Expression& formula) const {
   std::vector<Size> fitted;
   fitted.reserve(prepared_.fitted.size());
@@ -284,7 +285,7 @@ bool PolynomialSearch::fits_lines(const Atom& length, bool with_axis) const {
   });
 }
 
-// Axes along which the sizes are no polynomial: a rounded length must read each.
+// Returns the axes along which the sizes are not a polynomial: a rounded length must read each of them.
 std::vector<std::size_t> PolynomialSearch::rough_axes() const {
   constexpr std::size_t kMaxDegree = 3;
   std::vector<std::size_t> found;
@@ -340,7 +341,7 @@ std::optional<Expression> PolynomialSearch::rounded_polynomial(bool with_axis) c
   const std::vector<std::size_t> rough = rough_axes();
   const LengthFilter one_length(*this, 1);
   for (const Atom& length : prepared_.atoms) {
-    // The formula has the length and more: it is not simpler than one that is known.
+    // A formula with this length would not be simpler than the known one.
     if (best && length.complexity >= best->complexity()) break;
     if (length.is_linear || problem_.reads_idle_axis(length) || !fits_lines(length, with_axis)) continue;
     fitting.push_back(&length);
@@ -349,7 +350,7 @@ std::optional<Expression> PolynomialSearch::rounded_polynomial(bool with_axis) c
     if (found && (!best || found->complexity() < best->complexity())) best = std::move(found);
   }
   if (best) return best;
-  // Two rounded lengths: all pairs would be millions, the simple ones of those that fit along lines are few.
+  // Two rounded lengths: there are millions of pairs, but only few simple lengths fit along lines.
   constexpr std::size_t kMaxPaired = 40;
   fitting.resize(std::min(fitting.size(), kMaxPaired));
   const LengthFilter two_lengths(*this, 2);

@@ -29,10 +29,11 @@ std::vector<AxisLine> find_lines(const Shapes& shapes, const std::vector<std::si
   return lines;
 }
 
-// Parts of a formula that need no evidence: a count of 0 or 1 has two sizes, and `nx % 2` three parts.
+// Formulas of at most this complexity are accepted without further evidence: a count of 0 or 1 has only two
+// sizes, and `nx % 2` has three parts.
 constexpr Size kMaxSimple = 12;
 
-// A product of axes and an integer, or an integer.
+// Returns true for a product of axes and an integer, or an integer.
 bool is_monomial(const Expression& formula) {
   const auto terms_of_sum = terms(formula);
   return terms_of_sum.size() == 1 &&
@@ -41,7 +42,7 @@ bool is_monomial(const Expression& formula) {
          });
 }
 
-// The terms of a formula and of the sums in it.
+// Returns the number of terms of a formula and of the sums in it.
 std::size_t count_terms(const Expression& formula) {
   const std::vector<ExpressionTerm> all = terms(formula);
   std::size_t count = all.size();
@@ -53,7 +54,7 @@ std::size_t count_terms(const Expression& formula) {
   return count;
 }
 
-// The complexity, where a factor of a product counts once, however often it occurs.
+// Returns the complexity; repeated factors of a product count once.
 Size complexity_of_factors(const Expression& formula) {
   if (formula.operation() != Expression::Operation::multiply) return formula.complexity();
   const std::vector<Expression>& factors = formula.operands();
@@ -138,7 +139,7 @@ Size weight(const Expression& formula) {
 bool is_shown(const Expression& formula, std::span<const Size> sizes, std::size_t evidence) {
   if (is_monomial(formula)) return true;
   const std::size_t different = std::set<Size>(sizes.begin(), sizes.end()).size();
-  // So many more sizes than unknown coefficients are different by no coincidence.
+  // Number of different sizes, beyond the number of unknown coefficients, that exclude a coincidence.
   constexpr std::size_t kMinSpareSizes = 3;
   const bool shows_integers = different >= count_terms(formula) + kMinSpareSizes;
   const Size parts = shows_integers ? complexity_of_factors(formula) : weight(formula);

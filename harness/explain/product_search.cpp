@@ -9,16 +9,16 @@
 namespace peakmark::fitting {
 namespace {
 
-// Of three factors the second is at most this complex: `next_smooth(2 * w, 7)` has 5.
+// Maximum complexity of the second of three factors: `next_smooth(2 * w, 7)` has 5.
 constexpr Size kMaxInnerComplexity = 7;
 constexpr Size kMinAlignment = 16;
 constexpr Size kMaxAlignment = 1 << 21;
-// An element of a vector of 16 complex numbers of 16 bytes each.
+// Size of an element of a vector of 16 complex numbers of 16 bytes each.
 constexpr Size kMaxElement = 256;
 constexpr std::size_t kBitsPerAtom = 32;
 constexpr std::int64_t kMaxExponent = std::int64_t{1} << 24;
 
-// Random exponents that add up to 0: differences of random numbers, in a circle.
+// Returns random exponents that add up to 0: differences of neighbours in a circle of random numbers.
 std::vector<std::int64_t> random_exponents(std::size_t count) {
   std::mt19937_64 random(count);
   std::vector<std::int64_t> numbers(count);
@@ -47,7 +47,7 @@ ProductSearch::ProductSearch(const PreparedShapes& prepared)
 }
 
 ProductSearch::Fingerprint ProductSearch::fingerprint(const Residues& values) const {
-  std::uint64_t above = 1;  // Π of values with positive exponents
+  std::uint64_t above = 1;  // product of values with positive exponents
   std::uint64_t below = 1;
   for (std::int64_t bit = kMaxExponent; bit != 0; bit >>= 1) {
     above = multiply(above, above);
@@ -58,7 +58,7 @@ ProductSearch::Fingerprint ProductSearch::fingerprint(const Residues& values) co
       side = multiply(side, values[i]);
     }
   }
-  // One inversion for both.
+  // One inversion serves both.
   const std::uint64_t inverse_of_both = inverse(multiply(above, below));
   return {multiply(multiply(above, above), inverse_of_both),
           multiply(multiply(below, below), inverse_of_both)};
@@ -82,7 +82,7 @@ void ProductSearch::take(const SizeProblem& problem, std::uint64_t fingerprint,
   if (problem.is_exact(formula)) best = std::move(formula);
 }
 
-// Fingerprints know no 0, so each atom is compared.
+// Fingerprints do not support 0, so each atom is compared.
 std::optional<Expression> ProductSearch::multiple_of_one(const SizeProblem& problem) const {
   const std::span<const Size> sizes = problem.sizes();
   const auto is_not_zero = [](Size size) { return size != 0; };
@@ -147,7 +147,7 @@ std::optional<Expression> ProductSearch::aligned_product(const SizeProblem& prob
   const auto largest =
       std::min(Size{1} << std::countr_zero(static_cast<std::uint64_t>(common)), kMaxAlignment);
   if (largest < kMinAlignment) return std::nullopt;
-  // A smaller alignment leaves less freedom: products that fit none of the largest fit none at all.
+  // A smaller alignment permits fewer sizes: products that do not fit the largest alignment fit none.
   std::vector<std::vector<const Atom*>> products;
   const auto add = [&](std::vector<const Atom*> factors) {
     if (coefficients(problem, factors, largest)) products.push_back(std::move(factors));

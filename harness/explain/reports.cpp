@@ -29,7 +29,7 @@ std::string named_text(const std::vector<NamedLength>& lengths) {
   return fmt::format("with {}", fmt::join(texts, ", "));
 }
 
-// The shape at which bytes are shown.
+// Returns the shape for which bytes are shown.
 Shapes shown_shape(const RecordedCases& cases, const AxisLengths& at) {
   const std::size_t largest = largest_shape(cases);
   Shapes shape;
@@ -52,7 +52,7 @@ std::string bytes_at(const std::optional<Expression>& formula, const Shapes& sha
   }
 }
 
-// All bytes of a group: how many times how much.
+// Returns the bytes of a group: number of allocations times the bytes of each.
 std::optional<Expression> product(const ExplainedAllocation& one) {
   if (!one.count.formula || !one.bytes.formula) return std::nullopt;
   return Expression::multiply({*one.count.formula, *one.bytes.formula});
@@ -78,7 +78,7 @@ struct Row {
   std::string name, where, process, phases, bytes, at;
 };
 
-// A row for each allocation; those that calls repeat are one row with several phases.
+// Returns a row for each allocation; allocations that calls repeat are one row with several phases.
 std::vector<Row> rows(const VariantFormulas& variant, const std::vector<NamedLength>& lengths,
                       const Shapes& shape) {
   std::vector<Row> all;
@@ -121,7 +121,8 @@ std::string allocation_table(const VariantFormulas& variant, const std::vector<N
   return table.text();
 }
 
-// When a moment is the peak: by a condition on axes, else by what it has more than the other moment.
+// Returns when a moment is the peak: by a condition on axes, else by its additional allocations compared with
+// the other moment.
 std::string when(const VariantFormulas& variant, const std::vector<PeakMoment>& moments, std::size_t index) {
   const PeakMoment& moment = moments[index];
   const std::size_t shapes = variant.shapes().count();
@@ -168,14 +169,14 @@ std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLen
     letters.push_back(i < 26 ? std::string(1, static_cast<char>('A' + i)) : "M" + std::to_string(i + 1));
     const PeakMoment& moment = (*moments)[i];
     const std::string condition = when(variant, *moments, i);
-    // A condition of recorded shapes says when the moment occurs.
+    // If a condition was found from recorded shapes, it describes when the moment occurs.
     const Expression bytes = moment.shapes.empty() ? moment.bytes : Expression::add(moment.terms);
     lines += fmt::format("    {} = {}, {}\n", letters.back(), display(with_names(bytes, lengths)), condition);
   }
   return fmt::format("  peak = max({}){}\n{}", fmt::join(letters, ", "), end, lines);
 }
 
-// `1 of 4 allocations of 4·n·ny·nx`; empty for a single one.
+// Returns `1 of 4 allocations of 4·n·ny·nx`; empty for a single one.
 std::string copies_text(const EstimateCause& cause) {
   if (cause.of < 2 || !cause.each) return "";
   const std::string copies = cause.copies == cause.of ? fmt::format("all {}", cause.of)
@@ -227,7 +228,7 @@ std::string cause_text(const VariantFormulas& variant, const EstimateCause& caus
   return text + "\n";
 }
 
-// Of a traceback the reason and its last line: `exception: … TypeError: f() takes 2 arguments`.
+// Returns the reason and the last line of a traceback: `exception: … TypeError: f() takes 2 arguments`.
 std::string shortened_error(const std::string& error) {
   const std::size_t first = error.find('\n');
   const std::size_t last = error.rfind('\n', error.find_last_not_of('\n'));

@@ -42,7 +42,7 @@ Json words_json(const std::vector<WordSet>& sets) {
   return words;
 }
 
-// The smallest and the largest value of each axis.
+// Returns the smallest and the largest value of each axis.
 Json ranges_json(const Shapes& shapes) {
   Json ranges = Json::object();
   for (const Shapes::Axis& axis : shapes.axes) {

@@ -24,7 +24,7 @@ bool has_values(const Observation& observation, const AxisTexts& values) {
   });
 }
 
-// Variants with cases of several dtypes: `dtype` is a factor of their formulas, not a word.
+// Returns the variants with cases of several dtypes: `dtype` is a factor of their formulas, not a word.
 std::set<std::string> variants_with_several_dtypes(const std::vector<const Observation*>& observations) {
   std::map<std::string, std::set<std::string>> dtypes;
   for (const Observation* const observation : observations) {
@@ -58,7 +58,7 @@ SplitAxes split_axes(const Parameters& axes, bool dtype_is_factor) {
   return split;
 }
 
-// Runs of several versions of a variant may be merged: the later one has more axes.
+// Returns whether the cases have the same axes: in a merged run, a later version of a variant may have more.
 bool has_axes(const Shapes& shapes, const std::vector<std::pair<std::string, Size>>& integers) {
   return std::ranges::equal(shapes.axes, integers, {}, &Shapes::Axis::name,
                             [](const auto& one) { return one.first; });
@@ -69,7 +69,7 @@ void add_shape(RecordedCases& cases, const std::vector<std::pair<std::string, Si
   if (cases.shapes.axes.empty()) {
     for (const auto& [axis, value] : integers) cases.shapes.axes.push_back({axis, {}});
   }
-  // A shape that was recorded before says nothing new, unless its allocations differ.
+  // A shape that was recorded before adds nothing, unless its allocations differ.
   for (std::size_t shape = 0; shape < cases.observations.size(); ++shape) {
     bool is_same = true;
     for (std::size_t axis = 0; axis < integers.size(); ++axis)
@@ -99,10 +99,10 @@ std::string too_long_text(std::size_t cases) {
       quantity(cases, "case"), kMaxSequencedAllocations);
 }
 
-// Sorts the cases so that every fourth, which explain() holds out, is of a shape that no other dtype has
-// among those for fitting.
+// Sorts the cases so that every fourth, which explain() holds out, has a shape that no other dtype has among
+// those for fitting.
 void hold_out_whole_shapes(RecordedCases& cases) {
-  std::map<std::vector<Size>, std::size_t> ordinals;  // of each shape without its item size
+  std::map<std::vector<Size>, std::size_t> ordinals;  // for each shape without its item size
   std::vector<std::size_t> fitted;
   std::vector<std::size_t> held_out;
   for (std::size_t i = 0; i < cases.observations.size(); ++i) {
@@ -142,7 +142,7 @@ Explanation explain_group(const RecordedCases& cases, const AllocationSequences&
   return explanation;
 }
 
-// Axes that vary, and are in no formula.
+// Returns axes that vary and occur in no formula.
 std::vector<std::string> unread_axes(const VariantFormulas& variant) {
   std::set<std::string> read;
   const auto add = [&](const std::optional<Expression>& formula) {
@@ -161,7 +161,7 @@ std::vector<std::string> unread_axes(const VariantFormulas& variant) {
   return unread;
 }
 
-// Everything that two explanations must have in common to be merged; empty where something is not explained.
+// Returns what two explanations must have in common to be merged; empty if something is not explained.
 std::vector<std::string> formulas(const Explanation& explanation) {
   std::vector<std::string> texts;
   if (explanation.unexplained_bytes != 0 || !explanation.peak()) return texts;
@@ -173,7 +173,7 @@ std::vector<std::string> formulas(const Explanation& explanation) {
   return texts;
 }
 
-// Returns the index of the only axis whose words differ; nothing if there are several, or other axes.
+// Returns the index of the only axis whose words differ; null if there are several, or the axes differ.
 std::optional<std::size_t> different_axis(const VariantFormulas& one, const VariantFormulas& other) {
   if (one.variant != other.variant || one.backend != other.backend || one.words.size() != other.words.size())
     return std::nullopt;
@@ -187,7 +187,7 @@ std::optional<std::size_t> different_axis(const VariantFormulas& one, const Vari
   return different;
 }
 
-// `axis`: different_axis().
+// `axis`: result of different_axis().
 void merge(VariantFormulas& one, VariantFormulas other, std::size_t axis) {
   std::ranges::move(other.words[axis].words, std::back_inserter(one.words[axis].words));
   one.explanation.fitted += other.explanation.fitted;
@@ -200,7 +200,7 @@ void merge(VariantFormulas& one, VariantFormulas other, std::size_t axis) {
   one.sites.merge(other.sites);
 }
 
-// Merges variants with the same formulas until no two of them differ in the words of one axis only.
+// Merges variants with the same formulas until no two of them differ only in the words of one axis.
 void merge_all(std::vector<VariantFormulas>& all) {
   std::vector<std::vector<std::string>> texts;
   texts.reserve(all.size());
@@ -217,7 +217,7 @@ void merge_all(std::vector<VariantFormulas>& all) {
       is_merged = true;
       break;
     }
-    i = is_merged ? 0 : i + 1;  // what was merged may now fit an earlier one
+    i = is_merged ? 0 : i + 1;  // a merged one may now fit an earlier one
   }
 }
 

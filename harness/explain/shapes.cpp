@@ -20,7 +20,7 @@ const Shapes::Axis& axis_named(const Shapes& shapes, const std::string& name) {
   return *axis;
 }
 
-// Throws where a part has no value at a shape.
+// Throws if a part has no value at a shape.
 std::vector<Size> values_everywhere(const Expression& formula, const Shapes& shapes) {
   switch (formula.operation()) {
     case Operation::integer:

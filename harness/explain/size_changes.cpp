@@ -23,8 +23,8 @@ constexpr std::array<Size, 5> kElementSizes{1, 2, 4, 8, 16};
 constexpr Size kMaxAlignment = 1 << 21;
 constexpr std::array<Size, 8> kLengthMultiples{2, 4, 8, 16, 32, 64, 128, 256};
 constexpr std::array<Size, 3> kSmoothPrimes{5, 7, 13};
-constexpr std::size_t kMaxIgnoredTogether = 8;  // axes of which all subsets are tried
-constexpr std::size_t kMaxDefaults = 8;         // values of an axis that are tried as its default
+constexpr std::size_t kMaxIgnoredTogether = 8;  // maximum number of axes of which all subsets are tried
+constexpr std::size_t kMaxDefaults = 8;  // maximum number of values of an axis that are tried as its default
 
 Expression rounded_up(const Expression& length, Size multiple) {
   return Expression::multiply(
@@ -47,7 +47,7 @@ class Changes {
   }
 
  private:
-  // Adds a change of the bytes at each shape. `changed`: null where it does not apply.
+  // Adds a change of the bytes at each shape. `changed` returns null if it does not apply.
   template <typename Changed>
   void add_of_bytes(std::string reason, int rank, const Changed& changed) {
     changes_.emplace_back(
@@ -64,7 +64,7 @@ class Changes {
         });
   }
 
-  // Adds a change of the formula; `changed` returns null where it does not apply.
+  // Adds a change of the formula. `changed` returns null if it does not apply.
   template <typename Changed>
   void add_of_formula(std::string reason, int rank, const Changed& changed) {
     changes_.emplace_back(
@@ -132,14 +132,15 @@ class Changes {
     for (const Shapes::Axis& axis : axes_.axes) {
       for (const Shapes::Axis& other : axes_.axes) {
         if (&axis == &other || axis.name == kItemSizeAxis || other.name == kItemSizeAxis) continue;
-        if (is_constant(other.values)) continue;  // the axis is ignored
+        if (is_constant(other.values)) continue;  // this would ignore the axis
         replace(fmt::format("counted with {} instead of {}", other.name, axis.name), 3,
                 {{Expression::axis(axis.name), Expression::axis(other.name)}});
       }
     }
   }
 
-  // A parameter that the estimator does not read is at its default: 0, 1 or a usual value. Several are 0.
+  // Adds estimators that do not read a parameter: it has its default, which is 0, 1 or a usual value. Several
+  // together are 0.
   void add_ignored_axes() {
     std::vector<const Shapes::Axis*> varied;
     for (const Shapes::Axis& axis : axes_.axes) {
@@ -153,7 +154,7 @@ class Changes {
                 {{Expression::axis(axis.name), Expression(value)}});
       if (!is_constant(axis.values)) varied.push_back(&axis);
     }
-    // Pads and margins are small: of very many axes these are tried.
+    // Pads and margins are small: if there are very many axes, the smallest are tried.
     std::ranges::stable_sort(varied, {},
                              [](const Shapes::Axis* axis) { return std::ranges::max(axis->values); });
     varied.resize(std::min(varied.size(), kMaxIgnoredTogether));

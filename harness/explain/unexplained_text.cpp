@@ -14,17 +14,17 @@ namespace {
 
 constexpr std::size_t kMaxSizesShown = 8;
 constexpr std::size_t kShapesShown = 3;
-// With fewer, only formulas of few parts are believed.
+// With fewer shapes, only formulas with few parts are accepted.
 constexpr std::size_t kManyShapes = 16;
 
-// Name of an allocation in a sentence: its call site if it has no name.
+// Returns the name of an allocation in a sentence: its call site if it has no name.
 std::string label(const VariantFormulas& variant, const ExplainedAllocation& one) {
   if (!one.name.empty()) return one.name;
   if (std::string site = variant.site(one.where); !site.empty()) return site;
   return one.phase.empty() ? "an unnamed allocation" : "an unnamed allocation of " + one.phase;
 }
 
-// Whether an earlier phase, such as the first call, has the same allocations.
+// Returns whether an earlier phase, such as the first call, has the same allocations.
 bool is_repeated(const Explanation& explanation, const ExplainedAllocation& allocation) {
   for (const ExplainedAllocation& one : explanation.allocations) {
     if (&one == &allocation) return false;
@@ -35,7 +35,7 @@ bool is_repeated(const Explanation& explanation, const ExplainedAllocation& allo
   return false;
 }
 
-// Returns `alias=1` if all shapes at which an allocation is have this value and others do not.
+// Returns `alias=1` if exactly the shapes with the allocation have this value.
 std::string common_value(const Shapes& shapes, const std::vector<std::size_t>& there) {
   for (const Shapes::Axis& axis : shapes.axes) {
     const Size value = axis.values[there.front()];
@@ -47,7 +47,7 @@ std::string common_value(const Shapes& shapes, const std::vector<std::size_t>& t
   return "";
 }
 
-// Whether the second pass at the same shape made other allocations of this kind.
+// Returns whether the second pass at the same shape made different allocations of this kind.
 bool differs_between_passes(const RecordedCases& cases, const ExplainedAllocation& allocation) {
   for (std::size_t shape = 0; shape < cases.observations.size(); ++shape) {
     if (std::ranges::any_of(cases.sequence(shape), [&](const SequencedAllocation& one) {
@@ -58,7 +58,7 @@ bool differs_between_passes(const RecordedCases& cases, const ExplainedAllocatio
   return false;
 }
 
-// At which shapes an allocation is, if no formula says it.
+// Returns at which shapes an allocation exists, if no formula describes it.
 std::string where_it_is_text(const VariantFormulas& variant, const ExplainedAllocation& one) {
   const Shapes& shapes = variant.shapes();
   std::vector<bool> is_there(shapes.count(), false);
@@ -74,7 +74,7 @@ std::string where_it_is_text(const VariantFormulas& variant, const ExplainedAllo
                        *condition, there.size(), quantity(shapes.count(), "shape"),
                        between ? fmt::format("; add a shape with {} to find the limit", *between) : "");
   }
-  // The shorter list.
+  // Lists the shorter of the two lists.
   const bool is_mostly_there = 2 * there.size() > shapes.count();
   std::vector<std::size_t> listed;
   for (std::size_t shape = 0; shape < shapes.count(); ++shape) {

@@ -6,13 +6,14 @@
 namespace peakmark {
 namespace {
 
-/// Values that are asked at once between two answers of which one fits. One process answers all.
+/// The number of values that are asked at once between two answers, one of which fits. One process answers
+/// all.
 constexpr Size kValuesBetween = 1024;
-/// In so many intervals of powers of two beyond the last that fits, values are asked even if no power of two
-/// fits there: memory may decrease again.
+/// In this many intervals between powers of two beyond the last fitting one, values are asked even if no
+/// power of two fits there, because memory may decrease again.
 constexpr std::size_t kIntervalsBeyond = 2;
 
-/// Returns values of the range after `low` and before `high`, `count` at most, evenly spread.
+/// Returns values of the range after `low` and before `high`, at most `count`, evenly spread.
 std::vector<Size> values_between(const SearchRange& range, Size low, Size high, Size count) {
   std::vector<Size> values;
   const Size stride = divide_up(divide_up(high - low, count), range.step) * range.step;
@@ -30,7 +31,8 @@ EstimatedBytes::EstimatedBytes(const SearchRange& range, Size budget_bytes, cons
   add(doublings, ask);
   const auto fits = [&](const Point& point) { return point.bytes && *point.bytes <= budget_bytes; };
   const auto last_fitting = std::find_if(points_.rbegin(), points_.rend(), fits);
-  const auto after = static_cast<std::size_t>(points_.rend() - last_fitting);  // of the point after it
+  const auto after = static_cast<std::size_t>(points_.rend() -
+                                              last_fitting);  // index of the point after the last fitting one
   std::vector<Size> values;
   for (std::size_t i = after < 2 ? 0 : after - 2; i + 1 < points_.size() && i <= after + kIntervalsBeyond;
        ++i)

@@ -19,14 +19,14 @@
 namespace peakmark {
 namespace {
 
-/// No answer is larger: 2⁴⁰ elements along one axis are more than any device holds.
+/// Maximum answer: 2⁴⁰ elements along one axis are more than any device can hold.
 constexpr Size kMaxValue = Size{1} << 40;
-/// Values are predicted up to this many doublings beyond the first that does not fit: memory may decrease
-/// again.
+/// Values are predicted up to this many doublings beyond the first that does not fit, because memory may
+/// decrease again.
 constexpr int kDoublingsBeyond = 4;
 constexpr double kMaxUnknownBytes = 1e15;
 constexpr std::size_t kMaxTrials = 30;
-/// So many equal peaks: fewer may come from a pool of fixed size.
+/// Minimum number of equal peaks: fewer may come from a pool of fixed size.
 constexpr std::size_t kMinSame = 3;
 
 const VariantDescription& find_variant(const ShapeRecorder& recorder, const std::string& name) {
@@ -35,7 +35,7 @@ const VariantDescription& find_variant(const ShapeRecorder& recorder, const std:
   return recorder.vocabulary().description.known_variant(name);
 }
 
-/// Returns the range up to some doublings beyond the last that is predicted to fit.
+/// Returns the range up to some doublings beyond the last value that is predicted to fit.
 SearchRange shortened_range(SearchRange range, Size budget_bytes, const PredictedBytes& predicted) {
   int beyond = 0;
   for (Size value = range.min; value <= kMaxValue / 2; value *= 2) {
@@ -72,7 +72,7 @@ bool is_constant(const PredictedBytes& bytes, const SearchRange& range) {
   return at_min && at_min == bytes(range.max);
 }
 
-/// An estimator that predicts is asked by estimate(), about many values at a time.
+/// If an estimator predicts, estimate() asks it about many values at a time.
 SweepOptions without_estimators(SweepOptions options) {
   options.asks_estimators = false;
   return options;
@@ -148,7 +148,7 @@ Parameters AxisFitter::shape_at(Size fitted) const {
   return shape;
 }
 
-/// Returns the peak by the formula; nothing where it does not hold.
+/// Returns the peak by the formula; null if the formula has no value.
 std::optional<Size> AxisFitter::predict(Size fitted) const {
   try {
     const Size known = peak_->evaluate([&](const std::string& axis) { return value_of(axis, fitted); });
@@ -159,7 +159,7 @@ std::optional<Size> AxisFitter::predict(Size fitted) const {
   }
 }
 
-/// Returns the bytes that the estimator answers at values of the axis.
+/// Returns the estimator's answers in bytes at values of the axis.
 std::vector<std::optional<Size>> AxisFitter::estimate(const std::vector<Size>& values) {
   Run run;
   run.observations.reserve(values.size());
@@ -174,7 +174,7 @@ std::vector<std::optional<Size>> AxisFitter::estimate(const std::vector<Size>& v
   question.suites = request_.sweep.selection.suites;
   question.worker = request_.sweep.worker;
   question.limit_option = "--timeout";
-  if (const CaseLimit& limit = request_.sweep.case_limit; limit.per_gib.count() == 0)  // the user's
+  if (const CaseLimit& limit = request_.sweep.case_limit; limit.per_gib.count() == 0)  // the user's limit
     question.seconds = std::chrono::duration<double>(limit.base).count();
   question.warnings = &warnings_;
   ask_about_run(run, question);
@@ -185,7 +185,7 @@ std::vector<std::optional<Size>> AxisFitter::estimate(const std::vector<Size>& v
   return answers;
 }
 
-/// Returns the predicted bytes; empty, with a note why, where neither formula nor estimator has them.
+/// Returns the predicted bytes; empty, with a note on the reason, if neither formula nor estimator has them.
 PredictedBytes AxisFitter::prediction(FitReport& report) {
   if (predictor_ == Predictor::formula) return [this](Size value) { return predict(value); };
   if (predictor_ == Predictor::recordings) return {};
@@ -216,7 +216,7 @@ void AxisFitter::find_predictor() {
     throw UsageError(fmt::format("{} has no estimator: predict by formula or recordings", variant_.name));
 }
 
-/// Explains the variant with its words as they are fixed.
+/// Explains the variant with its fixed words.
 void AxisFitter::find_formula() {
   notes_.clear();
   is_estimator_noted_ = false;
@@ -224,8 +224,8 @@ void AxisFitter::find_formula() {
   if (predictor_ != Predictor::formula) return;
   std::map<std::string, AxisBounds> bounds;
   for (const auto& [axis, value] : values_.values()) {
-    // 0 often means something else than a small number: no chunks, no region. So does 1, which some programs
-    // need. An axis is 0 in all shapes or in none, and likewise 1.
+    // 0 often has another meaning than a small number: no chunks, no region. So has 1, which some programs
+    // need. Therefore an axis is 0 in all shapes or in none, and likewise 1.
     const bool is_free = axis == request_.axis.name || (request_.other && axis == request_.other->name) ||
                          std::ranges::find(derived_, axis, &DerivedAxis::name) != derived_.end();
     if (const Size* const integer = std::get_if<Size>(&value))
@@ -269,7 +269,8 @@ void AxisFitter::find_formula() {
   }
 }
 
-/// Draws a line through what the formula leaves out at the smallest and the largest value of the axis.
+/// Draws a line through the bytes that the formula leaves unexplained at the smallest and the largest value
+/// of the axis.
 void AxisFitter::extrapolate_unknown(const std::vector<Observation>& observations) {
   std::vector<std::pair<double, double>> points;
   for (const Observation& one : observations) {
@@ -336,8 +337,8 @@ FitTrial AxisFitter::record(Size value, std::optional<Size> predicted) {
   const bool is_expected = predicted.value_or(0) > budget_.bytes ||
                            (allowed && observation.largest_refused_bytes.value_or(0) > *allowed);
   if (observation.failed_allocations && is_expected) {
-    // The program may have used a smaller size. Elsewhere a failure need not be a want of memory: some
-    // libraries ask for 0 bytes.
+    // The program may have used a smaller size. For other programs a failure need not be a lack of memory:
+    // some libraries request 0 bytes.
     trial.outcome = to_string(Outcome::out_of_memory);
     trial.message = fmt::format(
         "{}, and the program went on",
@@ -351,7 +352,7 @@ FitTrial AxisFitter::record(Size value, std::optional<Size> predicted) {
 }
 
 void AxisFitter::try_values(LargestValueSearch& search, FitReport& report, const PredictedBytes& predicted) {
-  std::set<std::string> noted;  // of each outcome the first message, such as that the memory differs
+  std::set<std::string> noted;  // the first message of each outcome, for example that the memory differs
   while (const std::optional<Size> value = search.next()) {
     check_changes_memory(report, search, predicted);
     if (search.trials().size() == kMaxTrials) {
@@ -381,8 +382,8 @@ void AxisFitter::try_values(LargestValueSearch& search, FitReport& report, const
         report.axis, search.trials().front().value, to_string(recorder_.device().backend)));
 }
 
-/// Returns the values whose throughput is compared: those of a list, or the smallest times powers of two, and
-/// the largest that fits.
+/// Returns the values whose throughput is compared: those of a list, or the smallest value times powers of
+/// two, and the largest value that fits.
 std::vector<Size> AxisFitter::compared_values(const FitReport& report) {
   std::vector<Size> values;
   const SearchRange& range = report.range;
@@ -396,7 +397,7 @@ std::vector<Size> AxisFitter::compared_values(const FitReport& report) {
   return values;
 }
 
-/// Takes times of values that fit, and makes the one with most items per second the answer.
+/// Measures times of values that fit, and makes the value with the most items per second the answer.
 void AxisFitter::take_times(FitReport& report) {
   if (!report.value || report.is_stopped) return;
   report.largest = report.value;

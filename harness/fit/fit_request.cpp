@@ -14,7 +14,7 @@
 namespace peakmark {
 namespace {
 
-/// Returns the axes of `2*nx`, if all are axes of the request; nothing for other text, such as `/data/nx`.
+/// Returns the axes of `2*nx` if all are axes of the request; empty for other text, such as `/data/nx`.
 std::vector<std::string> formula_axes(const FitRequest& request, const std::string& text) {
   const auto is_axis = [&](const std::string& name) {
     if (name == request.axis.name || (request.other && name == request.other->name)) return true;
@@ -29,7 +29,7 @@ std::vector<std::string> formula_axes(const FitRequest& request, const std::stri
   return {};
 }
 
-/// Throws UsageError if neither the program nor the formula of another axis has the axis.
+/// Throws UsageError if neither the program nor the formula of another axis reads the axis.
 void check_is_read(const FitRequest& request, const std::string& axis) {
   const std::string placeholder = "{" + axis + "}";
   const auto has_placeholder = [&](const std::string& word) {
@@ -81,7 +81,7 @@ std::string reproduce_command(const FitRequest& request, const DeviceInfo& devic
   words.insert(words.end(), request.values.begin(), request.values.end());
   words.push_back(fmt::format("--budget={}", budget_bytes));
   if (sweep.max_allocation) words.push_back(fmt::format("--max-allocation={}", *sweep.max_allocation));
-  // The value is run whatever is predicted.
+  // The value is run regardless of the prediction.
   words.push_back(fmt::format("--predict={}", to_string(Predictor::recordings)));
   words.push_back(fmt::format("--backend={}", to_string(device.backend)));
   if (device.backend != Backend::dry) words.push_back(fmt::format("--device={}", device.index));

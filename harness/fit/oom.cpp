@@ -21,8 +21,9 @@ namespace {
 using json_fields::Json;
 using json_fields::or_null;
 
-/// Returns whether people and programs recognise a lack of memory in a line: by a word, which the names of
-/// error codes have too, or by the number of an error code next to the name of the API or of its function.
+/// Returns whether a line indicates a lack of memory to users and programs: by a word, which the names of
+/// error codes contain, too, or by the number of an error code next to the name of the API or of its
+/// function.
 bool names_memory(const std::string& line) {
   static const Pattern word("memory|alloc|out[_ ]of[_ ]resources|oom", Pattern::Letters::any_case);
   static const Pattern opencl(R"((^|\W)(cl[A-Z]\w*|cl::|CL[_ ]|[Oo]pen[Cc][Ll]|OPENCL))");
@@ -30,7 +31,7 @@ bool names_memory(const std::string& line) {
   static const Pattern opencl_code(R"((^|[^\w-])-[456](?![\w%]|\.\d))");
   static const Pattern cuda(R"((^|\W)(cu(da)?[A-Z]\w*|hip[A-Z]\w*|[Cc][Uu][Dd][Aa]|HIP))");
   // CUDA_ERROR_OUT_OF_MEMORY, cudaErrorMemoryAllocation, hipErrorOutOfMemory. Other small numbers are
-  // devices, streams and lines: an error must be named.
+  // devices, streams and lines, so the line must name an error.
   static const Pattern cuda_code(
       R"(((err|error|errno|code|status|result|returned|failed)\W{0,4}|(cu|hip)\w+(\(\))?\s*[:=]+\s*)2(?![\w%]|\.\d))",
       Pattern::Letters::any_case);
@@ -47,7 +48,7 @@ Size live_at_end(const Observation& observation) {
   return live;
 }
 
-/// Returns how a program went on after the allocation `index` was refused.
+/// Returns how a program continued after the allocation `index` was refused.
 std::string how_it_went_on(Size index, const Observation& reference, const Observation& refused) {
   if (!refused.allocation_sequence) return "";
   const AllocationSequence& before = *reference.allocation_sequence;
@@ -62,13 +63,13 @@ std::string how_it_went_on(Size index, const Observation& reference, const Obser
 
 constexpr std::string_view kNamesNoMemory = "the message does not name memory";
 
-/// Returns the last line of the program that names memory, else its last line, or the whole message if that
-/// says more.
+/// Returns the last line of the program that names memory, else its last line, or the whole message if it is
+/// more informative.
 std::string short_message(const Refusal& refusal) {
   if (refusal.last_lines.empty() || refusal.outcome == RefusalOutcome::unusable)
     return one_line(refusal.message);
   const bool is_silent = refusal.outcome == RefusalOutcome::crashed && refusal.exit_code;
-  // Not std::views::reverse: clang 14 knows none of GCC 12.
+  // Not std::views::reverse, because clang 14 cannot compile that of GCC 12.
   const auto naming = std::find_if(refusal.last_lines.rbegin(), refusal.last_lines.rend(), names_memory);
   return one_line(naming != refusal.last_lines.rend() ? *naming : refusal.last_lines.back()) +
          (is_silent ? fmt::format("; {}", kNamesNoMemory) : "");
@@ -185,7 +186,7 @@ Refusal judge_refusal(Size index, const Observation& reference, const Observatio
     refusal.message = "this run did not make the allocation, or it could not be refused";
     return ended(RefusalOutcome::not_refused);
   }
-  // Of a variant; a program has it only if it marks its end.
+  // Variants have this figure; a program has it only if it marks its end.
   if (refused.leaked_bytes.value_or(0) > reference.leaked_bytes.value_or(0)) {
     refusal.message =
         fmt::format("{} not released; {}", quantity(*refused.leaked_bytes, "byte"), refused.message);
@@ -203,7 +204,7 @@ Refusal judge_refusal(Size index, const Observation& reference, const Observatio
     case Outcome::crashed:
     case Outcome::unsupported:
       if (refused.outcome == Outcome::unsupported) return ended(RefusalOutcome::handled);
-      // A variant, which threw OutOfMemory.
+      // A variant that threw OutOfMemory.
       if (refused.outcome == Outcome::out_of_memory && !refused.program_failure)
         return ended(RefusalOutcome::handled);
       if (refusal.exit_code && std::ranges::any_of(refusal.last_lines, names_memory))
@@ -267,7 +268,7 @@ std::vector<Size> choose_refusals(const AllocationSequence& allocations, const R
   }
   if (choice.count && static_cast<Size>(chosen.size()) > *choice.count) {
     std::mt19937_64 random(choice.seed);
-    // Fisher and Yates; std::shuffle differs between libraries.
+    // The Fisher-Yates shuffle, because std::shuffle differs between libraries.
     for (std::size_t i = chosen.size() - 1; i > 0; --i) std::swap(chosen[i], chosen[random() % (i + 1)]);
     chosen.resize(static_cast<std::size_t>(*choice.count));
     std::ranges::sort(chosen);
@@ -288,7 +289,7 @@ std::string oom_text(const OomReport& report) {
                    {"exit code", right},
                    {"message"}});
   Size failures = 0;
-  Size leaking = 0;  // programs that ended with an error
+  Size leaking = 0;  // programs that leaked and ended with an error
   Size not_refused = 0;
   for (const Refusal& one : report.refusals) {
     if (one.outcome == RefusalOutcome::handled && one.leaked_bytes.value_or(0) > 0) ++leaking;

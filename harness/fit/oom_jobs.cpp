@@ -19,7 +19,7 @@
 namespace peakmark {
 namespace {
 
-// Every run of a job has its own limit.
+// Each run of a job has a separate limit.
 constexpr std::chrono::hours kJobLimit{24 * 7};
 
 std::string with_number(std::string text, int job) {
@@ -29,7 +29,7 @@ std::string with_number(std::string text, int job) {
   return text;
 }
 
-/// Returns the words of `peakmark` that refuse `indices`.
+/// Returns the words of the `peakmark` command that refuses `indices`.
 std::vector<std::string> job_words(const OomRequest& request, const std::vector<Size>& indices) {
   std::vector<std::string> words{"oom", "--json", "--allocations",
                                  fmt::format("{}", fmt::join(indices, ","))};
@@ -91,7 +91,7 @@ OomRequest with_job_number(OomRequest request, int job) {
 void refuse_in_jobs(const OomRequest& request, const std::vector<Size>& chosen, OomReport& report) {
   const auto jobs = std::min(static_cast<std::size_t>(request.jobs), chosen.size());
   const SignalWatch signals;
-  const OrphanGuard orphans;  // programs of a job that was killed
+  const OrphanGuard orphans;  // for programs of a job that was killed
   std::vector<std::future<OomReport>> answers;
   answers.reserve(jobs);
   for (std::size_t job = 0; job < jobs; ++job) {

@@ -19,12 +19,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A file that the program writes, before and after an allocation is refused.
+/// An output file of the program, before and after an allocation is refused.
 class ComparedOutput {
  public:
   explicit ComparedOutput(std::optional<std::filesystem::path> path) : path_(std::move(path)) {}
 
-  /// Takes what the reference run wrote. Throws UsageError if it wrote nothing.
+  /// Reads the output of the reference run. Throws UsageError if there is none.
   void take_reference() {
     if (!path_) return;
     const auto text = read();
@@ -32,7 +32,7 @@ class ComparedOutput {
       throw UsageError(fmt::format("--compare-output: the program does not write {}", path_->string()));
     reference_ = *text;
   }
-  /// Removes the file, so that a run that does not write it is not taken for one that does.
+  /// Removes the file, so that an old one is not mistaken for the output of a run that writes none.
   void forget() const {
     std::error_code ignored;
     if (path_) std::filesystem::remove(*path_, ignored);
@@ -50,8 +50,8 @@ class ComparedOutput {
   std::string reference_;
 };
 
-/// Returns the shapes that one run measures: the case and, of a variant, another one in the same process
-/// after it. A device that is unusable after a refusal shows there.
+/// Returns the shapes that one run measures: the case and, for a variant, another one after it in the same
+/// process. If the device is unusable after a refusal, that case fails.
 std::vector<Parameters> measured_shapes(const ShapeRecorder& recorder, const VariantDescription& variant,
                                         const Parameters& shape) {
   std::vector<Parameters> shapes{shape};
@@ -73,7 +73,7 @@ void check_reference(const Observation& reference) {
     throw UsageError("the case allocates no device memory; there is nothing to refuse");
 }
 
-/// Refuses allocations of one program or variant, each in a run of its own.
+/// Refuses allocations of one program or variant, each in a separate run.
 class RefusalRunner {
  public:
   /// Runs it without a refusal.
@@ -110,7 +110,8 @@ class RefusalRunner {
         refusal.outcome == RefusalOutcome::crashed || refusal.outcome == RefusalOutcome::hung;
     if (can_disturb && is_program()) {
       Observation next = record(0).front();
-      next.requested_peak_bytes = reference_.front().requested_peak_bytes;  // may differ from run to run
+      next.requested_peak_bytes =
+          reference_.front().requested_peak_bytes;  // the peak may differ from run to run
       add_next_case(refusal, reference_.front(), next);
     }
     const SequencedAllocation& allocation = allocations()[static_cast<std::size_t>(index) - 1];
@@ -131,7 +132,7 @@ class RefusalRunner {
     return options;
   }
   std::vector<Observation> record(Size refused) {
-    // The next case of a variant's process finds what is free without a refusal.
+    // In a variant's process, the next case is measured without a refusal.
     recorder_.set_refused_allocation(refused, once_ || !is_program());
     return recorder_.record(variant_->name, shapes_);
   }
@@ -175,7 +176,7 @@ OomReport refuse_allocations(OomRequest request, const std::function<void(const 
   report.allocations = static_cast<Size>(runner.allocations().size());
   report.is_program = runner.is_program();
   report.is_result_compared = request.compared_output.has_value();
-  // That two memory passes differ, for example.
+  // For example, that two memory passes differ.
   if (const std::string& note = runner.reference_note(); !note.empty())
     report.notes.push_back("without a refusal: " + note);
   const std::vector<Size> chosen = choose_refusals(runner.allocations(), request.choice);

@@ -1,5 +1,5 @@
-// planted_program BEHAVIOUR FILE: makes three OpenCL buffers of 64, 128 and 32 KiB, fills each, and writes a
-// result to FILE. Takes a refused buffer as BEHAVIOUR says, for the tests of `peakmark oom`.
+// planted_program BEHAVIOUR FILE: creates three OpenCL buffers of 64, 128 and 32 KiB, fills each, and writes
+// a result to FILE. BEHAVIOUR is its reaction to a refused buffer, for the tests of `peakmark oom`.
 #include <CL/cl.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ struct Program {
   std::vector<cl_mem> buffers;
   cl_int error = CL_SUCCESS;
 
-  /// Returns null if the buffer is refused, or the first command that uses it.
+  /// Returns null if the buffer, or the first command that uses it, is refused.
   cl_mem create(std::size_t bytes) {
     cl_mem const buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, nullptr, &error);
     if (buffer == nullptr) return nullptr;
@@ -72,7 +72,7 @@ void refused(Program& program, std::size_t index) {
   if (behaviour == "persist") {
     cl_mem buffer = nullptr;
     while ((buffer = program.create(bytes)) == nullptr)
-      ::usleep(1000);  // each attempt is an event of the profile
+      ::usleep(1000);  // each attempt is an event in the profile
     program.buffers.push_back(buffer);
   }
   if (behaviour == "retry") program.buffers.push_back(program.create(bytes));
@@ -93,7 +93,7 @@ void refused(Program& program, std::size_t index) {
     program.buffers.push_back(program.create(bytes / 2));
   }
   if (behaviour == "leak") {
-    // The buffers so far are forgotten.
+    // The buffers so far are never released.
     program.buffers.clear();
     program.buffers.push_back(program.create(bytes));
   }
@@ -103,7 +103,7 @@ void refused(Program& program, std::size_t index) {
     std::exit(0);
   }
   if (behaviour == "no_result") program.end(0, "skipped");
-  if (behaviour == "without" || behaviour == "host") return;  // works without the buffer
+  if (behaviour == "without" || behaviour == "host") return;  // continues without the buffer
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
   if (program.context == nullptr) return 67;
   program.queue = clCreateCommandQueueWithProperties(program.context, device, nullptr, &program.error);
   if (program.queue == nullptr) return 68;
-  // In another order whenever it runs: an allocation of this number may not exist.
+  // The order differs in every run, so an allocation with this number may not exist.
   const bool is_short = program.behaviour == "random" && std::getenv("PEAKMARK_REFUSE") != nullptr;
   for (std::size_t index = 0; index < (is_short ? 1 : 3); ++index) {
     cl_mem const buffer = program.create(kSizes[index]);

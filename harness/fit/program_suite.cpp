@@ -27,7 +27,7 @@ std::string write_program_suite(const std::vector<std::string>& command,
                                 const std::vector<std::pair<std::string, std::string>>& axes,
                                 const std::filesystem::path& suite) {
   std::string variant = variant_name(command);
-  // Strings and lists of JSON are those of TOML.
+  // Strings and lists have the same syntax in JSON and TOML.
   const auto quoted = [](const std::string& text) { return json_fields::Json(text).dump(); };
   std::ofstream file(suite);
   file << "name = \"program\"\n[[program]]\nvariant = " << quoted(variant)

@@ -32,7 +32,7 @@ bool is_out_of_memory(const FitReport& report, const FitTrial& trial) {
          trial.peak_bytes.value_or(0) > report.budget_bytes;
 }
 
-/// Returns why a trial that ran out of memory did: `needs more than the budget`.
+/// Returns why a trial ran out of memory: `needs more than the budget`.
 std::string reason(const FitReport& report, const FitTrial& trial) {
   if (exceeds_allocation(trial, report.max_allocation))
     return fmt::format("asks for {} in one allocation, which may have {}",
@@ -87,7 +87,7 @@ Fields<TimedValue> throughput_fields(const FitReport& report) {
           {"", As::hidden, &TimedValue::time_source, "time_source"}};
 }
 
-/// Returns the answer of --objective throughput, and what it does not decide.
+/// Returns the answer of --objective throughput, and what the times do not decide.
 std::string throughput_text(const FitReport& report) {
   const TimedValue& best = *report.timed_answer();
   const Size peak = *report.answer().peak_bytes;
@@ -106,7 +106,8 @@ std::string throughput_text(const FitReport& report) {
   return text;
 }
 
-/// Returns the largest value that fits, and what limits it. There is one, and no trial stopped the search.
+/// Returns the largest value that fits, and what limits it. It must exist, and no trial may have stopped the
+/// search.
 std::string largest_text(const FitReport& report) {
   const Size value = *report.end();
   const FitTrial& trial = report.trial(value);
@@ -178,7 +179,7 @@ std::string intervals_text(const FitReport& report, bool all_intervals) {
   }
   std::string text = "  values that fit, by the " + std::string(to_string(report.predictor)) + ":\n";
   constexpr std::size_t kMaxShown = 40;
-  // The last are those that matter.
+  // The last intervals are the important ones.
   const std::size_t left_out = report.intervals.size() - std::min(report.intervals.size(), kMaxShown);
   if (left_out > 0) text += fmt::format("    {} more below\n", left_out);
   for (std::size_t i = left_out; i < report.intervals.size(); ++i)
@@ -242,7 +243,7 @@ Json to_json(const FitReport& report) {
   return json;
 }
 
-/// Returns the value of another axis at which a report was made.
+/// Returns the value of another axis in this report.
 const std::string& value_at(const FitReport& report, const std::string& axis) {
   return std::ranges::find(report.fixed, axis, &std::pair<std::string, std::string>::first)->second;
 }

@@ -15,29 +15,29 @@
 namespace peakmark {
 namespace {
 
-/// Bytes grow at most so fast with the axis, but for a fixed part: the length of a cube is the usual extreme.
+/// Maximum power of the axis with which bytes grow, besides a fixed part: the edge of a cube is the usual
+/// extreme.
 constexpr int kMaxExponent = 3;
-/// A formula through two peaks is confirmed by a third that differs by this share of their difference at
-/// most.
+/// A formula through two peaks is confirmed by a third whose error is at most this share of their difference.
 constexpr long double kMaxResidual = 1e-3L;
-/// How much of the budget an extrapolation may be wrong by, if the error of a confirmed formula grows as the
-/// square of the axis.
+/// Maximum error of an extrapolation as a share of the budget, if the error of a confirmed formula grows as
+/// the square of the axis.
 constexpr long double kMaxError = 0.02L;
-/// How far an extrapolation goes that no third peak confirms.
+/// Maximum factor of an extrapolation that no third peak confirms.
 constexpr Size kMaxJump = 16;
 
 long double power(Size value, int exponent) {
   return std::pow(static_cast<long double>(value), static_cast<long double>(exponent));
 }
 
-/// Returns the place of a value of the range.
+/// Returns the index of a value in the range.
 Size place_of(const SearchRange& range, Size value) {
   if (range.list.empty()) return (value - range.min) / range.step;
   return std::ranges::lower_bound(range.list, value) - range.list.begin();
 }
 
-/// Returns the largest value of the range between `low`, one of its values, and range.max for which `fits`
-/// holds, if it holds up to some value and then no more; nothing if it does not hold at the first.
+/// Returns the largest value of the range between `low`, one of its values, and range.max for which `fits` is
+/// true; null if it is false for `low`. `fits` must be true up to some value and false after it.
 template <typename Fits>
 std::optional<Size> bisect(const SearchRange& range, Size low, const Fits& fits) {
   if (low > range.max || !fits(low)) return std::nullopt;
@@ -79,14 +79,14 @@ struct LargestValueSearch::Model {
   long double b = 0;
   long double c = 0;
   int exponent = 1;
-  /// How far the third peak is off; nothing if no third peak confirms the model.
+  /// The error at the third peak; null if no third peak confirms the model.
   std::optional<long double> residual;
 
   [[nodiscard]] long double operator()(Size value) const {
     return a + b * power(value, exponent) + c * power(value, 2);
   }
 
-  /// Through two peaks.
+  /// Returns the model through two peaks.
   static Model through(const Point& low, const Point& high, int exponent) {
     const long double slope = static_cast<long double>(high.bytes - low.bytes) /
                               (power(high.value, exponent) - power(low.value, exponent));
@@ -94,8 +94,8 @@ struct LargestValueSearch::Model {
             std::nullopt};
   }
 
-  /// Through three peaks. It is confirmed if its coefficients are integers, which a chance would hardly make
-  /// them.
+  /// Returns the model through three peaks. It is confirmed if its coefficients are integers, which is
+  /// unlikely by chance.
   static Model parabola(const Point& low, const Point& middle, const Point& high) {
     const auto slope = [](const Point& first, const Point& second) {
       return static_cast<long double>(second.bytes - first.bytes) /
@@ -129,8 +129,8 @@ bool LargestValueSearch::fits(const FitTrial& trial) const {
   return trial.peak_bytes && *trial.peak_bytes <= budget_ && !exceeds_allocation(trial, max_allocation_);
 }
 
-/// Returns the bytes of the budget that a trial needs: more than the budget exactly if it does not fit.
-/// Nothing if an allocation was refused that the device allows.
+/// Returns the bytes of the budget that a trial needs: they exceed the budget exactly if the trial does not
+/// fit. Null if an allocation was refused that the device allows.
 std::optional<Size> LargestValueSearch::demand(const FitTrial& trial) const {
   if (!trial.peak_bytes && !exceeds_allocation(trial, max_allocation_)) return std::nullopt;
   Size bytes = trial.peak_bytes.value_or(0);
@@ -168,7 +168,8 @@ bool LargestValueSearch::is_formula_confirmed() const {
 
 void LargestValueSearch::add(const FitTrial& trial) {
   trials_.push_back(trial);
-  if (exceeds_allocation(trial, max_allocation_)) formula_ = {};  // of the peak, which is not what limits
+  if (exceeds_allocation(trial, max_allocation_))
+    formula_ = {};  // the formula predicts the peak, but here the allocation limit decides
   const auto insert = [&](std::vector<Point>& points, const std::optional<Size>& bytes) {
     if (!bytes) return;
     points.push_back({trial.value, *bytes});
@@ -178,8 +179,8 @@ void LargestValueSearch::add(const FitTrial& trial) {
   insert(demands_, demand(trial));
 }
 
-/// Returns what the formula misses at a value: as at the recorded value that is nearest, changed by the line
-/// to the second nearest, no farther than between these two.
+/// Returns the error of the formula at a value: that of the nearest recorded value, corrected by the line to
+/// the second nearest, and never beyond the errors of these two.
 std::optional<Size> LargestValueSearch::missed_by_formula(Size value) const {
   std::vector<Point> nearest = peaks_;
   std::ranges::stable_sort(nearest, {}, [&](const Point& point) { return std::abs(point.value - value); });
@@ -219,7 +220,7 @@ std::optional<Size> LargestValueSearch::next() const {
   return above && !is_tried(*above) ? above : std::nullopt;
 }
 
-/// Returns the smallest value above the largest that fits at which the budget did not suffice.
+/// Returns the smallest value above the largest fitting one for which the budget did not suffice.
 std::optional<Size> LargestValueSearch::smallest_refused() const {
   const Size best = largest().value_or(0);
   std::optional<Size> found;
@@ -235,8 +236,8 @@ std::optional<Size> LargestValueSearch::next_by_formula() const {
   SearchRange range = range_;
   Size budget = budget_;
   if (refused) {
-    // The formula allows too much. Below it, a recorded peak shows how much it forgets; until there is one,
-    // half of the budget is left for that.
+    // The formula allows too much. A recorded peak below it shows how much the formula misses; until there is
+    // one, half of the budget is reserved for this.
     const std::optional<Size> below = range.at_most(*refused - 1);
     if (!below) return std::nullopt;
     range.max = *below;
@@ -244,12 +245,12 @@ std::optional<Size> LargestValueSearch::next_by_formula() const {
   }
   const auto intervals = fitting_intervals(range, budget, [this](Size value) { return predict(value); });
   if (intervals.empty()) {
-    // A formula that no trial contradicts is believed; else the smallest value is run.
+    // A formula that no trial contradicts is trusted; else the smallest value is run.
     return trials_.empty() || is_tried(range.min) ? std::nullopt : std::optional(range.min);
   }
   Size target = intervals.back().last;
   if (best && target <= *best) return std::nullopt;
-  // The corrected formula still allows what was refused: halve what is left.
+  // The corrected formula still allows the refused value: halve the remaining range.
   if (refused && best && trials_.size() > 3)
     target = std::max(*range.above(*best), *range.at_most(*best + (*refused - *best) / 2));
   return is_tried(target) ? std::nullopt : std::optional(target);
@@ -277,12 +278,13 @@ LargestValueSearch::Model LargestValueSearch::model(const std::vector<Point>& po
   return best ? *best : parabola;
 }
 
-/// Returns the value that shows most between one that fits and one that does not. Many programs round lengths
-/// to a power of two: if memory steps there, two trials decide. Else what is left is halved.
+/// Returns the most informative value between one that fits and one that does not. Many programs round
+/// lengths to a power of two: if memory steps there, two trials decide. Otherwise the remaining range is
+/// halved.
 Size LargestValueSearch::between(Size fitting, Size refused) const {
   const auto power = static_cast<Size>(std::bit_floor(static_cast<std::uint64_t>(refused - 1)));
   if (power > fitting && range_.at_most(power) == power) return power;
-  const Size next = *range_.above(fitting);  // there is one: `refused`, or below it
+  const Size next = *range_.above(fitting);  // it exists: it is `refused` or smaller
   if (std::has_single_bit(static_cast<std::uint64_t>(fitting)) && !is_tried(next)) return next;
   return std::max(next, *range_.at_most(fitting + (refused - fitting) / 2));
 }
@@ -308,7 +310,7 @@ std::optional<Size> LargestValueSearch::next_by_peaks() const {
     const long double error = *formula.residual;
     target = largest_by(formula);
     if (error > 0 && target) {
-      // Not farther than where the error may count.
+      // Limited to the values where the error is still small.
       const auto trusted = largest_by([&](Size value) {
         return error * power(value, 2) / power(last.value, 2) <= kMaxError * budget ? formula(value)
                                                                                     : budget + 1;
@@ -321,19 +323,19 @@ std::optional<Size> LargestValueSearch::next_by_peaks() const {
       const auto cautious = largest_by(Model::through(demands_[demands_.size() - 2], last, kMaxExponent));
       if (target && cautious) target = std::min(*target, *cautious);
     } else if (!target && demands_.size() == 2) {
-      // Growth as a cube leaves nothing; a line may.
+      // With cubic growth nothing larger fits; with linear growth it may.
       target = largest_by(Model::through(demands_.front(), last, 1));
     } else if (!target) {
       target = above;
     }
   }
-  // Peaks that decrease show nothing of larger values.
+  // Decreasing peaks predict nothing about larger values.
   const bool is_decreasing = demands_.size() > 1 && demands_[demands_.size() - 2].bytes > last.bytes;
   if (target && (!formula.residual || is_decreasing)) {
     const Size jump = checked_multiply(last.value, is_decreasing ? 2 : kMaxJump);
     target = range.at_most(std::min(*target, std::max(jump, above)));
   }
-  // A refused value although its bytes were predicted to fit.
+  // A value was refused although its bytes were predicted to fit.
   if (refused && target && *target == range.max) target = between(*best, *refused);
   if (!target || *target <= *best || is_tried(*target)) return std::nullopt;
   return target;
@@ -348,7 +350,7 @@ std::vector<FittingInterval> fitting_intervals(const SearchRange& range, Size bu
   const Size count = range.count();
   const Size stride = divide_up(count, kMaxEvaluated);
   std::vector<FittingInterval> intervals;
-  // Finds the step between `inside` and `outside`, of which one fits and one does not, at which that changes.
+  // Finds the boundary between two steps, of which one fits and the other does not.
   const auto edge = [&](Size fitting, Size other) {
     while (std::abs(fitting - other) > 1) {
       const Size middle = fitting + (other - fitting) / 2;

@@ -45,20 +45,21 @@ struct Column {
   ColumnType type;
 };
 
-/// Adds rows to a table, many in one statement, because a remote database costs a round trip for each. The
-/// statement is prepared once: in SQLite that time is quadratic in the number of values.
+/// Adds rows to a table, many in one statement, because each statement costs a round trip to a remote
+/// database. The statement is prepared only once, because in SQLite its preparation time is quadratic in the
+/// number of values.
 class RowWriter {
  public:
   RowWriter(Database& database, std::string table, std::vector<Column> columns);
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
-  /// Takes one value for each column, of its type or null.
+  /// Adds a row: one value for each column, of the column's type or null.
   void add(std::vector<Value> row);
-  /// Writes the remaining rows, which are lost otherwise.
+  /// Writes the remaining rows, which would otherwise be lost.
   void finish();
 
  private:
-  /// A statement keeps pointers to these values.
+  /// The statement keeps pointers to these values.
   struct Cell {
     std::int64_t integer = 0;
     double real = 0;
@@ -71,12 +72,12 @@ class RowWriter {
   Database& database_;
   std::string table_;
   std::vector<Column> columns_;
-  std::vector<Cell> cells_;  ///< of all rows of a statement
-  std::size_t rows_ = 0;     ///< in `cells_`
+  std::vector<Cell> cells_;  ///< of all rows of one statement
+  std::size_t rows_ = 0;     ///< number of rows in `cells_`
   std::unique_ptr<soci::statement> full_statement_;
 };
 
-/// Rows of a statement: a few thousand values, fewer than the maximum of either database.
+/// Rows per statement: a few thousand values, fewer than the maximum of either database.
 constexpr std::size_t kRowsAStatement = 200;
 
 RowWriter::RowWriter(Database& database, std::string table, std::vector<Column> columns)
@@ -143,7 +144,7 @@ std::unique_ptr<soci::statement> RowWriter::prepared(std::size_t rows) {
   return statement;
 }
 
-/// Gives out the next free numbers of a table.
+/// Returns the next free numbers of a table.
 class Numbers {
  public:
   Numbers(soci::session& sql, const std::string& table)
@@ -159,7 +160,7 @@ class Addition {
   using enum ColumnType;
 
  public:
-  /// `record`: of `run`, without the texts of its facts. `before`: as RunPlace's.
+  /// `record`: of `run`, without the texts of its facts. `before`: as in RunPlace.
   Addition(Database& database, const Run& run, const RunRecord& record, const RunOrigin& origin,
            std::optional<std::int64_t> before)
       : database_(database),
@@ -272,7 +273,7 @@ class Addition {
   }
 
   using FactsNumbers = std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t>;
-  /// Looks up the facts of this run only: a history of years has many others.
+  /// Looks up only the facts of this run, because a history of years has many others.
   FactsNumbers known_facts(const std::unordered_map<std::string, std::int64_t>& cases) {
     FactsNumbers numbers;
     const std::vector<ObservationRecord>& observations = record_.observations;
@@ -336,7 +337,7 @@ class Addition {
   std::optional<std::int64_t> before_;
 };
 
-/// Makes the base branch of the first run that has one that of the history.
+/// Sets the history's base branch to that of the first run that has one.
 void learn_base_branch(Database& database, const RunOrigin& origin, Settings& settings,
                        std::vector<std::string>& notes) {
   if (origin.branch.empty() || !settings.base_branch.empty()) return;
@@ -356,7 +357,7 @@ void learn_base_branch(Database& database, const RunOrigin& origin, Settings& se
 
 using NumberedRuns = std::vector<History::Implementation::NumberedRun>;
 
-/// Refuses a date that only a wrong clock can have.
+/// Refuses a date that only a wrong clock can produce.
 void check_date(const RunRecord& record) {
   const auto now = std::chrono::system_clock::now();
   if (record.date <= utc_date(now + std::chrono::days(1))) return;
@@ -397,7 +398,7 @@ std::optional<std::size_t> find_place(soci::session& sql, const RunRecord& recor
   return first_descendant(commits, record.commit, newest_commits(sql, runs));
 }
 
-/// Returns a note on the order if it is not that of dates.
+/// Returns a note if the order is not that of dates.
 std::string note_on_order(const RunRecord& record, Placement placement, std::optional<std::size_t> place,
                           const NumberedRuns& runs) {
   if (runs.empty() || placement == Placement::date) return {};
@@ -415,7 +416,7 @@ std::string note_on_order(const RunRecord& record, Placement placement, std::opt
       record.date, newest.date, record.id);
 }
 
-/// Returns a note if the newest run of the suite and device was measured from other files.
+/// Returns a note if the newest run of the suite and device was measured with other suite files.
 std::string note_on_suite(soci::session& sql, const Run& run, const NumberedRuns& runs) {
   if (runs.empty() || !run.context.suite_files || run.context.suite_files->empty()) return {};
   const auto context =
@@ -428,7 +429,7 @@ std::string note_on_suite(soci::session& sql, const Run& run, const NumberedRuns
       run.context.suite, fmt::join(*run.context.suite_files, ", "), fmt::join(*before, ", "), run.context.id);
 }
 
-/// Returns notes for the user about a run that is added to `runs`, those of its branch.
+/// Returns notes for the user about a run that is added to `runs`, the runs of its branch.
 std::vector<std::string> notes_on(const RunRecord& record, const std::string& device,
                                   const NumberedRuns& runs) {
   std::vector<std::string> notes;

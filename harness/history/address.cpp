@@ -33,7 +33,7 @@ bool is_url(std::string_view text) {
   return text.starts_with("postgresql://") || text.starts_with("postgres://");
 }
 
-/// Returns true for parameters of libpq without secrets. Values of others are hidden.
+/// Returns true for parameters of libpq that are not secret. The values of others are hidden.
 bool is_shown(std::string_view parameter) {
   constexpr auto kShown = std::to_array<std::string_view>(
       {"host", "hostaddr", "port", "user", "dbname", "sslmode", "application_name", "connect_timeout"});
@@ -73,9 +73,10 @@ std::string Address::name() const {
 std::string Address::connection_text() const {
   const std::size_t path_end = std::min(url.find('?'), url.size());
   std::string parameters = "application_name=peakmark";
-  // libpq has no timeout of its own: it waits for minutes if a host drops packets.
+  // libpq has no default timeout: it waits for minutes if a host drops packets.
   if (std::getenv("PGCONNECT_TIMEOUT") == nullptr) parameters += "&connect_timeout=10";
-  // Nor does it notice that a host is gone in the middle of a transaction: after one to two minutes here.
+  // libpq also does not notice that a host disappears during a transaction; with these settings it does after
+  // one to two minutes.
   parameters += "&keepalives_idle=60&keepalives_interval=10&keepalives_count=3&tcp_user_timeout=60000";
   if (path_end + 1 < url.size()) parameters += "&" + url.substr(path_end + 1);
   return url.substr(0, path_end) + "?" + parameters;
@@ -101,7 +102,7 @@ void hide_password_of_argument(char* argument) {
   if (start == std::string::npos) return;
   const std::string url = whole.substr(whole.rfind("postgres", start));
   if (!is_url(url) || shown_url(url) == url) return;
-  // Hides the database as well: the end of a password is ambiguous.
+  // Hides the database, too, because the end of a password is ambiguous.
   for (char* letter = argument + start + 3; *letter != '\0'; ++letter) *letter = '*';
 }
 
@@ -124,7 +125,7 @@ Address parse_address(const std::string& text) {
     throw UsageError(fmt::format("unsupported scheme: {}; write a file name (SQLite) or postgresql://…",
                                  text.substr(0, scheme)));
   }
-  // It is opened by its absolute path, in the text of a connection, where a quotation mark would end it.
+  // It is opened by its absolute path in a connection text, where a quotation mark would end the path.
   if (std::filesystem::absolute(text).string().find('"') != std::string::npos) {
     throw UsageError(fmt::format(
         "{}: quotation marks are not allowed in the path of a history; name a file in another folder", text));

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <soci/backend-loader.h>
 #include <soci/sqlite3/soci-sqlite3.h>
-#include <sqlite3.h>  // SOCI 4.1 does not include it; after SOCI, since 4.0 includes it in a namespace
+#include <sqlite3.h>  // SOCI 4.1 does not include it; included after SOCI, because SOCI 4.0 includes it in a namespace
 
 #include <algorithm>
 #include <array>
@@ -22,9 +22,9 @@
 namespace peakmark::history {
 namespace {
 
-// The lock of all writers, in any database: "peakmark" in ASCII.
+// The lock that all writers take, in any database: "peakmark" in ASCII.
 constexpr const char* kLock = "SELECT pg_advisory_xact_lock(8098986618920202859)";
-// Separates our tables from others of a shared database.
+// Separates peakmark's tables from others in a shared database.
 constexpr const char* kSchema = "peakmark";
 
 constexpr const char* kDamaged =
@@ -64,15 +64,16 @@ std::string sqlite_advice(int sqlite_code) {
   }
 }
 
-/// Returns whether a connection failed because no server answered, or one that starts or stops. SOCI has no
-/// code for it. A server that refuses begins with FATAL; a host name that does not exist is a wrong address.
+/// Returns whether a connection failed because no server answered, or because it is starting or stopping.
+/// SOCI has no code for this. If a server refuses, the message begins with FATAL; an unknown host name is a
+/// wrong address.
 bool is_without_answer(const std::string& reason) {
   if (reason.find("could not translate host name") != std::string::npos) return false;
   return reason.find("FATAL") == std::string::npos ||
          reason.find("the database system is") != std::string::npos;
 }
 
-/// Of larger files only a part is checked when they are opened.
+/// Larger files are only partly checked when they are opened.
 constexpr std::uintmax_t kMaxCheckedBytes = 64'000'000;
 
 void check_folder(const std::filesystem::path& file) {
@@ -83,8 +84,8 @@ void check_folder(const std::filesystem::path& file) {
   }
 }
 
-/// Checks the magic number: SQLite reports a wrong file late and vaguely. Another process may write the first
-/// page of a new file meanwhile: what was read once decides.
+/// Checks the magic number, because SQLite reports a wrong file late and vaguely. Another process may
+/// meanwhile write the first page of a new file, so the file is read only once.
 void check_is_sqlite(const std::filesystem::path& file) {
   constexpr std::string_view magic("SQLite format 3\0", 16);
   std::array<char, magic.size()> start{};
@@ -95,8 +96,8 @@ void check_is_sqlite(const std::filesystem::path& file) {
   throw UsageError(fmt::format("{}: not a history: not an SQLite file; nothing was changed", file.string()));
 }
 
-/// Registers the backend for PostgreSQL that this installation contains, as the Python wheel does. SOCI would
-/// load the system's, which needs the system's SOCI: two of them in one process crash.
+/// Registers the PostgreSQL backend that this installation contains, as the Python wheel does. SOCI would
+/// load that of the system, which needs the system's SOCI: two SOCI libraries in one process crash.
 bool register_own_backend() {
   for (const std::filesystem::path& prefix : own_program_prefixes()) {
     const std::filesystem::path library = prefix / "lib/peakmark/libsoci_postgresql.so";
@@ -128,7 +129,7 @@ void Database::open_sqlite() {
   }
   if (access_ != Access::read) check_locks();
   guarded([&] {
-    // Absolute: `:memory:` is a file's name here.
+    // An absolute path, so that `:memory:` is a file name here.
     sql_.open(soci::sqlite3, fmt::format("dbname=\"{}\"", std::filesystem::absolute(file).string()));
     sql_ << fmt::format("PRAGMA busy_timeout = {}", patience_.count());
   });
@@ -145,8 +146,8 @@ void Database::check_locks() {
        "its file system does not lock files");
 }
 
-// Finds damaged pages before all backups have them too. Takes 0.2 s for a year of 2,000 cases; of a file of
-// years, all tables but the largest.
+// Finds damaged pages before all backups contain them, too. Takes 0.2 s for a year of 2,000 cases; in a
+// larger file, checks all tables except the largest.
 void Database::check_pages() {
   std::error_code none;
   const bool is_large = std::filesystem::file_size(address_.file, none) > kMaxCheckedBytes;
@@ -172,7 +173,7 @@ void Database::check_pages() {
 
 void Database::open_postgresql() {
   try {
-    // Loaded on demand: it needs many libraries, and most histories are files.
+    // Loaded on demand, because it needs many libraries, and most histories are files.
     [[maybe_unused]] static const bool has_own = register_own_backend();
     sql_.open("postgresql", address_.connection_text());
   } catch (const soci::soci_error& error) {
@@ -307,7 +308,7 @@ Transaction::Transaction(Database& database, Access access, Privileges needed) :
     } else if (access == Access::read) {
       sql << "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
     } else {
-      // Statements after the lock must see everything committed by the previous lock holder. The default
+      // Statements after the lock must see everything that the previous lock holder committed. The default
       // isolation level of a server may differ.
       sql << "BEGIN ISOLATION LEVEL READ COMMITTED";
       try {
@@ -330,7 +331,7 @@ Transaction::~Transaction() {
   try {
     database_.sql() << "ROLLBACK";
   } catch (const std::exception&) {
-    // SQLite has rolled back already, or the connection is lost: nothing was written.
+    // SQLite has already rolled back, or the connection is lost: nothing was written.
   }
 }
 

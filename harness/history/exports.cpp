@@ -33,7 +33,7 @@ std::string text_of(const std::string& metric, const std::optional<double>& valu
   return fmt::format("{}", *value);
 }
 
-/// Returns `text`, after a `'` if a spreadsheet would take it for a formula.
+/// Returns `text`, with a `'` before it if a spreadsheet would treat it as a formula.
 std::string no_formula(const std::string& text) {
   const bool is_formula = text.find_first_of("=+-@\t\r") == 0;
   return (is_formula ? "'" : "") + text;
@@ -121,7 +121,7 @@ void thin(trend::DeviceHistory& device, const RunLimits& limits, std::vector<boo
   }
 }
 
-/// Removes runs, and cases and series that were only in them.
+/// Removes runs, and the cases and series that were only in them.
 void keep_runs(trend::DeviceHistory& device, const ExportChoice& choice) {
   const std::size_t first = choice.with_base ? 0 : device.first_of_branch();
   std::vector<bool> is_out(device.runs.size());
@@ -137,14 +137,14 @@ void keep_runs(trend::DeviceHistory& device, const ExportChoice& choice) {
   device.base_runs.clear();
 }
 
-/// The measures of Bencher, as `report --bencher` names them: `latency` is in nanoseconds.
+/// The measures of Bencher, with the names of `report --bencher`: `latency` is in nanoseconds.
 const std::map<std::string, std::string, std::less<>> kBencherMeasures{
     {"requested_peak_bytes", "peak-bytes"},
     {"setup_bytes", "setup-bytes"},
     {"gpu_time_ns", "latency"},
     {"estimate_ratio", "peak-over-estimate"}};
 
-/// Bencher's limit of a name.
+/// Bencher's limit for a name.
 constexpr std::size_t kMaxBencherName = 1024;
 
 }  // namespace
@@ -218,7 +218,7 @@ void write_series_for_reports(const trend::DeviceHistory& device, const std::vec
   Json runs = Json::array();
   for (const trend::HistoryRun& run : device.runs) runs.push_back(json_of(run, device));
   sink(json_fields::one_line(Json{{"runs", std::move(runs)}, {"left_out", Json(device.left_out)}}) + "\n");
-  auto series = device.series.begin();  // in order of case, as the outcomes are
+  auto series = device.series.begin();  // in order of case, like the outcomes
   for (const trend::CaseOutcomes& sweep_case : device.outcomes) {
     const auto found = known.find(sweep_case.case_name);
     const KnownCase* const is = found == known.end() ? nullptr : found->second;
@@ -268,7 +268,7 @@ std::string otava_configuration(const trend::DeviceHistory& device, const std::s
       "    metrics:\n",
       yaml(csv_file));
   for (const trend::Series& series : device.series) {
-    // Smaller is better for every metric.
+    // For every metric, smaller is better.
     text += fmt::format("      {}: {{column: {}, direction: -1}}\n", yaml(column_name(series)),
                         yaml(column_name(series)));
   }

@@ -319,7 +319,7 @@ void History::rename_device(const std::string& device, const std::string& is_dev
 void History::Implementation::drop(const std::set<std::int64_t>& numbers) {
   if (numbers.empty()) return;
   const std::vector<NumberedRun> all = runs();
-  std::optional<std::int64_t> next;  // of those that stay
+  std::optional<std::int64_t> next;  // the next remaining run
   for (auto one = all.rbegin(); one != all.rend(); ++one) {
     const RunPlace& place = one->place;
     if (numbers.contains(place.number)) continue;
@@ -342,8 +342,8 @@ void History::Implementation::drop(const std::set<std::int64_t>& numbers) {
 
 namespace {
 
-/// Returns the ids among `known` that are nearest to a mistyped one: those that begin with it, else those
-/// with the fewest typing errors.
+/// Returns the ids in `known` that are nearest to a mistyped one: those that begin with it, else those with
+/// the fewest typing errors.
 std::vector<std::string> nearest_ids(const std::string& id, std::vector<std::string> known) {
   constexpr std::size_t kMaxNamed = 3;
   std::ranges::stable_sort(known, {}, [&](const std::string& one) {
@@ -397,7 +397,7 @@ Removed History::remove(const std::vector<std::string>& ids, bool dry) {
 
 Pruned History::prune(const PruneChoice& choice, const RunsToKeep& runs_to_keep) {
   return implementation_->database.guarded([&] {
-    // Taken before reading: a run that another process adds could belong to a change.
+    // The lock is taken before reading, because a run that another process adds could belong to a change.
     Transaction transaction(
         implementation_->database, Access::write,
         {{"DELETE", {"runs", "observations", "facts", "plans", "cases"}}, {"UPDATE", {"runs"}}});

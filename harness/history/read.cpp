@@ -30,10 +30,10 @@ static_assert(kMetrics.size() == trend::metric::measured.size());
 struct Columns {
   std::array<std::vector<std::optional<double>>, kMetrics.size()> values;
   std::vector<std::optional<std::string>> outcomes;
-  std::vector<bool> is_expected;                     ///< of each outcome; empty: none is
+  std::vector<bool> is_expected;                     ///< for each outcome; empty: none is
   std::vector<std::optional<double>> confirmations;  ///< empty if no run has one
-  std::vector<std::uint8_t> methods;                 ///< of the time of each run: a place in Reader::methods_
-  std::vector<Size> versions;                        ///< of each run; empty: all are 1
+  std::vector<std::uint8_t> methods;  ///< of the time of each run: an index into Reader::methods_
+  std::vector<Size> versions;         ///< of each run; empty: all are 1
 };
 
 /// A row of the table `runs`.
@@ -50,7 +50,7 @@ struct RunOfDevice {
 struct Facts {
   std::int64_t case_number = 0;
   std::string outcome;
-  std::uint8_t method = 0;  ///< of its time: a place in Reader::methods_
+  std::uint8_t method = 0;  ///< of its time: an index into Reader::methods_
   Size version = 1;
   std::array<std::optional<double>, kMetrics.size()> values;  ///< without times
 };
@@ -60,7 +60,7 @@ std::optional<double> ratio(const std::optional<double>& peak, const std::option
   return *peak / *estimated;
 }
 
-/// `methods`: gets the methods of times that the facts have.
+/// `methods`: receives the methods of the times in the facts.
 std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql, std::vector<std::string>& methods) {
   std::unordered_map<std::int64_t, Facts> all;
   Facts row;
@@ -78,7 +78,7 @@ std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql, std::vect
       "SELECT number, case_number, outcome, requested_peak_bytes, setup_bytes, leaked_bytes, "
       "bytes_estimated, time_method, version FROM facts",
       [&] {
-        // The figures of a case that failed are incomplete.
+        // The figures of a failed case are incomplete.
         const bool is_whole = row.outcome == to_string(Outcome::ok);
         row.values = {};
         const auto known = std::ranges::find(methods, method);
@@ -93,7 +93,7 @@ std::unordered_map<std::int64_t, Facts> read_facts(soci::session& sql, std::vect
   return all;
 }
 
-/// Numbers of runs in one statement: a result of PostgreSQL is in memory as a whole.
+/// Number of runs per statement: PostgreSQL holds the whole result of a statement in memory.
 constexpr std::size_t kRunsAStatement = 100;
 
 /// Calls `take` with lists such as `3, 7, 8` of at most `kRunsAStatement` numbers.
@@ -109,7 +109,7 @@ void each_list(const std::vector<std::int64_t>& numbers, Take&& take) {
 /// Collects the rows of the table `observations` in series, device by device.
 class Reader {
  public:
-  /// `branch`: also read, besides the base branch; empty: none.
+  /// `branch`: is read in addition to the base branch; empty: none.
   Reader(History::Implementation& inside, std::string branch)
       : inside_(inside),
         sql_(inside.sql()),
@@ -219,7 +219,8 @@ class Reader {
     for (const std::int64_t number : numbers) places_.emplace(number, places_.size());
   }
 
-  /// Removes a partial run if its suite was measured again at the same commit: its missing shards were added.
+  /// Removes a partial run if its suite was later measured again at the same commit: its missing shards were
+  /// added.
   void remove_superseded(std::vector<std::int64_t>& numbers) {
     std::vector<trend::HistoryRun>& runs = history_.runs;
     for (std::size_t run = runs.size(); run-- > 0;) {
@@ -261,7 +262,7 @@ class Reader {
     each_list(numbers, [&](const std::string& list) {
       each_row(
           sql_,
-          // Those of the base branch are of no use here, and long.
+          // The base commits of runs of the base branch are long and not needed here.
           fmt::format("SELECT number, context, branch, CASE WHEN branch = :b THEN base_commits ELSE '' END, "
                       "commit_subject, commit_author, commit_number FROM runs WHERE number IN ({})",
                       list),
@@ -342,8 +343,8 @@ class Reader {
     }
   }
 
-  /// Marks outcomes other than `ok` that the plans of their runs expect. Reads only plans of runs that have
-  /// one.
+  /// Marks outcomes other than `ok` that the plans of their runs expect. Reads only the plans of runs with
+  /// such outcomes.
   void mark_expected_outcomes(const std::vector<std::int64_t>& numbers) {
     std::vector<bool> has_failed(numbers.size());
     for (const auto& [case_number, columns] : columns_) {
@@ -386,8 +387,8 @@ class Reader {
     }
   }
 
-  /// Gives the outcome `lost` to cases that a partial run should have: those of its plan, and of the last
-  /// whole run of the same suite before it.
+  /// Sets the outcome `lost` for cases that a partial run should have: those of its plan, and of the last
+  /// complete run of the same suite before it.
   void mark_lost_cases(const std::vector<std::int64_t>& numbers) {
     const auto is_partial = [&](std::size_t run) { return !history_.runs[run].partial.empty(); };
     for (std::size_t run = 0; run < numbers.size(); ++run) {
@@ -424,8 +425,9 @@ class Reader {
     }
   }
 
-  /// Returns the method of the times that are kept: that of the newest run. The runs of a device class are of
-  /// several devices: of the one that has most of them, or a finding would come and go with the device.
+  /// Returns the method of the times that are kept: that of the newest run. If a device class has runs of
+  /// several devices, it is the method of the device with the most runs; otherwise a finding would appear and
+  /// disappear with the device.
   [[nodiscard]] std::uint8_t kept_method(const trend::Series& series,
                                          const std::vector<std::uint8_t>& methods) const {
     std::vector<std::size_t> counts(methods_.size());
@@ -443,7 +445,7 @@ class Reader {
     return kept;
   }
 
-  /// Keeps the times of one method: others cannot be compared with them.
+  /// Keeps the times of one method, because others cannot be compared with them.
   void keep_one_method(trend::Series& series, const std::vector<std::uint8_t>& methods) const {
     const std::uint8_t kept = kept_method(series, methods);
     for (std::size_t run = 0; run < series.values.size(); ++run) {
@@ -454,7 +456,7 @@ class Reader {
     series.method = methods_[kept];
   }
 
-  /// Marks runs without a value that earlier ones of the same version have.
+  /// Marks runs without a value that earlier runs of the same version have.
   void mark_incomplete(std::string_view metric, const std::vector<std::optional<double>>& values,
                        Columns& columns) const {
     if (columns.versions.empty())
@@ -503,14 +505,14 @@ class Reader {
   DeviceNames names_;
   std::string base_branch_;
   std::string branch_;
-  std::map<DeviceBackend, std::vector<RunOfDevice>> runs_;  ///< in their order
+  std::map<DeviceBackend, std::vector<RunOfDevice>> runs_;  ///< sorted in the order of the runs
   std::unordered_map<std::int64_t, Facts> facts_;
-  std::vector<std::string> methods_;  ///< of times
+  std::vector<std::string> methods_;  ///< methods of times
   std::map<std::string, std::int64_t> cases_;
 
-  // Of the device that is being read.
+  // Data of the device that is being read.
   trend::DeviceHistory history_;
-  std::unordered_map<std::int64_t, std::size_t> places_;  ///< of runs in `history_`, by number
+  std::unordered_map<std::int64_t, std::size_t> places_;  ///< index in `history_` of each run, by number
   std::unordered_map<std::int64_t, Columns> columns_;     ///< by number of the case
 };
 

@@ -5,11 +5,11 @@
 namespace peakmark::history {
 namespace {
 
-/// How the runs of a suite are thinned.
+/// State of the thinning of a suite's runs.
 struct Thinning {
   std::size_t runs = 0;
-  std::size_t earlier = 0;  ///< runs before the newest ones, which are all kept
-  std::size_t step = 1;     ///< of the earlier runs one in so many is kept
+  std::size_t earlier = 0;  ///< number of runs before the newest ones; the newest are all kept
+  std::size_t step = 1;     ///< one in this many of the earlier runs is kept
   std::size_t passed = 0;
 };
 

@@ -32,7 +32,8 @@ std::vector<std::size_t> run_order(const std::vector<RunPlace>& places) {
     const auto other = places[i].before ? index_of.find(*places[i].before) : index_of.end();
     (other == index_of.end() ? by_arrival : placed_before[other->second]).push_back(i);
   }
-  // A run is taken when those before it were. Not recursive: each of many runs can be before the last one.
+  // A run is taken when all runs before it were taken. Not recursive, because each of many runs can be placed
+  // before the last one.
   std::vector<std::size_t> order;
   order.reserve(places.size());
   std::vector<std::size_t> waiting(by_arrival.rbegin(), by_arrival.rend());

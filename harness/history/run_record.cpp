@@ -36,7 +36,7 @@ constexpr Size kMaxBytes = Size{1} << std::numeric_limits<double>::digits;
   throw UsageError("not added: " + why);
 }
 
-/// Returns true for `2026-01-31T02:00:00Z`, whose order as text is the order in time.
+/// Returns true for `2026-01-31T02:00:00Z`. As texts, such dates are in the order of time.
 bool is_date(const std::string& text) {
   constexpr std::string_view pattern = "dddd-dd-ddTdd:dd:ddZ";
   return std::equal(text.begin(), text.end(), pattern.begin(), pattern.end(), [](char c, char expected) {
@@ -103,7 +103,7 @@ void check_figures(const Observation& observation) {
   }
 }
 
-/// Removes null and empty fields, so that hashes stay the same when a later MINOR has more of them.
+/// Removes null and empty fields, so that hashes stay the same when a later MINOR adds fields.
 Json without_empty(const Json& json) {
   if (!json.is_structured()) return json;
   Json kept = json.is_array() ? Json::array() : Json::object();
@@ -124,7 +124,7 @@ std::int64_t hash_json(const Json& json) {
   return static_cast<std::int64_t>(fingerprint.number());
 }
 
-/// Sets text and hash of the list. Only one case is JSON at a time.
+/// Sets text and hash of the list. Only one case at a time is converted to JSON.
 void set_planned(RunRecord& record, const std::vector<PlannedCase>& planned) {
   Fingerprint fingerprint;
   record.planned = "[";
@@ -195,7 +195,7 @@ std::string make_digest(const RunRecord& record, std::int64_t context_hash) {
       fingerprint.add(ns ? fmt::format("{}", *ns) : "");
     }
     fingerprint.add(observation.kernel_ns.value_or(""));
-    // Digests of runs without it stay as they were.
+    // Added only if present, so that digests of runs without it stay the same.
     if (observation.again_ns) fingerprint.add(fmt::format("{}", *observation.again_ns));
   }
   return fingerprint.text();
@@ -237,7 +237,7 @@ Observation to_observation(const ObservationRecord& record) {
   return observation;
 }
 
-/// Returns the kind of this name, `none` if unknown.
+/// Returns the kind with this name, `none` if unknown.
 MemoryKind parse_memory_kind(const std::string& name) {
   for (int number = 0; number <= std::numeric_limits<std::uint8_t>::max(); ++number) {
     const auto kind = static_cast<MemoryKind>(number);
@@ -286,7 +286,7 @@ RunRecord to_record(const Run& run, bool with_facts) {
   for (const Observation& observation : run.observations) {
     record.observations.push_back(to_record(observation, with_facts));
   }
-  context.erase("minor");  // must not change the digest
+  context.erase("minor");  // the digest must not depend on it
   record.digest = make_digest(record, hash_json(context));
   return record;
 }
@@ -393,7 +393,7 @@ void append_run(trend::DeviceHistory& device, const Run& run) {
     }
     if (!series.confirmations.empty()) series.confirmations.emplace_back();
   }
-  device.outcomes.clear();  // not needed, and one run too short
+  device.outcomes.clear();  // not needed, and shorter than the series by one run
 }
 
 }  // namespace

@@ -8,14 +8,14 @@ namespace peakmark::history {
 namespace {
 
 // All integers are bigint, because SOCI reads other integers of SQLite as 32 bits. Settings are columns, not
-// a table of their own: who may read the version may read them.
+// a separate table, so that a user who may read the version may read them.
 constexpr auto kTables = std::to_array<const char*>({
     "CREATE TABLE peakmark_history (version bigint NOT NULL, base_branch text NOT NULL DEFAULT '',"
     " commit_url text NOT NULL DEFAULT '')",
     "CREATE TABLE plans (number bigint NOT NULL PRIMARY KEY, hash bigint NOT NULL UNIQUE,"
     " planned text NOT NULL)",
-    // placed_before: the number of the run before which a run is placed; null: it is in the order of arrival.
-    // commit_…: what git says of the commit (RunOrigin::commit).
+    // placed_before: the number of the run before which a run is placed; null: in the order of arrival.
+    // commit_…: facts about the commit from git (RunOrigin::commit).
     "CREATE TABLE runs (number bigint NOT NULL PRIMARY KEY, id text NOT NULL UNIQUE, date text NOT NULL,"
     " suite text NOT NULL, commit_id text NOT NULL, device text NOT NULL, backend text NOT NULL,"
     " driver text NOT NULL, build text NOT NULL, host_name text NOT NULL, cases bigint NOT NULL,"
@@ -46,7 +46,7 @@ constexpr auto kTables = std::to_array<const char*>({
     " JOIN facts f ON f.number = o.facts_number",
 });
 
-/// Returns the version, 0 without a history.
+/// Returns the version; 0 if there is no history.
 int read_version(Database& database) {
   if (!database.has_history()) return 0;
   int version = 0;

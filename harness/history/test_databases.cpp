@@ -25,7 +25,7 @@
 namespace peakmark::history {
 namespace {
 
-/// PostgreSQL refuses to run as root: whoever is there instead; null where we are not root.
+/// Returns an unprivileged user, because PostgreSQL refuses to run as root; null if this process is not root.
 const passwd* other_user() {
   if (::geteuid() != 0) return nullptr;
   for (const char* const name : {"postgres", "nobody"}) {
@@ -34,7 +34,7 @@ const passwd* other_user() {
   throw std::runtime_error("no user 'postgres' or 'nobody' to run PostgreSQL as");
 }
 
-/// Starts a program of PostgreSQL whose output can be read from `output`.
+/// Starts a PostgreSQL program whose output can be read from `output`.
 int start(const std::vector<std::string>& words, int& output) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
@@ -51,7 +51,7 @@ int start(const std::vector<std::string>& words, int& output) {
         (::setgroups(0, nullptr) != 0 || ::setgid(user->pw_gid) != 0 || ::setuid(user->pw_uid) != 0)) {
       ::_exit(126);
     }
-    ::prctl(PR_SET_PDEATHSIG, SIGQUIT);  // a change of user forgets it
+    ::prctl(PR_SET_PDEATHSIG, SIGQUIT);  // after the change of user, which would reset it
     if (::chdir("/") != 0) ::_exit(126);
     ::execv(arguments[0], arguments.data());
     ::_exit(127);
@@ -61,7 +61,7 @@ int start(const std::vector<std::string>& words, int& output) {
   return process;
 }
 
-/// Reads until `word` is there, or all ended.
+/// Reads until `word` appears, or the output ends.
 std::string read_until(int descriptor, const std::string& word) {
   std::string text;
   std::array<char, 4096> piece{};
@@ -73,7 +73,7 @@ std::string read_until(int descriptor, const std::string& word) {
 }
 
 #ifdef PEAKMARK_POSTGRESQL_PROGRAMS
-/// A TCP port of the loopback that is free now.
+/// Returns a TCP port of the loopback interface that is free now.
 int free_port() {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -139,7 +139,7 @@ PostgresqlServer::PostgresqlServer() {
     if (::chown(folder_.path().c_str(), user->pw_uid, user->pw_gid) != 0) throw std::runtime_error("chown");
   }
   initialise(data);
-  // Over TCP with a password, as a server of a team; through the socket as it comes.
+  // TCP needs a password, like the server of a team; the socket does not.
   std::ofstream(data / "pg_hba.conf") << "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
   port_ = free_port();
   int output = -1;
@@ -150,7 +150,7 @@ PostgresqlServer::PostgresqlServer() {
   const std::string text = read_until(output, "ready to accept connections");
   if (text.find("ready to accept") == std::string::npos)
     throw std::runtime_error("postgres did not start: " + text);
-    // The pipe stays open: the server would be killed by its next message.
+    // The pipe stays open, because the server's next message would otherwise kill it.
 #endif
 }
 

@@ -43,7 +43,7 @@ double rank_sum_steps(std::size_t values, std::size_t taken) {
   return n * k * (2 * n * k);
 }
 
-// Counts subsets in doubles: exact integers up to 56 values, rounded in the last digit beyond.
+// Counts subsets in doubles, which are exact up to 56 values and rounded in the last digit beyond.
 std::vector<double> rank_sum_distribution(std::span<const std::int64_t> ranks, std::size_t taken) {
   const std::int64_t most = std::accumulate(ranks.begin(), ranks.end(), std::int64_t{0});
   std::vector<std::int64_t> sorted(ranks.begin(), ranks.end());

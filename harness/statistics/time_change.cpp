@@ -103,7 +103,7 @@ TimeVerdict judge_time(const TimeChange& change, double adjusted_p, Evidence evi
   return is_within_min_effect(change) ? TimeVerdict::same : TimeVerdict::undecided;
 }
 
-// The interval's width falls with the square root of the blocks.
+// The interval's width decreases with the square root of the number of blocks.
 std::optional<std::size_t> blocks_to_decide(const TimeChange& change) {
   if (!change.interval) return kMinBlocks;
   const double half_width = (change.interval->high - change.interval->low) / 2;
