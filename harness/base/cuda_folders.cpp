@@ -74,7 +74,7 @@ std::vector<std::string> cuda_library_folders() {
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
     if (const char* root = variable(name)) add_toolkit(root, folders);
   if (const char* root = variable("VIRTUAL_ENV")) add_virtual_environment(root, folders);
-  add_toolkit("/usr/local/cuda", folders);  // where NVIDIA's installers put it
+  add_toolkit("/usr/local/cuda", folders);  // the default of NVIDIA's installers
   return folders;
 }
 

@@ -12,12 +12,13 @@ struct DateForm {
   bool has_offset;
 };
 
-// The last is that of Google Benchmark before 1.5.
+// The last form is that of Google Benchmark before 1.5.
 constexpr std::array kDateForms{DateForm{"%Y-%m-%dT%H:%M:%S%z", true}, DateForm{"%Y-%m-%d %H:%M:%S%z", true},
                                 DateForm{"%Y-%m-%dT%H:%M:%S", false},  DateForm{"%Y-%m-%d %H:%M:%S", false},
                                 DateForm{"%Y-%m-%d", false},           DateForm{"%Y/%m/%d-%H:%M:%S", false}};
 
-/// strptime accepts short years, blanks and signs; the other numbers have two digits then, or do not fit.
+/// strptime accepts short years, blanks and signs; if the year has four digits, the other numbers have two,
+/// or do not match.
 bool has_four_digit_year(const std::string& text) {
   return text.size() >= 10 && text.find_first_not_of("0123456789") == 4;
 }

@@ -10,7 +10,7 @@
 namespace peakmark {
 namespace {
 
-/// Returns format_duration() with at most so many digits.
+/// Returns format_duration() with at most `digits` digits.
 std::string format_duration_with(double nanoseconds, int digits) {
   const std::string text = format_duration(nanoseconds);
   const std::string unit = text.substr(text.find(' '));

@@ -22,7 +22,7 @@ struct ErrorKind {
   ExitCode code;
 };
 
-// Derived classes come before their bases: the first match counts.
+// Derived classes come before their bases, because the first match counts.
 constexpr std::array<ErrorKind, 9> kErrorKinds{{
     {is_kind<UsageError>, ExitCode::usage},
     {is_kind<IoError>, ExitCode::usage},
@@ -57,7 +57,7 @@ std::string advice_on_errno(int error) {
   }
 }
 
-/// Returns a message with the path, or that the working folder does not exist any more.
+/// Returns a message with the path, or a message that the working folder no longer exists.
 std::string filesystem_message(const std::filesystem::filesystem_error& error) {
   std::error_code failure;
   static_cast<void>(std::filesystem::current_path(failure));

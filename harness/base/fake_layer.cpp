@@ -1,4 +1,4 @@
-// For tests: opened like a layer of OpenCL, and like a library that the CUDA driver brings in.
+// For tests: a library that is opened like an OpenCL layer, and like a library that the CUDA driver loads.
 extern "C" __attribute__((visibility("default"))) int clInitLayer() {
   return 0;
 }

@@ -14,7 +14,8 @@
 namespace peakmark {
 namespace {
 
-// <linux/magic.h>, and for those that are not in the kernel the manual page of statfs(2) and their sources.
+// From <linux/magic.h>, and for file systems outside the kernel from the manual page of statfs(2) and their
+// sources.
 constexpr std::array<std::pair<std::uint64_t, const char*>, 9> kSharedFileSystems{{
     {0x6969, "nfs"},
     {0x517B, "smb"},
@@ -27,7 +28,7 @@ constexpr std::array<std::pair<std::uint64_t, const char*>, 9> kSharedFileSystem
     {0x5346414F, "afs"},
 }};
 
-/// Takes a lock that belongs to the descriptor, not to the process.
+/// Tries to take a lock that belongs to the descriptor, not to the process.
 bool try_lock(int descriptor) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -50,7 +51,7 @@ std::string shared_file_system(const std::filesystem::path& path) {
   for (const std::filesystem::path& place : {whole, whole.parent_path()}) {
     struct statfs status {};
     if (::statfs(place.c_str(), &status) != 0) continue;
-    // Some have the highest bit set, and the field is signed.
+    // Some numbers have the highest bit set, and the field is signed.
     return shared_file_system_name(static_cast<std::uint32_t>(status.f_type));
   }
   return "";

@@ -32,8 +32,8 @@ bool is_new_file_of(const fs::path& path, const std::string& name) {
          });
 }
 
-/// Locks a file or folder that a killed process may have left. Returns whether `path` is abandoned: of this
-/// type and user, and nobody holds its lock.
+/// Locks a file or folder that a killed process may have left. Returns whether `path` is abandoned: it has
+/// this type and belongs to this user, and no process holds its lock.
 bool lock_abandoned(const fs::path& path, const Descriptor& opened, mode_t type) {
   struct stat status {};
   return opened.get() >= 0 && ::fstat(opened.get(), &status) == 0 && (status.st_mode & S_IFMT) == type &&
@@ -84,7 +84,7 @@ NewFile create_file_beside(const std::filesystem::path& path) {
     file.error = file.descriptor.get() < 0 ? errno : 0;
     if (file.error == EEXIST) continue;
     if (file.descriptor.get() < 0) break;
-    // On a file system without locks, nothing is removed either.
+    // If the file system has no locks, nothing is removed either.
     ::flock(file.descriptor.get(), LOCK_EX);
     if (is_still_at(file.path, file.descriptor.get())) break;
     file.descriptor.close();  // removed by another process before it was locked
@@ -156,7 +156,7 @@ ScratchFolder::ScratchFolder() {
     int locked = 0;
     do locked = ::flock(folder.get(), LOCK_EX);
     while (locked != 0 && errno == EINTR);
-    // Another process may have removed it before it was locked: try again. On a file system without locks,
+    // Another process may have removed it before it was locked: try again. If the file system has no locks,
     // nothing is removed either.
     if (locked == 0 && !is_still_at(pattern, folder.get())) continue;
     lock_ = std::move(folder);

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMinNameBytes = 3;
 constexpr std::size_t kMaxValueBytes = 100;
 
-// Sorted. Variables that change measurements, and never name a person, an account or a place.
+// Sorted. Variables that affect measurements, and never name a person, an account or a place.
 constexpr auto kVariables = std::to_array<std::string_view>({
     "CUDA_AUTO_BOOST",
     "CUDA_CACHE_DISABLE",
@@ -91,7 +91,7 @@ void replace_word(std::string& text, const std::string& word, const std::string&
   }
 }
 
-/// Returns whether a path begins here: not in a word, a relative path or `https://host`.
+/// Returns whether a path begins here: not within a word, a relative path or `https://host`.
 bool begins_path(std::string_view text, std::size_t at) {
   if (text[at] != '/' || at + 1 >= text.size() || text[at + 1] == '/') return false;
   if (at == 0 || text.substr(0, at).ends_with("://")) return true;
@@ -119,7 +119,7 @@ void replace_folder(std::string& text, const std::string& folder, const std::str
       continue;
     }
     std::string shown = by;
-    // Not end_of_path() of the whole path: the folder itself may contain blanks.
+    // Not end_of_path() of the whole path, because the folder itself may contain blanks.
     const bool goes_on = end + 1 < text.size() && text[end] == '/' && end_of_path(text, end + 1) > end + 1;
     if (goes_on) {
       ++end;
@@ -140,7 +140,7 @@ bool is_of_system(std::string_view path) {
   return false;
 }
 
-/// Returns `text` with the last part of each remaining path. Paths of the system are public.
+/// Replaces each remaining path with its last part. Paths of the system are public.
 std::string without_paths(std::string_view text) {
   std::string shown;
   for (std::size_t at = 0; at < text.size();) {
@@ -162,7 +162,7 @@ std::string without_paths(std::string_view text) {
   return shown;
 }
 
-/// Removes what is before `@` in `https://token@host/x` and `postgresql://me:secret@host/x`.
+/// Removes the part before `@` in `https://token@host/x` and `postgresql://me:secret@host/x`.
 void hide_accounts_of_urls(std::string& text) {
   for (std::size_t at = 0; (at = text.find("://", at)) != std::string::npos;) {
     at += 3;
@@ -215,7 +215,7 @@ PrivateTexts private_texts(const std::vector<std::string>& environment) {
   std::ranges::stable_sort(texts.secrets, std::greater{}, [](const auto& one) { return one.first.size(); });
 
   const auto add_word = [&](const std::string& word, const char* by) {
-    // Names that every container has identify nothing, and are words of messages.
+    // Names that every container has identify nothing, and may be ordinary words in messages.
     if (word.size() >= kMinNameBytes && word != "root" && word != "localhost")
       texts.words.emplace_back(word, by);
   };
@@ -228,7 +228,7 @@ PrivateTexts private_texts(const std::vector<std::string>& environment) {
 }
 
 std::string public_text(std::string_view text, const PrivateTexts& texts) {
-  // First, since a code may touch a path or a secret.
+  // First, because a terminal code may adjoin a path or a secret.
   std::string shown = without_terminal_codes(text);
   if (shown.empty()) return shown;
   for (const auto& [value, name] : texts.secrets) replace_all(shown, value, name);

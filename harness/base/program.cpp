@@ -130,7 +130,8 @@ void add_python_module(std::vector<std::string>& environment) {
 
 namespace {
 
-/// Returns true for a file that may not be read: it may still be executable.
+/// Returns whether the file begins like a program. True for a file that may not be read, which may still be
+/// executable.
 bool begins_as_a_program(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return true;
@@ -140,7 +141,7 @@ bool begins_as_a_program(const fs::path& path) {
   return text == "\177ELF" || text.starts_with("#!");
 }
 
-/// `file` exists.
+/// `file` must exist.
 std::string file_error(const fs::path& file) {
   if (!begins_as_a_program(file)) {
     return "is not a program: it is neither a binary nor a script that begins with #!; build it, and name "

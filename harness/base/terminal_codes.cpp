@@ -7,8 +7,8 @@ bool is_between(char letter, char first, char last) {
   return letter >= first && letter <= last;
 }
 
-/// Returns the length of a control sequence, after its escape character. One that does not end, since a line
-/// was cut, has the rest of the text. 0: an escape character that begins none.
+/// Returns the length of a control sequence, after its escape character. If it does not end, because a line
+/// was truncated, it extends to the end of the text. 0: the escape character begins no sequence.
 std::size_t terminal_code_bytes(std::string_view text) {
   std::size_t bytes = 0;
   const auto skip = [&](char first, char last) {

@@ -40,7 +40,8 @@ std::string escaped(const Character& character) {
   return text;
 }
 
-/// The same, and a backslash before `::` at the beginning of a line: `::error::` (GitHub).
+/// Like without_log_commands(), but also puts a backslash before `::` at the beginning of a line: `::error::`
+/// (GitHub).
 std::string safe_in_logs(std::string text) {
   for (std::size_t line = 0; line != std::string::npos; line = text.find('\n', line + 1)) {
     const std::size_t at = text.find_first_not_of(" \t\r\n", line);
@@ -94,7 +95,7 @@ std::string shortened(std::string_view text, std::size_t max_bytes) {
 }
 
 std::string cut_in_middle(std::string_view text, std::size_t max) {
-  std::vector<std::size_t> characters;  // where each begins
+  std::vector<std::size_t> characters;  // start of each character
   for (std::size_t at = 0; at < text.size(); ++at) {
     if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80) characters.push_back(at);
   }
@@ -133,8 +134,8 @@ bool is_control(std::string_view text, std::size_t at) {
   return byte < 0x20 || byte == 0x7F;
 }
 
-/// Returns the words of `text` with one blank between them, without control characters (also C1, of two
-/// bytes).
+/// Returns the words of `text` with one blank between them, without control characters (including C1, which
+/// have two bytes).
 std::string one_plain_line(std::string_view text) {
   std::string line;
   bool is_parted = false;
@@ -168,7 +169,7 @@ std::string markdown_cell(std::string_view text) {
     if (std::string_view("\\`*_[]#!|~$").find(letter) != std::string_view::npos) cell += '\\';
     if (letter == '<') {
       cell += "&lt;";
-    } else if (letter == '>' && at == 0) {  // a quotation
+    } else if (letter == '>' && at == 0) {  // would begin a quotation
       cell += "&gt;";
     } else if (letter == '&') {
       cell += "&amp;";
@@ -199,7 +200,7 @@ std::string markdown_code(std::string_view name) {
 std::string format_duration(double nanoseconds) {
   constexpr std::array<const char*, 4> names{"ns", "us", "ms", "s"};
   std::size_t unit = 0;
-  // 999.95 would print as 1000: use 1 of the next unit.
+  // 999.95 would be shown as 1000: use 1 of the next unit.
   while (std::abs(nanoseconds) >= 999.95 && unit + 1 < names.size()) {
     nanoseconds /= 1000;
     ++unit;

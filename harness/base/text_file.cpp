@@ -141,7 +141,7 @@ void replace_text_file(const std::filesystem::path& path, const TextWriter& writ
   }
   // Some file systems report a full disk only here.
   if (error == 0 && ::fsync(file.descriptor.get()) != 0 && errno != EINVAL) error = errno;
-  // The file stays locked until it is renamed: another process would remove it as abandoned.
+  // The file stays locked until it is renamed; otherwise another process would remove it as abandoned.
   const Descriptor lock(::fcntl(file.descriptor.get(), F_DUPFD_CLOEXEC, 0));
   if (::close(file.descriptor.release()) != 0 && error == 0) error = errno;
   if (error == 0 && ::rename(file.path.c_str(), path.c_str()) != 0) error = errno;
@@ -165,7 +165,7 @@ LineFile::LineFile(const std::filesystem::path& path, std::filesystem::path owne
       if (errno == EWOULDBLOCK) throw UsageError(owner_.string() + ": " + std::string(in_use));
       fail("lock", errno);
     }
-    // The previous lock holder may have removed the file between our open and our lock.
+    // The previous lock holder may have removed the file between our open() and our lock.
     if (!is_still_at(path, file.get())) continue;
     descriptor_ = std::move(file);
     break;
@@ -214,11 +214,11 @@ int LineFile::try_append(const TextWriter& write) {
   try {
     error = write_text(descriptor_.get(), write);
   } catch (...) {
-    // Removes the part that was written. If that fails too, readers cut off a line without a newline.
+    // Removes the written part. If that fails, too, readers ignore a line without a newline.
     if (before >= 0) (void)!::ftruncate(descriptor_.get(), before);
     throw;
   }
-  // Truncating needs no space, so it succeeds on a full disk too.
+  // Truncating needs no space, so it also succeeds on a full disk.
   if (error != 0 && before >= 0 && ::ftruncate(descriptor_.get(), before) != 0) fail("truncate", errno);
   return error;
 }

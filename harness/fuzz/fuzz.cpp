@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  // The same form each time that an input is read.
+  // The form is the same each time that an input is read.
   target->read(input, static_cast<unsigned>(std::hash<std::string_view>()(input) % peakmark::kFuzzForms));
   return 0;
 }

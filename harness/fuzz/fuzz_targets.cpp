@@ -25,7 +25,7 @@
 namespace peakmark {
 namespace {
 
-/// What a reader accepts is written in a form that it accepts again.
+/// If a reader accepts an input, it must also accept the text that is written from it.
 void expect_readable(bool is_readable, const std::string& text) {
   if (!is_readable) throw std::logic_error("what was written cannot be read: " + text);
 }
@@ -132,7 +132,7 @@ void read_estimator_answer(std::string_view input, unsigned /*form*/) {
   }
 }
 
-/// The context, what is planned, and the facts of the observations, a line each, as a history has them.
+/// Reads the context, the plan, and the facts of the observations, one per line, as a history stores them.
 void read_history_record(std::string_view input, unsigned /*form*/) {
   std::vector<std::string> lines;
   std::istringstream in{std::string(input)};
@@ -158,7 +158,7 @@ void read_history_record(std::string_view input, unsigned /*form*/) {
   }
 }
 
-/// Results of other programs. Form 0: without what the files may lack.
+/// Reads results of other programs. Form 0: without the options for facts that the files may lack.
 void read_results(std::string_view input, unsigned form) {
   ImportOptions options;
   if (form > 0) {

@@ -33,7 +33,7 @@ const void* base_address(const void* address) {
   return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-/// The load address of this recorder. Null if it is part of the program itself, as in tests.
+/// Returns the load address of this recorder. Null if it is part of the program itself, as in tests.
 const void* own_base() {
   static const void* const base = [] {
     const void* const own = base_address(reinterpret_cast<const void*>(&own_base));
@@ -63,7 +63,7 @@ std::uint64_t stack_hash(void* const* frames, std::size_t count, const char* tex
 }
 
 void add_native(StackText& text, const void* address) {
-  // A return address points behind the call, possibly into the next line or function.
+  // A return address points after the call, possibly into the next line or function.
   const auto call = reinterpret_cast<std::uint64_t>(address) - 1;
   Dl_info info{};
   const bool known = dladdr(reinterpret_cast<const void*>(call), &info) != 0 && info.dli_fname != nullptr;
@@ -91,7 +91,7 @@ void CallStacks::forget_in_child() {
   if (stacks == nullptr) return;
   inside = false;
   for (std::atomic<std::uint64_t>& hash : stacks->hashes_) {
-    // Zero entries are not written: writing would allocate the page.
+    // Zero entries are not written, because writing would allocate the page.
     if (hash.load(std::memory_order_relaxed) != 0) hash.store(0, std::memory_order_relaxed);
   }
   stacks->reported_full_.store(false);

@@ -12,7 +12,7 @@
 namespace peakmark {
 namespace {
 
-constexpr std::string_view kFolderOfDrivers = "OpenCL/vendors";  // where loaders find them
+constexpr std::string_view kFolderOfDrivers = "OpenCL/vendors";  // the folder that loaders search
 
 /// Returns the bytes of a part of the file; empty if it is not within the file.
 std::string_view part(std::string_view file, std::size_t offset, std::size_t size) {
@@ -20,7 +20,7 @@ std::string_view part(std::string_view file, std::size_t offset, std::size_t siz
                                                                : std::string_view();
 }
 
-/// Returns the structure number `index` of a table; zeros if it is not within the table.
+/// Returns the entry with number `index` of a table; zeros if it is outside the table.
 template <typename Entry>
 Entry entry(std::string_view table, std::size_t index) {
   Entry one{};

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Reserves space for the error that is reported when the disk is full.
+/// Reserves space for the error that is reported if the disk is full.
 bool reserve_space(int descriptor) {
   constexpr off_t kReservedBytes = 4096;
   return ::fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, kReservedBytes) == 0 ||
@@ -38,7 +38,7 @@ fs::path temporary_error_file(const fs::path& otherwise) {
 }  // namespace
 
 ErrorFile::ErrorFile(const fs::path& name) : path_(fmt::format("{}.error.{}", name.string(), ::getpid())) {
-  // It may be a file of an earlier process with this id, or a link to somebody else's file.
+  // The path may be a file of an earlier process with this id, or a link to another user's file.
   ::unlink(path_.c_str());
   const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor < 0) refuse_recording_name(name, errno);

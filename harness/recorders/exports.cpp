@@ -1,5 +1,5 @@
 // The functions that each recorder exports: the C interface of marks.h for the program, the entry point for
-// NVTX, and what the two recorders of a process call of each other.
+// NVTX, and the functions with which the two recorders of a process call each other.
 #include "recorders/exports.hpp"
 
 #include "recorders/marks.h"

@@ -21,7 +21,7 @@ using nvtx::Attributes;
 std::atomic<std::uint64_t> last_range{0};
 std::atomic<std::uintptr_t> last_domain{0};
 
-/// Wide characters as UTF-8, truncated to the buffer.
+/// Converts wide characters to UTF-8, truncated to the buffer.
 class Narrow {
  public:
   explicit Narrow(const wchar_t* text) {
@@ -52,10 +52,10 @@ class Narrow {
   char text_[OpenRanges::kMaxName];
 };
 
-/// PEAKMARK_RANGES=words: ranges of libraries would split a call into parts.
+/// PEAKMARK_RANGES=words: otherwise ranges of libraries would split a call into parts.
 std::atomic<bool> only_words{false};
 
-/// The phases by which the program of a suite is measured.
+/// The phases that are used to measure the program of a suite.
 constexpr const char* kWords[] = {"setup", "inputs", "outputs", "call", "end"};
 
 bool is_word(const char* name) {
@@ -70,7 +70,8 @@ bool is_same_letter(char a, char b) {
   return lower(a) == lower(b);
 }
 
-/// True if the names differ only in case and in at most one letter that is different, added or missing.
+/// Returns true if the names differ only in case and in at most one letter that is different, added or
+/// missing.
 bool is_almost(const char* name, const char* word) {
   const char* name_end = name + std::strlen(name);
   const char* word_end = word + std::strlen(word);
@@ -82,7 +83,7 @@ bool is_almost(const char* name, const char* word) {
   return name_end - name <= 1 && word_end - word <= 1;
 }
 
-/// Reports at most 8 names, each once.
+/// Reports at most 8 names, without duplicates.
 void report_if_misspelt(const char* name) {
   static std::atomic<std::uint64_t> reported[8];
   bool is_misspelt = false;
@@ -115,7 +116,7 @@ std::uint64_t begin(const Attributes* attributes) {
   if (attributes == nullptr || attributes->bytes < sizeof(Attributes)) return begin("");
   switch (attributes->message_type) {
     case nvtx::ascii:
-    case nvtx::registered:  // a handle is a pointer to the text: see register_string_a
+    case nvtx::registered:  // its handle is a pointer to the text, see register_string_a
       return begin(static_cast<const char*>(attributes->message));
     case nvtx::unicode:
       return begin(Narrow(static_cast<const wchar_t*>(attributes->message)).text());
@@ -124,7 +125,7 @@ std::uint64_t begin(const Attributes* attributes) {
   }
 }
 
-/// The ranges that this thread has pushed and not popped. A pop ends the last range of its own domain.
+/// The ranges that this thread has pushed and not popped. A pop ends the most recent range of its own domain.
 class Pushed {
  public:
   /// Returns the nesting level, as NVTX counts it.
@@ -204,15 +205,15 @@ int domain_range_push_ex(void* domain, const Attributes* attributes) {
 int domain_range_pop(void* domain) {
   return pushed.pop(domain);
 }
-/// A handle is a heap copy of the text that is never freed. Programs register a few texts, and NVTX expects
-/// tools to keep them.
+/// Returns a handle: a heap copy of the text that is never freed. Programs register only a few texts, and
+/// NVTX expects tools to keep them.
 void* register_string_a(void* /*domain*/, const char* text) {
   return strdup(text == nullptr ? "" : text);
 }
 void* register_string_w(void* /*domain*/, const wchar_t* text) {
   return strdup(Narrow(text).text());
 }
-/// A domain is a unique number: only pops distinguish domains.
+/// A domain is only a unique number, because only pops distinguish domains.
 template <typename Character>
 void* create_domain(const Character* /*name*/) {
   return reinterpret_cast<void*>(++last_domain);
@@ -232,7 +233,7 @@ void end_here(std::uint64_t id) {
   open_ranges().end(id);
 }
 
-/// Returns the library of the other recorder, or null if it is not loaded.
+/// Returns the library of the other recorder; null if it is not loaded.
 void* other_recorder(const void* this_recorder) {
   Dl_info info{};
   if (dladdr(this_recorder, &info) == 0 || info.dli_fname == nullptr) return nullptr;

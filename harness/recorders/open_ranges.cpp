@@ -23,7 +23,7 @@ OpenRanges& open_ranges() {
   return ranges_of_process;
 }
 
-/// Called with the lock held, so that phases are written in their order.
+/// The caller must hold the lock, so that phases are written in their order.
 void OpenRanges::write_phase() {
   if (writer_ != nullptr) writer_->phase(count_ == 0 ? mark_ : ranges_[count_ - 1].name);
 }

@@ -17,7 +17,7 @@ namespace {
 
 thread_local std::uint32_t cached_thread_id = 0;
 
-/// Returns the kernel's id of this thread. A forked child resets the cached id (after_fork_in_child).
+/// Returns the kernel's id of this thread. In a forked child the cached id is reset (after_fork_in_child).
 std::uint32_t thread_id() {
   if (cached_thread_id == 0) cached_thread_id = static_cast<std::uint32_t>(syscall(SYS_gettid));
   return cached_thread_id;
@@ -67,7 +67,7 @@ void ProfileWriter::write_text(EventType type, std::uint64_t address, const char
   event.thread = thread_id();
   event.address = address;
   event.text_bytes = static_cast<std::uint16_t>(bytes);
-  // The head is written last: once it is committed, the whole text is there.
+  // The head is written last: once it is committed, the whole text is complete.
   for (std::size_t i = slots; i-- > 0;) {
     event.type = i == 0 ? type : EventType::text;
     const std::size_t from = i * sizeof(event.text);
@@ -139,7 +139,7 @@ std::uint64_t ProfileWriter::count() const {
   return header == nullptr ? 0 : header->end;
 }
 
-// Mappings, and what a forked child inherits of them.
+// Mappings, and their inheritance by a forked child.
 
 /// Returns nullptr if the extent cannot be mapped.
 Event* ProfileWriter::map(std::uint64_t extent) {
@@ -164,10 +164,11 @@ void ProfileWriter::find_written(Mapping& mapping) const {
   }
 }
 
-/// A slot is written only by the thread that reserved it, until its commit is stored. So nobody writes to an
-/// extent in which all slots are committed.
+/// A slot is written only by the thread that reserved it, until its commit is stored. So no thread writes to
+/// an extent in which all slots are committed.
 void ProfileWriter::unmap_written() {
-  if (state_ != State::open) return;  // a closed file is truncated: a mapping beyond its end cannot be read
+  if (state_ != State::open)
+    return;  // a closed file is truncated, and a mapping beyond its end cannot be read
   for (Mapping& mapping : mappings_) {
     if (mapping.slots == nullptr) continue;
     find_written(mapping);
@@ -184,7 +185,7 @@ void ProfileWriter::follow_forks() {
   if (!registered.exchange(true)) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-/// Unmaps everything, unless a thread may still write to it.
+/// Unmaps everything, unless a thread may still write to a mapping.
 void ProfileWriter::unmap_all() {
   if (is_being_written_) return;
   for (const Mapping& mapping : mappings_) {

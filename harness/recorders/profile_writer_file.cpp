@@ -25,14 +25,14 @@
 namespace peakmark {
 namespace {
 
-/// True if a file of that size is beyond RLIMIT_FSIZE. A write there does not only fail: SIGXFSZ would kill
-/// the program.
+/// Returns true if a file of that size exceeds RLIMIT_FSIZE. A write there would not only fail: SIGXFSZ would
+/// kill the program.
 bool exceeds_file_limit(std::uint64_t bytes) {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
 }
 
-/// Returns the error, or 0.
+/// Returns the errno, or 0.
 int write_whole(int file, const char* bytes, std::size_t count, std::uint64_t offset) {
   if (exceeds_file_limit(offset + count)) return EFBIG;
   while (count > 0) {
@@ -56,7 +56,7 @@ int write_zeros(int file, std::uint64_t offset, std::uint64_t bytes) {
 }
 
 /// Allocates space on the disk, so that its mapping can be written to. Writes zeros if the file system cannot
-/// allocate. Returns the error, or 0.
+/// allocate. Returns the errno, or 0.
 int allocate_on_disk(int file, std::uint64_t offset, std::uint64_t bytes) {
   if (exceeds_file_limit(offset + bytes)) return EFBIG;
   while (fallocate(file, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
@@ -66,7 +66,7 @@ int allocate_on_disk(int file, std::uint64_t offset, std::uint64_t bytes) {
   return 0;
 }
 
-/// Moves the file to a descriptor that the program reaches only after it has opened nearly all that it may.
+/// Moves the file to a descriptor that the program reaches only after it has opened nearly as many as it may.
 /// Returns that descriptor, or `file` if there is none.
 int with_high_number(int file) {
   // The kernel's descriptor table grows with the highest number: 8 KiB at 1024.
@@ -90,14 +90,15 @@ std::int64_t clock_ns(clockid_t clock) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-/// Holds the mutex with signals blocked: a signal handler that waits or allocates must not run in the thread
-/// that holds it.
+/// Holds the mutex with signals blocked, because a signal handler that waits or allocates must not run in the
+/// thread that holds it.
 class Lock {
  public:
   explicit Lock(pthread_mutex_t& mutex) : mutex_(mutex) {
     sigset_t signals;
     sigfillset(&signals);
-    // The thread's own faults: if blocked, they would end the program without its handler.
+    // Faults of the thread itself: if they were blocked, they would end the program without calling its
+    // handler.
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&signals, fault);
     pthread_sigmask(SIG_BLOCK, &signals, &before_);
     pthread_mutex_lock(&mutex_);
@@ -114,13 +115,13 @@ class Lock {
   sigset_t before_{};
 };
 
-/// Returns the bytes of a variable; 0 if it is not set, or not a number of bytes, which is reported.
-/// `option`: of `record`.
+/// Returns the bytes of a variable; 0 if it is not set, or is not a number of bytes, which is reported.
+/// `option`: the option of `record`.
 std::int64_t limit_from_environment(const char* variable, const char* option) {
   const char* const text = std::getenv(variable);
   if (text == nullptr || *text == '\0') return 0;
   char* end = nullptr;
-  const long long bytes = std::strtoll(text, &end, 10);  // an overflow is beyond kMaxBudget
+  const long long bytes = std::strtoll(text, &end, 10);  // an overflow exceeds kMaxBudget
   if (*end == '\0' && bytes > 0 && bytes <= kMaxBudget) return bytes;
   char message[192];
   snprintf(message, sizeof(message),
@@ -159,7 +160,8 @@ bool ProfileWriter::open_from_environment(const char* recorder) {
     std::memcpy(recording_, id, sizeof(recording_));
   }
   if (!open(path, recorder)) return false;
-  // A mark of a program built with an older phase.h (marks.h). Only if it is of this process, not inherited.
+  // A mark of a program that was built with an older phase.h (marks.h). It counts only if this process set
+  // it, not a parent.
   if (const char* const mark = std::getenv(PEAKMARK_PHASE_VARIABLE); mark != nullptr) {
     char* text = nullptr;
     if (std::strtol(mark, &text, 10) == getpid() && *text == ':') open_ranges().mark(text + 1);
@@ -229,7 +231,7 @@ bool ProfileWriter::create_file() {
     report("it cannot be created", error);
     return false;
   }
-  // The mapping of the header holds the lock too, even if the program closes the descriptor.
+  // The mapping of the header also holds the lock, even if the program closes the descriptor.
   // is_being_written() may hold it briefly.
   for (int attempt = 0; attempt < 10 && flock(created, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
        ++attempt) {
@@ -293,7 +295,7 @@ void ProfileWriter::put_slowly(const Event& event, std::uint64_t index) {
     const std::uint64_t position = index + kHeaderSlots;
     const std::uint64_t extent = position / kSlotsPerExtent;
     while (state_ == State::open && extents_ <= extent && index < kClosed) extend();
-    int error = EOVERFLOW;  // or the error of extend(), which has reported it
+    int error = EOVERFLOW;  // or the error of extend(), which has already reported it
     if (extent < extents_) {
       Event* slots = table_[extent].load(std::memory_order_relaxed);
       if (slots == nullptr && state_ == State::open) slots = map(extent);
@@ -319,7 +321,7 @@ void ProfileWriter::extend() {
   map(extents_++);
 }
 
-/// Writes the commit last, as commit() does. Returns the error, or 0.
+/// Writes the commit last, as commit() does. Returns the errno, or 0.
 int ProfileWriter::write_unmapped(const Event& event, std::uint64_t index) {
   const int file = descriptor();
   if (file < 0) return -file;
@@ -364,7 +366,7 @@ void ProfileWriter::stop(int error) {
 
 void ProfileWriter::report(const char* what, int error) const {
   char why[256];
-  const bool is_known = error != EOVERFLOW;  // not a system error
+  const bool is_known = error != EOVERFLOW;  // EOVERFLOW is not a system error
   snprintf(why, sizeof(why), "%s%s%s%s; %s", what, is_known ? " (" : "", is_known ? strerror(error) : "",
            is_known ? ")" : "", stop_advice(error));
   char text[kMaxPath + sizeof(why) + 32];
@@ -378,7 +380,7 @@ void ProfileWriter::close() {
     const Lock lock(growing_);
     ProfileHeader* const header = header_.load(std::memory_order_relaxed);
     if (header != nullptr && state_ != State::inherited && header->closed == 0) {
-      // From here on every new slot is beyond kClosed, so nobody writes to what is truncated.
+      // From here on every new slot is beyond kClosed, so no thread writes to the truncated part.
       std::uint64_t end = reserved_.fetch_add(kClosed, std::memory_order_acq_rel);
       // Threads that hold a slot beyond the mapped extents wait for the lock.
       const auto capacity = [this] { return extents_ * kSlotsPerExtent - kHeaderSlots; };
@@ -389,7 +391,7 @@ void ProfileWriter::close() {
       std::atomic_ref(header->closed).store(1, std::memory_order_release);
       if (const int file = descriptor(); file >= 0) {
         if (ftruncate(file, static_cast<off_t>(ProfileHeader::kBytes + end * sizeof(Event))) != 0) {
-          // The file stays longer than necessary: the reader stops at `end`.
+          // If this fails, the file stays longer than necessary: the reader stops at `end`.
         }
         flock(file, LOCK_UN);
       }

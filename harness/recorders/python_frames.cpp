@@ -17,8 +17,8 @@ namespace {
 
 using Byte = unsigned char;
 
-/// Returns false if it cannot be read. `carefully`: through the kernel, which returns an error where a plain
-/// read would crash, and takes microseconds.
+/// Returns false if the memory cannot be read. `carefully`: reads through the kernel, which returns an error
+/// where a plain read would crash, but takes microseconds.
 bool read_memory(const void* from, void* to, std::size_t bytes, bool carefully) {
   if (!carefully) {
     std::memcpy(to, from, bytes);
@@ -43,7 +43,7 @@ constexpr std::size_t kCodeBytes = 208;
 }  // namespace
 
 /// Reads the text of a string object. Returns false if it is not one. Text that is not ASCII becomes `?`,
-/// because it has other offsets.
+/// because its offsets differ.
 bool PythonMemory::read_string(const void* string, char* text, std::size_t capacity, bool carefully) const {
   constexpr std::size_t kLength = 16;
   constexpr std::size_t kState = 32;
@@ -169,7 +169,7 @@ bool PythonMemory::find() {
 }
 
 bool PythonMemory::add_frame(const Byte* frame, StackText& text, bool carefully) const {
-  // From 3.14 on, the lowest bit says who counts the reference.
+  // From 3.14 on, the lowest bit says whether the reference is counted.
   const auto* const code =
       reinterpret_cast<const Byte*>(value_at<std::uintptr_t>(frame, layout_->code) & ~std::uintptr_t{1});
   static_assert(std::ranges::all_of(kLayouts, [](const Layout& one) {
@@ -196,14 +196,14 @@ bool PythonMemory::add_frame(const Byte* frame, StackText& text, bool carefully)
   const int first =
       layout_->first_traceable == 0 ? 0 : 2 * value_at<std::int32_t>(copy, layout_->first_traceable);
   if (byte < first) return true;
-  // It only reads the line table of the code object, which is complete and alive.
+  // This call only reads the line table of the code object, which is complete and alive.
   const int line = line_of_(code, byte);
   text.field("P").field(name).decimal(line < 0 ? 0 : static_cast<std::uint64_t>(line)).field(file).end_line();
   return true;
 }
 
 bool PythonMemory::walk(const void* thread, StackText& text, bool carefully) const {
-  constexpr int kMaxFrames = 1000;  // in case the chain is a ring
+  constexpr int kMaxFrames = 1000;  // maximum, in case the chain is circular
   constexpr Byte kFirstOfInterpreter = 3;
   const Byte* at = nullptr;
   const auto follow = [&](const void* place) { return read_memory(place, &at, sizeof(at), carefully); };
@@ -238,7 +238,7 @@ namespace {
 struct Object;
 struct Thread;
 
-/// The functions of the interpreter that are used. Found once, then never changed.
+/// The functions of the interpreter that are used. Found once, then constant.
 struct Python {
   int (*is_initialized)();
   int (*holds_gil)();
@@ -273,7 +273,7 @@ bool find(Function& function, const char* name, const char* older_name = nullptr
 }
 
 Found fill(Python& python) {
-  // Only one lookup if there is no Python.
+  // If there is no Python, this is the only lookup.
   if (!find(python.is_initialized, "Py_IsInitialized")) return Found::none;
   const bool whole =
       find(python.holds_gil, "PyGILState_Check") &&
@@ -373,9 +373,9 @@ std::size_t python_frames(char* buffer, std::size_t capacity) {
   constexpr std::size_t kRemark = 64;
   StackText text(buffer, capacity - kRemark);
   Thread* const mine = python.of_this_thread();
-  if (mine == nullptr) return 0;  // a thread that is unknown to the interpreter
-  // Until 3.11 the current thread state is the process's, and PyGILState_Check is true for every thread once
-  // there is a second interpreter. So both are checked.
+  if (mine == nullptr) return 0;  // a thread that the interpreter does not know
+  // Up to 3.11 the current thread state is that of the process, and PyGILState_Check is true for every thread
+  // once there is a second interpreter. So both are checked.
   const bool holds_gil = python.current() == mine && python.holds_gil() != 0;
   if (holds_gil) {
     ask_for_frames(python, mine, text);

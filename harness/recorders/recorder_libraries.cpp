@@ -54,8 +54,8 @@ void add_recorders(std::vector<std::string>& environment, const RecorderLibrarie
   set_variable(environment, "PEAKMARK_SYNC", sync ? "1" : "0");
   set_variable(environment, "PEAKMARK_STACKS", stacks ? "1" : "0");
   if (libraries.opencl) {
-    // Our recorder first: ocl-icd cuts the variable at the first colon, in place, so programs started by this
-    // one see only the first layer.
+    // Our recorder comes first: ocl-icd truncates the variable at the first colon, in place, so programs
+    // started by this one see only the first layer.
     std::string layers = libraries.opencl->string();
     std::string_view rest;
     const std::string users = find_variable(environment, "OPENCL_LAYERS").value_or("");
@@ -65,7 +65,8 @@ void add_recorders(std::vector<std::string>& environment, const RecorderLibrarie
       if (!layer.empty() && layer != libraries.opencl->string()) layers.append(":").append(layer);
     }
     set_variable(environment, "OPENCL_LAYERS", layers);
-    // Loaders without layers load drivers: the recorder is one without platforms. Only Khronos's read this.
+    // Loaders without layers load drivers: for them, the recorder is a driver without platforms. Only
+    // Khronos's loaders read this variable.
     const std::string own = libraries.opencl->string();
     std::string drivers = find_variable(environment, "OCL_ICD_FILENAMES").value_or("");
     if (drivers.empty()) drivers = own;
@@ -123,7 +124,7 @@ class AttachedRecorder final : public EventSource {
  private:
   /// Looks up the C interface. Returns the path of the profile.
   const char* connect() {
-    // RTLD_NOLOAD: a recorder that the loader did not load must not be started here.
+    // RTLD_NOLOAD, because a recorder that the loader did not load must not be started here.
     void* const handle = dlopen(library_.c_str(), RTLD_NOLOAD | RTLD_LAZY);
     if (handle == nullptr) {
       throw RecorderError(
@@ -156,7 +157,7 @@ class AttachedRecorder final : public EventSource {
     return profile;
   }
 
-  /// True if a variable that a loader reads names the library: then the user need not set it.
+  /// Returns true if a variable that a loader reads names the library: then the user need not set it.
   [[nodiscard]] bool is_requested() const {
     for (const char* const variable : {"OPENCL_LAYERS", "CUDA_INJECTION64_PATH"}) {
       const char* const value = std::getenv(variable);
@@ -167,7 +168,7 @@ class AttachedRecorder final : public EventSource {
     return false;
   }
 
-  /// Called only when attaching has failed: then loading the library, to get its error, does no harm.
+  /// Called only after attaching has failed: then loading the library, to get its error, does no harm.
   [[nodiscard]] std::string why_not_loaded() const {
     if (!is_requested()) {
       return "set OPENCL_LAYERS (or CUDA_INJECTION64_PATH) to this absolute path before the first call into "

@@ -24,7 +24,7 @@ std::string name_to_pair(const Observation& one, PairBy by) {
   return by == PairBy::axes && has_variant ? one.case_name.substr(one.variant.size()) : one.case_name;
 }
 
-/// Versions are of one variant: two variants may have any.
+/// A version belongs to one variant: versions of two variants are not compared.
 bool is_same_version(const Observation& one, const Observation& other, PairBy by) {
   return by == PairBy::axes || one.version == other.version;
 }

@@ -10,8 +10,8 @@ namespace peakmark {
 
 using namespace json_fields;
 
-// Field lists of the structures in a run's context. `planned` is written and read apart: it may have millions
-// of elements.
+// Field lists of the structures in a run's context. `planned` is written and read separately, because it may
+// have millions of elements.
 
 template <EitherConst<Clocks> T, typename Fields>
 void for_each_field(T& clocks, Fields& fields) {
@@ -90,7 +90,7 @@ void for_each_field(T& context, Fields& fields) {
   fields("rounds", context.rounds);
 }
 
-// What those lists cannot express. Found by json_fields.hpp through the types.
+// Conversions that the field lists cannot express. json_fields.hpp finds them by their types.
 
 Json to_json(const Window& window) {
   return Json{window.lo, window.hi};
@@ -176,7 +176,7 @@ RunContext run_context_from_json(const Json& json) {
   check_version(json);
   RunContext context;
   read_fields(json, context);
-  // Somebody may have edited the file.
+  // A user may have edited the file.
   std::erase_if(context.environment,
                 [](const auto& fact) { return !is_public_fact(fact.first, fact.second); });
   field(json, "planned", context.planned);

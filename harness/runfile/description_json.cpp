@@ -52,7 +52,7 @@ void for_each_field(T& description, Fields& fields) {
 
 namespace {
 
-/// Checks the version of the public API. Versions of one MAJOR understand each other.
+/// Checks the version of the public API. Versions with the same MAJOR are compatible.
 void check_api(const Json& json) {
   std::optional<std::string> api;
   if (json.contains("api")) field(json, "api", api);
@@ -64,7 +64,7 @@ void check_api(const Json& json) {
       "in CMAKE_PREFIX_PATH), or run it with the peakmark that it was built against");
 }
 
-/// Why an answer cannot be read at all: the first line that is none of a description.
+/// Returns why an answer cannot be parsed: the first line that does not belong to a description.
 std::string why_unreadable(std::string_view text, const Json::parse_error& error) {
   constexpr std::size_t kMost = 80;
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)

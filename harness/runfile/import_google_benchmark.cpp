@@ -22,24 +22,24 @@ namespace {
 /// `context.json_schema_version`; files of older releases have none.
 constexpr Size kSchemaVersion = 1;
 
-/// Counters of device memory: of peakmark::DeviceMemoryCounters, and of RAPIDS. `max_bytes_used` is what the
-/// program's memory manager counts, often memory of the host.
+/// Counters of device memory: that of peakmark::DeviceMemoryCounters, and that of RAPIDS. `max_bytes_used` is
+/// the count of the program's memory manager, often of host memory.
 constexpr std::array<const char*, 2> kDevicePeaks{"device_peak", "peak_memory_usage"};
 
-/// Statistics of repetitions that can replace them.
+/// Statistics that can replace the repetitions.
 const std::set<std::string, std::less<>> kUsedAggregates{"median", "mean", "min", "max"};
 
 /// The rows of one benchmark.
 struct Rows {
   std::size_t repetitions = 0;
-  std::vector<Size> indices;                      ///< of the repetitions that have one
+  std::vector<Size> indices;                      ///< index of each repetition that has one
   std::optional<std::pair<Size, Size>> instance;  ///< family and instance, since 1.5.5
   bool is_mixed = false;                          ///< two benchmarks have this name
-  std::size_t measured = 0;                       ///< repetitions without an error
-  std::vector<double> times_ns;                   ///< of those that have one
-  double unit_ns = 1;                             ///< of the times in the file
+  std::size_t measured = 0;                       ///< number of repetitions without an error
+  std::vector<double> times_ns;                   ///< of the repetitions that have one
+  double unit_ns = 1;                             ///< ns per unit of the times in the file
   std::map<std::string, std::optional<double>, std::less<>> aggregates_ns;
-  std::optional<double> peak_bytes;  ///< the maximum of the repetitions
+  std::optional<double> peak_bytes;  ///< maximum over the repetitions
   std::optional<double> aggregate_peak_bytes;
   Outcome outcome = Outcome::ok;
   std::string message;
@@ -73,7 +73,7 @@ double unit_ns(const Json& row, const std::string& name) {
   throw UsageError(fmt::format("unknown time_unit '{}' of {}: must be ns, us, ms or s", unit, name));
 }
 
-/// Returns null for 0 too: no benchmark takes no time.
+/// Returns the time of a row; also null for 0, because no benchmark takes no time.
 std::optional<double> time_ns(const Json& row, const std::string& name) {
   const std::optional<double> time = number(row, "real_time");
   if (!time || *time == 0) return std::nullopt;
@@ -90,13 +90,13 @@ std::optional<double> peak_of(const Json& row, const ImportOptions& options) {
       if (!peak) peak = number(row, counter);
     }
   }
-  // Google Benchmark's mark of an unknown number of bytes.
+  // Google Benchmark's value for an unknown number of bytes.
   constexpr auto kUnknown = static_cast<double>(std::numeric_limits<std::int64_t>::max());
   return peak == kUnknown ? std::nullopt : peak;
 }
 
-/// Returns the statistic of a row, empty for a repetition. Before 1.5 rows have no type: then `names`
-/// decides, which has all names of the file.
+/// Returns the statistic of a row; empty for a repetition. Before 1.5 rows have no type: then `names`, all
+/// names of the file, decides.
 std::string aggregate_of(const Json& row, const std::string& name, const std::set<std::string>& names) {
   if (row.contains("big_o") || row.contains("rms") || row.contains("cpu_coefficient")) return "fit";
   if (row.contains("run_type"))
@@ -111,13 +111,13 @@ std::string aggregate_of(const Json& row, const std::string& name, const std::se
 
 std::string base_name(const Json& row, const std::string& aggregate) {
   std::string run_name = text_or_empty(row, "run_name");
-  // Before 1.5 the run_name of an aggregate is its own name.
+  // Before 1.5, the run_name of an aggregate is its own name.
   if (!run_name.empty() && row.contains("run_type")) return run_name;
   const std::string name = row.at("name").get<std::string>();
   return aggregate.empty() ? name : name.substr(0, name.size() - aggregate.size() - 1);
 }
 
-/// Notes of which benchmark and repetition a row is.
+/// Notes which benchmark and repetition a row belongs to.
 void note_origin(Rows& rows, const Json& row, const std::string& aggregate) {
   if (row.contains("family_index") && row.contains("per_family_instance_index")) {
     std::pair<Size, Size> instance;
@@ -164,8 +164,8 @@ std::optional<double> aggregate_ns(const Rows& rows, const char* name) {
   return found == rows.aggregates_ns.end() ? std::nullopt : found->second;
 }
 
-/// Returns true if the program's mean is that of these times. Before 1.3 times are whole numbers of their
-/// unit.
+/// Returns true if the program's mean is the mean of these times. Before 1.3, times are whole numbers of
+/// their unit.
 bool have_mean(const Rows& rows) {
   if (rows.measured == 0 || !rows.aggregates_ns.contains("mean")) return false;
   const double mean = aggregate_ns(rows, "mean").value_or(0);
@@ -177,7 +177,7 @@ bool have_mean(const Rows& rows) {
 
 /// Returns true if the rows are repetitions of one benchmark. Before 1.5 they have no index, and in 1.5.4 all
 /// have index 0 with --benchmark_enable_random_interleaving. Then the mean decides, which every release
-/// reports of two or more repetitions.
+/// reports for two or more repetitions.
 bool are_of_one_benchmark(const Rows& rows) {
   if (rows.is_mixed) return false;
   if (rows.indices.size() == rows.repetitions) {
@@ -303,7 +303,7 @@ void set_program(RunContext& context, const Json& json, const ImportOptions& opt
 ImportedResults read_google_benchmark(Source source) {
   const Json& context = source.json.at("context");
   check_schema_version(context);
-  // The name of the machine must not be published, in messages neither.
+  // The name of the machine must not be published, not even in messages.
   const std::string host = text_or_empty(context, "host_name");
   if (!host.empty()) source.texts.words.emplace_back(host, "HOST");
 

@@ -21,7 +21,7 @@ constexpr Size kJsonMajor = 1;
 /// The summary of RAPIDS with the peak of its device memory.
 constexpr const char* kDevicePeak = "peak_memory_usage";
 
-/// A way in which nvbench measures times; its summaries are PREFIX + `mean`, `median`, `min`, `max`.
+/// A way in which nvbench measures times. Its summaries are PREFIX + `mean`, `median`, `min`, `max`.
 struct Clock {
   const char* prefix;
   std::optional<std::string_view> source;
@@ -32,7 +32,7 @@ const std::array kClocks{Clock{"nv/cold/time/gpu/", time_source::device, cache_s
                          Clock{"nv/cpu_only/time/cpu/", std::nullopt, std::nullopt},
                          Clock{"nv/cold/time/cpu/", std::nullopt, std::nullopt}};
 
-/// Returns the list at `key`; null, which nvbench writes for an empty one, as an empty list.
+/// Returns the list at `key`; an empty list for null, which nvbench writes for it.
 Json list_at(const Json& json, const char* key) {
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return Json::array();
@@ -40,7 +40,7 @@ Json list_at(const Json& json, const char* key) {
   return *found;
 }
 
-/// Returns a number, which nvbench writes as text; null for a value that is infinite or not a number.
+/// Returns a number, which nvbench writes as text; null if it is infinite or not a number.
 std::optional<double> number_of(const Json& value, const std::string& what) {
   if (value.is_null()) return std::nullopt;
   if (value.is_number()) return value.get<double>();
@@ -51,7 +51,7 @@ std::optional<double> number_of(const Json& value, const std::string& what) {
   return std::isfinite(*number) ? number : std::nullopt;
 }
 
-/// The value of each summary of a state, by tag.
+/// Returns the value of each summary of a state, by tag.
 std::map<std::string, Json> summaries_of(const Json& state) {
   std::map<std::string, Json> values;
   for (const Json& summary : list_at(state, "summaries")) {
@@ -175,7 +175,7 @@ void set_nvbench(RunContext& context, const Source& source) {
   context.environment[kImportedFrom] = "nvbench";
 }
 
-/// Sets the device of a run: its entry in `devices`, or `--device` where the state names none.
+/// Sets the device of a run: its entry in `devices`, or `--device` if the state names none.
 void set_device(RunContext& context, const Json& id, const Source& source) {
   for (const Json& device : list_at(source.json, "devices")) {
     if (device.at("id") != id) continue;

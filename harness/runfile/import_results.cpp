@@ -84,7 +84,7 @@ bool is_list(const Json& json, const char* key) {
   return found != json.end() && found->is_array();
 }
 
-/// Returns why a text is not JSON. Often the output of a program is around it.
+/// Returns why a text is not JSON. Often it also contains other output of a program.
 std::string not_json(const std::string& text, const std::string& error) {
   constexpr std::size_t kMaxShown = 60;
   const std::size_t first = text.find_first_not_of(" \t\r\n");

@@ -35,7 +35,7 @@ void append_utf8(std::string& text, char32_t code) {
   add_tail(0);
 }
 
-/// Returns UTF-8 of a text that begins with the byte order mark of UTF-16; null for others.
+/// Returns the UTF-8 of a text that begins with the byte order mark of UTF-16; null for other texts.
 std::optional<std::string> from_utf16(std::string_view text) {
   const bool is_little = text.starts_with("\xFF\xFE");
   if (!is_little && !text.starts_with("\xFE\xFF")) return std::nullopt;
@@ -78,7 +78,7 @@ std::string without(std::string_view text, char separator) {
   return rest;
 }
 
-/// Returns true for `1,234,000`, and `12,34,000` as in India: the last group has three digits.
+/// Returns true for `1,234,000`, and for the Indian form `12,34,000`: the last group has three digits.
 bool is_grouped(std::string_view token, char separator) {
   if (token.starts_with('-')) token.remove_prefix(1);
   const std::size_t first = token.find(separator);
@@ -92,8 +92,7 @@ bool is_grouped(std::string_view token, char separator) {
   return are_digits(without(token, separator));
 }
 
-/// Returns true for what C++ libraries print for a number that is infinite or none: `inf`, `-nan(ind)`,
-/// `1.#QNAN`.
+/// Returns true for texts that C++ libraries print for infinity or NaN: `inf`, `-nan(ind)`, `1.#QNAN`.
 bool is_not_finite(std::string_view token) {
   if (token.starts_with('-') || token.starts_with('+')) token.remove_prefix(1);
   std::string word(token.substr(0, 3));
@@ -101,10 +100,10 @@ bool is_not_finite(std::string_view token) {
   return word == "nan" || word == "inf" || token.find(".#") != std::string_view::npos;
 }
 
-/// Rewrites a text once from its beginning to its end.
+/// Rewrites a text in one pass from its beginning to its end.
 class Rewriter {
  public:
-  /// `dots_group`: `1.234` is 1234, by the locale of the program.
+  /// `dots_group`: `1.234` is 1234, because of the program's locale.
   Rewriter(std::string_view text, bool dots_group) : text_(text), dots_group_(dots_group) {
     result_.json.reserve(text.size());
   }
@@ -123,7 +122,7 @@ class Rewriter {
     return std::move(result_);
   }
 
-  /// Returns true if the integers of the file are grouped by dots, so that `1.234` is not a fraction.
+  /// Returns true if the integers of the file are grouped with dots, so that `1.234` is not a fraction.
   [[nodiscard]] bool has_dot_groups() const { return has_dot_group_ && !has_plain_thousands_; }
 
  private:
@@ -138,13 +137,14 @@ class Rewriter {
   [[nodiscard]] bool is_in_object() const { return open_.ends_with('{'); }
   [[nodiscard]] char peek(std::size_t place) const { return place < text_.size() ? text_[place] : '\0'; }
 
-  /// Returns true if the quotation mark here ends a string. In JSON a mark or a blank follows it.
+  /// Returns true if the quotation mark here ends a string: in JSON it is followed by a mark or a blank.
   [[nodiscard]] bool is_end_of_string(std::size_t quote) const {
     const char next = peek(quote + 1);
     return next == '\0' || is_blank(next) || next == ',' || next == ':' || next == '}' || next == ']';
   }
 
-  /// Returns true if the line ends behind this quotation mark, as behind each value of Google Benchmark.
+  /// Returns true if the line ends after this quotation mark, as it does after each value of Google
+  /// Benchmark.
   [[nodiscard]] bool is_end_of_line(std::size_t quote) const {
     const std::size_t next = peek(quote + 1) == ',' ? quote + 2 : quote + 1;
     return peek(next) == '\n' || (peek(next) == '\r' && peek(next + 1) == '\n');
@@ -193,7 +193,7 @@ class Rewriter {
     last_ = '"';
   }
 
-  /// Returns the end of the value that begins here. A comma or a blank between two digits of an object is
+  /// Returns the end of the value that begins here. A comma or a blank between two digits in an object is
   /// part of a number.
   [[nodiscard]] std::size_t end_of_value() const {
     std::size_t end = at_ + 1;
@@ -241,7 +241,7 @@ class Rewriter {
     return number;
   }
 
-  /// Notes how the file writes the numbers that are integers in every release.
+  /// Notes how the file writes numbers that are integers in every release.
   void note_integer(std::string_view token) {
     if (key_ != "\"iterations\"" && key_ != "\"mhz_per_cpu\"") return;
     has_dot_group_ = has_dot_group_ || is_grouped(token, '.');
@@ -254,7 +254,7 @@ class Rewriter {
         "1.5.0 writes them; they were read as they are");
   }
 
-  /// Adds a note; only the first of a `kind`.
+  /// Adds a note; of each `kind` only the first.
   void note(const std::string& text, const std::string& kind = {}) {
     if (noted_.insert(kind.empty() ? text : kind).second) result_.notes.push_back(text);
   }
@@ -262,9 +262,9 @@ class Rewriter {
   std::string_view text_;
   bool dots_group_;
   std::size_t at_ = 0;
-  std::string open_;  ///< the brackets around this place
-  char last_ = '\0';  ///< the last that is not blank: a mark, `"` for a string, `v` for another value
-  std::string key_;   ///< the last one, with its quotation marks
+  std::string open_;  ///< the open brackets at this place
+  char last_ = '\0';  ///< the last non-blank: a mark, `"` for a string, `v` for another value
+  std::string key_;   ///< the last key, with its quotation marks
   bool has_dot_group_ = false;
   bool has_plain_thousands_ = false;
   std::set<std::string> noted_;

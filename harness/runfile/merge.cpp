@@ -22,7 +22,7 @@ namespace {
 
 using Parts = std::map<int, NamedRun*>;
 
-/// The shards to merge, and what they lack.
+/// The shards to merge, and what is missing.
 struct Shards {
   Parts parts;
   std::string partial;  ///< RunContext::partial
@@ -48,7 +48,7 @@ void check_alike(const NamedRun& first, const NamedRun& other) {
   }
 }
 
-/// Throws UsageError if a case has two observations. Returns whether each case has one.
+/// Throws UsageError if a case has two observations. Returns whether every case has one.
 bool is_whole(const NamedRun& shard) {
   std::unordered_set<std::string_view> measured;
   for (const Observation& observation : shard.run.observations) {
@@ -60,7 +60,7 @@ bool is_whole(const NamedRun& shard) {
                              [&](const PlannedCase& planned) { return measured.contains(planned.name); });
 }
 
-/// Returns `shards 2,5 of 8 are missing`; empty without a number. The list is as Slurm's --array takes it.
+/// Returns `shards 2,5 of 8 are missing`; empty for an empty list. The list has the form of Slurm's --array.
 std::string shards_text(const std::vector<int>& indices, int count, const char* what) {
   if (indices.empty()) return {};
   std::string list;
@@ -69,7 +69,7 @@ std::string shards_text(const std::vector<int>& indices, int count, const char* 
          (indices.size() == 1 ? " is " : " are ") + what;
 }
 
-/// Returns the cases that another shard planned and none of these has, in the order of the suite.
+/// Returns the cases that a missing shard planned, in the order of the suite: none of these shards has them.
 std::vector<std::string> cases_of_missing_shards(const Parts& parts) {
   std::unordered_set<std::string_view> planned;
   for (const auto& [index, part] : parts) {
@@ -86,7 +86,7 @@ std::vector<std::string> cases_of_missing_shards(const Parts& parts) {
   return lost;
 }
 
-/// Returns ` (25 cases: a, b, c and 22 more)`; empty without a case.
+/// Returns ` (25 cases: a, b, c and 22 more)`; empty if there are no cases.
 std::string cases_text(const std::vector<std::string>& names) {
   constexpr std::size_t kNamed = 3;
   if (names.empty()) return {};
@@ -128,13 +128,13 @@ Shards shards_of(std::vector<NamedRun>& shards) {
   return found;
 }
 
-/// A planned case, and its place in the list of all cases.
+/// A planned case with its place in the list of all cases.
 struct PlacedCase {
   std::int64_t place = 0;
   PlannedCase* planned = nullptr;
 };
 
-/// Returns the cases of a shard with their places: those of the run file, or those of every N-th case.
+/// Returns the cases of a shard with their places: those in the run file, or those of every N-th case.
 std::vector<PlacedCase> placed_cases(NamedRun& part) {
   const Shard& shard = *part.run.context.shard;
   auto& planned = part.run.context.planned;
@@ -151,7 +151,8 @@ std::vector<PlacedCase> placed_cases(NamedRun& part) {
   return placed;
 }
 
-/// Throws UsageError if balanced shards have gaps: each was whole, but of another distribution.
+/// Throws UsageError if balanced shards have gaps: each was complete, but they come from different
+/// distributions.
 void check_all_placed(const std::vector<PlacedCase>& placed, const NamedRun& part) {
   if (!part.run.context.shard->places) return;
   for (std::size_t i = 0; i < placed.size(); ++i) {
@@ -191,11 +192,12 @@ void add_new(std::vector<T>& all, const std::vector<T>& more) {
   }
 }
 
-/// Returns an id that is equal for equal shards: a repeated CI job does not add a second run to a history.
+/// Returns an id that is the same for the same shards, so that a repeated CI job does not add a second run to
+/// a history.
 std::string id_of_merged(const Shards& shards, std::size_t observations, std::string date) {
   Fingerprint ids;
   for (const auto& [index, part] : shards.parts) ids.add(part->run.context.id);
-  // A shard that is finished later has the same id.
+  // A shard that is finished later keeps its id, so the merged id also depends on what is missing.
   if (!shards.partial.empty()) ids.add(shards.partial + ", " + std::to_string(observations));
   std::erase_if(date, [](char letter) { return letter == '-' || letter == ':'; });
   return date + "-" + ids.text();
@@ -213,7 +215,7 @@ std::string limit_text(const std::optional<Size>& bytes) {
   return bytes ? format_size(*bytes) : "none";
 }
 
-/// Seed and job are left out: a resumed run keeps its own.
+/// Seed and job are omitted, because a resumed run keeps its own.
 std::string rounds_of(const RunContext& context) {
   if (!context.rounds) return "none";
   std::string text = std::to_string(context.rounds->rounds);
@@ -261,7 +263,8 @@ Run merge_runs(std::vector<NamedRun> shards) {
   }
   merged.context.host_name = fmt::format("{}", fmt::join(hosts, "+"));
   merged.context.device = fmt::format("{}", fmt::join(devices, "+"));
-  std::vector<Observation*> in_order;  // all are found before the first is moved: the keys are their names
+  std::vector<Observation*>
+      in_order;  // all are found before the first is moved, because the keys point to their names
   in_order.reserve(merged.context.planned.size());
   for (const PlannedCase& one : merged.context.planned) {
     if (const auto measured = observations.find(one.name); measured != observations.end())

@@ -10,7 +10,8 @@ namespace peakmark {
 
 using namespace json_fields;
 
-// What the field lists of observation.hpp cannot express. Found by json_fields.hpp through the types.
+// Conversions that the field lists of observation.hpp cannot express. json_fields.hpp finds them by their
+// types.
 
 Json to_json(Outcome outcome) {
   return Json(to_string(outcome));
@@ -29,7 +30,7 @@ void read(const Json& json, GpuTime& time) {
   }
 }
 
-/// What allocations have in common that are made again and again.
+/// The common facts of allocations that are made repeatedly.
 struct AllocationKind {
   std::string name;
   std::string phase;
@@ -49,14 +50,14 @@ void for_each_field(T& kind, Fields& fields) {
   fields.written_if("process", kind.process, !kind.process.empty());
 }
 
-/// An AllocationSequence by columns, each text once: 100,000 allocations are a few megabytes.
+/// An AllocationSequence by columns, with each text stored once: 100,000 allocations take a few megabytes.
 struct AllocationTable {
   std::vector<AllocationKind> kinds;
-  std::vector<Size> kind;  ///< of each allocation: a place in `kinds`
+  std::vector<Size> kind;  ///< of each allocation: an index into `kinds`
   std::vector<Size> bytes;
   std::vector<Size> allocated_at;
   std::vector<std::optional<Size>> released_at;
-  std::vector<Size> not_repeated;  ///< places of these allocations
+  std::vector<Size> not_repeated;  ///< indices of these allocations
 };
 
 template <EitherConst<AllocationTable> T, typename Fields>

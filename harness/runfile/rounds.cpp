@@ -18,12 +18,12 @@ bool has_round(const Observation& observation, int round) {
   return rounds && std::ranges::find(*rounds, round) != rounds->end();
 }
 
-/// Returns true if more blocks of the case can be taken.
+/// Returns true if further blocks of the case can be measured.
 bool can_be_timed(const Observation& observation) {
   return observation.outcome == Outcome::ok && observation.gpu_time.has_value();
 }
 
-/// Makes one block of this round from all samples.
+/// Combines all samples to one block of this round.
 void make_one_block(std::optional<GpuTime>& time, int round) {
   if (!time) return;
   std::vector<double> samples;
@@ -61,7 +61,7 @@ std::vector<PlannedCase> in_order_of_round(std::vector<PlannedCase> cases, std::
   std::seed_seq words{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
                       static_cast<std::uint32_t>(round)};
   std::mt19937_64 random(words);
-  // std::shuffle differs between libraries. The bias of the modulo is below 2⁻⁴⁰ here.
+  // Not std::shuffle, which differs between libraries. The bias of the modulo is below 2⁻⁴⁰ here.
   for (std::size_t left = cases.size(); left > 1; --left) std::swap(cases[left - 1], cases[random() % left]);
   return cases;
 }
@@ -86,7 +86,7 @@ void add_round(Observation& known, const Observation& later) {
     known.throttled_blocks = later.throttled_blocks;
     return;
   }
-  // The flush buffer may not have fitted in one of the rounds.
+  // The flush buffer may not have fitted into memory in one of the rounds.
   if (time_method(known) != time_method(later)) return;
   append_blocks(*known.gpu_time, *later.gpu_time);
   if (known.gpu_time_hot && later.gpu_time_hot && later.gpu_time_hot->rounds) {

@@ -24,8 +24,8 @@ using namespace json_fields;
 
 namespace {
 
-// compare.py matches rows by name and fails on one without a time. So this row has another name, formed as
-// Google Benchmark forms those of its aggregates.
+// compare.py matches rows by name and fails on one without a time. So this row has a different name, in the
+// form that Google Benchmark uses for aggregates.
 constexpr const char* kAggregateName = "peakmark";
 
 Json row_of(const std::string& name, std::size_t family, const std::string& case_name) {
@@ -33,7 +33,7 @@ Json row_of(const std::string& name, std::size_t family, const std::string& case
       {"name", name}, {"family_index", family}, {"per_family_instance_index", 0}, {"run_name", case_name}};
 }
 
-/// Adds one row per block. compare.py needs a CPU time too; it is set to the device's time.
+/// Adds one row per block. compare.py also needs a CPU time; it is set to the device's time.
 void add_repetitions(Json& rows, const Observation& observation, std::size_t family) {
   if (!observation.gpu_time) return;
   const auto& blocks = observation.gpu_time->blocks;
@@ -72,7 +72,7 @@ bool is_run(const Json& json) {
 }
 
 /// Returns the JSON of a run file without the elements of `benchmarks` and of `context.peakmark.planned`,
-/// which go to `on_row` and `on_planned`.
+/// which are passed to `on_row` and `on_planned`.
 Json parse_run_file(FileBuffer& file, const std::function<void(const Json& row)>& on_row,
                     const std::function<void(const Json& planned)>& on_planned) {
   const std::array<LongList, 2> lists{
@@ -81,7 +81,7 @@ Json parse_run_file(FileBuffer& file, const std::function<void(const Json& row)>
   return parse_with_long_lists(text, lists);
 }
 
-/// Returns true for a run file, whole or cut short. Keeps nothing of it in memory.
+/// Returns true for a run file, complete or truncated. Keeps nothing of it in memory.
 bool is_run_file(const std::filesystem::path& path) {
   FileBuffer file(path);
   std::istream text(&file);
@@ -123,7 +123,7 @@ std::string advice_for(const std::filesystem::path& run_file, const std::string&
 Run run_from_file(FileBuffer& file) {
   Run run;
   std::size_t rows = 0;
-  std::optional<std::string> mistake;  // the first one; the version is checked before it
+  std::optional<std::string> mistake;  // the first one; the version is checked before
   std::vector<PlannedCase> planned;
   const auto note = [&](std::string_view list, std::size_t index, const auto& read) {
     if (mistake) return;
@@ -156,7 +156,7 @@ Run run_from_file(FileBuffer& file) {
   run.context = run_context_from_json(json.at("context").at("peakmark"));
   if (!json.at("benchmarks").is_array()) wrong_type(json.at("benchmarks"), "a list");
   if (mistake) throw UsageError(*mistake);
-  // What the JSON's list still has is not an object, and has been refused.
+  // Remaining elements of the JSON list are not objects, and have been refused.
   run.context.planned = std::move(planned);
   return run;
 }
@@ -180,7 +180,7 @@ std::string later_run_warning(const std::filesystem::path& run_file) {
 
 void check_run_file_replaceable(const std::filesystem::path& path) {
   check_replaceable(path);
-  // The first character is enough for most files, however large they are.
+  // The first character is sufficient for most files, even large ones.
   const char first = std::filesystem::exists(path) ? first_character(path) : '\0';
   if (first == '\0' || (first == '{' && is_run_file(path))) return;
   throw UsageError(
@@ -194,7 +194,7 @@ std::filesystem::path target_of(const std::filesystem::path& path) {
   std::error_code none;
   if (!std::filesystem::is_symlink(path, none)) return path;
   return path.parent_path() /
-         std::filesystem::read_symlink(path, none);  // an absolute one replaces the folder
+         std::filesystem::read_symlink(path, none);  // an absolute path replaces the folder
 }
 
 }  // namespace
@@ -273,7 +273,7 @@ void write_run_text(const Run& run, int indent, const TextSink& sink) {
   write_with_planned("{" + line_of(1) + "\"context\"" + colon + nested_text(context, indent, 1),
                      run.context.planned, indent, 3, sink);
   sink("," + line_of(1) + "\"benchmarks\"" + colon + "[");
-  // Row by row: all of them as one value would take gigabytes for 100,000 cases.
+  // Row by row, because all rows of 100,000 cases as one value would take gigabytes.
   bool is_first = true;
   for (std::size_t index = 0; index < run.observations.size(); ++index) {
     Json rows = Json::array();

@@ -45,7 +45,7 @@ constexpr std::string_view kContextStart = R"({"context":)";
 void each_line_of(const std::filesystem::path& path, const std::function<bool(const std::string&)>& take) {
   FileBuffer file(path);
   std::istream lines(&file);
-  lines.exceptions(std::ios::badbit);  // an error of the file is not its end
+  lines.exceptions(std::ios::badbit);  // so that an error of the file is not taken for its end
   for (std::string line; std::getline(lines, line);) {
     if (!take(line)) return;
   }
@@ -61,7 +61,7 @@ bool has_observation(const std::filesystem::path& partial) {
   return has;
 }
 
-/// `run.json.partial.1`, or the next number.
+/// Returns `run.json.partial.1`, or the next free number.
 std::filesystem::path free_name_beside(const std::filesystem::path& path) {
   for (int number = 1;; ++number) {
     std::filesystem::path name = path.string() + "." + std::to_string(number);
@@ -69,12 +69,12 @@ std::filesystem::path free_name_beside(const std::filesystem::path& path) {
   }
 }
 
-/// Returns the context as it is read back: a device's name may have bytes that are not UTF-8.
+/// Returns the context as it will be read back, because a device's name may have bytes that are not UTF-8.
 RunContext as_written(const RunContext& context) {
   Json json = to_json(context);
   json["planned"] = Json::array();
   RunContext read = run_context_from_json(Json::parse(json_fields::one_line(json)));
-  read.planned = context.planned;  // of which only the names are compared
+  read.planned = context.planned;  // only their names are compared
   return read;
 }
 
@@ -215,8 +215,8 @@ Observation RunJournal::published(Observation observation) const {
   return observation;
 }
 
-/// Reads one observation. A line may replace an earlier one of its case, written when less was known; else it
-/// is a new case or a further round.
+/// Reads one observation. A line may replace an earlier, less complete one of its case; otherwise it is a new
+/// case or a further round.
 void RunJournal::read_one(Observation observation) {
   const auto known = places_.find(observation.case_name);
   if (known != places_.end()) {
@@ -312,7 +312,7 @@ void RunJournal::finish() {
   std::unordered_map<std::string_view, std::size_t> place;
   for (const PlannedCase& planned : run_.context.planned) place.emplace(planned.name, place.size());
   const auto place_of = [&](const Observation& one) { return place.at(one.case_name); };
-  // Sorting takes half as much memory again.
+  // Only if necessary, because sorting needs half as much memory again.
   if (!std::ranges::is_sorted(run_.observations, {}, place_of)) {
     std::ranges::stable_sort(run_.observations, {}, place_of);
   }

@@ -23,7 +23,7 @@ std::size_t total(const Counts& counts) {
   return sum;
 }
 
-/// `1 out_of_memory, 1 unsupported`
+/// Returns `1 out_of_memory, 1 unsupported`.
 std::string list_of(const Counts& counts) {
   std::string text;
   for (const auto& [outcome, count] : counts) {
@@ -32,7 +32,7 @@ std::string list_of(const Counts& counts) {
   return text;
 }
 
-/// Of the cases planned.
+/// Returns whether a planned case of the run has the property.
 bool any_of(const Run& run, Property* property) {
   const auto planned = planned_by_name(run.context);
   return std::any_of(run.observations.begin(), run.observations.end(), [&](const Observation& observation) {

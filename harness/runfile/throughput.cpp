@@ -47,7 +47,7 @@ std::optional<double> copy_bandwidth(const RunContext& context) {
 
 std::optional<double> peak_bandwidth(const Clocks& clocks) {
   if (!clocks.max_memory_mhz || !clocks.memory_bus_bits) return std::nullopt;
-  // Twice: NVML's memory clocks are those of double-data-rate memory.
+  // Factor 2, because NVML's memory clocks are those of double-data-rate memory.
   const double bandwidth =
       2e6 * static_cast<double>(*clocks.max_memory_mhz) * static_cast<double>(*clocks.memory_bus_bits) / 8;
   return bandwidth > 0 ? std::optional<double>(bandwidth) : std::nullopt;

@@ -83,7 +83,7 @@ void write_timed_mark(const TimedMark& mark) {
   std::clog.flush();
   const std::string line = std::string(mark.begins ? kTimedBegin : kTimedEnd) + mark.case_name + "\n";
   for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
-    // A program may have closed its output: then it prints nothing.
+    // A program may have closed its output; then nothing is printed.
     [[maybe_unused]] const ssize_t written = ::write(descriptor, line.data(), line.size());
   }
 }
@@ -120,7 +120,7 @@ WorkerLine parse_worker_line(std::string_view line) {
     return parsed;
   } catch (const Json::exception& error) {
     throw ProtocolError(json_fields::message_of(error));
-  } catch (const UsageError& error) {  // from an observation, which run files have too
+  } catch (const UsageError& error) {  // thrown for observations, which run files have, too
     throw ProtocolError(error.what());
   }
 }

@@ -10,20 +10,20 @@
 namespace peakmark {
 namespace {
 
-// Added to the base's length, one after the other: odd and even, across powers of two, and beyond 512, to
-// which allocators round.
+// Steps that are added to the base's length, one after the other: odd and even, across powers of two, and
+// beyond 512, to which allocators round.
 constexpr std::array<Size, 24> kSteps{1, 60, 4,  257, -3, 11, 29, 131,  3,  700, 17, -1,
                                       8, 2,  37, 401, 5,  97, 53, 1000, 23, 14,  73, 190};
-// After so many of them, two axes are changed at once.
+// After this many steps, two axes are changed at once.
 constexpr std::size_t kStepsBeforePairs = 3;
 constexpr std::size_t kMaxPairs = 12;
 constexpr std::array<Size, 2> kPairSteps{13, 22};
 constexpr Size kZeroRounds = 4;
-// Where many shapes are refused: further steps, odd and even.
+// Further steps, odd and even, for variants that refuse many shapes.
 constexpr Size kFurtherSteps = 40;
 constexpr Size kFurtherStep = 19;
 constexpr int kMaxDraws = 1000;
-constexpr Size kMaxFactor = 3;  // of every axis: a volume grows by 27
+constexpr Size kMaxFactor = 3;  // for every axis: a volume grows by 27
 constexpr Size kMaxMoreJitter = 16;
 constexpr std::size_t kMinFreeLengths = 3;
 constexpr double kMaxScaled = 1e15;
@@ -149,7 +149,7 @@ ShapeChooser::Lengths ShapeChooser::lengths(const Parameters& shape) const {
   return lengths;
 }
 
-/// Small primes in the order of the defaults: pads stay smaller than images.
+/// Returns small primes in the order of the defaults, so that pads stay smaller than images.
 ShapeChooser::Lengths ShapeChooser::primes(Size first) const {
   std::vector<std::size_t> order(axes_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -167,7 +167,7 @@ void ShapeChooser::add_bases() {
     if (std::ranges::find(bases_, one) == bases_.end()) bases_.push_back(std::move(one));
   };
   for (const Size first : {5, 2}) add(primes(first));
-  // The defaults, divided so that the largest is small; then as they are.
+  // The defaults, divided so that the largest is small; then the defaults themselves.
   Size largest = 1;
   for (const Axis& axis : axes_) largest = std::max(largest, axis.default_value);
   for (const Size divisor : {std::max<Size>(1, largest / 48), std::max<Size>(1, largest / 128), Size{1}}) {
@@ -184,7 +184,8 @@ void ShapeChooser::find_base(const Accepts& accepts) {
     if (axes_[a].default_value == 0) base[a] = within(axes_[a], 0);
   }
   if (!accepts({shape(base)}).front()) return;
-  // Twice: the offset of a region can be above 0 only when the region is smaller than the image.
+  // In two passes, because the offset of a region can be above 0 only if the region is smaller than the
+  // image.
   for (int pass = 0; pass < 2; ++pass) {
     std::vector<std::size_t> axes;
     std::vector<Parameters> shapes;
@@ -223,7 +224,7 @@ void ShapeChooser::fit_base_to_flags(const Accepts& accepts) {
     bases.push_back(base);
     bases.back()[a] = within(axes_[a], base[a] + 1);
   }
-  std::vector<Parameters> shapes;  // of each flag, one of each base
+  std::vector<Parameters> shapes;  // for each flag, one for each base
   for (std::size_t flag = 0; flag < axes_.size(); ++flag) {
     if (!means_none(flag) || base[flag] != 0) continue;
     for (Lengths one : bases) {
@@ -245,7 +246,8 @@ bool ShapeChooser::means_none(std::size_t axis) const {
   return axes_[axis].default_value == 0 && axes_[axis].min == 0;
 }
 
-// An axis that is 0 in the base is a flag, and takes few values.
+// Returns whether an axis can be longer than in the base. An axis that is 0 there is a flag, which accepts
+// few values.
 bool ShapeChooser::can_grow(std::size_t axis) const {
   const bool is_flag = base_[axis] == 0 && means_none(axis);
   return !is_flag && (!axes_[axis].max || base_[axis] < *axes_[axis].max);
@@ -283,7 +285,7 @@ void ShapeChooser::add_candidates() {
       add_zeros();
     }
     for (std::size_t a = 0; a < axes_.size(); ++a) {
-      // A flag takes few values.
+      // A flag accepts few values.
       if (base_[a] != 0 || !means_none(a) || step < kStepsBeforePairs) add_longer({{a, kSteps[step]}});
     }
   }
@@ -298,7 +300,7 @@ void ShapeChooser::add_longer(const std::vector<std::pair<std::size_t, Size>>& s
   candidates_.push_back(std::move(lengths));
 }
 
-// Neighbours first, so that each axis is in a pair early.
+// Adds neighbouring axes first, so that each axis is in a pair early.
 void ShapeChooser::add_pairs() {
   std::size_t pairs = 0;
   for (std::size_t apart = 1; apart < axes_.size(); ++apart) {
@@ -311,7 +313,7 @@ void ShapeChooser::add_pairs() {
   }
 }
 
-// Shapes in which axes are 0 that are above it in the base, one by one and all together: alone, and with
+// Adds shapes in which axes are 0 that are not 0 in the base, one by one and all together: alone, and with
 // other lengths.
 void ShapeChooser::add_zeros() {
   std::vector<std::vector<std::size_t>> sets;
@@ -326,7 +328,7 @@ void ShapeChooser::add_zeros() {
     for (const std::vector<std::size_t>& zeros : sets) {
       Lengths lengths = base_;
       for (std::size_t a = 0; a < axes_.size(); ++a) {
-        // Even steps: a base with an even length may need one.
+        // Even steps, because a base with an even length may need them.
         if (!means_none(a))
           lengths[a] = within(axes_[a], lengths[a] + round * (8 + 2 * static_cast<Size>(a)));
       }
@@ -350,7 +352,7 @@ std::optional<Parameters> ShapeChooser::next_fitted() {
 
 std::optional<Parameters> ShapeChooser::next_held_out() {
   if (base_.empty()) return std::nullopt;
-  // xorshift64*: the same on every platform, unlike the distributions of <random>.
+  // xorshift64* gives the same numbers on every platform, unlike the distributions of <random>.
   const auto draw = [this](Size count) {
     random_ ^= random_ >> 12U;
     random_ ^= random_ << 25U;
@@ -359,9 +361,9 @@ std::optional<Parameters> ShapeChooser::next_held_out() {
   };
   if (random_ == 0) random_ = 0x9E3779B97F4A7C15U;
   for (int i = 0; i < kMaxDraws; ++i) {
-    // All axes grow by one factor, and a little by themselves: most constraints between axes are kept. The
-    // range grows with the draws, so that a short axis has enough of them. 0 is often a flag, or `all`: such
-    // an axis takes values that were accepted.
+    // All axes grow by one common factor, and slightly on their own, so that most constraints between axes
+    // are preserved. The range grows with the draws, so that a short axis has enough values. 0 is often a
+    // flag, or `all`: such an axis only gets values that were accepted.
     const Size factor = 1 + draw(kMaxFactor);
     const Size more = std::min<Size>(draws_ / 8, kMaxMoreJitter);
     Lengths lengths;
@@ -370,7 +372,7 @@ std::optional<Parameters> ShapeChooser::next_held_out() {
       Size length = 0;
       const bool is_none = base_[a] != 0 && means_none(a) && draw(4) == 0;
       if (!is_none && base_[a] != 0) {
-        // Where few lengths were accepted, it may have to be a multiple of something, as the base is.
+        // If few lengths were accepted, the length may have to be a multiple of something, as the base is.
         const bool is_free =
             accepted_.empty() || (known != accepted_.end() && known->second.size() >= kMinFreeLengths);
         const Size jitter = draw(base_[a] / 4 + 2 + more);

@@ -120,7 +120,7 @@ void check_axis_value(const AxisDescription& axis, const AxisValue& value) {
 }
 
 std::string_view VariantDescription::plain_name() const {
-  const std::size_t end = label.empty() ? 0 : label.size() + 1;  // and the point before the label
+  const std::size_t end = label.empty() ? 0 : label.size() + 1;  // including the point before the label
   return std::string_view(name).substr(0, name.size() - end);
 }
 

@@ -19,7 +19,7 @@ Size divide(Size a, Size b, bool up) {
   if (b == 0) throw UsageError(fmt::format("{} / 0 has no value", a));
   if (b == -1 && a == std::numeric_limits<Size>::min())
     throw OverflowError(fmt::format("{} / -1 does not fit 64 bits", a));
-  const Size quotient = a / b;  // rounded to 0
+  const Size quotient = a / b;  // rounded towards 0
   if (a % b == 0) return quotient;
   const bool is_positive = (a < 0) == (b < 0);
   return is_positive ? quotient + (up ? 1 : 0) : quotient - (up ? 0 : 1);
@@ -44,13 +44,13 @@ Size next_power_of_two(Size x) {
   return power;
 }
 
-// All integers up to `max` without a prime factor above `largest_prime`, ascending.
+// Returns all integers up to `max` without a prime factor above `largest_prime`, ascending.
 std::vector<Size> smooth_integers(Size largest_prime, Size max) {
   constexpr std::array<Size, 6> kPrimes{2, 3, 5, 7, 11, 13};
   std::vector<Size> numbers{1};
   for (const Size prime : kPrimes) {
     if (prime > largest_prime) break;
-    // Elements that are added are visited as well, so that every power of the prime is reached.
+    // The loop also visits elements that it adds, so that every power of the prime is reached.
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       if (numbers[i] <= max / prime) numbers.push_back(numbers[i] * prime);
     }
@@ -239,7 +239,7 @@ Size Expression::evaluate(const std::function<Size(const std::string& axis)>& va
   return value;
 }
 
-// Computes its operation. An error of a text has the column.
+// Computes the operation of this node. An error in a user's text has the column.
 Size Expression::compute_here(Size a, Size b) const {
   const auto place = [&](const Error& error) {
     return fmt::format("column {}: {}", node_->column, error.what());
@@ -289,8 +289,8 @@ Expression negated(const Expression& term) {
   return Expression::multiply({Expression(Size{-1}), term});
 }
 
-// Returns the sum of a negative product that takes its sign: 4·(1 - a) for -4·(a - 1). Null if none has a
-// term that becomes positive.
+// Returns the sum in a negative product that can take its sign: 4·(1 - a) for -4·(a - 1). Null if no term of
+// a sum would become positive.
 const Expression* sum_with_sign(const Expression& product) {
   if (!is_negative(product)) return nullptr;
   const auto sum = std::ranges::find_if(product.operands(), [](const Expression& factor) {
@@ -299,7 +299,7 @@ const Expression* sum_with_sign(const Expression& product) {
   return sum == product.operands().end() ? nullptr : &*sum;
 }
 
-// Returns the terms of the sum with the other sign, the positive ones first.
+// Returns the terms of the sum with the opposite sign, the positive ones first.
 std::vector<Expression> negated_terms(const Expression& sum) {
   std::vector<Expression> terms;
   terms.reserve(sum.operands().size());
@@ -309,7 +309,8 @@ std::vector<Expression> negated_terms(const Expression& sum) {
   return terms;
 }
 
-// How tightly an expression binds: a part that binds less than its place is put in parentheses.
+// How tightly an operation binds: an operand that binds less tightly than its place requires gets
+// parentheses.
 enum class Binding : unsigned char { sum, product, single };
 
 class Writer {
@@ -400,7 +401,7 @@ class Writer {
         return fmt::format("{}{}/{}{}", up ? "⌈" : "⌊", write(above, Binding::product),
                            write(below, Binding::single), up ? "⌉" : "⌋");
       case ExpressionStyle::python: {
-        // A minus turns the rounding round: -(-a // b) rounds up.
+        // The minus signs reverse the rounding: -(-a // b) rounds up.
         const std::string text =
             up ? fmt::format("-(-{} // {})", write(above, Binding::single), write(below, Binding::single))
                : fmt::format("{} // {}", write(above, Binding::product), write(below, Binding::single));

@@ -18,7 +18,7 @@ bool is_integer(const AxisDescription& axis) {
   return std::holds_alternative<Size>(axis.default_value);
 }
 
-/// Returns the formulas of axes, or the first two integer axes besides the slice axis.
+/// Returns the formulas of dimensions, or the first two integer axes other than the slice axis.
 std::vector<Formula> find_dimensions(const ExternalEstimator& estimator, const VariantDescription& variant) {
   if (!estimator.other_dimensions.empty()) return estimator.other_dimensions;
   std::vector<Formula> dimensions;

@@ -14,8 +14,8 @@ namespace {
 
 using Operation = Expression::Operation;
 
-// The parser recurses for each parenthesis, and an expression for each operation of a row: limits protect the
-// stack.
+// The parser recurses for each parenthesis, and an expression for each operation in a row: these limits
+// protect the stack.
 constexpr int kMaxDepth = 100;
 constexpr int kMaxOperationsInRow = 2000;
 
@@ -43,7 +43,7 @@ class Parser {
  private:
   struct Part {
     Expression expression;
-    int depth = 0;  // operations above each other
+    int depth = 0;  // number of nested operations
   };
 
   Part sum() {
@@ -184,7 +184,7 @@ Formula::Formula(std::string text)
     : text_(std::move(text)), expression_(Parser(text_).parse()), axes_(expression_.axes()) {}
 
 Size Formula::evaluate(const std::function<Size(const std::string& axis)>& value_of) const {
-  // Before the arithmetic, since an error of `value_of` has no column.
+  // Before the arithmetic, because an error of `value_of` has no column.
   std::vector<Size> values;
   values.reserve(axes_.size());
   for (const std::string& axis : axes_) values.push_back(value_of(axis));

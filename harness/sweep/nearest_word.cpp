@@ -91,10 +91,10 @@ std::string suggest_word(std::string_view word, const std::vector<std::string>& 
 
 namespace {
 
-/// Letters that a typing error may remove or add.
+/// Maximum number of letters that a typing error removes or adds.
 constexpr std::size_t kLettersMore = 2;
 
-/// Returns patterns whose first or last fixed part is taken from a name.
+/// Returns patterns whose first or last fixed part is replaced by a part of a name.
 std::vector<std::string> patterns_like(std::string_view pattern, const std::vector<std::string>& names) {
   const std::size_t head = pattern.find('*');
   const std::size_t tail = pattern.size() - pattern.rfind('*') - 1;
@@ -120,7 +120,7 @@ std::vector<std::string> patterns_like(std::string_view pattern, const std::vect
 
 }  // namespace
 
-// Backtracking to the last `*` is enough: a longer match of an earlier one cannot help.
+// Backtracking to the last `*` is sufficient, because a longer match of an earlier one cannot help.
 bool matches_pattern(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t star = std::string_view::npos;

@@ -22,12 +22,13 @@ const AxisValue& value_of(const Parameters& parameters, std::string_view axis) {
 
 struct PairHash {
   std::size_t operator()(const AxisList::value_type& pair) const {
-    constexpr std::size_t kFactor = 0x9e3779b97f4a7c15;  // else equal hashes of name and word cancel
+    constexpr std::size_t kFactor =
+        0x9e3779b97f4a7c15;  // without it, equal hashes of name and word would cancel
     return std::hash<std::string>{}(pair.first) * kFactor ^ std::hash<AxisValue>{}(pair.second);
   }
 };
 
-/// Returns the one pair in memory that is equal.
+/// Returns the only equal pair in memory.
 const AxisList::value_type* interned(AxisList::value_type pair) {
   static std::mutex mutex;
   static auto& pairs = *new std::unordered_set<AxisList::value_type, PairHash>;  // outlives static objects

@@ -51,7 +51,7 @@ enum class ShellPlace : std::uint8_t { plain, single_quotes, double_quotes, back
 
 /// Returns the context after `text`.
 ShellPlace shell_place_after(std::string_view text) {
-  std::vector<ShellPlace> open{ShellPlace::plain};  // opened by `$(` and quotes
+  std::vector<ShellPlace> open{ShellPlace::plain};  // contexts opened by `$(` and quotes
   std::vector<int> brackets{0};                     // for each plain context
   const auto enter = [&](ShellPlace place) {
     open.push_back(place);
@@ -129,7 +129,7 @@ std::string for_shell(const std::string& value, std::string_view before) {
     case ShellPlace::double_quotes:
       return escaped(value, "$`\"\\", "\\");
     case ShellPlace::backticks:
-      // Backticks remove another level of backslashes, so these letters cannot be quoted safely.
+      // Backticks remove a further level of backslashes, so these letters cannot be quoted safely.
       if (value.find_first_of("$`\"'\\") != std::string::npos) {
         throw UsageError(fmt::format("cannot quote '{}' in backticks: use $(…)", value));
       }

@@ -84,7 +84,7 @@ class ProgramReader : private TomlReader {
     }
   }
 
-  /// Checks OPERATION/WAY, the beginning of case names.
+  /// Checks OPERATION/NAME, the beginning of case names.
   static std::string variant_name(std::string name, const SourceLocation& place) {
     if (!is_variant_name(name)) {
       fail(place,

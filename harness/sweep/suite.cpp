@@ -82,7 +82,7 @@ class Collector {
     sweep.walk([&](SweepExpansion::Expanded expanded) {
       PlannedCase& planned = expanded.planned;
       planned.name = case_name(planned.sweep_case, *expanded.variant);
-      // Cases for `auto` and `dry` are the same if auto is dry: they are measured once.
+      // If auto is dry, cases for `auto` and `dry` are the same and are measured once.
       const bool is_automatic = expanded.written_backend != planned.sweep_case.backend;
       std::size_t index = suite_.cases.size();
       if (const auto known = places_.find(std::string_view(planned.name)); known != places_.end()) {
@@ -107,7 +107,7 @@ class Collector {
                             case_name(written, *expanded.variant), first.file, first.line));
   }
 
-  // The index of a case is found by its name, which is kept once: a suite may have millions.
+  // The index of a case is found by its name, which is stored only once, because a suite may have millions.
   struct Hash {
     using is_transparent = void;
     const std::vector<PlannedCase>& cases;
@@ -125,7 +125,7 @@ class Collector {
   Suite& suite_;
   std::size_t max_cases_ = 0;
   std::unordered_set<std::size_t, Hash, Equal> places_;
-  /// Of each case: where it is written with its backend, and with `auto`; null: nowhere.
+  /// For each case: where it is written with its backend, and with `auto`; null: nowhere.
   std::vector<std::array<const SourceLocation*, 2>> written_at_;
 };
 
@@ -225,7 +225,7 @@ void check_shard(const Shard& shard) {
       fmt::format("malformed shard {}/{}: must be I/N with 1 ≤ I ≤ N", shard.index, shard.count));
 }
 
-/// Keeps the cases at these places, which ascend. The names of the others go to the shard.
+/// Keeps the cases at these places, which must be ascending. The names of the others go to the shard.
 std::vector<PlannedCase> cases_at(std::vector<PlannedCase> cases, const std::vector<std::int64_t>& places,
                                   Shard& shard) {
   std::size_t kept = 0;
@@ -244,11 +244,11 @@ std::vector<PlannedCase> cases_at(std::vector<PlannedCase> cases, const std::vec
   return cases;
 }
 
-/// Returns the time of each case in microseconds: integers have the same sums on every machine.
+/// Returns the time of each case in microseconds, because integers have the same sums on every machine.
 std::vector<std::int64_t> expected_microseconds(const std::vector<PlannedCase>& cases,
                                                 const CaseSeconds& recorded) {
   constexpr std::int64_t kUnknown = -1;
-  constexpr double kMaxSeconds = 1e6;  // so that no sum over kMaxCases overflows
+  constexpr double kMaxSeconds = 1e6;  // so that the sum over kMaxCases cannot overflow
   std::vector<std::int64_t> times;
   times.reserve(cases.size());
   std::int64_t sum = 0;
@@ -267,7 +267,7 @@ std::vector<std::int64_t> expected_microseconds(const std::vector<PlannedCase>& 
 
 }  // namespace
 
-// Large shapes are neighbours in a suite: taking every N-th case spreads them over the shards.
+// Large shapes are neighbours in a suite: taking every N-th case distributes them over the shards.
 std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, Shard& shard) {
   check_shard(shard);
   std::vector<std::int64_t> places;
@@ -285,7 +285,7 @@ std::vector<PlannedCase> select_balanced_shard(std::vector<PlannedCase> cases, S
   std::iota(longest_first.begin(), longest_first.end(), std::int64_t{0});
   std::ranges::stable_sort(longest_first, std::ranges::greater{},
                            [&](std::int64_t place) { return times[static_cast<std::size_t>(place)]; });
-  // Microseconds, number of cases, index: the part with the smallest is next.
+  // Microseconds, number of cases, index: the part with the smallest load gets the next case.
   using Load = std::tuple<std::int64_t, std::int64_t, int>;
   std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;
   for (int index = 1; index <= shard.count; ++index) loads.emplace(0, 0, index);

@@ -10,7 +10,7 @@
 namespace peakmark {
 namespace {
 
-/// A pattern without a label matches the variant of every worker.
+/// Returns whether a pattern names a variant. A pattern without a label matches the variant of every worker.
 bool names(std::string_view pattern, const VariantDescription& variant) {
   return matches_pattern(pattern, variant.name) || matches_pattern(pattern, variant.plain_name());
 }
@@ -174,7 +174,7 @@ void SweepExpansion::check_rules() const {
   }
 }
 
-// Sorts formulas so that each comes after those that it reads.
+// Sorts formulas so that each comes after the formulas that it reads.
 void SweepExpansion::order_derived() {
   std::vector<const DerivedAxis*> waiting;
   for (const DerivedAxis& derived : sweep_.derived) waiting.push_back(&derived);
@@ -194,7 +194,7 @@ void SweepExpansion::order_derived() {
 }
 
 void SweepExpansion::count() {
-  // No factor is more than kMaxCases, and the product is checked after each: it cannot overflow.
+  // No factor exceeds kMaxCases, and the product is checked after each: it cannot overflow.
   const auto times = [&](std::size_t& product, std::size_t factor) {
     product *= factor;
     if (product > kMaxCases) fail(sweep_.place, fmt::format("more than {} cases in the sweep", kMaxCases));

@@ -30,8 +30,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
-/// Returns the position of the quote that ends the text beginning at `i`. A text in three quotes counts as an
-/// empty text, its contents, and an empty text.
+/// Returns the position of the quote that ends the text beginning at `i`. A text in triple quotes counts as
+/// an empty text, its contents, and an empty text.
 std::size_t end_of_quoted(std::string_view text, std::size_t i) {
   const char quote = text[i];
   while (++i < text.size() && text[i] != quote)
@@ -40,7 +40,7 @@ std::size_t end_of_quoted(std::string_view text, std::size_t i) {
 }
 
 struct OpenKey {
-  int depth;  ///< brackets and braces around it
+  int depth;  ///< number of brackets and braces around it
   std::string_view key;
 };
 
@@ -50,7 +50,7 @@ std::string key_at(std::string_view toml, std::uint32_t line, std::uint32_t colu
   const std::string_view text = up_to(toml, line, column);
   std::vector<OpenKey> open;
   int depth = 0;
-  std::size_t begin = 0;  // of the text before the next `=`
+  std::size_t begin = 0;  // beginning of the text before the next `=`
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '"' || c == '\'') {

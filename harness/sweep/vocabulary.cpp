@@ -39,7 +39,7 @@ class Gatherer {
     vocabulary_.estimators.push_back(estimator);
   }
 
-  /// Adds an estimator that is only a call, in place of a name.
+  /// Adds an estimator that is only a call, without a name.
   void add_call(const std::string& call, const SourceLocation& place, const std::string& python,
                 const std::filesystem::path& folder) {
     if (!is_estimator_call(call) || vocabulary_.estimator(call) != nullptr) return;

@@ -21,8 +21,9 @@ std::uint64_t monotonic_ns() {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// New releases append fields to records: the kinds and fields that the recorder reads have the layout of 13.0
-// in all of these releases (checked in the headers of 12.0, 12.4, 12.9 and 13.0 to 13.5).
+// Returns whether the layout of this release is known. New releases append fields to records; the kinds and
+// fields that the recorder reads have the layout of 13.0 in all of these releases (checked in the headers of
+// 12.0, 12.4, 12.9 and 13.0 to 13.5).
 bool has_known_records(std::uint32_t version) {
   constexpr std::uint32_t kCuda120 = 18;
   constexpr std::uint32_t kCuda129 = 28;
@@ -33,7 +34,7 @@ bool has_known_records(std::uint32_t version) {
 
 void Activity::request(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) {
   *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(64, kBufferBytes));
-  *bytes = *buffer == nullptr ? 0 : kBufferBytes;  // without a buffer CUPTI drops records and counts them
+  *bytes = *buffer == nullptr ? 0 : kBufferBytes;  // without a buffer, CUPTI drops records and counts them
   *max_records = 0;
 }
 
@@ -76,8 +77,8 @@ bool Activity::open(const CuptiLibrary& cupti, Consumer consumer, std::string& r
   }
   cupti_ = &cupti;
   consumer_ = std::move(consumer);
-  // CUPTI's own buffers in host memory: on the device they would add to the resident bytes. Cards that do not
-  // support that keep them on the device.
+  // Puts CUPTI's own buffers into host memory, because on the device they would add to the resident bytes.
+  // Cards that do not support this keep them on the device.
   std::uint8_t pinned = 1;
   std::size_t size = sizeof(pinned);
   cupti.set_attribute(CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED, &size, &pinned);
@@ -118,7 +119,7 @@ std::string demangled(const std::string& name) {
   return result;
 }
 
-/// In brackets, so that no kernel has this name.
+/// The name is in brackets, so that it cannot equal that of a kernel.
 std::string copy_name(std::uint8_t kind) {
   switch (kind) {
     case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
@@ -132,7 +133,7 @@ std::string copy_name(std::uint8_t kind) {
   }
 }
 
-/// The name of a kernel, copy or fill.
+/// Returns the name of a kernel, copy or fill.
 std::string to_string(const CUpti_Activity& record) {
   if (record.kind == CUPTI_ACTIVITY_KIND_MEMSET) return "[memset]";
   if (record.kind == CUPTI_ACTIVITY_KIND_MEMCPY) {

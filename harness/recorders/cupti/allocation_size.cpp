@@ -21,7 +21,7 @@ struct Texel {
 };
 
 std::optional<Texel> texel_size(CUarray_format format, unsigned channels) {
-  // Not a case below: headers before CUDA 12.8 have no such enumerator.
+  // Not a case below, because headers before CUDA 12.8 have no such enumerator.
   if (format == CU_AD_FORMAT_UNORM_INT_101010_2) return Texel{4, 1};
   switch (format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
@@ -99,7 +99,7 @@ std::optional<std::int64_t> array_bytes(const CUDA_ARRAY3D_DESCRIPTOR& array) {
 }
 
 std::optional<std::int64_t> mipmapped_array_bytes(const CUDA_ARRAY3D_DESCRIPTOR& array, unsigned levels) {
-  // Memory is mapped into these later, by cuMemMapArrayAsync or from outside.
+  // Their memory is mapped later, by cuMemMapArrayAsync or from outside.
   if ((array.Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING)) != 0) return 0;
   const auto texel = texel_size(array.Format, array.NumChannels);
   if (!texel) return std::nullopt;
@@ -122,7 +122,7 @@ std::optional<std::int64_t> mipmapped_array_bytes(const CUDA_ARRAY3D_DESCRIPTOR&
 
 namespace {
 
-/// Returns a copy, because an image need not be aligned. Null if it would be beyond the image's end.
+/// Returns a copy, because an image may not be aligned. Null if it would extend beyond the end of the image.
 template <typename T>
 std::optional<T> read(std::span<const std::byte> image, std::uint64_t offset) {
   if (offset > image.size() || image.size() - offset < sizeof(T)) return std::nullopt;

@@ -1,4 +1,4 @@
-// The part of CallRecorder that CUPTI's resource callbacks reach.
+// The part of CallRecorder that handles driver calls, modules and pools.
 #include "recorders/cupti/call_recorder.hpp"
 
 #include <cupti.h>
@@ -14,7 +14,7 @@
 namespace peakmark {
 namespace {
 
-/// True if the driver or the context has ended, and the memory with it.
+/// Returns true if the driver or the context has ended, and its memory with it.
 bool is_gone(CUresult result) {
   return result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
@@ -162,7 +162,7 @@ void CallRecorder::end_enqueue(const DriverCall& call) {
             "on the recorder does not wait, and the peak may differ from run to run");
 }
 
-/// Sets pool, kind and device. `allocation.pool` is the pool that the call names; 0: the current one.
+/// Sets pool, kind and device. `allocation.pool` is the pool that the call names; 0: the current pool.
 void CallRecorder::set_pool(CudaAllocation& allocation) {
   std::optional<Pools::Info> known;
   if (allocation.pool != 0) {
@@ -285,7 +285,7 @@ void CallRecorder::note_unknown_pool(std::uint64_t pool) {
 }
 
 void CallRecorder::sample_pool(std::uint64_t pool, std::uint32_t device) {
-  if (pool == 0) return note_unknown_pool(pool);  // the driver did not report the current one
+  if (pool == 0) return note_unknown_pool(pool);  // the driver did not report the current pool
   std::optional<Pools::Use> use;                  // keeps the program from destroying the pool meanwhile
   if (!pools_.is_driver_pool(pool, device)) {
     use.emplace(pools_, pool);
@@ -310,8 +310,8 @@ void CallRecorder::note_once(std::atomic<bool>& is_noted, const char* text) {
 
 namespace {
 
-// Below 2^48, because readers put the process into the upper bits; odd, unlike any handle; different from the
-// addresses of PhysicalMemory.
+// Returns an address for a module. It is below 2^48, because readers put the process into the upper bits;
+// odd, unlike any handle; and different from the addresses of PhysicalMemory.
 std::uint64_t module_address(std::uint32_t module) {
   return 0xe000'0000'0001 + 2 * std::uint64_t{module};
 }

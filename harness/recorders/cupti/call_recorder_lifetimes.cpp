@@ -1,5 +1,5 @@
-// The part of CallRecorder for memory that does not end by a free: memory of cuMemCreate, which lives as long
-// as its handles and mappings, and memory that ends with its context.
+// The part of CallRecorder for memory that no free call ends: memory of cuMemCreate, which lives as long as
+// its handles and mappings, and memory that ends with its context.
 #include <algorithm>
 
 #include "recorders/cupti/call_recorder.hpp"
@@ -137,7 +137,7 @@ bool CallRecorder::withdraw_context(const DriverCall& call, Withdrawn& withdrawn
       return true;
     case PEAKMARK_CALL(cuDevicePrimaryCtxRelease):
     case PEAKMARK_CALL(cuDevicePrimaryCtxRelease_v2):
-      // Whether it was the last reference is known only afterwards.
+      // Only after the call it is known whether this was the last reference.
       withdrawn.released =
           static_cast<std::uint32_t>(parameters<cuDevicePrimaryCtxRelease_v2_params>(call).dev);
       return true;
@@ -156,7 +156,7 @@ void CallRecorder::end_context(const DriverCall& call) {
     case PEAKMARK_CALL(cuCtxCreate_v2):
     case PEAKMARK_CALL(cuCtxCreate_v3):
     case PEAKMARK_CALL(cuCtxCreate_v4):
-      // The first parameter of each variant.
+      // The first parameter is the same in every variant.
       return contexts_.created(driver_.cupti_id(*parameters<cuCtxCreate_v2_params>(call).pctx));
     case PEAKMARK_CALL(cuCtxAttach):
       return contexts_.attached(driver_.cupti_id(*parameters<cuCtxAttach_params>(call).pctx));

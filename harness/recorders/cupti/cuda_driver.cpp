@@ -9,8 +9,8 @@
 namespace peakmark {
 namespace {
 
-// Longer than a kernel usually takes. A collective over several devices, whose kernels one thread launches in
-// turn, would wait for ever.
+// Longer than a kernel usually takes. Without a limit, a collective over several devices, whose kernels one
+// thread launches one after the other, would wait for ever.
 constexpr std::chrono::seconds kMaxWait{10};
 
 template <typename Function>
@@ -90,7 +90,7 @@ void LoadedDriver::name_device(std::uint32_t device, std::span<char> name) {
 bool LoadedDriver::is_capturing(CUstream stream) {
   if (stream_is_capturing_ == nullptr) return false;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  // An error also means that a capture is under way, during which the legacy stream must not be used.
+  // An error also means that a capture is in progress, during which the legacy stream must not be used.
   return stream_is_capturing_(stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
@@ -139,13 +139,13 @@ std::optional<CudaDriver::PoolUsage> LoadedDriver::graph_usage(std::uint32_t dev
 
 bool LoadedDriver::synchronise(CUstream stream) {
   if (stream_query_ == nullptr) return true;
-  // While another stream is captured in global mode, a query of this one would end that capture.
+  // While another stream is captured in global mode, a query of this stream would end that capture.
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&mode);
   const auto deadline = std::chrono::steady_clock::now() + kMaxWait;
   auto pause = std::chrono::microseconds(10);
   bool in_time = true;
-  // An error belongs to the program's own work; the program's next call returns it too.
+  // An error belongs to the program's own work; the program's next call also returns it.
   while (in_time && stream_query_(stream) == CUDA_ERROR_NOT_READY) {
     in_time = std::chrono::steady_clock::now() < deadline;
     std::this_thread::sleep_for(pause);

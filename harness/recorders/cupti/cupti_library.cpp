@@ -23,7 +23,7 @@ std::string own_folder() {
   return path.substr(0, path.rfind('/'));
 }
 
-/// Returns false if a function is missing that every recording needs.
+/// Finds the functions. Returns false if one is missing that every recording needs.
 bool find_functions(CuptiLibrary& library, void* handle) {
   const auto find = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
@@ -57,7 +57,7 @@ bool load_cupti(CuptiLibrary& library, const TryCupti& attempt, std::string& rea
   const std::vector<std::string> names{"libcupti.so.13", "libcupti.so.12"};
   reason.clear();
   std::set<void*> tried;
-  // Null: the library was not found. Known: another name of a library that was tried.
+  // A null handle: the library was not found. A handle in `tried`: another name of a library that was tried.
   const auto attempt_with = [&](void* handle) {
     if (handle == nullptr || !tried.insert(handle).second) return CuptiAttempt::refused;
     CuptiLibrary found;

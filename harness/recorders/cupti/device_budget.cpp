@@ -7,9 +7,9 @@
 namespace peakmark {
 namespace {
 
-/// Occupies `bytes` of the device in pieces of at least `step`, a multiple of which they are: what is free
-/// may be in parts, and smaller pieces find them. Returns what could not be occupied. `taken(physical)` is
-/// called for each piece.
+/// Occupies `bytes` of the device in pieces that are multiples of `step`, from large to small, because the
+/// free memory may be fragmented. Returns the bytes that could not be occupied. Calls `taken(physical)` for
+/// each piece.
 template <typename Taken>
 std::int64_t occupy_pieces(CudaDriver& driver, std::uint32_t device, std::int64_t bytes, std::int64_t step,
                            const Taken& taken) {
@@ -69,8 +69,8 @@ void DeviceBudget::occupy(std::uint32_t number) {
 
 namespace {
 
-// The driver divides larger pieces among small allocations, so smaller ones than the granularity may fit
-// where no physical memory is free. It rounds requests up to the smallest piece.
+// The driver divides larger pieces among small allocations, so requests below the granularity may succeed
+// although no physical memory is free. The driver rounds requests up to the smallest piece.
 constexpr std::int64_t kLargestSmallPiece = 1 << 20;
 constexpr std::int64_t kSmallestPiece = 512;
 constexpr std::size_t kMaxSmallPieces = 8192;
@@ -89,7 +89,7 @@ bool DriverRefusal::is_full(std::uint32_t device) const {
 void DriverRefusal::begin(std::uint32_t device, std::int64_t bytes) {
   if (!is_refused(bytes)) return;
   const std::lock_guard lock(mutex_);
-  // Of several threads that make the allocation of this number, one is refused.
+  // If several threads make the allocation with this number, only one is refused.
   if (extent_ != Extent::large_calls && std::exchange(has_begun_, true)) return;
   occupy(device, extent_ == Extent::this_call ? 0 : std::max<std::int64_t>(0, bytes - 1));
   calls_.push_back({std::this_thread::get_id(), device});
@@ -100,8 +100,9 @@ void DriverRefusal::occupy(std::uint32_t device, std::int64_t left_free) {
   const auto step = driver_.physical_granularity(device);
   if (!free || !step || *step <= 0)
     return sink_.invalid("no allocation is refused: the driver has no cuMemGetInfo or no cuMemCreate");
-  // Less than a piece of physical memory is left for small requests only, which need none.
-  // What is free beyond whole pieces stays free, too.
+  // `kept` is in whole pieces: less than a piece is useful only to small requests, which need no physical
+  // memory.
+  // Free memory beyond whole pieces also stays free.
   const std::int64_t kept = std::max<std::int64_t>(0, left_free - *free % *step) / *step * *step;
   occupy_pieces(driver_, device, *free / *step * *step - kept, *step,
                 [this](std::uint64_t physical) { physical_.push_back(physical); });

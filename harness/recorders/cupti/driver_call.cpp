@@ -11,8 +11,8 @@
 namespace peakmark {
 namespace {
 
-// The calls that the recorder decodes. Those that end memory, or what holds it, are handled when they begin:
-// the driver may give the address to another thread before the call returns.
+// The calls that the recorder decodes. Calls that end memory, or its owner, are handled when they begin,
+// because the driver may give the address to another thread before the call returns.
 constexpr CUpti_CallbackId kReleasingCalls[] = {PEAKMARK_CALL(cuMemPoolDestroy),
                                                 PEAKMARK_CALL(cuMemRelease),
                                                 PEAKMARK_CALL(cuMemUnmap),
@@ -89,7 +89,7 @@ constexpr auto kMemoryCalls = [] {
   return all;
 }();
 
-/// By id, since every call is looked up.
+/// Indexed by id, because every call is looked up.
 constexpr auto kIsReleasing = [] {
   std::array<bool, std::ranges::max(kReleasingCalls) + 1> by_id{};
   for (const CUpti_CallbackId id : kReleasingCalls) by_id[id] = true;
@@ -110,14 +110,14 @@ AllocationRequest array_request(std::uint64_t address, std::optional<std::int64_
 }
 
 AllocationRequest pitched_request(const DriverCall& call, const cuMemAllocPitch_v2_params& p) {
-  // The driver returns the pitch. Without one, the width is all that was requested.
+  // The driver returns the pitch. After a failure there is none, and the width is what was requested.
   const bool has_pitch = call.result == CUDA_SUCCESS && p.pPitch != nullptr;
   return {.address = output_value(call, p.dptr),
           .bytes = saturating_multiply(has_pitch ? *p.pPitch : p.WidthInBytes, p.Height),
           .kind = MemoryKind::pitched};
 }
 
-/// Of a pool. `is_per_thread`: the call is a variant `_ptsz`.
+/// Returns the request for memory of a pool. `is_per_thread`: the call is a variant `_ptsz`.
 AllocationRequest pool_request(std::uint64_t address, std::size_t bytes, CUmemoryPool pool, CUstream stream,
                                bool is_per_thread) {
   return {.address = address,

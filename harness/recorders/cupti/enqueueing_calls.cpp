@@ -47,7 +47,8 @@ namespace {
   DO(cuMemsetD2D16_v2)                    \
   DO(cuMemsetD2D32_v2)
 
-// The macro pastes the names without expanding them: cuda.h defines some of them as macros for newer calls.
+// The macro pastes the names without expanding them, because cuda.h defines some of them as macros for newer
+// calls.
 constexpr CUpti_CallbackId kEnqueueingCalls[] = {
 #define PEAKMARK_ID(name) CUPTI_DRIVER_TRACE_CBID_##name, CUPTI_DRIVER_TRACE_CBID_##name##_ptsz,
     PEAKMARK_STREAM_CALLS(PEAKMARK_ID)

@@ -1,4 +1,5 @@
-// Exported functions of libpeakmark-cupti.so, besides exports.cpp: CUDA's entry point, and kernel records.
+// Exported functions of libpeakmark-cupti.so, in addition to exports.cpp: CUDA's entry point, and kernel
+// records.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -18,11 +19,11 @@ using peakmark::Recorder;
 std::atomic<Recorder*> recorder{nullptr};
 
 struct KernelResult {
-  std::mutex mutex;  // of the members below
+  std::mutex mutex;  // guards the members below
   std::vector<peakmark::KernelTotal> totals;
   std::string reason;
 };
-// Never destroyed: the caller holds pointers into it.
+// Never destroyed, because the caller holds pointers into it.
 KernelResult& kernel_result() {
   static auto* const result = new KernelResult;
   return *result;
@@ -55,7 +56,7 @@ const char* synchronise_devices() {
 
 extern "C" {
 
-// The driver calls it. CUPTI reports the calls of the first driver in a process only.
+// Called by the driver. CUPTI reports only the calls of the first driver in a process.
 PEAKMARK_EXPORT int InitializeInjection() {
   static std::atomic<const void*> first_driver{nullptr};
   const void* const code = __builtin_return_address(0);

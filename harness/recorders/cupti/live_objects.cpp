@@ -3,7 +3,7 @@
 namespace peakmark {
 
 LiveAllocations::Shard& LiveAllocations::shard(std::uint64_t address) {
-  // Device addresses are multiples of 256 or 512: their low bits would all select one shard.
+  // Device addresses are multiples of 256 or 512: their low bits would all select the same shard.
   return shards_[((address >> 9) ^ (address >> 21) ^ (address >> 4)) % kShards];
 }
 
@@ -70,7 +70,7 @@ Pools::Use::Use(Pools& pools, std::uint64_t pool) : pools_(pools), pool_(pool) {
 Pools::Use::~Use() {
   if (!info_) return;
   const std::scoped_lock lock(pools_.mutex_);
-  // The entry stays while it is in use.
+  // The entry cannot be removed while it is in use.
   Entry& entry = pools_.pools_.find(pool_)->second;
   if (--entry.uses == 0 && entry.ending) pools_.unused_.notify_all();
 }

@@ -17,8 +17,8 @@
 namespace peakmark {
 namespace {
 
-// The release of CUPTI from which on memory_calls() and enqueueing_calls() exist, whatever headers this build
-// has.
+// The first release of CUPTI that has all of memory_calls() and enqueueing_calls(), whatever headers this
+// build has.
 constexpr std::uint32_t kCuptiWithAllCalls = 130'000;
 
 std::size_t page_bytes() {
@@ -49,11 +49,12 @@ bool OwnProcess::is_here() const {
 
 namespace {
 
-// In static storage: they are large, and need no destructor.
+// In static storage, because they are large and need no destructor.
 ProfileWriter profile_writer;
 ProfileWriter activity_writer;
 
-// Copies and fills too: to compare kernels with the time of a call, one must know what else was in it.
+// Copies and fills are timed, too: a comparison of kernels with the time of a call must know what else the
+// call did.
 constexpr std::array kTimedKinds{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                  CUPTI_ACTIVITY_KIND_MEMSET};
 
@@ -77,7 +78,7 @@ ProfileWriter& recorder_profile() {
 Recorder::Recorder(ProfileWriter& profile) : profile_(profile) {}
 
 Recorder* Recorder::start() {
-  // never destroyed, even on failure: CUPTI may have the pointer
+  // never destroyed, even on failure, because CUPTI may have the pointer
   static Recorder* const recorder = new Recorder(profile_writer);
   std::string reason;
   const auto fail = [&]() -> Recorder* {
@@ -114,7 +115,7 @@ Recorder* Recorder::start() {
 }
 
 /// CUDA loads the recorder while it initialises, before the program can allocate: callbacks before the
-/// profile is open concern no memory.
+/// profile is open do not concern memory.
 CuptiAttempt Recorder::use_library(const CuptiLibrary& library, std::string& reason) {
   cupti_ = library;
   version_ = 0;
@@ -159,7 +160,7 @@ bool Recorder::enable_calls(std::string& reason) {
     return result == CUPTI_SUCCESS;
   };
   for (const CUpti_CallbackId id : memory_calls()) {
-    // A call unknown to this libcupti does not exist in its driver.
+    // A call that this libcupti does not know does not exist in its driver.
     if (!enable(CUPTI_CB_DOMAIN_DRIVER_API, id) && version_ >= kCuptiWithAllCalls) return false;
   }
   if (is_set("PEAKMARK_SYNC")) {
@@ -168,7 +169,7 @@ bool Recorder::enable_calls(std::string& reason) {
     }
   }
   if (is_set("PEAKMARK_BUDGET")) enable(CUPTI_CB_DOMAIN_DRIVER_API, PEAKMARK_CALL(cuMemGetInfo_v2));
-  // A libcupti without these has a driver without them.
+  // If libcupti lacks these calls, so does its driver.
   for (const CUpti_CallbackId id : kNewerMemoryCalls) enable(CUPTI_CB_DOMAIN_DRIVER_API, id);
   enable(CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
   enable(CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_MODULE_LOADED);
@@ -203,7 +204,7 @@ void Recorder::open_activity() {
   if (check) no_activity_ = "PEAKMARK_ACTIVITY_CHECK is set: kernels are not recorded together with memory";
 }
 
-/// CUPTI reports when the device began, not when the command was enqueued.
+/// CUPTI reports when the device began a command, not when the command was enqueued.
 void Recorder::note_work(const CUpti_Activity& record) {
   const std::optional<DeviceWork> work = device_work(record);
   if (!work) return;
@@ -214,7 +215,7 @@ void Recorder::note_work(const CUpti_Activity& record) {
   profile_.work(static_cast<std::int64_t>(work->end - work->start), static_cast<std::int64_t>(work->start));
 }
 
-/// Called while CUDA still runs.
+/// Must be called while CUDA still runs.
 void Recorder::finish_work() {
   driver_->synchronise_context();
   activity_.flush();
@@ -266,11 +267,11 @@ void Recorder::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_Callba
 
 bool Recorder::sees_calls() {
   has_seen_call = false;
-  // Freeing null does nothing in the driver. If the driver has ended, nothing is proven.
+  // Freeing null has no effect in the driver. If the driver has ended, nothing can be concluded.
   return !driver_->call_without_effect() || has_seen_call;
 }
 
-/// CUPTI allows one subscriber: if it accepts another one now, ours has been removed.
+/// CUPTI allows only one subscriber: if it accepts another one now, ours has been removed.
 bool Recorder::is_subscribed() {
   CUpti_SubscriberHandle other = nullptr;
   const CUptiResult result = cupti_.subscribe(&other, on_callback, this);
@@ -281,7 +282,7 @@ bool Recorder::is_subscribed() {
 void Recorder::check_that_calls_are_seen() {
   if (has_doubt_ || has_lost_cupti_ || sees_calls() || has_doubt_.exchange(true)) return;
   if (is_subscribed()) {
-    // A driver that does not report this call has the same effect.
+    // A driver that does not report this call would have the same effect.
     return sink_->note(
         "CUPTI does not report every call: if another tool has ended it, later events are missing");
   }
@@ -309,7 +310,7 @@ bool Recorder::start_kernels(std::string& reason) {
       return false;
     }
   }
-  // A reader of bytes must know that CUPTI holds memory of its own in this part of the profile.
+  // A reader of bytes must know that CUPTI itself holds memory in this part of the profile.
   profile_.note("kernel records begin");
   return true;
 }
@@ -353,7 +354,7 @@ void Recorder::note_second_driver(const char* path) {
 }
 
 void Recorder::finish_activity() {
-  // A forked child has none of CUPTI's threads: it would wait for them for ever.
+  // A forked child has none of CUPTI's threads, and would wait for them for ever.
   if (!process_.is_here()) return;
   calls_->begin_process_exit();
   check_that_calls_are_seen();

@@ -21,25 +21,26 @@ namespace {
 
 // More than seen in practice.
 constexpr std::size_t kMaxDevices = 64;
-constexpr std::size_t kMaxDeviceSets = 254;  // 255 is that of Charge::refused()
+constexpr std::size_t kMaxDeviceSets = 254;  // 255 is the number of Charge::refused()
 
 std::int64_t budget = 0;  // per device; 0: none. Set while the layer is initialised
 
-std::int64_t max_allocation = 0;  // of one; 0: no limit. Set while the layer is initialised
+std::int64_t max_allocation = 0;  // bytes of one allocation; 0: no limit. Set while the layer is initialised
 
-// More than any device has; a charge can hold it.
+// More than any device has, and small enough for a charge.
 constexpr std::int64_t kNoLimit = (std::int64_t{1} << Charge::kByteBits) - 1;
 
-// Allocations up to the one that is refused, which included; 0 or less: none is.
+// Number of allocations left until one is refused, counting that one; 0 or less: none will be.
 std::atomic<std::int64_t> until_refused{0};
 AfterRefusal after_refusal = AfterRefusal::full_device;
 
-/// The live bytes of a device and those that it has, on a cache line of their own.
+/// The live bytes and the size of a device, on a separate cache line.
 struct alignas(64) Account {
   std::atomic<std::int64_t> live{0};
   std::atomic<std::int64_t> size{0};
 
-  /// A sum that exceeded the size for a moment would refuse the allocation of another thread.
+  /// Compares before it adds: a sum that exceeded the size for a moment would refuse an allocation of another
+  /// thread.
   bool take(std::int64_t bytes) {
     std::int64_t before = live.load(std::memory_order_relaxed);
     do {
@@ -48,7 +49,7 @@ struct alignas(64) Account {
     return true;
   }
   void give_back(std::int64_t bytes) { live.fetch_sub(bytes, std::memory_order_acq_rel); }
-  /// From now on the device has one byte less than a request of `bytes` needs.
+  /// Makes the device one byte smaller than a request of `bytes` would need.
   void shrink_below(std::int64_t bytes) {
     const std::int64_t used = live.load(std::memory_order_relaxed);
     size.store(used + std::clamp<std::int64_t>(bytes - 1, 0, left(used)), std::memory_order_relaxed);
@@ -59,17 +60,18 @@ struct alignas(64) Account {
 };
 
 std::array<Account, kMaxDevices> accounts{};
-// Sets of devices, each with the bits of its accounts. Number 0 is no set.
+// Sets of devices, each as the bits of its accounts. Number 0 is not a set.
 std::array<std::atomic<std::uint64_t>, kMaxDeviceSets + 1> device_sets{};
-// Of this process, in a charge: 1 or more, and another one in each forked child.
+// Identifies this process in a Charge; starts at 1 and changes in every forked child.
 std::atomic<std::uint8_t> process_number{1};
 
-pthread_mutex_t guarding_devices = PTHREAD_MUTEX_INITIALIZER;  // of additions to the tables of devices
+pthread_mutex_t guarding_devices = PTHREAD_MUTEX_INITIALIZER;  // guards additions to the tables of devices
 std::array<cl_device_id, kMaxDevices> devices{};
 std::size_t device_count = 0;
 
-/// The charge of the memory at an address. A lock would cost more than the rest of a budget, so an address
-/// has a slot near its place (kNearSlots), which only the threads that allocate and release this memory use.
+/// The charge of the memory at an address. A lock would cost more than the rest of a budget. Instead an
+/// address has a slot near its hashed place (kNearSlots), which only the threads that allocate and release
+/// this memory use.
 struct ChargeSlot {
   std::atomic<std::uint64_t> address{0};  ///< 0: free
   std::atomic<std::uint64_t> charge{0};
@@ -77,13 +79,14 @@ struct ChargeSlot {
 constexpr unsigned kPlaceBits = 12;
 constexpr std::size_t kNearSlots = 8;
 std::array<ChargeSlot, (std::size_t{1} << kPlaceBits) + kNearSlots> charge_slots{};
-// Those that find no free slot. Never destroyed, because memory may be released until the process has ended.
+// Charges that find no free slot. Never destroyed, because memory may be released until the process has
+// ended.
 pthread_mutex_t guarding_charges = PTHREAD_MUTEX_INITIALIZER;
 AddressMap* crowded_charges = nullptr;
 std::atomic<bool> has_crowded_charges{false};
 
 /// Returns a place in a table of 2^bits entries. Addresses differ in their middle bits: a multiplication by
-/// 2^64 / golden ratio moves those to the top.
+/// 2^64 / golden ratio moves these to the top.
 std::size_t place_of(std::uint64_t address, unsigned bits) {
   return static_cast<std::size_t>((address * 0x9E3779B97F4A7C15U) >> (64 - bits));
 }
@@ -93,8 +96,8 @@ void note_unlimited(const char* what) {
   note_once(noted, what);
 }
 
-/// Calls `use(account)` for each device of the set, until it returns false. Returns the bits of those for
-/// which it returned true.
+/// Calls `use(account)` for each device of the set, until it returns false. Returns the bits of the accounts
+/// for which it returned true.
 template <typename Use>
 std::uint64_t for_each_account(std::uint64_t set, Use use) {
   std::uint64_t done = 0;
@@ -119,7 +122,7 @@ bool take_from(std::uint64_t set, std::int64_t bytes) {
   return false;
 }
 
-/// The memory of a sub-device is that of its device.
+/// Returns the device of a sub-device, whose memory it shares.
 cl_device_id whole_device(cl_device_id device) {
   cl_device_id parent = nullptr;
   while (ask_driver<&cl_icd_dispatch::clGetDeviceInfo>(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id),
@@ -131,8 +134,8 @@ cl_device_id whole_device(cl_device_id device) {
 }
 
 using DeviceName = std::array<char, 320>;
-/// Of each of `devices`, as `PLATFORM: NAME`: asked while its context lives, since it may have no handle
-/// later.
+/// The names of `devices`, as `PLATFORM: NAME`. They are queried while a context lives, because later there
+/// may be no handle.
 std::array<DeviceName, kMaxDevices> device_names{};
 
 DeviceName name_of(cl_device_id device) {
@@ -152,20 +155,20 @@ DeviceName name_of(cl_device_id device) {
   return text;
 }
 
-/// Returns device_count for a device that is not known. Called with `guarding_devices` held.
+/// Returns the index of a device; device_count if it is unknown. The caller must hold `guarding_devices`.
 std::size_t place_of_device(cl_device_id device) {
   std::size_t index = 0;
   while (index < device_count && devices[index] != device) ++index;
   return index;
 }
 
-/// Returns kMaxDevices if there are too many.
+/// Returns the index of a device; kMaxDevices if there are too many.
 std::size_t index_of(cl_device_id device) {
   {
     const MutexLock lock(guarding_devices);
     if (const std::size_t index = place_of_device(device); index < device_count) return index;
   }
-  const DeviceName name = name_of(device);  // calls the driver: not under the lock
+  const DeviceName name = name_of(device);  // calls the driver, so not under the lock
   const MutexLock lock(guarding_devices);
   const std::size_t index = place_of_device(device);
   if (index == device_count && index < kMaxDevices) {
@@ -191,8 +194,8 @@ std::uint8_t number_of_set(const cl_device_id* first, std::size_t count) {
   return 0;
 }
 
-/// Returns 0 for what is no context: the driver refuses it. Not inlined, as all that an allocation seldom
-/// needs: its stack frame would cost each of them.
+/// Returns 0 if `context` is not a context: the driver refuses it. Not inlined, like everything that an
+/// allocation rarely needs, because its stack frame would slow every allocation down.
 [[gnu::noinline]] std::uint8_t devices_of(cl_context context) {
   std::array<cl_device_id, kMaxDevices> found{};
   std::size_t bytes = 0;
@@ -211,8 +214,8 @@ std::uint8_t number_of_set(const cl_device_id* first, std::size_t count) {
   return number;
 }
 
-/// The set of devices of contexts: a context, shifted, and the number of its set. A context that gets the
-/// entry of another one replaces it.
+/// A cache of the device sets of contexts: each entry has a context, shifted, and the number of its set. A
+/// context replaces another one with the same entry.
 constexpr unsigned kContextBits = 6;
 std::array<std::atomic<std::uint64_t>, std::size_t{1} << kContextBits> sets_of_contexts{};
 
@@ -230,7 +233,7 @@ std::uint8_t set_of(cl_context context) {
   return number;
 }
 
-// The sets whose memory this process has, and the first of them: with one, no names are written.
+// The device sets with memory of this process, and the first of them: with only one, no names are written.
 std::array<std::atomic<bool>, kMaxDeviceSets + 1> used_sets{};
 std::atomic<std::uint8_t> first_set{0};
 std::atomic<bool> has_named_first{false};
@@ -255,7 +258,7 @@ void write_names(std::uint8_t number) {
   write_names(number);
 }
 
-/// A new context may have the handle of one that has ended.
+/// Forgets an ended context whose handle a new context may have.
 cl_context forget_older(cl_context context) {
   if (context != nullptr) entry_of(context).store(0, std::memory_order_release);
   return context;
@@ -273,7 +276,7 @@ bool is_limited(MemoryKind kind) {
   return budget != 0 && kind != MemoryKind::view && counts_into_peak(kind);
 }
 
-/// Returns whether this allocation is the one that is refused.
+/// Returns whether this is the allocation to refuse.
 bool is_refused_one(MemoryKind kind) {
   if (until_refused.load(std::memory_order_relaxed) <= 0) return false;
   if (kind == MemoryKind::view || !counts_into_peak(kind)) return false;
@@ -298,7 +301,7 @@ void set_sizes() {
   for (Account& account : accounts) account.size.store(budget);
 }
 
-/// A forked child has none of its parent's memory. What it releases of it must not be given back.
+/// A forked child has none of its parent's memory. If it releases such memory, no bytes must be given back.
 void forget_parent() {
   std::uint8_t number = process_number.load() + 1;
   if (number == 0) number = 1;
@@ -337,7 +340,7 @@ std::span<ChargeSlot> slots_near(std::uint64_t address) {
     if (crowded_charges == nullptr) crowded_charges = new AddressMap;
     crowded_charges->insert({address, charge.packed()});
     has_crowded_charges.store(true, std::memory_order_release);
-  } catch (...) {  // no memory of the host: then nobody could give it back
+  } catch (...) {  // too little host memory: the charge could not be found at the release
     give_budget_back(charge);
   }
 }
@@ -386,7 +389,7 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info what, siz
   if (what == CL_DEVICE_GLOBAL_MEM_SIZE || what == CL_DEVICE_MAX_MEM_ALLOC_SIZE) {
     limit(value, static_cast<cl_ulong>(budget));
   } else if (what == CL_DEVICE_GLOBAL_FREE_MEMORY_AMD) {
-    // KiB that are free, and, if the program has space for it, those of the largest free block.
+    // The free KiB and, if the program has space for it, those of the largest free block.
     const auto left = static_cast<std::size_t>(bytes_left(device)) / 1024;
     for (std::size_t i = 0; i < std::min<std::size_t>(2, size / sizeof(left)); ++i)
       limit(static_cast<std::size_t*>(value) + i, left);

@@ -1,7 +1,8 @@
 // Hooks the calls that enqueue commands.
 //
 // PEAKMARK_SYNC=1 finishes the queue after each enqueue. Commands that run asynchronously keep their memory
-// alive, so the peak of a program differs from run to run; finished one by one they give one peak.
+// alive, so the peak of a program differs from run to run. If each command is finished, the peak is always
+// the same.
 //
 // PEAKMARK_WORK=1 records how long the device worked on each command: queues are created with profiling,
 // every command gets an event, and its times are read when it is complete.
@@ -18,7 +19,7 @@
 namespace peakmark::opencl_layer {
 namespace {
 
-/// User events that the program has created and not yet set.
+/// Number of user events that the program has created and not yet set.
 std::atomic<int> unset_events{0};
 
 void finish(cl_command_queue queue) {
@@ -150,7 +151,7 @@ void watch(cl_event event, std::int64_t enqueued_ns) {
 template <auto Slot, typename Function>
 struct Timing;
 
-/// For calls whose last argument returns the command's event.
+/// Hook for calls whose last argument returns the command's event.
 template <auto Slot, typename... Arguments>
 struct Timing<Slot, cl_int(CL_API_CALL*)(Arguments...)> {
   static cl_int CL_API_CALL call(Arguments... arguments) {
@@ -172,7 +173,7 @@ struct Timing<Slot, cl_int(CL_API_CALL*)(Arguments...)> {
 decltype(cl_icd_dispatch::clCreateCommandQueue) create_queue = nullptr;
 decltype(cl_icd_dispatch::clCreateCommandQueueWithProperties) create_queue_with_properties = nullptr;
 
-/// Falls back to the requested queue if the driver cannot create one with profiling.
+/// Creates a queue with profiling, or the requested queue if the driver cannot.
 cl_command_queue CL_API_CALL create_timed_queue(cl_context context, cl_device_id device,
                                                 cl_command_queue_properties properties, cl_int* errcode_ret) {
   const cl_command_queue queue =

@@ -1,4 +1,5 @@
-// Wraps functions that a program requests by name: the driver returns them directly, past every layer.
+// Wraps functions that a program requests by name, because the driver returns these directly, bypassing every
+// layer.
 #include <CL/cl_ext.h>
 
 #include <atomic>
@@ -11,8 +12,8 @@
 namespace peakmark::opencl_layer {
 namespace {
 
-/// A wrapper cannot store the driver's function, and each platform has its own. So there is one copy of each
-/// wrapper per platform.
+/// A wrapper cannot store the driver's function, and each platform has its own function. So there is one copy
+/// of each wrapper per platform.
 constexpr int kPlatforms = 8;
 
 enum class Name { device_alloc, shared_alloc, host_alloc, free, blocking_free, create_buffer, count };
@@ -77,7 +78,7 @@ void* erase(Function* function) {
 
 template <int... p>
 const Wrapped* wrapped(std::integer_sequence<int, p...> /*platforms*/) {
-  // In the order of Name.
+  // In the order of the enumeration Name.
   static const Wrapped table[] = {
       {"clDeviceMemAllocINTEL", {erase(alloc<Name::device_alloc, MemoryKind::usm_device, p>)...}},
       {"clSharedMemAllocINTEL", {erase(alloc<Name::shared_alloc, MemoryKind::usm_shared, p>)...}},
@@ -90,7 +91,7 @@ const Wrapped* wrapped(std::integer_sequence<int, p...> /*platforms*/) {
   return table;
 }
 
-/// These allocate or import memory and are not wrapped. A note says so.
+/// Functions that allocate or import memory and are not wrapped. A note says so.
 constexpr const char* kNotCounted[] = {"clSVMAllocARM", "clImportMemoryARM", "clCreateFromD3D11BufferKHR",
                                        "clCreateFromVA_APIMediaSurfaceINTEL",
                                        "clCreateFromDX9MediaSurfaceKHR"};

@@ -1,6 +1,7 @@
-// PEAKMARK_REFUSE_AT_USE=1: what the budget refuses is created all the same, and refused when a command first
-// uses it, as drivers do that allocate lazily. The driver's object is real; it is not part of the profile
-// until it is backed by the budget: a command that uses it takes its bytes if they are free by then.
+// PEAKMARK_REFUSE_AT_USE=1: a memory object that the budget refuses is created nevertheless, and refused when
+// a command first uses it, like with drivers that allocate lazily. The driver's object is real. It becomes
+// part of the profile once the budget backs it: a command that uses it takes its bytes if they are free by
+// then.
 #include <pthread.h>
 
 #include <atomic>
@@ -26,7 +27,7 @@ struct LazyObject {
 
 bool is_enabled = false;
 
-pthread_mutex_t guarding_objects = PTHREAD_MUTEX_INITIALIZER;  // of the two maps
+pthread_mutex_t guarding_objects = PTHREAD_MUTEX_INITIALIZER;  // guards the two maps
 /// Never destroyed, because memory may be released until the process has ended.
 std::map<cl_mem, LazyObject>& objects() {
   static auto& all = *new std::map<cl_mem, LazyObject>;
@@ -53,7 +54,7 @@ void CL_CALLBACK on_lazy_destroyed(cl_mem memory, void* /*user_data*/) {
   give_budget_back(object.charge);
 }
 
-/// Returns the object whose memory a sub-buffer or an image over a buffer has.
+/// Returns the object that owns the memory of a sub-buffer or of an image over a buffer.
 cl_mem owner(cl_mem memory) {
   cl_mem parent = nullptr;
   while (ask_driver<&cl_icd_dispatch::clGetMemObjectInfo>(memory, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(cl_mem),
@@ -87,7 +88,7 @@ bool set_charge(cl_mem memory, Charge charge) {
   return true;
 }
 
-/// Takes the bytes of a lazy object. Returns the error of a command that uses it; CL_SUCCESS: it may run.
+/// Takes the bytes for a lazy object. Returns the error for the command that uses it; CL_SUCCESS: it may run.
 cl_int back(cl_mem memory) {
   if (memory == nullptr) return CL_SUCCESS;
   memory = owner(memory);
@@ -126,7 +127,7 @@ cl_int back_argument(Argument argument) {
   return CL_SUCCESS;
 }
 
-/// Maps return a pointer, and their error in the last argument.
+/// Map calls return a pointer, and their error in the last argument.
 template <typename Result, typename... Arguments>
 Result failure(cl_int error, Arguments... arguments) {
   if constexpr (std::is_same_v<Result, cl_int>) {
@@ -174,14 +175,14 @@ cl_int CL_API_CALL set_lazy_argument(cl_kernel kernel, cl_uint index, size_t siz
   const cl_int result = set_argument(kernel, index, size, value);
   if (result != CL_SUCCESS || !has_objects.load(std::memory_order_acquire)) return result;
   cl_mem memory = nullptr;
-  // Other arguments of this size may be anything: they are compared with the lazy objects only.
+  // Other arguments of this size may have any value: they are only compared with the lazy objects.
   if (value != nullptr && size == sizeof(cl_mem)) std::memcpy(&memory, value, sizeof(cl_mem));
   const bool is_own = memory != nullptr && is_lazy(memory);
   const MutexLock lock(guarding_objects);
   if (is_own) {
     try {
       kernel_arguments()[kernel][index] = memory;
-    } catch (...) {  // no memory of the host: commands with this argument are not refused
+    } catch (...) {  // too little host memory: commands with this argument are not refused
     }
   } else if (const auto found = kernel_arguments().find(kernel); found != kernel_arguments().end()) {
     found->second.erase(index);
@@ -189,8 +190,7 @@ cl_int CL_API_CALL set_lazy_argument(cl_kernel kernel, cl_uint index, size_t siz
   return result;
 }
 
-/// A new kernel may have the handle of one that has ended. It begins with the arguments of `like`; null:
-/// none.
+/// A new kernel may have the handle of an ended one. It starts with the arguments of `like`; null: with none.
 void begin_kernel(cl_kernel kernel, cl_kernel like) {
   if (kernel == nullptr || !has_objects.load(std::memory_order_acquire)) return;
   const MutexLock lock(guarding_objects);
@@ -228,7 +228,7 @@ void note_no_callbacks() {
 
 bool refuses_at_use(const Request& request) {
   if (!is_enabled || request.kind == MemoryKind::gl_shared) return false;
-  if (is_too_large(request.bytes, request.kind)) return false;  // drivers know the size when it is created
+  if (is_too_large(request.bytes, request.kind)) return false;  // drivers know the size at creation
   if (!driver_lacks<&cl_icd_dispatch::clSetMemObjectDestructorCallback>(request.context)) return true;
   note_no_callbacks();
   return false;
@@ -241,7 +241,7 @@ cl_mem keep_for_use(cl_mem memory, const Request& request) {
   if (ask_driver<&cl_icd_dispatch::clGetMemObjectInfo>(memory, CL_MEM_SIZE, sizeof(bytes), &bytes, nullptr) ==
       CL_SUCCESS)
     object.request.bytes = static_cast<std::int64_t>(bytes);
-  // By its number, if the budget has the bytes.
+  // It is refused by its number if the budget has the bytes.
   if (const Charge charge = take_budget_again(request.context, request.bytes, request.kind);
       !charge.is_refused()) {
     object.is_refused_once = true;
@@ -250,14 +250,14 @@ cl_mem keep_for_use(cl_mem memory, const Request& request) {
   try {
     const MutexLock lock(guarding_objects);
     objects().insert_or_assign(memory, object);
-  } catch (...) {  // no memory of the host: it is never refused
+  } catch (...) {  // too little host memory: it is never refused
     return memory;
   }
   has_objects.store(true, std::memory_order_release);
   if (ask_driver<&cl_icd_dispatch::clSetMemObjectDestructorCallback>(memory, on_lazy_destroyed, nullptr) !=
       CL_SUCCESS) {
     const MutexLock lock(
-        guarding_objects);  // its handle may become another object's, unnoticed: it is never refused
+        guarding_objects);  // another object could get its handle unnoticed, so it is never refused
     objects().erase(memory);
   } else {
     watch_unloading();

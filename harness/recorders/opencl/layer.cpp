@@ -22,14 +22,14 @@ pthread_mutex_t initialising = PTHREAD_MUTEX_INITIALIZER;
 bool has_opened_profile = false;
 bool is_layer_recording = false;
 
-// Maximum number of loaders that each have functions which the others lack. More than seen in practice.
+// Maximum number of loaders that have functions which the earlier ones lack. More than seen in practice.
 constexpr std::size_t kMaxTables = 8;
 std::array<Tables, kMaxTables> all_tables;
 std::size_t used_tables = 0;
 
-/// Copies what `next` lacks from the table of a loader. A process can contain several loaders (pyopencl
-/// brings its own), which all initialise the layer. Their functions are interchangeable, because each finds
-/// the driver through the handle. So the first loader's functions stay. Returns false if the table has
+/// Copies functions that `next` lacks from the table of a loader. A process can contain several loaders
+/// (pyopencl brings one), which all initialise the layer. Their functions are interchangeable, because each
+/// finds the driver through the handle. So the first loader's functions stay. Returns false if the table has
 /// nothing new.
 bool adopt(cl_icd_dispatch& next, const cl_icd_dispatch& target, cl_uint entries) {
   std::array<void*, kSlots> have{};
@@ -67,12 +67,12 @@ void hook_all() {
   hook_user_events();
   hook_queues();
   if (is_one("PEAKMARK_WORK")) hook_work();
-  if (is_one("PEAKMARK_REFUSE_AT_USE")) hook_first_use();  // before the others see the command
+  if (is_one("PEAKMARK_REFUSE_AT_USE")) hook_first_use();  // before the other hooks see the command
   hook_destructions();
 }
 
-/// Called with `initialising` held. Threads of the program may call through the published tables, so new
-/// functions are published in a copy.
+/// The caller must hold `initialising`. Threads of the program may be calling through the published tables,
+/// so new functions are published in a copy.
 void publish(const cl_icd_dispatch& target, cl_uint entries) {
   if (used_tables == kMaxTables) return;
   Tables& draft = all_tables[used_tables];
@@ -173,7 +173,7 @@ PEAKMARK_EXPORT cl_int CL_API_CALL clInitLayerWithProperties(cl_uint entries, co
   return initialise(entries, target, entries_ret, layer_ret, __builtin_return_address(0));
 }
 
-// The loader has ended; drivers and the program's globals have not. close_profile() runs later.
+// The loader has ended, but drivers and the program's globals have not. close_profile() runs later.
 PEAKMARK_EXPORT cl_int CL_API_CALL clDeinitLayer() {
   return CL_SUCCESS;
 }

@@ -1,7 +1,8 @@
 // A process can contain several OpenCL loaders: a Python wheel brings one, and a library next to it is linked
-// to the system's. A loader initialises its layers only when it is asked for its platforms. A loader that
-// only gets handles made by another one is never asked, and its calls would not be recorded. So the recorder
-// asks. A loader may have any file name, and be in a library or program with other tasks.
+// to the system's loader. A loader initialises its layers only when its platforms are queried. If a loader
+// only gets handles made by another one, it is never queried, and its calls would not be recorded. Therefore
+// the recorder queries it. A loader may have any file name, and be part of a library or program with other
+// tasks.
 
 #include <dlfcn.h>
 #include <link.h>
@@ -29,10 +30,10 @@ constexpr int kMaxLoaders = 32;  // loaders in a process, many more than seen in
 struct Loader {
   const void* base = nullptr;
   bool is_examined = false;
-  bool is_loader = false;  ///< else a driver, or a library that passes calls on to a loader
+  bool is_loader = false;  ///< otherwise a driver, or a library that forwards calls to a loader
   bool met = false;        ///< meet_loader() was called for it
   bool reached = false;    ///< it has passed its table to the layer
-  bool asked = false;      ///< its platforms were requested
+  bool asked = false;      ///< its platforms were queried
   bool answered = false;
   bool reported = false;  ///< it was reported as not reached
 };
@@ -41,7 +42,7 @@ std::atomic<pid_t> recorded_process{0};
 pthread_mutex_t guarding = PTHREAD_MUTEX_INITIALIZER;
 Loader known[kMaxLoaders];
 
-/// Called with `guarding` held. Returns null if there is no free entry.
+/// The caller must hold `guarding`. Returns null if there is no free entry.
 Loader* known_at(const void* base) {
   for (Loader& loader : known) {
     if (loader.base == nullptr) loader.base = base;
@@ -55,13 +56,14 @@ const void* base_address(const void* code) {
   return dladdr(code, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-/// True for the program itself, which the dynamic linker calls by an empty path.
+/// Returns true for the program itself, for which the dynamic linker has an empty path.
 bool is_program(const void* base) {
   return base == base_address(reinterpret_cast<const void*>(getauxval(AT_ENTRY)));
 }
 constexpr const char* kFileOfProgram = "/proc/self/exe";
 
-/// Objects of this process, some at a time: nothing may be loaded or looked up while they are iterated.
+/// A limited number of this process's objects, because nothing may be loaded or looked up while objects are
+/// iterated.
 struct Objects {
   char path[kMaxLoaders][512];
   int count = 0;
@@ -99,7 +101,7 @@ bool is_named_as_loader(const char* path) {
   return std::strncmp(slash == nullptr ? path : slash + 1, "libOpenCL", 9) == 0;
 }
 
-/// True if the object with this function is a loader. Reads its file once.
+/// Returns true if the object at this address is a loader. Reads its file only once.
 bool is_loader(const char* path, const void* base) {
   {
     const MutexLock lock(guarding);
@@ -139,7 +141,7 @@ bool has_layers_variable() {
   return layers != nullptr && *layers != '\0';
 }
 
-/// Returns how many libraries this process has loaded so far. If that has not changed, there is no new
+/// Returns how many libraries this process has loaded so far. If the number has not changed, there is no new
 /// loader.
 unsigned long long libraries_loaded() {
   unsigned long long loaded = 0;
@@ -176,7 +178,7 @@ void check_loaders_before() {
   hook(Slot, Arriving<Slot, std::remove_cvref_t<decltype(layer.next().*Slot)>>::call);
 }
 
-/// Requests the platforms of the loaders that are not reached.
+/// Queries the platforms of the loaders that are not reached.
 void ask_loaders() {
   for_each_loader([](const char* /*path*/, const void* base, GetPlatforms get_platforms) {
     Loader* loader = nullptr;
@@ -193,9 +195,9 @@ void ask_loaders() {
   });
 }
 
-/// The loader that libraries linked to libOpenCL.so.1 get. It stays loaded if it initialises the layer. If it
-/// does not, because it does not support layers, and the program had not loaded it, it is unloaded again: it
-/// would be reported as a loader that the program uses.
+/// The loader that libraries linked to libOpenCL.so.1 use. It stays loaded if it initialises the layer. It
+/// may not do so because it does not support layers. If in that case the program had not loaded it, it is
+/// unloaded again; otherwise it would be reported as a loader that the program uses.
 class SystemLoader {
  public:
   SystemLoader()
@@ -248,15 +250,15 @@ void meet_loader(const void* code) {
   Dl_info info{};
   if (!has_layers_variable() || dladdr(code, &info) == 0 || is_named_as_loader(info.dli_fname)) return;
   if (supports_layers(ElfFile(is_program(info.dli_fbase) ? kFileOfProgram : info.dli_fname)))
-    return;  // it initialises the layer when it has its drivers
+    return;  // it initialises the layer once it has loaded its drivers
   {
     const MutexLock lock(guarding);
     Loader* const loader = known_at(info.dli_fbase);
     if (loader == nullptr || loader->reached || loader->met) return;
     loader->met = true;
-    loader->asked = true;  // it is asked at this moment
+    loader->asked = true;  // it is being queried at this moment
   }
-  // Stays loaded, since the library calls it from now on.
+  // Stays loaded, because the library calls it from now on.
   void* const system = dlopen("libOpenCL.so.1", RTLD_LAZY | RTLD_LOCAL);
   void* const get_platforms = system == nullptr ? nullptr : dlsym(system, "clGetPlatformIDs");
   if (get_platforms == nullptr) return;
@@ -276,7 +278,7 @@ void report_not_counted(const char* format, const char* path, const char* remedy
   report_error(text);
 }
 
-/// A loader within a library or program that calls it past the dynamic linker.
+/// Reports a loader that is part of a library or program which calls it without the dynamic linker.
 void report_met() {
   for (Loader& loader : known) {
     Dl_info info{};
@@ -294,7 +296,7 @@ void report_met() {
 }  // namespace
 
 void report_unreached(Moment moment) {
-  // A forked child has no profile until its first event, and must not get one for this.
+  // A forked child has no profile until its first event, and must not get one for this report.
   if (!has_layers_variable() || (getpid() != recorded_process && layer.writer.count() == 0)) return;
   report_met();
   const void* const foremost = base_address(dlsym(RTLD_DEFAULT, "clCreateBuffer"));

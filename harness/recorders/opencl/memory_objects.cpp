@@ -88,8 +88,8 @@ std::int64_t image_bytes(const cl_image_format* format, const cl_image_desc& sha
 
 namespace {
 
-/// The driver calls this when there are no references and no command needs the object, just before the
-/// memory is freed. Counting references would record the release too early.
+/// The driver calls this when there are no references and no command needs the object, just before it frees
+/// the memory. Counting references would record the release too early.
 void CL_CALLBACK on_destroyed(cl_mem memory, void* charge) {
   if (is_driver_unloading()) return;
   layer.writer.release(to_address(memory));
@@ -109,7 +109,7 @@ void watch_destruction(cl_mem memory, Charge charge) {
         "the driver has no destructor callbacks: memory ends with the program's last reference, although "
         "queued commands may keep it longer");
   } else {
-    give_budget_back(charge);  // nobody will know when it is released
+    give_budget_back(charge);  // its release will not be noticed
     note_once(
         noted_no_releases,
         "the driver does not support destructor callbacks: releases of memory objects are not recorded, "
@@ -150,8 +150,8 @@ cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, cl_buffe
   });
 }
 
-/// Images over a buffer or another image are views, whatever their flags. `buffer` is `mem_object`, which
-/// headers of 2025 do not have in standard C++.
+/// Images over a buffer or another image are views, whatever their flags. `buffer` is the older name of
+/// `mem_object`, which in standard C++ the headers of 2025 do not have.
 Request image_request(cl_context context, cl_mem_flags flags, const cl_image_format* format,
                       const cl_image_desc* shape) {
   if (shape != nullptr && shape->buffer != nullptr) return {context, 0, MemoryKind::view};
@@ -210,7 +210,7 @@ cl_mem CL_API_CALL create_pipe(cl_context context, cl_mem_flags flags, cl_uint p
       });
 }
 
-/// The size of a shared object is known when it is created.
+/// The size of a shared object is known only after its creation.
 Request shared_request(cl_context context) {
   return {context, 0, MemoryKind::gl_shared};
 }
@@ -256,8 +256,8 @@ MemoryKind memory_kind(cl_mem_flags flags, MemoryKind plain) {
 
 namespace {
 
-/// Returns what a driver returns for more bytes than a device allows in one allocation: only buffers and USM
-/// have an error for it.
+/// Returns a driver's error for an allocation that exceeds the device's limit: only buffers and USM have a
+/// specific error for it.
 cl_int size_error(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::buffer:
@@ -352,7 +352,7 @@ void CL_API_CALL svm_free(cl_context context, void* memory) {
   give_budget_back(charge);
 }
 
-/// Does what the driver does without a function of the program.
+/// Does the driver's work if the program gives no function.
 void CL_CALLBACK free_all(cl_command_queue /*queue*/, cl_uint count, void* memory[], void* context) {
   for (cl_uint i = 0; i < count; ++i) svm_free(static_cast<cl_context>(context), memory[i]);
 }
@@ -360,7 +360,7 @@ void CL_CALLBACK free_all(cl_command_queue /*queue*/, cl_uint count, void* memor
 using FreeFunction = void(CL_CALLBACK*)(cl_command_queue, cl_uint, void*[], void*);
 
 /// The memory is freed when the command runs, which may be much later. So the release is recorded by the
-/// function that frees it. A function of the program calls clSVMFree, which is hooked.
+/// function that frees it. If the program gives a function, that calls clSVMFree, which is hooked.
 cl_int CL_API_CALL enqueue_svm_free(cl_command_queue queue, cl_uint count, void* memory[],
                                     FreeFunction function, void* user_data, cl_uint waits,
                                     const cl_event* wait_list, cl_event* event) {

@@ -1,7 +1,7 @@
-// A library may have an OpenCL loader linked in that supports no layers (LightGBM's wheel). It loads the
-// recorder all the same, as a driver without platforms ($OCL_ICD_FILENAMES). The recorder then makes the
-// library use the system's loader: it changes the addresses to which the dynamic linker has bound the
-// library's own calls of OpenCL, as LD_PRELOAD of that loader would, in this library alone.
+// A library may contain an OpenCL loader that supports no layers (LightGBM's wheel). Such a loader still
+// loads the recorder as a driver without platforms ($OCL_ICD_FILENAMES). The recorder then makes the library
+// use the system's loader: it changes the addresses to which the dynamic linker has bound the library's own
+// OpenCL calls, as LD_PRELOAD of that loader would, but only in this library.
 #include <CL/cl_ext.h>
 #include <dlfcn.h>
 #include <link.h>
@@ -21,7 +21,7 @@ constexpr unsigned long kBindings[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, R_
 #elif defined(__aarch64__)
 constexpr unsigned long kBindings[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, R_AARCH64_ABS64};
 #else
-constexpr unsigned long kBindings[] = {~0UL};  // not known: the library is reported
+constexpr unsigned long kBindings[] = {~0UL};  // unknown: the library is reported
 #endif
 
 bool is_binding(unsigned long type) {
@@ -43,7 +43,7 @@ struct DynamicTables {
   Relocations calls;
 
   explicit DynamicTables(const link_map& library) {
-    // Most systems store addresses here, some offsets.
+    // Most systems store addresses here, some store offsets.
     const auto address = [&](ElfW(Addr) value) {
       return reinterpret_cast<const void*>(value < library.l_addr ? library.l_addr + value : value);
     };
@@ -91,7 +91,7 @@ struct ReadOnly {
   std::uintptr_t end = 0;
 };
 
-/// Finds what the dynamic linker makes read-only after it has bound a library (PT_GNU_RELRO).
+/// Finds the part that the dynamic linker makes read-only after it has bound a library (PT_GNU_RELRO).
 ReadOnly read_only_part(const link_map& library) {
   ReadOnly found{.base = library.l_addr};
   dl_iterate_phdr(
@@ -123,7 +123,7 @@ bool use_other_loader(const void* code, void* loader) {
   for (const auto& [first, bytes] : {tables.plain, tables.calls}) {
     for (std::size_t i = 0; first != nullptr && i < bytes / sizeof(*first); ++i) {
       const char* const name = tables.names + tables.symbols[ELF64_R_SYM(first[i].r_info)].st_name;
-      // As clCreateBuffer, not clock.
+      // Names such as clCreateBuffer, but not clock.
       if (std::strncmp(name, "cl", 2) != 0 || name[2] < 'A' || name[2] > 'Z' || first[i].r_addend != 0 ||
           !is_binding(ELF64_R_TYPE(first[i].r_info))) {
         continue;
@@ -137,7 +137,7 @@ bool use_other_loader(const void* code, void* loader) {
       creates_contexts = creates_contexts || std::strncmp(name, "clCreateContext", 15) == 0;
     }
   }
-  return creates_contexts;  // else the library calls itself past the dynamic linker
+  return creates_contexts;  // otherwise the library calls itself without the dynamic linker
 }
 
 namespace {
@@ -151,7 +151,7 @@ cl_int CL_API_CALL get_no_platforms(cl_uint /*entries*/, cl_platform_id* /*platf
 }  // namespace
 }  // namespace peakmark::opencl_layer
 
-// A loader calls these of a driver.
+// A loader calls these functions of a driver.
 extern "C" {
 
 PEAKMARK_EXPORT void* CL_API_CALL clGetExtensionFunctionAddress(const char* name) {

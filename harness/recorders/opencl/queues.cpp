@@ -1,5 +1,5 @@
-// Tracks the queues of this process, so that synchronise() can wait for all commands: the memory of a command
-// lives until the command is done.
+// Tracks the queues of this process, so that synchronise() can wait for all commands, because the memory of a
+// command lives until the command is done.
 
 #include <pthread.h>
 
@@ -11,17 +11,17 @@ namespace {
 
 constexpr int kMaxQueues = 1024;
 
-/// Counts the program's references only. A queue that the program has released must not be used.
+/// Counts only the program's references. A queue that the program has released must not be used.
 struct KnownQueue {
   cl_command_queue handle = nullptr;
   std::int64_t references = 0;
 };
 
-pthread_mutex_t guarding_queues = PTHREAD_MUTEX_INITIALIZER;  // of what follows
+pthread_mutex_t guarding_queues = PTHREAD_MUTEX_INITIALIZER;  // guards the variables below
 KnownQueue known_queues[kMaxQueues];
 bool too_many_queues = false;
 
-/// Called with `guarding_queues` held. A null handle finds a free entry. Returns null if there is none.
+/// The caller must hold `guarding_queues`. A null handle finds a free entry. Returns null if there is none.
 KnownQueue* find_queue(cl_command_queue handle) {
   for (KnownQueue& queue : known_queues) {
     if (queue.handle == handle) return &queue;
@@ -67,7 +67,7 @@ cl_int CL_API_CALL retain_known_queue(cl_command_queue handle) {
 
 cl_int CL_API_CALL release_known_queue(cl_command_queue handle) {
   {
-    // Before the driver is called: it may give the handle to another thread at once.
+    // Before the driver is called, because it may give the handle to another thread at once.
     const MutexLock lock(guarding_queues);
     KnownQueue* const queue = handle == nullptr ? nullptr : find_queue(handle);
     if (queue != nullptr && --queue->references == 0) *queue = {};
@@ -75,8 +75,8 @@ cl_int CL_API_CALL release_known_queue(cl_command_queue handle) {
   return layer.next().clReleaseCommandQueue(handle);
 }
 
-/// Returns the queue at this index, retained, or null. The driver is called under the lock: no other thread
-/// may release the queue in between, and a retain never calls back.
+/// Returns the queue at this index, retained; null if there is none. The driver is called under the lock, so
+/// that no other thread can release the queue in between; a retain never calls back.
 cl_command_queue retained_queue(int place) {
   const MutexLock lock(guarding_queues);
   const cl_command_queue handle = known_queues[place].handle;
@@ -92,7 +92,8 @@ void follow_forks_of_queues() {
   const auto unlock = [] { pthread_mutex_unlock(&guarding_queues); };
   pthread_atfork([] { pthread_mutex_lock(&guarding_queues); }, unlock,
                  [] {
-                   // A child has none of the driver's threads: the queues of its parent would never finish.
+                   // A forked child has none of the driver's threads: the queues of its parent would never
+                   // finish.
                    for (KnownQueue& queue : known_queues) queue = {};
                    pthread_mutex_unlock(&guarding_queues);
                  });

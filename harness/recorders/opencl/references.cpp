@@ -1,5 +1,5 @@
-// A driver of OpenCL 1.0 has no destructor callbacks: the program's last reference to a memory object counts
-// as its release. The driver's own count may have references of commands.
+// Drivers of OpenCL 1.0 have no destructor callbacks, so the release of the program's last reference counts
+// as the release of a memory object. The driver's own count may include references of commands.
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -10,7 +10,7 @@ namespace peakmark::opencl_layer {
 namespace {
 
 pthread_mutex_t guarding_references = PTHREAD_MUTEX_INITIALIZER;
-/// References of the program beyond the first. Never destroyed, because memory may be released until the
+/// The program's references beyond the first. Never destroyed, because memory may be released until the
 /// process has ended.
 std::map<cl_mem, std::int64_t>& further_references() {
   static auto& all = *new std::map<cl_mem, std::int64_t>;
@@ -23,11 +23,11 @@ void add_reference(cl_mem memory) {
   try {
     const MutexLock lock(guarding_references);
     ++further_references()[memory];
-  } catch (...) {  // no memory of the host: its release is recorded too early
+  } catch (...) {  // too little host memory: its release is recorded too early
   }
 }
 
-/// Returns true if it was the last one.
+/// Returns true if this was the last reference.
 bool drop_reference(cl_mem memory) {
   const MutexLock lock(guarding_references);
   const auto found = further_references().find(memory);

@@ -1,6 +1,7 @@
-// Some drivers destroy what is left when they are unloaded (Intel's CPU runtime). That is no release of the
-// program: it is on the thread that ends the process, in no call of the program. Destructors of the program's
-// globals call, and a driver's own threads finish what the program has released.
+// Some drivers destroy remaining objects when they are unloaded (Intel's CPU runtime). This is not a release
+// by the program: it happens on the thread that ends the process, outside any call of the program. In
+// contrast, destructors of the program's globals make calls, and a driver's own threads finish what the
+// program has released.
 #include <atomic>
 #include <cstdlib>
 #include <type_traits>
@@ -37,7 +38,8 @@ struct Calling<Slot, Result(CL_API_CALL*)(Arguments...)> {
 
 void watch_unloading() {
   static std::atomic<bool> is_watching{false};
-  // Handlers run last first: those of the driver, registered before its first object, run after this one.
+  // Handlers run in reverse order: those of the driver, registered before its first object, run after this
+  // one.
   if (!is_watching.exchange(true)) std::atexit([] { ends_process = true; });
 }
 

@@ -1,4 +1,4 @@
-// Kernels and variables that programs compiled by nvcc register with the runtime, and launches.
+// Kernels and variables that programs compiled by nvcc register with the runtime, and their launches.
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -12,7 +12,7 @@ using own_cudart::make;
 
 namespace {
 
-/// What __cudaRegisterFatBinary is passed (fatbinary_section.h).
+/// The argument of __cudaRegisterFatBinary (fatbinary_section.h).
 struct FatBinary {
   int magic;
   int version;
@@ -20,7 +20,7 @@ struct FatBinary {
   void* file_name;
 };
 
-/// A program's image, which is loaded when something in it is used.
+/// An image of a program. It is loaded when something in it is used.
 struct Image {
   const FatBinary* binary = nullptr;
   CUlibrary library = nullptr;
@@ -41,10 +41,10 @@ struct Configuration {
   cudaStream_t stream = nullptr;
 };
 
-// Never destroyed: libraries unregister themselves at exit.
+// Never destroyed, because libraries unregister themselves at exit.
 struct Registry {
   std::mutex mutex;
-  std::map<const void*, Kernel> kernels;  ///< by the host's function
+  std::map<const void*, Kernel> kernels;  ///< by host function
   std::map<const void*, Variable> variables;
 };
 Registry& registry() {
@@ -72,7 +72,7 @@ CUresult find_kernel(const void* host_function, CUkernel& kernel) {
   return CUDA_SUCCESS;
 }
 
-/// Makes a call of the driver with the kernel of a function of the host, or with a cudaKernel_t.
+/// Makes a driver call with the kernel of a host function, or with a cudaKernel_t.
 template <typename Call>
 cudaError_t with_function(const void* host_function, Call call) {
   return make([&]() -> CUresult {
@@ -149,7 +149,7 @@ cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* sha
   *static_cast<cudaStream_t*>(stream) = last.stream;
   return cudaSuccess;
 }
-// The handle is the function's address, so that nothing is loaded before it is launched.
+// The handle is the address of the host function, so that nothing is loaded before a launch.
 cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {
   *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(host_function));
   return cudaSuccess;
