@@ -1,4 +1,4 @@
-// The public API on a device: our arrays, and buffers and queues that are not ours.
+// Tests of the public API on a device, with peakmark's arrays and with buffers and queues of other code.
 #include "api/api_test.hpp"
 
 namespace peakmark {
@@ -64,7 +64,7 @@ TEST_F(ApiTest, TheCompilersOutputIsInTheMessage) {
   EXPECT_THAT(one.message, HasSubstr("the kernel none does not compile"));
 }
 
-// What setup prints is in the output just before the timed calls, and is not of them.
+// What setup prints comes in the output just before the timed calls, but does not belong to them.
 TEST_F(ApiTest, AWorkerThatPrintsInItsTimedCallsIsAWarning) {
   const Answer answer =
       run("backend = \"opencl\"\n[[sweep]]\nvariants = [\"bad/set_up\", \"bad/call\"]\n", {}, "prints");

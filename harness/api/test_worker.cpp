@@ -18,7 +18,7 @@ namespace {
 
 using namespace peakmark;
 
-/// What goes wrong in this process, as its test wants it.
+/// Returns the mistake that the test wants this process to make.
 std::string mistake() {
   const char* const value = std::getenv("API_WORKER_MISTAKE");
   return value == nullptr ? "" : value;
@@ -39,7 +39,7 @@ std::string mistake() {
   std::abort();
 }
 
-/// An estimator that does what it should not, and answers.
+/// An estimator that does something it must not do, and then answers.
 Size known_bytes_after(const std::string& how, const Case& asked) {
   if (how == "forks") {
     static_cast<void>(::fork());  // the child returns, too
@@ -65,7 +65,8 @@ class KnownBytes : public Computation {
   }
   void create_outputs() override { output_ = device_.create<float>("output", {n_, 300}); }
   void call() override {
-    // One after the other, each with work still enqueued when it dies: one is live at a time.
+    // The arrays are created one after the other, and work is still enqueued when one is destroyed; only one
+    // is live at a time.
     for (int i = 0; i < 8; ++i) {
       Array<float> temporary = device_.create<float>("temporary", {n_, 100});
       temporary.fill(static_cast<float>(i));
@@ -95,7 +96,7 @@ class WrongAnswer final : public KnownBytes {
   std::string verify() override { return "element 7 is 1 instead of 2"; }
 };
 
-/// It asks for an axis that the variant has not.
+/// It asks for an axis that the variant does not have.
 class AsksForNz final : public KnownBytes {
  public:
   AsksForNz(Device& device, const Case& asked) : KnownBytes(device, asked), nz_(asked["nz"]) {}
@@ -105,7 +106,7 @@ class AsksForNz final : public KnownBytes {
   Size nz_;
 };
 
-/// A host's vector goes to the device and comes back.
+/// A vector of the host is copied to the device and back.
 class RoundTrip final : public Computation {
  public:
   RoundTrip(Device& device, const Case& asked) : device_(device), n_(asked["n"]) {}
@@ -154,7 +155,7 @@ Variant known_bytes() {
   return known;
 }
 
-/// The same bytes by lambdas.
+/// Needs the same bytes, but its steps are lambdas.
 Steps known_steps(Device& device, const Case& asked) {
   struct Arrays {
     Array<float> plan, input, output;
@@ -179,7 +180,7 @@ Steps known_steps(Device& device, const Case& asked) {
   };
 }
 
-/// Its estimator waits for a FIFO that nobody writes.
+/// Its estimator waits for a FIFO that nobody writes to.
 Variant waiting_estimator() {
   Variant waiting = variant("waits/estimator");
   waiting.estimators = {Estimator::of_bytes(

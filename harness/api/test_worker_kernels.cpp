@@ -77,7 +77,7 @@ class Scale final : public Computation {
   DeviceArray out_;
 };
 
-/// Each mistake of a program is the exception that the header documents.
+/// Each mistake of the program causes the exception that the header documents.
 void check_errors(Device& device) {
   DeviceArray array = device.create("array", {4, 5}, "f32");
   Array<float> floats = device.create<float>("floats", {20});
@@ -121,7 +121,7 @@ void check_errors(Device& device) {
   });
 }
 
-/// What peakmark knows of a device, as a program sees it.
+/// The properties of a device that peakmark reports to a program.
 void check_facts(const Device& device) {
   if (device.is_dry() != (device.backend() == "dry")) throw std::logic_error("is_dry");
   if (device.index() < 0) throw std::logic_error("index");

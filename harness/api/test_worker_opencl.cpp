@@ -1,4 +1,4 @@
-// Plain OpenCL, as it stands: buffers of its own, a queue of its own.
+// Plain OpenCL code, unchanged: it has its own buffers and its own queue.
 #include <peakmark/opencl.hpp>
 
 #include "test_worker.hpp"
@@ -11,7 +11,7 @@ constexpr const char* kSource =
     "kernel void twice(global const float* in, global float* out) { out[get_global_id(0)] = 2 * "
     "in[get_global_id(0)]; }";
 
-/// clCreateBuffer for everything, on our queue.
+/// All buffers are made with clCreateBuffer; the queue is peakmark's.
 class Raw : public Computation {
  public:
   Raw(Device& device, const Case& asked) : device_(device), n_(static_cast<std::size_t>(asked["n"])) {}
@@ -63,7 +63,7 @@ class Raw : public Computation {
   cl_mem out_ = nullptr;
 };
 
-/// A queue of its own: `call` waits for it.
+/// The queue is its own, so `call` waits for it.
 class OwnQueue final : public Raw {
  public:
   OwnQueue(Device& device, const Case& asked) : Raw(device, asked) {}

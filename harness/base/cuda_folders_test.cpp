@@ -23,7 +23,7 @@ using testing::IsSupersetOf;
 constexpr const char* kVariables[] = {"CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV"};
 constexpr const char* kStub = "libpeakmark-test-stub.so.1";
 
-/// A folder of toolkits and pip packages, with no variable set that names another.
+/// A folder with toolkits and pip packages. No variable is set that names another folder.
 class CudaFolders : public testing::Test {
  protected:
   CudaFolders() {
@@ -33,7 +33,7 @@ class CudaFolders : public testing::Test {
     for (const char* name : kVariables) unsetenv(name);
   }
 
-  /// Puts a library of this name into a folder below ours.
+  /// Puts a library with this name into a folder below the test's folder.
   [[nodiscard]] fs::path put(const fs::path& folder, const char* name = kStub) const {
     fs::create_directories(root() / folder);
     fs::copy_file(PEAKMARK_FAKE_LAYER, root() / folder / name);
@@ -44,7 +44,8 @@ class CudaFolders : public testing::Test {
   }
   [[nodiscard]] fs::path root() const { return fs::canonical(folder_.path()); }
 
-  /// The path of the library that is loaded by this name; empty when there is none.
+  /// Returns the path of the library that is loaded when this name is asked for, or an empty text if there is
+  /// none.
   static fs::path loaded(const std::string& name) {
     void* const library = load_cuda_library(name, RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) return {};

@@ -9,7 +9,7 @@
 namespace peakmark {
 namespace {
 
-// Expected values: `date -u -d TEXT +%FT%TZ` of GNU coreutils.
+// The expected values are from `date -u -d TEXT +%FT%TZ` of GNU coreutils.
 std::string utc_of(const std::string& text) {
   const auto parsed = parse_date(text);
   return parsed ? utc_date(parsed->moment) : "none";

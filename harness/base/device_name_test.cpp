@@ -6,7 +6,7 @@ namespace peakmark {
 namespace {
 
 TEST(DeviceKey, IsTheSameUnderEachVersionOfPocl) {
-  // Debian 12's PoCL 3.1, Debian 13's 6.0
+  // The names are from PoCL 3.1 in Debian 12 and PoCL 6.0 in Debian 13.
   EXPECT_EQ(device_key("pthread-skylake-avx512-Intel(R) Xeon(R) Processor"),
             device_key("cpu-skylake-avx512-Intel(R) Xeon(R) Processor"));
   EXPECT_EQ(device_key("pthread-znver3-AMD EPYC 9R14"), device_key("cpu-znver4-AMD EPYC 9R14"));

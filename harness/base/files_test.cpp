@@ -85,7 +85,7 @@ class ScratchFolderTest : public testing::Test {
   ScratchFolderTest(const ScratchFolderTest&) = delete;
   ScratchFolderTest& operator=(const ScratchFolderTest&) = delete;
 
-  /// A process that has a folder, with a file in it, until it is killed.
+  /// A process that owns a folder with a file in it until it is killed.
   struct Owner {
     pid_t pid = 0;
     std::filesystem::path folder;
@@ -143,7 +143,7 @@ TEST_F(ScratchFolderTest, OneOfAKilledOwnerGoesWithTheNext) {
   EXPECT_FALSE(std::filesystem::exists(living.folder));
 }
 
-/// Whoever tidies up may find a folder at any moment between its making and its lock.
+/// Another process that removes old folders may find a folder after it is made and before it is locked.
 TEST_F(ScratchFolderTest, ManyAtOnceLeaveEachOtherAlone) {
   constexpr int kThreads = 8;
   std::atomic<int> lost = 0;

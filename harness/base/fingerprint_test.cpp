@@ -5,8 +5,8 @@
 namespace peakmark {
 namespace {
 
-// Of fnv64a.c: the offset basis after the byte 0, and "a" with its terminating 0 (the suite of test vectors
-// `TEST0`).
+// The values are from fnv64a.c: the offset basis after the byte 0, and "a" with its terminating 0 (test
+// vectors `TEST0`).
 TEST(Fingerprint, IsFnv1a) {
   Fingerprint nothing;
   nothing.add("");

@@ -7,7 +7,7 @@ namespace {
 
 TEST(WithoutTerminalCodes, ColoursAndLinksAreRemoved) {
   EXPECT_EQ(without_terminal_codes("a – b"), "a – b");
-  // Python 3.13's traceback
+  // A traceback as Python 3.13 prints it.
   EXPECT_EQ(without_terminal_codes("  File \x1b[35m\"train.py\"\x1b[0m, line \x1b[35m3\x1b[0m"),
             "  File \"train.py\", line 3");
   EXPECT_EQ(without_terminal_codes("\x1b[1;35mValueError\x1b[0m: \x1b[38;2;1;2;3mno\x1b[m"),

@@ -35,7 +35,7 @@ TEST_F(TextFile, ReplacingLeavesTheOldOneOnAFullDisk) {
 }
 
 TEST_F(TextFile, ReplacingFollowsNoLinkThatSomebodyPutBeside) {
-  // Whatever the name is made of, it must be new: here all names of this process' id were taken.
+  // The name must be new, whatever it is made of. Here all names with the id of this process are taken.
   const std::filesystem::path theirs = folder_ / "theirs";
   replace_text_file(theirs, "theirs");
   std::filesystem::create_symlink(theirs, path_.string() + ".new-" + std::to_string(::getpid()));
@@ -104,7 +104,7 @@ TEST_F(TextFile, HalfALineIsCutOff) {
   EXPECT_EQ(read_text_file(path_), "one\ntwo\nthree\n");
 }
 
-// Longer than what is read at once.
+// The text is longer than what is read at once.
 TEST_F(TextFile, HalfOfALongLineIsCutOff) {
   const std::string half(1'000'000, 'x');
   for (const std::string& whole : {std::string(), std::string("one\n"), std::string(300'000, 'y') + "\n"}) {

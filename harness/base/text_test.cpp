@@ -64,7 +64,7 @@ TEST(Shortened, KeepsBeginningAndEnd) {
   EXPECT_EQ(shortened("abcdef", 6), "abcdef");
   EXPECT_EQ(shortened("", 4), "");
   EXPECT_EQ(shortened("abcdefghij", 4), "ab … (6 bytes left out) … ij");
-  // Characters of two bytes: ä ö ü, none cut in two.
+  // The characters ä ö ü have two bytes each, and none is cut in two.
   EXPECT_EQ(shortened("\xc3\xa4\xc3\xb6\xc3\xbc", 5), "\xc3\xa4 … (2 bytes left out) … \xc3\xbc");
   EXPECT_EQ(shortened("a\xc3\xa4\xc3\xb6z", 4), "a … (4 bytes left out) … z");
   EXPECT_LT(shortened(std::string(50'000'000, 'y'), 4000).size(), 4100U);

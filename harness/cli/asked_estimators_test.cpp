@@ -1,4 +1,4 @@
-// External estimators of a run: they are asked after all measurements, and their failures lose none.
+// External estimators of a run are asked after all measurements, so their failures lose no measurement.
 #include <csignal>
 
 #include "cli/command_testing.hpp"
@@ -16,7 +16,7 @@ class AskedEstimators : public CommandTest {
  protected:
   AskedEstimators() { environment_.push_back("ESTIMATOR_FIFO=" + make_fifo_of_estimator()); }
 
-  /// Three cases, and an estimator of them: a script that answers what it prints.
+  /// Writes a suite with three cases and an estimator: a script whose output is the answer.
   void suite_with(const std::string& script) const {
     const auto file = folder_.path() / "estimate";
     std::ofstream(file) << "#!/bin/sh\n" << script << "\n";
@@ -33,7 +33,8 @@ class AskedEstimators : public CommandTest {
     }
     return errors;
   }
-  /// Answers the first question, and waits for ever at the second, of which the test learns by the FIFO.
+  /// Answers the first question and waits for ever at the second. The test learns of the second question
+  /// through the FIFO.
   static constexpr const char* kHangsAtTheSecond =
       "cd \"$(dirname \"$0\")\"; mkdir first 2>/dev/null && echo '{\"slices\": 1, \"bytes\": 7}' && exit\n"
       "echo $$ > \"$ESTIMATOR_FIFO\"; exec tail -f /dev/null";
@@ -64,7 +65,7 @@ TEST_F(AskedEstimators, WhenAllIsMeasured) {
   EXPECT_TRUE(read_run(run_file_).context.complete);
 }
 
-/// One in its group, and one in a session of its own.
+/// One process is in the estimator's group, the other in its own session.
 TEST_F(AskedEstimators, WhatTheyStartEndsWithTheAnswer) {
   const std::string pids = folder_.path() / "pids";
   suite_with("sleep 1000 & echo $! > " + pids + "; setsid sleep 1000 & echo $! >> " + pids + "\n" + kAnswers);
@@ -118,7 +119,7 @@ TEST_F(AskedEstimators, InterruptedLoseNothing) {
   EXPECT_THAT(run({"--resume"}).errors, HasSubstr("nothing to resume"));
 }
 
-// An estimator may say of itself what the run says of those that it did not ask.
+// An estimator may answer with the same words that the run writes for estimators it did not ask.
 TEST_F(AskedEstimators, AnAnswerIsNotTakenForAQuestionThatIsLeft) {
   suite_with("echo '{\"error\": \"not_asked: says the estimator\"}'");
   ASSERT_EQ(run().end.exit_code, 0);
@@ -141,7 +142,7 @@ TEST_F(AskedEstimators, KilledLoseNothing) {
   EXPECT_THAT(errors(), Each("none"));
 }
 
-// The fake worker's peaks are 1000 bytes a slice.
+// The fake worker's peaks are 1000 bytes per slice.
 TEST_F(AskedEstimators, ARunIsJudgedByAnotherEstimatorWithoutMeasuringAgain) {
   suite({"ok", "ok", "ok"});
   ASSERT_EQ(run().end.exit_code, 0);
@@ -248,7 +249,7 @@ TEST_F(AskedEstimators, OneThatHangsIsAskedThreeTimesAndCostsNoPeak) {
               HasSubstr("did not answer within 0.1 s; make it faster, or raise the limit with --seconds"));
 }
 
-// Nothing can be asked of it, so nothing is measured for it.
+// The estimator cannot be asked, so nothing is measured for it.
 TEST_F(AskedEstimators, OneThatIsMissingIsReportedBeforeAnythingIsMeasured) {
   suite_with("");
   const auto file = folder_.path() / "estimate";

@@ -1,4 +1,4 @@
-// `peakmark check --baseline` and `--update-baseline`: the whole program.
+// Tests of `peakmark check --baseline` and `--update-baseline` with the whole program.
 #include "cli/command_testing.hpp"
 
 namespace peakmark {

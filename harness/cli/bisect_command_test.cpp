@@ -1,4 +1,5 @@
-// `peakmark bisect` in generated repositories, with a worker that reports bytes and times of its own.
+// Tests of `peakmark bisect` in generated repositories. The worker reports bytes and times that the test
+// chooses.
 #include <csignal>
 
 #include "cli/commits_testing.hpp"
@@ -56,7 +57,7 @@ TEST_F(BisectCommand, FindsTheCommitThatGrewAmong30AndLeavesTheRepositoryAlone) 
   EXPECT_EQ(found["first_bad"]["subject"], "commit 17");
   EXPECT_EQ(found["first_bad"]["commit"], sh("git rev-parse v17").substr(0, 40));
   EXPECT_EQ(found["metric"], "requested_peak_bytes");
-  // The bad commit itself, and the 29 between by halves.
+  // The bad commit itself is tried, and the 29 commits between are halved each time.
   EXPECT_THAT(found["trials"], SizeIs(Le(1U + 5U)));
   for (const auto& trial : found["trials"]) {
     const int number = std::stoi(trial["subject"].get<std::string>().substr(7));
@@ -76,7 +77,7 @@ TEST_F(BisectCommand, FindsTheCommitThatGrewAmong30AndLeavesTheRepositoryAlone) 
   EXPECT_EQ(read_text_file(project_ / "number"), "not committed\n");
   EXPECT_FALSE(std::filesystem::exists(project_ / "build"));
 
-  // The command that it prints compares exactly the two.
+  // The command that it prints compares exactly these two commits.
   const Answer compared =
       in_project({"/bin/sh", "-c", "'" PEAKMARK_PROGRAM "'" + found["command"].get<std::string>().substr(8)});
   EXPECT_EQ(compared.end.exit_code, 1) << compared.errors;
@@ -127,7 +128,8 @@ TEST_F(BisectCommand, OfCommitsThatCannotBeJudgedTheRangeIsPrinted) {
 
 TEST_F(BisectCommand, CommitsWithoutTheCaseAreSkipped) {
   commits(8, 5, "FAKE_WORKER_EXTRA_BYTES=256", {});
-  // Rewritten: of the commits 3 and 4, the worker ends before it describes itself, or the case crashes.
+  // The commits 3 and 4 are rewritten: in one the worker ends before it describes itself, in the other the
+  // case crashes.
   sh("git checkout --quiet -b other v2 && printf '#!/bin/sh\\nexit 9\\n' > worker.sh && git commit --quiet "
      "-am 'commit 3'");
   write_worker("FAKE_WORKER=abort");
@@ -228,7 +230,7 @@ class InterruptedBisect : public BisectCommand, public testing::WithParamInterfa
 TEST_P(InterruptedBisect, LeavesNoWorktreeAndNoProcess) {
   const std::string fifo = make_fifo();
   commits(8, 6, "FAKE_WORKER_EXTRA_BYTES=256");
-  // The build of a commit in the middle writes its process id, and waits at a pipe that nobody writes to.
+  // The build of a commit in the middle writes its process id, then waits at a pipe that nobody writes to.
   sh("mkfifo ../never");
   const std::string build = build_ + "; case $(cat number) in 4|5) echo $$ > '" + fifo + "'; exec cat '" +
                             (folder_.path() / "never").string() + "';; esac";

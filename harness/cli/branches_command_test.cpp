@@ -1,4 +1,4 @@
-// Branches in a history: the whole program, in git clones and under the variables of CI jobs.
+// Branches in a history, tested with the whole program in git clones and with the variables of CI jobs.
 #include <nlohmann/json.hpp>
 
 #include "base/text_file.hpp"
@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 class BranchesCommand : public HistoryTest {
  protected:
-  /// Runs a script of the shell, in which `$peakmark` is the program. Returns its output.
+  /// Runs a shell script in which `$peakmark` is the program. Returns its output.
   Answer shell(const std::string& script) const {
     WorkerCommand words = command({});
     words.arguments = {"-ec", "cd '" + folder_.path().string() + "'\n" + script};
@@ -29,7 +29,7 @@ class BranchesCommand : public HistoryTest {
     return ask(words, kLimit);
   }
 
-  /// A repository with the commits 1, 2 and 4 on main, and 3 on topic, from 2.
+  /// A repository with the commits 1, 2 and 4 on main, and the commit 3 on topic, which starts from 2.
   void make_repository() const {
     const Answer made = shell(
         "git init -q -b main repository && cd repository\n"
@@ -43,7 +43,7 @@ class BranchesCommand : public HistoryTest {
     return found.output.substr(0, 40);
   }
 
-  /// Writes the run of a day, of a commit, in which every case needs `more_bytes` more.
+  /// Writes a run with this day and commit. Every case needs `more_bytes` more than the original.
   std::string run_of(int day, const std::string& commit, int more_bytes = 0) const {
     peakmark::Run run = read_run(run_file_);
     run.context.id = "run-" + std::to_string(day);
@@ -55,7 +55,7 @@ class BranchesCommand : public HistoryTest {
     return path;
   }
 
-  /// Adds a run with variables of a CI job; returns what was added.
+  /// Adds a run with the variables of a CI job. Returns what was added.
   Json add(const std::string& path, const std::vector<std::string>& variables,
            const std::string& options = "") const {
     std::string script;
@@ -66,7 +66,7 @@ class BranchesCommand : public HistoryTest {
   }
 };
 
-// A job of last month that is repeated measures an older commit today.
+// A job of last month is repeated, so an older commit is measured today.
 TEST_F(BranchesCommand, ARepeatedJobOfAnOlderCommitHidesNoRegression) {
   make_repository();
   const std::string first = run_of(1, commit("c1"));
@@ -116,7 +116,7 @@ TEST_F(BranchesCommand, TheCloneHasBranchAndMergeBase) {
   EXPECT_THAT(branch.output, HasSubstr(" (2 commits, the last: 3, by ada)"));
   EXPECT_THAT(read_text_file(folder_.path() / "topic.md"), StartsWith("<!-- peakmark trends: "));
 
-  // The input of a report: the runs of the base branch up to the compared one, then the branch's.
+  // The input of a report has the runs of the base branch up to the compared one, then those of the branch.
   const std::string series = shell("$peakmark history export --branch topic --format series").output;
   const Json runs = Json::parse(series.substr(0, series.find('\n'))).at("runs");
   ASSERT_GE(runs.size(), 2U) << series;
@@ -189,7 +189,7 @@ TEST_F(BranchesCommand, ACommitWithoutABranchIsNotOfTheBaseBranch) {
 
 TEST_F(BranchesCommand, TheNearerMergeBaseOfTheLocalAndTheRemoteBranchCounts) {
   make_repository();
-  // In the clone, origin/main stays at commit 4, and main goes on; pulled is a branch of the newer one.
+  // In the clone, origin/main stays at commit 4 while main continues; `pulled` branches off the newer main.
   const Answer made = shell(
       "git clone -q repository clone && cd clone && echo 5 > file && git commit -qam 5 && git tag c5 && "
       "git checkout -qb pulled && echo 6 > file && git commit -qam 6");

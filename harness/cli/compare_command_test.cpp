@@ -1,4 +1,4 @@
-// `run --rounds` and `compare`, with a worker that needs no device.
+// Tests of `run --rounds` and `compare` with a worker that needs no device.
 #include <csignal>
 #include <nlohmann/json.hpp>
 
@@ -20,7 +20,7 @@ using testing::StartsWith;
 
 class CompareCommand : public CommandTest {
  protected:
-  /// Three shapes of two variants; fake/slow takes a fifth more time.
+  /// Two variants with three shapes each; fake/slow takes 20 % more time.
   void two_variants() const {
     std::ofstream(folder_.path() / "suite.toml")
         << "name = \"fake\"\n[[sweep]]\nvariants = [\"fake/case\", \"fake/slow\"]\nbackend = \"dry\"\n"
@@ -35,7 +35,8 @@ class CompareCommand : public CommandTest {
     arguments.insert(arguments.begin(), "compare");
     return peakmark(arguments);
   }
-  /// A worker of its own, as another build would have it: the fake one with an environment.
+  /// Makes a separate worker, as another build would have it: the fake worker with other environment
+  /// variables.
   std::filesystem::path build(const std::string& name, const std::string& environment) const {
     const auto worker = folder_.path() / name / "bin" / "peakmark-bench";
     std::filesystem::create_directories(worker.parent_path());
@@ -58,7 +59,8 @@ class CompareCommand : public CommandTest {
                         const std::vector<std::string>& more = {}) const {
     return peakmark(comparison_of_builds(base, next, more));
   }
-  /// Two equal builds, interrupted at the case that waits; the seed says when that comes.
+  /// Compares two equal builds, and interrupts at the case that waits. The seed decides when that case is
+  /// run.
   Answer stopped_comparison(int seed) {
     suite({"timed", "report_pid"});
     build("base", "");
@@ -119,7 +121,7 @@ TEST_F(CompareCommand, RoundsGoOnWhereTheyStopped) {
   two_variants();
   ASSERT_EQ(run_rounds({"--seed", "9"}).end.exit_code, 0);
   peakmark::Run measured = read_run(run_file_);
-  // As after a stop in the seventh round, before the confirmation pass.
+  // The file is as after a stop in the seventh round, before the confirmation pass.
   measured.context.complete = false;
   measured.context.rounds->confirmation_pass.reset();
   for (Observation& one : measured.observations) {
@@ -238,8 +240,8 @@ TEST_F(CompareCommand, AStoppedComparisonOfBuildsKeepsWhatItHas) {
 }
 
 TEST_F(CompareCommand, OneSideAloneIsNotCompared) {
-  // Of this seed the case that waits comes second: the base has measured the first by then, the new build
-  // none.
+  // With this seed, the case that waits is second: until then the base has measured the first case, and the
+  // new build none.
   const Answer stopped = stopped_comparison(2);
   EXPECT_EQ(stopped.end.exit_code, 130) << stopped.errors;
   EXPECT_THAT(stopped.errors,
@@ -250,7 +252,7 @@ TEST_F(CompareCommand, OneSideAloneIsNotCompared) {
   EXPECT_THAT(whole.output, StartsWith("nothing regressed in 2 cases"));
 }
 
-/// SIGKILL between the two passes: there is no run file yet, and the measurements are in the partial file.
+/// SIGKILL comes between the two passes. There is no run file yet; the measurements are in the partial file.
 TEST_F(CompareCommand, ARunThatWasKilledBetweenItsPassesResumes) {
   two_variants();
   ASSERT_EQ(run_rounds({"--seed", "9"}).end.exit_code, 0);
@@ -303,7 +305,7 @@ TEST_F(CompareCommand, AnotherBuildMustBeThere) {
   }
 }
 
-/// Two checkouts of a project whose suite names the worker, in `suites/`.
+/// Two checkouts of a project. Its suite, in `suites/`, names the worker.
 class CompareProject : public CompareCommand {
  protected:
   void SetUp() override {

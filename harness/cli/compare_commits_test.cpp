@@ -1,4 +1,4 @@
-// `peakmark compare SUITE --commits OLD NEW` in generated repositories.
+// Tests of `peakmark compare SUITE --commits OLD NEW` in generated repositories.
 #include "cli/commits_testing.hpp"
 
 namespace peakmark {
@@ -59,7 +59,7 @@ TEST_F(CompareCommits, ACommitThatDoesNotBuildEndsWith3AndIsRemoved) {
   EXPECT_EQ(lines(worktrees()), 2) << "that of the first one, which was built";
 }
 
-// The suite of each commit says the version of its variants, whichever suite is measured.
+// The suite of each commit decides the version of its variants, whichever suite is measured.
 TEST_F(CompareCommits, AnotherVersionIsANewSeriesAndNotCompared) {
   commits(1, 2, "");
   const std::string text = read_text_file(project_ / suite_);
@@ -92,7 +92,7 @@ TEST_F(CompareCommits, ABuildThatWasRemovedByHandIsMadeAgain) {
 }
 
 #ifdef PEAKMARK_HAS_HISTORY
-// The suite has another name than its file, and its runs are measured in its folder, in shards.
+// The suite's name differs from its file's name. Its runs are measured in its folder, in shards.
 TEST_F(CompareCommits, TheCommandThatTrendsPrintsNamesTheFileOfTheSuite) {
   const std::string suite_text = read_text_file(project_ / suite_);
   std::ofstream(project_ / suite_) << "name = \"weekly\"\n" << suite_text;

@@ -1,4 +1,4 @@
-// Completion in bash, zsh and fish, and manual pages.
+// Tests of completion in bash, zsh and fish, and of manual pages.
 #include <map>
 #include <set>
 #include <sstream>
@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 using Words = std::set<std::string>;
 
-/// Works in a folder with two suites, a run file and a folder, and has peakmark in PATH.
+/// Works in a folder with two suites, a run file and a folder, and has peakmark on PATH.
 class Completion : public CommandTest {
  protected:
   void SetUp() override {
@@ -45,7 +45,7 @@ class Completion : public CommandTest {
   }
 };
 
-/// A command line up to the cursor, and what every shell must offer.
+/// A command line up to the cursor, and the candidates that every shell must offer.
 const std::map<std::string, Words> kOffered{
     {"peakmark re", {"record", "report"}},
     {"peakmark pl", {"plot"}},
@@ -60,12 +60,13 @@ const std::map<std::string, Words> kOffered{
     {"peakmark manual history re", {"remove", "rename-device"}},
     {"peakmark manual schema ", {}},
     {"peakmark record --s", {"--stacks", "--sync"}},
-    // A value is not a command, and what follows `--` are not options of peakmark.
+    // A value is not taken for a command, and words after `--` are not taken for options of peakmark.
     {"peakmark list --filter history --s", {"--shard"}},
     {"peakmark record --sync -- ls a.", {"a.toml"}},
 };
 
-/// Reads "line LINE" and what is offered for it. Expects kOffered, and `more` for this shell.
+/// Reads "line LINE" and the candidates that are offered for it. Expects those in kOffered, and `more` for
+/// this shell.
 void expect_all(const std::vector<std::string>& printed, const std::map<std::string, Words>& more) {
   std::map<std::string, Words> offered;
   std::string line;
@@ -131,7 +132,7 @@ TEST_F(Completion, InFish) {
 }
 
 // zsh completes only what is typed, so it gets a terminal, and prints each word that it offers. One zsh
-// completes all lines, because its start takes longer than all else here.
+// completes all lines, because it takes longer to start than to do everything else here.
 constexpr const char* kTypist = R"zsh(
 zmodload zsh/zpty
 zpty typed zsh -f -i
@@ -154,7 +155,7 @@ ask () {
 TEST_F(Completion, InZsh) {
   if (!has_program("zsh")) GTEST_SKIP() << "there is no zsh here";
   if (!has_pseudo_terminals()) GTEST_SKIP() << "this system has no pseudo-terminals: is /dev/pts mounted?";
-  // zsh offers the last part of a path.
+  // zsh offers only the last part of a path.
   const std::map<std::string, Words> named{
       {"peakmark run --worker bin/p", {"peakmark"}},
       {"peakmark run --worker old=bin/p", {"peakmark"}},
@@ -168,8 +169,8 @@ TEST_F(Completion, InZsh) {
   expect_all(printed_by("zsh -f", script), named);
 }
 
-/// The protocol of `__complete`: what to offer, the part of the word that candidates do not repeat,
-/// candidates.
+/// The protocol of `__complete`: it prints what to offer, then the part of the word that the candidates do
+/// not repeat, then the candidates.
 TEST_F(Completion, AnswersTheScriptsInLines) {
   const auto answer = [&](std::vector<std::string> words) {
     words.insert(words.begin(), "__complete");
@@ -199,7 +200,7 @@ TEST_F(Completion, AnswersTheScriptsInLines) {
 }
 
 TEST_F(Completion, OffersTheVariantsOfTheWorkerNextToTheProgram) {
-  // A copy: /proc/self/exe, by which the program finds its worker, has no links.
+  // It must be a copy: the program finds its worker through /proc/self/exe, which does not show links.
   std::filesystem::copy_file(PEAKMARK_PROGRAM, folder_.path() / "inside/peakmark");
   std::filesystem::create_symlink(PEAKMARK_FAKE_WORKER, folder_.path() / "inside/peakmark-bench");
   WorkerCommand words = command({"__complete", "estimate", "fake/"});

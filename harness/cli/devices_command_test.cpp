@@ -1,4 +1,5 @@
-// `devices` and `doctor` on PoCL, on a machine whose OpenCL has no driver, and on one without a loader.
+// Tests of `devices` and `doctor` on PoCL, on a machine whose OpenCL has no driver, and on one without a
+// loader.
 #include <nlohmann/json.hpp>
 
 #include "cli/command_testing.hpp"
@@ -17,11 +18,11 @@ using testing::StartsWith;
 
 class DevicesCommand : public CommandTest {
  protected:
-  // A GPU of the machine that the tests run on is none of theirs.
+  // A GPU of the machine that runs the tests must not be seen by them.
   DevicesCommand() { environment_ = {"CUDA_VISIBLE_DEVICES="}; }
 
   void without_driver() { environment_.push_back("OCL_ICD_VENDORS=" + folder_.path().string()); }
-  /// What is no library is found before the system's loader, and cannot be loaded.
+  /// A file that is not a library is found before the system's loader, and cannot be loaded.
   void without_loader() {
     std::ofstream(folder_.path() / "libOpenCL.so.1") << "no library";
     environment_.push_back("LD_LIBRARY_PATH=" + folder_.path().string());

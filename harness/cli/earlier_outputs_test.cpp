@@ -1,4 +1,4 @@
-// A failed command leaves no output of an earlier command, which a CI job could take for its own.
+// A failed command leaves no output of an earlier command, because a CI job could take it for the new output.
 #include <fstream>
 
 #include "base/text_file.hpp"
@@ -85,7 +85,7 @@ TEST_F(EarlierOutputs, AnInputAndAnEmptyFileStay) {
   }
   EXPECT_EQ(peakmark({"check", path("none.json"), "--baseline", old, "--junit", old}).end.exit_code, 2);
   EXPECT_EQ(read_text_file(old), "of an earlier command");
-  // A CI makes an empty file for the summary of a step.
+  // A CI service makes an empty file for the summary of a step.
   std::ofstream(path("summary"));
   EXPECT_EQ(peakmark({"check", path("none.json"), "--markdown", path("summary")}).end.exit_code, 2);
   EXPECT_TRUE(std::filesystem::exists(path("summary")));

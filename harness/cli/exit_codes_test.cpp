@@ -1,4 +1,4 @@
-// Exit codes and messages by the class of the error (base/error.hpp).
+// Exit codes and messages for each class of errors (base/error.hpp).
 #include "cli/command_testing.hpp"
 
 namespace peakmark {

@@ -18,7 +18,7 @@ class ExplainCommand : public CommandTest {
   ExplainCommand() {
     peakmark::Run run = filter_run();
     for (Observation& observation : run.observations) {
-      // An estimator that forgets the temporary of odd widths, and one that is right.
+      // One estimator forgets the temporary of odd widths, and one is right.
       const Size peak = *observation.requested_peak_bytes;
       const Parameters& axes = observation.axes;
       const Size nx = axes.integer("nx");
@@ -68,7 +68,8 @@ TEST_F(ExplainCommand, NamesTheCauseOfAWrongEstimator) {
   EXPECT_EQ(explain({run_file_.string(), "--against", "own"}).end.exit_code, 0);
 }
 
-// The mistakes that estimators of GPU memory make most: each is named by allocation, line and condition.
+// The most common mistakes of estimators of GPU memory. Each is named with its allocation, line and
+// condition.
 TEST_F(ExplainCommand, NamesEachPlantedMistake) {
   struct Planted {
     const char* estimator;
@@ -220,7 +221,7 @@ TEST_F(ExplainCommand, ComparesTwoRuns) {
   EXPECT_EQ(change["new"], "4 * n * nx");
 }
 
-/// Writes what a recorder writes in a program that pads `ny` × `nx` floats.
+/// Writes what a recorder would write for a program that pads `ny` × `nx` floats.
 void write_profile(const std::filesystem::path& path, std::int64_t ny, std::int64_t nx) {
   const int status = in_child([&] {
     ProfileWriter& writer = new_writer();
@@ -281,7 +282,7 @@ TEST_F(ExplainCommand, ARunIsExplainedInPart) {
   const nlohmann::json part = nlohmann::json::parse(
       explain({run_file_.string(), "--filter", "/nx:[0-9]*[02468](/|$)", "--json"}).output);
   EXPECT_LT(part.at("variants").at(0).at("fitted"), all.at("variants").at(0).at("fitted"));
-  // Two run files are compared in the same part.
+  // When two run files are compared, the same variants are chosen in both.
   const std::string run = run_file_.string();
   EXPECT_EQ(explain({run, run, "--filter", "nothing"}).end.exit_code, 2);
   EXPECT_EQ(explain({run, run, variant}).end.exit_code, 0);

@@ -79,7 +79,7 @@ TEST_F(FitCommand, ExtrapolatesPeaksInAtMostFourTrials) {
 }
 
 TEST_F(FitCommand, ExtrapolatesPeaksIfTheEstimatorDoesNotDependOnTheAxis) {
-  // The fake worker estimates 14400 bytes for each n.
+  // The fake worker estimates 14400 bytes for every n.
   const auto json = fit_json({"fake/case", "n", "--budget", "5 MB", "--predict", "estimator"});
   EXPECT_EQ(json["value"], 5000);
   EXPECT_EQ(json["predictor"], "recordings");
@@ -123,7 +123,7 @@ TEST_F(FitCommand, ATrialThatCrashesEndsTheSearch) {
   EXPECT_THAT(answer.output, HasSubstr("no answer: n = 1 ended with crashed"));
 }
 
-/// Returns the words of the command that a report prints to reproduce a failed trial.
+/// Returns the words of the command that a report prints for repeating a failed trial.
 std::vector<std::string> reproduced(const std::string& output) {
   const std::string mark = "reproduce: peakmark ";
   const std::size_t start = output.find(mark);

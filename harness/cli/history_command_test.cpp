@@ -1,4 +1,4 @@
-// `peakmark history`: the whole program, on a SQLite file.
+// Tests of `peakmark history` with the whole program, on a SQLite file.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -141,7 +141,7 @@ TEST_F(HistoryCommand, WhatCannotBeTakenIsNamed) {
   EXPECT_EQ(history({"export", "--otava", "x.yaml"}).end.exit_code, 2);
 }
 
-// A full disk or quota: the history and the run stay as they were.
+// On a full disk or quota, the history and the run stay as they were.
 TEST_F(HistoryCommand, AFullDiskKeepsTheHistoryAndTheRun) {
   ASSERT_EQ(history({"add", run_file_.string()}).end.exit_code, 0);
   peakmark::Run later = read_run(run_file_);
@@ -175,7 +175,7 @@ TEST_F(HistoryCommand, ADatabaseThatDoesNotAnswerKeepsTheRunAndSaysHowToAddIt) {
                               run_file_.string() + " --branch pull/12 --base-branch main --history "),
                     Not(HasSubstr("secret"))));
   EXPECT_EQ(read_run(run_file_).observations.size(), 2U);
-  // The command of the message, with the database that answers now.
+  // Runs the command from the message, with the database that answers now.
   EXPECT_EQ(
       history({"add", run_file_.string(), "--branch", "pull/12", "--base-branch", "main"}).end.exit_code, 0);
 }

@@ -1,4 +1,4 @@
-// `peakmark history import`: results of other programs become runs that the other commands read.
+// Tests of `peakmark history import`: results of other programs become runs that the other commands can read.
 #include <nlohmann/json.hpp>
 
 #include "cli/history_command_testing.hpp"
@@ -23,7 +23,7 @@ class HistoryImport : public HistoryTest {
     return on_history("history", std::move(words));
   }
 
-  /// A file of Google Benchmark of that day.
+  /// A file of Google Benchmark with this day as its date.
   std::string google(const std::string& name, int day, const std::string& rows) const {
     const std::string path = folder_.path() / name;
     std::ofstream(path)
@@ -115,13 +115,13 @@ TEST_F(HistoryImport, ATimeThatIsNoLongerMeasuredIsARegression) {
   EXPECT_EQ(trends.end.exit_code, 1) << trends.output;
   EXPECT_THAT(trends.output,
               AllOf(HasSubstr("stops"), HasSubstr("incomplete"), HasSubstr("no time: real_time is 0")));
-  // `check` says the same of the run alone.
+  // `check` reports the same for the run alone.
   const std::string run = folder_.path() / "run.json";
   ASSERT_EQ(history({"export", "--format", "run", "-o", run}).end.exit_code, 0);
   EXPECT_THAT(peakmark({"check", run}).output, AllOf(HasSubstr("1 warning (1 no time)"),
                                                      HasSubstr("stops: outcome: no time: real_time is 0")));
 
-  // A peak, too.
+  // The same holds for a peak that is missing.
   ASSERT_EQ(history(on_h100({"import", google("3.json", 3, keeps + ", " + row("stops", "1000", "4096")),
                              google("4.json", 4, keeps + ", " + row("stops", "1000", "null"))}))
                 .end.exit_code,
@@ -138,7 +138,7 @@ TEST_F(HistoryImport, TheSameFileAgainChangesNothing) {
   EXPECT_EQ(again.end.exit_code, 0);
   EXPECT_THAT(again.errors, HasSubstr("exists already, nothing changed"));
   EXPECT_EQ(Json::parse(again.output).at("runs").at(1).at("was_there"), true);
-  // With another commit it is not a second run.
+  // The same file with another commit is not added as a second run.
   const Answer other = history(on_h100({"import", file, "--commit", "1a2b3c"}));
   EXPECT_EQ(other.end.exit_code, 2);
   EXPECT_THAT(other.errors, HasSubstr("is in the history with different contents; nothing was added"));
@@ -196,7 +196,7 @@ TEST_F(HistoryImport, ExportsAreChosenByDateAndBranch) {
   EXPECT_EQ(history({"export", "--format", "bencher", "--run", "none"}).end.exit_code, 2);
 }
 
-// Other programs record no memory: nothing is judged that they did not measure.
+// Other programs record no memory. Nothing that they did not measure is judged.
 TEST_F(HistoryImport, TimesAloneAreNoFailedMeasurement) {
   const std::string file = google("times.json", 1, R"({"name": "blur/8", "iterations": 10, "real_time": 5})");
   ASSERT_EQ(history(on_h100({"import", file})).end.exit_code, 0);

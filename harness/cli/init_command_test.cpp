@@ -1,4 +1,4 @@
-// The files of `peakmark init`. ci/test builds and runs them with the examples.
+// Tests of the files that `peakmark init` writes. ci/test builds and runs them with the examples.
 #include <set>
 #include <sstream>
 
@@ -19,7 +19,7 @@ class Init : public CommandTest {
                            "' && exec '" PEAKMARK_PROGRAM "' " + words;
     return ask({"/bin/sh", {"-c", go}, current_environment(), ""}, kLimit);
   }
-  /// The lines that it says to type.
+  /// The lines that the program tells the user to type.
   static std::vector<std::string> next_of(const Answer& answer) {
     std::vector<std::string> typed;
     std::istringstream lines(answer.output.substr(answer.output.find("\nNow:\n") + 6));
@@ -126,7 +126,7 @@ TEST_F(Init, NamesWhatIsNoFolderOnTheWay) {
 
 TEST_F(Init, LeavesNothingOfAProjectOnAFullDisk) {
   std::filesystem::create_directories(here_ / ".github");
-  // The first files are shorter than that, the schema is not.
+  // The first files are shorter than this limit, but the schema is longer.
   const std::string go =
       "cd '" + here_.string() + "' && trap '' XFSZ && ulimit -f 8 && exec '" PEAKMARK_PROGRAM "' init";
   const Answer answer = ask({"/bin/sh", {"-c", go}, current_environment(), ""}, kLimit);

@@ -1,4 +1,4 @@
-// Runs that are killed, interrupted, or on a full disk: no measurement is lost or repeated.
+// When a run is killed or interrupted, or its disk is full, no measurement is lost or repeated.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -23,14 +23,14 @@ using testing::StartsWith;
 
 class InterruptedRun : public CommandTest {
  protected:
-  /// Waits until a process that is not ours has ended.
+  /// Waits until a process that is not our child has ended.
   static bool ends(pid_t pid) {
     const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (process.get() < 0) return true;  // gone and forgotten
     pollfd watched{process.get(), POLLIN, 0};
     return ::poll(&watched, 1, 30'000) == 1;
   }
-  /// Resumes without the FIFO: `report_pid` is then a case like any other.
+  /// Resumes without the FIFO, so `report_pid` is then a case like any other.
   Answer resume() {
     environment_.clear();
     return run({"--resume"});
@@ -94,7 +94,8 @@ TEST_F(InterruptedRun, SigintKeepsWhatWasMeasured) {
   EXPECT_TRUE(read_run(run_file_).context.complete);
 }
 
-/// What a terminal has been sent, as a person would see it: each `\\r ESC [ K` wipes the line it stands on.
+/// Returns what a person would see of the text sent to a terminal: each `\\r ESC [ K` clears the current
+/// line.
 std::string seen(const std::string& sent) {
   std::string screen;
   for (std::size_t at = 0; at < sent.size(); ++at) {
@@ -118,7 +119,7 @@ TEST_F(InterruptedRun, OnATerminalABarIsDrawnAndGoneAfterSigint) {
   const WorkerCommand whole = run_command();
   line += " '" + whole.program.string() + "'";
   for (const std::string& argument : whole.arguments) line += " '" + argument + "'";
-  // script(1) gives the program a terminal, and us what is written there.
+  // script(1) gives the program a terminal, and writes its output where the test can read it.
   WorkerCommand terminal{"/usr/bin/script", {"-qec", line, "/dev/null"}, whole.environment, ""};
   WorkerProcess script(terminal);
   const pid_t worker = read_pid(fifo);
@@ -159,7 +160,7 @@ TEST_F(InterruptedRun, AnotherSuiteIsNotResumed) {
 
 TEST_F(InterruptedRun, AFullDiskKeepsWhatIsWritten) {
   suite(std::vector<std::string>(40, "ok"));
-  // The planned cases alone take 9 kB, all observations 30 kB more.
+  // The planned cases alone take 9 kB, and all observations another 30 kB.
   std::string line = "ulimit -f 32; exec";
   const WorkerCommand whole = run_command();
   line += " '" + whole.program.string() + "'";
@@ -179,7 +180,7 @@ TEST_F(InterruptedRun, AFullDiskKeepsWhatIsWritten) {
 
 TEST_F(InterruptedRun, AFolderThatCannotBeWrittenIsReportedBeforeAnythingIsMeasured) {
   suite({"ok"});
-  // Nobody may create files in the first two, root included.
+  // Nobody, not even root, may create files in the first two.
   for (const char* path :
        {"/proc/run.json", "/sys/kernel/run.json", "/no/such/folder/run.json", "/dev/null", "/"}) {
     const Answer answer = ask(command({"run", (folder_.path() / "suite.toml").string(), "--worker",

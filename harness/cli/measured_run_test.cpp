@@ -1,4 +1,4 @@
-// Runs on OpenCL under the recorder, with a worker of known behaviour.
+// Runs on OpenCL under the recorder, with a worker whose behaviour is known.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class MeasuredRun : public testing::Test {
   Answer run(const std::string& variants, const std::vector<std::string>& more = {}) const {
     return ask(command(variants, more), std::chrono::seconds(250));
   }
-  /// Runs allocating_program as a program of a suite, for its allocation sequence.
+  /// Runs allocating_program as a program in a suite, to record its allocation sequence.
   Answer run_program(const std::string& what, const std::string& more = "",
                      const std::vector<std::string>& options = {"--sequences"}) const {
     const std::filesystem::path suite = folder_.path() / "programs.toml";
@@ -146,7 +146,7 @@ TEST_F(MeasuredRun, SequencesAreWrittenWithCallChains) {
   }
 }
 
-// allocating_program: one buffer of 1000 bytes, released, then one of 500.
+// allocating_program makes one buffer of 1000 bytes, releases it, then makes one of 500.
 TEST_F(MeasuredRun, SequencesOfProgramsAreWrittenWithCallChains) {
   const Answer answer = run_program("leak");
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
@@ -163,7 +163,7 @@ TEST_F(MeasuredRun, SequencesOfProgramsAreWrittenWithCallChains) {
   EXPECT_THAT(sequence[0].where, HasSubstr("main"));
 }
 
-// The second pass makes one buffer of 1000 bytes more.
+// The second pass makes one additional buffer of 1000 bytes.
 TEST_F(MeasuredRun, ASequenceThatDoesNotRepeatIsReported) {
   const Answer answer = run_program("grows", (folder_.path() / "count").string());
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
@@ -185,7 +185,7 @@ TEST_F(MeasuredRun, ACaseMayDieTheRunMayNot) {
                           Pair("selftest/unsupported", "unsupported"),
                           Pair("selftest/wrong_answer", "wrong_answer")));
   const peakmark::Run measured = read_run(run_file_);
-  // After all that the machine is as it was: the last case's bytes are exact.
+  // After all these failures the machine is as before: the last case's bytes are exact.
   EXPECT_EQ(measured.observations.at(7).requested_peak_bytes, 42000);
   EXPECT_EQ(measured.observations.at(4).leaked_bytes, 64);
   EXPECT_THAT(answer.errors, HasSubstr("signal SIGSEGV"));
@@ -229,7 +229,7 @@ TEST_F(MeasuredRun, TheDryDeviceHasTheBudgetToo) {
   EXPECT_THAT(outcomes(), ElementsAre(Pair("selftest/known_bytes", "out_of_memory")));
 }
 
-/// One estimator 30 % too high, one 5 % too low, and a right one between them.
+/// One estimator is 30 % too high, one 5 % too low, and one between them is right.
 TEST_F(MeasuredRun, PlantedEstimatorsFailTheCheck) {
   const Answer measured =
       run(R"("selftest/estimate_high", "selftest/known_bytes", "selftest/estimate_low")", {"--memory-only"});
@@ -282,7 +282,7 @@ TEST_F(MeasuredRun, CasesOfAnotherBackendAreUnsupported) {
   EXPECT_EQ(measured.observations[2].requested_peak_bytes, 42000);
 }
 
-/// Two commits of a repository with a program that a suite measures, as it is at each commit.
+/// Two commits of a repository with a program. A suite measures the program as it is at each commit.
 TEST_F(MeasuredRun, ProgramsOfCommitsAreMeasuredInTheirWorktrees) {
   const std::filesystem::path project = folder_.path() / "project";
   std::filesystem::create_directories(project);
@@ -311,7 +311,7 @@ TEST_F(MeasuredRun, ProgramsOfCommitsAreMeasuredInTheirWorktrees) {
   std::ofstream(project / "worker.sh") << "#!/bin/sh\nexec " PEAKMARK_SELFTEST_WORKER " \"$@\"\n";
   commit("exit 0");
   commit("leak");
-  // A suite that no commit has is copied to both.
+  // A suite that is in neither commit is copied to both.
   std::ofstream(project / "suite.toml", std::ios::app) << "# changed\n";
   const Answer answer = in_project("exec '" PEAKMARK_PROGRAM
                                    "' bisect suite.toml HEAD~ HEAD --case program/allocating/opencl "

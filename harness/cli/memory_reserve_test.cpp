@@ -1,4 +1,5 @@
-// The reserve that `--budget free` leaves, measured on PoCL behind a layer that makes it a small GPU.
+// Tests of the reserve that `--budget free` leaves, measured on PoCL under a layer that makes it look like a
+// small GPU.
 #include <nlohmann/json.hpp>
 
 #include "cli/command_testing.hpp"
@@ -13,9 +14,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// What a process cannot allocate of the small device: its context, and what is never allocated.
+/// The bytes of the small device that a process cannot allocate: its context, and fragments that no
+/// allocation can use.
 constexpr std::int64_t kReserve = kContextBytes + kFragmentationBytes;
-/// What a process finds free while the command has the device open.
+/// The bytes that a process finds free while the command has the device open.
 constexpr std::int64_t kFree = kMemoryBytes - kContextBytes;
 
 class SmallDevice : public CommandTest {
@@ -71,7 +73,7 @@ TEST_F(SmallDevice, FitsWhatIsFreeLessTheReserve) {
               AllOf(HasSubstr("246 MiB of "), HasSubstr("are free, less a reserve of 16 MiB, measured on 20"),
                     HasSubstr("(context 10 MiB, fragmentation 6 MiB)")));
 
-  // Without the reserve, the device refuses what was predicted to fit.
+  // Without the reserve, the device refuses a shape that was predicted to fit.
   const json whole = json::parse(fit("free-1KiB").output);
   EXPECT_EQ(whole["budget_bytes"], kFree - 1024);
   EXPECT_EQ(whole["trials"].at(0)["value"], (kFree - 1024) / (8 * kMiB));
@@ -93,7 +95,7 @@ TEST_F(SmallDevice, IsMeasuredOnceForEachDriver) {
   EXPECT_THAT(budget(), HasSubstr(measuring));
   std::ofstream(kept_file()) << "{";
   EXPECT_THAT(budget(), HasSubstr(measuring));
-  // doctor measures anew.
+  // doctor measures the reserve again.
   kept["of"]["driver"] = json::parse(std::ifstream(kept_file()))["of"]["driver"];
   kept["allocatable_bytes"] = 1;
   std::ofstream(kept_file()) << kept.dump();

@@ -1,4 +1,4 @@
-// `peakmark trends --notify`: the whole program, with commands of the shell.
+// Tests of `peakmark trends --notify` with the whole program and with shell commands.
 #include <nlohmann/json.hpp>
 
 #include "base/text_file.hpp"
@@ -31,7 +31,7 @@ class NotifyCommand : public HistoryTest {
   Answer notify() const {
     return trends({"--notify", "cat >> '" + sent_file_ + "'; echo , >> '" + sent_file_ + "'"});
   }
-  /// Returns what was sent so far.
+  /// Returns the text that has been sent so far.
   Json sent() const {
     if (!std::filesystem::exists(sent_file_)) return Json::array();
     std::string text = "[" + read_text_file(sent_file_);

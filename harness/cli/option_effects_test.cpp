@@ -1,5 +1,5 @@
-// Every option of every command changes something, or the command line is refused: none is ignored. The help
-// says where an option has an effect; this test tries it elsewhere.
+// Every option of every command has an effect, or the command line is refused; no option is ignored. The help
+// says where an option has an effect, and this test tries it where it has none.
 #include <fmt/format.h>
 
 #include <map>
@@ -26,7 +26,7 @@ Strings words_of(const std::string& text) {
   return words;
 }
 
-/// An option as the help of its command shows it.
+/// An option, as the help of its command shows it.
 struct ShownOption {
   std::string name;              ///< `--output`
   std::string placeholder = {};  ///< of its value; empty for a flag
@@ -48,11 +48,11 @@ struct ShownOption {
   }
 };
 
-/// A mark in a command line for a file of the test.
+/// Text in a command line that stands for a file of the test.
 const std::map<std::string, std::string> kFiles{
     {"SUITE", "suite.toml"}, {"RUN", "run.json"}, {"PROFILE", "p.profile"}};
 
-/// The least that each command needs, with which its options are tried.
+/// The shortest command line of each command. The command's options are tried with it.
 const std::map<std::string, std::string> kCommands{
     {"init", "init ci"},
     {"list", "list SUITE"},
@@ -94,7 +94,8 @@ const std::map<std::string, std::string> kValues{{"BRANCH", "b"},      {"BUILD",
                                                  {"PERCENT", "2"},     {"GROWTH", "1%"},
                                                  {"PROGRAM", "w"},     {"PYTHON", "venv"}};
 
-/// Command lines in which the last option changes nothing, since the inputs or several options decide.
+/// Command lines in which the last option changes nothing, because the inputs or several options together
+/// decide.
 const Strings kWithoutEffect{
     "init opencl --suite SUITE",
     "init opencl --shards 3",
@@ -201,7 +202,7 @@ const Strings kWithoutEffect{
     "report --benchmark-action a.json --branch b",
 };
 
-/// The options that change something with all other options and inputs of their command.
+/// The options that have an effect with all other options and all inputs of their command.
 const std::map<std::string, std::string> kAlwaysWithEffect{
     {"devices", "--json --budget"},
     {"doctor", "--json --probe"},
@@ -258,7 +259,7 @@ class OptionEffects : public CommandTest {
               0);
   }
 
-  /// Ends with exit code 2, before anything is done, and names all of `names`.
+  /// The command ends with exit code 2 before anything is done, and its message names all of `names`.
   void expect_refused(const std::string& command_line, const Strings& names) const {
     Strings words = words_of(command_line);
     for (std::string& word : words) {
@@ -313,7 +314,7 @@ class OptionEffects : public CommandTest {
     return options;
   }
 
-  /// All commands that have options: `run`, `history add`.
+  /// All commands that have options, for example `run` and `history add`.
   Strings commands() const {
     Strings names;
     for (const std::string& command : subcommands({})) {
@@ -326,7 +327,7 @@ class OptionEffects : public CommandTest {
   }
 };
 
-/// The value of an option on a command line, behind a blank.
+/// The value of an option on a command line, with a blank before it.
 std::string value_text(const ShownOption& option) {
   if (option.placeholder.empty()) return "";
   if (option.placeholder.starts_with('{'))

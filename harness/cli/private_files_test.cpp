@@ -1,4 +1,4 @@
-// Private texts of this machine are planted, and must be in no file that may be published.
+// Private texts of this machine are planted, and no file that may be published may contain them.
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -52,7 +52,7 @@ class PrivateFiles : public CommandTest {
     }
   }
 
-  /// A run file of another machine, into which somebody wrote more of its environment.
+  /// A run file of another machine, to which somebody added more of that machine's environment.
   std::string edited_run() const {
     peakmark::Run run = read_run(run_file_);
     run.context.id = "edited";
@@ -101,7 +101,7 @@ TEST_F(PrivateFiles, NothingPrivateIsInWhatIsWritten) {
               AllOf(HasSubstr("environment_changes"), Not(HasSubstr("nvapi-")), Not(HasSubstr("CUDA_HOME"))));
   EXPECT_THAT(read_text_file(trends_file), AllOf(Not(HasSubstr("nvapi-")), Not(HasSubstr("CUDA_HOME"))));
 
-  // The same run again is the same run.
+  // A run that is added again is recognised as the same run.
   for (const std::string& file : {run_file_.string(), edited_run()}) {
     const Answer again = peakmark({"history", "add", file, "--json", "--history", history});
     EXPECT_THAT(again.output, HasSubstr("\"was_there\": true")) << again.errors;
@@ -116,7 +116,7 @@ TEST_F(PrivateFiles, TheHostsNameIsWrittenWhereItIsAskedFor) {
 
 #ifdef PEAKMARK_HAS_HISTORY
 TEST_F(PrivateFiles, APasswordIsNotInTheCommandLineThatEverybodyReads) {
-  // A server that takes the connection and says nothing: the command waits for it.
+  // The server accepts the connection and sends nothing, so the command waits for it.
   const Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;

@@ -1,4 +1,4 @@
-// `peakmark record --budget` as a user calls it.
+// Tests of `peakmark record --budget` as a user calls it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,14 +46,14 @@ TEST_F(RecordBudget, AnAllocationMayBeTooLargeForTheDevice) {
   EXPECT_EQ(record("--max-allocation 999 --budget 1GiB --refuse-at-use -- $PROGRAM leak").code, 99)
       << "the driver knows the size when the buffer is created";
   EXPECT_EQ(record("--max-allocation 1000 -- $PROGRAM leak").code, 0);
-  // 20 buffers of 1,000,000 bytes each: more in all than one may have.
+  // The program makes 20 buffers of 1,000,000 bytes each, more in all than one buffer may have.
   EXPECT_EQ(record("--max-allocation 1MB -- $PROGRAM held").code, 0);
   EXPECT_EQ(record("-- $PROGRAM leak", "export PEAKMARK_MAX_ALLOCATION=999;").code, 99);
   EXPECT_EQ(record("--max-allocation 0 -- $PROGRAM leak").code, 2);
 }
 
 TEST_F(RecordBudget, EachProcessHasItsOwn) {
-  // 300 bytes, in a child 400, in a child of that 1000 and then 500: 1700 at a time.
+  // The program allocates 300 bytes, its child 400, and the child of that 1000 and then 500: 1700 at a time.
   EXPECT_EQ(record("--budget 1000B -- $PROGRAM tree").code, 0);
   EXPECT_EQ(recorded(profile()).peak_bytes, 300);
   for (const auto& further : profiles_beside(profile())) {
@@ -64,7 +64,7 @@ TEST_F(RecordBudget, EachProcessHasItsOwn) {
 }
 
 TEST_F(RecordBudget, WhatExceedsItIsRefusedAtItsFirstUse) {
-  // Is created, and not used.
+  // The first buffer is created but not used.
   EXPECT_EQ(record("--budget 999 --refuse-at-use -- $PROGRAM leak").code, 0);
   LedgerSummary summary = recorded(profile());
   EXPECT_EQ(summary.peak_bytes, 500);
@@ -89,7 +89,7 @@ TEST_F(RecordBudget, IsSetByAVariableToo) {
 }
 
 TEST_F(RecordBudget, MayBeAShareOfTheDevice) {
-  // Otherwise PoCL's memory follows the free memory of the machine.
+  // Without this, PoCL's memory would follow the free memory of the machine.
   const std::string limited = "export POCL_MEMORY_LIMIT=1;";
   const Result result = record("--budget 50% -- $PROGRAM leak", limited);
   EXPECT_EQ(result.code, 0);

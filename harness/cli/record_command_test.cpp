@@ -1,4 +1,4 @@
-// `peakmark record` as a user calls it, on an unchanged program.
+// Tests of `peakmark record` as a user calls it, on an unchanged program.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -133,7 +133,7 @@ TEST_F(RecordCommand, FurtherProcessesKeepTheirFiles) {
   ASSERT_EQ(others.size(), 1U);
   EXPECT_EQ(recorded(others[0]).peak_bytes, 400);
   EXPECT_EQ(ProfileReader(others[0]).header().parent_pid, ProfileReader(profile()).header().pid);
-  // The next recording of that name begins with a clean slate.
+  // The next recording with that name removes the profiles of this one.
   ASSERT_EQ(record("-- $PROGRAM leak").code, 0);
   EXPECT_THAT(profiles_beside(profile()), IsEmpty());
 }
@@ -171,7 +171,7 @@ TEST_F(RecordCommand, SignalsReachTheProgramAndTheProfileIsWhole) {
   EXPECT_EQ(recorded(profile()).live_at_end_bytes, 700);
 }
 
-/// `record` on a program that says that it is there, and stays until its input ends or a signal comes.
+/// `record` on a program that prints when it is ready, and runs until its input ends or a signal comes.
 class Waiting {
  public:
   explicit Waiting(const std::string& profile, const std::string& errors) {
@@ -199,12 +199,13 @@ class Waiting {
     if (command_ > 0) ended();
   }
   [[nodiscard]] pid_t command() const { return command_; }
-  /// Its code, when its input has ended.
+  /// Ends the program's input, and returns the exit code of `record`.
   int end() {
     for (int& side : in_) close(std::exchange(side, -1));
     return ended();
   }
-  /// Its code, when it has ended for another reason; negative: the signal that ended `record` itself.
+  /// Waits until `record` ends and returns its exit code, or a negative number if a signal ended `record`
+  /// itself.
   int ended() {
     int status = 0;
     waitpid(std::exchange(command_, -1), &status, 0);
@@ -297,7 +298,7 @@ TEST_F(RecordCommand, OnlyAProfileIsOverwritten) {
   EXPECT_EQ(text(profile()), "a letter");
 }
 
-/// What cannot be read as a file would be waited for.
+/// A command that opened something that is not a file would wait for it.
 TEST_F(RecordCommand, WhatIsNoFileIsNeitherRecordedIntoNorShown) {
   ASSERT_EQ(::mkfifo(profile().c_str(), 0600), 0);
   const auto peakmark = [this](const std::string& arguments) {

@@ -1,4 +1,4 @@
-// Failures of `record`: each has its exit code and a line that says what to do.
+// Failures of `record`: each has its exit code and a message that says what to do.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -118,7 +118,7 @@ TEST_F(RecordFailures, TheProfileHasItsMaximumSize) {
   EXPECT_EQ(record("--max-size 1000 -- $PROGRAM many").code, 2);
 }
 
-/// A disk of 1.5 MiB, in namespaces of its own.
+/// A disk of 1.5 MiB in separate namespaces.
 TEST_F(RecordFailures, TheDiskIsFull) {
   const std::string disk = file("disk");
   std::filesystem::create_directory(disk);
@@ -152,7 +152,7 @@ TEST_F(RecordFailures, TheProfileHasAHole) {
   EXPECT_THAT(text(this->file("err")), HasSubstr("1 event is missing: the file has a hole"));
 }
 
-/// The profile p.<pid> in the folder, and its process, once it holds `events` events.
+/// Returns the profile p.<pid> in the folder, and its process, once the profile holds `events` events.
 std::pair<std::string, pid_t> profile_with_events(const std::filesystem::path& folder, std::size_t events,
                                                   pid_t recording) {
   while (waitpid(recording, nullptr, WNOHANG) == 0) {
@@ -217,7 +217,8 @@ TEST_F(RecordFailures, TheProfileIsRemovedWhileTheProgramRuns) {
   EXPECT_THAT(lost.err, AllOf(HasSubstr("the profile was removed while the program ran"),
                               HasSubstr("record it again")));
   expect_one_line(lost);
-  // That of another process is none of the program's: it is kept, and does not stand for the whole.
+  // The profile of another process does not belong to the removed one: it is kept, but does not count as the
+  // whole recording.
   const Result in_part =
       record("-- sh -c '$PROGRAM exit 0; rm " + profile() + ".[0-9]*; $PROGRAM leak'", program);
   EXPECT_EQ(in_part.code, 5);
@@ -243,7 +244,8 @@ TEST_F(RecordFailures, TheProgramIsKilled) {
 }
 
 TEST_F(RecordFailures, TheProgramGoesToTheBackground) {
-  // What it left behind waits for its standard input to end, which is after `record`.
+  // The process that it left behind waits for its standard input to end, which happens after `record` has
+  // ended.
   std::array<int, 2> in{};
   ASSERT_EQ(pipe(in.data()), 0);
   const Result result =

@@ -1,4 +1,4 @@
-// Two OpenCL loaders in one process: `record` counts both, or says which it cannot count.
+// With two OpenCL loaders in one process, `record` counts both, or says which it cannot count.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -20,8 +20,8 @@ class RecordLoaders : public RecordCommand {
     return loader != nullptr && dlinfo(loader, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
   }
 
-  /// The system's loader under a name of its own, as wheels bring it: else it would be taken for the
-  /// system's.
+  /// A copy of the system's loader under another name, as Python wheels bring it. Under the same name it
+  /// would be taken for the system's loader.
   std::string private_loader() const {
     std::string library = text(system_loader());
     const std::string name = "libOpenCL.so.1";
@@ -86,14 +86,14 @@ TEST_F(RecordLoaders, ASystemWhoseLoaderKnowsNoLayersDoesNotConcernAPrivateOne) 
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.err, IsEmpty());
   EXPECT_EQ(recorded(profile()).peak_bytes, 1500);
-  // A program that uses it gets a note.
+  // A program that uses the old loader causes a note.
   const Result used = run(private_loader() + " libOpenCL.so.1 again", old_system);
   EXPECT_EQ(used.code, 5);
   EXPECT_THAT(used.err, HasSubstr("allocates through the OpenCL loader " + file("old/libOpenCL.so.1")));
 }
 
 TEST_F(RecordLoaders, OneThatIsHiddenBehindAnotherIsNot) {
-  // AddressSanitizer wants to be the first library of a program, but does without.
+  // AddressSanitizer normally has to be the first library of a program, but works without this here.
   const Result result =
       record("-- env LD_PRELOAD=" + system_loader() +
              " ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 " PEAKMARK_TWO_LOADERS_PROGRAM
@@ -111,10 +111,10 @@ TEST_F(RecordLoaders, WhyTheSystemsLoaderCannotBeLoadedIsSaid) {
   EXPECT_THAT(result.err, HasSubstr(file("broken/libOpenCL.so.1") + ": file too short"));
 }
 
-/// Programs on small_driver.cpp, alone.
+/// Programs that have small_driver.cpp as their only driver.
 class RecordDrivers : public RecordLoaders {
  protected:
-  /// The shell's line that makes a driver the only one, also of loaders that read OCL_ICD_FILENAMES.
+  /// A shell line that makes a driver the only one, also for loaders that read OCL_ICD_FILENAMES.
   std::string only(const std::string& driver) const {
     std::filesystem::create_directory(file("vendors"));
     std::ofstream(file("vendors/one.icd")) << driver << '\n';

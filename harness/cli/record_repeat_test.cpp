@@ -1,4 +1,4 @@
-// `record --repeat N`, `record --json`, and `compare` of their profiles.
+// Tests of `record --repeat N`, `record --json`, and `compare` with their profiles.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -26,7 +26,7 @@ TEST_F(RecordRepeat, PeaksThatAgree) {
   EXPECT_THAT(result.err, HasSubstr("3 of 3 runs recorded; the peaks agree: 1000 B"));
   for (const char* const run : {".run1", ".run2", ".run3"})
     EXPECT_EQ(recorded(profile() + run).peak_bytes, 1000);
-  // Of an earlier recording no runs are left over.
+  // No runs of the earlier recording are left over.
   EXPECT_EQ(record("--repeat 2 -- $PROGRAM leak").code, 0);
   EXPECT_FALSE(std::filesystem::exists(profile() + ".run3"));
 }
@@ -63,7 +63,7 @@ TEST_F(RecordRepeat, AProgramThatWasKilledIsNoProofThatThePeakDidNotGrow) {
   EXPECT_EQ(compare(profile() + " " + file("base")).code, 5);
 }
 
-/// It is the last one, and what it held up to there says nothing of the others.
+/// The killed run is the last one. What it held until then says nothing about the other runs.
 TEST_F(RecordRepeat, ARunThatWasKilledIsNotCompared) {
   const std::string twice = "n=$(cat " + file("runs") + " | wc -c); printf x >>" + file("runs") +
                             "; test $n -lt 2 && exec $PROGRAM leak; exec $PROGRAM killed";
@@ -78,7 +78,7 @@ TEST_F(RecordRepeat, ARunThatWasKilledIsNotCompared) {
   EXPECT_EQ(json["peaks_agree"], true);
   EXPECT_EQ(json["runs"][2]["requested_peak_bytes"], 100);
   EXPECT_EQ(json["runs"][2]["error"], "signal 9 (Killed)");
-  // A shell that waits for it reports the signal by its exit code.
+  // A shell that waits for it reports the signal in its exit code.
   const Result by_shell = record("--repeat 2 -- sh -c '$PROGRAM killed; exit $?'",
                                  "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";");
   EXPECT_EQ(by_shell.code, 137);

@@ -1,4 +1,4 @@
-// Programs of several processes, signals, and a terminal.
+// Programs with several processes, signals, and a terminal.
 #include <fcntl.h>
 #include <pty.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ TEST_F(RecordTree, ParentForkedChildAndWhatItStarts) {
   EXPECT_EQ(tree["processes"][0]["program"], nlohmann::json({PEAKMARK_ALLOCATING_PROGRAM, "tree"}));
   EXPECT_EQ(tree["processes"][1]["requested"]["peak_bytes"], 1000);
   EXPECT_EQ(tree["processes"][1]["program"], nlohmann::json({PEAKMARK_ALLOCATING_PROGRAM, "leak"}));
-  // All three at one moment: the two that wait hold theirs.
+  // All three hold memory at one moment: two keep theirs while they wait for the third.
   EXPECT_EQ(tree["tree_peak_bytes"], 1700);
 }
 
@@ -59,8 +59,9 @@ TEST_F(RecordTree, PeaksOneAfterTheOtherAreNotAdded) {
 }
 
 TEST_F(RecordTree, NorAreThoseOfProcessesThatAreKilled) {
-  // A Python pool's workers end like that: the recorder in them cannot say when, but `record` sees it and
-  // writes it into the last bytes of the header. The script goes on once that is done.
+  // The workers of a Python pool end like that. The recorder in them cannot write when they ended, so
+  // `record` notices it and writes the time into the last bytes of the header. The script continues once that
+  // is done.
   ASSERT_EQ(record("-- sh -c '$PROGRAM killed; while cmp -s -i 4088:0 -n 8 " + profile() +
                        ".[0-9]* /dev/zero; do :; done; $PROGRAM exit 0; true'",
                    "export PROGRAM=" PEAKMARK_ALLOCATING_PROGRAM ";")
@@ -116,7 +117,7 @@ TEST_F(RecordTree, StreamsPassThrough) {
   EXPECT_THAT(result.err, testing::StartsWith("to stderr\n"));
 }
 
-/// `peakmark record` on a terminal of its own.
+/// Runs `peakmark record` on a separate terminal.
 class Terminal {
  public:
   explicit Terminal(const std::vector<const char*>& command) {
@@ -133,7 +134,7 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
   ~Terminal() { close(master_); }
 
-  /// Reads until `text` has come.
+  /// Reads until `text` has arrived.
   std::string until(const std::string& text) const {
     std::string all;
     char sign = 0;

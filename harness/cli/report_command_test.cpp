@@ -1,5 +1,5 @@
-// What `plot` and `report` pass to Python, and their messages if there is none. Plots and pages have tests in
-// Python.
+// Tests of the arguments that `plot` and `report` pass to Python, and of their messages if there is no
+// Python. Plots and pages have tests in Python.
 #include <sstream>
 
 #include "base/program.hpp"
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 class Report : public CommandTest {
  protected:
-  /// A Python of the tests, which prints its PYTHONPATH, its history and its words and ends with 3.
+  /// Writes a fake Python, which prints its PYTHONPATH, its history and its words, and ends with 3.
   void write_python() {
     std::ofstream(python_)
         << "#!/bin/sh\nprintf '%s\\n' \"$PYTHONPATH\" \"$PEAKMARK_HISTORY\" \"$@\"\nexit 3\n";
@@ -23,7 +23,7 @@ class Report : public CommandTest {
     environment_.push_back("PEAKMARK_PYTHON=" + python_.string());
   }
 
-  /// Of what it printed.
+  /// Returns the lines of the output.
   static std::vector<std::string> lines(const Answer& answer) {
     std::vector<std::string> lines;
     std::istringstream text(answer.output);
@@ -83,7 +83,7 @@ TEST_F(Report, WithoutPythonReportsWhatToDo) {
 TEST_F(Report, WithoutLibrariesReportsWhatToInstall) {
   const std::filesystem::path modules = folder_.path() / "modules";
   std::filesystem::create_directories(modules);
-  // A numpy that is not there.
+  // A module that makes numpy look as if it were missing.
   std::ofstream(modules / "numpy.py")
       << "raise ModuleNotFoundError(\"No module named 'numpy'\", name='numpy')\n";
   environment_.push_back("PYTHONPATH=" + modules.string());
@@ -105,7 +105,7 @@ TEST_F(Report, FilesOfTheWorkingFolderAreNotTakenForPythonsModules) {
   for (const char* const module : {"json.py", "argparse.py", "pathlib.py", "peakmark_reports.py"}) {
     std::ofstream(here / module) << "raise SystemExit('taken over')\n";
   }
-  // An empty entry is the working folder too.
+  // An empty entry means the working folder too.
   environment_.emplace_back("PYTHONPATH=:/other:");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(here);

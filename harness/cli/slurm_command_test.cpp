@@ -1,4 +1,4 @@
-// `peakmark slurm` with programs in the place of Slurm's. ci/tests/test_slurm.py runs it on a real one.
+// Tests of `peakmark slurm` with fake programs instead of Slurm's. ci/tests/test_slurm.py uses a real Slurm.
 #include <filesystem>
 
 #include "base/text.hpp"

@@ -1,4 +1,4 @@
-// `record --stacks` and `show --by site`, on unchanged programs.
+// Tests of `record --stacks` and `show --by site` on unchanged programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ class StacksCommand : public testing::Test {
     return {std::istreambuf_iterator<char>(stream), {}};
   }
 
-  /// Runs `peakmark ARGUMENTS`; gives what it says.
+  /// Runs `peakmark ARGUMENTS` and returns its output.
   std::string peakmark(const std::string& arguments) const {
     const std::string line = PEAKMARK_COMMAND " " + arguments + " >" + file("out") + " 2>" + file("err");
     const int status = std::system(line.c_str());
@@ -41,8 +41,8 @@ class StacksCommand : public testing::Test {
   }
 
 #ifdef PEAKMARK_PYTHON
-  /// A Python program that makes a buffer of 4000 bytes in a function, by the C interface, through the
-  /// library that `load` gives.
+  /// Writes a Python program in which a function makes a buffer of 4000 bytes through the C interface. The
+  /// library is loaded by the ctypes class `load`.
   std::string python_program(const std::string& load) const {
     const std::string path = file("program.py");
     std::ofstream(path)
@@ -78,7 +78,7 @@ TEST_F(StacksCommand, SitesOfANativeProgram) {
   ASSERT_EQ(all.at("at_peak").size(), 1U);
   EXPECT_EQ(all.at("at_peak").at(0).at("bytes"), 1000);
   EXPECT_EQ(all.at("at_peak").at(0).at("count"), 1);
-  // A function in an unnamed namespace, which the program does not export.
+  // The caller is a function in an unnamed namespace, which the program does not export.
   EXPECT_THAT(all.at("at_peak").at(0).at("frames").at(0), HasSubstr("buffer (allocating_program)"));
   EXPECT_EQ(all.at("leaked").at(0).at("bytes"), 500);
   const auto deeper = sites("--frames 2");
@@ -118,7 +118,7 @@ TEST_F(StacksCommand, RangesOfNvtxArePhases) {
 #endif
 
 #ifdef PEAKMARK_PYTHON
-/// ctypes.PyDLL keeps the interpreter's lock over the call, as extensions written in C do.
+/// ctypes.PyDLL keeps the interpreter's lock during the call, as extensions written in C do.
 TEST_F(StacksCommand, SitesOfAPythonProgramThatHoldsTheLock) {
   EXPECT_EQ(record(python_program("PyDLL")), "done\n");
   const auto all = sites().at("at_peak");
@@ -134,8 +134,8 @@ TEST_F(StacksCommand, SitesOfAPythonProgramThatHoldsTheLock) {
   EXPECT_EQ(chain.at(chain.size() - 2), "<module> program.py:15") << chain;
 }
 
-/// ctypes.CDLL gives the lock away, as most bindings do: then frames are read where they lie, and are the
-/// same.
+/// ctypes.CDLL releases the lock during the call, as most bindings do. The frames are then read without the
+/// lock, and are the same.
 TEST_F(StacksCommand, SitesOfAPythonProgramThatGaveTheLockAway) {
   record(python_program("PyDLL"));
   const auto held = sites("--frames 3").at("at_peak");

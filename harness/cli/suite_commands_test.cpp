@@ -1,4 +1,4 @@
-// The commands around `run`: list, merge, estimate.
+// Tests of the commands that go with `run`: list, merge and estimate.
 #include "base/text_file.hpp"
 #include "cli/command_testing.hpp"
 
@@ -58,7 +58,7 @@ TEST_F(SuiteCommands, ACaseThatCannotBeIsAMistakeOfTheSuite) {
 TEST_F(SuiteCommands, ListWithoutALoaderLeavesTheBackendOpen) {
   const std::filesystem::path path = folder_.path() / "open.toml";
   std::ofstream(path) << "[[sweep]]\nvariants = \"fake/case\"\naxes.n = [2]\n";
-  // No vendor of OpenCL and no visible GPU, as on a machine without devices.
+  // There is no OpenCL vendor and no visible GPU, as on a machine without devices.
   environment_ = {"OCL_ICD_VENDORS=" + folder_.path().string(), "CUDA_VISIBLE_DEVICES="};
   const Answer answer = with_worker({"list", path.string()});
   EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
@@ -119,8 +119,8 @@ TEST_F(SuiteCommands, MergeWarnsOfAClockThatIsAhead) {
   EXPECT_THAT(read_run(all).context.warnings, testing::Contains(HasSubstr("the clocks of the two machines")));
 }
 
-// A CI matrix of shards does not fail because the cases of one cannot run there; the merged run has the
-// verdict.
+// A job in a CI matrix of shards does not fail because the cases of its shard cannot run there; the merged
+// run has the verdict.
 TEST_F(SuiteCommands, AShardWithoutAMeasurementIsHarmlessAndTheMergedRunIsJudged) {
   const auto run_shard = [&](const std::string& path, int index) {
     const std::string file = folder_.path() / (std::to_string(index) + ".json");

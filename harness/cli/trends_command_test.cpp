@@ -1,4 +1,4 @@
-// `peakmark trends` and `trends accept`: the whole program, on a SQLite file.
+// Tests of `peakmark trends` and `trends accept` with the whole program, on a SQLite file.
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ constexpr const char* kGrown = "fake/case/dry/n:2";
 class TrendsCommand : public HistoryTest {
  protected:
   Answer trends(std::vector<std::string> words = {}) const { return on_history("trends", std::move(words)); }
-  /// Adds the run again, as of another day, with one case that needs `more_bytes` more.
+  /// Adds the run again with another day as its date. One case needs `more_bytes` more.
   void add_run(int day, int more_bytes, const std::string& device = {}) const {
     Json json = Json::parse(read_text_file(run_file_));
     Json& context = json.at("context").at("peakmark");
@@ -95,7 +95,7 @@ TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {
   EXPECT_EQ(now.at("accepted").at(0).at("reason"), "flags are needed");
 }
 
-// As in a nightly job, where both commands must be green.
+// The same happens in a nightly job, where both commands must succeed.
 TEST_F(TrendsCommand, WhatIsAcceptedDoesNotFailTheCheck) {
   add_run(1, 0);
   add_run(2, 256);
@@ -337,7 +337,7 @@ TEST_F(TrendsCommand, ARunOfARenamedDeviceIsComparedWithAllOfItsRuns) {
   EXPECT_TRUE(read_run(run_file_).observations.at(0).gpu_time_again);
 }
 
-/// Runs in which both cases need more, since the third of them.
+/// From the third run on, both cases need more.
 class TrendsAccept : public TrendsCommand {
  protected:
   void SetUp() override {

@@ -1,4 +1,4 @@
-// Help, messages about a wrong command line, and lost output.
+// Tests of the help, of messages about a wrong command line, and of lost output.
 #include <sstream>
 
 #include "cli/command_testing.hpp"
@@ -13,7 +13,7 @@ using testing::StartsWith;
 
 class Usage : public CommandTest {
  protected:
-  /// `arguments` are words for a shell, with what becomes of the output behind them.
+  /// `arguments` are words for a shell; redirections of the output may follow them.
   static Answer in_shell(const std::string& arguments, const std::string& before = "") {
     return ask({"/bin/sh", {"-c", before + "'" PEAKMARK_PROGRAM "' " + arguments}, current_environment(), ""},
                kLimit);
@@ -38,8 +38,8 @@ TEST_F(Usage, OutputThatIsLostReportsWhy) {
   EXPECT_THAT(closed.errors,
               HasSubstr("standard output could not be written: Bad file descriptor; it is closed"));
 
-  // A pipe without a reader, of which the signal is ignored: without it this program just ends, as `head`
-  // wants.
+  // A pipe without a reader, with SIGPIPE ignored. Without ignoring it, the signal would just end this
+  // program, as `head` expects.
   const std::string pipe = "'" + folder_.path().string() + "/pipe'";
   const std::string open = "trap '' PIPE; mkfifo " + pipe + " && exec 3<>" + pipe + " 4>" + pipe + " 3>&-; ";
   const Answer unread = in_shell("schema >&4", open);
@@ -57,7 +57,7 @@ TEST_F(Usage, FilesAreWrittenWhereTheOutputIsLost) {
   EXPECT_THAT(read_text_file(junit), HasSubstr("<testsuite"));
 }
 
-// A log on a full disk: nothing that was asked for is given up for a line of it.
+// The log is on a full disk. A log line that cannot be written stops nothing that was asked for.
 TEST_F(Usage, MessagesThatAreLostStopNothing) {
   const std::string path = suite({"ok"}).string();
   const std::string written = run_file_.string();
@@ -70,7 +70,7 @@ TEST_F(Usage, MessagesThatAreLostStopNothing) {
   EXPECT_TRUE(std::filesystem::exists(baseline));
 }
 
-// More than one buffer: the write that fails is not the last one.
+// The output is longer than one buffer, so the write that fails is not the last one.
 TEST_F(Usage, LongOutputThatIsLostIsNoSuccess) {
   const std::string path = suite(std::vector<std::string>(400, "ok"));
   const std::string worker = " --worker '" PEAKMARK_FAKE_WORKER "'";
@@ -117,7 +117,7 @@ TEST_F(Usage, EveryHelpNamesTheExitCodes) {
   }
 }
 
-/// Expects that an option has one description, in sentences, with its default and conflicts.
+/// Expects that an option has one description, made of sentences, with its default and its conflicts.
 TEST_F(Usage, AnOptionIsDescribedWithItsDefaultAndConflicts) {
   const std::string help = peakmark({"run", "--help"}).output;
   EXPECT_THAT(help, HasSubstr("\n  -o,--output RUN             Write this run file. Default: run.json.\n"));
@@ -130,7 +130,7 @@ TEST_F(Usage, AnOptionIsDescribedWithItsDefaultAndConflicts) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 104U) << line;
 }
 
-// A mistake in a value is found before an earlier report is removed.
+// A mistake in a value is found before the earlier report is removed.
 TEST_F(Usage, AWrongValueChangesNothing) {
   const std::filesystem::path page = folder_.path() / "summary.md";
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
@@ -168,7 +168,7 @@ TEST_F(Usage, AMisspeltOptionIsNamed) {
   EXPECT_EQ(run.end.exit_code, 2);
   EXPECT_THAT(run.errors, AllOf(StartsWith("peakmark run: no option '--bakend'; did you mean '--backend'?"),
                                 HasSubstr("peakmark run --help")));
-  // RUN is missing too; the misspelt word is the cause.
+  // RUN is missing too, but the misspelt word is the cause.
   EXPECT_THAT(peakmark({"check", "--jsno=x"}).errors,
               StartsWith("peakmark check: no option '--jsno'; did you mean '--json'?"));
   EXPECT_THAT(peakmark({"check", "run.json", "--zebra"}).errors,
@@ -180,7 +180,7 @@ TEST_F(Usage, AMisspeltOptionIsNamed) {
   EXPECT_THAT(peakmark({"check"}).errors, StartsWith("peakmark check: RUN"));
 }
 
-// Else the program would get it, and the recording be another than was asked for.
+// Otherwise the program would get the option, and the recording would not be the one that was asked for.
 TEST_F(Usage, AnOptionBeforeTheRecordedProgramIsOurs) {
   const std::string profile = folder_.path() / "p";
   const Answer answer = peakmark({"record", "-o", profile, "--snyc", "--", "/bin/true", "--jsno"});

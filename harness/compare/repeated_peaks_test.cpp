@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// `images` images of 4 bytes are live at the peak, beside a buffer of 100.
+/// At the peak, `images` images of 4 bytes and a buffer of 100 bytes are live.
 RepeatedRun run(int images, const char* error = "", const char* ended_early = "") {
   LedgerSummary summary;
   summary.at_peak.resize(1);

@@ -1,4 +1,4 @@
-// A comparison as JSON and markdown.
+// Comparisons written as JSON and markdown.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -65,7 +65,7 @@ TEST(ComparisonTable, AdviceOnTimesIsPrintedOnceBelowTheTable) {
   EXPECT_EQ(text.find("interleaved: `"), text.rfind("interleaved: `"));
 }
 
-// A table shows the first of a group: those that changed most.
+// A table shows the first cases of a group, which are those that changed most.
 TEST(ComparisonTable, TheWorstCasesOfAGroupAreFirst) {
   MeasuredRun base;
   MeasuredRun next;

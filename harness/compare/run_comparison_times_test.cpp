@@ -1,4 +1,4 @@
-// Times of two runs, and of two variants of one: in rounds, of two passes, of two jobs.
+// Times of two runs, and of two variants in one run: measured in rounds, in two passes, or in two jobs.
 #include <gmock/gmock.h>
 
 #include "compare/sample_measured_run.hpp"

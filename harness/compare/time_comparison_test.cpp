@@ -59,7 +59,7 @@ RunToCompare run_of(const std::vector<double>& blocks_ns, const std::string& com
   return run;
 }
 
-// The medians say faster, the effect slower.
+// By the medians the new run is faster, by the effect it is slower.
 TEST(CompareTimes, TimesRatesAndEffectHaveOneDirection) {
   const RunComparison comparison =
       compare_runs(run_of({100, 101, 102, 103, 200, 201, 202, 203, 204}, ""),
@@ -83,7 +83,7 @@ TEST(CompareTimes, TheMarkOfChangedSourcesIsShown) {
   EXPECT_THAT(comparison_markdown(comparison), HasSubstr("`" + commit + "+`"));
 }
 
-// Small ones of the tables in docs/statistics.md.
+// Smaller versions of the tables in docs/statistics.md.
 
 TEST(SimulatedSides, OfNoDifferenceRaiseNoAlarm) {
   for (const Noise noise :

@@ -117,7 +117,7 @@ TEST(LaunchGeometry, AGpuGetsGroupsOf256AlongXFirst) {
 
 TEST(LaunchGeometry, ACpuGetsEnoughGroupsForItsCores) {
   EXPECT_EQ(launch_geometry({.x = 1 << 20}, cpu(), 4096).local, (Three{64, 1, 1}));
-  // 20 rows on two cores: a group a row.
+  // With 20 rows on two cores, there is one group per row.
   EXPECT_EQ(launch_geometry({.x = 20}, cpu(), 4096).local, (Three{1, 1, 1}));
 }
 

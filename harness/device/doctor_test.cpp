@@ -33,7 +33,7 @@ DeviceInfo dry() {
   return info;
 }
 
-/// A GPU runner without problems.
+/// A runner with a GPU and without problems.
 MachineFacts quiet() {
   MachineFacts facts;
   facts.build_type = "Release";

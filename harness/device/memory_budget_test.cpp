@@ -60,7 +60,7 @@ TEST(MemoryBudgets, LeaveTheReserveThatWasMeasured) {
   reserve.library_bytes = 30;
   EXPECT_EQ(free().bytes, 850);
   EXPECT_THAT(free().text, HasSubstr("(context 100 B, cuBLAS 30 B, fragmentation 20 B)"));
-  // A process elsewhere has released memory meanwhile.
+  // Another process has released memory in the meantime.
   reserve.allocatable_bytes = 950;
   EXPECT_EQ(reserve.bytes(), 0);
   EXPECT_EQ(reserve.fragmentation_bytes(), 0);

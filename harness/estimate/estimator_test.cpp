@@ -9,7 +9,8 @@
 namespace peakmark {
 namespace {
 
-/// httomo's documented example: other dimensions (10, 20), float32, 14,450 bytes, input and output only → 9.
+/// The example in httomo's documentation: other dimensions (10, 20), float32, 14,450 bytes, with input and
+/// output only, gives 9 slices.
 EstimateRequest example() {
   return {0, {10, 20}, DType::f32, 14'450, {}};
 }

@@ -21,7 +21,7 @@ std::string formula(const EstimateCause& cause) {
   return cause.bytes ? to_text(*cause.bytes, ExpressionStyle::display) : "?";
 }
 
-// An estimator of the filter that answers bytes, with one mistake each.
+// An estimator of the filter's bytes, with one mistake each.
 class WrongEstimator : public testing::Test {
  protected:
   using Bytes = std::function<Size(const SampleAxes&)>;
@@ -156,12 +156,12 @@ TEST_F(WrongEstimator, MixedSignsWithoutACauseAreADifference) {
   EXPECT_THAT(cause_line(variant_, found[0]), HasSubstr("off: no cause found"));
 }
 
-// A program with each pattern that a cause has: four equal arrays of one line, a padded array, a table in
-// float64 of one axis, and a copy for odd widths; of two dtypes.
+// A program with each pattern that a cause can name: four equal arrays from one line, a padded array, a
+// float64 table of one axis, and a copy for odd widths. It has two dtypes.
 struct PlantedShape {
   Size n, ny, nx, pad, item;
 };
-// Bytes as an estimator counts them.
+// The bytes as an estimator counts them.
 struct PlantedBytes {
   Size works, paddeds;  // how many
   Size work, padded, table, copy;
@@ -190,7 +190,7 @@ Observation planted_observation(const PlantedShape& s) {
   return observation;
 }
 
-// A mistake: of the axes before the bytes are computed, of single allocations, or of the sum.
+// A mistake may be in the axes before the bytes are computed, in single allocations, or in the sum.
 struct Planted {
   const char* text;  // of its cause
   std::function<void(PlantedShape&)> axes = {};
@@ -251,7 +251,7 @@ class PlantedMistakes : public testing::Test {
     return find_causes(cases(), estimated_);
   }
 
-  // Estimator and causes are the recorded bytes at every shape.
+  // At every shape, the estimate and its causes add up to the recorded bytes.
   void expect_arithmetic(const std::vector<EstimateCause>& causes) {
     for (std::size_t shape = 0; shape < cases().shapes.count(); ++shape) {
       Size sum = *estimated_.bytes[shape];

@@ -34,7 +34,7 @@ std::string python(const std::string& module, const std::string& check) {
   return read_text_file(output);
 }
 
-// numpy's dtype for a Python that may have no numpy, and what emitted modules are asked with.
+// A replacement of numpy's dtype, because Python may have no numpy, and the arguments for emitted modules.
 constexpr const char* kNumpy = R"(
 import sys, types
 class dtype:
@@ -54,7 +54,7 @@ def raises(kind, call):
         raise AssertionError("no " + kind.__name__)
 )";
 
-// A line of Python that compares the emitted bytes with those of a case that was never recorded.
+// Returns a line of Python that compares the emitted bytes with those of a case that was never recorded.
 std::string assertion(const Observation& observation, const std::string& variant = "") {
   std::string axes;
   for (const auto& [axis, value] : observation.axes.values()) {
@@ -72,7 +72,7 @@ const std::vector<SampleAxes>& unseen_shapes() {
   return shapes;
 }
 
-// Returns a case whose bytes do not fit 64 bits.
+// Returns a case whose bytes do not fit into 64 bits.
 Observation too_large(Observation unseen) {
   for (const char* const axis : {"n", "ny", "nx"}) unseen.axes.set(axis, Size{1} << 31);
   return unseen;
@@ -195,7 +195,7 @@ for name in ("float32", "float64"):
 )");
 }
 
-// Every pad was 64, so the formula has it: another one is an error.
+// Every pad was 64, so the formula contains this number, and another pad is an error.
 TEST(Emit, AnAxisThatHadOneValueIsRightForItAlone) {
   auto run = filter_run();
   std::erase_if(run.observations, [](const Observation& one) { return one.axes.integer("pad_y") != 7; });
@@ -216,7 +216,7 @@ raises(ValueError, lambda: estimator._calc_memory_bytes_filter((31, 40), dtype("
   EXPECT_THAT(emit(variants, run.context, options), HasSubstr("if (c[\"pad_y\"] == 7) {"));
 }
 
-// Rounded as a whole, so no number of bytes a slice is right.
+// The sum is rounded as a whole, so no number of bytes per slice is right.
 TEST(EmitPython, WritesBytesPerSliceOnlyWhereTheyAreExact) {
   auto run = filter_run();
   for (Observation& observation : run.observations) {
@@ -236,7 +236,7 @@ assert not hasattr(estimator, "_calc_memory_bytes_filter")
 )");
 }
 
-// The peak is that of the tables, then that of the stack: bytes per slice are those of the stack.
+// The peak is first that of the tables, later that of the stack. The bytes per slice are those of the stack.
 TEST(EmitPython, BytesPerSliceAreAtLeastThePeakWhereTheyGrow) {
   auto run = filter_run();
   for (Observation& observation : run.observations) {
@@ -365,7 +365,7 @@ TEST(Emit, WritesNothingOfTwoBackendsWhoseFormulasDiffer) {
               ThrowsMessage<UsageError>(HasSubstr("its formulas on opencl and cuda differ")));
 }
 
-// A suite reads what is written, and gives the bytes of cases that were never recorded.
+// A suite can read what is written, and gives the bytes of cases that were never recorded.
 TEST(EmitToml, IsExactAtShapesThatWereNotRecorded) {
   auto run = padding_run({"edge", "constant", "wrap"}, {4, 8});
   for (Observation& observation : filter_run().observations)

@@ -20,7 +20,7 @@ using testing::IsEmpty;
 
 using Shape = StackShape;
 
-// A program that works on a stack by chunks of slices, as pipelines do.
+// A program that processes a stack in chunks of slices, as pipelines do.
 Recorded record(const Shape& shape) {
   const auto& [n, chunk, ny, nx] = shape;
   Size padded = 1;
@@ -149,7 +149,8 @@ TEST(Explain, AMomentThatIsThePeakOnlyBeyondTheRecordedShapesIsInTheFormula) {
   EXPECT_THAT(explanation.moments[1].example, Contains(testing::Pair("nx", 513)));
 }
 
-// A table without a formula is live beside the square, which is never the peak at recorded shapes.
+// A table without a formula is live at the same time as the square, which is never the peak at recorded
+// shapes.
 TEST(Explain, AnUnknownMomentBeyondTheRecordedShapesIsANote) {
   const std::vector<Shape> shapes = chosen_shapes();
   std::mt19937_64 random(9);
@@ -167,7 +168,8 @@ TEST(Explain, AnUnknownMomentBeyondTheRecordedShapesIsANote) {
               Contains(HasSubstr("at other shapes the peak may be at a moment with table")));
 }
 
-// As above, but it is known how large the image is where it is, and not at which shapes it is.
+// As above, but the size of the image is known wherever it exists, and only the shapes at which it exists are
+// unknown.
 TEST(Explain, AMomentOfUnknownShapesBeyondTheRecordedOnesIsANote) {
   const std::vector<Shape> shapes = chosen_shapes();
   const Explanation explanation = explained(shapes, [](const Shape& shape) {
@@ -183,8 +185,8 @@ TEST(Explain, AMomentOfUnknownShapesBeyondTheRecordedOnesIsANote) {
               Contains(HasSubstr("at other shapes the peak may be at a moment with image")));
 }
 
-// The image is the peak of large even widths, the image with the odd columns that of large odd widths.
-// Neither is that of a recorded shape.
+// The image is the peak for large even widths, and the image with the odd columns for large odd widths.
+// Neither is the peak at a recorded shape.
 TEST(Explain, AMomentThatOccursAtSomeShapesOnlyIsInTheFormulaBeyondThem) {
   const std::vector<Shape> shapes = chosen_shapes();
   const auto record = [](const Shape& shape) {
@@ -204,7 +206,8 @@ TEST(Explain, AMomentThatOccursAtSomeShapesOnlyIsInTheFormulaBeyondThem) {
 }
 
 // A program drawn from a seed: arrays that live to its end, a loop over chunks of slices, a copy for odd
-// widths, and temporaries one after the other, some of a fixed size that only large shapes exceed.
+// widths, and temporaries one after the other. Some temporaries have a fixed size that only large shapes
+// exceed.
 class RandomProgram {
  public:
   explicit RandomProgram(std::uint64_t seed) : random_(seed) {
@@ -260,7 +263,7 @@ TEST(Explain, ThePeakOfProgramsDrawnAtRandomIsExactAtUnseenShapes) {
   for (std::size_t i = 0; i < unseen.size(); ++i) {
     const Size chunk = draw(9);
     unseen[i] = {chunk + draw(64), chunk, draw(100), draw(100)};
-    // Half of them are up to 500 times as long as the recorded ones.
+    // Half of the shapes are up to 500 times as long as the recorded ones.
     if (i % 2 == 1) unseen[i] = {draw(300), draw(400), draw(50'000), draw(50'000)};
   }
   const Shapes unseen_axes = as_axes(unseen);
@@ -297,7 +300,7 @@ TEST(Explain, WhatHasNoFormulaStaysANumber) {
   EXPECT_THAT(bytes_of(explanation, "workspace"), ElementsAre("?"));
   EXPECT_EQ(explanation.unexplained_bytes, largest);
 
-  // The peak is known up to these bytes, at each shape.
+  // The peak is known up to these bytes at each shape.
   EXPECT_FALSE(explanation.peak());
   const Shapes axes = as_axes(shapes);
   for (std::size_t shape = 0; shape < shapes.size(); ++shape) {
@@ -312,7 +315,8 @@ TEST(Explain, WhatHasNoFormulaStaysANumber) {
   }
 }
 
-// The rounds of a loop differ in size, and their number by shape: the size of the first is not that of all.
+// The rounds of a loop differ in size, and the shape decides how many there are: the size of the first round
+// is not the size of all.
 TEST(Explain, RoundsOfDifferentSizesHaveNoFormula) {
   const std::vector<Shape> shapes = chosen_shapes();
   std::vector<AllocationSequence> sequences;
@@ -327,7 +331,7 @@ TEST(Explain, RoundsOfDifferentSizesHaveNoFormula) {
   EXPECT_FALSE(explanation.peak());
 }
 
-// 4,000 temporaries, each of its own size: a moment each.
+// There are 4,000 temporaries, each with a different size, so each is a separate moment.
 TEST(Explain, ManyMomentsTakeLittleMemory) {
   const std::vector<Shape> shapes = chosen_shapes();
   std::vector<AllocationSequence> sequences;
@@ -344,7 +348,7 @@ TEST(Explain, ManyMomentsTakeLittleMemory) {
   EXPECT_EQ(to_text(*peak), "4 * ny * nx + 8 * nx + 999");
 }
 
-// Partial sums of a reduction: at most 65,536 of them.
+// The program holds partial sums of a reduction, at most 65,536 of them.
 TEST(Explain, FindsBytesThatStopGrowing) {
   const std::vector<Shape> shapes = chosen_shapes();
   std::vector<AllocationSequence> sequences;

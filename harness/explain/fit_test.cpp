@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Axes of a stack of projections, as the suites have them.
+// The axes of a stack of projections, as the suites have them.
 constexpr std::array<const char*, 6> kAxisNames{"n_a", "w", "n_z", "pad", "ny", "nx"};
 constexpr std::size_t kAxes = kAxisNames.size();
 constexpr std::size_t kShapes = 110;
@@ -25,7 +25,7 @@ constexpr std::size_t kHeldOut = 28;
 using AxisValues = std::array<Size, kAxes>;
 enum : std::size_t { n_a, w, n_z, pad, ny, nx };
 
-// One axis at a time, then pairs, then any.
+// First one axis varies at a time, then pairs of axes, then any axes.
 std::vector<AxisValues> fitted_shapes() {
   const AxisValues base{37, 101, 5, 7, 61, 83};
   std::vector<AxisValues> shapes{base};
@@ -60,14 +60,14 @@ Shapes fitted_axes(const std::vector<AxisValues>& shapes) {
   return result;
 }
 
-// Every second of the last: the others show how more than two axes act together.
+// Every second one of the last shapes is held out: the others show how more than two axes act together.
 std::vector<std::size_t> held_out() {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < kHeldOut; ++i) indices.push_back(kShapes - 1 - 2 * i);
   return indices;
 }
 
-// Shapes that are not fitted (10,000 without a sanitizer), up to those of a full detector.
+// Shapes that are not fitted (10,000 without a sanitizer), up to the size of a full detector.
 const std::vector<AxisValues>& shapes_of_full_size() {
   static const std::vector<AxisValues> shapes = [] {
     std::mt19937_64 random(11);
@@ -90,7 +90,7 @@ class FitterTest : public testing::Test {
     return fitter_.fit(sizes);
   }
 
-  // The formula is that of `bytes` at shapes that were not fitted.
+  // The formula gives the same as `bytes` at shapes that were not fitted.
   void expect_found(const Bytes& bytes) {
     const auto found = fit(bytes);
     ASSERT_TRUE(found);
@@ -107,13 +107,13 @@ class FitterTest : public testing::Test {
   Fitter fitter_{fitted_axes(shapes_), held_out()};
 };
 
-// Outside references for what is rounded: by search, not by the functions under test.
+// Independent functions for rounded lengths: they search, and do not use the functions under test.
 Size power_from(Size least) {
   Size power = 1;
   while (power < least) power *= 2;
   return power;
 }
-// By length; each length is tested by division once.
+// The table is indexed by length. Each length is tested by division once.
 const std::vector<Size>& smooth_lengths(Size largest_prime) {
   constexpr Size kMaxLength = 1 << 15;
   static std::map<Size, std::vector<Size>> tables;
@@ -156,7 +156,7 @@ TEST_F(FitterTest, FindsLengthsOfFouriersTransforms) {
   });
 }
 
-// Of real data, whose lengths are even or multiples of 4.
+// Real data have lengths that are even or multiples of 4.
 TEST_F(FitterTest, FindsEvenLengthsOfFouriersTransforms) {
   const auto multiple_from = [](Size least, Size multiple, Size largest_prime) {
     Size length = smooth_from(least, largest_prime);
@@ -188,7 +188,7 @@ TEST_F(FitterTest, FindsTheLastChunkAndWhatIsThereForOddLengthsOnly) {
   expect_found([](const AxisValues& s) { return 4 * std::min(s[n_a], s[n_z]) * s[ny] * s[nx]; });
 }
 
-// Of four widths, nx % 3 is 1 at the only even one.
+// Among four widths, nx % 3 is 1 only at the even one.
 TEST(Fitter, PrefersAMultipleToADifference) {
   Shapes shapes{{{"n", {}}, {"nx", {}}}};
   std::vector<Size> counts;
@@ -220,7 +220,8 @@ TEST_F(FitterTest, ASizeThatIsOffByOneByteAtAShapeHeldOutHasNoFormula) {
   EXPECT_FALSE(fit([&](const AxisValues& s) { return 4 * s[ny] * s[nx] + (s == tested ? 1 : 0); }));
 }
 
-// Formulas drawn from a seed: up to three factors of sums and rounded sums, and at times a second term.
+// Formulas drawn from a seed, with up to three factors, which are sums and rounded sums, and sometimes a
+// second term.
 TEST_F(FitterTest, FindsFormulasDrawnAtRandom) {
   std::mt19937_64 random(2026);
   const auto pick = [&](std::size_t count) { return static_cast<std::size_t>(random() % count); };
@@ -252,7 +253,7 @@ TEST_F(FitterTest, FindsFormulasDrawnAtRandom) {
   }
 }
 
-// Six axes of which two or three vary at a time, and sizes that have nothing to do with them.
+// There are six axes, of which two or three vary at a time, and the sizes do not depend on them.
 TEST(Fitter, FindsNoPolynomialByCoincidence) {
   Shapes shapes;
   for (const char* const name : {"n", "h", "w", "y", "x", "c"}) shapes.axes.push_back({name, {}});
@@ -265,7 +266,7 @@ TEST(Fitter, FindsNoPolynomialByCoincidence) {
   EXPECT_FALSE(Fitter(shapes, {3, 7, 11, 15, 19, 23, 27}).fit(sizes));
 }
 
-// Returns the formula of sizes at shapes of two axes, of which the last two are held out.
+// Returns the formula for the sizes at shapes of two axes. The last two shapes are held out.
 std::string formula_of(const std::vector<std::pair<Size, Size>>& shapes,
                        const std::function<Size(Size nx, Size ny)>& bytes) {
   Shapes axes{{{"nx", {}}, {"ny", {}}}};
@@ -299,12 +300,12 @@ TEST(Fitter, FindsLargeOddCoefficientsFromFewShapes) {
     EXPECT_EQ(formula_of(kEvenShapes, [&](Size nx, Size ny) { return coefficient * (nx + 1) * (ny + 1); }),
               std::to_string(coefficient) + " * (nx + 1) * (ny + 1)");
   }
-  // Two sizes show no coefficient.
+  // Two sizes are not enough to show a coefficient.
   EXPECT_EQ(formula_of(kEvenShapes, [](Size nx, Size ny) { return nx * ny == 27'000 ? 60'753 : 2 * 60'753; }),
             "");
 }
 
-// Returns the formula of sizes at shapes of n, ny and nx, one of each list a shape; empty if there is none.
+// Returns the formula for the sizes at shapes of n, ny and nx, or an empty text if there is none.
 std::string formula_of_stack(const Shapes& shapes,
                              const std::function<Size(Size n, Size ny, Size nx)>& bytes) {
   std::vector<Size> sizes;
@@ -329,7 +330,7 @@ const Shapes kDrawnStacks{
      {"ny", {55, 86, 24, 34, 86, 24, 71, 54, 6, 13, 25, 80, 10, 43, 8, 39, 65, 81, 54, 59, 55, 78, 61, 22}},
      {"nx", {51, 17, 9, 22, 68, 32, 38, 60, 85, 43, 58, 69, 54, 78, 49, 73, 79, 57, 79, 34, 48, 8, 40, 82}}}};
 
-// The shapes prove a constant and a product of axes, whatever bits its coefficient has.
+// The shapes prove a constant or a product of axes, however many bits its coefficient has.
 TEST(Fitter, FindsConstantsAndProductsWithAnyCoefficient) {
   const Shapes six = kEightStacks.subset(std::vector<std::size_t>{0, 1, 2, 3, 4, 5});
   for (const Size odd : {4097, 1337, 99'999, 1'000'003}) {
@@ -339,7 +340,7 @@ TEST(Fitter, FindsConstantsAndProductsWithAnyCoefficient) {
     EXPECT_EQ(formula_of_stack(kEightStacks, [&](Size n, Size, Size nx) { return odd * n * nx; }),
               std::to_string(odd) + " * n * nx");
   }
-  // Two lengths of an axis are enough for a product of it.
+  // Two lengths of an axis are enough to find a product with it.
   const Shapes two_lengths{{{"n", {64, 64, 64, 64, 100, 100, 100, 100}},
                             {"ny", {7, 10, 16, 33, 7, 10, 16, 33}},
                             {"nx", {1, 1, 1, 1, 1, 1, 1, 1}}}};
@@ -359,7 +360,7 @@ TEST(Fitter, FindsNothingInRandomTables) {
     std::iota(all.begin(), all.end(), std::size_t{0});
     for (int table = 0; table < PEAKMARK_RANDOM_FORMULAS / 4; ++table) {
       const Size max = table % 2 == 0 ? 5000 : 50'000'000;
-      // Of every second table, shapes with the same length of an axis have the same size.
+      // In every second table, shapes with the same length of an axis have the same size.
       std::map<Size, Size> by_length;
       std::vector<Size> sizes;
       for (const Size n : shapes.axes[0].values)
@@ -369,7 +370,7 @@ TEST(Fitter, FindsNothingInRandomTables) {
   }
 }
 
-// A program that works on at most 7 slices at once.
+// A program that processes at most 7 slices at once.
 TEST(Fitter, FindsLengthsThatAConstantLimits) {
   EXPECT_EQ(formula_of_stack(kDrawnStacks, [](Size n, Size, Size) { return 1000 * std::min<Size>(n, 7); }),
             "1000 * min(n, 7)");
@@ -378,12 +379,13 @@ TEST(Fitter, FindsLengthsThatAConstantLimits) {
             "8 * ny * nx * min(n, 7)");
   EXPECT_EQ(formula_of_stack(kDrawnStacks, [](Size, Size, Size nx) { return 4 * std::max<Size>(nx, 32); }),
             "4 * max(nx, 32)");
-  // Only one length is above the limit: any size at it would show some limit.
+  // Only one length is above the limit, so any size there would suggest some limit.
   EXPECT_EQ(formula_of_stack(kEightStacks, [](Size n, Size, Size) { return n == 20 ? 14 : n; }), "");
 }
 
-// Sizes that change between two recorded lengths, which a pair of limits or a rounded length of two values
-// would put at some place: 4·(n·nx - 1500·min(n, 11) + 1500·min(n, 12)), 4·nx·(n + 15·⌊n / 16⌋).
+// Sizes that change between two recorded lengths. A pair of limits, or a rounded length with two values,
+// would put the change at an arbitrary place: 4·(n·nx - 1500·min(n, 11) + 1500·min(n, 12)), 4·nx·(n + 15·⌊n /
+// 16⌋).
 TEST(Fitter, FindsNoThresholdBetweenTwoRecordedLengths) {
   const Shapes shapes{{{"n", {4,  5,  7,  8,  11, 4,  4,  4,  4,  13, 23, 14, 18,
                               30, 19, 24, 13, 18, 28, 14, 23, 19, 24, 30, 18, 13}},
@@ -429,7 +431,7 @@ TEST(Fitter, FindsMarginsOfSeveralRadii) {
             "16 * (nx + 4 * ny) * (nx + 2 * ny)");
 }
 
-// A padded length where the pads never vary, from few shapes.
+// A padded length is found from few shapes in which the pads never vary.
 TEST(Fitter, FindsLengthsWithAxesThatNeverVary) {
   Shapes shapes{{{"ny", {}}, {"nx", {}}, {"pad_y0", {}}, {"pad_y1", {}}, {"pad_x0", {}}, {"pad_x1", {}}}};
   std::vector<Size> sizes;
@@ -448,7 +450,8 @@ TEST(Fitter, FindsLengthsWithAxesThatNeverVary) {
   EXPECT_EQ(to_text(found->formula), "4 * (nx + 128) * (ny + pad_y0 + 64)");
 }
 
-// A region of slices: `h` 0 is all rows from y0 on, `chunk` 0 all slices, and `half` 1 makes slices wider.
+// A region of slices: `h` = 0 means all rows from y0 on, `chunk` = 0 means all slices, and `half` = 1 makes
+// slices wider.
 class ZeroMeansAll : public testing::Test {
  protected:
   struct Shape {

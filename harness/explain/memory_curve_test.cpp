@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// 4096 x 4096, padded by half its width on all sides.
+// An image of 4096 x 4096, padded by half its width on all sides.
 const AxisLengths kLargeImage{{"n", 1}, {"ny", 4096}, {"nx", 4096}, {"pad_y", 2048}, {"pad_x", 2048}};
 
 std::vector<Size> curve_lengths(const MemoryCurve& curve, const std::string& axis) {

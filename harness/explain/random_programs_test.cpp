@@ -12,7 +12,7 @@
 #include "sweep/choose_shapes.hpp"
 #include "sweep/formula.hpp"
 
-// Programs drawn from a seed, with the patterns of memory that programs have: what `explain` prints of them
+// Programs drawn from a seed, with memory patterns that real programs have. What `explain` prints about them
 // is right at shapes that were not recorded, or it prints no formula.
 namespace peakmark::random_programs {
 namespace {
@@ -154,7 +154,8 @@ class RandomProgram {
   std::vector<Part> parts_;
 };
 
-// As `explain` chooses them: small ones for fitting, and held out, long and large ones among these.
+// The shapes as `explain` chooses them: small ones for fitting, and held-out ones, among them long and large
+// ones.
 std::vector<Shape> chosen_shapes() {
   VariantDescription variant;
   for (const auto& [axis, member] : kAxes) variant.axes.push_back({axis, Size{64}, {}, 1, ""});
@@ -176,7 +177,7 @@ std::vector<Shape> chosen_shapes() {
   return shapes;
 }
 
-// Shapes within the range of the recorded ones, the short lengths as often as the long ones.
+// Shapes within the range of the recorded ones. Short lengths are as frequent as long ones.
 std::vector<Shape> shapes_within(const std::vector<Shape>& recorded, std::size_t count) {
   std::mt19937_64 random(3);
   std::vector<Shape> shapes(count);

@@ -28,7 +28,7 @@ VariantFormulas explained(const Run& run) {
   return explain_cases(group_cases(run)).at(0);
 }
 
-// There if two regions overlap: a condition on four axes.
+// The copy exists only if two regions overlap, which is a condition on four axes.
 void add_copy(SequenceRecorder& recorder, const SampleAxes& s) {
   const bool overlaps = (s.ny + s.pad_y + 2 * s.nx + 3 * s.n) % 5 < 2;
   if (overlaps) recorder.allocate("copy", "call 1", "", 8 * s.ny * s.nx);
@@ -56,7 +56,7 @@ TEST(UnexplainedText, AConditionWithoutAFormulaIsSaid) {
   EXPECT_THAT(unexplained_text(explained(run)), HasSubstr("copy is there when ny > nx, at "));
 }
 
-// A temporary for each slice, of drawn lengths, in a loop whose number of rounds is drawn too.
+// A temporary for each slice, with random lengths, in a loop whose number of rounds is random too.
 TEST(UnexplainedText, ALoopOfRandomSizesIsOneAllocationAndNamedInThePeak) {
   const auto run = run_with([](SequenceRecorder& recorder, const SampleAxes& s) {
     for (Size i = 0; i < 2 + (s.n * 7919 + s.nx * 104729) % 5; ++i) {
@@ -73,7 +73,7 @@ TEST(UnexplainedText, ALoopOfRandomSizesIsOneAllocationAndNamedInThePeak) {
   EXPECT_THAT(text, Not(HasSubstr("is there")));
 }
 
-// The largest of a loop has a formula, whatever the others are: the peak is exact.
+// The largest temporary of a loop has a formula, whatever the others are, so the peak is exact.
 TEST(UnexplainedText, ALoopOfRandomSizesWithAKnownLargestHasAnExactPeak) {
   const auto run = run_with([](SequenceRecorder& recorder, const SampleAxes& s) {
     for (const char* const call : {"call 1", "call 2"}) {

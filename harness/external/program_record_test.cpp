@@ -27,12 +27,12 @@ class Program {
     event.amounts.bytes = bytes;
     return *this;
   }
-  /// What follows is of the process at this place, as merge_by_time has it.
+  /// The events that follow belong to the process with this index, as in the result of merge_by_time.
   Program& process(std::uint64_t place) {
     place_ = place << 48U;
     return *this;
   }
-  /// The device worked so long on what was asked for `ago` ns before.
+  /// The device worked for `ns` on work that was enqueued `ago` ns before.
   Program& work(std::int64_t ns, std::int64_t ago = 0) {
     Event& event = add(EventType::work, 1);
     event.amounts.bytes = ns;
@@ -76,7 +76,7 @@ TEST(ProgramRecord, WithoutMarksIsOfTheWholeProgram) {
 }
 
 TEST(ProgramRecord, WhatIsCountedEndsWithTheLastCall) {
-  // Events: allocate, phase, allocate, phase; then what does not count.
+  // The events are: allocate, phase, allocate, phase, and then events that do not count.
   const ProgramRecord record =
       Program().allocate(1, 7).phase("call").allocate(2, 30).phase("").allocate(3, 1000).record();
   EXPECT_EQ(3, record.counted_events);
@@ -283,7 +283,7 @@ TEST(ProgramRecord, WantOfMemoryIsInTheErrorCodeOfTheLastFailedAllocation) {
   EXPECT_FALSE(Program().allocate(1, 10).record().out_of_memory);
   EXPECT_EQ(std::nullopt, Program().allocate(1, 10).record().last_failure);
   EXPECT_FALSE(Program().refuse(0, -61).record().out_of_memory) << "a buffer of 0 bytes is a mistake";
-  // It found a size that fits, and failed of something else.
+  // The program found a size that fits, and failed for another reason.
   EXPECT_FALSE(Program().refuse(100, -4).allocate(1, 10).refuse(100, -30).record().out_of_memory);
   EXPECT_TRUE(Program().refuse(100, -30).refuse(100, -4).record().out_of_memory);
 }

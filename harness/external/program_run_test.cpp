@@ -35,7 +35,7 @@ TEST(ProgramRun, ReportsHowItEnded) {
 }
 
 TEST(ProgramRun, IsNotReportedWhenTheSignalOfTheJobEndsThisProcessToo) {
-  // The program ends at once; this process gets its signal 100 ms later.
+  // The program ends at once, and this process gets its signal 100 ms later.
   const auto job = [] {
     const itimerval in_100_ms{{}, {0, 100'000}};
     ::setitimer(ITIMER_REAL, &in_100_ms, nullptr);
@@ -65,7 +65,7 @@ TEST(ProgramRun, WhatItLeavesBehindIsEnded) {
   adopt_orphans();
   const TemporaryFolder folder;
   const std::string file = folder.path() / "pid";
-  // Neither a child in the group nor one in a session of its own lives on.
+  // Neither a child in the group nor one in a separate session survives.
   const ProgramEnd end = shell("sleep 1000 & echo $! > " + file + "; setsid sleep 1000 & echo $! >> " + file);
   EXPECT_TRUE(end.well());
   std::ifstream pids(file);
@@ -74,7 +74,7 @@ TEST(ProgramRun, WhatItLeavesBehindIsEnded) {
   EXPECT_EQ(2, seen);
 }
 
-// It leaves the group and holds the pipe of its parent, which has ended.
+// The child leaves the group and holds the pipe of its parent, which has ended.
 TEST(ProgramRun, AGrandchildThatWritesWithoutEndHoldsNobodyUp) {
   adopt_orphans();
   EXPECT_TRUE(shell("(while :; do echo more; done) & exit 0").well());
@@ -97,7 +97,7 @@ TEST(ProgramRun, WhatIsLeftInAGuardedGroupEndsWithItsLeader) {
   if (leader == 0) {
     ::setpgid(0, 0);
     guard_group(profiles.path());
-    // They hold the pipe as long as they live: one in the group, and one in a session of its own.
+    // They hold the pipe as long as they live: one is in the group, and one in a separate session.
     if (::fork() == 0) ::execl("/bin/sleep", "sleep", "1000", nullptr);
     std::array<int, 2> started{};
     if (::pipe2(started.data(), O_CLOEXEC) != 0) ::_exit(1);

@@ -5,7 +5,7 @@
 namespace peakmark {
 namespace {
 
-/// Counts how often, and about how many values, an estimator is asked.
+/// Counts how often an estimator is asked, and for how many values.
 struct Asked {
   std::size_t batches = 0;
   std::size_t values = 0;
@@ -35,7 +35,7 @@ TEST(EstimatedBytesTest, AreExactWhereTheyCrossTheBudget) {
             (std::vector<FittingInterval>{{1, 999}}));
   EXPECT_LE(asked.batches, 3U);
   EXPECT_LE(asked.values, 6000U);
-  // Between values that were asked: a line, above a convex curve.
+  // Between the values that were asked, the result is a line, which is above a convex curve.
   EXPECT_GE(*estimated(300'001), Size{300'001} * 300'001 * 300'001);
   EXPECT_EQ(estimated(2'000'000), std::nullopt);
   EXPECT_EQ(estimated(0), std::nullopt);
@@ -60,7 +60,7 @@ TEST(EstimatedBytesTest, HaveAGapIfTheNextAnswerIsMissing) {
 }
 
 TEST(EstimatedBytesTest, FindTheLargestValueOfEvenChunks) {
-  // Chunks of at most 64, as even as possible: the bytes decrease where a chunk is added.
+  // Chunks have at most 64 slices and are as equal as possible: the bytes decrease where a chunk is added.
   const auto chunked = [](Size value) { return 10 * value + 1000 * divide_up(value, divide_up(value, 64)); };
   Asked asked;
   const SearchRange range{1, Size{1} << 40, 1};

@@ -32,7 +32,7 @@ RefusalOutcome judged(const Observation& refused, std::optional<bool> is_same_re
   return judge_refusal(1, observation(Outcome::ok), refused, is_same_result).outcome;
 }
 
-/// A program that did not end with 0.
+/// A program that ended with another exit code than 0.
 Observation failed(Outcome outcome, std::optional<int> exit_code, std::vector<std::string> last_lines) {
   Observation failed = observation(outcome, "the program ended after 1 allocation was refused");
   failed.program_failure = ProgramFailure{exit_code, std::move(last_lines)};

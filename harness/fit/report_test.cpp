@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// Memory falls at 300, where the program switches to an algorithm without temporaries.
+/// Memory falls at 300, where the program changes to an algorithm without temporaries.
 FitReport sample_report() {
   FitReport report;
   report.variant = "sort/merge";

@@ -51,9 +51,9 @@ std::optional<Size> exhaustive(const SearchRange& range, Size budget, const Memo
 constexpr Size kMiB = Size{1} << 20;
 constexpr Size kGiB = Size{1} << 30;
 
-// The batch size of a network: weights, gradients and two moments of the optimizer, then activations of each
-// sample. torch_em's search needs 2 + 2·⌊log2 1000⌋ = 20 trials for an answer of 1000, 5 of them out of
-// memory.
+// The batch size of a network: weights, gradients and two moments of the optimizer, and activations for each
+// sample. torch_em's search needs 2 + 2·⌊log2 1000⌋ = 20 trials for an answer of 1000, and 5 of them run out
+// of memory.
 TEST(LargestValueSearch, FindsABatchSizeInFourTrialsWithoutRunningOutOfMemory) {
   const Memory memory = [](Size batch) { return 4 * 31'000'000 * Size{4} + batch * 83'886'080; };
   const Size budget = memory(1000) + 1'000'000;
@@ -77,7 +77,7 @@ TEST(LargestValueSearch, FindsAPatchLengthInFourTrials) {
   }
 }
 
-// As UFO's filtered backprojection: images are padded to a power of two for the transform.
+// As in UFO's filtered backprojection, images are padded to a power of two for the transform.
 TEST(LargestValueSearch, TriesAPowerOfTwoWhereMemoryStepsThere) {
   const auto padded = [](Size n) { return static_cast<Size>(std::bit_ceil(static_cast<std::uint64_t>(n))); };
   const Memory images = [&](Size n) { return 16 * padded(n) * padded(n) + 8 * n; };
@@ -129,7 +129,7 @@ TEST(LargestValueSearch, DoesNotJumpFarWherePeaksAreNoFunctionOfTheAxis) {
     }
     EXPECT_LE(largest, 64 * kMiB / 1000);
   }
-  // A peak that falls along the axis: doubled, not tried at the end of the range.
+  // The peak falls along the axis, so the value is doubled, and the end of the range is not tried.
   LargestValueSearch falling({1, Size{1} << 40, 1}, 1'000'000);
   for (const Size value : {1, 2, 32}) {
     ASSERT_TRUE(falling.next());
@@ -138,7 +138,7 @@ TEST(LargestValueSearch, DoesNotJumpFarWherePeaksAreNoFunctionOfTheAxis) {
   EXPECT_LE(falling.next().value_or(65), 64);
 }
 
-// Allocators round, so no formula is exact.
+// Allocators round sizes, so no formula is exact.
 TEST(LargestValueSearch, FindsTheAnswerOfRoundedAllocations) {
   std::mt19937_64 random(20261123);
   std::size_t trials = 0;
@@ -189,7 +189,7 @@ TEST(LargestValueSearch, CorrectsAFormulaThatMissesAnAllocation) {
   EXPECT_LE(outcome.trials, 4U);
 }
 
-// The formula is linear, the program switches to an algorithm without temporaries at 300.
+// The formula is linear, but the program changes to an algorithm without temporaries at 300.
 TEST(LargestValueSearch, FindsTheLastIntervalOfAFormulaThatIsNotMonotonic) {
   const Memory memory = [](Size value) { return value < 300 ? 40 * value : 25 * value; };
   const SearchRange range{1, 1000, 1};
@@ -246,7 +246,8 @@ TEST(SearchRange, OfAListHasItsValuesUpToTheLargest) {
   EXPECT_EQ(range.above(32), std::nullopt);
 }
 
-// Exhaustive: the answer is the largest value of the list that fits, and no other value is run.
+// An exhaustive test: the answer is the largest value in the list that fits, and no value outside the list is
+// run.
 TEST(LargestValueSearch, TriesOnlyTheValuesOfAList) {
   const std::vector<Size> list{1, 2, 3, 5, 8, 16, 17, 100, 256, 1000};
   const SearchRange range{list.front(), list.back(), 1, list};

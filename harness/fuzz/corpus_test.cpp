@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 class Corpus : public testing::TestWithParam<FuzzTarget> {};
 
-/// Reads inputs that failed once and the initial inputs of the fuzzers: finds crashes, hangs and unexpected
-/// exceptions without libFuzzer.
+/// Reads inputs that once failed and the initial inputs of the fuzzers. This finds crashes, hangs and
+/// unexpected exceptions without libFuzzer.
 TEST_P(Corpus, IsReadOrRejected) {
   const auto& [name, read] = GetParam();
   int inputs = 0;

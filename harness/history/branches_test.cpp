@@ -1,4 +1,4 @@
-// Branches and pull requests next to the base branch, on both databases.
+// Tests of branches and pull requests beside the base branch, on both databases.
 #include <gmock/gmock.h>
 
 #include "history/sample_runs.hpp"
@@ -15,7 +15,7 @@ using testing::IsEmpty;
 
 class HistoryBranches : public OnBothDatabases {
  protected:
-  /// Adds the runs 1 to 3 of main, of the commits 111…, 222…, 333…, with 1 MiB.
+  /// Adds the runs 1 to 3 of main, with the commits 111…, 222… and 333…, which need 1 MiB.
   void add_base() const {
     for (int day = 1; day <= 3; ++day) open().add(run(day, commit(day)), {"main", "main", {}});
   }
@@ -69,7 +69,7 @@ TEST_P(HistoryBranches, APullRequestIsComparedWithItsMergeBase) {
 TEST_P(HistoryBranches, AForcePushLeavesTheNewestRun) {
   add_base();
   open().add(run(5, commit(4), 3), pull_request({commit(2)}));
-  // Added later, by a machine whose clock is two days late.
+  // This run is added later, by a machine whose clock is two days behind.
   peakmark::Run pushed = run(3, commit(6), 1);
   pushed.context.id = "pushed";
   open().add(pushed, pull_request({commit(3), commit(2)}));
@@ -78,7 +78,7 @@ TEST_P(HistoryBranches, AForcePushLeavesTheNewestRun) {
   EXPECT_FALSE(trend::has_open_regression(trend::find_trends(compared[0])));
 }
 
-// As of a job of last month that is repeated today.
+// A job of last month is repeated today.
 TEST_P(HistoryBranches, ARunOfAnOlderCommitIsPlacedByItsCommit) {
   const auto add = [&](int day, int number, Size mib, const std::vector<std::string>& first_parents) {
     return open().add(run(day, commit(number), mib), {"main", "main", first_parents});

@@ -1,4 +1,4 @@
-// What a history says and keeps, on both databases.
+// Tests of what a history contains and keeps, on both databases.
 #include "history/history.hpp"
 
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ TEST_P(HistoryTest, TheLatestAreOfEachSuiteOnEachDevice) {
   EXPECT_THAT(open_to_read().latest(), ElementsAre("run-12", "run-22", "GPU-15"));
 }
 
-// More rows than a statement has, with and without values.
+// There are more rows than fit into one statement, with and without values.
 TEST_P(HistoryTest, ManyCasesComeBack) {
   SampleHistoryRun sample("run-01", "2026-01-01T02:00:00Z");
   for (int n = 0; n < 450; ++n) {
@@ -248,10 +248,10 @@ TEST_P(HistoryTest, AnotherVersionIsANewSeries) {
   EXPECT_EQ(bytes(two), (Values{kNone, kNone, 6.0 * kMiB, 8.0 * kMiB}));
   EXPECT_THAT(two.acceptances, IsEmpty());
   EXPECT_EQ(two.outcomes.at(1).version, 2);
-  // A revert continues the first series.
+  // A revert continues the first series of values.
   open().add(run_of(5, 1));
   EXPECT_EQ(bytes(open_to_read().read().at(0)), (Values{2.0 * kMiB, 4.0 * kMiB, kNone, kNone, 10.0 * kMiB}));
-  // A branch that raises the version has nothing to be compared with.
+  // A branch that raises the version has nothing to compare with.
   peakmark::Run branch = run_of(6, 3);
   open().add(branch, {"pull/1", "main", {"c-run-05"}});
   const trend::DeviceHistory compared = open_to_read().read("pull/1").at(0);
@@ -263,7 +263,7 @@ TEST_P(HistoryTest, AnotherVersionIsANewSeries) {
 TEST_P(HistoryTest, ColdAndHotTimesAreNeverOneSeries) {
   for (int day = 1; day <= 4; ++day) {
     peakmark::Run run = sample_history_run(day, 1, 1000 * day).run;
-    // Runs 2 and 4 are cold; the second case is hot in all runs.
+    // The runs 2 and 4 are cold; the second case is hot in all runs.
     run.observations[0].cache = day % 2 == 0 ? cache_state::cold : cache_state::hot;
     run.observations[1].cache = cache_state::hot;
     open().add(run);
@@ -385,7 +385,7 @@ TEST_P(HistoryTest, CasesOfAMissingShardAreLost) {
   EXPECT_TRUE(open().add(missing.run).was_there);
   EXPECT_TRUE(trend::has_open_regression(trend::find_trends(devices[0])));
 
-  // The missing shard was measured, and the whole run added.
+  // The missing shard was measured, and the whole run was added.
   peakmark::Run whole = sample_history_run(4).run;
   whole.context.commit = missing.run.context.commit;
   open().add(whole);
@@ -477,7 +477,7 @@ TEST_P(HistoryTest, AnotherVersionOfADriverContinuesTheSeriesOfADevice) {
   EXPECT_EQ(open().log()[2].device, before);
   EXPECT_THAT(open().latest().size(), 1U);
   EXPECT_THAT(open().devices(), ElementsAre(DeviceBackend{before, "opencl"}));
-  // Another name that a user has joined belongs to the same device.
+  // A user has declared another name to be the same device.
   open().add(sample_history_run(4, 1, 1000, "CPU").run);
   open().rename_device("CPU", after);
   ASSERT_EQ(open().read().size(), 1U);

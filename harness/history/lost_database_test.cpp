@@ -1,4 +1,4 @@
-// A PostgreSQL server that goes away in the middle of an add.
+// Tests of a PostgreSQL server that disappears in the middle of an addition.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <soci/soci.h>
@@ -41,8 +41,8 @@ class LostDatabase : public testing::Test {
   }
   Address address() const { return parse_address(server_->url()); }
 
-  /// The server ends the connection when the first rows of `observations` are written, in the next `adds`
-  /// additions. A sequence keeps its count when the transaction is rolled back.
+  /// In the next `adds` additions, the server ends the connection when the first rows of `observations` are
+  /// written. A sequence keeps its count when the transaction is rolled back.
   void lose_connections(int adds) {
     sql_ << "CREATE SEQUENCE peakmark.lost_adds";
     sql_ << "CREATE FUNCTION peakmark.lose() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF "
@@ -96,7 +96,7 @@ TEST_F(LostDatabase, NothingIsHalfWritten) {
     EXPECT_EQ(rows(table), 0) << table;
 }
 
-// The answer to COMMIT may be what is lost.
+// The lost message may be the answer to COMMIT.
 TEST_F(LostDatabase, AnAddThatWasCommittedIsNotMadeTwice) {
   int attempts = 0;
   const Added added = with_retries(

@@ -1,4 +1,4 @@
-// A server of a team: over TCP, with a password.
+// Tests of a team's server, over TCP and with a password.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-/// Listens on the loopback, and takes no connection from the system's queue.
+/// Listens on the loopback interface, but does not accept connections from the system's queue.
 class SilentServer {
  public:
   SilentServer() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -98,7 +98,7 @@ TEST_F(Postgresql, ADatabaseThatDoesNotExistIsAWrongName) {
   }
 }
 
-// As a host behind a firewall that drops packets: it takes the connection, and never answers.
+// The server accepts the connection and never answers, like a host behind a firewall that drops packets.
 TEST_F(Postgresql, AServerThatDoesNotAnswerIsGivenUp) {
   const SilentServer server;
   const std::string url = fmt::format("postgresql://127.0.0.1:{}/bench?connect_timeout=2", server.port());
@@ -134,7 +134,7 @@ class PostgresqlUser : public Postgresql {
             "2\"; "
             "DROP ROLE \"Bob 2\"; END IF; END $$";
   }
-  /// The error of `work` by the user, `it is allowed` without one.
+  /// Returns the error when the user does `work`, or `it is allowed` if there is none.
   std::string error_of(const std::function<void(History&)>& work, History::Purpose purpose) const {
     try {
       History history(parse_address(server_->url("Bob%202")), purpose);
@@ -175,7 +175,8 @@ void keep_sent(History& history) {
   history.update_notified({}, {row});
 }
 
-// The message holds the SQL: its owner executes it, and the command works. It asks for no more than that.
+// The message contains the SQL. After the owner has executed it, the command works. The SQL grants no more
+// than is needed.
 TEST_F(PostgresqlUser, MissingPrivilegesAreNamed) {
   EXPECT_EQ(grant_of(add_run, History::Purpose::write), "GRANT CREATE ON DATABASE postgres TO \"Bob 2\"");
   History(parse_address(server_->url()), History::Purpose::write)
@@ -208,7 +209,7 @@ TEST_F(PostgresqlUser, MissingPrivilegesAreNamed) {
   }
 }
 
-// examples/postgresql/roles.sql
+// The roles in examples/postgresql/roles.sql.
 class PostgresqlRoles : public PostgresqlUser {
  protected:
   void SetUp() override {
@@ -218,7 +219,7 @@ class PostgresqlRoles : public PostgresqlUser {
         .add(sample_history_run(1).run, {"main", "main", {}});
     for (int time = 0; time < 2; ++time) sql_ << statements();
   }
-  /// The script without comments, in which SOCI takes the colon of a URL for a parameter.
+  /// Returns the script without comments, because SOCI takes the colon of a URL in them for a parameter.
   static std::string statements() {
     std::istringstream script(read_text_file(PEAKMARK_POSTGRESQL_ROLES));
     std::string statements;

@@ -10,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Returns the places of the kept runs.
+/// Returns the numbers of the kept runs.
 std::vector<std::size_t> kept(const std::vector<std::string_view>& suites, std::size_t max_runs) {
   const std::vector<bool> is_kept = thinned_runs(suites, max_runs);
   std::vector<std::size_t> places;
@@ -33,7 +33,8 @@ TEST(RunLimits, TheNewestHalfAndEveryEighthOfTheOthersAreKept) {
 }
 
 TEST(RunLimits, EachSuiteIsThinnedByItself) {
-  // Three weekly runs between 21 nightly ones, of which none would be left.
+  // There are three weekly runs among 21 nightly ones. If the suites were not thinned separately, no weekly
+  // run would be kept.
   std::vector<std::string_view> suites;
   for (int week = 0; week < 3; ++week) {
     suites.insert(suites.end(), 7, "nightly");

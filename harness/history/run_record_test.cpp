@@ -35,9 +35,9 @@ TEST(RunRecord, ComesBackButForSingleCalls) {
   run.observations.front().kernels = {{"pad", 4, 400}, {"copy", 1, 7}};
   const peakmark::Run back = to_run(to_record(run));
   run.observations.front().gpu_time->blocks.clear();
-  // Of a second measurement the median of block medians is kept, 101 and 116.5 here, and nothing else.
+  // Of a second measurement, only the median of the block medians is kept, here 101 and 116.5.
   run.observations.front().gpu_time_again = GpuTime{108.75, 108.75, 108.75, {}};
-  // What never repeats and no trend reads is left out.
+  // Values that never repeat and that no trend reads are left out.
   run.observations.front().gpu_time_hot.reset();
   run.observations.front().throttled_blocks.reset();
   ASSERT_EQ(back.observations.size(), 1U);
@@ -48,7 +48,7 @@ TEST(RunRecord, ComesBackButForSingleCalls) {
   EXPECT_EQ(back.context.warnings, run.context.warnings);
 }
 
-// The plan of earlier runs is found by this hash.
+// The plan of earlier runs is found with this hash.
 TEST(RunRecord, ThePlanIsOneListWithTheHashOfItsText) {
   peakmark::Run run = example_run();
   run.context.shard.reset();
@@ -77,7 +77,7 @@ TEST(RunRecord, ThePlanIsOneListWithTheHashOfItsText) {
   }
 }
 
-// What is stored only once must be equal in all runs, so it must not contain times.
+// A text that is stored only once must be equal in all runs, so it must not contain times.
 TEST(RunRecord, FactsHoldNoTimes) {
   Observation changed = example_observation("a/b/dry");
   changed.gpu_time = GpuTime{1, 1, 1, {{1}}};
@@ -97,7 +97,8 @@ TEST(RunRecord, FactsHoldNoTimes) {
   EXPECT_EQ(other.observations.front().kernel_ns, "1");
 }
 
-// A peakmark with a later MINOR of the format reads more of a run file: nulls. The run is the same.
+// A peakmark with a later MINOR of the format reads more fields from a run file, and they are null. It is
+// still the same run.
 TEST(RunRecord, WhatIsNullDoesNotCount) {
   const RunRecord record = to_record(sample_history_run(1).run);
   peakmark::Run silent = sample_history_run(1).run;
@@ -123,7 +124,7 @@ TEST(RunRecord, TheStateOfTheCacheCounts) {
 
 TEST(RunRecord, TheTimeIsTheMedianOfBlockMedians) {
   EXPECT_EQ(median_of_block_medians(std::nullopt), std::nullopt);
-  // Block medians 100, 20, 30, whatever the blocks' lengths.
+  // The block medians are 100, 20 and 30, whatever the lengths of the blocks.
   EXPECT_EQ(median_of_block_medians(GpuTime{7, 1, 100, {{100, 100, 100, 100, 100}, {20}, {10, 30, 90}}}), 30);
   EXPECT_EQ(median_of_block_medians(GpuTime{7, 1, 100, {}}), 7);
 }
@@ -197,7 +198,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Returns the history of one case with these times in ns.
+/// Returns the history of one case with these times, in ns.
 trend::DeviceHistory device_of(const std::vector<double>& runs) {
   trend::DeviceHistory device;
   device.device = "a device";

@@ -1,4 +1,5 @@
-// Files that are no history, or that cannot be read or written: what is said, and that nothing is changed.
+// Tests of files that are not a history, or that cannot be read or written: the right error is printed, and
+// nothing is changed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <soci/soci.h>
@@ -118,7 +119,7 @@ TEST_F(SqliteError, ADamagedFileIsReported) {
     history.run("run-02");
   };
   ASSERT_EQ(message_of(read_all), "none");
-  // Cut short, and every page but the first overwritten.
+  // The file is cut short, and every page except the first is overwritten.
   for (const std::string& bad :
        {good.substr(0, good.size() / 2), good.substr(0, 4096) + std::string(good.size() - 4096, 'x')}) {
     put(bad);
@@ -147,7 +148,7 @@ TEST_F(SqliteError, OfALargeFileAllTablesButTheObservationsAreChecked) {
     soci::session sql(soci::sqlite3, "dbname=\"" + file_ + "\"");
     sql << "CREATE TABLE large (bytes blob)";
     sql << "INSERT INTO large VALUES (zeroblob(64000000))";
-    // Not read by adding a run.
+    // This part of the file is not read when a run is added.
     sql << "SELECT rootpage FROM sqlite_master WHERE name = 'acceptances'", soci::into(page);
   }
   ASSERT_GT(std::filesystem::file_size(file_), 64'000'000U);

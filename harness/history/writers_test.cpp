@@ -1,4 +1,4 @@
-// Several processes at one history.
+// Tests of several processes that use one history at the same time.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ using testing::IsEmpty;
 
 class Writers : public OnBothDatabases {
  protected:
-  /// Work in a process of its own, which says what went wrong and ends with 1 then.
+  /// Does the work in another process, which prints what went wrong and then ends with 1.
   template <typename Work>
   static pid_t start(Work work) {
     const pid_t process = ::fork();
@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(, Writers, testing::Values(Address::Kind::sqlite, Addre
 
 TEST_P(Writers, TwoRunnersAddAtOnce) {
   constexpr int kRuns = 10;
-  // Both begin the history too.
+  // Both processes also try to create the history.
   std::vector<pid_t> processes;
   for (const std::string device : {"one", "two"}) {
     processes.push_back(start([&] {
@@ -61,7 +61,7 @@ TEST_P(Writers, TwoRunnersAddAtOnce) {
 
 TEST_P(Writers, ALockThatIsHeldTooLongIsReported) {
   open().add(sample_history_run(1).run);
-  // Another runner, which never ends.
+  // Another runner holds the history and never ends.
   std::array<int, 2> holds{};
   ASSERT_EQ(::pipe(holds.data()), 0);
   const pid_t process = start([&] { hold_lock(holds[1]); });
@@ -78,7 +78,7 @@ TEST_P(Writers, ALockThatIsHeldTooLongIsReported) {
   EXPECT_EQ(open().add(sample_history_run(2).run).runs_of_device, 2);
 }
 
-// Run 2 is added while the pruning waits. The changes in it and in run 3 must stay.
+// Run 2 is added while the pruning waits. The changes in it and in run 3 must be kept.
 TEST_P(Writers, APruningSeesWhatWasAddedWhileItWaited) {
   if (!is_postgresql()) GTEST_SKIP() << "SQLite does not report who waits";
   for (const std::string setting : {"", "&options=-cdefault_transaction_isolation%3Dserializable"}) {

@@ -25,7 +25,7 @@ std::int64_t monotonic_ns() {
 
 class ExitWatcherTest : public testing::Test {
  protected:
-  /// A child that records under `name`, and calls _exit, or closes its profile first.
+  /// A child that records under `name`. It calls _exit, or closes its profile before that.
   ProfileHeader child(const std::string& name, bool closes) const {
     const std::string path = folder_.path() / name;
     const pid_t process = fork();

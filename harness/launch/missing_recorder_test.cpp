@@ -15,7 +15,7 @@ using testing::Not;
 
 class MissingRecorderTest : public testing::Test {
  protected:
-  /// A program that loaded `loader`, and should have loaded the OpenCL recorder.
+  /// A program that loaded `loader`, and that should have loaded the OpenCL recorder.
   MissingRecorder loaded(const std::string& loader, bool has_variables = true) const {
     MissingRecorder evidence;
     evidence.libraries.opencl = PEAKMARK_FAKE_LAYER;

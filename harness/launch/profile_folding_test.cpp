@@ -112,8 +112,8 @@ class WritingProcess {
   pid_t process_ = -1;
 };
 
-/// The output of `show --json`, without the key that marks a compact profile, and without repetitions: they
-/// are found in events, which a compact profile does not keep.
+/// Returns the output of `show --json` without the key that marks a compact profile, and without repetitions:
+/// those are found in events, which a compact profile does not keep.
 std::string shown(const fs::path& name) {
   nlohmann::json json = nlohmann::json::parse(profile_json(read_tree(name)));
   const auto erase = [](nlohmann::json& process) {
@@ -131,7 +131,7 @@ class FoldProfiles : public testing::Test {
   fs::path name() const { return folder_.path() / "p"; }
   fs::path folded() const { return folder_.path() / "p.folded"; }
 
-  /// Copies the profiles, without what was folded. Short ones are not truncated before their end.
+  /// Copies the profiles without the folded part. Short profiles are not truncated before their end.
   fs::path copy_of_all() const {
     const fs::path copies = folder_.path() / "full";
     fs::remove_all(copies);
@@ -145,7 +145,7 @@ class FoldProfiles : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-/// The peak of all processes together and the sizes that are live then, largest first.
+/// The peak of all processes together, and the sizes that are live at that moment, largest first.
 using Contents = std::pair<Size, std::vector<Size>>;
 
 Contents peak_and_contents(const fs::path& name) {
@@ -155,7 +155,8 @@ Contents peak_and_contents(const fs::path& name) {
   return contents;
 }
 
-/// The same by a map for each process of what is live, whose values are added up anew after each event.
+/// Computes the same with a map of live allocations for each process. All values are added up again after
+/// each event.
 Contents contents_by_hand(const fs::path& name) {
   struct Process {
     std::vector<Event> events;
@@ -229,7 +230,7 @@ TEST_P(FoldRandomProfiles, ShowTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FoldRandomProfiles, testing::Range(0U, 12U));
 
-/// Killed after each step of a pass, while the program runs and at the last pass.
+/// The process is killed after each step of a pass, while the program runs and at the last pass.
 TEST_F(FoldProfiles, KilledAtAnyStepEveryEventCountsOnce) {
   for (int kill_at = 1; kill_at <= 10; ++kill_at) {
     fs::remove(folded());
@@ -308,7 +309,7 @@ TEST_F(FoldProfiles, ALongOneTakesLittleSpaceWhileItIsWritten) {
   EXPECT_TRUE(tree.processes.at(0).complete);
   EXPECT_EQ(tree.processes.at(0).lost_events, 0U);
 
-  // The same events, never folded.
+  // The same events, but never folded.
   const fs::path other = folder_.path() / "other";
   {
     WritingProcess again(other, 3, kEventsAStep, true);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kVariable[] = "PEAKMARK_WATCH_TEST=1";
 
-/// A program that has started, printed so, and waits until it is ended.
+/// A program that has started and printed so, and that waits until it is ended.
 class Waiting {
  public:
   explicit Waiting(std::vector<std::string> environment, const char* script = "echo; read line") {
@@ -90,13 +90,13 @@ TEST(ProgramWatch, AnEmptyEnvironmentLacksTheVariables) {
 
 TEST(ProgramWatch, AFileThatCannotBeReadIsNoError) {
   const TemporaryFolder folder;
-  // Its file opens, and then the first read fails, as for a process that has just ended.
+  // The file opens, but the first read fails, as it does for a process that has just ended.
   EXPECT_EQ(read_proc_file(folder.path()), std::nullopt);
   EXPECT_EQ(read_proc_file(folder.path() / "none"), std::nullopt);
   EXPECT_THAT(read_proc_file("/proc/self/maps").value_or(""), testing::HasSubstr("[stack]"));
 }
 
-/// Processes start and end during the scan, as in a shell that starts many.
+/// Processes start and end during the scan, as under a shell that starts many.
 TEST(ProgramWatch, ProcessesMayEndDuringAScan) {
   const Waiting program({kVariable},
                         "echo; i=0; while [ $i -lt 300 ]; do /bin/true & i=$((i+1)); done; read line");
@@ -119,7 +119,7 @@ TEST(ProgramWatch, SeesLoadersAndRecorders) {
   EXPECT_FALSE(watch.scan());
   EXPECT_THAT(watch.seen().at(with_loader.process()).loaders, testing::ElementsAre(loader));
   EXPECT_FALSE(watch.seen().at(with_loader.process()).has_variables);
-  // A mark loads the recorder without a loader: then nothing is recorded yet.
+  // A program with marks loads the recorder without a loader. Nothing is recorded yet then.
   const Waiting marked({"LD_PRELOAD=" + recorder});
   EXPECT_FALSE(ProgramWatch(marked.process(), kVariable).scan());
   const Waiting recorded({"LD_PRELOAD=" + recorder + ":" + loader});

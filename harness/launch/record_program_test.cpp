@@ -1,4 +1,4 @@
-// Programs that no signal ends: `record` must not wait for them for ever.
+// Tests of programs that no signal ends: `record` must not wait for them for ever.
 #include "launch/record_program.hpp"
 
 #include <fcntl.h>
@@ -68,7 +68,7 @@ class StuckProgram : public testing::TestWithParam<const char*> {
 
 TEST_P(StuckProgram, IsAbandonedAfterTwoRequests) {
   const int code = record([](pid_t recording, pid_t) {
-    // Two signals of one kind could be merged.
+    // Two signals of the same kind could be merged into one.
     ::kill(recording, SIGINT);
     ::kill(recording, SIGTERM);
   });
@@ -112,7 +112,7 @@ TEST(IsStuck, FalseForASleepingProcess) {
   if (child == 0) {
     for (;;) ::pause();
   }
-  // Until it sleeps, it may briefly be in another state.
+  // Until the process sleeps, it may briefly be in another state.
   while (is_stuck(child)) {
   }
   EXPECT_FALSE(is_being_killed(child));

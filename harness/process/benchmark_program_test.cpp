@@ -1,4 +1,4 @@
-// A program that is a Google Benchmark, with memory: for real, on an OpenCL device.
+// Tests of a Google Benchmark program with memory, on an OpenCL device.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -20,7 +20,7 @@ class BenchmarkProgram : public testing::Test {
  protected:
   Answer run(std::vector<std::string> arguments, const std::string& libraries = "") const {
     std::vector<std::string> environment = current_environment();
-    // What it leaves behind is seen there.
+    // The tests look here for files that the program leaves behind.
     set_variable(environment, "TMPDIR", folder_.path().string());
     if (!libraries.empty()) set_variable(environment, "PEAKMARK_LIBRARY_DIR", libraries);
     Answer answer =
@@ -29,7 +29,7 @@ class BenchmarkProgram : public testing::Test {
     return answer;
   }
 
-  /// The rows of its JSON by name.
+  /// Returns the rows of its JSON, by name.
   static std::map<std::string, json> rows(const std::string& text) {
     std::map<std::string, json> rows;
     const json whole = json::parse(text);
@@ -57,11 +57,12 @@ TEST_F(BenchmarkProgram, ItsJsonHasWhatItAllocatesToTheByte) {
   EXPECT_EQ(columns.at("device_allocations"), 11.);
   EXPECT_EQ(columns.at("max_bytes_used"), 1024);
 
-  // The timed run before leaked 500 bytes: they are live, but no growth of the run that measures memory.
+  // The timed run before leaked 500 bytes. They are live, but they are not growth in the run that measures
+  // memory.
   EXPECT_EQ(row.at("leak/iterations:1").at("max_bytes_used"), 1000);
   EXPECT_EQ(row.at("leak/iterations:1").at("net_heap_growth"), 500);
 
-  // What readers of Google Benchmark's JSON rest on is what it was.
+  // The fields that readers of Google Benchmark's JSON depend on are unchanged.
   for (const auto& [name, one] : row) {
     EXPECT_EQ(one.at("run_name"), name);
     EXPECT_EQ(one.at("run_type"), "iteration");

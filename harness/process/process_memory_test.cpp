@@ -1,5 +1,5 @@
-// Recorders in this process, without a device: fakes take the place of CUDA's driver, of OpenCL's loader and
-// of the recorders. What a loader has loaded stays, so each test is a process of its own.
+// Tests of recorders in this process, without a device: fakes replace CUDA's driver, OpenCL's loader and the
+// recorders. Libraries that a loader has loaded stay loaded, so each test runs in a separate process.
 #include "process/process_memory.hpp"
 
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using Use = ProcessMemory::Use;
 
-/// Regions as Google Benchmark has them.
+/// Regions as Google Benchmark uses them.
 class Regions {
  public:
   Regions() { memory_.load(Use::benchmarks, "/nowhere", false, false); }
@@ -42,8 +42,8 @@ class ProcessMemoryTest : public testing::Test {
     fs::copy_file(PEAKMARK_FAKE_RECORDER, cuda_);
   }
 
-  /// Expects `text` on standard error of `body`, in a process of its own in which CUDA's driver is loaded and
-  /// the recorders in `folder_` are found.
+  /// Runs `body` in a separate process in which CUDA's driver is loaded and the recorders in `folder_` are
+  /// found. Expects `text` on its standard error.
   void expect_output(const std::string& text, const std::function<void()>& body) const {
     EXPECT_EXIT(
         {
@@ -63,7 +63,7 @@ class ProcessMemoryTest : public testing::Test {
   }
 
   static void initialise_cuda() { reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"))(0); }
-  /// Loads OpenCL's loader into the process, and does not call it.
+  /// Loads OpenCL's loader into the process but does not call it.
   static void* load_opencl() { return dlopen(PEAKMARK_FAKE_OPENCL, RTLD_NOW | RTLD_LOCAL); }
   static void call_opencl() {
     std::uint32_t count = 0;
@@ -78,7 +78,7 @@ class ProcessMemoryTest : public testing::Test {
   static void allocate(const fs::path& recorder, std::uint64_t address, std::int64_t bytes) {
     call(recorder, "fake_allocation", address, bytes);
   }
-  /// Does what OpenCL's loader would.
+  /// Does what OpenCL's loader would do.
   void load_opencl_recorder() const {
     setenv("PEAKMARK_PROFILE", (folder_.path() / "profile").c_str(), 1);
     setenv("OPENCL_LAYERS", opencl_.c_str(), 1);
@@ -197,7 +197,8 @@ TEST_F(ProcessMemoryTest, EventsThatWereReadTakeNoDiskSpace) {
     const RegionFigures use = regions.end(region);
     struct stat file {};
     stat(reinterpret_cast<const char* (*)()>(dlsym(library, "peakmark_profile_path"))(), &file);
-    // 100,000 events of 64 bytes, less what a file system may keep, and the extent that is being filled.
+    // 100,000 events of 64 bytes were written. The limit allows for space that the file system keeps, and for
+    // the part of the file that is being filled.
     if (file.st_blocks * 512 <= (2 << 20)) std::cerr << "little space, ";
     print(use);
   });
@@ -212,7 +213,7 @@ TEST_F(ProcessMemoryTest, AnInvalidRecordingHasNoFigures) {
   });
 }
 
-/// Windows of Python: nothing is called before the program calls it.
+/// Windows as the Python package uses them: nothing is called before the program calls it.
 class Windows : public ProcessMemoryTest {
  protected:
   static void load() { memory().load(Use::windows, "/nowhere", false, false); }

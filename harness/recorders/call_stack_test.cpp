@@ -19,7 +19,7 @@
 
 namespace peakmark {
 
-// Two named callers, without tail calls, which would not be on the stack.
+// Two named callers. They make no tail calls, because those would not be on the stack.
 [[gnu::noinline]] void allocate_here(ProfileWriter& writer, std::uint64_t address) {
   writer.allocation(address, 100, MemoryKind::buffer);
   asm volatile("");
@@ -92,7 +92,8 @@ TEST_F(CallStack, OneForEachCaller) {
   ASSERT_EQ(stacks.size(), 2U);
   EXPECT_THAT(stacks[0], HasSubstr(library_of(reinterpret_cast<const void*>(&allocate_here))));
   EXPECT_NE(stacks[0], stacks[1]);
-  // The text comes before the allocation that refers to it, so that the profile of a killed program has it.
+  // The text comes before the allocation that refers to it, so that it is in the profile even if the program
+  // is killed.
   EXPECT_EQ(events.front().type, EventType::stack);
   std::set<std::uint64_t> stack_ids;
   for (const Event& event : events) {

@@ -35,7 +35,7 @@ TEST(ElfFile, DefinedFunctions) {
       ElfFile("/proc/self/exe").defines("dladdr"));  // it only calls that; TSan has a dlopen of its own
 }
 
-/// A file that ends within its tables, as one that is still written.
+/// The file ends inside its tables, like one that is still being written.
 TEST(ElfFile, AFileThatIsCut) {
   Dl_info info{};
   ASSERT_NE(dladdr(reinterpret_cast<const void*>(&dlopen), &info), 0);

@@ -35,7 +35,7 @@ TEST_F(ErrorFileTest, EachLineHasAKindOfItsOwn) {
   EXPECT_THAT(error_file_.ranges_left_out(), ElementsAre("Call"));
 }
 
-// A profile can have any name: its text must not decide the kind of a line.
+// A profile can have any name, so the name must not decide what kind of line it is in.
 TEST_F(ErrorFileTest, ATextThatResemblesAnotherKindIsText) {
   report_error("range left out: /data/run 7 stops here: /p.peak is not recorded");
   EXPECT_EQ(error_file_.first_line(), "range left out: /data/run 7 stops here: /p.peak is not recorded");

@@ -18,7 +18,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Never destroyed, as in a recorder; kept reachable, so that LeakSanitizer reports no leak.
+/// It is never destroyed, as in a recorder. It is kept reachable so that LeakSanitizer reports no leak.
 template <typename Kept>
 Kept& never_destroyed() {
   static auto& all = *new std::vector<Kept*>;
@@ -111,7 +111,7 @@ TEST_F(Ranges, AreForwardedToAnotherRecorder) {
   EXPECT_THAT(phases(), ElementsAre("open", "later", "open", ""));
 }
 
-/// What a program's copy of NVTX passes to the library that it loads.
+/// The arguments that a program's copy of NVTX passes to the library that it loads.
 class FakeNvtx {
  public:
   FakeNvtx() {

@@ -40,7 +40,7 @@ TEST(CasePairs, OfTwoVariantsHaveTheSameAxes) {
 }
 
 TEST(CasePairs, ADefaultThatChangedRenamesACaseAndNotItsWork) {
-  // n was 20 by default and is 30 now: the name without n is another case's.
+  // n was 20 by default and is now 30, so the name without n belongs to another case.
   const Observation before20 = observation("pad/old/opencl", "pad/old", axes(20));
   const Observation before30 = observation("pad/old/opencl/n:30", "pad/old", axes(30));
   const Observation after20 = observation("pad/old/opencl/n:20", "pad/old", axes(20));

@@ -1,4 +1,4 @@
-// Google Benchmark's own tool reads our run files.
+// Tests that Google Benchmark's own tool reads peakmark's run files.
 #include <gmock/gmock.h>
 
 #include "base/files_testing.hpp"
@@ -19,7 +19,7 @@ peakmark::Run timed_run(double factor) {
   for (int block = 0; block < 10; ++block) {
     observation.gpu_time->blocks.push_back({(1000 + block) * factor, (1001 + block) * factor});
   }
-  // Cases without a time must not trip it.
+  // Cases without a time must not make it fail.
   run.observations.push_back(example_observation("crashed/case/opencl"));
   run.observations.back().gpu_time.reset();
   return run;

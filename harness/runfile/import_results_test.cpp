@@ -82,7 +82,7 @@ TEST_F(ImportResults, TakesTheRepetitionsOfGoogleBenchmark) {
   ASSERT_THAT(run.observations, SizeIs(4));
   ASSERT_THAT(run.context.planned, SizeIs(4));
 
-  // Median, minimum and maximum of the rows, by Python's statistics.
+  // The median, minimum and maximum of the rows, computed with Python's statistics module.
   const Observation& copy = find_imported(run, "BM_copy/n:1024");
   ASSERT_TRUE(copy.gpu_time);
   EXPECT_DOUBLE_EQ(copy.gpu_time->median_ns, 10.855933047103299);
@@ -194,7 +194,7 @@ TEST_F(ImportResults, OptionsReplaceWhatIsInTheFile) {
   options.suite = "nightly";
   options.peak_counter = "bytes_per_second";
   const std::string file = "google_benchmark_repetitions.json";
-  // Not whole bytes in every row.
+  // This counter is not a whole number of bytes in every row.
   EXPECT_THAT(refusal([&] { import_with(kImports / file, options); }), HasSubstr("bytes_per_second of "));
   options.peak_counter = "max_bytes_used";
   const peakmark::Run run = changed(file, "\"device_peak\": 2.0480000000000000e+03",

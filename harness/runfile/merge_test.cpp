@@ -199,7 +199,8 @@ TEST(Merge, RefusesMixtures) {
   EXPECT_THAT(mixed([](RunContext& context) { context.shard->count = 4; }), HasSubstr("number of shards"));
 }
 
-// The clocks of two nodes differ: the merged run began when the first shard did by any of them.
+// The clocks of two nodes differ. The merged run has the earliest date of its shards, whichever clock it is
+// from.
 TEST(Merge, TheEarliestDateIsThatOfTheRun) {
   NamedRun one = shard(1, 2, {"a"});
   NamedRun two = shard(2, 2, {"b"});

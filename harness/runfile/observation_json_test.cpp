@@ -20,7 +20,8 @@ TEST(ObservationLine, ComesBackAsItWas) {
   const Json json = Json::parse(line);
   EXPECT_EQ(to_json_line(observation_from_json_line(line)), line);
 
-  // Field by field, since a field forgotten in both directions would not show above.
+  // Each field is compared separately, because a field that is forgotten in both directions would not be
+  // noticed above.
   EXPECT_EQ(json.at("case"), "a/b/dry");
   EXPECT_EQ(json.at("axes"), Json({{"n", 20}, {"ny", 512}, {"mode", "edge"}}));
   EXPECT_EQ(json.at("outcome"), "wrong_answer");
@@ -80,7 +81,7 @@ TEST(ObservationLine, ReportsWhichEstimatorWasNotAsked) {
   observation.estimate->error = "not_asked: the run ended before";
   observation.estimate->is_asked = false;
   EXPECT_FALSE(observation_from_json_line(to_json_line(observation)).estimate->is_asked);
-  // What an estimator answers decides nothing.
+  // The answers of estimators decide nothing.
   observation.estimate->is_asked = true;
   EXPECT_TRUE(observation_from_json_line(to_json_line(observation)).estimate->is_asked);
   observation.estimate->error.reset();

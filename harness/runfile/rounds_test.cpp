@@ -20,7 +20,7 @@ std::vector<std::string> names_of(const std::vector<PlannedCase>& cases) {
   return names;
 }
 
-/// Planned a, b, c in three rounds a pass; nothing measured yet.
+/// The cases a, b and c are planned in three rounds per pass, and nothing is measured yet.
 peakmark::Run run_of_rounds(bool two_passes = false) {
   peakmark::Run run = example_run();
   run.observations.clear();
@@ -46,7 +46,7 @@ TEST(InOrderOfRound, ShufflesAlikeEverywhereAndAnewEachRound) {
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h"}) {
     cases.emplace_back().name = name;
   }
-  // Written down: another library or compiler must shuffle alike.
+  // The expected order is written here, because another library or compiler must shuffle in the same way.
   EXPECT_THAT(names_of(in_order_of_round(cases, 7, 1)), ElementsAre("g", "d", "c", "e", "a", "h", "b", "f"));
   EXPECT_NE(names_of(in_order_of_round(cases, 7, 2)), names_of(in_order_of_round(cases, 7, 1)));
   EXPECT_NE(names_of(in_order_of_round(cases, 8, 1)), names_of(in_order_of_round(cases, 7, 1)));

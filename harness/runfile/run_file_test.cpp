@@ -64,7 +64,7 @@ TEST_F(RunFile, ComesBackAsItWas) {
   EXPECT_EQ(back.observations.size(), 1u);
 }
 
-// 4096 bytes in 105 ns; the copy moves 96 bytes in 1000.5 ns.
+// The call moves 4096 bytes in 105 ns; the copy moves 96 bytes in 1000.5 ns.
 TEST_F(RunFile, HasTheThroughputOfEachCase) {
   const Json throughput = written(example_run()).at("benchmarks").back().at("peakmark").at("throughput");
   EXPECT_DOUBLE_EQ(throughput.at("bytes_per_second"), 4096 / 105e-9);
@@ -100,8 +100,8 @@ TEST_F(RunFile, HasGoogleBenchmarksSchema) {
   }
 }
 
-// Written by the first peakmark that had `run` (b9d90c6), on PoCL; cut by hand to four blocks a case, and
-// without the names of its machine.
+// This file was written by the first peakmark that had `run` (b9d90c6), on PoCL. It was cut by hand to four
+// blocks per case, and the names of its machine were removed.
 TEST_F(RunFile, OfVersion1_0IsReadAndWhatItLacksIsUnknown) {
   const peakmark::Run run = read_run(std::filesystem::path(PEAKMARK_RUN_VERSIONS) / "run-1.0.json");
   EXPECT_EQ(run.context.commit, "b9d90c6");
@@ -118,13 +118,14 @@ TEST_F(RunFile, OfVersion1_0IsReadAndWhatItLacksIsUnknown) {
   EXPECT_EQ(padding.at_peak.size(), 3u);
   EXPECT_EQ(padding.gpu_time->blocks.size(), 4u);
   EXPECT_EQ(padding.estimate->bytes_estimated, 656928);
-  // Read, written by this peakmark and read again it says the same, and that it is of this version.
+  // Read, written by this peakmark and read again, the file has the same contents, and says that it is of
+  // this version.
   const Json again = written(run);
   EXPECT_EQ(again.at("context").at("peakmark").at("minor"), format::kRunFile.minor);
   EXPECT_EQ(to_json_line(read_run(path_).observations[1]), to_json_line(padding));
 }
 
-// What a later peakmark of the same MAJOR may have written.
+// Fields that a later peakmark of the same MAJOR may have written.
 TEST_F(RunFile, OfALaterMinorIsReadAndWhatIsNewInItIsSkipped) {
   Json json = written(example_run());
   Json& context = json["context"]["peakmark"];
@@ -181,7 +182,7 @@ TEST_F(RunFile, ReaderReportsWhatIsWrong) {
   EXPECT_THROW(read_run(temporary_.path()), IoError);
 }
 
-/// A run of so many cases, of each a row of JSON.
+/// Returns a run with this many cases, each with one row of JSON.
 peakmark::Run large_run(int cases) {
   peakmark::Run run = example_run();
   PlannedCase planned = run.context.planned.front();
@@ -252,7 +253,7 @@ TEST_F(RunFile, NumbersComeBackExactly) {
   EXPECT_EQ(back.gpu_time->blocks, observation.gpu_time->blocks);
 }
 
-// Lists of what is no case, and objects where a list is expected.
+// The lists contain values that are not cases, and there are objects where lists are expected.
 TEST_F(RunFile, ListsOfOtherThingsAreRefused) {
   const Json good = written(example_run());
   const auto message = [&](const auto& spoil) {

@@ -185,7 +185,7 @@ TEST_F(RunJournalTest, RefusesToGoOnWithAnotherRun) {
               HasSubstr("another --budget ('none', now '1 KiB')"));
   EXPECT_THAT(changed([](RunContext& context) { context.planned.pop_back(); }),
               AllOf(HasSubstr("--filter"), HasSubstr("3 cases, now 2")));
-  // None of these attempts has harmed the run.
+  // None of these attempts has damaged the run.
   EXPECT_EQ(resume_error(context_), "no error");
 }
 

@@ -61,7 +61,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// A case whose call takes `event_ns` by events, and is these records.
+/// A case whose call takes `event_ns` by events, and that has these records.
 Observation timed(double event_ns, std::vector<KernelTime> records) {
   Observation observation;
   observation.case_name = "op/a/cuda/n:20";
@@ -94,8 +94,8 @@ TEST(KernelTime, ShortCallsAreNotCompared) {
   EXPECT_EQ(records_over_events(timed(200'000, {{"pad", 1, 100'000}})), 0.5);
 }
 
-/// Two kernels side by side are more than the time of the call, a kernel and a wait of the host are less, and
-/// a copy beside a kernel is work too: none of it is a mistake of the clocks.
+/// Two kernels that run side by side take more than the time of the call. A kernel and a wait of the host
+/// take less. A copy beside a kernel is work too. None of these is a mistake of the clocks.
 TEST(KernelTime, CallsOfSeveralPartsAreNotCompared) {
   EXPECT_EQ(records_over_events(timed(1e6, {{"left", 1, 900'000}, {"right", 1, 900'000}})), std::nullopt);
   EXPECT_EQ(records_over_events(timed(1e6, {{"row", 20, 600'000}})), std::nullopt);

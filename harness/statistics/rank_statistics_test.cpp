@@ -14,7 +14,7 @@
 
 namespace peakmark {
 
-/// Two samples, and what scipy says of them (make_vectors.py).
+/// Two samples, and the results of scipy for them (make_vectors.py).
 struct RankVector {
   std::vector<double> first;
   std::vector<double> second;
@@ -110,7 +110,7 @@ TEST(RankTest, OfEqualValuesIsNotSignificant) {
 }
 
 TEST(RankTest, ExactAndApproximateMeet) {
-  // Around the sizes where one takes over from the other.
+  // Sizes around those at which one method replaces the other.
   for (const double u : {150.0, 250.0}) {
     const double exact = chance_of_u_at_most(u, 25, 25);
     const double deviation = std::sqrt(25 * 25 * 51 / 12.0);
@@ -169,7 +169,7 @@ TEST(Shift, OfEqualValuesIsCertain) {
   EXPECT_THAT(hodges_lehmann(nine, nine).interval, Eq(Interval{0, 0}));
 }
 
-// The shift of values with ties, covered by the interval in at least 95 % of 600 draws.
+// The shift of values with ties is inside the interval in at least 95 % of 600 draws.
 TEST(Shift, HasTheStatedCoverage) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal(0, 3);

@@ -18,7 +18,7 @@ using testing::Gt;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Nine blocks around `ns`, up to `spread` of it apart.
+/// Nine blocks around `ns`. The largest and the smallest differ by the fraction `spread` of it.
 std::vector<double> blocks(double ns, double spread, std::size_t count = 9) {
   std::vector<double> values;
   for (std::size_t i = 0; i < count; ++i) {
@@ -44,7 +44,7 @@ TEST(TimeChange, IsRelativeToTheBase) {
   EXPECT_DOUBLE_EQ(change.p, 2.0 / 48620);
 }
 
-// Of the medians this is not so: they are another estimate than the effect.
+// This is not true of the medians: they estimate something else than the effect.
 TEST(TimeChange, TheTwoTimesDifferInTheDirectionOfTheEffect) {
   std::mt19937_64 random(1);
   std::lognormal_distribution<double> quiet(std::log(1e6), 0.01);
@@ -141,7 +141,7 @@ TEST(BlocksToDecide, GrowWithTheNoise) {
   EXPECT_THAT(*few, Gt(9U));
   EXPECT_NEAR(static_cast<double>(*many) / static_cast<double>(*few), 4, 0.6);
   EXPECT_THAT(blocks_to_decide(time_change(blocks(1e6, 0.1), blocks(1.03e6, 0.1))), Eq(std::nullopt));
-  // Two disturbed blocks of the base: the interval is beyond the effect, and the rank test is not sure.
+  // Two blocks of the base were disturbed: the interval is beyond the effect, and the rank test is not sure.
   std::vector<double> disturbed = blocks(1e6, 0.01);
   disturbed[0] = disturbed[1] = 2e6;
   const TimeChange change = time_change(disturbed, blocks(1.1e6, 0.01));

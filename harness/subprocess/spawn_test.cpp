@@ -1,4 +1,4 @@
-// What starts processes, where the system does not answer or has no descriptor left.
+// Tests of starting processes when the system does not answer or has no free descriptor.
 #include "subprocess/spawn.hpp"
 
 #include <fcntl.h>
@@ -25,8 +25,8 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Whoever opens a file of which another holds a lease waits until it is given back: as on a file system that
-// does not answer, but without one.
+// A process that opens a file waits as long as another holds a lease of it. This is like a file system that
+// does not answer.
 TEST(Spawn, AProgramThatTheSystemDoesNotBeginIsATimeout) {
   const TemporaryFolder folder;
   const std::filesystem::path program = folder.path() / "program";

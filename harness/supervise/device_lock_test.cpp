@@ -42,7 +42,7 @@ struct GaveUp : std::runtime_error {
   GaveUp() : std::runtime_error("gave up") {}
 };
 
-/// A variable of the environment as long as this lives; null: not set.
+/// A variable of the environment that is set as long as this object lives; null: it is unset.
 class Variable {
  public:
   Variable(std::string name, const char* value) : name_(std::move(name)) {
@@ -65,10 +65,11 @@ class Variable {
   std::optional<std::string> before_;
 };
 
-/// Lock files stay, so that no run removes the one another waits for: these go with their test's folder.
+/// Lock files are kept, so that no run removes a file that another one waits for. These are removed with the
+/// test's folder.
 class DeviceLockTest : public testing::Test {
  protected:
-  /// Whether a second run on `two` waits for one on `one`.
+  /// Returns whether a second run on `two` waits for a run on `one`.
   bool exclude(const DeviceInfo& one, const DeviceInfo& two, const DeviceLockOptions& options = {}) {
     const DeviceLock first(one, options, note(), give_up);
     try {

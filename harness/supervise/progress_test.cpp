@@ -37,7 +37,7 @@ TEST_F(ProgressTest, ReportsWhatIsDoneAndWhatRemains) {
   EXPECT_EQ(progress.text(begin_ + 10s), "2/12 cases, 0:10");
   progress.finished(false, begin_ + 1s);
   progress.finished(true, begin_ + 2s);
-  // 2 of the 10 cases of this run took 10 seconds: the 8 left take 40. What was resumed says nothing.
+  // 2 of this run's 10 cases took 10 seconds, so the remaining 8 take 40. The resumed cases do not count.
   EXPECT_EQ(progress.text(begin_ + 10s), "4/12 cases, 0:10, 0:40 left, 1 failed");
 }
 

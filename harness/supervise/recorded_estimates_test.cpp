@@ -94,7 +94,7 @@ TEST_F(RecordedEstimates, HaveTheWarningsOfTheProgramOnce) {
   EXPECT_EQ(run_.context.warnings.size(), 1U);
 }
 
-// `nx` is 8 as well in the first case, and `n` alone has the recorded number of slices in all cases.
+// `nx` is 8 too in the first case; only `n` is equal to the recorded number of slices in all cases.
 TEST_F(RecordedEstimates, FindTheSliceAxisInTheRun) {
   ask_about_run(run_, question_);
   EXPECT_THAT(asked(), AllOf(HasSubstr("\"other_dimensions\":[5,8]"),

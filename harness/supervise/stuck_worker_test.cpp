@@ -1,4 +1,4 @@
-// Workers that do not end, or not in the way that others do: no run may hang with them.
+// Tests of workers that do not end, or not as others do: no run may hang because of them.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/eventfd.h>
@@ -91,7 +91,7 @@ TEST_F(StuckWorker, InUninterruptibleSleepIsLeftBehind) {
   EXPECT_FALSE(worker.kill()) << "at once: it was given up";
 }
 
-// A process that waits for its vfork() child is in uninterruptible sleep too, but SIGKILL ends it.
+// A process that waits for its vfork() child is in uninterruptible sleep too, but SIGKILL can end it.
 TEST_F(StuckWorker, InVforkIsATimeout) {
   options_.case_limit = {500ms, 0ms};
   EXPECT_EQ(supervise(options_, {planned_deed("vfork"), planned_deed("ok", 2)}, listener_), Stop::done);
@@ -105,7 +105,7 @@ TEST_F(StuckWorker, ThatIsStoppedIsATimeout) {
   EXPECT_THAT(listener_.outcomes(), ElementsAre("timeout", "ok"));
 }
 
-// On the descriptor of observations, of which each is to be read, however late.
+// The worker writes to the descriptor of observations, and each observation must be read, however late.
 TEST_F(StuckWorker, ThatWritesStepsWithoutEndIsATimeout) {
   options_.case_limit = {500ms, 0ms};
   EXPECT_EQ(supervise(options_, {planned_deed("flood_steps"), planned_deed("ok", 2)}, listener_), Stop::done);

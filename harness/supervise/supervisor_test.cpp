@@ -72,7 +72,7 @@ TEST_F(Supervisor, ManyCasesDoNotFillAPipe) {
   EXPECT_EQ(listener_.observations_.size(), 5000u);
 }
 
-// Each start costs time, and so do the cases that a worker gets again after another died.
+// Each start costs time, and so do the cases that are sent to a worker again after another worker died.
 TEST_F(Supervisor, BatchesGrowUntilAWorkerDies) {
   std::vector<PlannedCase> cases;
   for (int n = 0; n < 4500; ++n) cases.push_back(planned_deed(n == 1500 ? "abort" : "ok", n));
@@ -128,7 +128,7 @@ TEST_F(Supervisor, OnlyOutputBetweenMarksIsOfTimedCalls) {
   EXPECT_EQ(listener_.said_.at(1), "half a line");
 }
 
-// Each costs its own answer: not the peak, not the time, not the answer before.
+// Each of them costs only its own answer: not the peak, the time, or the answer before.
 TEST_F(Supervisor, AnEstimatorThatEndsOrHoldsItsWorkerCostsOnlyItsAnswer) {
   options_.case_limit = {300ms, 0ms};
   const std::map<std::string, std::string> errors{{"estimator_aborts",
@@ -369,7 +369,7 @@ TEST(WorkerProcess, HasOnlyItsOwnDescriptorsAndDefaultSignals) {
   const int open_here = ::dup(1);
   WorkerCommand command{
       "/bin/sh", {"-c", "ls /proc/self/fd; grep SigIgn /proc/self/status"}, {"PATH=/usr/bin:/bin"}, ""};
-  // 3 is the observation descriptor, 4 the folder that ls reads.
+  // Descriptor 3 is that of the observations, and 4 is the folder that ls reads.
   EXPECT_EQ(ask(command, 60s).output, "0\n1\n2\n3\n4\nSigIgn:\t0000000000000000\n");
   ::close(open_here);
   std::signal(SIGTERM, SIG_DFL);

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-/// What is said of a worker that is this shell script.
+/// Returns the error about a worker that is this shell script.
 std::string said_of(const std::string& script, std::chrono::milliseconds limit = kAnswerLimit) {
   const TemporaryFolder folder;
   const std::filesystem::path program = folder.path() / "worker";
@@ -31,7 +31,7 @@ std::string said_of(const std::string& script, std::chrono::milliseconds limit =
   return "";
 }
 
-// As the system's loader says it.
+// The words of the system's loader.
 const std::string kMissing =
     "echo \"$0: error while loading shared libraries: LIBRARY: cannot open shared object file: No such file "
     "or directory\" >&2; exit 127";

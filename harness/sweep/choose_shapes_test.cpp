@@ -85,7 +85,7 @@ TEST(WordSets, ManyWordsVaryOneAxisAtATime) {
   EXPECT_THAT(word_sets(variant), SizeIs(1 + 3 * 4)) << "not 125";
 }
 
-// An image, and a region of it: `h` 0 is the whole image, and then `y0` is 0.
+// An image and a region of it: `h` = 0 means the whole image, and then `y0` is 0.
 TEST(ShapeChooser, FindsABaseWithARegionInsideTheImage) {
   VariantDescription variant;
   variant.axes = {{"ny", Size{512}, {}, 1, ""},

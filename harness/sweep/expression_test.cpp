@@ -34,7 +34,7 @@ TEST(Expression, RoundsAsPythonDoes) {
   const auto down = Expression::apply(Operation::divide_down, {kNy, integer(4)});
   const auto up = Expression::apply(Operation::divide_up, {kNy, integer(4)});
   const auto rest = Expression::apply(Operation::remainder, {kNy, integer(4)});
-  // -7 // 4, -(7 // 4), -7 % 4 and the same of 7 and 8.
+  // The rows are -7 // 4, -(7 // 4), -7 % 4, and the same for 7 and 8.
   EXPECT_EQ(at(down, -7), -2);
   EXPECT_EQ(at(up, -7), -1);
   EXPECT_EQ(at(rest, -7), 1);

@@ -66,7 +66,7 @@ TEST(Program, ShellGetsOneTextWithValuesInQuotes) {
               ElementsAre("/bin/sh", "-c", "echo 'it'\\''s;rm' {x,y} > '/my folder'/out"));
 }
 
-/// What /bin/sh prints of a line with `value` for {word}.
+/// Returns the output of /bin/sh for a line in which {word} is replaced by `value`.
 std::string printed(const std::string& line, const std::string& value) {
   ProgramDescription program;
   program.shell = true;

@@ -21,7 +21,7 @@ struct Mistake {
   const char* message;  ///< how it begins
 };
 
-// Line 1 and 2 of each sweep below.
+// Lines 1 and 2 of each sweep below.
 const std::string kPadding = "[[sweep]]\nvariants = 'padding/coords1d'\n";
 
 TEST(SuiteMistake, OfASweepNamesFileLineAndKey) {

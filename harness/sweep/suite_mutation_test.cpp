@@ -65,8 +65,8 @@ std::string mutated(std::mt19937_64& random) {
   return text;
 }
 
-// Whatever a file holds, it is a suite or a UsageError: another exception, a crash or a hang fails here, and
-// under the sanitizers so does a wrong access.
+// Any text is a suite or causes a UsageError. Another exception, a crash or a hang fails here, and the
+// sanitizers detect wrong accesses too.
 TEST(SuiteMutation, IsASuiteOrAUsageError) {
   ASSERT_NO_THROW((void)expand_suites({parse_suite_document(kSuite, "s.toml")}, example_description(), {}));
   std::mt19937_64 random(8);

@@ -110,7 +110,7 @@ TEST(BalancedShard, UnknownCasesCountAsTheMean) {
   const CaseSeconds recorded{{"0", 3.}, {"1", 1.}};
   Shard first{1, 2};
   Shard second{2, 2};
-  // 3 and 1 are known, the mean is 2: 0 to part 1, 2 to part 2, then 3 to part 2, and 1 to part 1.
+  // 3 and 1 are known, and the mean is 2. Part 1 gets 0, part 2 gets 2 and then 3, and part 1 gets 1.
   (void)select_balanced_shard(cases(4), first, recorded);
   (void)select_balanced_shard(cases(4), second, recorded);
   EXPECT_THAT(*first.places, testing::ElementsAre(0, 1));

@@ -29,7 +29,7 @@ TEST(ReferenceCase, HasNoTimeOnDry) {
   EXPECT_EQ(time_reference_case(*device, brief_stopping()), ReferenceTime{});
 }
 
-// The largest last-level cache of a GPU so far has 256 MiB.
+// The largest last-level cache of any GPU so far has 256 MiB.
 TEST(ReferenceCase, TheCopyOfAGpuIsLargerThanItsCache) {
   DeviceInfo device;
   EXPECT_EQ(reference_copy_bytes(device), Size{512} << 20);

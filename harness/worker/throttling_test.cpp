@@ -9,7 +9,7 @@ ClockSample at(unsigned mhz) {
   return {.sm_mhz = mhz, .max_sm_mhz = 1980};
 }
 
-/// ms until the clocks are steady, sampled each ms.
+/// Returns the time in ms until the clocks are steady, with one sample per ms.
 template <typename Clocks>
 int steady_after_ms(Clocks clocks) {
   SteadyClocks steady;
@@ -42,7 +42,7 @@ TEST(SteadyClocks, HighClocksAreSteadyAfterTheWindow) {
   EXPECT_EQ(steady_after_ms([](int) { return at(1980); }), 21);
 }
 
-// 345 MHz for 40 ms, then 15 MHz more each ms up to 1980.
+// 345 MHz for 40 ms, then 15 MHz more each ms, up to 1980.
 TEST(SteadyClocks, AnIdleDeviceIsWaitedForUntilItsClocksAreUp) {
   const auto ramp = [](int ms) {
     return at(static_cast<unsigned>(std::min(1980, 345 + std::max(0, ms - 40) * 15)));

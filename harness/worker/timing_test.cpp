@@ -115,7 +115,7 @@ TEST(Timing, KernelsAreTracedOutsideTheTimedBlocks) {
   EXPECT_GE(tracer.first, timing->calls()) << "blocks come first, untraced";
 }
 
-/// Counts what runs between start and stop, restores among it.
+/// Records all work between start and stop, including restores.
 TEST(Timing, RestoringInputsIsNotAmongTheRecords) {
   ClockDevice device;
   std::vector<KernelTime> running;
@@ -205,7 +205,8 @@ TEST(ColdTiming, RecordsOfKernelsAreColdToo) {
   EXPECT_EQ(tracer.flushed_while_tracing, 0);
 }
 
-/// Blocks of one sample of seven calls, which the warm-up never makes, and clocks that change with them.
+/// Blocks with one sample of seven calls, a number that the warm-up never makes, and clocks that change with
+/// the blocks.
 class ThrottledTiming : public testing::Test {
  protected:
   static constexpr std::int64_t kCalls = 7;

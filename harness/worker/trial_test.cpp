@@ -35,7 +35,7 @@ Steps known_bytes() {
 class TrialTest : public testing::Test {
  protected:
   Observation measure(const RegisteredVariant& variant, TrialOptions options = {}) {
-    // No test waits for the clock: what is late here comes when the events are asked for.
+    // No test waits for the clock: late records arrive when the events are asked for.
     const Case sweep_case{variant.description.name, "dry", variant.description.defaults()};
     Trial trial(*device_, events_ != nullptr ? events_ : &device_->allocation_log(), variant, sweep_case,
                 "the/case", options);
@@ -273,7 +273,8 @@ TEST_F(TrialTest, ACallThatNeedsMoreEachTimeDrifts) {
   EXPECT_THAT(observation.peak_drift_bytes, Optional(4 * 50)) << "call 8 above call 4";
 }
 
-/// AllocationLog whose owner lets go of memory only while it is being watched, as a driver that frees late.
+/// An AllocationLog whose owner releases memory only while it is being watched, like a driver that frees
+/// late.
 class LateAllocationLog final : public EventSource {
  public:
   LateAllocationLog(EventSource& allocation_log, std::vector<Array>& kept, int looks)

@@ -103,7 +103,7 @@ TEST_F(TrialTimes, OfADeviceThatDoesNotReportItsCacheAreHotWithANote) {
 TEST_F(TrialTimes, OfADeviceThatIsAlwaysThrottledHaveANote) {
   struct Clocks final : ClockSource {
     explicit Clocks(const ClockDevice& device) : device_(device) {}
-    // Slowed from the first flush on, which comes after the warm-up.
+    // The device is slowed from the first flush on. The flush comes after the warm-up.
     std::optional<ClockSample> sample() override {
       return ClockSample{.sm_mhz = 1980, .max_sm_mhz = 1980, .is_slowed = device_.flushes > 0};
     }

@@ -46,7 +46,7 @@ TEST_F(EstimateService, BytesForTheCaseItself) {
   EXPECT_THAT(ask(R"({"variant": "shift/new", "parameters": {"n": 2}})"), HasSubstr(R"("bytes":120)"));
 }
 
-// Terms are for the same number of slices as the bytes.
+// The terms are for the same number of slices as the bytes.
 TEST_F(EstimateService, TermsAreThoseOfTheSlicesAnswered) {
   FakeEstimator estimator{"chunked"};
   estimator.bytes = [](Size n) { return n + 10 * std::min<Size>(5, n); };
@@ -144,7 +144,7 @@ TEST(CaseCheck, SoIsATotalThatDoesNotFitThoughEachArrayDoes) {
             "{\"case\":\"a/b/dry/n:5\",\"error\":null}\n");
 }
 
-// It might end this process, or never answer; then it is its case that shall end.
+// The estimator might end this process or never answer. That should happen only when its own case runs.
 TEST(CaseCheck, AnEstimatorOfAProgramIsNotAsked) {
   RegisteredVariant variant = fake_variant("a/b", {}, {two_overflow()});
   variant.is_own_operation = false;

@@ -52,7 +52,8 @@ TEST(CudaErrors, OnlyAFullMemoryIsOutOfMemory) {
   EXPECT_THROW(check_cuda(cudaErrorNoKernelImageForDevice, "try"), Unsupported);
 }
 
-// The codes of facts about CUDA: 700, 702, 710, 714 to 721 and 810 end the context.
+// After an error with one of these codes of CUDA, the context cannot be used: 700, 702, 710, 714 to 721 and
+// 810.
 TEST(CudaErrors, ALostContextIsReported) {
   for (const int code : {700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 810}) {
     const auto result = static_cast<cudaError_t>(code);

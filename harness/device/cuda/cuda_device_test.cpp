@@ -1,4 +1,4 @@
-// Needs a device: `ci/gpu-check` runs it.
+// This test needs a device: `ci/gpu-check` runs it.
 #include <cuda_runtime_api.h>
 
 #include "device/backend.hpp"
@@ -36,7 +36,7 @@ TEST_F(CudaTest, WhatIsAllocatedIsMissingFromTheFreeMemory) {
   const Size before = device_->memory().free_bytes.value();
   const Size bytes = Size{256} << 20;
   Array array = device_->create_uninitialised("a", {bytes}, DType::u8);
-  // Other processes may take memory meanwhile, and steps of the card are larger than bytes.
+  // Other processes may allocate memory in the meantime, and the card allocates in steps larger than a byte.
   EXPECT_LE(device_->memory().free_bytes.value(), before - bytes + (Size{4} << 20));
   array.reset();
 }

@@ -23,7 +23,7 @@ Bytes words(std::initializer_list<std::uint32_t> values) {
   return bytes;
 }
 
-/// A device with these answers, laid out as the texts of the extensions say.
+/// A device that gives these answers, laid out as the texts of the extensions describe.
 OpenClQuery answers(std::map<unsigned, Bytes> all) {
   return [all = std::move(all)](unsigned what, std::size_t bytes, void* value) {
     const auto found = all.find(what);
@@ -101,7 +101,7 @@ TEST(PoclMethod, TheUsersStays) {
   EXPECT_STREQ(std::getenv("POCL_WORK_GROUP_METHOD"), "loops");
 }
 
-// A file in the way stops root, too, whom no mode of a folder stops.
+// The file is in the way of the folder. This stops root too, who is not stopped by the mode of a folder.
 TEST(PoclCache, AHomeThatIsNoFolderIsNamedWithTheWayOut) {
   const TemporaryFolder folder;
   const std::filesystem::path home = folder.path() / "home";

@@ -1,4 +1,4 @@
-// Activity records with CUPTI's layout, in buffers that a fake library walks.
+// Tests with activity records in CUPTI's layout, in buffers that a fake library walks through.
 #include "recorders/cupti/activity_records.hpp"
 
 #include <gmock/gmock.h>

@@ -27,7 +27,7 @@ CUDA_ARRAY3D_DESCRIPTOR descriptor(std::size_t width, std::size_t height, std::s
   return result;
 }
 
-// cuArrayCreate: a height of 0 makes a 1D array; cuArray3DCreate: a depth of 0 a 2D one.
+// cuArrayCreate makes a 1D array if the height is 0, and cuArray3DCreate makes a 2D array if the depth is 0.
 TEST(ArrayBytes, AnExtentOfZeroIsAMissingDimension) {
   EXPECT_EQ(array_bytes(CUDA_ARRAY_DESCRIPTOR{100, 0, CU_AD_FORMAT_HALF, 4}), 100 * 8);
   EXPECT_EQ(array_bytes(descriptor(100, 20, 0, CU_AD_FORMAT_UNSIGNED_INT8, 1)), 2000);

@@ -250,7 +250,8 @@ TEST_F(CallRecorderTest, SyncWaitsForFillsAndEveryKindOfCopy) {
   EXPECT_THAT(driver_.synchronised, ElementsAre(nullptr, CU_STREAM_PER_THREAD));
 }
 
-// A collective over two devices: the first kernel waits for the second, which this thread has yet to launch.
+// A collective operation over two devices: the first kernel waits for the second, which this thread has not
+// launched yet.
 TEST_F(CallRecorderTest, SyncGivesUpOnAStreamThatIsNotIdleInTime) {
   CallRecorder waiting{events_, driver_, true};
   auto* const stuck = handle<CUstream>(0x55);
@@ -270,8 +271,8 @@ TEST_F(CallRecorderTest, WithoutSyncNothingWaits) {
   EXPECT_THAT(driver_.synchronised, IsEmpty());
 }
 
-// Threads that reuse each other's addresses, with a driver that returns a freed address at once: in any
-// order, an address is never allocated twice without a release in between.
+// Threads reuse each other's addresses, and the driver returns a freed address at once. In any order of the
+// threads, an address must never be allocated twice without a release between.
 TEST_F(CallRecorderTest, ThreadsKeepEachAddressInOrder) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 500;

@@ -1,4 +1,4 @@
-// Call stacks of CUDA allocations, with a fake driver.
+// Tests of call stacks of CUDA allocations, with a fake driver.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -37,7 +37,7 @@ void run_program(ProfileWriter& writer) {
 TEST(CudaCallStacks, AllocationsAndRefusalsHaveStacks) {
   const TemporaryFolder folder;
   const std::string path = folder.path() / "p";
-  // A child: stacks are recorded for a whole process.
+  // Runs in a child process, because stacks are recorded for a whole process.
   const pid_t child = fork();
   if (child == 0) {
     setenv("PEAKMARK_PROFILE", path.c_str(), 1);
@@ -59,7 +59,8 @@ TEST(CudaCallStacks, AllocationsAndRefusalsHaveStacks) {
     if (event.type == EventType::failed_allocation) refused.insert(event.amounts.stack);
     if (event.type == EventType::stack) stack_ids.insert(event.address);
   }
-  // Three from the loop, one from another caller; the refused allocation is a third place in the program.
+  // Three allocations are from the loop, and one is from another caller. The refused allocation is a third
+  // place in the program.
   EXPECT_EQ(allocations.size(), 2U);
   EXPECT_EQ(refused.size(), 1U);
   EXPECT_EQ(stack_ids.size(), 3U);

@@ -1,4 +1,4 @@
-// Which memory ends with a context.
+// Tests of the memory that ends with a context.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ constexpr std::int64_t kMiB = 1 << 20;
 
 class ContextCallsTest : public testing::Test, protected RecordedProgram {
  protected:
-  // Fake driver: the handle of a context is its number, its device ten times that.
+  // In the fake driver, the handle of a context is its number, and its device is ten times that number.
   void create_context(std::uint32_t context) {
     auto* created = handle<CUcontext>(context);
     call(recorder_, ID(cuCtxCreate_v4),
@@ -63,7 +63,7 @@ TEST_F(ContextCallsTest, MemoryOfAPoolOutlivesAResetOfThePrimaryContext) {
 TEST_F(ContextCallsTest, AResetOfThePrimaryContextEndsThatContextsMemoryOnly) {
   driver_.device = 0;
   create_context(2);
-  // in the primary context, which the runtime has retained without a reported call
+  // This memory is in the primary context, which the runtime has retained without a reported call.
   allocate(0x7000, 10 * kMiB, 1);
   allocate(0x8000, 5 * kMiB, 2);
   call(recorder_, ID(cuDevicePrimaryCtxReset_v2), cuDevicePrimaryCtxReset_v2_params{0});

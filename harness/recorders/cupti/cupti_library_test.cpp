@@ -15,8 +15,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// $CUDA_HOME with libcupti.so.13 and libcupti.so.12, copies of the fake ones. The machine may have others,
-/// which come first.
+/// $CUDA_HOME with copies of the fake libraries, named libcupti.so.13 and libcupti.so.12. The machine may
+/// have other libraries, which are tried first.
 class CuptiLibraryTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -27,7 +27,7 @@ class CuptiLibraryTest : public testing::Test {
   }
   void TearDown() override { unsetenv("CUDA_HOME"); }
 
-  /// Tries all libraries, of which only `good` is taken.
+  /// Tries all libraries, of which only `good` is accepted.
   bool load(const std::string& good, CuptiAttempt otherwise = CuptiAttempt::refused) {
     const auto attempt = [&](const CuptiLibrary&, const std::string& path, std::string& why) {
       tried_.push_back(path);

@@ -109,7 +109,7 @@ class RefusedAllocationTest : public testing::Test {
     driver_.free = 5050;
     driver_.small_free = 3 << 19;
   }
-  /// Allocates as the driver would: if as many bytes are free.
+  /// Allocates as the driver would, if enough bytes are free.
   template <typename Parameters>
   bool allocate(CUpti_CallbackId id, const Parameters& parameters, std::int64_t bytes) {
     std::uint64_t correlation = 0;

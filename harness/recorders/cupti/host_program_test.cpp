@@ -1,4 +1,4 @@
-// The recorder lives in somebody else's program: it never ends, blocks or alters it.
+// The recorder runs inside another program, and must never end, block or change it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
@@ -13,7 +13,7 @@
 
 namespace {
 
-// Remaining allocations until memory runs out in this thread; negative: never.
+// The number of allocations before this thread runs out of memory; negative: there is no limit.
 thread_local int allocations_left = -1;
 
 }  // namespace
@@ -24,7 +24,7 @@ void* operator new(std::size_t bytes) {
   if (void* const memory = std::malloc(bytes)) return memory;
   throw std::bad_alloc();
 }
-// For std::stable_sort.
+// std::stable_sort calls this one.
 void* operator new(std::size_t bytes, const std::nothrow_t& /*none*/) noexcept {
   return std::malloc(bytes);
 }
@@ -61,7 +61,7 @@ class SumSink : public EventSink {
   const char* last_reason = "";
 };
 
-/// A program's calls, in which the `n`th host allocation fails.
+/// Calls of a program in which the `n`th host allocation fails.
 void run(CallRecorder& recorder, int n) {
   CUdeviceptr address = 0x7000;
   CUmemGenericAllocationHandle memory = 5;
@@ -116,7 +116,7 @@ TEST(OwnProcess, DetectsForks) {
   const OwnProcess process;
   EXPECT_TRUE(process.is_here());
   EXPECT_FALSE(is_here_in(fork(), process));
-  // As _Fork does, and runtimes that call no fork handlers.
+  // Forks as _Fork does, and as runtimes do that call no fork handlers.
   EXPECT_FALSE(is_here_in(static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)), process));
   EXPECT_TRUE(process.is_here());
 }

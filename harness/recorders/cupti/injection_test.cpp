@@ -1,5 +1,5 @@
-// The library as CUDA loads it, on a machine that may lack a driver: then it must not start, must report why,
-// and must leave no profile that could be read as zero bytes.
+// The library as CUDA loads it, on a machine that may have no driver. Without a driver it must not start,
+// must report why, and must leave no profile that could be read as zero bytes.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Memory of cuMemCreate.
+// Tests of memory that is made with cuMemCreate.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ TEST_F(PhysicalCallsTest, HostMemoryIsNotInThePeak) {
   EXPECT_THAT(events_.lines, ElementsAre(Line{EventType::allocation, 5, 4096, MemoryKind::host_pinned}));
 }
 
-// The driver may give a released handle's number to new memory while the old memory is still mapped.
+// The driver may give new memory the number of a released handle while the old memory is still mapped.
 TEST_F(PhysicalCallsTest, AReusedHandleIsOtherMemory) {
   create(5, 2 << 20);
   map(0x100000, 2 << 20, 5);
@@ -200,7 +200,7 @@ TEST_F(MulticastTest, BoundMemoryLivesUntilItIsUnbound) {
   EXPECT_EQ(events_.sums(), (EventList::Sums{4 << 20, 0}));
 }
 
-// As CUDA 13.1 declares it; the headers here are of 13.0.
+// This is declared as in CUDA 13.1, because the headers here are from 13.0.
 TEST_F(MulticastTest, ACallOfANewerDriverBindsToo) {
   create_object(77);
   create(5, 2 << 20, 1);

@@ -1,4 +1,4 @@
-// Memory pools: where their memory is, and when the driver may be queried about them.
+// Tests of memory pools: on which device their memory is, and when the driver may be queried about them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -16,10 +16,11 @@ using fake_cuda::State;
 
 namespace {
 
-// No figure of a fake may pass for one of a device.
+// The fake driver's figures must not be mistaken for those of a real device.
 constexpr std::string_view kName = "peakmark's fake of a CUDA device";
 
-// Limits that CUDA documents for compute capability 9.0, with 16 multiprocessors. All other attributes are 0.
+// The limits that CUDA documents for compute capability 9.0, with 16 multiprocessors. All other attributes
+// are 0.
 const std::map<CUdevice_attribute, int> kAttributes{
     {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
     {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
@@ -153,8 +154,8 @@ CUresult cuGetProcAddress(const char* symbol, void** pfn, int cudaVersion, cuuin
   CUdriverProcAddressQueryResult found{};
   return find_function(symbol, pfn, cudaVersion, flags, found);
 }
-// Private tables are not documented, so there are none. NVIDIA's runtime asks them whether the driver is
-// NVIDIA's: a program with that runtime ends with its own error.
+// Private tables are not documented, so there are none here. NVIDIA's runtime uses them to ask whether the
+// driver is NVIDIA's, so a program with that runtime ends with an error of the runtime.
 CUresult cuGetExportTable(const void** /*table*/, const CUuuid* /*id*/) {
   return static_cast<CUresult>(fake_cuda_not_supported("cuGetExportTable"));
 }

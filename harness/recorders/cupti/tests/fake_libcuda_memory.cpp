@@ -48,7 +48,7 @@ CUresult free_memory(State& s, std::uint64_t address, std::initializer_list<Kind
   return CUDA_SUCCESS;
 }
 
-/// Rough size, enough to know when the device is full.
+/// A rough size, good enough to know when the device is full.
 std::size_t rough_bytes(const CUDA_ARRAY3D_DESCRIPTOR& array) {
   if ((array.Flags & (CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING)) != 0) return 1;
   return std::max<std::size_t>(array.Width, 1) * std::max<std::size_t>(array.Height, 1) *
@@ -186,7 +186,7 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
   ([&](State& s) { return free_memory(s, number(hMipmappedArray), {Kind::mipmapped}); });
 }
 
-// Memory of another process; the handle is the address.
+// Memory of another process. The handle is the address.
 CUresult cuIpcGetMemHandle(CUipcMemHandle* pHandle, CUdeviceptr dptr) {
   FAKE_CALL(cuIpcGetMemHandle, pHandle, dptr)
   ([&](State& s) {

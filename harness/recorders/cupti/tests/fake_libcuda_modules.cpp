@@ -123,7 +123,7 @@ CUresult set_attribute(CUfunction_attribute attribute, int value, CUfunc_st& fun
   return CUDA_SUCCESS;
 }
 
-/// By the limits that fake_libcuda_devices.cpp reports.
+/// Uses the limits that fake_libcuda_devices.cpp reports.
 int max_blocks(const CUfunc_st& function, int threads, std::size_t dynamic_bytes) {
   if (threads <= 0 || threads > 1024) return 0;
   const int warps = (threads + 31) / 32;
@@ -154,7 +154,7 @@ CUresult set_potential(int* grid, int* block, CUfunction function, CUoccupancyB2
 
 }  // namespace
 
-/// Images that are linked: the result is their text, or the last binary.
+/// The images that are linked. The result is their text, or the last binary.
 struct CUlinkState_st {
   std::string text;
   std::string binary;

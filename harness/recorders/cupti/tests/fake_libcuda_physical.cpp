@@ -1,4 +1,4 @@
-// Memory of the fake driver that lives as long as its handles and mappings: cuMemCreate, sparse arrays,
+// Memory of the fake driver that exists as long as its handles and mappings: cuMemCreate, sparse arrays,
 // multicast objects.
 #include <utility>
 
@@ -107,7 +107,7 @@ CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* handle, void*
     if (address - found->first >= found->second.bytes) return CUDA_ERROR_INVALID_VALUE;
     Physical* const physical = found->second.physical;
     if (physical->references == 0) {
-      // Its handle was released, and may belong to other memory now.
+      // Its handle was released, so the number may belong to other memory now.
       if (s.reuse_handles) physical->handle = s.handles.take();
       s.physical[physical->handle] = physical;
     }
@@ -155,7 +155,7 @@ CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc* des
 CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
   FAKE_CALL(cuMemUnmap, ptr, size)
   ([&](State& s) {
-    // Whole mappings only.
+    // Only whole mappings can be unmapped.
     std::size_t covered = 0;
     for (auto at = s.mappings.find(ptr);
          at != s.mappings.end() && at->first == ptr + covered && covered < size; ++at)

@@ -217,7 +217,7 @@ CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location, CUmemAlloc
   });
 }
 
-// An imported pool, in reality one of this process. It allocates nothing.
+// An imported pool, which in reality is a pool of this process. It allocates nothing.
 CUresult cuMemPoolImportPointer(CUdeviceptr* ptr_out, CUmemoryPool pool, CUmemPoolPtrExportData* data) {
   FAKE_CALL(cuMemPoolImportPointer, ptr_out, pool, data)
   ([&](State& s) {
@@ -327,7 +327,7 @@ CUresult cuGraphDestroy(CUgraph hGraph) {
   FAKE_CALL(cuGraphDestroy, hGraph)
   ([&](State& s) {
     for (const auto& node : hGraph->nodes) {
-      // Memory that outlives the graph is freed like any other, and its address with it.
+      // Memory that outlives its graph is freed like any other memory, and its address becomes free too.
       if (!s.memory.contains(node.address)) s.addresses.undo(node.address);
     }
     delete hGraph;

@@ -55,7 +55,7 @@ CUresult elapsed(float* milliseconds, CUevent start, CUevent end) {
   return CUDA_SUCCESS;
 }
 
-/// What a host function is called with, after its call has ended: it may call the driver.
+/// Calls a host function after the driver's own call has ended, because the function may call the driver.
 template <typename Function>
 CUresult call_host(CUresult result, CUstream stream, Function function) {
   if (result == CUDA_SUCCESS && (!is_created(stream) || stream->capture == nullptr)) function();

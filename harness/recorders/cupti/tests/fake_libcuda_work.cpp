@@ -13,11 +13,11 @@ using fake_cuda::State;
 
 namespace {
 
-// Longer copies and fills to the device leave zeros there, so that the memory takes no space.
+// Longer copies and fills write zeros to the device, so that the memory takes no space.
 constexpr std::size_t kMaxWritten = std::size_t{16} << 20;
 
 /// Returns whether the bytes are in memory that the program has. A host pointer that the driver does not know
-/// is valid too, as with a driver that reads pageable memory.
+/// is valid too, as with a driver that can read pageable memory.
 bool is_valid(State& s, std::uint64_t address, std::size_t bytes) {
   if (const auto found = fake_cuda::find_memory(s, address); found != s.memory.end())
     return bytes <= found->second.bytes - (address - found->first) ||
@@ -42,7 +42,7 @@ void make_zero(std::uint64_t address, std::size_t bytes) {
   std::memset(pointer(last), 0, address + bytes - last);
 }
 
-/// A block of rows.
+/// A block of rows in memory.
 struct Rows {
   std::uint64_t first;
   std::size_t pitch;
@@ -79,7 +79,7 @@ CUresult copy(State& s, CUstream stream, std::uint64_t to, std::uint64_t from, s
   return copy_rows(s, {to, 0, 0}, {from, 0, 0}, bytes, 1, 1);
 }
 
-/// Copies between memory. Arrays are not supported: their contents are nowhere.
+/// Copies between memory. Arrays are not supported, because their contents are not stored.
 CUresult copy(State& s, CUstream stream, const CUDA_MEMCPY3D& c) {
   if (const CUresult result = enqueue(stream, "cuMemcpy3D", false); result != CUDA_SUCCESS) return result;
   if (c.srcMemoryType == CU_MEMORYTYPE_ARRAY || c.dstMemoryType == CU_MEMORYTYPE_ARRAY) return CUDA_SUCCESS;
@@ -171,7 +171,7 @@ FAKE_VARIANTS(cuMemcpy2DAsync_v2, _ptsz, (const CUDA_MEMCPY2D* p, CUstream strea
 FAKE_VARIANTS(cuMemcpy3DAsync_v2, _ptsz, (const CUDA_MEMCPY3D* p, CUstream stream), (p, stream),
               [&](State& s) { return copy(s, stream, *p); })
 
-// The four calls that fill with values of some bits.
+// The four calls that fill memory with values of a given number of bits.
 #define FAKE_FILLS(bits, Value)                                                                              \
   FAKE_VARIANTS(cuMemsetD##bits##_v2, _ptds, (CUdeviceptr to, Value value, size_t count),                    \
                 (to, value, count), [&](State& s) { return fill(s, nullptr, to, 0, value, count, 1); })      \
@@ -215,7 +215,7 @@ FAKE_VARIANTS(cuLaunchKernelEx, _ptsz,
               (config, f, parameters, extra),
               [&](State& /*s*/) { return enqueue(config->hStream, "cuLaunchKernelEx", true); })
 
-// The calls of CUDA 2, which PyCUDA still makes.
+// Calls of CUDA 2 that PyCUDA still makes.
 CUresult cuFuncSetBlockShape(CUfunction f, int x, int y, int z) {
   FAKE_CALL(cuFuncSetBlockShape, f, x, y, z)([&](State& /*s*/) { return CUDA_SUCCESS; });
 }

@@ -37,7 +37,7 @@ struct Buffer {
 };
 
 struct State {
-  // By domain and call. Without a lock, because a forked child must not wait for one.
+  // The enabled calls, by domain and call. There is no lock, because a forked child must not wait for one.
   std::atomic<bool> enabled[8][2048] = {};
   std::mutex mutex;  // of the members below
   std::set<CUpti_ActivityKind> kinds;
@@ -214,7 +214,7 @@ CUptiResult cuptiFinalize(void) {
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle, CUpti_CallbackDomain domain,
                                 CUpti_CallbackId id) {
   if (finalized) return CUPTI_ERROR_NOT_INITIALIZED;
-  // A release of CUPTI knows only the calls of its driver.
+  // A release of CUPTI knows only the calls of the driver of its time.
   const bool is_known_call = domain != CUPTI_CB_DOMAIN_DRIVER_API || kVersion == CUPTI_API_VERSION ||
                              id <= CUPTI_DRIVER_TRACE_CBID_cuMemBatchDecompressAsync_ptsz;
   if (!is_known(handle) || !is_known_call) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -277,7 +277,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t /*flag*/) {
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid, CUpti_Activity** record) {
-  // Only kernels, so that all records have one size.
+  // Only kernels are recorded, so that all records have one size.
   const auto next =
       *record == nullptr ? buffer : reinterpret_cast<uint8_t*>(*record) + sizeof(CUpti_ActivityKernel10);
   if (next + sizeof(CUpti_ActivityKernel10) > buffer + valid) return CUPTI_ERROR_MAX_LIMIT_REACHED;

@@ -51,7 +51,7 @@ ModuleImage read_elf(const char* image) {
 }
 
 std::size_t bytes_of_type(std::string_view type) {
-  // .b8 .u16 .s32 .f64: the digits are bits.
+  // Reads .b8 .u16 .s32 .f64: the digits are the number of bits.
   std::size_t bits = 0;
   const auto digits = type.substr(1);
   std::from_chars(digits.data(), digits.data() + digits.size(), bits);

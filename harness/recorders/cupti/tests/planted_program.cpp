@@ -31,7 +31,7 @@ int run_batch(std::size_t images) {
   return 0;
 }
 
-/// Returns what it allocated instead; 0: nothing.
+/// Returns the bytes that it allocated instead, or 0 if there were none.
 CUdeviceptr take_refusal(const std::string& behaviour, std::size_t bytes, const char* file,
                          std::vector<CUdeviceptr>& memory) {
   if (behaviour == "handled") end(1, "error: out of device memory");

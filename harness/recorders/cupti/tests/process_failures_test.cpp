@@ -1,4 +1,4 @@
-// Recordings of programs, or of a CUPTI, that do not end normally.
+// Recordings of programs that do not end normally, or in which CUPTI does not.
 #include <algorithm>
 
 #include "ledger/device_use.hpp"
@@ -167,7 +167,7 @@ TEST_F(ProcessFailures, ForkedChildrenAreNotRecordedAndDoNotHang) {
   const Result result = end("fork");
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.out, "0 wrong\ngoes on\n");
-  // Each thread of the parent holds 1,000 bytes at most, before the 5 MB.
+  // Each thread of the parent holds at most 1,000 bytes, before the 5 MB are allocated.
   expect_recorded(15 * kMega, 15 * kMega, true);
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
     EXPECT_FALSE(entry.path().filename().string().starts_with("p.")) << entry.path();
@@ -175,14 +175,14 @@ TEST_F(ProcessFailures, ForkedChildrenAreNotRecordedAndDoNotHang) {
 }
 
 TEST_F(ProcessFailures, NoneOfWhatSyncWaitsFor) {
-  // A kernel, a copy and a fill, a wait for each.
+  // There is a wait for each kernel, copy and fill.
   const Result result = record(std::string("--sync -- ") + kProgram + "work",
                                "export LD_LIBRARY_PATH=" PEAKMARK_FAKES "/cupti13:" PEAKMARK_FAKES ";");
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.out, "3 waits\ngoes on\n");
 }
 
-/// Memory of 4 GiB devices is occupied, until the budget is free: 64 MiB are 67,108,864 bytes.
+/// The memory of 4 GiB devices is occupied until only the budget is free; 64 MiB are 67,108,864 bytes.
 TEST_F(ProcessFailures, ABudgetMakesDevicesSmaller) {
   const Result result = record(std::string("--budget 64MiB -- ") + kProgram + "fill",
                                "export LD_LIBRARY_PATH=" PEAKMARK_FAKES "/cupti13:" PEAKMARK_FAKES ";");

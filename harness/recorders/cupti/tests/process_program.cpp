@@ -40,7 +40,7 @@ void start() {
   CHECK(cuCtxSetCurrent(context));
 }
 
-/// A function of the CUPTI that the recorder has loaded.
+/// Returns a function of the CUPTI library that the recorder has loaded.
 void call_cupti(const char* function) {
   for (const char* const name : {"libcupti.so.13", "libcupti.so.12"}) {
     void* const cupti = dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
@@ -104,8 +104,8 @@ void fill_devices() {
   }
 }
 
-/// Calls that use memory of every kind. Each keeps 4096 bytes of the device, and 512 write-combined bytes of
-/// the host; the first two keep a pool block. Memory of the pool is released in the order of the stream.
+/// Calls that use memory of every kind. Each keeps 4096 bytes of the device and 512 write-combined bytes of
+/// the host, and the first two keep a pool block. Memory of the pool is released in the order of the stream.
 void repeat_calls() {
   for (long i = 0; i < peakmark_calls(); ++i) {
     peakmark_phase("call");

@@ -100,7 +100,8 @@ const std::vector<RandomProgram::Action>& RandomProgram::actions() {
 }
 
 std::vector<std::string> RandomProgram::triggers() {
-  // Triggers that change an action, and have none of their own. `devices` prints live bytes by device.
+  // Triggers that change an action but have no action themselves. `devices` prints the live bytes of each
+  // device.
   std::vector<std::string> names{"destroyed-pool", "devices",        "pool-outlives", "refused-allocations",
                                  "reset-others",   "reused-handles", "threads"};
   for (const Action& action : actions()) {

@@ -45,7 +45,7 @@ void RandomProgram::choose_context() {
   CHECK(cuCtxSetCurrent(current_->handle));
 }
 
-/// Its own memory ends; memory of pools and of cuMemCreate does not.
+/// The context's memory ends with it; memory of pools and of cuMemCreate does not.
 void RandomProgram::context_ended(Context* context) {
   context->references = 0;
   for (std::size_t i = 0; i < items_.size();) {
@@ -181,8 +181,8 @@ void RandomProgram::fork_child() {
   }
 }
 
-/// Runs threads at the same time. Together they hold less than what is allocated after them, so that the peak
-/// is known.
+/// Runs threads at the same time. Together they hold less than is allocated after them, so that the peak is
+/// known.
 void RandomProgram::be_concurrent() {
   if (concurrent_ || !one_in(4)) return;
   concurrent_ = true;

@@ -44,7 +44,7 @@ void RandomProgram::map_chunk() {
   Chunk& chunk = chunks_[below(chunks_.size())];
   if (chunk.handles.empty()) return;
   const auto bytes = static_cast<std::size_t>(chunk.bytes);
-  // In one mapping, or in one for each step.
+  // The memory is mapped with one mapping, or with one for each step.
   const std::size_t parts = one_in(2) ? 1 : bytes / kStep;
   CUdeviceptr address = 0;
   CHECK(cuMemAddressReserve(&address, bytes, 0, 0, 0));
@@ -62,7 +62,7 @@ void RandomProgram::unmap_chunk() {
   if (mapped_.empty()) return;
   const std::size_t place = below(mapped_.size());
   Mapped& mapped = mapped_[place];
-  // A part of a mapping cannot be unmapped.
+  // It is not possible to unmap a part of a mapping.
   if (on("refused-releases") && one_in(4))
     EXPECT_RESULT(cuMemUnmap(mapped.address, mapped.bytes / mapped.parts / 2), CUDA_ERROR_INVALID_VALUE);
   const CUresult expected = refuse("refused-releases");

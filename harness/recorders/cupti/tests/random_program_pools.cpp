@@ -1,7 +1,7 @@
 // Pools and graphs of a random program.
 #include "recorders/cupti/tests/random_program.hpp"
 
-// cuda.h declares these only with the per-thread default stream.
+// cuda.h declares these functions only with the per-thread default stream.
 extern "C" {
 CUresult cuMemAllocAsync_ptsz(CUdeviceptr* dptr, size_t bytesize, CUstream hStream);
 CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* dptr, size_t bytesize, CUmemoryPool pool,
@@ -150,7 +150,7 @@ void RandomProgram::build_graph() {
   CHECK(cuGraphDestroy(graph));
 }
 
-/// Imported memory: no new bytes.
+/// Imported memory adds no bytes.
 void RandomProgram::import_memory() {
   for (const Item& item : items_) {
     if (item.how != Item::How::free) continue;

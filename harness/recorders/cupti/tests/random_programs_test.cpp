@@ -1,4 +1,5 @@
-// Random programs: the profile must agree with the program's own count. README.md says how to run more.
+// Tests with random programs: the profile must agree with the program's own count. README.md says how to run
+// more of them.
 #include <map>
 #include <sstream>
 #include <vector>

@@ -31,7 +31,7 @@ TEST_F(RepeatedCalls, LeaksOfTheDeviceAndOfTheHostAreNamed) {
   ASSERT_EQ(growth.size(), 3U) << growth;
   EXPECT_EQ(growth[0]["kind"], "device");
   EXPECT_EQ(growth[0]["bytes_per_repetition"], 4096);
-  // Under TSan, frames of the recorder fill the shown chain.
+  // Under TSan, frames of the recorder itself fill the call chain that is shown.
   EXPECT_THAT(growth[0]["where"].get<std::string>(),
               AnyOf(HasSubstr("main"), testing::StartsWith("backtrace")));
   EXPECT_EQ(growth[1]["kind"], "host_write_combined");

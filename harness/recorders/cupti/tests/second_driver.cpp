@@ -1,4 +1,4 @@
-// A further CUDA driver, as a copy of libcuda that a package brings: it loads the recorder too.
+// A second CUDA driver, like a copy of libcuda that a package brings: it loads the recorder too.
 #include <cuda.h>
 #include <dlfcn.h>
 

@@ -108,7 +108,7 @@ TEST_F(WholeRuns, OomRefusesInChildProcessesAndInJobs) {
   }
 }
 
-/// The driver may occupy memory by 2 MiB: 64 MiB are 67,108,864 bytes.
+/// The driver may allocate in steps of 2 MiB; 64 MiB are 67,108,864 bytes.
 TEST_F(WholeRuns, FitFindsTheLargestBatchOfACudaProgram) {
   const Answer answer = peakmark({"fit", "n=1..4000", "--budget", "64MiB", "--prove", "--json", "--",
                                   PEAKMARK_PLANTED_PROGRAM, "batch", "{n}"});

@@ -80,7 +80,7 @@ void hold() {
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
-  // Before the driver starts threads, which inherit the blocked signals.
+  // This is done before the driver starts threads, which inherit the blocked signals.
   sigset_t interrupt;
   sigemptyset(&interrupt);
   sigaddset(&interrupt, SIGINT);

@@ -1,5 +1,5 @@
-// The budget of a device ($PEAKMARK_BUDGET), on a driver without a device. random_budgets_test.cpp has a real
-// one.
+// Tests of the budget of a device ($PEAKMARK_BUDGET), on a driver without a device. random_budgets_test.cpp
+// uses a real device.
 #include "recorders/opencl/budget.hpp"
 
 #include <CL/cl_layer.h>
@@ -37,7 +37,7 @@ using testing::IsEmpty;
 
 constexpr std::int64_t kBudget = 10'000;
 
-/// There is one layer in a process.
+/// A process has only one layer, so the tests share it.
 class OpenclBudget : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -107,7 +107,7 @@ class OpenclBudget : public testing::Test {
   }
 
   static inline const cl_icd_dispatch* hooks = nullptr;
-  // One for all tests: the names of devices are recorded when a second one is used.
+  // All tests share it, because the names of devices are recorded when a second one is used.
   static inline FakeDevice device_;
   static inline FakeContext context_;
   std::uint64_t first_ = 0;
@@ -185,7 +185,7 @@ TEST_F(OpenclBudget, LimitsEveryKindOfMemory) {
       return memory;
     });
   }
-  // Its size is known only when it is created. These calls have another error.
+  // The size is known only when the buffer is created. These calls report another error.
   const cl_mem all = buffer(kBudget);
   fake.size = 320;
   cl_int result = CL_SUCCESS;
@@ -272,7 +272,7 @@ TEST_F(OpenclBudget, CountsTheBytesThatTheDriverReports) {
   EXPECT_EQ(bytes_left(context_), kBudget - 4096 - 300);
   destroy(larger);
   destroy(smaller);
-  // The driver says only afterwards that it is too large.
+  // The driver reports only afterwards that the memory is too large.
   fake.size = kBudget + 1;
   fake.calls.clear();
   cl_int result = CL_SUCCESS;
@@ -309,7 +309,7 @@ TEST_F(OpenclBudget, IsForEachDevice) {
   ASSERT_NE(shared, nullptr);
   EXPECT_EQ(bytes_left(context_), 2000);
   EXPECT_EQ(bytes_left(of_other), 5000);
-  // It does not fit on the first of both, and leaves the second as it was.
+  // It does not fit on the first of the two devices, and leaves the second one unchanged.
   EXPECT_EQ(hooks->clCreateBuffer(handle(of_both), 0, 2001, nullptr, nullptr), nullptr);
   EXPECT_EQ(bytes_left(of_other), 5000);
   destroy(own);
@@ -317,7 +317,7 @@ TEST_F(OpenclBudget, IsForEachDevice) {
   EXPECT_EQ(bytes_left(of_both), kBudget);
 }
 
-// Not a matter of the budget, but the fake devices are here.
+// This test has nothing to do with the budget, but the fake devices are here.
 TEST_F(OpenclBudget, MemoryOfSeveralDevicesIsRecordedWithTheirNames) {
   // Other tests may have devices at the addresses of those on the stack.
   static FakeDevice first;
@@ -421,7 +421,7 @@ TEST_F(OpenclBudget, ADriverWithoutDestructorCallbacksIsNotLimited) {
   EXPECT_EQ(bytes_left(context_), kBudget);
 }
 
-/// More than have a place of their own.
+/// There are more addresses than places in the table.
 TEST_F(OpenclBudget, CountsManyAddresses) {
   std::vector<std::uint64_t> addresses;
   for (std::uint64_t i = 1; i <= 9000; ++i) addresses.push_back(i << 12U);
@@ -441,7 +441,7 @@ TEST_F(OpenclBudget, CountsManyAddresses) {
   EXPECT_EQ(bytes_left(context_), kBudget);
 }
 
-/// Threads allocate and release at the same time. What the profile shows as live never exceeds the budget.
+/// Threads allocate and release at the same time. The live memory in the profile never exceeds the budget.
 TEST_F(OpenclBudget, ThreadsNeverExceedItTogether) {
   constexpr int kThreads = 4;
   {

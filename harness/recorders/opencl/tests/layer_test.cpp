@@ -27,15 +27,16 @@ using testing::ElementsAre;
 
 constexpr cl_uint kAll = sizeof(cl_icd_dispatch) / sizeof(void*);
 
-/// There is one layer in a process. Its folder is removed when the process ends.
+/// A process has only one layer. Its folder is removed when the process ends.
 struct Loaded {
   Loaded() {
     const std::string profile = folder.path() / "p";
     setenv("PEAKMARK_PROFILE", profile.c_str(), 1);
-    // Both hook every enqueue, for each loader that initialises the layer: no hook may come before itself.
+    // With both variables the layer hooks every enqueue, for each loader that initialises it. It must never
+    // hook its own hooks.
     setenv("PEAKMARK_SYNC", "1", 1);
     setenv("PEAKMARK_WORK", "1", 1);
-    // An old loader first, whose table ends before pipes; then a new one.
+    // First an old loader, whose table ends before pipes, then a new one.
     cl_icd_dispatch old_table = fake_table();
     const auto end = static_cast<cl_uint>(offsetof(cl_icd_dispatch, clCreatePipe) / sizeof(void*));
     EXPECT_EQ(clInitLayer(end, &old_table, &old_entries, &hooks), CL_SUCCESS);
@@ -66,7 +67,8 @@ class OpenclLayer : public testing::Test {
   }
   std::vector<Event> events() const { return ProfileReader(peakmark_profile_path()).events(first_); }
 
-  /// One creation through the layer, refused and made; what is made is destroyed.
+  /// Makes one creation through the layer that is refused and one that succeeds, and destroys the created
+  /// object.
   template <typename Create>
   void expect_counted(MemoryKind kind, std::int64_t bytes, std::int64_t refused_bytes, Create create) {
     fake.result = CL_MEM_OBJECT_ALLOCATION_FAILURE;

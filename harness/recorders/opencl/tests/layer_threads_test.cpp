@@ -1,4 +1,5 @@
-// Threads of a program in the layer at the same time. Run it under ThreadSanitizer too (ci/test tsan).
+// Tests in which several threads of a program are in the layer at the same time. Run them under
+// ThreadSanitizer too (ci/test tsan).
 #include <CL/cl_layer.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ void* CL_API_CALL counted_svm_alloc(cl_context, cl_svm_mem_flags, size_t size, c
   return memory;
 }
 
-/// What other threads do as soon as the driver has freed memory, before its call returns.
+/// The work that other threads do as soon as the driver has freed memory, before its call returns.
 std::function<void()> when_freed;
 
 void CL_API_CALL counted_svm_free(cl_context, void* memory) {
@@ -44,7 +45,7 @@ void CL_API_CALL counted_svm_free(cl_context, void* memory) {
   if (when_freed) std::exchange(when_freed, nullptr)();
 }
 
-/// There is one layer in a process. Its first loader lacks what OpenCL 3.0 added.
+/// A process has only one layer. Its first loader does not have the functions that OpenCL 3.0 added.
 class LayerThreads : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -99,12 +100,12 @@ TEST_F(LayerThreads, CallWhileAnotherLoaderInitialises) {
   EXPECT_EQ(later->clCreateBuffer, hooks->clCreateBuffer);
 }
 
-/// A release is recorded before the driver frees the memory, and an allocation after the driver made it. So
-/// what is recorded as live is live at every moment, in any order of the threads.
+/// A release is recorded before the driver frees the memory, and an allocation after the driver has made it.
+/// So memory that is recorded as live is live at every moment, in any order of the threads.
 TEST_F(LayerThreads, RecordedPeakNeverExceedsTheDriversOwn) {
   constexpr std::size_t kBytes = 300;
   constexpr int kRounds = 1000;
-  // The device holds two allocations at a time: each allocation waits for a release of another thread.
+  // The device holds two allocations at a time, so each allocation waits for a release in another thread.
   fake_account.set_capacity(2 * kBytes);
   const std::uint64_t first = peakmark_event_count();
   ASSERT_EQ(fake_account.live(), 0);
@@ -139,7 +140,7 @@ TEST_F(LayerThreads, AllocationThatTakesFreedMemoryFollowsItsRelease) {
   EXPECT_EQ(recorded.live_at_end_bytes, 0);
 }
 
-/// The last test of this process: the layer never forgets that there were too many queues.
+/// This must be the last test of the process: the layer never forgets that there were too many queues.
 TEST_F(LayerThreads, MakeMoreQueuesThanAreKnownWhileOneSynchronises) {
   EXPECT_EQ(peakmark_synchronise(), nullptr);
   in_threads([&](int number) {

@@ -1,5 +1,5 @@
-// Drivers that lack functions. A real loader has an entry for each function, which jumps through the driver's
-// table: a call of what the driver lacks ends the process.
+// Tests with drivers that lack functions. A real loader has an entry for each function, which jumps through
+// the driver's table, so calling a function that the driver lacks ends the process.
 #include <CL/cl_layer.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ struct FakeEvent {
 FakeEvent only_event;
 FakeContext only_context;
 
-/// A driver that has everything that the program below needs, also what the recorder may ask.
+/// A driver with everything that the program below needs and that the recorder may ask for.
 Slots whole_driver() {
   Slots table = table_with_devices();
   table.clRetainMemObject = [](cl_mem) -> cl_int { return CL_SUCCESS; };
@@ -101,7 +101,7 @@ Slots whole_driver() {
   return table;
 }
 
-/// There is one layer in a process: it does all that it can, so that it calls all that it may.
+/// A process has only one layer. All its features are on, so that it makes all the calls that it can make.
 class MissingFunctions : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -128,7 +128,7 @@ class MissingFunctions : public testing::Test {
     first_ = peakmark_event_count();
   }
 
-  /// A program of OpenCL 1.0, which also uses SVM if the driver has it. It makes no call that the driver
+  /// A program for OpenCL 1.0, which also uses SVM if the driver has it. It calls no function that the driver
   /// lacks.
   void run_program(const Slots& driver) {
     fake_driver_table = driver;
@@ -164,7 +164,8 @@ class MissingFunctions : public testing::Test {
 
   std::vector<Event> events() const { return ProfileReader(peakmark_profile_path()).events(first_); }
 
-  /// Objects that the fake driver keeps for ever: reachable, so that LeakSanitizer does not report them.
+  /// Objects that the fake driver keeps for ever. They stay reachable, so that LeakSanitizer does not report
+  /// them.
   static inline std::vector<cl_mem>& unreleased_ = *new std::vector<cl_mem>;
 
   static inline const Slots* hooks = nullptr;
@@ -179,7 +180,7 @@ TEST_F(MissingFunctions, NoneIsMissing) {
   EXPECT_EQ(summary.live_at_end_bytes, 0);
 }
 
-/// Each in its turn. A crash ends the test.
+/// Each function is removed in turn. A crash ends the test.
 TEST_F(MissingFunctions, EachIsMissing) {
   for (std::size_t slot = 0; slot < kSlots; ++slot) {
     SCOPED_TRACE("entry " + std::to_string(slot));
@@ -188,7 +189,7 @@ TEST_F(MissingFunctions, EachIsMissing) {
     first_ = peakmark_event_count();
     run_program(table_of(entries));
     if (table_of(entries).clCreateBuffer == nullptr) continue;
-    // Without a release it is live when the program allocates 100 bytes of SVM.
+    // Without a release, the buffer is live when the program allocates 100 bytes of SVM.
     EXPECT_EQ(summarise(events()).peak_bytes, table_of(entries).clReleaseMemObject == nullptr ? 4100 : 4000);
   }
 }
@@ -204,7 +205,7 @@ TEST_F(MissingFunctions, ADriverOfOpenCl10) {
   EXPECT_EQ(summary.failed_allocations, 1);
 }
 
-/// Without callbacks a release counts when the program's last reference ends.
+/// Without callbacks, memory counts as released when the program's last reference ends.
 TEST_F(MissingFunctions, ReferencesAreCountedWithoutCallbacks) {
   static FakeDevice device;  // with a budget of its own
   static FakeContext context({&device});
@@ -226,7 +227,7 @@ TEST_F(MissingFunctions, ReferencesAreCountedWithoutCallbacks) {
   EXPECT_NE(unreleased_.back(), nullptr);
 }
 
-/// With cl_khr_icd 2.0 the loader has a table of its own, and the driver's may be empty.
+/// With cl_khr_icd 2.0 the loader has its own table, and the driver's table may be empty.
 TEST_F(MissingFunctions, ALoaderWithItsOwnTable) {
   Slots marked{};
   const std::uint64_t mark = 0x4F50454E434C3331;

@@ -1,5 +1,5 @@
-// An OpenCL loader without layers that is linked into a library of other tasks: it loads the drivers that
-// OCL_ICD_FILENAMES names. The library exports its functions, or hides them.
+// An OpenCL loader without layers, linked into a library that has other tasks. It loads the drivers that
+// OCL_ICD_FILENAMES names. The library exports the loader's functions, or hides them.
 #include <CL/cl_icd.h>
 #include <dlfcn.h>
 

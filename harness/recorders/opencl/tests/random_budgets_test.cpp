@@ -57,7 +57,7 @@ TEST(RandomBudgets, RefuseExactlyWhatExceedsThem) {
     EXPECT_EQ(summarise(recorder->events(first)).live_at_end_bytes, 0);
     if (HasFailure()) break;
   }
-  // The programs do what they are meant to.
+  // The programs really allocate, are refused, and fill the budget.
   EXPECT_GT(allocations, 2'000);
   EXPECT_GT(refused, 800);
   EXPECT_GT(full, 190);

@@ -166,7 +166,7 @@ void RandomProgram::create_image() {
   if (made(object->handle, result, object->kind, object->bytes, "clCreateImage")) keep(std::move(object));
 }
 
-/// A sub-buffer. Sub-buffers have none of their own.
+/// Creates a sub-buffer. A sub-buffer cannot have sub-buffers itself.
 void RandomProgram::create_view() {
   const Handle parent = any(true);
   if (parent == nullptr || parent->parent != nullptr) return;
@@ -199,7 +199,7 @@ void RandomProgram::release() {
 void RandomProgram::drop(const Handle& dropped) {
   must(clReleaseMemObject(dropped->handle), "clReleaseMemObject");
   if (--dropped->references > 0) return;
-  // `dropped` may be the list's own, which is about to go.
+  // `dropped` may be the element of the list, which is about to be erased.
   const auto found = std::find(objects_.begin(), objects_.end(), dropped);
   const Handle object = std::move(*found);
   objects_.erase(found);
@@ -236,7 +236,8 @@ void RandomProgram::svm() {
     allocation_log_.released(MemoryKind::svm, bytes);
     return;
   }
-  // In the queue, behind a kernel that may be waiting; freed by the driver, or by a function of the program.
+  // The memory is freed in the queue, behind a kernel that may be waiting, by the driver or by a function of
+  // the program.
   const auto free_one = [](cl_command_queue queue, cl_uint count, void* pointers[], void*) {
     cl_context context = nullptr;
     clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(cl_context), &context, nullptr);
@@ -328,8 +329,8 @@ bool RandomProgram::made(const void* object, cl_int result, MemoryKind kind, std
   return false;
 }
 
-/// A driver's thread writes a release before it gives the bytes back. Waits until exactly as many bytes are
-/// left as must be: they can be allocated, and one more cannot.
+/// A thread of the driver writes a release before it gives the bytes back. Waits until exactly as many bytes
+/// are free as must be: they can be allocated, and one byte more cannot.
 void RandomProgram::wait_for_budget() {
   if (!budget_) return;
   const auto create = [&](std::int64_t bytes) {
@@ -353,7 +354,7 @@ void RandomProgram::wait_for_budget() {
   allocation_log_.refused(true);
 }
 
-/// All threads allocate, and only then all release: so the peak is the same whatever their order.
+/// First all threads allocate, and only then do all release, so the peak is the same whatever their order.
 void RandomProgram::threads() {
   constexpr int kThreads = 3;
   std::vector<std::vector<std::pair<cl_mem, std::size_t>>> memory(kThreads);
@@ -379,7 +380,8 @@ void RandomProgram::threads() {
       if (handle != nullptr) allocation_log_.allocated(MemoryKind::buffer, static_cast<std::int64_t>(bytes));
     }
   }
-  // Which ones are refused depends on the order of the threads. Each of them does not fit at the end either.
+  // The order of the threads decides which requests are refused. None of the refused ones fits at the end
+  // either.
   for (const auto& mine : memory) {
     for (const auto& [handle, bytes] : mine) {
       if (handle == nullptr)

@@ -49,7 +49,7 @@ TEST(RandomPrograms, AreRecordedToTheByte) {
     EXPECT_EQ(host == summary.by_kind.end() ? 0 : host->second.peak_bytes, allocation_log.host_peak);
     EXPECT_EQ(host == summary.by_kind.end() ? 0 : host->second.live_at_end_bytes, allocation_log.host_live);
 
-    // What is left at the end, by address. The ledger may omit host memory and views.
+    // The live memory at the end, by address. The ledger may omit host memory and views.
     const auto left = program.left();
     std::int64_t leaked = 0;
     for (const Allocation& allocation : summary.leaked) {

@@ -1,5 +1,6 @@
-// A driver for OpenCL loaders, with what a program needs to have a buffer. Built twice: as a driver of OpenCL
-// 1.0, which has no destructor callbacks; and as one that destroys what is left when it is unloaded.
+// A driver for OpenCL loaders, with everything that a program needs to create a buffer. It is built twice: as
+// a driver of OpenCL 1.0, which has no destructor callbacks, and as one that destroys the remaining objects
+// when it is unloaded.
 #include <CL/cl_icd.h>
 
 #include <cstring>
@@ -116,7 +117,7 @@ struct Filled {
 };
 const Filled filled;
 
-/// Runs after the destructors of the program's globals.
+/// This runs after the destructors of the program's globals.
 __attribute__((destructor)) void destroy_what_is_left() {
   while (!all.empty()) destroy(*all.begin());
 }

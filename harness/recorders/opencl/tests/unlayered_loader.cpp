@@ -1,5 +1,5 @@
-// An OpenCL loader without support for layers, as ocl-icd before 2.3 and NVIDIA's: each handle has its
-// driver's table.
+// An OpenCL loader without support for layers, like ocl-icd before 2.3 and NVIDIA's loader: each handle has
+// its driver's table.
 #include <CL/cl.h>
 #include <CL/cl_icd.h>
 
