@@ -19,7 +19,7 @@ class Init : public CommandTest {
                            "' && exec '" PEAKMARK_PROGRAM "' " + words;
     return ask({"/bin/sh", {"-c", go}, current_environment(), ""}, kLimit);
   }
-  /// The lines that the program tells the user to type.
+  /// The lines that the program prints for the user to type.
   static std::vector<std::string> next_of(const Answer& answer) {
     std::vector<std::string> typed;
     std::istringstream lines(answer.output.substr(answer.output.find("\nNow:\n") + 6));
