@@ -9,7 +9,8 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+
+#include "ledger/replay.hpp"
 
 namespace peakmark {
 namespace {
@@ -120,36 +121,25 @@ struct Prepared {
 };
 
 Prepared prepared_by(std::span<const Event> events) {
-  struct Live {
-    Part part;
-    Size bytes;
-  };
+  Lives lives;
+  replay(events, lives);
+  auto life = lives.all.begin();
   std::map<std::uint64_t, Part> parts;  // of each process
-  std::unordered_map<std::uint64_t, Live> live;
   Prepared prepared;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
+    Part& part = parts[process_of(event)];
     if (event.type == EventType::phase) {
-      const Part part = part_of(text_of(events, i));
-      parts[process_of(event)] = part;
-      if (part == Part::inputs) prepared.inputs = 0;
-      if (part == Part::outputs) prepared.outputs = 0;
-    } else if (event.type == EventType::allocation) {
-      const auto part = parts.find(process_of(event));
-      const Size bytes = counts_into_peak(event.kind) ? event.amounts.bytes : 0;
-      live.insert_or_assign(event.address, Live{part == parts.end() ? Part::other : part->second, bytes});
-    } else if (event.type == EventType::release) {
-      live.erase(event.address);
+      part = part_of(text_of(events, i));
+      if (part == Part::inputs) prepared.inputs = prepared.inputs.value_or(0);
+      if (part == Part::outputs) prepared.outputs = prepared.outputs.value_or(0);
     }
-  }
-  for (const auto& [address, one] : live) {
-    if (one.part == Part::inputs) {
-      *prepared.inputs += one.bytes;
-    } else if (one.part == Part::outputs) {
-      *prepared.outputs += one.bytes;
-    } else {
-      prepared.others += one.bytes;
-    }
+    if (event.type != EventType::allocation || (life++)->to != SIZE_MAX || !counts_into_peak(event.kind))
+      continue;
+    Size& bytes = part == Part::inputs    ? *prepared.inputs
+                  : part == Part::outputs ? *prepared.outputs
+                                          : prepared.others;
+    bytes += event.amounts.bytes;
   }
   return prepared;
 }

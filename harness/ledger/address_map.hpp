@@ -14,6 +14,7 @@ struct LiveEntry {
   std::uint64_t index = 0;  ///< of the allocation's event
   std::int64_t bytes = 0;
   MemoryKind kind = MemoryKind::none;
+  std::uint32_t number = 0;  ///< of the allocation in a replay, from 0
 };
 
 /// Address → what is live there. Open addressing with linear probing and back-shift deletion: replaying is

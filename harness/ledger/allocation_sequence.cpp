@@ -8,55 +8,41 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "ledger/live_memory.hpp"
+#include "ledger/replay.hpp"
 #include "ledger/sequence_steps.hpp"
 #include "profile/call_sites.hpp"
 
 namespace peakmark {
 namespace {
 
-/// Follows events as the ledger does.
-class Sequencer {
+class Sequencer : public ReplayObserver {
  public:
   Sequencer(std::span<const Event> events, const CallChain& call_chain, const ProcessName& process_name)
       : events_(events), call_chain_(call_chain), process_name_(process_name) {}
 
-  std::optional<AllocationSequence> run() {
-    for (std::size_t i = 0; i < events_.size(); ++i) {
-      const Event& event = events_[i];
-      switch (event.type) {
-        case EventType::allocation:
-          end_life(live_.allocate(event, sequence_.size()));
-          if (!counts_into_peak(event.kind)) break;
-          if (sequence_.size() == kMaxSequencedAllocations) return std::nullopt;
-          sequence_.push_back({"", phase_, where(event.amounts.stack), event.amounts.bytes, step_++, {}});
-          if (process_name_) sequence_.back().process = process_name_(event.address);
-          break;
-        case EventType::release:
-          end_life(live_.release(event.address));
-          break;
-        case EventType::name:
-          if (const LiveEntry* const entry = live_.find(event.address);
-              entry != nullptr && counts_into_peak(entry->kind))
-            sequence_[entry->index].name = text_of(events_, i);
-          break;
-        case EventType::phase:
-          phase_ = text_of(events_, i);
-          break;
-        case EventType::live:
-        case EventType::folded:
-          throw UsageError("`record --compact` removed allocations from the profile; record without it");
-        default:
-          break;
-      }
-    }
+  void allocated(std::size_t i, const LiveMemory& /*live*/) {
+    if (is_too_long()) return;
+    const Event& event = events_[i];
+    sequence_.push_back({"", phase_, where(event.amounts.stack), event.amounts.bytes, step_++, {}});
+    if (process_name_) sequence_.back().process = process_name_(event.address);
+  }
+  void released(std::size_t /*event*/, const LiveEntry& entry, const LiveMemory& /*live*/) {
+    if (entry.number < sequence_.size()) sequence_[entry.number].released_at = step_++;
+  }
+  void named(std::size_t i, const LiveEntry& entry) {
+    if (entry.number < sequence_.size()) sequence_[entry.number].name = text_of(events_, i);
+  }
+  void other(std::size_t i, const LiveMemory& /*live*/) {
+    if (events_[i].type == EventType::phase) phase_ = text_of(events_, i);
+  }
+
+  std::optional<AllocationSequence> finish() {
+    if (is_too_long()) return std::nullopt;
     return std::move(sequence_);
   }
 
  private:
-  void end_life(const std::optional<LiveEntry>& entry) {
-    if (entry && counts_into_peak(entry->kind)) sequence_[entry->index].released_at = step_++;
-  }
+  [[nodiscard]] bool is_too_long() const { return sequence_.size() > kMaxSequencedAllocations; }
 
   const std::string& where(std::uint64_t stack) {
     const auto [known, is_new] = chains_.try_emplace(stack);
@@ -68,7 +54,6 @@ class Sequencer {
   const CallChain& call_chain_;
   const ProcessName& process_name_;
   AllocationSequence sequence_;
-  LiveMemory live_;  // `index` is a place in the sequence, of memory that counts into the peak
   std::unordered_map<std::uint64_t, std::string> chains_;
   std::string phase_;
   Size step_ = 0;
@@ -79,7 +64,12 @@ class Sequencer {
 std::optional<AllocationSequence> allocation_sequence(std::span<const Event> events,
                                                       const CallChain& call_chain,
                                                       const ProcessName& process_name) {
-  return Sequencer(events, call_chain, process_name).run();
+  const auto is_folded = [](const Event& event) { return event.type == EventType::live; };
+  if (std::ranges::any_of(events, is_folded))
+    throw UsageError("`record --compact` removed allocations from the profile; record without it");
+  Sequencer sequencer(events, call_chain, process_name);
+  replay(events, sequencer, [](const Event& event) { return counts_into_peak(event.kind); });
+  return sequencer.finish();
 }
 
 std::vector<SequenceStep> sequence_steps(const AllocationSequence& sequence) {

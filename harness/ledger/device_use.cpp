@@ -6,11 +6,11 @@
 #include <map>
 #include <memory>
 #include <sstream>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "base/size.hpp"
+#include "ledger/replay.hpp"
 
 namespace peakmark {
 namespace {
@@ -19,9 +19,9 @@ namespace {
 using DeviceNames = std::map<std::uint64_t, std::string>;
 
 /// The memory of the devices whose memory has one number in events, and of all.
-class DeviceLedger {
+class DeviceLedger : public ReplayObserver {
  public:
-  explicit DeviceLedger(std::span<const Event> events) {
+  explicit DeviceLedger(std::span<const Event> events) : events_(events) {
     for (std::size_t i = 0; i < events.size(); ++i) {
       if (events[i].type == EventType::device) add_names(events[i].address, text_of(events, i));
     }
@@ -29,33 +29,25 @@ class DeviceLedger {
 
   [[nodiscard]] bool has_several() const { return names_.size() > 1; }
 
-  void allocate(const Event& event) {
-    release(event.address);  // its release was lost
-    for_each_use(event, [&](DeviceUse& use) {
-      live_[event.address] = {event.amounts.device, event.amounts.bytes};
-      if (event.amounts.result == 0) ++use.allocations;
-      use.live_at_end_bytes = checked_add(use.live_at_end_bytes, event.amounts.bytes);
+  void allocated(std::size_t i, const LiveMemory& live) {
+    changed(i, live);
+    if (events_[i].amounts.result != 0) return;
+    for_each_use(events_[i], [](DeviceUse& use) { ++use.allocations; });
+  }
+  void changed(std::size_t i, const LiveMemory& /*live*/) {
+    for_each_use(events_[i], [&](DeviceUse& use) {
+      use.live_at_end_bytes = checked_add(use.live_at_end_bytes, events_[i].amounts.bytes);
       use.peak_bytes = std::max(use.peak_bytes, use.live_at_end_bytes);
     });
   }
-
-  /// Of allocations that are only counted.
-  void change_live(const Event& event) {
-    for_each_use(event, [&](DeviceUse& use) {
-      use.live_at_end_bytes += event.amounts.bytes;
-      use.peak_bytes = std::max(use.peak_bytes, use.live_at_end_bytes);
-    });
+  void released(std::size_t /*event*/, const LiveEntry& entry, const LiveMemory& /*live*/) {
+    for_each_use(events_[entry.index], [&](DeviceUse& use) { use.live_at_end_bytes -= entry.bytes; });
   }
-  void count(const Event& event) {
-    for_each_use(event, [&](DeviceUse& use) { use.allocations += event.amounts.auxiliary; });
-  }
-
-  void release(std::uint64_t address) {
-    const auto entry = live_.find(address);
-    if (entry == live_.end()) return;
-    for (const std::uint64_t device : devices_of_.at(entry->second.first))
-      uses_[device].live_at_end_bytes -= entry->second.second;
-    live_.erase(entry);
+  void other(std::size_t i, const LiveMemory& /*live*/) {
+    const Event& event = events_[i];
+    if (event.type == EventType::folded &&
+        static_cast<FoldedCount>(event.amounts.result) == FoldedCount::allocations)
+      for_each_use(event, [&](DeviceUse& use) { use.allocations += event.amounts.auxiliary; });
   }
 
   [[nodiscard]] std::vector<DeviceUse> uses() const {
@@ -105,10 +97,10 @@ class DeviceLedger {
     }
   }
 
+  std::span<const Event> events_;
   DeviceNames names_;
   std::map<std::uint64_t, std::vector<std::uint64_t>> devices_of_;
   std::map<std::uint64_t, DeviceUse> uses_;
-  std::unordered_map<std::uint64_t, std::pair<std::uint64_t, Size>> live_;
 };
 
 }  // namespace
@@ -116,24 +108,7 @@ class DeviceLedger {
 std::vector<DeviceUse> use_by_device(std::span<const Event> events) {
   DeviceLedger ledger(events);
   if (!ledger.has_several()) return {};
-  for (const Event& event : events) {
-    switch (event.type) {
-      case EventType::allocation:
-        ledger.allocate(event);
-        break;
-      case EventType::release:
-        ledger.release(event.address);
-        break;
-      case EventType::live:
-        ledger.change_live(event);
-        break;
-      case EventType::folded:
-        if (static_cast<FoldedCount>(event.amounts.result) == FoldedCount::allocations) ledger.count(event);
-        break;
-      default:
-        break;
-    }
-  }
+  replay(events, ledger);
   return ledger.uses();
 }
 

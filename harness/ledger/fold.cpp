@@ -66,7 +66,7 @@ class Folding {
       case EventType::allocation: {
         if (const auto before = lives_.replaced.find(i); before != lives_.replaced.end())
           release(before->second, event);
-        if (is_kept(lives_.lives[lives_.of_event[i]])) return;
+        if (is_kept(lives_.all[lives_.of_event[i]])) return;
         Counted& counted = counted_as(event);
         counted.live += event.amounts.bytes;
         if (event.amounts.result != 0) {
@@ -100,14 +100,14 @@ class Folding {
     const Event& event = events_[i];
     switch (event.type) {
       case EventType::allocation:
-        if (is_kept(lives_.lives[lives_.of_event[i]])) put(event);
+        if (is_kept(lives_.all[lives_.of_event[i]])) put(event);
         break;
       case EventType::failed_allocation:
         refuse(event);
         break;
       case EventType::name:
         if (lives_.of_event[i] != kNone) {
-          const Life& life = lives_.lives[lives_.of_event[i]];
+          const Life& life = lives_.all[lives_.of_event[i]];
           if (is_kept(life) && life.name == i) put_text(i);
         }
         break;
@@ -131,7 +131,7 @@ class Folding {
 
   /// `event` may be the allocation that took its address: then the release was lost.
   void release(std::size_t place, const Event& event) {
-    const Life& life = lives_.lives[place];
+    const Life& life = lives_.all[place];
     const Event& allocation = events_[life.from];
     if (!is_kept(life)) return change_live(allocation, -allocation.amounts.bytes, event);
     Event released;
@@ -262,7 +262,7 @@ class Folding {
 
   std::span<const Event> events_;
   const std::vector<std::uint8_t>& marks_;
-  const Lives lives_;
+  const FoldLives lives_;
   std::vector<Event> folded_;
   std::vector<Counted> counted_;
   std::int64_t latest_ns_ = INT64_MIN;   // of the events so far
@@ -280,10 +280,10 @@ class Folding {
 std::vector<std::uint8_t> fold_marks(std::span<const Event> events) {
   std::vector<std::uint8_t> marks(events.size(), 0);
   if (events.empty()) return marks;
-  Lives(events).mark(marks);
+  FoldLives(events).mark(marks);
   for (const MemoryFilter& is_on_device : memory_by_device(events)) {
     std::vector<std::uint8_t> on_device(events.size(), 0);
-    Lives(events, is_on_device).mark(on_device);
+    FoldLives(events, is_on_device).mark(on_device);
     for (std::size_t i = 0; i < marks.size(); ++i) marks[i] |= on_device[i];
   }
   return marks;

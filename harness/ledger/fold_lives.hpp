@@ -3,37 +3,20 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "base/size.hpp"
-#include "ledger/address_map.hpp"
+#include "ledger/device_use.hpp"
 #include "ledger/ledger.hpp"
+#include "ledger/replay.hpp"
 #include "ledger/timeline.hpp"
 
 // The first pass of fold().
 namespace peakmark::folding {
 
 inline constexpr std::size_t kNone = SIZE_MAX;
-
-/// Live bytes of all that counts into the peak, and of each kind.
-struct LiveBytes {
-  Size all = 0;
-  std::array<Size, kKindSlots> of_kind{};
-
-  void add(MemoryKind kind, Size bytes) {
-    if (counts_into_peak(kind)) all += bytes;
-    of_kind[slot_of(kind)] += bytes;
-  }
-};
-
-struct Life {
-  std::size_t from = 0;
-  std::size_t to = kNone;    ///< its release, or the allocation that took its address; kNone: still live
-  std::size_t name = kNone;  ///< the last event that named it
-};
 
 /// A highest value, and the event after which it was first reached.
 struct Highest {
@@ -47,14 +30,13 @@ struct Highest {
   }
 };
 
-/// The allocations of events from their beginning to their end, and their peaks.
-class Lives {
+/// The allocations of events, and their peaks.
+class FoldLives : public Lives {
  public:
   /// `events`: at least one. `is_counted`: which memory there is; all of it without.
-  explicit Lives(std::span<const Event> events, std::function<bool(const Event&)> is_counted = nullptr);
+  explicit FoldLives(std::span<const Event> events, const MemoryFilter& is_counted = nullptr);
 
-  std::vector<Life> lives;
-  /// Of an allocation, a release and a name: the place in `lives`.
+  /// Of an allocation, a release and a name: the place in `all`.
   std::vector<std::size_t> of_event;
   /// Of an allocation whose address was live: the place of that one.
   std::unordered_map<std::size_t, std::size_t> replaced;
@@ -63,17 +45,17 @@ class Lives {
   /// Adds the marks of these events to `marks`, which has one for each.
   void mark(std::vector<std::uint8_t>& marks) const;
 
+  void allocated(std::size_t i, const LiveMemory& live);
+  void released(std::size_t i, const LiveEntry& entry, const LiveMemory& live);
+  void named(std::size_t i, const LiveEntry& entry);
+  void changed(std::size_t i, const LiveMemory& live);
+  void other(std::size_t i, const LiveMemory& live);
+
  private:
-  void step(std::size_t i);
-  std::size_t end_of_life(std::uint64_t address, std::size_t i);
-  void see(std::size_t i, MemoryKind kind);
-  void end_phase();
+  void see(std::size_t i, MemoryKind kind, const LiveMemory& live);
+  void end_phase(Size live);
 
   std::span<const Event> events_;
-  std::function<bool(const Event&)> is_counted_;
-  AddressMap map_;  // `index` is a place in `lives`
-  LiveBytes live_;
-  Highest peak_;  // of allocations alone, as in a ledger
   Highest peak_of_phase_;
   std::vector<std::size_t> peaks_of_phases_;
   std::array<Highest, kKindSlots> peak_of_kind_;

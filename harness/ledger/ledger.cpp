@@ -9,55 +9,60 @@
 #include <unordered_map>
 #include <utility>
 
-#include "ledger/address_map.hpp"
+#include "ledger/replay.hpp"
 
 namespace peakmark {
 namespace {
 
-/// One pass. An event costs one lookup in the map, whose cache line was prefetched some events before.
-class Replay {
+class Summary : public ReplayObserver {
  public:
-  explicit Replay(std::span<const Event> events) : events_(events) { begin_phase(0, ""); }
+  explicit Summary(std::span<const Event> events) : events_(events) { begin_phase(0, "", 0); }
 
-  LedgerSummary run() {
-    for (std::size_t i = 0; i < events_.size(); ++i) {
-      if (i + kLookAhead < events_.size()) map_.prefetch(events_[i + kLookAhead].address);
-      step(i);
+  void allocated(std::size_t i, const LiveMemory& live) {
+    const Event& event = events_[i];
+    const Size bytes = event.amounts.bytes;
+    // Memory whose release was refused is live again, and was counted when it was allocated.
+    const bool is_new = event.amounts.result == 0;
+    if (!is_new) ++summary_.refused_releases;
+    KindSummary& kind = kinds_[slot_of(event.kind)];
+    kind.allocations += is_new ? 1 : 0;
+    kind.total_bytes += is_new ? bytes : 0;
+    see_peaks(event, live);
+    if (!counts_into_peak(event.kind)) return;
+    summary_.allocations += is_new ? 1 : 0;
+    summary_.phases.back().allocations += is_new ? 1 : 0;
+    summary_.total_bytes += is_new ? bytes : 0;
+    if (live.bytes() > summary_.peak_bytes) {
+      summary_.peak_bytes = live.bytes();
+      summary_.peak_time_ns = event.time_ns;
+      events_to_peak_ = i + 1;
+      released_since_peak_.clear();
     }
-    summary_.phases.back().live_at_end_bytes = live_;
-    summary_.live_at_end_bytes = live_;
-    for (std::size_t kind = 0; kind < kKindSlots; ++kind) {
-      if (kinds_[kind].allocations != 0) summary_.by_kind[static_cast<MemoryKind>(kind)] = kinds_[kind];
-    }
-    std::ranges::stable_sort(summary_.refused, std::ranges::greater(), &RefusedAllocation::bytes);
-    summary_.leaked = describe(live_indices(events_.size()));
-    summary_.at_peak = describe(indices_at_peak());
-    return std::move(summary_);
   }
 
- private:
-  static constexpr std::size_t kLookAhead = 16;
+  void released(std::size_t /*event*/, const LiveEntry& entry, const LiveMemory& /*live*/) {
+    if (counts_into_peak(entry.kind) && entry.index < events_to_peak_)
+      released_since_peak_.push_back(entry.index);
+  }
 
-  void step(std::size_t i) {
+  /// A name may come any time while the allocation lives; it belongs to the one that has the address then.
+  void named(std::size_t i, const LiveEntry& entry) { name_of_allocation_[entry.index] = i; }
+
+  /// It never exceeds the peak, whose allocations are there one by one.
+  void changed(std::size_t i, const LiveMemory& live) { see_peaks(events_[i], live); }
+
+  void other(std::size_t i, const LiveMemory& live) {
     const Event& event = events_[i];
     switch (event.type) {
-      case EventType::allocation:
-        allocate(i, event);
-        break;
       case EventType::release:
-        if (!release(event.address)) ++summary_.unmatched_releases;
+        ++summary_.unmatched_releases;
         break;
       case EventType::failed_allocation:
         refuse(event);
         break;
-      case EventType::name:
-        // A name may come any time while the allocation lives; it belongs to the one that has the address
-        // then.
-        if (const LiveEntry* entry = map_.find(event.address)) name_of_allocation_[entry->index] = i;
-        break;
       case EventType::phase:
-        summary_.phases.back().live_at_end_bytes = live_;
-        begin_phase(i, text_of(events_, i));
+        summary_.phases.back().live_at_end_bytes = live.bytes();
+        begin_phase(i, text_of(events_, i), live.bytes());
         break;
       case EventType::pool:
         summary_.pool_seen = !is_pool_unknown_ && event.amounts.bytes != kUnknownPoolBytes;
@@ -71,12 +76,12 @@ class Replay {
       case EventType::stack:
         summary_.stacks[event.address] = text_of(events_, i);
         break;
-      case EventType::live:
-        change_live(event);
-        break;
       case EventType::folded:
         add_folded(event);
         break;
+      case EventType::allocation:
+      case EventType::name:
+      case EventType::live:
       case EventType::work:
       case EventType::text:
       case EventType::device:
@@ -84,16 +89,31 @@ class Replay {
     }
   }
 
-  /// It never exceeds the peak, whose allocations are there one by one.
-  void change_live(const Event& event) {
-    const Size bytes = event.amounts.bytes;
+  LedgerSummary finish(const LiveMemory& live) {
+    summary_.phases.back().live_at_end_bytes = live.bytes();
+    summary_.live_at_end_bytes = live.bytes();
+    for (std::size_t slot = 0; slot < kKindSlots; ++slot) {
+      if (kinds_[slot].allocations == 0) continue;
+      const auto kind = static_cast<MemoryKind>(slot);
+      kinds_[slot].live_at_end_bytes = live.bytes(kind);
+      summary_.by_kind[kind] = kinds_[slot];
+    }
+    std::ranges::stable_sort(summary_.refused, std::ranges::greater(), &RefusedAllocation::bytes);
+    summary_.leaked = describe(live_indices(live, events_.size()));
+    // What was live at the peak: what has lived since before it, and what was released since.
+    std::vector<std::uint64_t> at_peak = live_indices(live, events_to_peak_);
+    at_peak.insert(at_peak.end(), released_since_peak_.begin(), released_since_peak_.end());
+    summary_.at_peak = describe(std::move(at_peak));
+    return std::move(summary_);
+  }
+
+ private:
+  void see_peaks(const Event& event, const LiveMemory& live) {
     KindSummary& kind = kinds_[slot_of(event.kind)];
-    kind.live_at_end_bytes += bytes;
-    kind.peak_bytes = std::max(kind.peak_bytes, kind.live_at_end_bytes);
+    kind.peak_bytes = std::max(kind.peak_bytes, live.bytes(event.kind));
     if (!counts_into_peak(event.kind)) return;
-    live_ += bytes;
     PhaseSummary& phase = summary_.phases.back();
-    phase.peak_bytes = std::max(phase.peak_bytes, live_);
+    phase.peak_bytes = std::max(phase.peak_bytes, live.bytes());
   }
 
   void add_folded(const Event& event) {
@@ -116,37 +136,10 @@ class Replay {
     }
   }
 
-  void begin_phase(std::size_t first_event, std::string name) {
+  void begin_phase(std::size_t first_event, std::string name, Size live) {
     phase_starts_.push_back(first_event);
     summary_.phases.push_back(
-        {std::move(name), live_, live_, live_, 0, 0, events_.empty() ? 0 : events_[first_event].time_ns});
-  }
-
-  void allocate(std::size_t i, const Event& event) {
-    release(event.address);  // its release was lost
-    const Size bytes = event.amounts.bytes;
-    // Memory whose release was refused is live again, and was counted when it was allocated.
-    const bool is_new = event.amounts.result == 0;
-    if (!is_new) ++summary_.refused_releases;
-    map_.insert({event.address, i, bytes, event.kind});
-    KindSummary& kind = kinds_[slot_of(event.kind)];
-    kind.allocations += is_new ? 1 : 0;
-    kind.total_bytes += is_new ? bytes : 0;
-    kind.live_at_end_bytes += bytes;
-    kind.peak_bytes = std::max(kind.peak_bytes, kind.live_at_end_bytes);
-    if (!counts_into_peak(event.kind)) return;
-    PhaseSummary& phase = summary_.phases.back();
-    summary_.allocations += is_new ? 1 : 0;
-    phase.allocations += is_new ? 1 : 0;
-    summary_.total_bytes += is_new ? bytes : 0;
-    live_ += bytes;
-    phase.peak_bytes = std::max(phase.peak_bytes, live_);
-    if (live_ > summary_.peak_bytes) {
-      summary_.peak_bytes = live_;
-      summary_.peak_time_ns = event.time_ns;
-      events_to_peak_ = i + 1;
-      released_since_peak_.clear();
-    }
+        {std::move(name), live, live, live, 0, 0, events_.empty() ? 0 : events_[first_event].time_ns});
   }
 
   void refuse(const Event& event) {
@@ -166,31 +159,12 @@ class Replay {
     summary_.refused[place->second].count += count;
   }
 
-  bool release(std::uint64_t address) {
-    const LiveEntry* entry = map_.find(address);
-    if (entry == nullptr) return false;
-    kinds_[slot_of(entry->kind)].live_at_end_bytes -= entry->bytes;
-    if (counts_into_peak(entry->kind)) {
-      live_ -= entry->bytes;
-      if (entry->index < events_to_peak_) released_since_peak_.push_back(entry->index);
-    }
-    map_.erase(address);
-    return true;
-  }
-
-  /// Allocations live now that count into the peak and were made by the first `end` events.
-  [[nodiscard]] std::vector<std::uint64_t> live_indices(std::size_t end) const {
+  /// Live allocations that count into the peak and were made by the first `end` events.
+  static std::vector<std::uint64_t> live_indices(const LiveMemory& live, std::size_t end) {
     std::vector<std::uint64_t> indices;
-    map_.for_each([&](const LiveEntry& entry) {
+    live.for_each([&](const LiveEntry& entry) {
       if (counts_into_peak(entry.kind) && entry.index < end) indices.push_back(entry.index);
     });
-    return indices;
-  }
-
-  /// What was live at the peak: what has lived since before it, and what was released since.
-  [[nodiscard]] std::vector<std::uint64_t> indices_at_peak() const {
-    std::vector<std::uint64_t> indices = live_indices(events_to_peak_);
-    indices.insert(indices.end(), released_since_peak_.begin(), released_since_peak_.end());
     return indices;
   }
 
@@ -218,9 +192,7 @@ class Replay {
   std::span<const Event> events_;
   LedgerSummary summary_;
   bool is_pool_unknown_ = false;
-  AddressMap map_;
   std::array<KindSummary, kKindSlots> kinds_{};
-  Size live_ = 0;
   std::size_t events_to_peak_ = 0;
   std::vector<std::uint64_t> released_since_peak_;  ///< allocations of before the peak, by index
   std::unordered_map<std::uint64_t, std::size_t> name_of_allocation_;  ///< allocation's event → name's event
@@ -241,7 +213,9 @@ std::string invalid_note(const LedgerSummary& summary) {
 }
 
 LedgerSummary summarise(std::span<const Event> events) {
-  return Replay(events).run();
+  Summary summary(events);
+  const LiveMemory live = replay(events, summary);
+  return summary.finish(live);
 }
 
 }  // namespace peakmark

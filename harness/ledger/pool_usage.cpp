@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "ledger/ledger.hpp"
-#include "ledger/live_memory.hpp"
+#include "ledger/replay.hpp"
 
 namespace peakmark {
 namespace {
@@ -13,49 +13,28 @@ bool is_of_pool(const Event& allocation) {
   return allocation.amounts.auxiliary != 0 && counts_into_peak(allocation.kind);
 }
 
-/// One pass over the events.
-class PoolReplay {
+class PoolSamples : public ReplayObserver {
  public:
-  explicit PoolReplay(std::span<const Event> events) : events_(events) {
-    for (std::size_t i = 0; i < events.size(); ++i) step(i);
-  }
+  explicit PoolSamples(std::span<const Event> events) : events_(events) {}
 
-  [[nodiscard]] const std::vector<PoolPoint>& points() const { return points_; }
-  [[nodiscard]] bool is_known() const { return is_known_; }
-  [[nodiscard]] const PoolPoint& at_peak() const { return at_peak_; }
-
- private:
-  void step(std::size_t i) {
-    const Event& event = events_[i];
-    switch (event.type) {
-      case EventType::allocation:
-        end_life(live_.allocate(event, i));
-        return see(event);
-      case EventType::release:
-        return end_life(live_.release(event.address));
-      case EventType::pool:
-        if (event.address < kGraphMemoryPool) sample(event);
-        return;
-      default:
-        return;
-    }
-  }
-
-  void see(const Event& allocation) {
+  void allocated(std::size_t i, const LiveMemory& live) {
+    const Event& allocation = events_[i];
     if (is_of_pool(allocation)) now_.requested_bytes += allocation.amounts.bytes;
-    if (live_.bytes() <= peak_) return;
-    peak_ = live_.bytes();
+    if (live.bytes() <= peak_) return;
+    peak_ = live.bytes();
     // Of an allocation from a pool the sample follows.
     at_peak_ = now_;
     at_peak_.time_ns = allocation.time_ns;
     is_peak_sampled_ = !is_of_pool(allocation);
   }
 
-  void end_life(const std::optional<LiveEntry>& entry) {
-    if (entry && is_of_pool(events_[entry->index])) now_.requested_bytes -= entry->bytes;
+  void released(std::size_t /*event*/, const LiveEntry& entry, const LiveMemory& /*live*/) {
+    if (is_of_pool(events_[entry.index])) now_.requested_bytes -= entry.bytes;
   }
 
-  void sample(const Event& event) {
+  void other(std::size_t i, const LiveMemory& /*live*/) {
+    const Event& event = events_[i];
+    if (event.type != EventType::pool || event.address >= kGraphMemoryPool) return;
     is_known_ = is_known_ && event.amounts.bytes != kUnknownPoolBytes;
     Size& held = held_[event.address];
     now_.held_bytes += event.amounts.bytes - held;
@@ -67,8 +46,12 @@ class PoolReplay {
     is_peak_sampled_ = true;
   }
 
+  [[nodiscard]] const std::vector<PoolPoint>& points() const { return points_; }
+  [[nodiscard]] bool is_known() const { return is_known_; }
+  [[nodiscard]] const PoolPoint& at_peak() const { return at_peak_; }
+
+ private:
   std::span<const Event> events_;
-  LiveMemory live_;                               // `index` is that of the allocation's event
   std::unordered_map<std::uint64_t, Size> held_;  ///< by pool
   std::vector<PoolPoint> points_;
   PoolPoint now_;
@@ -102,11 +85,12 @@ std::vector<PoolPoint> thinned(const std::vector<PoolPoint>& points, std::size_t
 
 std::optional<PoolUsage> pool_usage(std::span<const Event> events, std::size_t max_points) {
   if (is_folded(events)) return std::nullopt;
-  const PoolReplay replay(events);
-  const std::vector<PoolPoint>& points = replay.points();
-  if (points.empty() || !replay.is_known()) return std::nullopt;
+  PoolSamples samples(events);
+  replay(events, samples);
+  const std::vector<PoolPoint>& points = samples.points();
+  if (points.empty() || !samples.is_known()) return std::nullopt;
   PoolUsage usage;
-  usage.at_peak = replay.at_peak();
+  usage.at_peak = samples.at_peak();
   usage.max_held = *std::ranges::max_element(points, {}, &PoolPoint::held_bytes);
   usage.max_fragmentation = *std::ranges::max_element(points, {}, &PoolPoint::fragmentation_bytes);
   usage.at_end = points.back();

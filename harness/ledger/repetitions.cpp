@@ -8,7 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "ledger/live_memory.hpp"
+#include "ledger/replay.hpp"
 
 namespace peakmark {
 namespace {
@@ -101,25 +101,31 @@ struct Made {
   std::size_t released = SIZE_MAX;  ///< the event; SIZE_MAX: never
 };
 
-/// One pass over the events.
-class RepetitionReplay {
+class RepetitionObserver : public ReplayObserver {
  public:
-  RepetitionReplay(std::span<const Event> events, std::vector<SpannedPhase> phases)
+  RepetitionObserver(std::span<const Event> events, std::vector<SpannedPhase> phases)
       : events_(events), phases_(std::move(phases)), repetitions_(phases_.size()) {}
 
-  void run() {
-    for (std::size_t i = 0; i < events_.size(); ++i) {
-      const Event& event = events_[i];
-      if (event.type == EventType::phase) begin_phase(i);
-      if (event.type == EventType::allocation) allocate(i);
-      if (event.type == EventType::release) end_life(live_.release(event.address), i);
-      if (event.type == EventType::name) {
-        if (const LiveEntry* const entry = live_.find(event.address)) names_[entry->index] = i;
-      }
-      if (event.type == EventType::stack) stacks_[event.address] = i;
+  void allocated(std::size_t index, const LiveMemory& live) {
+    if (!counts_into_peak(events_[index].kind)) return;
+    for (std::size_t phase = 0; phase < phases_.size(); ++phase) {
+      std::vector<Repetition>& done = repetitions_[phase];
+      if (done.empty() || phases_[phase].spans[done.size() - 1].end <= index) continue;
+      done.back().peak_bytes = std::max(done.back().peak_bytes, live.bytes());
     }
-    advance(events_.size());
-    live_.for_each([this](const LiveEntry& entry) { end_life(entry, SIZE_MAX); });
+  }
+  void released(std::size_t index, const LiveEntry& entry, const LiveMemory& /*live*/) {
+    end_life(entry, index);
+  }
+  void named(std::size_t index, const LiveEntry& entry) { names_[entry.index] = index; }
+  void other(std::size_t index, const LiveMemory& live) {
+    if (events_[index].type == EventType::phase) begin_phase(index, live.bytes());
+    if (events_[index].type == EventType::stack) stacks_[events_[index].address] = index;
+  }
+
+  void finish(const LiveMemory& live) {
+    advance(events_.size(), live.bytes());
+    live.for_each([this](const LiveEntry& entry) { end_life(entry, SIZE_MAX); });
     std::ranges::sort(made_, {}, &Made::event);
   }
 
@@ -155,18 +161,17 @@ class RepetitionReplay {
   }
 
   /// Ends and begins the repetitions that do so at this event.
-  void advance(std::size_t index) {
+  void advance(std::size_t index, Size live) {
     for (std::size_t phase = 0; phase < phases_.size(); ++phase) {
       const std::vector<Span>& spans = phases_[phase].spans;
       std::vector<Repetition>& done = repetitions_[phase];
-      if (!done.empty() && spans[done.size() - 1].end == index) done.back().live_after_bytes = live_.bytes();
-      if (done.size() < spans.size() && spans[done.size()].begin == index)
-        done.push_back({live_.bytes(), live_.bytes(), live_.bytes()});
+      if (!done.empty() && spans[done.size() - 1].end == index) done.back().live_after_bytes = live;
+      if (done.size() < spans.size() && spans[done.size()].begin == index) done.push_back({live, live, live});
     }
   }
 
-  void begin_phase(std::size_t index) {
-    advance(index);
+  void begin_phase(std::size_t index, Size live) {
+    advance(index, live);
     const std::vector<std::string> now = with_outer_phases(text_of(events_, index));
     std::size_t owner = SIZE_MAX;
     for (std::size_t phase = 0; phase < phases_.size(); ++phase) {
@@ -182,33 +187,21 @@ class RepetitionReplay {
     marks_.push_back({index, owner});
   }
 
-  void allocate(std::size_t index) {
-    const Event& event = events_[index];
-    end_life(live_.allocate(event, index), index);
-    if (!counts_into_peak(event.kind)) return;
-    for (std::size_t phase = 0; phase < phases_.size(); ++phase) {
-      std::vector<Repetition>& done = repetitions_[phase];
-      if (done.empty() || phases_[phase].spans[done.size() - 1].end <= index) continue;
-      done.back().peak_bytes = std::max(done.back().peak_bytes, live_.bytes());
-    }
-  }
-
   /// Keeps an allocation that outlived its repetition. Most do not, and say nothing.
-  void end_life(const std::optional<LiveEntry>& entry, std::size_t released) {
-    const Mark* const mark = entry ? mark_before(entry->index) : nullptr;
+  void end_life(const LiveEntry& entry, std::size_t released) {
+    const Mark* const mark = mark_before(entry.index);
     if (mark == nullptr || mark->owner == SIZE_MAX) return;
     const std::vector<Span>& spans = phases_[mark->owner].spans;
-    const auto repetition = std::ranges::upper_bound(spans, entry->index, {}, &Span::end);
+    const auto repetition = std::ranges::upper_bound(spans, entry.index, {}, &Span::end);
     // After the last repetition nothing belongs to one.
     if (repetition == spans.end() || released <= repetition->end) return;
     made_.push_back(
-        {mark->owner, static_cast<std::size_t>(repetition - spans.begin()), entry->index, released});
+        {mark->owner, static_cast<std::size_t>(repetition - spans.begin()), entry.index, released});
   }
 
   std::span<const Event> events_;
   std::vector<SpannedPhase> phases_;
   std::vector<std::vector<Repetition>> repetitions_;
-  LiveMemory live_;  // `index` is that of the allocation's event
   std::vector<Made> made_;
   std::unordered_map<std::size_t, std::size_t> names_;     ///< allocation → its name's event
   std::unordered_map<std::uint64_t, std::size_t> stacks_;  ///< id → its event
@@ -300,22 +293,22 @@ bool RepeatedPhase::fails() const {
 std::vector<RepeatedPhase> find_repetitions(std::span<const Event> events, const RepetitionOptions& options) {
   std::vector<SpannedPhase> spanned = PhaseSpans(events).repeated();
   if (spanned.empty()) return {};
-  RepetitionReplay replay(events, std::move(spanned));
-  replay.run();
+  RepetitionObserver observer(events, std::move(spanned));
+  observer.finish(replay(events, observer));
 
   using Key = std::tuple<std::size_t, std::string, MemoryKind, std::string, std::string>;
   std::map<Key, LeftMemory> memories;
   std::unordered_map<std::uint64_t, std::string> chains;
   const Symbols no_symbols = [](const std::string&, std::uint64_t) { return std::string(); };
-  for (const Made& made : replay.made()) {
-    const std::vector<Span>& spans = replay.phases()[made.phase].spans;
+  for (const Made& made : observer.made()) {
+    const std::vector<Span>& spans = observer.phases()[made.phase].spans;
     const std::size_t last = spans.size() - 1;
     if (made.repetition == last) continue;
-    const Event& event = replay.event(made);
+    const Event& event = observer.event(made);
     const auto [chain, is_new] = chains.try_emplace(event.amounts.stack);
     if (is_new)
-      chain->second = call_chain(replay.stack(made), options.symbols ? options.symbols : no_symbols);
-    const Key key{made.phase, replay.name(made), event.kind, replay.phase(made), chain->second};
+      chain->second = call_chain(observer.stack(made), options.symbols ? options.symbols : no_symbols);
+    const Key key{made.phase, observer.name(made), event.kind, observer.phase(made), chain->second};
     LeftMemory& memory = memories.try_emplace(key, spans.size()).first->second;
     const Size bytes = event.amounts.bytes;
     // Index 0 is before the first repetition.
@@ -327,10 +320,10 @@ std::vector<RepeatedPhase> find_repetitions(std::span<const Event> events, const
   }
 
   std::vector<RepeatedPhase> repeated;
-  repeated.reserve(replay.phases().size());
-  for (std::size_t i = 0; i < replay.phases().size(); ++i) {
-    repeated.push_back({replay.phases()[i].name, replay.repetitions(i), {}, std::nullopt});
-    if (options.is_settled) repeated.back().peak_drift_bytes = peak_drift(replay.repetitions(i));
+  repeated.reserve(observer.phases().size());
+  for (std::size_t i = 0; i < observer.phases().size(); ++i) {
+    repeated.push_back({observer.phases()[i].name, observer.repetitions(i), {}, std::nullopt});
+    if (options.is_settled) repeated.back().peak_drift_bytes = peak_drift(observer.repetitions(i));
   }
   for (const auto& [key, memory] : memories) {
     std::optional<Growth> growth = judge(memory, options.is_settled);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
-#include "ledger/live_memory.hpp"
+#include "ledger/replay.hpp"
 
 namespace peakmark {
 namespace {
@@ -47,37 +48,44 @@ class Thinning {
   ThinnedValues thinned_;
 };
 
-/// Returns the timeline of the kinds for which `is_counted` holds.
-template <typename IsCounted>
-std::vector<LivePoint> live_of(std::span<const Event> events, std::size_t max, IsCounted is_counted) {
-  if (events.empty()) return {};
-  constexpr std::size_t kLookAhead = 16;
-  Thinning thinning(events.front().time_ns, events.back().time_ns, max);
-  LiveMemory memory;
-  Size live = 0;  // of the counted kinds
-  const auto end_life = [&](const std::optional<LiveEntry>& entry) {
-    const bool counted = entry && is_counted(entry->kind);
-    if (counted) live -= entry->bytes;
-    return counted;
-  };
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (i + kLookAhead < events.size()) memory.prefetch(events[i + kLookAhead].address);
-    const Event& event = events[i];
-    if (event.type == EventType::allocation) {
-      end_life(memory.allocate(event, i));
-      if (!is_counted(event.kind)) continue;
-      live += event.amounts.bytes;
-      thinning.add(event.time_ns, live);
-    } else if (event.type == EventType::live && is_counted(event.kind)) {
-      live += event.amounts.bytes;
-      thinning.add(event.time_ns, live);
-    } else if (event.type == EventType::release && end_life(memory.release(event.address))) {
-      thinning.add(event.time_ns, live);
-    }
+/// Thins the live bytes of a kind, or of all that counts into the peak.
+class Timeline : public ReplayObserver {
+ public:
+  Timeline(std::span<const Event> events, std::size_t max, std::optional<MemoryKind> kind)
+      : events_(events), kind_(kind), thinning_(events.front().time_ns, events.back().time_ns, max) {}
+
+  void allocated(std::size_t i, const LiveMemory& live) { see(i, events_[i].kind, live); }
+  void changed(std::size_t i, const LiveMemory& live) { see(i, events_[i].kind, live); }
+  void released(std::size_t i, const LiveEntry& entry, const LiveMemory& live) {
+    if (events_[i].type == EventType::release) see(i, entry.kind, live);
   }
-  std::vector<LivePoint> points = thinning.points();
-  if (points.back().time_ns < events.back().time_ns) points.push_back({events.back().time_ns, live});
-  return points;
+
+  [[nodiscard]] std::vector<LivePoint> finish(const LiveMemory& live) const {
+    std::vector<LivePoint> points = thinning_.points();
+    if (points.back().time_ns < events_.back().time_ns)
+      points.push_back({events_.back().time_ns, bytes_of(live)});
+    return points;
+  }
+
+ private:
+  void see(std::size_t i, MemoryKind kind, const LiveMemory& live) {
+    if (kind_ ? kind == *kind_ : counts_into_peak(kind)) thinning_.add(events_[i].time_ns, bytes_of(live));
+  }
+  [[nodiscard]] Size bytes_of(const LiveMemory& live) const {
+    return kind_ ? live.bytes(*kind_) : live.bytes();
+  }
+
+  std::span<const Event> events_;
+  std::optional<MemoryKind> kind_;
+  Thinning thinning_;
+};
+
+std::vector<LivePoint> timeline_of(std::span<const Event> events, std::size_t max,
+                                   std::optional<MemoryKind> kind) {
+  if (events.empty()) return {};
+  Timeline timeline(events, max, kind);
+  const LiveMemory live = replay(events, timeline);
+  return timeline.finish(live);
 }
 
 }  // namespace
@@ -115,11 +123,11 @@ std::vector<ThinnedValues::Value> ThinnedValues::values() const {
 }
 
 std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t max) {
-  return live_of(events, max, counts_into_peak);
+  return timeline_of(events, max, std::nullopt);
 }
 
 std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t max, MemoryKind kind) {
-  return live_of(events, max, [kind](MemoryKind one) { return one == kind; });
+  return timeline_of(events, max, kind);
 }
 
 }  // namespace peakmark

@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "ledger/replay.hpp"
 #include "profile/profile.hpp"
 #include "profile/profile_files.hpp"
 #include "show/folded_profiles.hpp"
@@ -179,10 +180,8 @@ std::vector<Event> releases_at_end(const RecordedProcess& process, const Recorde
   const std::optional<std::int64_t> end = end_of(process, tree);
   if (!end || process.events.empty()) return {};
   std::set<std::uint64_t> live;
-  for (const Event& event : process.events) {
-    if (event.type == EventType::allocation) live.insert(event.address);
-    if (event.type == EventType::release) live.erase(event.address);
-  }
+  ReplayObserver nothing;
+  replay(process.events, nothing).for_each([&](const LiveEntry& entry) { live.insert(entry.address); });
   std::vector<Event> releases;
   for (const std::uint64_t address : live) {
     Event release;

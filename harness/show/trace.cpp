@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
@@ -11,105 +10,25 @@
 #include <unordered_map>
 
 #include "base/size.hpp"
-#include "ledger/address_map.hpp"
+#include "ledger/replay.hpp"
 #include "ledger/timeline.hpp"
 #include "show/profile_reports.hpp"
 
 namespace peakmark {
 namespace {
 
-/// The life of an allocation, by indices of events.
-struct TraceSpan {
-  std::size_t allocation = 0;
-  std::optional<std::size_t> release;  ///< none: never released
-  std::optional<std::size_t> name;     ///< the last mark that named it
-};
-
-/// The allocations whose spans a thinned trace has, in the order in which they were made.
-struct TraceSpans {
-  std::vector<TraceSpan> kept;
-  std::size_t allocations = 0;  ///< all of them
-};
-
-/// One pass over the events: when each allocation was made and released, and when the peak was.
-class AllocationLives {
- public:
-  explicit AllocationLives(std::span<const Event> events) : events_(events) {
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      const Event& event = events[i];
-      if (event.type == EventType::allocation) {
-        release(event.address, i);  // its release was lost
-        map_.insert({event.address, lives_.size(), event.amounts.bytes, event.kind});
-        lives_.push_back({i, events.size()});
-        count(event.kind, event.amounts.bytes);
-        if (live_ <= most_) continue;
-        most_ = live_;
-        peak_ = i;
-      } else if (event.type == EventType::release) {
-        release(event.address, i);
-      } else if (event.type == EventType::name) {
-        if (const LiveEntry* const entry = map_.find(event.address)) names_[entry->index] = i;
-      }
-    }
-  }
-
-  [[nodiscard]] TraceSpans largest(std::size_t max) {
-    std::vector<std::size_t> order(lives_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    if (order.size() > max) {
-      std::ranges::nth_element(order, order.begin() + static_cast<std::ptrdiff_t>(max), {},
-                               [this](std::size_t i) { return rank(i); });
-      order.resize(max);
-      std::ranges::sort(order);
-    }
-    TraceSpans spans;
-    spans.allocations = lives_.size();
-    for (const std::size_t i : order) {
-      TraceSpan span{lives_[i].from, std::nullopt, std::nullopt};
-      if (lives_[i].to < events_.size()) span.release = lives_[i].to;
-      if (const auto name = names_.find(i); name != names_.end()) span.name = name->second;
-      spans.kept.push_back(span);
-    }
-    return spans;
-  }
-
- private:
-  struct Life {
-    std::size_t from = 0;
-    std::size_t to = 0;  ///< the number of events where it was never released
+/// Returns at most `max` allocations, in the order in which they were made: those live at the first moment of
+/// the peak come first, then the largest, then the oldest.
+std::vector<Life> largest(std::span<const Event> events, const Lives& lives, std::size_t max) {
+  const auto rank = [&](const Life& life) {
+    return std::tuple(!lives.is_at_peak(life, events), -events[life.from].amounts.bytes, life.from);
   };
-
-  void count(MemoryKind kind, Size bytes) {
-    if (counts_into_peak(kind)) live_ += bytes;
-  }
-
-  void release(std::uint64_t address, std::size_t i) {
-    const LiveEntry* const entry = map_.find(address);
-    if (entry == nullptr) return;
-    lives_[entry->index].to = i;
-    count(entry->kind, -entry->bytes);
-    map_.erase(address);
-  }
-
-  [[nodiscard]] std::tuple<bool, Size, std::size_t> rank(std::size_t i) const {
-    const Event& event = events_[lives_[i].from];
-    const bool is_at_peak = lives_[i].from <= peak_ && peak_ < lives_[i].to && counts_into_peak(event.kind);
-    return {!is_at_peak, -event.amounts.bytes, i};
-  }
-
-  std::span<const Event> events_;
-  AddressMap map_;  // `index` is a place in lives_
-  std::vector<Life> lives_;
-  std::unordered_map<std::size_t, std::size_t> names_;  // by place in lives_
-  Size live_ = 0;
-  Size most_ = 0;
-  std::size_t peak_ = 0;
-};
-
-/// Returns at most `max` allocations: those live at the first moment of the peak come first, then the
-/// largest, then the oldest.
-TraceSpans spans_for_trace(std::span<const Event> events, std::size_t max) {
-  return AllocationLives(events).largest(max);
+  std::vector<Life> kept = lives.all;
+  if (kept.size() <= max) return kept;
+  std::ranges::nth_element(kept, kept.begin() + static_cast<std::ptrdiff_t>(max), {}, rank);
+  kept.resize(max);
+  std::ranges::sort(kept, {}, &Life::from);
+  return kept;
 }
 
 std::string json_text(const std::string& text) {
@@ -117,7 +36,7 @@ std::string json_text(const std::string& text) {
 }
 
 /// Writes one process. Times are microseconds since the first process started.
-class TraceWriter {
+class TraceWriter : public ReplayObserver {
  public:
   TraceWriter(const RecordedProcess& process, const TraceOptions& options, std::int64_t zero_ns,
               std::ostream& out)
@@ -129,69 +48,49 @@ class TraceWriter {
                         json_text(name));
     const bool is_thinned = !options_.full && process_.events.size() > options_.max_events;
     if (is_thinned || is_folded(process_.events)) return write_thinned(summary);
-    collect_names();
-    for (std::size_t i = 0; i < process_.events.size(); ++i) step(i);
+    // A span carries its name at its beginning, and the mark that names it comes later.
+    Lives lives;
+    replay(process_.events, lives);
+    for (const Life& life : lives.all) {
+      if (life.name != SIZE_MAX) names_[life.from] = text_of(process_.events, life.name);
+    }
+    replay(process_.events, *this);
     end_phase(end_ns());
   }
 
- private:
-  struct Live {
-    std::size_t index = 0;
-    std::int64_t bytes = 0;
-    MemoryKind kind = MemoryKind::none;
-  };
-
-  /// A span carries its name at its beginning, and the mark that names it comes later.
-  void collect_names() {
-    std::unordered_map<std::uint64_t, std::size_t> at;
-    for (std::size_t i = 0; i < process_.events.size(); ++i) {
-      const Event& event = process_.events[i];
-      if (event.type == EventType::allocation) at[event.address] = i;
-      if (event.type == EventType::release) at.erase(event.address);
-      if (event.type != EventType::name) continue;
-      const auto found = at.find(event.address);
-      if (found != at.end()) names_[found->second] = text_of(process_.events, i);
-    }
+  void allocated(std::size_t i, const LiveMemory& live) {
+    begin_span(i, process_.events[i]);
+    count(process_.events[i].kind, live, process_.events[i].time_ns);
   }
-
-  void step(std::size_t i) {
+  void released(std::size_t i, const LiveEntry& entry, const LiveMemory& live) {
+    end_span(entry.index, entry.kind, process_.events[i]);
+    count(entry.kind, live, process_.events[i].time_ns);
+  }
+  void other(std::size_t i, const LiveMemory& /*live*/) {
     const Event& event = process_.events[i];
-    switch (event.type) {
-      case EventType::allocation:
-        release(event);
-        live_[event.address] = {i, event.amounts.bytes, event.kind};
-        begin_span(i, event);
-        count(event.kind, event.amounts.bytes, event.time_ns);
-        break;
-      case EventType::release:
-        release(event);
-        break;
-      case EventType::failed_allocation:
-        fail(event);
-        break;
-      case EventType::phase:
-        end_phase(event.time_ns);
-        phase_ = text_of(process_.events, i);
-        begin_phase(phase_, event.time_ns);
-        break;
-      default:
-        break;
-    }
+    if (event.type == EventType::failed_allocation) fail(event);
+    if (event.type != EventType::phase) return;
+    end_phase(event.time_ns);
+    phase_ = text_of(process_.events, i);
+    begin_phase(phase_, event.time_ns);
   }
 
+ private:
   /// Few counters and spans of many events; each part is in the order of time.
   void write_thinned(TraceSummary& summary) {
     const std::span<const Event> events = process_.events;
-    const TraceSpans spans = spans_for_trace(events, options_.max_spans);
+    Lives lives;
+    replay(events, lives);
+    const std::vector<Life> spans = largest(events, lives, options_.max_spans);
     const LedgerSummary ledger = summarise(events);
     summary.thinned = true;
     if (is_folded(process_.events)) {
       for (const auto& [kind, one] : ledger.by_kind)
         summary.allocations += static_cast<std::size_t>(one.allocations);
     } else {
-      summary.allocations += spans.allocations;
+      summary.allocations += lives.all.size();
     }
-    summary.spans += spans.kept.size();
+    summary.spans += spans.size();
     for (const LivePoint& point : live_over_time(events, options_.max_points)) {
       counter("requested", point.time_ns, point.live_bytes);
     }
@@ -200,11 +99,11 @@ class TraceWriter {
         counter(to_string(kind), point.time_ns, point.live_bytes);
       }
     }
-    for (const TraceSpan& span : spans.kept) {
-      const Event& allocation = events[span.allocation];
-      if (span.name) names_[span.allocation] = text_of(events, *span.name);
-      begin_span(span.allocation, allocation);
-      if (span.release) end_span(span.allocation, allocation.kind, events[*span.release]);
+    for (const Life& life : spans) {
+      const Event& allocation = events[life.from];
+      if (life.name != SIZE_MAX) names_[life.from] = text_of(events, life.name);
+      begin_span(life.from, allocation);
+      if (life.to != SIZE_MAX) end_span(life.from, allocation.kind, events[life.to]);
     }
     write_long_phases(ledger, summary);
     std::size_t failures = 0;
@@ -270,22 +169,9 @@ class TraceWriter {
         to_string(kind), i, name_of_span(i, kind), pid_, release.thread, time(release.time_ns));
   }
 
-  void release(const Event& event) {
-    const auto found = live_.find(event.address);
-    if (found == live_.end()) return;
-    const Live live = found->second;
-    live_.erase(found);
-    end_span(live.index, live.kind, event);
-    count(live.kind, -live.bytes, event.time_ns);
-  }
-
-  void count(MemoryKind kind, std::int64_t bytes, std::int64_t time_ns) {
-    by_kind_[kind] += bytes;
-    if (counts_into_peak(kind)) {
-      requested_ += bytes;
-      counter("requested", time_ns, requested_);
-    }
-    counter(to_string(kind), time_ns, by_kind_[kind]);
+  void count(MemoryKind kind, const LiveMemory& live, std::int64_t time_ns) {
+    if (counts_into_peak(kind)) counter("requested", time_ns, live.bytes());
+    counter(to_string(kind), time_ns, live.bytes(kind));
   }
 
   void counter(const char* what, std::int64_t time_ns, std::int64_t bytes) {
@@ -318,9 +204,6 @@ class TraceWriter {
   std::int64_t zero_ns_;
   std::ostream& out_;
   std::unordered_map<std::size_t, std::string> names_;  ///< by index of the allocation
-  std::unordered_map<std::uint64_t, Live> live_;
-  std::map<MemoryKind, std::int64_t> by_kind_;
-  std::int64_t requested_ = 0;
   std::string phase_;
 };
 
