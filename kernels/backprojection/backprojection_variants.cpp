@@ -23,11 +23,11 @@ namespace {
 constexpr std::uint32_t kSeedSinograms = 40;
 constexpr std::uint32_t kSeedPixels = 2;
 
-/// Max interpolations of a verification: some tenths of a second. Smaller cases are compared completely, of
-/// larger ones the corners and random pixels with a fixed seed.
+/// Max interpolations of a verification, which then takes some tenths of a second. Smaller cases are compared
+/// completely; in larger cases the corners and random pixels with a fixed seed are compared.
 constexpr Size kVerifiedInterpolations = Size{1} << 24;
 
-/// What one case computes. Throws UsageError for a case that is not valid.
+/// What one case computes. The constructor throws UsageError for an invalid case.
 struct Problem {
   explicit Problem(const Case& asked)
       : geometry(geometry_of_case(asked)),

@@ -116,7 +116,7 @@ class Tiled final : public Backprojector {
   }
 
  private:
-  /// Slices [first, first + count) of the part, in so many layers of tiles.
+  /// Launches over slices [first, first + count) of the part, with this number of layers of tiles.
   void launch(const Kernel& kernel, const StackPart& part, Size first, Size count, Size layers) {
     const SliceRegion& region = frame().region;
     // As the kernels have them.

@@ -69,16 +69,17 @@ void check_method(BackprojectionMethod method, const Device& device, DType dtype
 std::unique_ptr<Backprojector> make_backprojector(BackprojectionMethod method, Device& device,
                                                   const BackprojectionGeometry& geometry, DType dtype);
 
-/// Returns the device memory that a Backprojector keeps, fixed for any stack. Terms are named as the
-/// allocations.
-///   linear, texture: `cosines`, `sines`, `corrections` (where there are any): n_a elements each
-///   tiled: `angle_table`: 32 bytes an angle
+/// Returns the device memory that a Backprojector keeps, which is the same for any stack. Terms have the
+/// names of the allocations.
+///   linear, texture: `cosines`, `sines`, `corrections` (if there are any): n_a elements each
+///   tiled: `angle_table`: 32 bytes per angle
 std::vector<Part> table_parts(BackprojectionMethod method, Size n_a, bool corrected, DType dtype);
 
-/// The weights of half-acquisition put on sinograms (n_z, n_a, w) in place, before something that mixes
-/// columns. Back-project what comes of it with `weigh` false. Not enough for a ramp filter, which also
-/// spreads a line beyond its near edge: kernels/fbp/joined_scan.hpp. Keeps `corrections` on the device (n_a
-/// elements, only where the geometry has any). UsageError for a geometry that is wrong or not `weighted()`.
+/// Multiplies sinograms (n_z, n_a, w) with the weights of half-acquisition, in place, before a step that
+/// mixes columns. Back-project the result with `weigh` false. This is not enough for a ramp filter, which
+/// also spreads a line beyond its near edge: see kernels/fbp/joined_scan.hpp. Keeps `corrections` on the
+/// device (n_a elements, only if the geometry has any). Throws UsageError for a geometry that is invalid or
+/// not `weighted()`.
 class OverlapWeighting {
  public:
   OverlapWeighting(Device& device, const BackprojectionGeometry& geometry, DType dtype);

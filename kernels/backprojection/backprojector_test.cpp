@@ -48,7 +48,7 @@ BackprojectionGeometry half_turn(Size n_a, Size w) {
           .angles = angles_of_pattern("half_turn", n_a)};
 }
 
-/// The largest difference over the largest pixel, inside 0.48 w of the middle.
+/// Returns the largest difference within 0.48 w of the centre, divided by the largest pixel.
 double relative_error(Size w, const std::vector<float>& actual, const std::vector<double>& expected) {
   double difference = 0;
   double largest = 0;
@@ -123,7 +123,7 @@ TEST_P(BackprojectorTest, ASmoothPhantomIsWithinTheBound) {
         << to_string(method);
 }
 
-// The middle and a corner of a wide slice, where positions in f32 keep 10 bits of fraction.
+// The centre and a corner of a wide slice, where positions in f32 have 10 bits of fraction.
 TEST_P(BackprojectorTest, AWideSliceIsWithinTheBound) {
   for (const BackprojectionMethod method : kMethods)
     for (const Size first : {Size{0}, Size{8190}, Size{16380}}) {
@@ -133,7 +133,7 @@ TEST_P(BackprojectorTest, AWideSliceIsWithinTheBound) {
       fill_seeded(std::span(sinogram), 8, 0);
       const auto expected = backprojection_reference<float>(geometry, sinogram);
       const auto actual = backproject(method, geometry, sinogram);
-      // Tables in fixed point hold places to 2^-16 columns at any width; those in f32 do not.
+      // Tables in fixed point have positions to 2^-16 columns at any width; tables in f32 do not.
       const double bound = method == BackprojectionMethod::linear ? 16384 * 0x1p-24 : 0x1p-16;
       for (std::size_t i = 0; i < expected.size(); ++i)
         EXPECT_NEAR(actual[i], expected[i], bound * std::sqrt(61.0))

@@ -10,7 +10,7 @@
 namespace peakmark {
 namespace {
 
-constexpr Size kMaxPixels = Size{1} << 24;  // a side
+constexpr Size kMaxPixels = Size{1} << 24;  // per side
 constexpr Size kMaxLines = Size{1} << 24;
 
 [[noreturn]] void wrong(const std::string& message) {
@@ -52,7 +52,7 @@ SliceFrame slice_frame(const BackprojectionGeometry& geometry) {
 void check_frame(const BackprojectionGeometry& geometry) {
   const auto& [n_a, w] = std::pair(geometry.n_a, geometry.w);
   if (n_a < 1) wrong(fmt::format("a sinogram of {} lines; it needs one or more", n_a));
-  // Lists and tables of the angles must fit into host memory, too.
+  // Lists and tables of the angles must also fit into host memory.
   if (n_a > kMaxLines) wrong(fmt::format("a sinogram of {} lines (n_a); {} are the most", n_a, kMaxLines));
   if (w < 2)
     wrong(
@@ -128,7 +128,7 @@ Size computed_pixels(const BackprojectionGeometry& geometry) {
     Size root = static_cast<Size>(std::sqrt(static_cast<double>(square)));
     while (root * root > square) --root;
     while ((root + 1) * (root + 1) <= square) ++root;
-    if ((root - (frame.side - 1)) % 2 != 0) --root;  // of the parity of 2x − side + 1
+    if ((root - (frame.side - 1)) % 2 != 0) --root;  // to have the parity of 2x − side + 1
     const Size first = (frame.side - 1 - root) / 2;
     const Size last = (frame.side - 1 + root) / 2;
     pixels += std::max<Size>(0, std::min(last, r.x0 + r.w - 1) - std::max(first, r.x0) + 1);

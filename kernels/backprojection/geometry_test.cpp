@@ -113,7 +113,7 @@ TEST(BackprojectionGeometry, HalfAcquisitionWidensTheSlice) {
     Size side;
     double axis_in_slice;
   };
-  // Widths as nabu's get_extended_sinogram_width gives them.
+  // Widths that nabu's get_extended_sinogram_width returns.
   for (const Expected& e : {Expected{100, 202, 100}, Expected{100.25, 203, 100.25}, Expected{127, 256, 127},
                             Expected{127.5, 256, 127.5}, Expected{27, 202, 101}, Expected{26.75, 203, 101.75},
                             Expected{63.5, 129, 63.5}, Expected{0, 256, 128}}) {
@@ -191,7 +191,7 @@ TEST(AngleTable, HoldsTheViewsInFixedPoint) {
   }
 }
 
-// The widest slice and the largest corrections that check() lets through: no sum of a kernel leaves 64 bits.
+// With the widest slice and the largest corrections that check() accepts, no sum of a kernel exceeds 64 bits.
 // Parts of joined lines, which are weighted, may be off by twice their width.
 TEST(AngleTable, TheLargestPositionFits) {
   const double turn = 6.283185307179586;

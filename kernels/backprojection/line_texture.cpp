@@ -26,7 +26,7 @@ LineTexture::LineTexture(const DeviceArray& sinograms, Size offset, Size n_a, Si
   reading.readMode = cudaReadModeElementType;
   cudaTextureObject_t texture = 0;
   const cudaError_t result = cudaCreateTextureObject(&texture, &memory, &reading, nullptr);
-  // The runtime keeps the last error: not cleared, it would be reported by the next launch.
+  // The runtime keeps the last error. If it were not cleared, the next launch would report it.
   if (result != cudaSuccess) cudaGetLastError();
   if (result == cudaErrorMemoryAllocation)
     throw api_1::OutOfMemory("CUDA has no memory to bind a texture to a sinogram");
@@ -40,7 +40,7 @@ LineTexture::~LineTexture() {
   if (handle_ != 0) cudaDestroyTextureObject(handle_);
 }
 #else
-// Without CUDA, only `dry` gets here, which has nothing to bind.
+// Without CUDA, only `dry` reaches this line, and it has nothing to bind.
 LineTexture::LineTexture(const DeviceArray&, Size, Size, Size, const Device&) {}
 LineTexture::~LineTexture() = default;
 #endif

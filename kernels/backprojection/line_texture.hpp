@@ -10,7 +10,7 @@ namespace peakmark {
 /// copy, and must be destroyed before that memory and after the kernels that use it. Does nothing on `dry`.
 class LineTexture {
  public:
-  /// f32, n_a lines of w columns, from element `offset` on.
+  /// `sinograms` has f32 elements; the sinogram has n_a lines of w columns, from element `offset` on.
   LineTexture(const DeviceArray& sinograms, Size offset, Size n_a, Size w, const Device& device);
   ~LineTexture();
   LineTexture(const LineTexture&) = delete;

@@ -31,7 +31,7 @@ def angles_of(kind, n_a, random):
 
 
 def frame(w, axis, half):
-    """Pixels a side, and where the axis lies in the slice."""
+    """Returns the pixels per side, and the position of the axis in the slice."""
     if not half:
         return w, axis
     right = axis >= (w - 1) / 2

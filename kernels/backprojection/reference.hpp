@@ -52,16 +52,16 @@ std::vector<double> backprojection_reference(const BackprojectionGeometry& geome
   return slice;
 }
 
-/// Returns what rounding by `unit` takes from a pixel that is a sum over n_a lines: of positions, which are
-/// columns or places in a tile's segment of at most 68, and of sums, relative to `largest`, the greatest
-/// value there is.
+/// Returns the error that rounding by `unit` causes in a pixel that is a sum over n_a lines. `largest` is the
+/// greatest value. Positions are rounded (columns, or places in a tile's segment of at most 68 columns), and
+/// so are sums.
 inline double rounding_of_pixels(double unit, const SliceFrame& frame, Size n_a, double largest) {
   constexpr Size kStretch = 68;
   return unit * static_cast<double>(std::max({frame.side, n_a, kStretch})) * largest;
 }
 
-/// Returns what a texture unit's fraction of 8 bits takes from a pixel of noise in [−1, 1): the fraction is
-/// off by 2^-9, or by 2^-8 where the unit truncates, of a difference of 0.8 (the root of its mean square).
+/// Returns the error that a texture unit's fraction of 8 bits causes in a pixel of noise in [−1, 1). The
+/// fraction is off by 2^-9, or by 2^-8 if the unit truncates, of a difference whose root mean square is 0.8.
 /// Errors of different angles are independent: this is eight times their spread.
 inline double texture_rounding_of_pixels(Size n_a) {
   return 0x1p-6 * std::sqrt(static_cast<double>(n_a));

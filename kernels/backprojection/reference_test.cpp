@@ -25,7 +25,8 @@ TEST(BackprojectionReference, ALineOfOnesUnderEveryAngleGivesTheNumberOfAngles) 
   EXPECT_NEAR(slice[3 * 9 + 5], 4, 1e-14);
 }
 
-// Opposite lines of a full turn see the overlap twice: weighted, it counts once, wherever the axis is.
+// Opposite lines of a full turn see the overlap twice. With weights it is counted once, at any position of
+// the axis.
 TEST(BackprojectionReference, HalfAcquisitionCountsEachRayOnce) {
   for (const double axis : {0.0, 2.5, 3.25, 12.75, 13.0, 16.0}) {
     BackprojectionGeometry geometry{.n_a = 8, .w = 17, .axis = axis, .half = true};

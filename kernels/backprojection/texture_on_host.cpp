@@ -1,4 +1,4 @@
-// The words of CUDA C++ that texture.kernel.h uses, defined for the host, then the kernel's own text.
+// Defines the CUDA C++ functions that texture.kernel.h uses for the host, then includes the kernel.
 #include "kernels/backprojection/texture_on_host.hpp"
 
 #include <cmath>
@@ -12,7 +12,7 @@ struct Texture {
   std::span<const float> texels;
   Size w, h;
 
-  /// A texel outside the array is 0: border addressing.
+  /// A texel outside the array is 0 (border addressing).
   [[nodiscard]] float texel(Size i, Size j) const {
     return i < 0 || i >= w || j < 0 || j >= h ? 0 : texels[static_cast<std::size_t>(j * w + i)];
   }
@@ -38,7 +38,7 @@ struct Index {
 };
 thread_local Index blockIdx{}, blockDim{}, threadIdx{};
 
-/// Of 16 bytes; the kernel's language names it.
+/// A type of 16 bytes that the kernel language needs.
 struct uint4 {
   unsigned x, y, z, w;
 };

@@ -12,8 +12,8 @@
 namespace peakmark {
 namespace {
 
-/// The largest difference from the reference on noise, over what backprojection/texture's verification
-/// allows. A pixel that was not written is infinitely far.
+/// Returns the largest difference from the reference on noise, divided by the tolerance of
+/// backprojection/texture's verification. It is infinite if a pixel was not written.
 double worst_over_tolerance(const BackprojectionGeometry& geometry, const TextureUnit& unit) {
   std::vector<float> sinogram(static_cast<std::size_t>(geometry.sinogram_shape().elements()));
   fill_seeded(std::span(sinogram), 40, 0);
@@ -30,7 +30,7 @@ double worst_over_tolerance(const BackprojectionGeometry& geometry, const Textur
                   texture_rounding_of_pixels(geometry.n_a));
 }
 
-/// Both kinds of weights that the guide leaves open.
+/// Both kinds of weights: the guide does not say which one applies.
 void expect_right(const BackprojectionGeometry& geometry) {
   for (const bool rounds : {true, false})
     EXPECT_LE(worst_over_tolerance(geometry, {.rounds = rounds}), 1)
@@ -61,7 +61,7 @@ TEST(TextureOnHost, IsRightForAnyScan) {
                         .clip = half});
 }
 
-// The middle, the edge and the corner of a slice where columns in float keep 10 bits of fraction.
+// The centre, the edge and the corner of a slice where columns in float have 10 bits of fraction.
 TEST(TextureOnHost, IsRightInRegionsOfAWideSlice) {
   for (const Size x0 : {0, 8170, 16'351}) {
     BackprojectionGeometry geometry = scan(96, 16'384);

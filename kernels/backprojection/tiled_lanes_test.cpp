@@ -46,7 +46,8 @@ class TiledLanesTest : public testing::Test {
     return slices.read<float>();
   }
 
-  /// The largest difference from the reference over the largest pixel, of each of two sinograms of noise.
+  /// Returns the largest difference from the reference divided by the largest pixel, for each of two
+  /// sinograms of noise.
   void expect_right(const BackprojectionGeometry& geometry) {
     const Size elements = geometry.sinogram_shape().elements();
     std::vector<float> sinograms(static_cast<std::size_t>(2 * elements));
@@ -81,7 +82,7 @@ TEST_F(TiledLanesTest, ASlice) {
   expect_right({.n_a = 37, .w = 96, .axis = 47.5, .angles = angles_of_pattern("half_turn", 37)});
 }
 
-// No square finds all of its columns in the line, or only some do.
+// The line has all columns of only some squares, or of none.
 TEST_F(TiledLanesTest, NarrowLines) {
   for (const Size w : {2, 5, 16, 17, 33, 34, 41})
     expect_right(

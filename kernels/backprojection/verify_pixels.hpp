@@ -16,8 +16,9 @@
 namespace peakmark {
 
 /// Returns the pixels of a stack of slices (n_z, h, w) that a verification compares: row of the stack →
-/// columns. These are all pixels if that takes at most `interpolations`, with n_a per pixel; else the corners
-/// of the first slice, the last corners of the last slice, and at least about 64 random pixels from `seed`.
+/// columns. These are all pixels if that needs at most `interpolations`, with n_a per pixel. Else they are
+/// the corners of the first slice, the last corners of the last slice, and at least about 64 random pixels
+/// from `seed`.
 std::map<Size, std::vector<Size>> pixels_to_verify(const Shape& slices, Size n_a, Size interpolations,
                                                    std::uint32_t seed);
 
@@ -33,7 +34,7 @@ class PixelComparison {
     compared_.push_back({row, column, expected, actual});
   }
 
-  /// Of the expected values.
+  /// Returns the largest of the expected values.
   [[nodiscard]] double largest() const { return largest_; }
 
   /// Returns a message with the number of wrong pixels and the first one; empty if there is none. A NaN is

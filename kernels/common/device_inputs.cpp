@@ -9,7 +9,8 @@
 namespace peakmark {
 namespace {
 
-/// Elements that a work-item of a CPU makes: enough for its loop to be vectorised and shared out evenly.
+/// Elements that a work-item on a CPU makes: enough to vectorise its loop, and few enough to balance the
+/// load.
 constexpr std::int32_t kRunOnCpu = 4096;
 
 /// The type whose kernel makes the bits of `dtype`: integers have the same lowest bits, signed or not.
@@ -56,7 +57,7 @@ void write_seeded(Device& device, DeviceArray& array, std::uint32_t seed, Size f
   const Size count = shape(array).elements();
   if (count == 0) return;
   if (dtype(array) == DType::f64 && !device.has_f64()) {
-    // Operations that only move bits run there too.
+    // Operations that only move bits also run on such devices.
     array.write<double>([=](std::span<double> piece, Size at) { fill_seeded(piece, seed, first + at); });
     return;
   }

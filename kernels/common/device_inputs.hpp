@@ -23,11 +23,11 @@ struct NoisePattern {
   std::uint32_t order_seed = 0;
   std::uint32_t seed = 0;
 };
-/// Sets `array`, which is f32 and whose last dimension is the line. Throws UsageError for another type.
+/// Sets `array`. It must be f32 (else throws UsageError), and its last dimension is the line.
 void write_noise(Device& device, DeviceArray& array, const NoisePattern& pattern);
 
-/// A launch over `count` elements of kernels that make each element by itself: on a CPU a work-item makes a
-/// run of neighbours, on a GPU one element.
+/// A launch over `count` elements, for kernels that compute each element independently. A work-item makes a
+/// run of neighbours on a CPU, and one element on a GPU.
 struct ItemsOfRuns {
   std::int32_t run;
   Range range;

@@ -11,9 +11,9 @@ namespace {
 using testing_variants::Grain;
 using testing_variants::open_tested;
 
-/// More than one run of a CPU's work-item, with a rest.
+/// More than one run of a CPU's work-item, with a remainder.
 constexpr Size kOdd = 3 * 4096 + 1237;
-/// Whose upper half is not 0, and changes within the elements that are made.
+/// Its upper half is not 0, and changes within the elements that are made.
 constexpr Size kBeyond32Bits = (Size{7} << 32) - 5000;
 
 template <typename T>
@@ -86,7 +86,7 @@ TEST(DeviceInputsWithoutF64, DoublesComeFromTheHost) {
 }
 
 TEST(SeededPattern, AnElementIsTheSameInEveryVersion) {
-  // References, baselines and profiles hold what follows from these.
+  // References, baselines and profiles depend on these values.
   EXPECT_EQ(seeded_bits(0, 0), 0u);
   EXPECT_EQ(seeded_bits(3, 1), 1587980121u);
   EXPECT_EQ(seeded_bits(3, kBeyond32Bits), 4166281002u);

@@ -25,7 +25,7 @@ class HostBuffer final : public Buffer {
   std::vector<std::byte> memory_;
 };
 
-/// A device that reports to be CUDA's, with arrays in the memory of this machine. Its kernels do nothing.
+/// A device that reports the backend CUDA, with arrays in host memory. Its kernels do nothing.
 class HostMemoryDevice final : public IdleDevice {
  public:
   HostMemoryDevice() { info_.backend = Backend::cuda; }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What tests of operations need of the harness, without its classes: they have the names of the public API's,
-// which the tests use. harness_testing.cpp is the only file of theirs that includes them.
+// Gives tests of operations the parts of the harness that they need, without its classes: these have the same
+// names as classes of the public API, which the tests use. Only harness_testing.cpp includes them.
 
 #include <cstdint>
 #include <initializer_list>
@@ -28,7 +28,7 @@ class Worker;
 
 namespace peakmark::testing_variants {
 
-/// The kernels that run: those for CPUs or those for GPUs, whatever the device is.
+/// Selects the kernels for CPUs or those for GPUs, independently of the device.
 enum class Grain { cpu, gpu };
 
 /// A device of the harness.
@@ -36,7 +36,7 @@ struct HarnessDevice {
   std::shared_ptr<void> device;
   peakmark_device abi;  ///< valid as long as `device`
 
-  /// Returns the bytes that are allocated, of a dry device.
+  /// Returns the bytes that are allocated on a dry device.
   [[nodiscard]] Size used_bytes() const;
   /// Returns the number of events in the allocation log of a dry device.
   [[nodiscard]] std::uint64_t logged_events() const;
@@ -44,8 +44,8 @@ struct HarnessDevice {
   [[nodiscard]] std::size_t cached_objects_made() const;
 };
 
-// A device of a backend; a dry device; a device that reports to be CUDA's, whose arrays are in the memory of
-// this machine, and which runs no kernels.
+// Open a device of a backend; a dry device; a device that reports the backend CUDA, has its arrays in host
+// memory, and runs no kernels.
 HarnessDevice open_harness_device(std::string_view backend, Grain grain, std::optional<Size> compute_units);
 HarnessDevice open_harness_dry(Grain grain, std::optional<Size> budget_bytes);
 HarnessDevice open_harness_host_memory();
@@ -76,20 +76,20 @@ class TestCase {
   [[nodiscard]] virtual std::optional<Size> bytes_moved() const = 0;
 };
 
-/// The answer of an estimator to a question for slices.
+/// The answer of an estimator that was asked for slices.
 struct SlicesAnswer {
   Size slices = 0;
   DType dtype = DType::f32;
 };
 
-/// Part of the bytes of a case by an estimator.
+/// A term of the bytes of a case by an estimator.
 struct EstimatedPart {
   std::string name;
   Size per_slice_bytes = 0;
   Size fixed_bytes = 0;
 };
 
-/// A variant as the worker has it, after it came across the C ABI.
+/// A variant as the worker has it, after it passed through the C ABI.
 class TestVariant {
  public:
   explicit TestVariant(std::shared_ptr<const RegisteredVariant> variant) : variant_(std::move(variant)) {}
@@ -100,7 +100,7 @@ class TestVariant {
   /// Returns the default values of the axes, with some overrides.
   [[nodiscard]] Parameters parameters(Overrides overrides = {}) const;
 
-  /// Makes a case. Throws UsageError if it is not valid, UnsupportedCase if this device cannot do it.
+  /// Makes a case. Throws UsageError if it is invalid, UnsupportedCase if this device cannot run it.
   std::unique_ptr<TestCase> make(const HarnessDevice& device, const Parameters& parameters) const;
 
   // The estimators, by their number; 0 is the variant's own.
@@ -116,8 +116,8 @@ class TestVariant {
   /// Expects a UsageError from every estimator that is asked along another dimension.
   void expect_no_other_slice_dimension() const;
 
-  /// Returns what is allocated on `dry` to the end of the second call, in the phases set_up, inputs, outputs,
-  /// call.
+  /// Returns the allocations on `dry` up to the end of the second call, in the phases set_up, inputs,
+  /// outputs, call.
   [[nodiscard]] LedgerSummary dry_summary(const Parameters& parameters, Grain grain) const;
 
  private:

@@ -21,14 +21,14 @@ using pm_ulong = std::uint64_t;
 #undef PM_DEVICE
 }  // namespace seeded_kernel
 
-/// 32 random bits of element `index` of the array `seed`. Each element is known by itself, so that an input
-/// of any size can be made, restored and checked by pieces.
+/// Returns 32 random bits of element `index` of the array `seed`. Each element is computed independently, so
+/// an input of any size can be made, restored and checked in pieces.
 constexpr std::uint32_t seeded_bits(std::uint32_t seed, Size index) {
   return seeded_kernel::pm_seeded_bits(seed, index);
 }
 
-/// Element `index` of the array `seed`: for floating types a multiple of 2^-23 in [-1, 1), which float holds
-/// exactly; for integers every value of the type's lowest 32 bits.
+/// Returns element `index` of the array `seed`: for floating types a multiple of 2^-23 in [-1, 1), which
+/// float represents exactly; for integers any value of the type's lowest 32 bits.
 template <typename T>
 constexpr T seeded_value(std::uint32_t seed, Size index) {
   if constexpr (std::floating_point<T>) {
@@ -38,20 +38,20 @@ constexpr T seeded_value(std::uint32_t seed, Size index) {
   }
 }
 
-/// Elements [first, first + values.size()) of the array `seed`.
+/// Writes elements [first, first + values.size()) of the array `seed`.
 template <typename T>
 void fill_seeded(std::span<T> values, std::uint32_t seed, Size first) {
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = seeded_value<T>(seed, first + static_cast<Size>(i));
 }
 
-/// Where in the array of noise the line `line` of a stack begins: one of `different` lines of `w` elements,
-/// drawn by `order_seed`.
+/// Returns the element of the array of noise at which line `line` of a stack begins: it is one of `different`
+/// lines of `w` elements, drawn with `order_seed`.
 constexpr Size noise_line(std::uint32_t order_seed, Size line, std::int32_t different, Size w) {
   return seeded_kernel::pm_noise_line(order_seed, line, different, w);
 }
 
-/// Returns a generator for tests, which write arrays with it. Operations make inputs with device_inputs.hpp.
+/// Returns a generator with which tests write arrays. Operations make inputs with device_inputs.hpp.
 template <typename T>
 std::function<void(std::span<T> piece, Size first)> seeded_generator(std::uint32_t seed) {
   return [seed](std::span<T> piece, Size first) { fill_seeded(piece, seed, first); };

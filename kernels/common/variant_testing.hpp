@@ -26,7 +26,7 @@ inline constexpr auto name_of_grain = [](const auto& grain) -> std::string {
   return grain.param == Grain::cpu ? "cpu_grain" : "gpu_grain";
 };
 
-// Tests of a device are built once for each backend: see peakmark_device_test.
+// Device tests are built once for each backend: see peakmark_device_test.
 #ifdef PEAKMARK_TESTS_ON_CUDA
 inline constexpr std::string_view kTestedBackendName = "cuda";
 #else
@@ -50,11 +50,12 @@ class TestDevice {
   std::shared_ptr<Device> device_;
 };
 
-/// Opens the device of these tests, with kernels of this grain. `compute_units`: instead of the device's own.
+/// Opens the device of these tests, with kernels of this grain. `compute_units` replaces the device's own
+/// number.
 inline TestDevice open_tested(Grain grain, std::optional<Size> compute_units = std::nullopt) {
   return TestDevice(open_harness_device(kTestedBackendName, grain, compute_units));
 }
-/// Opens the first CUDA device, in programs that are not built once for each backend.
+/// Opens the first CUDA device, for programs that are not built once for each backend.
 inline TestDevice open_cuda() {
   return TestDevice(open_harness_device("cuda", Grain::gpu, std::nullopt));
 }
@@ -62,8 +63,8 @@ inline TestDevice open_cuda() {
 inline TestDevice open_dry(Grain grain = Grain::gpu, std::optional<Size> budget_bytes = std::nullopt) {
   return TestDevice(open_harness_dry(grain, budget_bytes));
 }
-/// Opens a device that reports to be CUDA's, with arrays in the memory of this machine. It runs no kernels
-/// and has no f64: for tests of libraries for CUDA without a GPU.
+/// Opens a device that reports the backend CUDA, with arrays in host memory. It runs no kernels and has no
+/// f64. It is for tests of CUDA libraries without a GPU.
 inline TestDevice open_host_memory() {
   return TestDevice(open_harness_host_memory());
 }
@@ -74,7 +75,7 @@ inline std::string case_text(const Parameters& parameters) {
   return text;
 }
 
-/// Calls twice, the second time on restored inputs, as a trial does; then returns what is wrong.
+/// Calls twice, the second time on restored inputs, as a trial does. Then returns what is wrong.
 inline std::string verify(const TestDevice& device, const TestVariant& variant,
                           const Parameters& parameters) {
   const auto test_case = variant.make(device, parameters);
@@ -93,8 +94,8 @@ inline void expect_right(const TestDevice& device, const TestVariant& variant, O
   EXPECT_EQ(verify(device, variant, parameters), "") << variant.name() << " " << case_text(parameters);
 }
 
-/// Expects that the variant's own estimator predicts the peak on `dry` to the byte, for CPUs and GPUs. With
-/// that much memory it must answer the slices used, and one less with a byte less.
+/// Expects that the variant's own estimator predicts the peak on `dry` exactly, for CPUs and GPUs. With this
+/// much memory, it must answer the slices used, and with one byte less, one slice less.
 inline void expect_exact(const TestVariant& variant, Overrides overrides) {
   const Parameters parameters = variant.parameters(overrides);
   const Size slices = variant.slices(parameters);

@@ -12,10 +12,10 @@ namespace peakmark {
 // The library `base` throws UsageError and OverflowError; the public API knows std::invalid_argument and
 // std::overflow_error instead.
 
-/// Throws the exception that is being handled, as one that the public API knows. Call it in a `catch (...)`.
+/// Rethrows the current exception as one that the public API knows. Call it in a `catch (...)`.
 [[noreturn]] void throw_api_error();
 
-/// Calls `check`. Returns the message of a UsageError, empty without one. Throws std::overflow_error for an
+/// Calls `check`. Returns the message of its UsageError, or an empty text. Throws std::overflow_error for an
 /// OverflowError.
 std::string usage_error(const std::function<void()>& check);
 

@@ -6,8 +6,8 @@
 namespace peakmark {
 namespace {
 
-/// A GPU keeps some 2^18 items in flight; from twice that on an item takes several rows, up to 8, and works
-/// out its columns once for them.
+/// A GPU keeps about 2^18 items in flight. From twice that number on, an item processes several rows, up to
+/// 8, and computes its columns only once.
 constexpr Size kEnoughItems = Size{1} << 19;
 constexpr Size kMaxRowsAnItem = 8;
 constexpr Size kGroup = 256;
@@ -17,7 +17,7 @@ constexpr Size kGroupWidth = 16;  // a warp is then two rows of 256 bytes
 
 Range vector_rows(const RowsToWrite& rows) {
   const Size lanes = kVectorBytes / rows.element_bytes;
-  // Where rows are not aligned alike, one vector more covers what the first leaves over.
+  // If rows are aligned differently, an extra vector covers the remainder.
   const Size misplaced = rows.pitch % lanes == 0 ? rows.first % lanes : lanes - 1;
   const Size vectors = divide_up(checked_add(rows.columns, misplaced), lanes);
   const Size alike = lanes / std::gcd(rows.pitch, lanes);

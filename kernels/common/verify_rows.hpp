@@ -33,7 +33,7 @@ class RowComparison {
     }
   }
 
-  /// Returns how many elements are wrong and which is the first; empty if none is.
+  /// Returns a message with the number of wrong elements and the first one; empty if there is none.
   [[nodiscard]] std::string error() const;
 
  private:
@@ -47,8 +47,9 @@ class RowComparison {
 
 inline constexpr Size kWholeElements = Size{1} << 22;
 inline constexpr Size kSampledRows = 256;
-/// Returns the rows that a verification compares, ascending. All rows of an array of at most kWholeElements;
-/// otherwise the first, the last, those in `always` and kSampledRows more, the same in every run.
+/// Returns the rows that a verification compares, in ascending order. For an array of at most kWholeElements
+/// these are all rows. Otherwise they are the first, the last, those in `always`, and kSampledRows random
+/// rows, which are the same in every run.
 std::vector<Size> rows_to_verify(const Shape& shape, std::span<const Size> always);
 
 /// Reads the rows that rows_to_verify chooses, and calls `check(row, values)` for each.

@@ -21,13 +21,14 @@ Sum sum_of(const std::vector<Part>& parts) {
   return sum;
 }
 
-/// 0 to `most`, by terms that hold for as many.
+/// Returns the number of slices that fit `available_bytes`, at most `most`. `parts` must be valid up to
+/// `most` slices.
 Size slices_within(Size available_bytes, const std::vector<Part>& parts, Size most) {
   const Sum sum = sum_of(parts);
   return available_bytes < sum.fixed ? 0 : std::min(most, (available_bytes - sum.fixed) / sum.per_slice);
 }
 
-/// What is beside sinograms and slices and grows with the slices that are worked on at a time.
+/// Memory besides sinograms and slices that grows with the number of slices processed at a time.
 std::vector<Part> work_parts(const FbpShape& shape, const FbpOptions& options) {
   const FilterProblem lines = filter_problem(shape, options);
   std::vector<Part> parts;
@@ -72,7 +73,7 @@ Size estimate_required_memory(const FbpShape& shape, const FbpOptions& options) 
 }
 
 Size estimate_max_chunk_size(Size available_bytes, const FbpShape& shape, const FbpOptions& options) {
-  // Up to a chunk every slice has its own work; beyond, that of a chunk is there once.
+  // Up to the size of a chunk, every slice has its own work memory; more slices share that of one chunk.
   const Size max_together = chunk_slices(shape, options);
   const Size together =
       slices_within(available_bytes, fbp_parts({max_together, shape.n_a, shape.w}, options), max_together);

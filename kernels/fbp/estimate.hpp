@@ -7,33 +7,32 @@
 
 namespace peakmark {
 
-/// All that is on the device at the peak, exact, each term named as its allocation. With S = 4·n_a·w bytes of
-/// a sinogram, P = 4·n_a·(padded width):
-/// - all: `sinograms`, `slices`; tables of the angles (angle_parts); `filter`, `fft_tables`, where lines need
-///   several passes `fft_work`
-/// - half-acquisition: `mirrors`; whole has joined lines, n_a/2 of the slice's width, in the place of n_a of
-/// w
+/// Returns all memory on the device at the peak, exactly. Each term has the name of its allocation. With S =
+/// 4·n_a·w bytes of a sinogram and P = 4·n_a·(padded width):
+/// - all: `sinograms`, `slices`; tables of the angles (angle_parts); `filter`, `fft_tables`, and `fft_work`
+///   if lines need several passes
+/// - half-acquisition: `mirrors`; whole has n_a/2 joined lines of the slice's width instead of n_a lines of
+///   width w
 /// - whole: `filtered` S, `padded` P, `spectrum` a little more, and `template` P (mode constant) or
 ///   `row_coordinates` and `column_coordinates`, P each, once
-/// - inplace: `work`, and `columns` but for mode constant
+/// - inplace: `work`, and `columns` except in mode constant
 /// - kept: as inplace, and `filtered` S
-/// What is there for each of the slices worked on at a time is fixed where `chunk` is below n_z; else all n_z
-/// are worked on at once, and it is per slice.
-/// UsageError as check() and line_batch().
+/// If `chunk` is below n_z, memory for each slice processed at a time is fixed. Else all n_z slices are
+/// processed at once, and this memory is per slice. Throws UsageError like check() and line_batch().
 std::vector<Part> fbp_parts(const FbpShape& shape, const FbpOptions& options);
 
-/// Device bytes for the shape's n_z slices, sinograms and slices resident.
+/// Returns the device bytes for the shape's n_z slices, with all sinograms and slices resident.
 Size estimate_required_memory(const FbpShape& shape, const FbpOptions& options);
 
-/// How many slices of the stack fit `available_bytes` at once: the most that can be resident, 0 where not
-/// even one fits, at most n_z. A longer stack goes through the device in so many at a time. It is the largest
-/// number that estimate_required_memory has within `available_bytes`: fewer than `chunk` are worked on
+/// Returns the largest number of slices that can be resident in `available_bytes`: 0 if not even one fits, at
+/// most n_z. A longer stack is processed in parts of this size. It is the largest number for which
+/// estimate_required_memory is within `available_bytes`; if it is below `chunk`, all of them are processed
 /// together.
 Size estimate_max_chunk_size(Size available_bytes, const FbpShape& shape, const FbpOptions& options);
 
-/// What nabu's authors give in its issue on the memory of filtered back-projection:
-/// 4·(5·n_a·w + w²) bytes a slice: sinogram, padded sinogram and its transform, slice. It knows no method, no
-/// mode and no region, and is wrong for each of the methods here.
+/// Returns the estimate of nabu's authors, from nabu's issue on the memory of filtered back-projection:
+/// 4·(5·n_a·w + w²) bytes per slice, for sinogram, padded sinogram, its transform, and slice. It ignores
+/// method, mode and region, and is wrong for each of the methods here.
 std::vector<Part> nabu_parts(Size n_a, Size w);
 
 }  // namespace peakmark

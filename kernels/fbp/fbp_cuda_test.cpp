@@ -35,8 +35,8 @@ TEST_F(FbpOnCuda, EveryModeIsRightByEitherLibrary) {
 
 TEST_F(FbpOnCuda, AChunkedStackIsItsSlices) {
   for (const fbp_testing::ChunkedScan& scan : fbp_testing::chunked_scans()) {
-    // Of odd lines one is filtered beside a line of another sinogram by `whole`; joined lines are half as
-    // many.
+    // With an odd number of lines, `whole` filters one line together with a line of another sinogram. There
+    // are half as many joined lines.
     for (const FbpMethod method : {FbpMethod::inplace, FbpMethod::kept})
       fbp_testing::expect_chunks_are_slices(*device_, method, scan.half ? 38 : 37, scan);
     fbp_testing::expect_chunks_are_slices(*device_, FbpMethod::whole, 36, scan);

@@ -52,7 +52,7 @@ TEST_F(FbpEstimate, IsExact) {
     for (const Size n_z : {1, 4, 6, 7, 8, 23}) expect_exact(find(method), {{"n_z", n_z}, {"chunk", Size{7}}});
 }
 
-// Fewer slices than a chunk are worked on together; there is no step where the chunk is full.
+// Fewer slices than a chunk are processed together; there is no step at a full chunk.
 TEST_F(FbpEstimate, MoreMemoryIsNeverFewerSlices) {
   for (const char* method : {"whole", "inplace", "kept"}) {
     const testing_variants::TestVariant& variant = find(method);
@@ -72,7 +72,7 @@ TEST_F(FbpEstimate, MoreMemoryIsNeverFewerSlices) {
       EXPECT_LE(variant.bytes(parameters, slices),
                 slices == 0 ? variant.bytes(parameters, 0) : available_bytes);
       EXPECT_GT(variant.bytes(parameters, slices + 1), available_bytes);
-      // What is answered is what runs.
+      // A run with the answered slices fits.
       if (slices > 0 && slices < 12) {
         EXPECT_LE(
             variant.dry_summary(variant.parameters({{"chunk", options.chunk}, {"n_z", slices}}), Grain::gpu)
@@ -84,7 +84,7 @@ TEST_F(FbpEstimate, MoreMemoryIsNeverFewerSlices) {
   }
 }
 
-// What is no case of the variant has no estimate either.
+// An invalid case of the variant has no estimate either.
 TEST_F(FbpEstimate, WhatCannotRunIsNotEstimated) {
   using testing::HasSubstr;
   for (const char* method : {"whole", "inplace", "kept"}) {
@@ -163,8 +163,8 @@ TEST_F(FbpEstimate, NamesEveryPartAsItsAllocation) {
               ElementsAre("sinograms", "slices", "filtered", "filter", "fft_tables", "angle_table"));
 }
 
-// What the project promises, for every shape of suites/fbp-large.toml and every mode, one slice at a time;
-// half-acquisition too, with the axis as there.
+// The project's goal for every shape of suites/fbp-large.toml and every mode, one slice at a time, also for
+// half-acquisition with the axis of that suite.
 TEST_F(FbpEstimate, InPlaceStaysWithinAPercentOfTheFloor) {
   for (const auto& [n_a, w] : {std::pair<Size, Size>{43'200, 16'384}, {7200, 4096}, {2880, 2048}})
     for (const char* mode : {"constant", "edge", "reflect", "symmetric", "wrap"})
@@ -190,7 +190,7 @@ TEST_F(FbpEstimate, InPlaceStaysWithinAPercentOfTheFloor) {
         }
 }
 
-// A region smaller than a padded line cannot hold the work.
+// A region smaller than a padded line cannot contain the work buffer.
 TEST_F(FbpEstimate, WorkIsAnAllocationWhereTheSlicesAreTooSmall) {
   const auto has_work = [&](Size rows, Size batch) {
     const Parameters parameters = find("inplace").parameters({{"roi_h", rows}, {"batch", batch}});
@@ -208,8 +208,8 @@ TEST_F(FbpEstimate, WorkIsAnAllocationWhereTheSlicesAreTooSmall) {
           expect_exact(find(method), {{"roi_h", rows}, {"n_z", n_z}, {"chunk", chunk}});
 }
 
-// Recorded of nabu's filtered back-projection, host to host: 8 sinograms and the slice with zeros beside the
-// lines, 10 and the slice with their edges (2023.2.0).
+// Recorded peaks of nabu's filtered back-projection (2023.2.0), host to host: 8 sinograms and the slice if
+// lines are padded with zeros, 10 and the slice if they are padded with their edges.
 TEST_F(FbpEstimate, WholeTakesWhatTheOldWayTook) {
   constexpr Size kSinogram = Size{4} * 2880 * 2048;
   constexpr Size kSlice = Size{4} * 2048 * 2048;
@@ -217,7 +217,7 @@ TEST_F(FbpEstimate, WholeTakesWhatTheOldWayTook) {
     const LedgerSummary summary = find("whole").dry_summary(
         find("whole").parameters({{"n_z", Size{1}}, {"n_a", Size{2880}}, {"w", Size{2048}}, {"mode", mode}}),
         Grain::gpu);
-    // Two more floats a line of spectrum; the filter, the FFT's tables, a cosine and a sine an angle.
+    // Two more floats per line of spectrum; the filter; the FFT's tables; a cosine and a sine per angle.
     EXPECT_EQ(summary.peak_bytes - sinograms * kSinogram - kSlice, 8 * 2880 + 4 * 2049 + 14'016 + 8 * 2880)
         << mode;
   }
@@ -274,7 +274,7 @@ TEST_F(FbpEstimate, MistakesComeBeforeAnyAllocation) {
     EXPECT_THAT(message(method, {{"n_a", Size{1} << 40}}),
                 HasSubstr("1099511627776 lines (n_a); 16777216 are the most"));
   }
-  // The tables of so many angles alone are more than 512 KiB.
+  // With this number of angles, the tables alone exceed 512 KiB.
   EXPECT_THAT(message("inplace", {{"n_a", Size{20'000}}, {"w", Size{16}}}),
               AllOf(HasSubstr("an allowance of 1 percent of 1281024 bytes, 524288, does not hold one line of "
                               "16 padded to 32: that takes 640332 bytes"),

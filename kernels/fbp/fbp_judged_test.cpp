@@ -1,4 +1,5 @@
-// What `check` says of the estimators. It includes no header of the public API, whose Case is not check's.
+// Tests the verdicts of `check` on the estimators. It includes no header of the public API, since that has
+// another class Case.
 #include <gtest/gtest.h>
 
 #include "check/judge.hpp"
@@ -11,8 +12,8 @@ namespace {
 
 using std::string;
 
-// 4·(5·n_a·w + w²) bytes a slice is too low for the old method and far too high for the new one: the judge
-// fails it beside an own estimator that passes.
+// 4·(5·n_a·w + w²) bytes per slice is too low for the old method and far too high for the new one. It fails,
+// while the variant's own estimator passes.
 TEST(FbpJudged, NabusFormulaLeavesTheWindow) {
   const testing_variants::TestVariants variants(add_fbp);
   for (const auto& [method, mode, is_too_low] :

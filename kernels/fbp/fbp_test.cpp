@@ -16,7 +16,7 @@ namespace {
 using std::string;
 using testing_variants::expect_right;
 
-// One padded length: each costs a second until PoCL has compiled it.
+// Only one padded length, since PoCL needs a second to compile each.
 constexpr Size kColumns = 53;
 
 class FbpOnOpenCl : public testing::TestWithParam<testing_variants::Grain> {
@@ -75,8 +75,8 @@ TEST_P(FbpOnOpenCl, OnlyInPlaceDestroysItsSinograms) {
 
 TEST_P(FbpOnOpenCl, AChunkedStackIsItsSlices) {
   for (const fbp_testing::ChunkedScan& scan : fbp_testing::chunked_scans()) {
-    // Of odd lines one is filtered beside a line of another sinogram by `whole`; joined lines are half as
-    // many.
+    // With an odd number of lines, `whole` filters one line together with a line of another sinogram. There
+    // are half as many joined lines.
     for (const FbpMethod method : {FbpMethod::inplace, FbpMethod::kept})
       fbp_testing::expect_chunks_are_slices(*device_, method, scan.half ? 38 : 37, scan);
     fbp_testing::expect_chunks_are_slices(*device_, FbpMethod::whole, 36, scan);
@@ -89,15 +89,15 @@ TEST_P(FbpOnOpenCl, PhantomsAreSeenWhereTheyAre) {
       fbp_testing::expect_phantoms_seen(*device_, method, scan);
 }
 
-// What lies near the rim of the slice is seen in columns that the uncorrected axis has no place for.
+// Objects near the rim of the slice are seen in columns beyond the line about the uncorrected axis.
 TEST_P(FbpOnOpenCl, WithTheAxisCorrectedOutwardsTheWholeSliceIsRight) {
   for (const FbpMethod method : {FbpMethod::whole, FbpMethod::inplace})
     for (const fbp_testing::Scan& scan : fbp_testing::outward_scans())
       fbp_testing::expect_widest_disk_seen(*device_, method, scan);
 }
 
-// By more columns than lie between the axis and the edge, in either direction: parted lines are where joined
-// ones are.
+// Corrections larger than the distance of the axis to the edge, in both directions: separated lines are in
+// the place of the joined ones.
 TEST_P(FbpOnOpenCl, TheAxisMayBeCorrectedByMoreThanIsSeenTwice) {
   for (const auto& [axis, correction] : {std::pair{4.0, 12.0}, {48.0, -12.0}, {44.0, 8.0}}) {
     const auto reconstruct = [&, axis = axis, correction = correction](FbpMethod method) {

@@ -15,19 +15,19 @@
 #include "kernels/fbp/reconstructor.hpp"
 #include "peakmark/worker/device.hpp"
 
-// Reconstructions of phantoms whose truth is known in closed form, on any device.
+// Reconstructs phantoms whose density is known in closed form, on any device.
 namespace peakmark::fbp_testing {
 
-/// A scan of 96 columns (one padded length: each costs a second until it is compiled).
+/// A scan of 96 columns (only one padded length, since compiling each takes a second).
 struct Scan {
   const char* name;
   const char* angles;
   Size n_a;
   double axis;
   bool half;
-  double radius;  ///< columns from the axis that are seen under all angles
+  double radius;  ///< columns from the axis that are seen at all angles
   bool corrected = false;
-  double outwards = 0;  ///< the axis is corrected by this under angle 0, by half of it under the opposite
+  double outwards = 0;  ///< correction of the axis at angle 0; the opposite angle has half of it
 };
 inline constexpr Size kColumns = 96;
 inline const std::vector<Scan>& scans() {
@@ -37,7 +37,7 @@ inline const std::vector<Scan>& scans() {
       {"axis_off_centre", "half_turn", 150, 38.25, false, 35, true},
       {"half_acquisition_right", "full_turn", 600, 83.75, true, 82},
       {"half_acquisition_left", "full_turn", 600, 9.5, true, 82, true},
-      // Where only the axis's own column is seen twice.
+      // A scan in which only the column of the axis is seen twice.
       {"half_acquisition_last_column", "full_turn", 600, 95, true, 93},
       {"half_acquisition_first_column", "full_turn", 600, 0, true, 93},
   };
@@ -53,7 +53,7 @@ struct Slice {
   }
 };
 
-/// Half-acquisition with the axis further out than what the slice is laid out for.
+/// Half-acquisition with the axis further out than the size of the slice assumes.
 inline const std::vector<Scan>& outward_scans() {
   static const std::vector<Scan> all{
       {"half_acquisition_right_outwards", "full_turn", 600, 83.75, true, 82, false, 8},
@@ -103,8 +103,8 @@ inline std::vector<Slice> reconstruct(Device& device, FbpMethod method, const Sc
   return result;
 }
 
-/// How far a slice is from the truth where that does not change within `border` pixels, inside `radius` of
-/// the axis: the root of the mean square, and the largest.
+/// Differences between a slice and the phantom: root mean square, and the largest. Includes only pixels
+/// within `radius` of the axis around which the phantom is constant within `border` pixels.
 struct ProfileError {
   double spread = 0, largest = 0;
 };
@@ -133,7 +133,7 @@ inline ProfileError profile_error(const Slice& slice, double radius, Size border
   return error;
 }
 
-/// Where a profile through a point inside falls to `level`, going in steps of (dy, dx): distance from there.
+/// Returns the distance from a point inside to where the profile falls to `level`, in steps of (dy, dx).
 inline double edge_from(const Slice& slice, Size y, Size x, Size dy, Size dx, double level) {
   const auto inside = [&](Size step) {
     const Size row = y + step * dy;
@@ -148,8 +148,8 @@ inline double edge_from(const Slice& slice, Size y, Size x, Size dy, Size dx, do
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-/// Seen on PoCL: a disk within 0.013 (spread) and 0.08 (largest, beside its edge), the head within 0.032 and
-/// 0.14, edges within 0.15 pixels. The ramp alone rings at edges; that is what the largest differences are.
+/// On PoCL, a disk was within 0.013 (spread) and 0.08 (largest, next to its edge), the head within 0.032 and
+/// 0.14, and edges within 0.15 pixels. The largest differences come from the ringing of the ramp at edges.
 inline void expect_phantoms_seen(Device& device, FbpMethod method, const Scan& scan) {
   SCOPED_TRACE(std::string(to_string(method)) + " " + scan.name);
   const double r = 0.6 * scan.radius;
@@ -164,7 +164,7 @@ inline void expect_phantoms_seen(Device& device, FbpMethod method, const Scan& s
   const ProfileError of_head = profile_error(slices[1], scan.radius, 3);
   EXPECT_LE(of_head.spread, 0.04);
   EXPECT_LE(of_head.largest, 0.18);
-  // Where the disk ends to the four sides, from the pixel nearest its middle.
+  // The distance to the edge of the disk on the four sides, from the pixel nearest to its centre.
   const Size y = std::lround(disk.frame.axis + dy);
   const Size x = std::lround(disk.frame.axis + dx);
   const double off_y = static_cast<double>(y) - disk.frame.axis - dy;
@@ -178,8 +178,8 @@ inline void expect_phantoms_seen(Device& device, FbpMethod method, const Scan& s
   EXPECT_NEAR(edge_from(disk, y, x, -1, 0, 0.5), half_column + off_y, kPixels);
 }
 
-/// A disk about the axis, as wide as what is seen under all angles. Seen on PoCL: 0.0005 (spread) and
-/// 0.006 (largest).
+/// A disk around the axis, as wide as the area that is seen at all angles. On PoCL the differences were
+/// 0.0005 (spread) and 0.006 (largest).
 inline void expect_widest_disk_seen(Device& device, FbpMethod method, const Scan& scan) {
   SCOPED_TRACE(std::string(to_string(method)) + " " + scan.name);
   const std::vector<Slice> slices =
@@ -189,10 +189,10 @@ inline void expect_widest_disk_seen(Device& device, FbpMethod method, const Scan
   EXPECT_LE(error.largest, 0.01);
 }
 
-/// How the stack of expect_chunks_are_slices is scanned and padded.
+/// Scan and padding of the stack in expect_chunks_are_slices.
 struct ChunkedScan {
   PaddingMode mode = PaddingMode::constant;
-  bool half = false;  ///< and a full turn, the axis near the right edge
+  bool half = false;  ///< with a full turn, and the axis near the right edge
   bool corrected = false;
 };
 inline const std::vector<ChunkedScan>& chunked_scans() {
@@ -203,7 +203,8 @@ inline const std::vector<ChunkedScan>& chunked_scans() {
   return all;
 }
 
-/// Bit for bit, an odd number of lines too: no slice knows what else is on the device.
+/// Results are equal bit by bit, also for an odd number of lines: a slice does not depend on others on the
+/// device.
 inline void expect_chunks_are_slices(Device& device, FbpMethod method, Size n_a, const ChunkedScan& scan) {
   constexpr Size kSlices = 3;
   const auto reconstruct = [&](Size n_z, Size chunk, Size first) {

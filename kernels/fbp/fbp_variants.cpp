@@ -91,7 +91,7 @@ class FbpComputation final : public Computation {
   DeviceArray sinograms_, slices_;
 };
 
-/// The formula, exact, for as many slices as the case has.
+/// The exact formula, for the number of slices of the case.
 std::vector<Part> own_parts(FbpMethod method, const Case& asked) {
   FbpShape shape = shape_of(asked);
   shape.n_z = std::max<Size>(1, shape.n_z);

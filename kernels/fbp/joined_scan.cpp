@@ -64,13 +64,13 @@ JoinedScan::JoinedScan(const BackprojectionGeometry& geometry) : half(geometry.n
     const double axis = geometry.axis + correction(a);
     const double opposite_axis = geometry.axis + correction(a + half);
     const double sum = axis + opposite_axis - static_cast<double>(w - 1);
-    // Not beyond the axis: on the other side of it there may be no column to spare. Nor inwards: what would
-    // come in there, neither line has seen.
+    // The line is not moved beyond the axis, since there may be no free column on the other side. It is not
+    // moved inwards either, since neither line has seen the columns that would be added.
     const auto moved = static_cast<Size>(right ? std::floor(std::max(0.0, correction(a)))
                                                : std::ceil(std::min(0.0, correction(a))));
     mirrors.push_back({axis, opposite_axis, std::floor(sum), sum - std::floor(sum), moved});
     if (moved != 0) joined.corrections[static_cast<std::size_t>(a)] -= static_cast<double>(moved);
-    // Further out, there are columns beside the axis that neither line has seen.
+    // With the axis further out, neither line has seen some columns next to it.
     const double last = static_cast<double>(w) - 0.5;
     if (const double middle = (axis + opposite_axis) / 2; !(middle >= -0.5 && middle <= last))
       throw UsageError(fmt::format(

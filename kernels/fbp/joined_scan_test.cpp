@@ -25,8 +25,8 @@ std::string usage_error(const BackprojectionGeometry& geometry) {
   return "no error";
 }
 
-// Wherever the axis is, two opposite lines of a phantom are one line of its projection, to what interpolation
-// of the mirrored one costs.
+// At any position of the axis, two opposite lines of a phantom are one line of its projection, except for the
+// error of interpolating the mirrored one.
 TEST(JoinedScan, TwoLinesOfAPhantomAreOne) {
   const Phantom phantom{{1, 40, 30, 4, 3, 0.4}};
   for (const double axis : {51.0, 51.25, 48.5, 8.0, 9.75})
@@ -47,7 +47,7 @@ TEST(JoinedScan, TwoLinesOfAPhantomAreOne) {
         const std::vector<float> other = joined.part_of_opposite(a, line(a + joined.half));
         for (Size j = 0; j < joined.side; ++j) {
           const auto at = static_cast<std::size_t>(j);
-          // Near the edge of the phantom a straight line between columns is off by more.
+          // Near the edge of the phantom, linear interpolation between columns has larger errors.
           const double here = expected[static_cast<std::size_t>(a * joined.side + j)];
           EXPECT_NEAR(one[at] + other[at], here,
                       on_columns  ? 1e-4
@@ -59,8 +59,8 @@ TEST(JoinedScan, TwoLinesOfAPhantomAreOne) {
     }
 }
 
-// A straight slope is the same however it is interpolated: what one of the lines has seen is exact, wherever
-// the axis is corrected to, and only what was seen is weighted.
+// A linear slope is interpolated exactly. So columns that one of the lines has seen are exact, for any
+// correction of the axis, and only these columns are weighted.
 TEST(JoinedScan, WhatOneLineHasSeenIsExact) {
   const auto slope = [](double from_axis) { return 100 + from_axis; };
   for (const std::pair<double, double>& axis_and_most :
@@ -95,8 +95,8 @@ TEST(JoinedScan, WhatOneLineHasSeenIsExact) {
   }
 }
 
-// As far from the corrected axis as the slice reaches from its own, to both sides, and nothing of it is
-// unseen.
+// The joined line reaches as far from the corrected axis as the slice from its own, on both sides, and every
+// column of it was seen.
 TEST(JoinedScan, WithTheAxisFurtherOutAJoinedLineHasAllThatTheSliceNeeds) {
   for (const auto& [axis, most] :
        {std::pair{44.0, 8.0}, {51.25, 7.75}, {51.5, 0.5}, {16.0, -8.0}, {9.75, -9.75}, {8.0, -0.5}}) {
@@ -150,7 +150,7 @@ TEST(JoinedScan, ErrorsAreReported) {
     geometry.corrections[2] += sign;
     EXPECT_THAT(usage_error(geometry),
                 testing::AllOf(HasSubstr("joins lines 2 and 6"), HasSubstr("reaches from -0.5 to 59.5")));
-    // In the other line of the pair as well; and in their mean it is still seen.
+    // Also in the other line of the pair; as the mean of both, it is still seen.
     std::swap(geometry.corrections[2], geometry.corrections[6]);
     EXPECT_THAT(usage_error(geometry), HasSubstr("joins lines 2 and 6"));
     geometry.corrections[2] -= sign;

@@ -6,22 +6,22 @@
 
 namespace peakmark {
 
-/// Joins opposite lines of half-acquisition on a device, and parts them.
+/// Joins opposite lines of half-acquisition on a device, and splits them again.
 class OppositeLines {
  public:
-  /// Compiles; allocates nothing.
+  /// Compiles the kernels; allocates nothing.
   OppositeLines(Device& device, const JoinedScan& scan);
   /// Allocates `mirrors` (mirrors_shape).
   void set_up();
   static Shape mirrors_shape(Size n_a) { return {n_a / 2, 3}; }
 
-  /// Enqueues: pairs [first, first + pairs) of sinogram `z` of a stack (n_z, n_a, w), joined, into padded
-  /// lines; `columns` as LineKernels::pad has them.
+  /// Enqueue. Joins pairs [first, first + pairs) of sinogram `z` of a stack (n_z, n_a, w) into padded lines;
+  /// `columns` as for LineKernels::pad.
   void join(const DeviceArray& sinograms, Size z, const LineFilter::PaddedLines& padded, Size first,
             Size pairs);
-  /// All pairs of sinogram `z` into the joined lines of sinogram `to_z` of a stack (n_z, n_a/2, side).
+  /// Joins all pairs of sinogram `z` into the joined lines of sinogram `to_z` of a stack (n_z, n_a/2, side).
   void join(const DeviceArray& sinograms, Size z, DeviceArray& joined, Size to_z);
-  /// The middles of padded lines, parted, over pairs [first, first + pairs).
+  /// Splits the middles of padded lines, and overwrites pairs [first, first + pairs) with them.
   void part(const LineFilter::PaddedLines& padded, DeviceArray& sinograms, Size z, Size first, Size pairs);
 
  private:

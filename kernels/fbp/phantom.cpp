@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kDegree = std::numbers::pi / 180;
 
-/// As in the table: y upwards, tilt in degrees.
+/// An ellipse as in the published table: y upwards, tilt in degrees.
 constexpr std::array<Ellipse, 10> kHead{{
     {1, 0.69, 0.92, 0, 0, 0},
     {-0.8, 0.6624, 0.874, 0, -0.0184, 0},
@@ -50,7 +50,8 @@ double projection_of(const Phantom& phantom, double angle, double u) {
   const double cosine = std::cos(angle);
   const double sine = std::sin(angle);
   for (const Ellipse& e : phantom) {
-    // Half the width of the ellipse's shadow, and how far from the shadow's middle the line passes.
+    // Half of the width of the ellipse's projection, and the distance of the line from the centre of the
+    // projection.
     const double along_x = e.semi_x * (cosine * std::cos(e.tilt) - sine * std::sin(e.tilt));
     const double along_y = e.semi_y * (cosine * std::sin(e.tilt) + sine * std::cos(e.tilt));
     const double half = std::sqrt(along_x * along_x + along_y * along_y);  // std::hypot needs glibc 2.35

@@ -14,7 +14,7 @@ struct Ellipse {
   double tilt = 0;                ///< radians, from x towards y
 };
 
-/// A sum of ellipses: where it is cut and what is seen of it are known in closed form.
+/// A sum of ellipses: its density and its projections are known in closed form.
 using Phantom = std::vector<Ellipse>;
 
 /// The head of L. A. Shepp and B. F. Logan (IEEE Trans. Nucl. Sci. 21 (1974) 21) with the higher contrast of
@@ -22,18 +22,19 @@ using Phantom = std::vector<Ellipse>;
 /// skull 1, brain 0.2.
 Phantom shepp_logan(double radius);
 
-/// The density at a point.
+/// Returns the density at a point.
 double density_at(const Phantom& phantom, double x, double y);
 
-/// The integral of the density along the line that a detector sees under `angle` (radians), u columns from
-/// the axis: x·cos − y·sin = u.
+/// Returns the integral of the density along the line that a detector sees at `angle` (radians), u columns
+/// from the axis: x·cos − y·sin = u.
 double projection_of(const Phantom& phantom, double angle, double u);
 
-/// A sinogram (n_a, w) under a geometry with its angles and corrections: the line through the middle of each
-/// column.
+/// Returns the sinogram (n_a, w) for a geometry with its angles and corrections, from lines through the
+/// centre of each column.
 std::vector<float> phantom_sinogram(const Phantom& phantom, const BackprojectionGeometry& geometry);
 
-/// The density at the middle of each pixel of the geometry's region (h, w): what a reconstruction is to show.
+/// Returns the density at the centre of each pixel of the geometry's region (h, w), which a reconstruction
+/// must show.
 std::vector<float> phantom_slice(const Phantom& phantom, const BackprojectionGeometry& geometry);
 
 }  // namespace peakmark

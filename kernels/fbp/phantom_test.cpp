@@ -22,7 +22,7 @@ TEST(Phantom, ADiskIsSeenAsItsChords) {
   EXPECT_EQ(density_at(disk, 8.1, -4), 0);
 }
 
-/// A line's integral, summed along it in steps.
+/// Returns the integral along a line, summed in steps.
 double summed_along(const Phantom& phantom, double angle, double u) {
   constexpr double kStep = 0.001;
   double sum = 0;

@@ -104,7 +104,7 @@ Size lent_line(const FbpShape& shape, const FbpOptions& options) {
 
 std::vector<Part> angle_parts(const FbpShape& shape, const FbpOptions& options) {
   const BackprojectionMethod method = backprojection_of(options.method);
-  // Of joined lines there are half as many, but where they lie parted in the place of all.
+  // There are half as many joined lines, except where they are split, in the place of all lines.
   const bool joined = options.half && options.method == FbpMethod::whole;
   std::vector<Part> parts =
       table_parts(method, joined ? shape.n_a / 2 : shape.n_a, options.corrected, DType::f32);

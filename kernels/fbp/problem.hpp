@@ -12,8 +12,8 @@
 
 namespace peakmark {
 
-/// whole (old): every padded line, every spectrum, and what pads them, all at once; then `linear`.
-/// inplace (new): lines in batches through one work buffer, written back over the sinograms, which are lost;
+/// whole (old): has all padded lines, all spectra and the tables for padding at once; then `linear`. inplace
+/// (new): filters lines in batches in one work buffer and writes them back, which overwrites the sinograms;
 ///   then `tiled`.
 /// kept: as inplace, on a copy of the sinograms, `chunk` of them at a time.
 enum class FbpMethod : std::uint8_t { whole, inplace, kept };
@@ -30,11 +30,11 @@ constexpr BackprojectionMethod backprojection_of(FbpMethod method) {
 /// A stack of sinograms, f32.
 struct FbpShape {
   Size n_z = 1;  ///< sinograms and slices
-  Size n_a = 1;  ///< lines of a sinogram, one an angle
+  Size n_a = 1;  ///< lines of a sinogram, one per angle
   Size w = 2;    ///< columns of a line
 };
 
-/// How a stack is reconstructed: all that the memory depends on.
+/// How a stack is reconstructed: all options on which the memory depends.
 struct FbpOptions {
   FbpMethod method = FbpMethod::inplace;
   FilterName filter = FilterName::ramlak;
@@ -44,42 +44,42 @@ struct FbpOptions {
   bool half = false;                       ///< half-acquisition: a full turn, the axis near one edge
   bool clip = false;                       ///< 0 outside the circle inscribed in the slice
   std::optional<SliceRegion> region = {};  ///< of the slice; none: all of it
-  bool corrected = false;                  ///< the axis is corrected under each angle
+  bool corrected = false;                  ///< the axis is corrected at each angle
   Size chunk = 0;                          ///< max slices processed at a time; 0: all
   Size batch = 0;  ///< (joined) lines filtered at a time; 0: as many as fit the allowance
-  /// Percent of the bytes of a sinogram and a slice (min kMinAllowance) for all other memory of `inplace`,
-  /// and of `kept` without its copy.
+  /// Allowance for all other memory of `inplace`, and of `kept` without its copy, in percent of the bytes of
+  /// a sinogram and a slice (min kMinAllowance).
   Size allowance = 1;
 };
 
-/// Tables of the FFT and of the angles may exceed a percent of a small sinogram and slice.
+/// Tables of the FFT and of the angles may exceed one percent of a small sinogram and slice.
 inline constexpr Size kMinAllowance = Size{512} << 10;
 
 /// The angles of a stack.
 struct FbpAngles {
-  std::vector<double> angles;            ///< radians, one a line
-  std::vector<double> corrections = {};  ///< columns by which the axis is off under each angle; empty: none
+  std::vector<double> angles;            ///< radians, one per line
+  std::vector<double> corrections = {};  ///< displacement of the axis at each angle, in columns; empty: none
 };
 
-/// The stack as the filter is given it: for half-acquisition n_a/2 joined lines (JoinedScan), as wide as the
-/// slice. The scale is π over the lines filtered: π/n_a, 2π/n_a for half-acquisition, where a full turn sees
-/// each ray once.
+/// Returns the stack that is filtered: for half-acquisition n_a/2 joined lines (JoinedScan), as wide as the
+/// slice. The scale is π / (number of filtered lines): π/n_a, or 2π/n_a for half-acquisition, where a full
+/// turn sees each ray once.
 FilterProblem filter_problem(const FbpShape& shape, const FbpOptions& options);
 
-/// The geometry without its angles and corrections.
+/// Returns the geometry without angles and corrections.
 BackprojectionGeometry frame_geometry(const FbpShape& shape, const FbpOptions& options);
 
-/// The geometry with them, checked.
+/// Returns the geometry with angles and corrections, checked.
 BackprojectionGeometry scan_geometry(const FbpShape& shape, const FbpOptions& options, FbpAngles angles);
 
-/// UsageError that names what is wrong, for all but the angles: sizes, the axis, the region, the chunk; an
-/// odd number of lines in half-acquisition.
+/// Throws UsageError for invalid sizes, axis, region or chunk, and for an odd number of lines in
+/// half-acquisition. Does not check the angles.
 void check(const FbpShape& shape, const FbpOptions& options);
 
-/// Bytes of one sinogram and one slice, which every method needs.
+/// Returns the bytes of one sinogram and one slice, which every method needs.
 Size floor_bytes(const FbpShape& shape, const FbpOptions& options);
 
-/// Slices that are worked on at a time: a chunk, but no more than there are.
+/// Returns the number of slices that are processed at a time: a chunk, but at most all slices.
 inline Size chunk_slices(const FbpShape& shape, const FbpOptions& options) {
   return options.chunk == 0 ? shape.n_z : std::min(options.chunk, shape.n_z);
 }

@@ -28,7 +28,7 @@ void reconstruct(const Options& options) {
   fbp.filter = parse_filter_name(options.filter);
   fbp.half = options.scan == "half_acquisition";
   fbp.batch = std::min<Size>(64, fbp.half ? options.n_a / 2 : options.n_a);
-  // Half-acquisition sees a tenth of its columns twice.
+  // In this half-acquisition a tenth of the columns is seen twice.
   if (fbp.half) fbp.axis = 0.95 * static_cast<double>(options.w - 1);
   const FbpAngles angles{
       angles_of_pattern(options.scan == "half_turn" ? "half_turn" : "full_turn", options.n_a)};
@@ -38,7 +38,7 @@ void reconstruct(const Options& options) {
   Reconstructor reconstructor(device, {1, options.n_a, options.w}, fbp, angles);
   const BackprojectionGeometry& geometry = reconstructor.geometry();
   const SliceFrame frame = slice_frame(geometry);
-  // Upright, and with a margin, inside what every line sees.
+  // Upright, and with a margin inside the area that every line sees.
   const Phantom head = shepp_logan(0.98 * static_cast<double>(frame.side - 1) / 2);
   const std::vector<float> lines = phantom_sinogram(head, geometry);
   reconstructor.set_up();

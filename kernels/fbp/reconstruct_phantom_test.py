@@ -1,4 +1,4 @@
-"""Runs reconstruct_phantom (PROGRAM) and reads what it wrote with numpy: the slice is the phantom."""
+"""Runs reconstruct_phantom (PROGRAM), reads its output with numpy, and compares the slice with the phantom."""
 
 import subprocess
 import sys

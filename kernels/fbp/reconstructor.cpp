@@ -82,8 +82,8 @@ Shape Reconstructor::slices_shape() const {
   return {shape_.n_z, slice[0], slice[1]};
 }
 
-// A sinogram at a time, never a batch across two: lines are transformed in pairs, and what a line is paired
-// with shows in its last digits. So a slice is the same to the bit at any place of any stack.
+// Filters one sinogram at a time, never a batch with lines of two. Lines are transformed in pairs, and the
+// last digits of a line depend on its partner. So a slice has the same bits at any place in any stack.
 void Reconstructor::filter_in_place(DeviceArray& sinograms, Size first, Size count, DeviceArray& slices) {
   using Padded = LineFilter::PaddedLines;
   for (Size z = first; z < first + count; ++z) {

@@ -14,7 +14,7 @@ namespace peakmark {
 /// Filtered back-projection of a stack on a device: sinograms (n_z, n_a, w), f32 → slices (n_z, h, w').
 /// fbp_parts returns its other memory in advance; a call allocates nothing.
 ///
-/// **destroys_input(method)**: `inplace` leaves filtered lines where the sinograms were. Opposite lines of
+/// **destroys_input(method)**: `inplace` overwrites the sinograms with filtered lines. Opposite lines of
 /// half-acquisition are weighted and joined before they are filtered (JoinedScan).
 class Reconstructor {
  public:
@@ -23,11 +23,11 @@ class Reconstructor {
   /// device.
   Reconstructor(Device& device, const FbpShape& shape, FbpOptions options, FbpAngles angles);
 
-  /// Allocates all memory but sinograms and slices.
+  /// Allocates all memory except sinograms and slices.
   void set_up();
 
-  /// Enqueues, after set_up. Every pixel of the slices is written; lines may be filtered in the last slice
-  /// before. UsageError for arrays of other shapes.
+  /// Enqueues the reconstruction; call set_up before. Writes every pixel of the slices; before that, it may
+  /// filter lines in the memory of the last slice. Throws UsageError for arrays of other shapes.
   void operator()(DeviceArray& sinograms, DeviceArray& slices);
 
   [[nodiscard]] Shape sinograms_shape() const { return {shape_.n_z, shape_.n_a, shape_.w}; }

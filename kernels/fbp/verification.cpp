@@ -17,14 +17,14 @@
 namespace peakmark {
 namespace {
 
-/// Max interpolations of a verification: a tenth of a second.
+/// Max interpolations of a verification, which then takes a tenth of a second.
 constexpr Size kInterpolations = Size{1} << 22;
 constexpr std::uint32_t kSeedPixels = 52;
 
-/// Filtered lines of the stack. The different lines are filtered one by one, each when it is first asked for.
-/// A joined line is the sum of what its two lines give to it: without corrections that is the same for every
-/// pair, so what each of the different lines gives is filtered, and kept. With corrections it is another in
-/// each pair, and the joined line itself is filtered.
+/// Filtered lines of the stack. Each of the different lines is filtered when it is first requested. A joined
+/// line is the sum of the contributions of its two lines. Without corrections, a line's contribution is the
+/// same in every pair, so the contribution of each of the different lines is filtered and kept. With
+/// corrections it differs between pairs, and the joined line itself is filtered.
 class FilteredLines {
  public:
   FilteredLines(const FilterProblem& problem, const BackprojectionGeometry& geometry)
@@ -32,12 +32,12 @@ class FilteredLines {
     if (geometry.half) joined_.emplace(geometry);
   }
 
-  /// The geometry of what is filtered.
+  /// The geometry of the filtered lines.
   [[nodiscard]] const BackprojectionGeometry* joined() const { return joined_ ? &joined_->joined : nullptr; }
 
   struct Line {
     const double* one;
-    const double* other;  ///< null where nothing is joined, or all is
+    const double* other;  ///< null if no lines are joined, or if `line` is already joined
     [[nodiscard]] double at(Size i) const { return other == nullptr ? one[i] : one[i] + other[i]; }
   };
   Line line(Size z, Size a) {
@@ -50,7 +50,7 @@ class FilteredLines {
 
   [[nodiscard]] double tolerance() const { return filter_.tolerance(); }
 
-  /// Root of the mean square of what was asked for, as if no two were joined.
+  /// Returns the root mean square of the requested lines, as if no two were joined.
   [[nodiscard]] double spread() const {
     double squares = 0;
     double count = 0;
@@ -67,7 +67,7 @@ class FilteredLines {
 
  private:
   enum class Role : std::uint8_t { line, opposite };
-  /// Line a, its expected value, and that of its opposite.
+  /// Line a, with its expected value and that of its opposite.
   using Pair = std::tuple<Size, Size, Size>;
 
   const std::vector<double>& filtered(Size which, Role role) {
@@ -94,7 +94,8 @@ class FilteredLines {
     return values;
   }
 
-  /// Two are filtered in the time of one, so the next angle's goes with it: of a slice all are asked for.
+  /// Two lines are filtered in the time of one, so the line of the next angle is filtered too: a slice needs
+  /// all of them.
   const std::vector<double>& filtered_pair(Size z, Size a) {
     const auto [place, is_new] = pairs_.try_emplace(pair_of(z, a));
     if (is_new) {

@@ -11,21 +11,21 @@
 
 namespace peakmark {
 
-/// Sinograms of noise in [−1, 1) of which the reference filters only kDifferent lines: each line of the stack
-/// is one of these, chosen by its number.
+/// Sinograms of noise in [−1, 1). Each line of the stack is one of kDifferent lines, chosen by its number, so
+/// the reference filters only these.
 class NoiseLines {
  public:
   static constexpr Size kDifferent = 64;
 
   explicit NoiseLines(Size w) : w_(w) {}
 
-  /// Returns which of the different lines is line `line` of the stack.
+  /// Returns the index of line `line` of the stack among the different lines.
   [[nodiscard]] static Size at(Size line) {
     return noise_line(kPattern.order_seed, line, kPattern.different, 1);
   }
   /// Returns one of the different lines.
   [[nodiscard]] std::vector<float> different(Size which) const;
-  /// Enqueues the stack's values; `sinograms` has lines of `w`.
+  /// Enqueues writing the stack's values; lines of `sinograms` have `w` columns.
   void write(Device& device, DeviceArray& sinograms) const { write_noise(device, sinograms, kPattern); }
 
  private:
