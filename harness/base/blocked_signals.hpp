@@ -4,10 +4,10 @@
 
 namespace peakmark {
 
-/// While it exists, this thread gets no signal that can be blocked, except those that stop and continue
-/// (Ctrl-Z), and neither do the threads that are started meanwhile, until they change their masks. Pending
+/// While it exists, this thread receives no signal that can be blocked, except those that stop and continue a
+/// process (Ctrl-Z). Threads that are started meanwhile inherit this until they change their masks. Pending
 /// signals are delivered at the end. Use it around calls that start threads, such as those of drivers: the
-/// system gives a signal to any thread that does not block it.
+/// system delivers a signal to any thread that does not block it.
 class BlockedSignals {
  public:
   BlockedSignals();
@@ -16,7 +16,7 @@ class BlockedSignals {
   ~BlockedSignals();
 
   [[nodiscard]] const sigset_t& blocked() const { return blocked_; }
-  /// Returns the signal mask from before.
+  /// Returns the earlier signal mask.
   [[nodiscard]] const sigset_t& before() const { return before_; }
 
  private:

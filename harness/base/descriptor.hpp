@@ -29,7 +29,7 @@ class Descriptor {
   void close() {
     if (const int number = release(); number >= 0) ::close(number);
   }
-  /// Returns the descriptor, which the caller closes.
+  /// Returns the descriptor, which the caller must close.
   [[nodiscard]] int release() { return std::exchange(number_, -1); }
 
  private:

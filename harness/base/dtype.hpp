@@ -24,7 +24,8 @@ std::string_view numpy_name(DType dtype);
 /// Reads `f32` or numpy's `float32`. Throws UsageError with all names if there is no such type.
 DType parse_dtype(std::string_view name);
 
-/// Return `f32` or `float32` for either of the two; any other name as it is, such as numpy's `float16`.
+/// Return `f32` or `float32` for either of the two names; any other name, such as numpy's `float16`,
+/// unchanged.
 std::string our_dtype_name(std::string_view name);
 std::string numpy_dtype_name(std::string_view name);
 

@@ -6,8 +6,8 @@
 
 namespace peakmark {
 
-/// The exit codes of every peakmark command; scripts depend on them. If several apply, the first in the order
-/// usage, recorder, nothing, measurement, verdict wins.
+/// The exit codes of every peakmark command; scripts depend on them. If several apply, the first in this
+/// order wins: usage, recorder, nothing, measurement, verdict.
 enum class ExitCode : int {
   clean = 0,
   verdict = 1,        ///< a verdict failed: window, regression, leak
@@ -35,7 +35,7 @@ class UsageError : public Error {
   explicit UsageError(const std::string& message) : Error(message) {}
 };
 
-/// A size that does not fit 64 bits. It is a usage error, because the user asked for that size.
+/// A size that does not fit 64 bits. It is a usage error, because the user requested that size.
 class OverflowError : public UsageError {
  public:
   using UsageError::UsageError;
@@ -72,8 +72,8 @@ class IoError : public Error {
   int error_;
 };
 
-/// Returns the IoError `PATH: WHAT: reason; advice`. `what` is such as `cannot be written`, `error` an errno.
-/// Without `advice`, uses known advice for this errno. Without `path`, begins with `what`.
+/// Returns the IoError `PATH: WHAT: reason; advice`. `what`: for example `cannot be written`; `error`: an
+/// errno. Without `advice`, uses known advice for this errno. Without `path`, begins with `what`.
 [[nodiscard]] IoError io_error(const std::string& path, const std::string& what, int error,
                                const std::string& advice = "");
 
@@ -119,8 +119,8 @@ class DeadlineError : public Error {
 /// Returns the message of an error that ends a command, without the name of the program.
 [[nodiscard]] std::string final_message(const std::exception& error);
 
-/// Throws the error that the exit code of another peakmark program stands for: UsageError, DeviceError or
-/// RecorderError. Returns for any other code.
+/// Throws the error for the exit code of another peakmark program: UsageError, DeviceError or RecorderError.
+/// Returns for any other code.
 void throw_error_of_exit_code(int exit_code, const std::string& message);
 
 }  // namespace peakmark

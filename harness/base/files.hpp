@@ -7,9 +7,9 @@
 
 namespace peakmark {
 
-/// Returns `a folder`, `a pipe`, `a device` or `a socket` if that is at `path`. Returns an empty text for a
-/// file, a link to one, or nothing. Check this before reading: opening a pipe without a writer, or a
-/// terminal, would block forever.
+/// Returns `a folder`, `a pipe`, `a device` or `a socket` if `path` is one; an empty text for a file, a link
+/// to a file, or nothing. Check this before reading: opening a pipe without a writer, or a terminal, would
+/// block forever.
 std::string_view non_file_kind(const std::filesystem::path& path);
 
 /// Throws UsageError unless `path` is a file or could become one. A folder, device or pipe must not be
@@ -24,18 +24,18 @@ struct NewFile {
   int error = 0;
 };
 
-/// Creates `PATH.new-` with 16 random digits, with the permissions of the umask. O_EXCL: nobody can have put
-/// a file or link there. Removes such files of killed processes, whose lock is free.
+/// Creates `PATH.new-` with 16 random digits, with the permissions of the umask. O_EXCL ensures that no other
+/// file or link is at this path. Removes such files of killed processes, whose lock is free.
 NewFile create_file_beside(const std::filesystem::path& path);
 
-/// Returns whether `path` still names the open file: nobody has removed or replaced it.
+/// Returns whether `path` still names the open file, which was neither removed nor replaced.
 bool is_still_at(const std::filesystem::path& path, int descriptor);
 
 /// Returns the system's folder for temporary files ($TMPDIR). Throws IoError if it is not a folder.
 std::filesystem::path temporary_files_folder();
 
-/// A temporary folder `peakmark-run-XXXXXX`, removed with this object. A process killed by SIGKILL leaves its
-/// folder; the next ScratchFolder removes it. A lock, which the kernel releases at exit, marks folders in
+/// A temporary folder `peakmark-run-XXXXXX`. The destructor removes it. A process killed by SIGKILL leaves
+/// its folder; the next ScratchFolder removes it. A lock, which the kernel releases at exit, marks folders in
 /// use.
 class ScratchFolder {
  public:

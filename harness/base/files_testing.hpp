@@ -14,7 +14,7 @@
 // For tests and benchmarks.
 namespace peakmark {
 
-/// A temporary folder, removed with this object.
+/// A temporary folder. The destructor removes it.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -34,7 +34,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// Simulates a full disk: writing beyond `bytes` of a file fails with EFBIG while this object lives.
+/// Simulates a full disk: while this object exists, writing beyond `bytes` of a file fails with EFBIG.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -54,7 +54,7 @@ class FullDisk {
   void (*handler_)(int);
 };
 
-/// Writes an executable script that does nothing, and its folders.
+/// Writes an executable script that does nothing, and creates its folders.
 inline void put_program(const std::filesystem::path& file) {
   std::filesystem::create_directories(file.parent_path());
   std::ofstream(file) << "#!/bin/sh\n";

@@ -2,7 +2,7 @@
 
 namespace peakmark {
 
-/// The version of a file format. A reader rejects another MAJOR. MINOR grows with additions, which older
+/// The version of a file format. A reader rejects another MAJOR. MINOR increases with additions, which older
 /// readers ignore. docs/formats.md lists them.
 struct FormatVersion {
   int major = 1;

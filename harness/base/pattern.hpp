@@ -23,7 +23,7 @@ class Pattern {
   [[nodiscard]] bool matches(const std::string& text) const;
   /// Returns whether a part of the text matches.
   [[nodiscard]] bool is_in(const std::string& text) const;
-  /// Returns the groups of a text that matches as a whole, with the text first; null if it does not match.
+  /// Returns the groups if the whole text matches, with the text itself first; null if it does not match.
   [[nodiscard]] std::optional<Groups> groups(const std::string& text) const;
 
  private:

@@ -10,29 +10,29 @@
 // and no private path.
 namespace peakmark {
 
-/// Shorter values of variables may be ordinary words of messages.
+/// Shorter values are not treated as secrets, because they may be ordinary words in messages.
 inline constexpr std::size_t kMinSecretBytes = 8;
 
 /// Private texts of this machine, each with its replacement.
 struct PrivateTexts {
   /// Absolute folders without a trailing slash, longest first. Paths in them become relative.
   std::vector<std::pair<std::string, std::string>> folders;
-  /// Values of variables with the name of a secret.
+  /// Values of variables whose names suggest a secret.
   std::vector<std::pair<std::string, std::string>> secrets;
   /// Names of the host and the user, replaced as whole words.
   std::vector<std::pair<std::string, std::string>> words;
 };
 
-/// Returns those of this process: working folder, home, host, user, and secrets of `environment`
+/// Returns the private texts of this process: working folder, home, host, user, and secrets of `environment`
 /// (NAME=value).
 PrivateTexts private_texts(const std::vector<std::string>& environment);
 
-/// Returns `text` without private texts. Of a path outside these and the system's folders, keeps the last
-/// part.
+/// Returns `text` without private texts. From a path outside these folders and those of the system, keeps
+/// only the last part.
 std::string public_text(std::string_view text, const PrivateTexts& texts);
 
 /// Returns whether a variable may be published: its name is on the allow-list, and its value is a short text
-/// of letters, digits, blanks and `_ . , : + - =`, so neither a path nor free text.
+/// of letters, digits, blanks and `_ . , : + - =`, and therefore neither a path nor free text.
 bool is_public_variable(std::string_view name, std::string_view value);
 
 /// Returns whether an environment entry of a run file may be published: a public variable, or a key of

@@ -41,14 +41,14 @@ std::optional<std::filesystem::path> find_program(const std::vector<std::string>
 /// empty text if the file is executable and is a binary or a script with #!.
 std::string program_failure(const std::vector<std::string>& environment, const std::string& name);
 
-/// Returns why execve failed with errno `error` for such a file, and what to do.
+/// Returns why execve of this file failed with errno `error`, and what to do.
 std::string exec_failure(const std::filesystem::path& program, int error);
 
-/// Returns the name of a command for people: the file name of its program, of `python -u train.py` that of
-/// the script. Returns `unknown` for an empty command.
+/// Returns the name of a command for users: the file name of its program, or of the script in `python -u
+/// train.py`. Returns `unknown` for an empty command.
 std::string program_name(const std::vector<std::string>& command);
 
-/// Returns pointers to the words with a null at the end, as execve takes them. Valid as long as `words`.
+/// Returns pointers to the words with a null at the end, for execve. Valid as long as `words`.
 std::vector<char*> exec_pointers(std::vector<std::string>& words);
 
 // This program, and what is installed with it
@@ -56,7 +56,7 @@ std::vector<char*> exec_pointers(std::vector<std::string>& words);
 /// Returns the file of this program. Throws IoError if /proc/self/exe cannot be read.
 std::filesystem::path own_program();
 
-/// Returns the folder of this program; empty if it is not known.
+/// Returns the folder of this program; empty if it is unknown.
 std::filesystem::path own_program_folder();
 
 /// Returns the folders that may contain `lib` and `share` of this program, nearest first. An installed
@@ -70,7 +70,7 @@ std::optional<std::filesystem::path> python_folder(std::string_view name, std::s
 /// Returns the folder of the Python module `peakmark` of this program; nullopt if it is not installed.
 std::optional<std::filesystem::path> python_module_folder();
 
-/// Puts python_module_folder() first in PYTHONPATH, so that marks and recorder are of one release.
+/// Puts python_module_folder() first in PYTHONPATH, so that marks and recorder come from the same release.
 void add_python_module(std::vector<std::string>& environment);
 
 }  // namespace peakmark

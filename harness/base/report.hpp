@@ -16,12 +16,11 @@
 #include "base/size.hpp"
 #include "base/text_table.hpp"
 
-// Rows of reports. A list of fields defines a table once: the columns for people, in text and in markdown,
-// and the keys for programs, in JSON. How a size, a time, a ratio and what is unknown are written is decided
-// in report.cpp alone.
+// Rows of reports. A list of fields defines a table once: the columns of text and markdown, and the keys of
+// JSON. Only report.cpp decides how sizes, times, ratios and unknown values are written.
 namespace peakmark {
 
-/// How people see a value. Numbers are aligned to the right. JSON has the value itself.
+/// How text and markdown show a value. Numbers are aligned to the right. JSON has the value itself.
 enum class As : std::uint8_t {
   text,
   name,      ///< text; in markdown between backticks
@@ -30,24 +29,24 @@ enum class As : std::uint8_t {
   number,    ///< `4096`; a fraction has at most four digits
   size,      ///< bytes, as `4 KiB`
   bytes,     ///< bytes, as `4096 B`
-  change,    ///< bytes more or less, as `+4096`
+  change,    ///< difference in bytes, as `+4096`
   duration,  ///< nanoseconds, as `1.5 ms`
   ratio,     ///< `0.953`
   lines,     ///< a list of texts, one below the other; `text` shows the first one
   hidden,    ///< only in JSON
 };
 
-/// Returns a value as people see it; `absent` for null and an empty text.
+/// Returns a value as text and markdown show it; `absent` for null and an empty text.
 std::string to_text(const nlohmann::ordered_json& value, As as, const std::string& absent = "–");
 /// Returns `1.5 KiB (1536 B)`, and `1023 B`.
 std::string size_with_bytes(Size bytes);
 /// Returns the column of the text and markdown tables.
 TextTable::Column to_column(std::string title, As as);
-/// Adds the further lines of a cell (As::lines) below its row, each with `indent` and two blanks.
+/// Adds the remaining lines of a cell (As::lines) below its row, each with `indent` and two blanks.
 void add_further_lines(TextTable& table, const nlohmann::ordered_json& lines, std::size_t column,
                        std::size_t columns, const std::string& indent);
 
-/// Returns a value as JSON has it: null for one that is unknown, the name of an enumerator.
+/// Returns a value as JSON has it: null if it is unknown, the name of an enumerator.
 template <typename T>
 nlohmann::ordered_json to_fact(const T& value) {
   if constexpr (std::is_enum_v<T>) {
@@ -62,7 +61,7 @@ nlohmann::ordered_json to_fact(const std::optional<T>& value) {
   return to_fact(*value);
 }
 
-/// Returns a function of a row that gives null instead of an empty text or list.
+/// Returns a function of a row that returns null instead of an empty text or list.
 template <typename Get>
 auto unless_empty(Get get) {
   return [get](const auto& row) -> nlohmann::ordered_json {
@@ -78,8 +77,8 @@ struct Field {
   std::string title;
   As as;
   std::function<nlohmann::ordered_json(const Row&)> value;
-  std::string key;     ///< in JSON; empty: only for people
-  std::string absent;  ///< what people see of a value that is unknown or empty
+  std::string key;     ///< key in JSON; empty: not in JSON
+  std::string absent;  ///< shown in text and markdown for an unknown or empty value
 
   /// `get`: a member, or a function of a row.
   template <typename Get>
@@ -94,7 +93,7 @@ struct Field {
 template <typename Row>
 using Fields = std::vector<Field<Row>>;
 
-/// Returns the fields of a part of a row.
+/// Returns the fields of a member of a row.
 template <typename Row, typename Part>
 Fields<Row> part_fields(Part Row::*part, const Fields<Part>& fields) {
   Fields<Row> all;
@@ -124,7 +123,7 @@ std::vector<std::string> cells(const Fields<Row>& fields, const Row& row) {
   return all;
 }
 
-/// Returns an element of a list of rows or of pointers to rows.
+/// Returns the row for an element of a list of rows or of pointers to rows.
 template <typename Row>
 const Row& as_row(const Row& row) {
   return row;
@@ -134,7 +133,7 @@ const Row& as_row(const Row* row) {
   return *row;
 }
 
-/// Returns a table of the first `max` rows, and how many more there are. `indent`: in front of its lines.
+/// Returns a table of the first `max` rows, and how many more there are. `indent`: put before each line.
 template <typename Row, typename List>
 std::string rows_text(const Fields<Row>& fields, const List& rows,
                       std::size_t max = std::numeric_limits<std::size_t>::max(), const char* indent = "") {

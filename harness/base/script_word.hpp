@@ -5,7 +5,7 @@
 
 namespace peakmark {
 
-/// Returns `text`, each byte of it, as one word for a POSIX shell, quoted if necessary: for scripts. Never
+/// Returns all bytes of `text` as one word for a POSIX shell, quoted if necessary. For scripts. Never use it
 /// inside other quotes or in a comment. For messages there is shell_word().
 std::string script_word(std::string_view text);
 

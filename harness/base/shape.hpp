@@ -9,7 +9,7 @@
 
 namespace peakmark {
 
-/// The extents of an array in C order, slowest first: (z, y, x), as numpy writes them.
+/// The extents of an array in C order, slowest first: (z, y, x), like numpy.
 /// An extent may be 0.
 class Shape {
  public:

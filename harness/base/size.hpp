@@ -6,7 +6,7 @@
 
 namespace peakmark {
 
-/// Bytes, elements, offsets: always 64-bit and signed, so that a negative difference stays small.
+/// Bytes, elements or offsets: always 64-bit and signed, so that a difference may be negative.
 using Size = std::int64_t;
 
 /// Return a + b, a − b, a · b. Throw OverflowError with both numbers if the result does not fit 64 bits.
@@ -23,11 +23,11 @@ constexpr Size divide_up(Size a, Size b) {
 /// Throws UsageError if the text is not a size, is negative, or is not a whole number of bytes.
 Size parse_size(std::string_view text);
 
-/// Returns bytes for people, in binary units with at most four digits: `0 B`, `1023 B`, `1.5 KiB`, `16 GiB`.
+/// Returns bytes for users, in binary units with at most four digits: `0 B`, `1023 B`, `1.5 KiB`, `16 GiB`.
 std::string format_size(Size bytes);
 
-/// The growth of a peak that is not yet a regression (`--allow-growth`), for check, compare and trends. The
-/// default allows none.
+/// The growth of a peak that does not yet count as a regression (`--allow-growth`), for check, compare and
+/// trends. The default allows none.
 struct GrowthAllowance {
   Size bytes = 0;
   std::int64_t billionths = 0;  ///< share of the base; if not 0, `bytes` is 0

@@ -5,8 +5,8 @@
 
 namespace peakmark {
 
-/// Returns `text` without the control sequences of terminals (ECMA-48): colours, moves of the cursor, titles,
-/// links. What a program wrote for a terminal is then text for a message.
+/// Returns `text` without the control sequences of terminals (ECMA-48): colours, cursor movements, titles,
+/// links. So the output of a program for a terminal can be used in messages.
 std::string without_terminal_codes(std::string_view text);
 
 }  // namespace peakmark

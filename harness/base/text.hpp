@@ -14,15 +14,15 @@
 #include <utility>
 #include <vector>
 
-// Text for people: messages, tables, markdown, command lines. Sizes are in size.hpp, tables in
-// text_table.hpp.
+// Text for users: messages, tables, markdown, command lines. Sizes are in size.hpp, tables in text_table.hpp.
 namespace peakmark {
 
-// Text of other people: names, messages of programs, command lines
+// Text from outside: names, messages of programs, command lines
 
 /// Returns `text` with U+FFFD for each control character except tab, newline and carriage return, and for
-/// each byte that is not UTF-8, and with backslashes in what a CI system would take for a command of the log.
-/// The result is safe for a terminal and allowed in XML 1.0. Data keep their text: valid_text() (utf8.hpp).
+/// each byte that is not UTF-8. Text that a CI system would execute as a command of its log gets backslashes.
+/// The result is safe for a terminal and allowed in XML 1.0. For data, use valid_text() (utf8.hpp), which
+/// keeps the text.
 std::string plain_text(std::string_view text);
 
 /// Returns `text` with `hash` instead of the second # of `##[error]` (GitHub) and `##vso[…]` (Azure), which
@@ -33,12 +33,12 @@ std::string without_log_commands(std::string text, std::string_view hash);
 /// UTF-8 become escapes such as `\n`, `\x1b`, `\u009b`; commands of a log get backslashes.
 std::string one_line(std::string_view text);
 
-/// Returns `text`, or if it is longer than `max_bytes` (at least 4), its first and last half of that with the
-/// number of bytes left out between them. Never splits a UTF-8 character.
+/// Returns `text`. If it is longer than `max_bytes` (at least 4), returns its beginning and its end, together
+/// `max_bytes` long, with the number of omitted bytes between them. Never splits a UTF-8 character.
 std::string shortened(std::string_view text, std::size_t max_bytes);
 
-/// Returns `text`, or if it has more than `max` characters (at least 3), its beginning and end with `…`
-/// between them: the end of a command line or a case name says most.
+/// Returns `text`. If it has more than `max` characters (at least 3), returns its beginning and end with `…`
+/// between them, because the end of a command line or a case name is the most informative part.
 std::string cut_in_middle(std::string_view text, std::size_t max);
 
 /// Returns `text` as one word for a POSIX shell, quoted if necessary. Uses valid_text() if it quotes.
@@ -46,8 +46,8 @@ std::string shell_word(std::string_view text);
 
 // Numbers and moments
 
-/// Returns the number that `text` is, without blanks or anything else; nullopt for other text, and for a
-/// number that does not fit the type.
+/// Returns the number in `text`, which must contain nothing else, not even blanks; nullopt for other text,
+/// and for a number that does not fit the type.
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number number = 0;
@@ -56,7 +56,7 @@ std::optional<Number> parse_number(std::string_view text) {
   return read.ec == std::errc() && read.ptr == end ? std::optional(number) : std::nullopt;
 }
 
-/// Returns a number with its noun: `1 case`, `2 cases`. `many` is the plural if it is not `one` with an s, as
+/// Returns a number with its noun: `1 case`, `2 cases`. `many`: the plural if it is not `one` with an s, as
 /// in quantity(count, "case is", "cases are").
 template <std::integral Count>
 std::string quantity(Count count, std::string_view one, std::string_view many = {}) {
@@ -73,16 +73,17 @@ std::string first_names(const std::vector<std::string>& names, std::size_t max);
 /// Returns nanoseconds with a unit and at most four digits: `850 ns`, `1.5 us`, `12.3 ms`, `2 s`.
 std::string format_duration(double nanoseconds);
 
-/// Returns a time as files hold it: `2026-01-31T02:00:00Z`.
+/// Returns a time in the form of files: `2026-01-31T02:00:00Z`.
 std::string utc_date(std::chrono::system_clock::time_point when = std::chrono::system_clock::now());
 
 /// Returns the first 12 digits of a commit, and the `+` that marks uncommitted changes.
 std::string short_commit(std::string_view commit);
 
-// Markdown. GitHub and GitLab render it, so no text of others may end a cell or become a link, an image, a
-// mention or a tag. reports/peakmark_reports/ci_forms does the same in Python; markdown_cases.inc tests both.
+// Markdown. GitHub and GitLab render it, so text from outside must not end a cell or become a link, an image,
+// a mention or a tag. reports/peakmark_reports/ci_forms does the same in Python; markdown_cases.inc tests
+// both.
 
-/// Bytes. GitHub refuses a summary of 1 MiB; a shortened one says what it leaves out.
+/// In bytes. GitHub refuses a summary of 1 MiB; a shortened one says what it omits.
 inline constexpr std::size_t kMarkdownLimit = 1'000'000;
 
 /// Returns `text` escaped for a table cell or a line; several lines become one.

@@ -13,24 +13,24 @@ namespace peakmark {
 
 /// Receives a text in pieces.
 using TextSink = std::function<void(std::string_view)>;
-/// Writes a text to a sink in pieces, so that the whole is never in memory.
+/// Writes a text to a sink in pieces, so that the whole text is never in memory.
 using TextWriter = std::function<void(const TextSink&)>;
 
 /// Returns the whole file. Throws IoError if it does not exist, is a folder or cannot be read.
 std::string read_text_file(const std::filesystem::path& path);
 
-/// A buffer for std::istream that keeps only a piece of the file in memory. Knows line and column of a byte,
-/// for messages.
+/// A buffer for std::istream that keeps only a piece of the file in memory. It knows the line and column of a
+/// byte, for messages.
 class FileBuffer : public std::streambuf {
  public:
-  /// Throws IoError like read_text_file(), also while reading.
+  /// Throws IoError as read_text_file() does, also while reading.
   explicit FileBuffer(std::filesystem::path path);
 
   /// Returns the bytes read so far.
   [[nodiscard]] std::size_t bytes() const { return before_ + held_; }
-  /// Returns whether only blanks and line ends were read so far.
+  /// Returns whether only blanks and line ends have been read so far.
   [[nodiscard]] bool is_blank() const { return is_blank_; }
-  /// Returns `line 3, column 7`, the place after this many bytes, which must be in the piece in memory.
+  /// Returns the place after this many bytes, `line 3, column 7`. It must be in the piece that is in memory.
   [[nodiscard]] std::string place_of(std::size_t byte) const;
 
  protected:
@@ -43,9 +43,9 @@ class FileBuffer : public std::streambuf {
   Descriptor descriptor_;
   std::string piece_;
   std::size_t held_ = 0;        ///< bytes of the piece
-  std::size_t before_ = 0;      ///< bytes of the file before it
-  std::size_t line_ = 1;        ///< at its start
-  std::size_t line_start_ = 0;  ///< the byte of the file at which that line starts
+  std::size_t before_ = 0;      ///< bytes of the file before the piece
+  std::size_t line_ = 1;        ///< number of the line at the start of the piece
+  std::size_t line_start_ = 0;  ///< the position in the file at which that line starts
   bool is_blank_ = true;
 };
 
@@ -54,23 +54,23 @@ class FileBuffer : public std::streambuf {
 void replace_text_file(const std::filesystem::path& path, std::string_view text);
 void replace_text_file(const std::filesystem::path& path, const TextWriter& write);
 
-/// Appends lines to a file, each whole or not at all: a line that does not fit (full disk) is truncated
-/// again. The file is locked (flock) while this object lives.
+/// Appends lines to a file, each whole or not at all: if a line does not fit (full disk), the file is
+/// truncated to its previous length. The file is locked (flock) while this object exists.
 class LineFile {
  public:
-  /// Opens or creates the file. Messages begin with `owner`, the file that the user named and that this one
-  /// is next to. Throws UsageError with `in_use` if another process holds the lock, and IoError if the file
+  /// Opens or creates the file. Messages begin with `owner`, the file named by the user, next to which this
+  /// one is. Throws UsageError with `in_use` if another process holds the lock, and IoError if the file
   /// cannot be written or the disk has no space for a first line.
   LineFile(const std::filesystem::path& path, std::filesystem::path owner, std::string_view in_use);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  /// Truncates a last line without a newline, which kill −9 has left.
+  /// Truncates a last line without a newline, which kill −9 may have left.
   void cut_half_line();
   /// Returns all lines, after cut_half_line().
   std::string take_whole_lines();
   /// Appends `line`, which has no newline. Throws IoError if it cannot be written.
   void append(std::string_view line);
-  /// Appends a line that is too long to be in memory.
+  /// Appends a line that is too long for memory.
   void append(const TextWriter& write);
   void clear();
   [[nodiscard]] bool is_empty() const;
@@ -81,9 +81,9 @@ class LineFile {
 
  private:
   [[noreturn]] void fail(const char* doing, int error) const;
-  /// Throws IoError if there is no space for a first line; leaves the file as it was.
+  /// Throws IoError if there is no space for a first line. Leaves the file unchanged.
   void probe();
-  /// Returns 0, or the errno of the failure after truncating what was written.
+  /// Returns 0, or the errno of the failure after truncating the file again.
   int try_append(const TextWriter& write);
 
   std::filesystem::path path_;

@@ -9,12 +9,12 @@
 
 namespace peakmark {
 
-/// A table for the console. Columns are as wide as their widest cell in UTF-8 characters, two blanks apart. A
-/// table of a million rows takes the memory of its text.
+/// A table for the console. Columns are as wide as their widest cell in UTF-8 characters, with two blanks
+/// between them. A table of a million rows takes only the memory of its text.
 class TextTable {
  public:
   enum class Align { left, right };
-  /// How MarkdownTable writes cells: escaped, as a name between backticks, or as they are.
+  /// How MarkdownTable writes cells: escaped, as a name between backticks, or unchanged.
   enum class Format { text, name, markdown };
   struct Column {
     std::string title;
@@ -23,12 +23,12 @@ class TextTable {
   };
 
   explicit TextTable(std::vector<Column> columns);
-  /// Adds a row with a cell for each column. Control characters in them are escaped (one_line).
+  /// Adds a row with a cell for each column. Control characters in cells are escaped (one_line).
   void add(std::vector<std::string> cells);
   /// Returns the title line and the rows, each with a newline and without trailing blanks.
   [[nodiscard]] std::string text() const;
-  /// Like text(), but leaves out columns with these titles, in this order, until the table has at most
-  /// `max_width` characters.
+  /// Like text(), but omits columns with these titles, in this order, until the table has at most `max_width`
+  /// characters.
   [[nodiscard]] std::string text_within(std::size_t max_width,
                                         std::initializer_list<std::string_view> optional) const;
 
@@ -40,13 +40,13 @@ class TextTable {
   std::string cells_;  ///< of the titles and all rows, each with a newline
 };
 
-/// A markdown table with a limit of length. It keeps no rows, so that a table of a million rows needs no
+/// A markdown table with a maximum length. It keeps no rows, so that a table of a million rows needs no
 /// memory.
 class MarkdownTable {
  public:
   /// `max_bytes`: of the whole table.
   MarkdownTable(std::vector<TextTable::Column> columns, std::size_t max_bytes);
-  /// Adds a row, unless the table gets too long or an earlier row was left out.
+  /// Adds a row, unless the table gets too long or an earlier row was omitted.
   void add(const std::vector<std::string>& cells);
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] std::size_t left_out() const { return left_out_; }
@@ -58,7 +58,7 @@ class MarkdownTable {
   std::size_t left_out_ = 0;
 };
 
-/// Returns the line `and N more` under a shortened list; empty if the list is whole.
+/// Returns the line `and N more` below a shortened list; empty if the list is complete.
 inline std::string more_than(std::size_t max, std::size_t all) {
   if (all <= max) return {};
   return "  and " + std::to_string(all - max) + " more; --json has them all\n";

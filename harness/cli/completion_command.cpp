@@ -22,8 +22,7 @@ namespace {
 // The scripts call `peakmark __complete WORD...` with the words up to the cursor, the last of which may be
 // empty. It prints
 //   1. the kind of candidates: `words`, `files [SUFFIX]`, `folders`, `programs`, or `command N`: from word N
-//   on,
-//      the words are the command line of another program;
+//      on, the words are the command line of another program;
 //   2. the part of the last word that the candidates do not repeat: `--worker=old=`;
 //   3. for `words`, one line per candidate, with a tab and its description.
 

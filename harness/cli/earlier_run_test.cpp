@@ -96,14 +96,14 @@ TEST_F(EarlierRun, IsNotJudgedInSilence) {
   EXPECT_EQ(peakmark({"check", run_file_.string()}).errors, "");
   end_within_the_third_case(SIGKILL);
   EXPECT_EQ(peakmark({"check", run_file_.string()}).end.exit_code, 2);
-  std::filesystem::rename(path("run.json.previous"), run_file_);  // somebody takes it back
+  std::filesystem::rename(path("run.json.previous"), run_file_);  // a user restores it
   const Answer answer = peakmark({"check", run_file_.string(), "--markdown", path("check.md")});
   const auto warning = AllOf(HasSubstr("run.json.partial"), HasSubstr("--resume"));
   EXPECT_THAT(answer.errors, warning);
   EXPECT_THAT(read_text_file(path("check.md")), warning);
 }
 
-// As a CI does with `if: always()`.
+// A CI job does the same with `if: always()`.
 TEST_F(EarlierRun, IsNotTakenForTheResultOfARunThatFails) {
   suite({"ok", "ok"});
   ASSERT_EQ(run().end.exit_code, 0);

@@ -91,7 +91,8 @@ TEST_F(Init, WhatToTypeNextWorksAsItIsTyped) {
                                             "  peakmark run scale.toml -o build/run.json",
                                             "  peakmark check build/run.json"));
 
-  // Found by a link in a folder that is no prefix of it: the name is enough for a shell, and not for CMake.
+  // The program is found through a link, in a folder that is not its prefix. The name is enough for a shell,
+  // but not for CMake.
   std::filesystem::remove_all(here_);
   std::filesystem::create_directories(here_);
   std::filesystem::create_directories(folder_.path() / "links");

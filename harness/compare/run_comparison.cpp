@@ -74,7 +74,7 @@ ComparedSide make_side(const RunToCompare& run, const std::string& variant = {})
           context.host_name};
 }
 
-/// A different driver version may give the same device another name: then only the driver differs.
+/// A different driver version may give the same device another name. In that case only the driver differs.
 bool is_same_device(const RunContext& base, const RunContext& next) {
   return base.device_class == next.device_class &&
          device_key(base.filed_under()) == device_key(next.filed_under());

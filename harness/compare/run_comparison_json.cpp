@@ -31,7 +31,7 @@ struct MovedRow {
   std::int64_t new_count;
 };
 
-/// As for profiles, a resized allocation is one removed and one added.
+/// A resized allocation counts as one removed and one added, as in a comparison of profiles.
 Json allocations_json(const std::vector<MovedEntries>& moved) {
   std::vector<MovedRow> rows;
   for (const MovedEntries& one : moved) {

@@ -63,7 +63,7 @@ class ConditionSearch {
     return both;
   }
 
-  // For an axis with few values, such as a flag: one value decides.
+  // On an axis with few values, such as a flag, one value decides.
   [[nodiscard]] std::optional<std::string> value(const Shapes::Axis& axis) const {
     const auto [with, without] = sides(axis);
     const auto is_one_of = [](const std::set<Size>& one, const std::set<Size>& others) {

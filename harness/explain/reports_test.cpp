@@ -229,7 +229,7 @@ TEST(FormulasText, WhatHasNoFormulaIsATableOfSizes) {
   EXPECT_EQ(json["variants"][0]["unexplained_bytes"], variants[0].explanation.unexplained_bytes);
 }
 
-// Without a name, the call site is one; sizes that two passes do not repeat are not a matter of shapes.
+// The call site replaces a missing name. Sizes that differ between two passes do not depend on the shape.
 TEST(FormulasText, AnUnnamedAllocationThatDoesNotRepeatSaysWhatWouldHelp) {
   auto run = padding_run({"edge"});
   Size random = 12345;

@@ -57,7 +57,7 @@ class ProcessMemoryTest : public testing::Test {
           } catch (const RecorderError& error) {
             std::cerr << error.what() << std::endl;
           }
-          _exit(0);  // a sanitizer would wait at each orderly end
+          _exit(0);  // a sanitizer would wait if the process ended normally
         },
         testing::ExitedWithCode(0), text);
   }

@@ -60,7 +60,7 @@ TEST_F(Ranges, OverlappingRangesEndIndependently) {
   ranges_.attach(writer_);
   ranges_.begin(1, "first");
   ranges_.begin(2, "second");
-  ranges_.end(1);  // the second goes on
+  ranges_.end(1);  // the second continues
   ranges_.end(2);
   EXPECT_THAT(phases(), ElementsAre("first", "second", ""));
 }

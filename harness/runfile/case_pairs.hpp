@@ -11,7 +11,7 @@
 
 namespace peakmark {
 
-/// The cases of two lists that do the same work.
+/// Pairs of cases from two lists that do the same work.
 struct CasePairs {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;  ///< indices in base and new, in the order of new
   std::vector<std::size_t> only_base;
@@ -21,19 +21,19 @@ struct CasePairs {
 /// What must be equal in a pair.
 enum class PairBy { variant_and_axes, axes };
 
-/// Pairs cases by backend, version and all axes, defaults included; of two variants, whatever their
-/// versions. The rest is paired by name if the axes that both
-/// cases have are equal: a variant may have an axis that the other lacks.
+/// Pairs cases by backend, version and all axes, including defaults; for two variants, regardless of their
+/// versions. The remaining cases are paired by name if the axes that both have are equal: a variant may have
+/// an axis that the other lacks.
 CasePairs pair_cases(const std::vector<const Observation*>& base, const std::vector<const Observation*>& next,
                      PairBy by);
 
 /// Returns the part of a text that belongs to the labelled worker of `variant`. The context of a run with
-/// several workers has texts such as `old=A, new=B`, of which A belongs to `sum/fast.old`. Returns any other
-/// text as it is.
+/// several workers has texts such as `old=A, new=B`, where A belongs to `sum/fast.old`. Returns any other
+/// text unchanged.
 std::string of_worker(const std::string& text, std::string_view variant);
 
-/// Returns the pairs of cases, by name, that may differ after the screening pass, and so are measured again
-/// in the confirmation pass (statistics/time_change.hpp).
+/// Returns the pairs of cases, by name, that may differ after the screening pass and are therefore measured
+/// again in the confirmation pass (statistics/time_change.hpp).
 std::vector<std::pair<std::string, std::string>> candidates(const std::vector<const Observation*>& base,
                                                             const std::vector<const Observation*>& next,
                                                             const Rounds& rounds, PairBy by);

@@ -12,7 +12,7 @@
 namespace peakmark {
 
 /// Returns the object `context.peakmark` of a run file, which is also in the first line of a partial run,
-/// without its list `planned`. That may have millions of cases, and as one value takes several times the
+/// without its list `planned`. The list may have millions of cases, and a JSON value takes several times the
 /// memory of its text.
 json_fields::Json to_json(const RunContext& context);
 /// Writes `text`, a JSON document whose last list is empty, with the planned cases in that list, `depth`

@@ -7,11 +7,11 @@
 
 namespace peakmark {
 
-/// What `WORKER --describe` prints: one JSON object, ended by a newline.
+/// Returns the output of `WORKER --describe`: one JSON object, ended by a newline.
 std::string to_json_text(const Description& description);
 
-/// Throws ProtocolError: no description, or that of a worker with another protocol version (checked first, so
-/// that a worker of any version gets this message).
+/// Throws ProtocolError if it is not a description, or has another protocol version (checked first, so that a
+/// worker of any version gets this message).
 Description description_from_json(std::string_view text);
 
 }  // namespace peakmark

@@ -7,7 +7,7 @@ namespace peakmark {
 
 /// `T` is `Structure`, const or not.
 ///
-/// A structure that is an object in a JSON document has a field list, the one place that names its keys:
+/// A structure that is an object in a JSON document has a field list, the only place that names its keys:
 ///
 ///     template <EitherConst<PeakEntry> T, typename Fields>
 ///     void for_each_field(T& entry, Fields& fields) {
@@ -15,10 +15,10 @@ namespace peakmark {
 ///     }
 ///
 /// json_fields.hpp writes and reads objects by it, in the order of the list. `fields` has these calls:
-/// - `fields(key, member)`: a field that every document has; null where an optional member has no value.
-/// - `fields.bytes(key, member)`: the same, refused when it is below 0.
-/// - `fields.written_if(key, member, condition)`: written under a condition; without it the member keeps its
-///   value.
+/// - `fields(key, member)`: a field that every document has; null if an optional member has no value.
+/// - `fields.bytes(key, member)`: the same, but a value below 0 is an error.
+/// - `fields.written_if(key, member, condition)`: written only if the condition is true; if it is not in a
+///   document, the member keeps its value.
 /// - `fields.null_if_empty(key, text)`: an empty text is null.
 /// - `fields.derived(key, text)`: written, and ignored by readers.
 template <typename T, typename Structure>

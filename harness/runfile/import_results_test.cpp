@@ -1,5 +1,6 @@
-// The files in imports/ are of Google Benchmark 1.7.1 (run for this test), of its first format, and of
-// nvbench's JSON 1.0 with values of its own test files. Names of people and machines are invented.
+// The files in imports/: some are from Google Benchmark 1.7.1 (run for this test), one is in its first
+// format, and some are in nvbench's JSON 1.0, with values from nvbench's own test files. Names of people and
+// machines are invented.
 #include "runfile/import_results.hpp"
 
 #include <gmock/gmock.h>
@@ -300,7 +301,8 @@ TEST_F(ImportResults, RefusesTwoBenchmarksOfOneName) {
 }
 
 TEST_F(ImportResults, RowsOfOneNameAreRepetitionsOrRefused) {
-  // As 1.4, as 1.5.0, as 1.5.5 merged from two programs, and a benchmark that runs twice with repetitions.
+  // Files as 1.4 and 1.5.0 write them, a file of 1.5.5 merged from two programs, and one of a benchmark that
+  // runs twice with repetitions.
   for (const std::string file : {"v14", "v150", "v155merged", "repstwice"}) {
     EXPECT_THAT(refusal([&] { import_with(kImports / (file + ".json"), on_gpu()); }),
                 AllOf(HasSubstr("two benchmarks are named 'BM_f'"), HasSubstr("rename one")))
@@ -310,18 +312,19 @@ TEST_F(ImportResults, RowsOfOneNameAreRepetitionsOrRefused) {
   EXPECT_EQ(repeated.gpu_time->median_ns, 20);
   EXPECT_EQ(repeated.gpu_time->min_ns, 10);
   EXPECT_EQ(repeated.gpu_time->max_ns, 33);
-  // Of which one has an error.
+  // One of the two rows has an error.
   EXPECT_THAT(refusal([&] {
                 changed("v150.json", "\"real_time\": 52", "\"error_occurred\": true, \"real_time\": 52");
               }),
               HasSubstr("two benchmarks are named 'BM_f'"));
-  // As --benchmark_enable_random_interleaving in 1.5.4: every index is 0, and the mean is of all rows.
+  // With --benchmark_enable_random_interleaving, 1.5.4 writes the index 0 in every row, and the mean of all
+  // rows.
   std::string interleaved = std::regex_replace(read_text_file(kImports / "reps.json"),
                                                std::regex("repetition_index\": ."), "repetition_index\": 0");
   EXPECT_EQ(imported(interleaved).runs[0].observations.at(0).gpu_time->median_ns, 20);
   interleaved.replace(interleaved.find("\"real_time\": 33"), 15, "\"real_time\": 300");
   EXPECT_THAT(refusal([&] { imported(interleaved); }), HasSubstr("two benchmarks"));
-  // Two sets of aggregates.
+  // The file has two sets of aggregates.
   EXPECT_THAT(refusal([&] {
                 changed("reps.json", "\"aggregate_name\": \"median\"", "\"aggregate_name\": \"mean\"");
               }),

@@ -11,13 +11,13 @@ namespace peakmark::import_sources {
 /// The text of a file to import.
 struct ImportText {
   std::string json;                ///< UTF-8
-  std::vector<std::string> notes;  ///< for the user: what was not JSON, and which release writes it so
+  std::vector<std::string> notes;  ///< for the user: what was not JSON, and which release writes it
 };
 
-/// Returns the text as JSON where releases of Google Benchmark write something else: `inf`, `2%`,
-/// `1,234,000`, `d:\halt`, a missing comma. NaN and infinity become null. UTF-16, which PowerShell makes of a
-/// redirected output, becomes UTF-8; bytes that are not UTF-8 become U+FFFD. JSON stays as it is, and what is
-/// neither is left to the parser. Takes linear time.
+/// Returns the text as JSON, although some releases of Google Benchmark write something else: `inf`, `2%`,
+/// `1,234,000`, `d:\halt`, a missing comma. NaN and infinity become null. UTF-16, which PowerShell writes for
+/// a redirected output, becomes UTF-8; bytes that are not UTF-8 become U+FFFD. Valid JSON stays unchanged;
+/// other errors are left to the parser. Takes linear time.
 ImportText json_text(std::string_view text);
 
 }  // namespace peakmark::import_sources

@@ -21,11 +21,10 @@
 #include "runfile/field_list.hpp"
 #include "sweep/parameters.hpp"
 
-// Reads and writes the fields of peakmark's formats. An unknown value is null: never left out, and never 0.
-// An integer is never read from a fraction. Errors are nlohmann's exceptions, which name the place.
+// Reads and writes the fields of peakmark's formats. An unknown value is null: never omitted, and never 0. An
+// integer is never read from a fraction. Errors are nlohmann's exceptions, which name the place.
 //
-// to_json(value) and read(json, value) write and read a structure with a field list (field_list.hpp) by that
-// list.
+// to_json(value) and read(json, value) write and read a structure with a field list (field_list.hpp).
 namespace peakmark::json_fields {
 
 using Json = nlohmann::ordered_json;
@@ -41,7 +40,7 @@ Json null_if_empty(const T& value) {
   return value.empty() ? Json(nullptr) : Json(value);
 }
 
-/// Returns the fields that every format begins with.
+/// Returns the fields with which every format begins.
 inline Json begin(FormatVersion version) {
   return Json{{"version", version.major}, {"minor", version.minor}};
 }
@@ -137,7 +136,7 @@ void read(const Json& json, std::map<std::string, T>& values) {
   for (const auto& [key, item] : json.items()) read(item, values[key]);
 }
 
-/// Reads a field that must be there.
+/// Reads a required field.
 template <typename T>
 void field(const Json& json, const char* key, T& value) {
   read(json.at(key), value);
@@ -172,7 +171,7 @@ class FieldReader {
   [[nodiscard]] bool is_next(std::string_view key) const {
     return json_.is_object() && next_ != json_.end() && next_.key() == key;
   }
-  /// Documents have the order of the list: the next field is tried before the object is searched.
+  /// Documents usually have the order of the list, so the next field is tried before the object is searched.
   const Json& at(const char* key) {
     if (!is_next(key)) {
       next_ = json_.find(key);
@@ -185,7 +184,7 @@ class FieldReader {
   Json::const_iterator next_;
 };
 
-/// Reads a structure by its field list alone: for read() of a type whose list needs a check besides.
+/// Reads a structure only by its field list. For a read() of a type that needs a further check.
 template <HasFieldList T>
 void read_fields(const Json& json, T& value) {
   FieldReader fields(json);
@@ -248,12 +247,12 @@ Json to_json(const std::vector<T>& values) {
 /// Writes each field of a field list into an object, in the order of the list.
 class FieldWriter {
  public:
-  /// `count`: about the number of fields.
+  /// `count`: approximate number of fields.
   explicit FieldWriter(std::size_t count) { object_.reserve(count); }
 
   template <typename T>
   void operator()(const char* key, const T& value) {
-    object_.emplace_back(key, to_json(value));  // no search for the key: a list names it once
+    object_.emplace_back(key, to_json(value));  // no search for the key, because a list names it once
   }
   template <typename T>
   void bytes(const char* key, const T& value) {
@@ -276,10 +275,11 @@ class FieldWriter {
   Json::object_t object_;
 };
 
-/// Returns the object of a structure by its field list alone.
+/// Returns the object of a structure only by its field list.
 template <HasFieldList T>
 Json fields_json(const T& value) {
-  static std::atomic<std::size_t> count{0};  // of the last one; growth would copy every key
+  static std::atomic<std::size_t> count{
+      0};  // number of fields of the previous one; growth would copy every key
   FieldWriter fields(count.load(std::memory_order_relaxed));
   for_each_field(value, fields);
   count.store(fields.size(), std::memory_order_relaxed);
@@ -301,7 +301,7 @@ inline std::string pretty(const Json& json, int indent = 2) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// Returns the message of an exception without the number that nlohmann puts in front.
+/// Returns the message of an exception without the number that nlohmann puts first.
 inline std::string message_of(const Json::exception& error) {
   const std::string text = error.what();
   const auto end = text.find("] ");
@@ -310,25 +310,25 @@ inline std::string message_of(const Json::exception& error) {
 
 /// A list of a document that may have millions of elements.
 struct LongList {
-  std::vector<std::string> keys;  ///< that lead to it; none: the document is the list
+  std::vector<std::string> keys;  ///< keys that lead to it; empty: the document is the list
   std::function<void(const Json& element)> take;
 };
 
-/// Parses a document. Each object in one of `lists` goes to its `take` and is dropped: the result has those
-/// lists without their objects. A document of 100,000 cases would take gigabytes as one value, and nlohmann's
-/// parser with a callback goes over a whole list at the end of each object in it. `input`: as Json::parse.
+/// Parses a document. Each object in one of `lists` is passed to its `take` and dropped: in the result these
+/// lists are empty. A document of 100,000 cases would take gigabytes as one value, and nlohmann's parser with
+/// a callback traverses a whole list at the end of each object in it. `input`: as for Json::parse.
 template <typename Input>
 Json parse_with_long_lists(Input&& input, std::span<const LongList> lists) {
   std::size_t deepest = 0;
   for (const LongList& list : lists) deepest = std::max(deepest, list.keys.size());
-  std::vector<std::string> keys;  // of the objects that are open; empty for a list
+  std::vector<std::string> keys;  // keys of the open objects; empty for a list
   return Json::parse(std::forward<Input>(input), [&](int depth, Json::parse_event_t event, Json& parsed) {
     const auto level = static_cast<std::size_t>(depth);
     if (event == Json::parse_event_t::key && level <= deepest) {
       keys.resize(level);
       keys.back() = parsed.get_ref<const std::string&>();
     }
-    // The keys of a list, and the level of the list itself, lead to an element.
+    // An element's path has the keys of its list and one more level.
     if (event != Json::parse_event_t::object_end || level == 0 || level > deepest + 1) return true;
     for (const LongList& list : lists) {
       if (list.keys.size() + 1 != level) continue;

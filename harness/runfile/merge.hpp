@@ -9,21 +9,21 @@
 
 namespace peakmark {
 
-/// A run, and its file for messages.
+/// A run with its file, for messages.
 struct NamedRun {
   std::filesystem::path path;
   Run run;
 };
 
 /// Merges the shards of one run: cases in the order of the suite, a new id, the warnings of all. Reference
-/// times are null: shards may have run at the same time on several machines. If a shard is missing or
+/// times are null, because shards may have run at the same time on several machines. If a shard is missing or
 /// unfinished, the run is not complete and says so (RunContext::partial). Throws UsageError for a run that is
 /// not a shard, duplicates (a part or a case twice), and mixed suites, devices, drivers, builds or passes.
-/// Shards of one device class may be of several devices.
+/// Shards of one device class may come from several devices.
 Run merge_runs(std::vector<NamedRun> shards);
 
-/// A difference between two runs that must be equal for one to resume the other, or for both to be shards of
-/// one run.
+/// A difference between two runs. They must not differ if one resumes the other, or if both are shards of one
+/// run.
 struct RunDifference {
   const char* what;  ///< for `another …`: `device`
   std::string one;

@@ -34,17 +34,17 @@ void for_each_field(T& term, Fields& fields) {
   fields("fixed_bytes", term.fixed_bytes);
 }
 
-/// What one estimator answered for one case.
+/// The answers of one estimator for one case.
 struct EstimateObservation {
   std::string estimator;
   std::string form;
   Size slices_used = 0;
   std::optional<Size> slices_estimated;  ///< for the recorded peak as available memory
-  std::optional<Size> bytes_estimated;   ///< for the slices used
+  std::optional<Size> bytes_estimated;   ///< for the used slices
   std::optional<std::string> dtype;      ///< of the output, according to the estimator
   std::optional<std::string> error;
-  bool is_asked = true;  ///< false: the run stopped before; --resume asks the estimator
-  /// That add up to `bytes_estimated`. Empty if the estimator names none.
+  bool is_asked = true;  ///< false: the run stopped before it was asked; --resume asks it
+  /// Parts that add up to `bytes_estimated`. Empty if the estimator names none.
   std::vector<EstimateTerm> terms = {};
 };
 
@@ -61,7 +61,7 @@ void for_each_field(T& estimate, Fields& fields) {
   fields.written_if("terms", estimate.terms, !estimate.terms.empty());
 }
 
-/// One allocation that is live at the peak. Allocations of one name and kind are separate entries.
+/// One allocation that is live at the peak. Allocations with the same name and kind are separate entries.
 struct PeakEntry {
   std::string name;
   std::string kind;
@@ -83,7 +83,7 @@ struct CallLeak {
   std::string kind;
   std::string phase;
   std::string where;                   ///< its call chain; empty if no call stacks were recorded
-  Size bytes = 0;                      ///< of all calls but the last
+  Size bytes = 0;                      ///< sum over all calls but the last
   std::optional<Size> bytes_per_call;  ///< null if they differ
 };
 
@@ -97,10 +97,10 @@ void for_each_field(T& leak, Fields& fields) {
   fields("bytes_per_call", leak.bytes_per_call);
 }
 
-/// How a program of a suite ended, where it did not end with 0.
+/// The end of a program of a suite whose exit code was not 0.
 struct ProgramFailure {
   std::optional<int> exit_code;         ///< null: a signal ended it
-  std::vector<std::string> last_lines;  ///< that it wrote
+  std::vector<std::string> last_lines;  ///< of the program's output
 };
 
 template <EitherConst<ProgramFailure> T, typename Fields>
@@ -109,7 +109,7 @@ void for_each_field(T& failure, Fields& fields) {
   fields("last_lines", failure.last_lines);
 }
 
-/// The launches of one kernel, and their time together.
+/// The launches of one kernel, and their total time.
 struct KernelTime {
   std::string name;
   std::int64_t count = 0;
@@ -127,8 +127,8 @@ struct GpuTime {
   double median_ns = 0;
   double min_ns = 0;
   double max_ns = 0;
-  std::vector<std::vector<double>> blocks;  ///< ns per call, in the order measured
-  /// The round (rounds.hpp) of each block. Null where all blocks are from one process.
+  std::vector<std::vector<double>> blocks;  ///< ns per call, in the order of measurement
+  /// The round (rounds.hpp) of each block. Null if all blocks come from one process.
   std::optional<std::vector<int>> rounds = std::nullopt;
 };
 
@@ -141,11 +141,11 @@ void for_each_field(T& time, Fields& fields) {
   fields.written_if("rounds", time.rounds, time.rounds.has_value());
 }
 
-/// Returns median, minimum and maximum over all samples of the blocks, which have at least one.
+/// Returns median, minimum and maximum over all samples of the blocks, which must have at least one.
 GpuTime summarise_blocks(std::vector<std::vector<double>> blocks);
 
-/// The reference case, timed once: ns of a device copy, and of a kernel that only computes. Null where it was
-/// not timed.
+/// One timing of the reference case: ns of a device copy, and of a kernel that only computes. Null if not
+/// timed.
 struct ReferenceTime {
   std::optional<double> copy_ns;
   std::optional<double> arithmetic_ns;
@@ -157,13 +157,13 @@ struct ReferenceTime {
 struct ReferenceTimes {
   std::optional<double> first_ns;  ///< the copy, before the cases
   std::optional<double> last_ns;   ///< the copy, after them
-  /// All times in the order measured: before, between and after the cases.
+  /// All times in the order of measurement: before, between and after the cases.
   std::vector<double> copy_ns;
   std::vector<double> arithmetic_ns;
   std::optional<Size> copy_bytes = std::nullopt;  ///< read and written by one copy; null without one
 
   void add(const ReferenceTime& time);
-  /// Returns the medians over the run; null where it has no times.
+  /// Returns the medians over the run; null if it has no times.
   [[nodiscard]] ReferenceTime median() const;
 };
 
@@ -176,13 +176,13 @@ void for_each_field(T& times, Fields& fields) {
   fields("arithmetic_ns", times.arithmetic_ns);
 }
 
-/// What the last-level cache holds when a timed call begins.
+/// The contents of the last-level cache when a timed call begins.
 namespace cache_state {
-inline constexpr std::string_view cold = "cold";  ///< nothing of the case: flushed before each call
-inline constexpr std::string_view hot = "hot";    ///< what the previous call left: calls back to back
+inline constexpr std::string_view cold = "cold";  ///< no data of the case: flushed before each call
+inline constexpr std::string_view hot = "hot";    ///< data of the previous call: calls back to back
 }  // namespace cache_state
 
-/// The clock that a time was taken with.
+/// The clock that measured a time.
 namespace time_source {
 inline constexpr std::string_view device = "device";  ///< the device's own events
 inline constexpr std::string_view marks = "marks";    ///< the host's clock, between marks of the program
@@ -190,50 +190,51 @@ inline constexpr std::string_view process =
     "process";  ///< the host's clock, from start to end of the program
 }  // namespace time_source
 
-/// What a time is of the times of single calls.
+/// The statistic of the times of single calls that a time is.
 namespace time_statistic {
 inline constexpr std::string_view median = "median";
-inline constexpr std::string_view mean = "mean";  ///< of results of other programs that have no median
+inline constexpr std::string_view mean = "mean";  ///< for results of other programs that have no median
 }  // namespace time_statistic
 
-/// What the message of a case that is `ok` without a time begins with; the reason follows.
+/// The beginning of the message of an `ok` case without a time; the reason follows.
 inline constexpr std::string_view kNoTime = "no time: ";
 
 struct Observation;
-/// Returns how a time was taken: clock, cache state and statistic, such as `device, cold, median`; of a run
-/// that is filed under a device class also where, by device_key(). `hot` and `median` where the observation
-/// does not say. Times of two methods are never compared: this is the one key of compare, trends and `run
-/// --confirm`.
+/// Returns how a time was measured: clock, cache state and statistic, such as `device, cold, median`; if the
+/// run has a device class, also the device, by device_key(). The defaults are `hot` and `median`. Times with
+/// different methods are never compared: compare, trends and `run --confirm` all use this key.
 std::string time_method(const Observation& observation);
-/// Returns true if these methods are equal but for where the times were taken.
+/// Returns true if these methods differ at most in the device.
 bool differs_in_device_only(std::string_view one, std::string_view other);
 
 /// Returns `version 1 → 2: a new series`.
 std::string new_series_text(Size before, Size version);
 
-/// Everything that was measured of one case: facts only. An unknown value is nullopt, never 0.
+/// Everything that was measured of one case: only facts. An unknown value is nullopt, never 0.
 struct Observation {
   std::string case_name;
-  Parameters axes;  ///< defaults included
+  Parameters axes;  ///< including defaults
   std::string variant;
   std::string backend;
-  /// PlannedCase::version. Results of two versions are never compared.
+  /// PlannedCase::version. Results of different versions are never compared.
   Size version = 1;
-  /// The device that measured the case, in a run that is filed under a device class: merged shards, or a
-  /// resumed run, may have several. Null: that of the run.
+  /// The device that measured the case, in a run with a device class: merged shards, or a resumed run, may
+  /// have several devices. Null: the device of the run.
   std::optional<std::string> device = std::nullopt;
   Outcome outcome = Outcome::ok;
   /// The reason of an outcome other than `ok`. With `ok`, a note on the figures: `measured whole: …`, `no
   /// time: …`.
   std::string message;
-  /// Of the last run of a program; null for a variant, and if the program ended with 0.
+  /// The failure of the last run of a program; null for a variant, and if the program's exit code was 0.
   std::optional<ProgramFailure> program_failure = std::nullopt;
-  /// From its start in the worker to its result, by the host's clock; of the first round. Null in a worker.
+  /// From the start of the case in the worker to its result, by the host's clock, in the first round. Null
+  /// inside a worker.
   std::optional<double> seconds;
   std::optional<Size> requested_peak_bytes;
   std::optional<Size> first_call_peak_bytes;
   std::optional<Size> setup_bytes;
-  std::optional<Size> input_bytes;  ///< live at the end of inputs, without setup: half of the floor
+  std::optional<Size>
+      input_bytes;  ///< live at the end of inputs, without setup: input and output make up the floor
   std::optional<Size> output_bytes;
   std::optional<Size> leaked_bytes;
   std::optional<std::int64_t> allocations;
@@ -241,36 +242,38 @@ struct Observation {
   std::optional<std::int64_t> failed_allocations;
   std::optional<Size> largest_refused_bytes;  ///< the largest of these requests
   std::vector<PeakEntry> at_peak;
-  std::map<std::string, Size> by_kind;  ///< peak of each kind, also of kinds that the peak does not count
+  std::map<std::string, Size>
+      by_kind;  ///< peak of each kind, including kinds that do not count into the peak
   std::optional<Size> pool_reserved_peak_bytes;
-  /// The memory pass is made twice. Where the passes differ: the other peak, and the allocations that moved.
+  /// The memory pass is run twice. If the passes differ: the other peak, and the allocations that moved.
   std::optional<Size> second_pass_peak_bytes;
   std::vector<std::string> moved_allocations;
-  /// Of the first memory pass. Null where it was not asked for (`run --sequences`), or is too long. A program
-  /// that ended in order after a failed allocation has it too.
+  /// From the first memory pass. Null if it was not requested (`run --sequences`), or is too long. A program
+  /// that ended in an orderly way after a failed allocation also has it.
   std::optional<AllocationSequence> allocation_sequence;
-  /// Number of calls that were made to find leaks of each call, and these leaks. Null without them. Of a
-  /// program: how often the phase that it repeats most occurs.
+  /// Number of calls that were made to find leaks of each call, and these leaks. Null if none were made. For
+  /// a program: how often its most frequent phase occurs.
   std::optional<std::int64_t> repeated_calls;
   std::vector<CallLeak> call_leaks;
-  /// By how much the peak of such a call grew in the second half of them, if it grew again and again.
+  /// Growth of the peak of such a call over the second half of the calls, if it grew repeatedly.
   std::optional<Size> peak_drift_bytes;
   bool destroys_input = false;
   std::optional<GpuTime> gpu_time;
-  /// Of a case that looked suspicious against a history: timed again at the end of the same run.
+  /// For a case that was suspicious compared with a history: timed again at the end of the same run.
   std::optional<GpuTime> gpu_time_again;
   std::optional<std::string> time_source;  ///< null without a time
-  /// Of `gpu_time` (cache_state). Null without a time, and for programs, whose calls peakmark does not make.
+  /// State of the cache for `gpu_time` (cache_state). Null without a time, and for programs, because peakmark
+  /// does not make their calls.
   std::optional<std::string> cache;
-  /// Of `gpu_time` (time_statistic). Null: the median.
+  /// The statistic in `gpu_time` (time_statistic). Null: the median.
   std::optional<std::string> statistic;
-  std::optional<GpuTime> gpu_time_hot;  ///< beside a cold `gpu_time`, where both were requested
-  /// Blocks that were taken while the device's clocks were held down, repeated ones included. Null where no
+  std::optional<GpuTime> gpu_time_hot;  ///< in addition to a cold `gpu_time`, if both were requested
+  /// Blocks that were measured while the device's clocks were throttled, including repeated ones. Null if no
   /// clocks are reported.
   std::optional<std::int64_t> throttled_blocks;
   std::vector<KernelTime> kernels;
   std::optional<Size> bytes_moved;
-  std::optional<double> flops;  ///< of one call, where the variant declares them
+  std::optional<double> flops;  ///< of one call, if the variant declares them
   std::optional<std::string> output_dtype;
   std::optional<EstimateObservation> estimate;
   std::vector<EstimateObservation> other_estimates;
@@ -291,7 +294,8 @@ void for_each_field(T& observation, Fields& fields) {
   fields.bytes("requested_peak_bytes", observation.requested_peak_bytes);
   fields.bytes("first_call_peak_bytes", observation.first_call_peak_bytes);
   fields.bytes("setup_bytes", observation.setup_bytes);
-  // What these steps added: below 0 where one released more, for example something that setup had allocated.
+  // The bytes that these steps added: below 0 if a step released more, for example memory that setup had
+  // allocated.
   fields("input_bytes", observation.input_bytes);
   fields("output_bytes", observation.output_bytes);
   fields.bytes("leaked_bytes", observation.leaked_bytes);
@@ -327,7 +331,7 @@ void for_each_field(T& observation, Fields& fields) {
   fields("other_estimates", observation.other_estimates);
 }
 
-/// True while an estimator has not been asked about this case (EstimateObservation::is_asked).
+/// Returns true while an estimator has not been asked about this case (EstimateObservation::is_asked).
 bool is_unasked(const Observation& observation);
 
 }  // namespace peakmark

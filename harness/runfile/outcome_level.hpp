@@ -8,14 +8,14 @@
 
 namespace peakmark {
 
-/// How a case ended, from best to worst: the one order by which check, compare, trends and reports decide
-/// that an outcome got worse (docs/verdicts.md).
+/// How a case ended, from best to worst: by this order check, compare, trends and reports decide whether an
+/// outcome got worse (docs/verdicts.md).
 enum class OutcomeLevel : std::uint8_t {
   ok,
   as_expected,  ///< another outcome, which the suite expects: not worse than `ok`
-  incomplete,   ///< `ok`, without a peak or a time that an earlier run has
+  incomplete,   ///< `ok`, but without a peak or a time that an earlier run has
   unsupported,
-  lost,  ///< planned, and the run has no observation of it
+  lost,  ///< planned, but the run has no observation of it
   out_of_memory,
   wrong_answer,
   timeout,
@@ -23,13 +23,13 @@ enum class OutcomeLevel : std::uint8_t {
 };
 std::string_view to_string(OutcomeLevel level);
 
-/// Returns the level of an outcome, of `incomplete` or of `lost`. Throws UsageError for another word.
+/// Returns the level named by an outcome, by `incomplete` or by `lost`. Throws UsageError for another word.
 OutcomeLevel parse_outcome_level(std::string_view name);
 
-/// `is_expected`: by the suite.
+/// `is_expected`: whether the suite expects the outcome.
 OutcomeLevel level_of(Outcome outcome, bool is_expected);
 
-/// Returns true if `after` is worse. What a suite expects is as good as `ok`.
+/// Returns true if `after` is worse. An outcome that the suite expects is as good as `ok`.
 bool is_worse(OutcomeLevel before, OutcomeLevel after);
 
 }  // namespace peakmark

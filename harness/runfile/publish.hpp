@@ -8,7 +8,7 @@ namespace peakmark {
 /// Replaces secrets, names and absolute paths in the messages that programs and estimators wrote.
 void publish_texts(Observation& observation, const PrivateTexts& texts);
 
-/// The same for the warnings of a run. Removes facts of its environment that are not published.
+/// Does the same for the warnings of a run. Removes facts of its environment that must not be published.
 void publish_texts(RunContext& context, const PrivateTexts& texts);
 
 }  // namespace peakmark

@@ -13,14 +13,14 @@
 namespace peakmark {
 
 /// A run that is being measured. Its context and each observation are appended to `RUN.partial`, next to the
-/// run file, one per line, so that nothing is lost when this process is killed. One process at a time has it
-/// open. At the end the run file is written and the partial one is removed.
+/// run file, one per line, so that nothing is lost if this process is killed. Only one process at a time can
+/// open it. At the end the run file is written and the partial one is removed.
 class RunJournal {
  public:
-  /// Throws UsageError when another process measures into this run file, and IoError when it cannot be
-  /// written: before anything is measured.
+  /// Throws UsageError if another process measures into this run file, and IoError if it cannot be written.
+  /// Both happen before anything is measured.
   explicit RunJournal(std::filesystem::path run_file);
-  /// Leaves the partial run for --resume, this run's or an earlier one's, unless nothing was measured.
+  /// Keeps a partial run, of this or an earlier run, for --resume, unless nothing was measured.
   ~RunJournal();
   RunJournal(const RunJournal&) = delete;
   RunJournal& operator=(const RunJournal&) = delete;
@@ -30,15 +30,15 @@ class RunJournal {
   void set_earlier_run_aside();
 
   /// Starts a new run. An earlier partial run with a measured case is kept: it is renamed once a case of this
-  /// run is measured, so that a run that measures nothing leaves it as it was. Returns its new name,
-  /// `RUN.partial.1` or the next that is free; empty where there was none.
+  /// run is measured, so that a run that measures nothing leaves it unchanged. Returns its new name,
+  /// `RUN.partial.1` or the next that is free; empty if there was none.
   std::filesystem::path start(RunContext context);
 
   /// Continues the existing run, partial or complete. Returns false if there is none. Throws UsageError,
   /// naming the difference, if suite, cases, device, driver, build or passes differ.
   bool resume(const RunContext& context);
 
-  /// Adds the observation of a case; in a run of rounds, of one more round.
+  /// Adds the observation of a case; in a run with rounds, that of one more round.
   void add(const Observation& observation);
   /// Adds an observation that needed no device. A partial run with only these is not kept.
   void note(const Observation& observation);
@@ -48,11 +48,11 @@ class RunJournal {
   [[nodiscard]] const Run& run() const { return run_; }
   /// Returns true once a case of this run is measured.
   [[nodiscard]] bool has_measured() const { return measured_; }
-  /// Returns the observation of a case, or null.
+  /// Returns the observation of a case; null if there is none.
   [[nodiscard]] const Observation* find(const std::string& case_name) const;
   /// Replaces the observation of a case that was measured before.
   void change(const Observation& observation);
-  /// Returns the observations about which an external estimator was not asked yet.
+  /// Returns the observations about which an external estimator has not been asked yet.
   [[nodiscard]] std::vector<Observation> unasked() const;
   /// Returns the planned cases without an observation.
   [[nodiscard]] std::vector<const PlannedCase*> missing() const;
@@ -71,7 +71,7 @@ class RunJournal {
   void keep(Observation observation);
   void read_one(Observation observation);
   void replace_earlier_by(const Observation& observation);
-  /// Returns the observation with messages as they may be published.
+  /// Returns the observation with messages that may be published.
   [[nodiscard]] Observation published(Observation observation) const;
 
   std::filesystem::path run_file_;
@@ -79,14 +79,14 @@ class RunJournal {
   PrivateTexts private_texts_;
   bool started_ = false;
   bool earlier_stays_ = false;  ///< an earlier partial run is in the file, until a case is measured
-  std::filesystem::path kept_;  ///< the new name of the earlier run then
+  std::filesystem::path kept_;  ///< the new name of the earlier run, after that
   bool measured_ = false;
   bool is_set_aside_ = false;
   Run run_;
   std::unordered_map<std::string, std::size_t> places_;  ///< index of the observation of each case
 };
 
-/// Throws UsageError, naming the difference, when `context` cannot continue the run `recorded`.
+/// Throws UsageError, naming the difference, if `context` cannot continue the run `recorded`.
 void check_same_run(const RunContext& recorded, const RunContext& context, const std::filesystem::path& file);
 
 }  // namespace peakmark

@@ -18,27 +18,27 @@ namespace peakmark {
 enum class CaseEnd : std::uint8_t {
   measured,     ///< `ok`: its figures can be judged
   as_expected,  ///< another outcome, which the suite expects
-  skipped,      ///< not measured: `unsupported`, expected or not, and `out_of_memory` that is not expected
+  skipped,      ///< not measured: `unsupported`, expected or not, or an unexpected `out_of_memory`
   failed,       ///< `crashed`, `timeout` or `wrong_answer`, not expected
 };
 CaseEnd end_of(const PlannedCase& planned, const Observation& observation);
 /// Returns the level of an outcome of the case.
 OutcomeLevel level_of(const PlannedCase& planned, Outcome outcome);
 
-/// `ok`, `as expected (crashed)`, `skipped (unsupported)`, `timeout`.
+/// Returns `ok`, `as expected (crashed)`, `skipped (unsupported)`, `timeout`.
 std::string text_of(CaseEnd end, Outcome outcome);
 
-/// Allocations of one name and kind that are live at the peak.
+/// Allocations with the same name and kind that are live at the peak.
 struct PeakGroup {
   std::string name;  ///< may be empty
   std::string kind;
   std::size_t count = 0;
   Size largest_bytes = 0;
-  Size bytes = 0;  ///< of all
+  Size bytes = 0;  ///< sum over all
 };
-/// Groups what is live at a peak, the most bytes first.
+/// Groups the allocations that are live at a peak, the most bytes first.
 std::vector<PeakGroup> group_peak(const std::vector<PeakEntry>& entries);
-/// Returns `radios 154 KiB`; of several allocations `11 × buffer, largest 96 MiB`.
+/// Returns `radios 154 KiB`; for several allocations `11 × buffer, largest 96 MiB`.
 std::string to_text(const PeakGroup& group);
 
 /// Returns outcome and reason: `unsupported: no f64 here`.
@@ -57,22 +57,22 @@ bool has_measurement(const Run& run);
 /// shard, which `merge` judges together with the others.
 bool is_unmeasured(const Run& run);
 
-/// `12 cases: 9 ok, 1 crashed, 2 skipped (1 out_of_memory, 1 unsupported)`
+/// Returns `12 cases: 9 ok, 1 crashed, 2 skipped (1 out_of_memory, 1 unsupported)`.
 std::string summary(const Run& run);
 
 /// Returns clean, nothing (is_unmeasured()) or measurement.
 ExitCode exit_code_of(const Run& run);
 
-/// The ratio of the device's records to its events that counts as agreement.
+/// The range of the ratio of the device's records to its events that counts as agreement.
 inline constexpr Window kRecordsAgree{0.95, 1.05};
 
-/// In shorter calls, the events and the launch between them take some per cent of the time.
+/// In shorter calls, the events and the launch between them take a few per cent of the time.
 inline constexpr double kMinComparedNs = 200e3;
 
-/// Returns the time of a call by the device's kernel records, divided by the median by its events. Null where
-/// the two may differ in a good measurement: calls of several launches, copies or fills (gaps are in the
-/// events only; what runs concurrently is twice in the records), calls shorter than kMinComparedNs, and calls
-/// without records or events.
+/// Returns the time of a call by the device's kernel records, divided by its median by the device's events.
+/// Null if the two may differ in a good measurement: calls with several launches, copies or fills (gaps count
+/// only in the events, concurrent work counts twice in the records), calls shorter than kMinComparedNs, and
+/// calls without records or events.
 std::optional<double> records_over_events(const Observation& observation);
 
 /// Returns a warning that lists the cases whose records and events disagree; empty if there is none.

@@ -2,7 +2,8 @@
 
 #include "runfile/run_file.hpp"
 
-// A run with every field set to something that no default is, for the tests of this room.
+// Returns an observation with every field set to a value that is not its default, for the tests of this
+// module.
 namespace peakmark {
 
 inline Observation example_observation(const std::string& case_name) {

@@ -18,18 +18,20 @@ class ObservationWriter {
  public:
   explicit ObservationWriter(int descriptor) : descriptor_(descriptor) {}
 
-  /// {"start": NAME, "bytes": …}: a crash from here on is attributed to the case NAME. `bytes` is the memory
-  /// that the case needs; null where it is unknown.
+  /// Writes {"start": NAME, "bytes": …}: a crash from here on is attributed to the case NAME. `bytes` is the
+  /// memory that the case needs; null if unknown.
   void start(std::string_view case_name, std::optional<Size> bytes = std::nullopt);
-  /// {"step": TEXT}: the step of that case that begins now, such as "`verify`".
+  /// Writes {"step": TEXT}: the step of the case that begins now, such as "`verify`".
   void step(std::string_view text);
-  /// The result of the case. Estimators that it lists as not asked are asked now; answer() follows for each.
+  /// Writes the result of the case. Estimators that it lists as not asked are asked next; answer() follows
+  /// for each.
   void observation(const Observation& observation);
-  /// {"answer": …}: of an estimator of that case. A crash between the two costs this answer only.
+  /// Writes {"answer": …}, the answer of an estimator of that case. A crash between result and answer loses
+  /// only this answer.
   void answer(const EstimateObservation& answer);
-  /// The reference case, timed before or between cases.
+  /// Writes the reference case, timed before or between cases.
   void reference(const ReferenceTime& time);
-  /// Any line, without its newline. Throws IoError when the supervisor is gone.
+  /// Writes any line; `text` has no newline. Throws IoError if the supervisor is gone.
   void line(std::string text);
 
  private:
@@ -37,21 +39,21 @@ class ObservationWriter {
 };
 
 /// A line that a worker writes to its standard output and error when its timed calls begin and end, so that
-/// what these print is known from other output.
+/// their output can be distinguished from other output.
 struct TimedMark {
   std::string case_name;
   bool begins = false;
 };
-/// Flushes the worker's output and writes the mark behind it.
+/// Flushes the worker's output and writes the mark after it.
 void write_timed_mark(const TimedMark& mark);
 /// Returns the mark at the end of a line, and removes it from the line; nullopt if there is none.
 std::optional<TimedMark> take_timed_mark(std::string& line);
 
-/// One line of a worker: exactly one of these, and `bytes` with `start`.
+/// One line of a worker: exactly one of these members is set, and `bytes` together with `start`.
 struct WorkerLine {
   std::optional<std::string> start;  ///< the case that starts
   std::optional<Size> bytes;         ///< the memory that it needs, if the worker knows
-  std::optional<std::string> step;   ///< of the case that was started
+  std::optional<std::string> step;   ///< of the started case
   std::optional<ReferenceTime> reference;
   std::optional<Observation> observation;
   std::optional<EstimateObservation>

@@ -32,7 +32,7 @@ TEST(Spawn, AProgramThatTheSystemDoesNotBeginIsATimeout) {
   const std::filesystem::path program = folder.path() / "program";
   std::filesystem::copy_file("/bin/true", program);
   const Descriptor leased(::open(program.c_str(), O_RDONLY | O_CLOEXEC));
-  std::signal(SIGIO, SIG_IGN);  // that somebody waits
+  std::signal(SIGIO, SIG_IGN);  // the signal that another process waits
   if (::fcntl(leased.get(), F_SETLEASE, F_WRLCK) != 0) {
     GTEST_SKIP() << "no lease of a file is given here: " << std::strerror(errno);
   }

@@ -200,8 +200,7 @@ std::string reproduce_command(const SweepOptions& options, const DeviceInfo& dev
   for (const auto& suite : options.selection.suites) command += " " + shell_word(suite.string());
   command += " --filter " + shell_word(exactly(planned.name));
   // An index is valid only within one backend. A `dry` case needs no device, even if the run had one, and a
-  // different
-  // --backend would change its name.
+  // different --backend would change its name.
   if (planned.sweep_case.backend != to_string(Backend::dry)) {
     command += fmt::format(" --device {} --backend {}", device.index, to_string(device.backend));
   } else if (options.selection.backend) {

@@ -16,7 +16,7 @@ struct AxisDescription {
   AxisValue default_value;           ///< its type is the type of the axis
   std::vector<std::string> choices;  ///< of a word axis; empty: any word
   Size min = 0;                      ///< of an integer axis
-  std::string help;                  ///< one line for people
+  std::string help;                  ///< one line for users
 };
 
 /// Parses a value of the axis. Throws UsageError, with the nearest word, if `text` is not one.
@@ -25,18 +25,19 @@ AxisValue parse_axis_value(const AxisDescription& axis, std::string_view text);
 /// that case names cannot contain: empty, or with `/`, `:`, blanks or control characters.
 void check_axis_value(const AxisDescription& axis, const AxisValue& value);
 
-/// Returns true for OPERATION/WAY with letters, digits and `- _ . +`: the beginning of case names.
+/// Returns true for OPERATION/NAME with letters, digits and `- _ . +`: the beginning of case names.
 bool is_variant_name(std::string_view name);
 /// Returns true for a name of letters, digits and `- _ . +`, also used for labels of workers.
 bool is_axis_name(std::string_view name);
 
-/// The description of a variant: all that the command line knows of a kernel.
+/// The description of a variant: everything that the command line knows about it.
 struct VariantDescription {
   std::string name;  ///< `padding/coords1d`
   std::string help;
-  /// The label of its worker if a run has several; the name ends with it, `padding/coords1d.old`. Else empty.
+  /// The label of its worker if a run has several, else empty. The name ends with it: `padding/coords1d.old`.
   std::string label = {};
-  std::vector<std::string> backends;  ///< `opencl`, `cuda`, `dry`: those that worker and variant support
+  std::vector<std::string>
+      backends;  ///< `opencl`, `cuda`, `dry`: the backends that both worker and variant support
   std::vector<AxisDescription> axes;  ///< in the order of case names
   std::string slice_axis;             ///< the axis along which data is divided into chunks
   int slice_dimension = 0;            ///< httomo's number for it: 0 projection, 1 sinogram
@@ -45,7 +46,7 @@ struct VariantDescription {
     std::string name;
     std::string form;  ///< `direct`, `module`, `iterative`, `documented`
   };
-  std::vector<EstimatorDescription> estimators;  ///< the first is the variant's own
+  std::vector<EstimatorDescription> estimators;  ///< the first is the default
 
   /// Returns the name without the label.
   [[nodiscard]] std::string_view plain_name() const;
@@ -60,8 +61,8 @@ struct VariantDescription {
 
 /// Returns `n` and `20` of `n=20`. Throws UsageError for a text without `=`.
 std::pair<std::string, std::string> split_key_value(const std::string& text);
-/// Returns the values of a variant's axes from `key=value` texts; axes without one have their default. Throws
-/// UsageError for an axis that is unknown (with the nearest name), given twice, or has an invalid value.
+/// Returns the values of a variant's axes from `key=value` texts; omitted axes have their default. Throws
+/// UsageError for an axis that is unknown (with the nearest name), is given twice, or has an invalid value.
 Parameters parse_parameters(const VariantDescription& variant, const std::vector<std::string>& texts);
 
 /// Throws UsageError if cases of the variant could not be named: malformed names, duplicate axes, a default
@@ -86,9 +87,9 @@ struct Description {
   [[nodiscard]] std::vector<std::string> variant_names() const;
 };
 
-/// Returns the backends that a case may name, also those that this worker lacks: a suite for CUDA is valid
-/// without CUDA, and its cases are `unsupported`. `auto` is the backend of the device; every variant has
-/// `dry`.
+/// Returns the backends that a case may name, including those that this worker lacks: a suite for CUDA is
+/// valid without CUDA, and its cases are `unsupported`. `auto` is the backend of the device; every variant
+/// has `dry`.
 const std::vector<std::string>& known_backends();
 
 /// A variant with values for its axes, on a backend.
@@ -100,8 +101,8 @@ struct Case {
   friend bool operator==(const Case&, const Case&) = default;
 };
 
-/// Returns `padding/coords1d/opencl/mode:wrap/n:24/ny:511`: axes in the variant's order, without those at
-/// their default. Throws UsageError for a value that a name cannot contain.
+/// Returns `padding/coords1d/opencl/mode:wrap/n:24/ny:511`: axes in the variant's order, without those that
+/// have their default. Throws UsageError for a value that a name cannot contain.
 std::string case_name(const Case& sweep_case, const VariantDescription& variant);
 
 /// Returns the name with every axis, in the order of the parameters:

@@ -15,59 +15,61 @@ namespace peakmark {
 ///
 /// The operations are those with which programs compute sizes of allocations: sums, products, divisions
 /// rounded up or down, the next power of two, the next length that an FFT handles directly, minimum and
-/// maximum. All are on 64-bit integers: libraries for formulas compute in doubles, which are silently wrong
-/// above 2^53. Sizes must be exact or an error.
+/// maximum. All use 64-bit integers, because sizes must be exact or an error. Libraries for formulas compute
+/// in doubles, which are silently wrong above 2^53.
 class Expression {
  public:
   enum class Operation : unsigned char {
     integer,
     axis,
     add,
-    subtract,  ///< only as a user writes it: add() has terms with negative coefficients
+    subtract,  ///< only in a formula of a user: add() uses terms with negative coefficients
     multiply,
     divide_down,  ///< ⌊a / b⌋, as Python's //: -7 / 2 is -4
     divide_up,    ///< ⌈a / b⌉
     remainder,    ///< a − b·⌊a / b⌋, as Python's %: -7 % 2 is 1
     pow2,         ///< 2^a
-    next_pow2,    ///< least power of two ≥ a
-    next_smooth,  ///< least integer ≥ a without a prime factor above b (2 to 13); 1 for a ≤ 1
+    next_pow2,    ///< smallest power of two ≥ a
+    next_smooth,  ///< smallest integer ≥ a without a prime factor above b (2 to 13); 1 for a ≤ 1
     min,
     max,
-    if_zero,  ///< b where a is 0, else c: an axis whose 0 means "all"
+    if_zero,  ///< b if a is 0, else c: an axis whose 0 means "all"
   };
 
   /// The integer 0.
   Expression() : Expression(Size{0}) {}
   explicit Expression(Size integer);
   static Expression axis(std::string name);
-  /// Sums and products of any number of operands. Integers are folded, nested sums and products flattened,
-  /// like terms of a sum collected: `4 * a + 8 * a` is `12 * a`.
+  /// Return a sum or product of any number of operands. Integers are folded, nested sums and products
+  /// flattened, and like terms of a sum collected: `4 * a + 8 * a` becomes `12 * a`.
   static Expression add(std::vector<Expression> operands);
   static Expression multiply(std::vector<Expression> operands);
-  /// Any operation, sums and products too, without a change of its operands. `pow2` and `next_pow2` have one,
-  /// `if_zero` three, the rest two. `column` is where a text has the operation, from 1; 0: it is in no text.
+  /// Returns any operation, including sums and products, with its operands unchanged. `pow2` and `next_pow2`
+  /// have one operand, `if_zero` has three, the others two. `column`: position of the operation in its text,
+  /// from 1; 0: it has no text.
   static Expression apply(Operation operation, std::vector<Expression> operands, unsigned column = 0);
 
   [[nodiscard]] Operation operation() const { return node_->operation; }
-  /// The value of an `integer`.
+  /// Returns the value of an `integer`.
   [[nodiscard]] Size integer() const { return node_->integer; }
-  /// The name of an `axis`.
+  /// Returns the name of an `axis`.
   [[nodiscard]] const std::string& name() const { return node_->name; }
   [[nodiscard]] const std::vector<Expression>& operands() const { return node_->operands; }
   [[nodiscard]] bool is_integer(Size value) const {
     return operation() == Operation::integer && integer() == value;
   }
 
-  /// Returns the value where `value_of` gives that of each axis. Throws OverflowError where a part of it does
-  /// not fit 64 bits, UsageError for a division by 0 and where an operation has no value; with the column.
+  /// Returns the value; `value_of` returns the value of each axis. Throws OverflowError if an intermediate
+  /// value does not fit 64 bits, and UsageError for a division by 0 or an operation without a value; both
+  /// with the column.
   [[nodiscard]] Size evaluate(const std::function<Size(const std::string& axis)>& value_of) const;
 
-  /// The axes that it reads, each once, in order of appearance.
+  /// Returns the axes that it reads, without duplicates, in order of appearance.
   [[nodiscard]] std::vector<std::string> axes() const;
-  /// The number of operations and operands: of two exact formulas the one with less is the simpler.
+  /// Returns the number of operations and operands: of two exact formulas, the one with fewer is simpler.
   [[nodiscard]] Size complexity() const;
 
-  /// Returns whether the two have the same operations and operands, wherever they are written.
+  /// Returns whether the two have the same operations and operands, regardless of their columns.
   bool operator==(const Expression& other) const;
 
  private:
@@ -83,8 +85,8 @@ class Expression {
   std::shared_ptr<const Node> node_;
 };
 
-/// Returns the value of an operation of one or two numbers; `add` and `multiply` have two here. Throws as
-/// Expression::evaluate().
+/// Returns the value of an operation with one or two numbers; `add` and `multiply` have two here. Throws as
+/// Expression::evaluate() does.
 Size compute(Expression::Operation operation, Size a, Size b = 0);
 
 /// A term of a sum: 4 * ny * nx is 4 and {ny, nx}.
@@ -92,7 +94,7 @@ struct ExpressionTerm {
   Size coefficient = 1;
   std::vector<Expression> factors;
 
-  /// Returns whether the two differ in the coefficient only.
+  /// Returns whether the two differ only in the coefficient.
   [[nodiscard]] bool is_like(const ExpressionTerm& other) const;
   [[nodiscard]] Expression expression() const;
 };
@@ -100,7 +102,7 @@ struct ExpressionTerm {
 /// Returns the terms of a sum; one for any other expression.
 std::vector<ExpressionTerm> terms(const Expression& expression);
 
-/// How an expression is written: `plain` as Formula reads it (but for `if_zero`), `python` and `cpp` as code,
+/// How an expression is written: `plain` as Formula reads it (except `if_zero`), `python` and `cpp` as code,
 /// and `display` for tables: `4·ny·⌈nx/2⌉`.
 enum class ExpressionStyle : unsigned char { plain, python, cpp, display };
 std::string to_text(const Expression& expression, ExpressionStyle style = ExpressionStyle::plain);

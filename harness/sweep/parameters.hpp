@@ -18,8 +18,8 @@ using AxisValue = std::variant<Size, std::string>;
 
 std::string to_text(const AxisValue& value);
 
-/// The axes of a case with their values, in the variant's order. Equal pairs of all cases are one pair in
-/// memory, which is never released: a suite of a million cases has few different ones.
+/// The axes of a case with their values, in the variant's order. Equal pairs of all cases share one pair in
+/// memory, which is never released: even a suite of a million cases has few different ones.
 class AxisList {
  public:
   using value_type = std::pair<std::string, AxisValue>;
@@ -54,13 +54,14 @@ class AxisList {
   /// Replaces the value of the axis, or appends the axis.
   void set(value_type pair);
   void reserve(std::size_t size) { pairs_.reserve(size); }
-  friend bool operator==(const AxisList&, const AxisList&) = default;  // equal pairs have one address
+  friend bool operator==(const AxisList&, const AxisList&) = default;  // equal pairs have the same address
 
  private:
   std::vector<const value_type*> pairs_;
 };
 
-/// The axis values of one case, with defaults. Copies share their list: a run has several copies of each.
+/// The axis values of one case, including defaults. Copies share their list, because a run has several copies
+/// of each.
 class Parameters {
  public:
   using Values = std::vector<AxisList::value_type>;
@@ -69,7 +70,7 @@ class Parameters {
   /// If an axis occurs twice, the last value counts.
   explicit Parameters(Values values);
 
-  /// Throw UsageError with the axis if it is missing or of the other type.
+  /// Throw UsageError with the axis if it is missing or has the other type.
   [[nodiscard]] Size integer(std::string_view axis) const;
   [[nodiscard]] const std::string& word(std::string_view axis) const;
   [[nodiscard]] const AxisValue* find(std::string_view axis) const;
@@ -93,8 +94,8 @@ class Parameters {
 Parameters word_axes(const Parameters& parameters);
 
 /// Returns the end of a message about a size that does not fit 64 bits: `; the largest axis is pad_x0 =
-/// 4611686018427387904`. The size is a product of many axes, and its error names none. Empty without an
-/// integer.
+/// 4611686018427387904`. The size is a product of many axes, and its error names none of them. Empty without
+/// an integer axis.
 std::string largest_axis_note(const Parameters& parameters);
 
 }  // namespace peakmark

@@ -35,9 +35,9 @@ struct PlannedCase {
   Case sweep_case;
   Window window;
   std::string expected_outcome = "ok";         ///< an outcome's name
-  std::vector<std::string> judged_estimators;  ///< besides the variant's own
-  /// From 1 on. The suite raises it where a variant does other work than before: its results begin a new
-  /// series.
+  std::vector<std::string> judged_estimators;  ///< in addition to the variant's default one
+  /// From 1 on. The suite increases it when a variant does different work than before: its results begin a
+  /// new series.
   Size version = 1;
   std::string figure;  ///< the plot that shows it; empty if its sweep names none
   std::string place;   ///< `nightly.toml:12`, its sweep, for messages; empty if read from a run file
@@ -48,18 +48,18 @@ struct Suite {
   std::vector<std::filesystem::path> files;
   std::string name;                ///< of the files, joined by `+`
   std::vector<PlannedCase> cases;  ///< in the order of the file
-  /// Of names, expectations and programs; `--resume` compares it.
+  /// Fingerprint of names, expectations and programs. `--resume` compares it.
   std::string fingerprint;
   Vocabulary vocabulary;  ///< variants, programs and estimators of its cases
 };
 
-/// How `auto` backends are resolved: `opencl`, `cuda`, `dry`, or `auto` without a device.
+/// The backend that replaces `auto`: `opencl`, `cuda`, `dry`, or `auto` without a device.
 struct ExpandOptions {
   std::string automatic_backend = "auto";
   std::optional<std::string> backend;  ///< replaces the suite's backend axis
 };
 
-/// Larger suites are refused before they take memory and time.
+/// Larger suites are refused before they use memory and time.
 inline constexpr std::size_t kMaxCases = 2'000'000;
 
 /// Reads and expands suite files (docs/suites.md). A sweep expands in the order of its variants, backends,
@@ -78,14 +78,14 @@ struct SuiteWorker {
 /// Returns the worker that suites name, null if none does. Throws UsageError if they name different ones.
 std::optional<SuiteWorker> find_suite_worker(const std::vector<std::filesystem::path>& files);
 
-/// The I-th of N parts (from 1): every N-th case, or a balanced part.
+/// Part I (from 1) of N: every N-th case, or a balanced part.
 struct Shard {
   int index = 1;
   int count = 1;
-  /// Of a balanced part: the place of each of its cases in the list of all cases, from 0, ascending.
+  /// For a balanced part: the place of each of its cases in the list of all cases, from 0, ascending.
   std::optional<std::vector<std::int64_t>> places = std::nullopt;
-  /// Names of the cases of the other parts, in the order of the suite: a merge without one of them names what
-  /// is lost. Empty if unknown.
+  /// Names of the cases of the other parts, in the order of the suite: if a part is missing, a merge names
+  /// its cases. Empty if unknown.
   std::vector<std::string> other_cases = {};
 };
 /// Parses `2/4`. Throws UsageError.
@@ -93,12 +93,12 @@ Shard parse_shard(std::string_view text);
 /// Returns every N-th case from the I-th on, and sets `shard.other_cases`.
 std::vector<PlannedCase> select_shard(std::vector<PlannedCase> cases, Shard& shard);
 
-/// Seconds that earlier measurements of cases took, by case name.
+/// Seconds of earlier measurements, by case name.
 using CaseSeconds = std::unordered_map<std::string, double>;
-/// Returns one of N parts that take about the same time, and sets `shard.places` and
-/// `shard.other_cases`. The longest cases are distributed first, each to the part with the fewest seconds so
-/// far. A case without recorded seconds counts as the mean of the others. Equal cases and seconds give equal
-/// parts on every machine.
+/// Returns one of N parts that take about the same time, and sets `shard.places` and `shard.other_cases`. The
+/// longest cases are distributed first, each to the part with the fewest seconds so far. A case without
+/// recorded seconds counts as the mean of the others. Equal cases and seconds give equal parts on every
+/// machine.
 std::vector<PlannedCase> select_balanced_shard(std::vector<PlannedCase> cases, Shard& shard,
                                                const CaseSeconds& recorded);
 

@@ -31,7 +31,7 @@ struct AxisValues {
   std::vector<Located<AxisValue>> values;
 };
 
-/// An axis, or zipped axes, which step together and have equally many values.
+/// An axis, or zipped axes, which step together and have the same number of values.
 struct Dimension {
   std::vector<AxisValues> axes;
   [[nodiscard]] std::size_t size() const { return axes.front().values.size(); }
@@ -54,7 +54,7 @@ struct CaseRule {
 
 struct SweepDocument {
   SourceLocation place;
-  std::string figure;                          ///< empty: none named
+  std::string figure;                          ///< empty: the sweep names none
   std::vector<Located<std::string>> variants;  ///< names, or patterns with `*`
   std::optional<std::vector<Located<std::string>>> backends;
   std::vector<Dimension> dimensions;  ///< in the order of the file

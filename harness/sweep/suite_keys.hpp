@@ -7,7 +7,8 @@
 namespace peakmark {
 
 /// Returns the JSON schema of suites (suites/suite.schema.json). It is the only list of the keys of a suite
-/// and of their closed sets of words: editors complete and check by it, and the readers accept no other key.
+/// and of their closed sets of words: editors use it for completion and checks, and the readers accept no
+/// other key.
 std::string_view suite_schema();
 
 }  // namespace peakmark

@@ -21,7 +21,7 @@ class SweepExpansion {
 
   struct Expanded {
     PlannedCase planned;
-    std::string written_backend;  ///< as in the file: `auto` is not resolved
+    std::string written_backend;  ///< as written in the file: `auto` is not resolved
     const VariantDescription* variant;
   };
   /// Calls `take` for each case in order. Throws UsageError for a derived value out of range, an empty sweep,

@@ -13,11 +13,11 @@
 
 namespace peakmark {
 
-/// Returns the key of the value at this position, dotted within inline tables; empty if no value is there.
+/// Returns the key of the value at this position, dotted within inline tables; empty if there is no value.
 /// For errors of the TOML parser, which have only a position. Lines and columns count from 1.
 std::string key_at(std::string_view toml, std::uint32_t line, std::uint32_t column);
 
-// For .cpp files only: toml++ costs seconds.
+// For .cpp files only: toml++ takes seconds to compile.
 
 /// A key of a table and its value.
 struct TomlEntry {
@@ -26,10 +26,10 @@ struct TomlEntry {
   toml::source_position position;
 };
 
-/// Returns the entries in the order of the file: toml++ sorts tables by key.
+/// Returns the entries in the order of the file, because toml++ sorts tables by key.
 std::vector<TomlEntry> in_file_order(const toml::table& table);
 
-/// Reads typed values of a suite file. Throws UsageError with file, line and key for values of another type.
+/// Reads typed values of a suite file. Throws UsageError with file, line and key if a value has another type.
 class TomlReader {
  public:
   explicit TomlReader(std::string file_name) : file_name_(std::move(file_name)) {}
@@ -41,7 +41,7 @@ class TomlReader {
   [[nodiscard]] SourceLocation at(const toml::table& table, const std::string& key) const {
     return {file_name_, table.source().begin.line, key};
   }
-  /// Returns the folder that paths in the suite are relative to.
+  /// Returns the folder to which paths in the suite are relative.
   [[nodiscard]] std::filesystem::path folder() const {
     return std::filesystem::absolute(file_name_).parent_path().lexically_normal();
   }

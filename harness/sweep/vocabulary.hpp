@@ -13,7 +13,7 @@ namespace peakmark {
 
 /// Everything that sweeps can name: the worker's variants, and the programs and estimators of suites.
 struct Vocabulary {
-  Description description;  ///< the worker's, with a variant for each program
+  Description description;  ///< of the worker, with a variant for each program added
   std::vector<std::shared_ptr<const ProgramDescription>> programs;
   std::vector<std::shared_ptr<const ExternalEstimator>> estimators;
 
@@ -21,8 +21,8 @@ struct Vocabulary {
   [[nodiscard]] const ProgramDescription* program(std::string_view variant) const;
   /// Returns nullptr if no suite has it.
   [[nodiscard]] const ExternalEstimator* estimator(std::string_view name) const;
-  /// Returns the estimator with the Python of the variant's program, if it names none itself; null if no
-  /// suite has it.
+  /// Returns the estimator; if it names no Python, with the Python of the variant's program. Null if no suite
+  /// has it.
   [[nodiscard]] std::optional<ExternalEstimator> estimator(std::string_view name,
                                                            std::string_view variant) const;
 };

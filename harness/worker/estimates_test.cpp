@@ -37,7 +37,7 @@ TEST(Estimates, AreAskedWithTheRecordedPeak) {
   EXPECT_EQ(answers[0].error, std::nullopt);
 }
 
-// Whoever reads it knows what a process ended in.
+// If the process ends, its reader knows from this report which estimator was running.
 TEST(Estimates, EachIsReportedBeforeItIsCalled) {
   const RegisteredVariant variant = variant_with({FakeEstimator{"own", 0, 1}, FakeEstimator{"other", 0, 1}});
   std::vector<std::string> steps;

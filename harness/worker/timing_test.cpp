@@ -225,7 +225,7 @@ class ThrottledTiming : public testing::Test {
     return time_calls(device_, work, {}, TimingPlan{{kCalls, 1}, blocks}, nullptr, {nullptr, &clocks});
   }
 
-  std::function<bool(int)> is_hot_after;  ///< so many blocks
+  std::function<bool(int)> is_hot_after;  ///< the argument is the number of blocks
 
  private:
   void call() {

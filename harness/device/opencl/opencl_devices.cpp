@@ -16,7 +16,7 @@
 namespace peakmark {
 namespace {
 
-// From the specifications of the extensions, because CL/cl_ext.h of older systems lacks some.
+// The numbers are from the specifications of the extensions, because CL/cl_ext.h of older systems lacks some.
 constexpr unsigned kPciBusInfoKhr = 0x410F;
 constexpr unsigned kPciBusNv = 0x4008;
 constexpr unsigned kPciSlotNv = 0x4009;

@@ -145,7 +145,8 @@ bool LoadedDriver::synchronise(CUstream stream) {
   const auto deadline = std::chrono::steady_clock::now() + kMaxWait;
   auto pause = std::chrono::microseconds(10);
   bool in_time = true;
-  // An error belongs to the program's own work; the program's next call also returns it.
+  // An error is not handled here: it is from the program's own work, and the program's next call also
+  // returns it.
   while (in_time && stream_query_(stream) == CUDA_ERROR_NOT_READY) {
     in_time = std::chrono::steady_clock::now() < deadline;
     std::this_thread::sleep_for(pause);

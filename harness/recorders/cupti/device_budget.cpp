@@ -101,8 +101,7 @@ void DriverRefusal::occupy(std::uint32_t device, std::int64_t left_free) {
   if (!free || !step || *step <= 0)
     return sink_.invalid("no allocation is refused: the driver has no cuMemGetInfo or no cuMemCreate");
   // `kept` is in whole pieces: less than a piece is useful only to small requests, which need no physical
-  // memory.
-  // Free memory beyond whole pieces also stays free.
+  // memory. Free memory beyond whole pieces also stays free.
   const std::int64_t kept = std::max<std::int64_t>(0, left_free - *free % *step) / *step * *step;
   occupy_pieces(driver_, device, *free / *step * *step - kept, *step,
                 [this](std::uint64_t physical) { physical_.push_back(physical); });

@@ -1,9 +1,9 @@
 // A CUDA program of known bytes for ci/gpu-check: `peakmark record` of it must show these bytes.
 //   peakmark-every-allocation            every kind of memory at once, a failure, and all of it released;
 //                                        prints the peak that a recorder must find
-//   peakmark-every-allocation fill B     allocates until it is refused, under `record --budget B`; fails if
-//   it gets
-//                                        more than B, or far less; prints what a recorder must find
+//   peakmark-every-allocation fill B     allocates until it is refused, under `record --budget B`; fails
+//                                        if it gets more than B, or far less; prints what a recorder must
+//                                        find
 //   peakmark-every-allocation loop N     N times cudaMallocAsync and cudaFreeAsync; prints ns per event
 #include <cuda.h>
 #include <cuda_runtime_api.h>

@@ -23,7 +23,7 @@ CUresult create_stream(State& s, CUstream* stream, unsigned flags, int priority)
   return CUDA_SUCCESS;
 }
 
-/// Of the current context, for a default stream.
+/// Returns the context of a stream; for a default stream, the current context.
 CUresult stream_context(CUstream stream, const char* call, CUcontext& context) {
   check_stream(stream, call);
   if (!is_created(stream)) return current_context(context);

@@ -57,7 +57,7 @@ CUdeviceptr take_refusal(const std::string& behaviour, std::size_t bytes, const 
     std::ofstream(file) << "0\n";
     std::exit(0);
   }
-  return 0;  // goes on without it
+  return 0;  // continues without it
 }
 
 }  // namespace

@@ -207,7 +207,7 @@ TEST_F(MissingFunctions, ADriverOfOpenCl10) {
 
 /// Without callbacks, memory counts as released when the program's last reference ends.
 TEST_F(MissingFunctions, ReferencesAreCountedWithoutCallbacks) {
-  static FakeDevice device;  // with a budget of its own
+  static FakeDevice device;  // has its own budget
   static FakeContext context({&device});
   Slots driver = whole_driver();
   driver.clSetMemObjectDestructorCallback = nullptr;

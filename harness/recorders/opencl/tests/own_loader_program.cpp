@@ -1,4 +1,4 @@
-// A program that allocates 500 bytes by a library with an OpenCL loader of its own (own_loader.cpp).
+// A program that allocates 500 bytes by a library with its own OpenCL loader (own_loader.cpp).
 //   own_loader_program LIBRARY [with]
 // With `with`, it first allocates and keeps 1000 bytes through libOpenCL.so.1.
 #include <CL/cl.h>
