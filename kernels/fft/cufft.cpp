@@ -31,7 +31,7 @@ struct CufftApi {
 #undef PEAKMARK_CUFFT_MEMBER
 };
 
-/// Throws Unsupported where the library is not here.
+/// Throws Unsupported if the library is not installed.
 const CufftApi& cufft() {
   static const CufftApi api = [] {
     void* library = open_cuda_library(fmt::format("libcufft.so.{}", CUFFT_VER_MAJOR));
@@ -54,7 +54,7 @@ void check_cufft(cufftResult result, const char* what, Size length) {
   throw MeasurementError(message);
 }
 
-/// One direction for one number of lines, without its work area.
+/// A plan for one direction and one number of lines, without its work area.
 class Plan {
  public:
   Plan(const FftPlan& plan, Size lines, cufftType type, cudaStream_t stream) : length_(plan.length) {
@@ -96,7 +96,7 @@ class Plan {
   std::size_t work_bytes_ = 0;
 };
 
-/// Both directions for one number of lines.
+/// The plans for both directions, for one number of lines.
 struct Plans {
   Plans(const FftPlan& plan, Size lines, cudaStream_t stream)
       : forward(plan, lines, CUFFT_R2C, stream), backward(plan, lines, CUFFT_C2R, stream) {}
@@ -115,15 +115,16 @@ class CufftFft final : public RealFft {
     plans_.emplace(plan, lines_at_a_time_, stream);
     const Size most = cufft_work_bytes(plan);
     while (plans_->work_bytes() > most && lines_at_a_time_ > 1) {
-      // In proportion, and halved where that is not enough.
+      // Reduced in proportion, and halved if that is not enough.
       const double share = static_cast<double>(most) / static_cast<double>(plans_->work_bytes());
       const auto fewer = static_cast<Size>(static_cast<double>(lines_at_a_time_) * share);
       lines_at_a_time_ = std::clamp<Size>(fewer, 1, std::max<Size>(1, lines_at_a_time_ / 2));
       plans_.emplace(plan, lines_at_a_time_, stream);
     }
-    // Of a size that is known without the library, so that an estimate is exact on every GPU.
+    // Its size is known without the library, so that an estimate is exact on every GPU.
     Size work = std::max(most, plans_->work_bytes());
-    // A transform back may destroy what it reads, so no line is done twice: the rest has plans of its own.
+    // A backward transform may overwrite its input, so no line is transformed twice: the remaining lines have
+    // their own plans.
     if (const Size rest = plan.lines % lines_at_a_time_; rest > 0) {
       rest_.emplace(plan, rest, stream);
       work = std::max(work, rest_->work_bytes());

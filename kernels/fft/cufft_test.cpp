@@ -1,4 +1,4 @@
-// The use of cuFFT, without a GPU: the library is fake_cufft.cpp, the device this machine's memory.
+// Tests the use of cuFFT without a GPU: the library is fake_cufft.cpp, and the device is host memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ constexpr int kAllocFailed = 2;    // CUFFT_ALLOC_FAILED
 constexpr int kInternalError = 5;  // CUFFT_INTERNAL_ERROR
 constexpr int kInvalidSize = 8;    // CUFFT_INVALID_SIZE
 
-/// Bytes of the spectra of so many lines.
+/// Returns the bytes of the spectra of `lines` lines.
 std::size_t spectra(long long length, long long lines) {
   return static_cast<std::size_t>(lines * (length / 2 + 1) * 8);
 }
@@ -61,7 +61,7 @@ TEST_F(Cufft, WhereAPlanWantsMoreFewerLinesAreDoneAtATime) {
       const FftPlan plan{.length = 60, .lines = lines, .array_lines = 21, .in_place = in_place};
       EXPECT_EQ(work_bytes(plan, 1), cufft_work_bytes(plan)) << lines;
     }
-  // A line alone has to have what it wants.
+  // A single line must get all memory that it needs.
   EXPECT_EQ(work_bytes({.length = 60, .lines = 2}), 3 * 31 * 8);
 }
 
@@ -70,7 +70,7 @@ TEST_F(Cufft, StaysWithinTheMemoryItMay) {
   EXPECT_EQ(work_bytes({.length = 60, .lines = 7, .in_place = false, .max_work_bytes = 3 * 31 * 8 + 100}),
             3 * 31 * 8);
   EXPECT_EQ(work_bytes({.length = 60, .lines = 2, .in_place = false, .max_work_bytes = 1}), 31 * 8);
-  // More for few lines than in proportion: halved until it is within.
+  // Few lines need more than in proportion, so the number is halved until it fits.
   fake_cufft::set_wants([](long long length, long long lines) { return spectra(length, lines) + 800; });
   EXPECT_EQ(work_bytes({.length = 60, .lines = 16}), 16 * 31 * 8);
 }

@@ -20,7 +20,7 @@ Handle any() {
 
 extern "C" {
 
-/// How often a program was compiled, for tests.
+/// The number of compilations, for tests.
 int fake_nvrtc_compilations = 0;
 
 CUresult cuDeviceGet(CUdevice* device, int index) {

@@ -25,7 +25,7 @@ std::map<cufftHandle, Plan> plans;
 peakmark::fake_cufft::Wants wants = [](long long, long long) -> std::size_t { return 0; };
 cufftResult answer = CUFFT_SUCCESS;
 
-/// Null where it may not run.
+/// Returns null if the plan may not run.
 const Plan* running(cufftHandle handle) {
   const auto found = plans.find(handle);
   if (found == plans.end() || (found->second.work_bytes > 0 && found->second.work == nullptr)) return nullptr;

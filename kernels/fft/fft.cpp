@@ -11,7 +11,7 @@ namespace {
 
 using Make = std::unique_ptr<RealFft> (*)(Device&, const FftPlan&);
 
-// Null where it is not built in.
+// Null if the library is not built in.
 #ifdef PEAKMARK_FFT_CUFFT
 constexpr Make kCufft = make_cufft;
 #else

@@ -76,11 +76,11 @@ bool is_seven_smooth(Size length) {
   return length == 1;
 }
 
-// Every product of 3, 5 and 7 is tried with the least power of two that makes it long enough: some thousand
-// products in all of 64 bits, where going from number to number would take 10^8 steps and more.
+// Tries every product of powers of 3, 5 and 7 with the smallest power of two that makes it long enough. There
+// are about a thousand products in 64 bits; counting up instead would take 10^8 steps and more.
 Size next_fft_length(Size least) {
   const auto quarter = static_cast<std::uint64_t>(least <= 4 ? 1 : checked_add(least, 3) / 4);
-  // At most 2^61, so that 7 times what is below it fits.
+  // At most 2^61, so that 7 times a smaller value fits.
   std::uint64_t best = std::bit_ceil(quarter);
   for (std::uint64_t sevens = 1; sevens < best; sevens *= 7)
     for (std::uint64_t fives = sevens; fives < best; fives *= 5)

@@ -21,20 +21,24 @@ Size vkfft_lines_at_a_time(const FftPlan& plan);
 /// fewer lines at a time. Only if one line needs more is the area larger.
 Size cufft_work_bytes(const FftPlan& plan);
 
-/// 0 to a length of 8192; beyond, length/2 + 1 complex elements for each line that is transformed at a time.
+/// Returns 0 up to a length of 8192; above, the bytes of length/2 + 1 complex elements for each line that is
+/// transformed at a time.
 Size vkfft_work_bytes(const FftPlan& plan);
 
-/// Twiddle factors, by length, out of a table that write_tables.cpp makes. Throws Unsupported for a length
-/// that is not in the table, which ends at kLongestVkfftTable: the longest seen to work on PoCL 3.1.
+/// Returns the bytes of the twiddle factors for a length, from a table that write_tables.cpp makes. Throws
+/// Unsupported for a length that is not in the table. The table ends at kLongestVkfftTable, the longest
+/// length seen to work on PoCL 3.1.
 Size vkfft_table_bytes(Size length);
 inline constexpr Size kLongestVkfftTable = 262'144;
-/// Throws Unsupported beyond it.
+/// Throws Unsupported for a longer length.
 void check_vkfft_length(Size length);
 
-/// True when `length` (1 or more) has no prime factor beyond 7: what FFT libraries do without detours.
+/// Returns whether `length` (1 or more) has no prime factor above 7; FFT libraries transform such lengths
+/// directly.
 bool is_seven_smooth(Size length);
 
-/// The least 7-smooth multiple of 4 that is `least` or more. OverflowError where there is none in 64 bits.
+/// Returns the smallest 7-smooth multiple of 4 that is at least `least`. Throws OverflowError if there is
+/// none in 64 bits.
 Size next_fft_length(Size least);
 
 }  // namespace peakmark

@@ -37,7 +37,7 @@ TEST_P(FftOnCuda, WorksInTheMemoryItMay) {
   expect_right({.length = 32'768, .lines = 2, .in_place = false, .max_work_bytes = 1});
 }
 
-// All lengths that lines of up to 65,536 pixels are padded to; of VkFFT, which compiles each, a few.
+// All lengths to which lines of up to 65,536 pixels are padded; for VkFFT, which compiles each, only a few.
 TEST_P(FftOnCuda, PlansHoldWhatIsWrittenDown) {
   int lengths = 0;
   for (Size length = 4; length <= 131'072; length = next_fft_length(length + 1)) {

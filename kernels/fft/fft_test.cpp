@@ -71,7 +71,7 @@ TEST_F(Fft, APlanOutlivesAnotherThatSharesItsPrograms) {
 }
 
 TEST_F(Fft, TheTablesAreThoseThatWereRecorded) {
-  // Read off a byte recorder beside plans of another program.
+  // From a recorder of bytes, with plans of another program.
   for (const auto& [length, bytes] : {std::pair<Size, Size>{1024, 5824}, {1500, 11'960}, {4096, 14'016}})
     EXPECT_EQ(vkfft_table_bytes(length), bytes) << length;
 }

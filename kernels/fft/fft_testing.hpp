@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests of transforms on devices: a plan made, run there and back, and compared with the host's
-// transform.
+// For tests of transforms on devices: makes a plan, runs it forward and backward, and compares the results
+// with the host's transform.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@
 
 namespace peakmark::testing_fft {
 
-/// Lines [first, first + lines) of arrays that hold more, there and back, against the host's transform. Gives
-/// the plan, for whoever asks what it holds.
+/// Transforms lines [first, first + lines) of arrays that have more lines, forward and backward, and compares
+/// with the host's transform. Returns the plan, so that a test can check its memory.
 inline std::unique_ptr<RealFft> expect_right(Device& device, FftLibrary library, const FftPlan& plan,
                                              Size first = 0) {
   const Size n = plan.length;

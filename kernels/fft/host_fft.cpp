@@ -17,11 +17,11 @@ Complex product(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// Transforms `terms`, a prime number of them, into terms[q·part], q = 0, 1, …: of the roots of all,
-/// roots[q·step] are those of so many.
+/// Transforms `terms`, whose number is prime, into terms[q·part], q = 0, 1, …; roots[q·step] are the roots
+/// for this number.
 ///
-/// Of an odd number, x and its counterpart from the end have conjugate factors, so their sum and their
-/// difference are multiplied by real numbers, once for q and for its counterpart.
+/// If the number is odd, x and its counterpart from the end have conjugate factors. So their sum and their
+/// difference are multiplied by real numbers, once for both q and its counterpart.
 void butterfly(std::span<Complex> terms, Complex* out, std::size_t part, std::span<const Complex> roots,
                std::size_t step) {
   const std::size_t radix = terms.size();

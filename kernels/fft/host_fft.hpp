@@ -6,13 +6,13 @@
 
 namespace peakmark {
 
-/// X[k] = Σ x[j]·exp(∓2πi·jk/n) (− forward, + backward), not normalised, in double precision on the host: for
-/// filters and references. O(n · sum of n's prime factors). Recursion over the prime factors, as in J. W.
-/// Cooley, J. W. Tukey, Math. Comp. 19 (1965) 297.
+/// Computes X[k] = Σ x[j]·exp(∓2πi·jk/n) (− forward, + backward), not normalised, in double precision on the
+/// host, for filters and references. Takes O(n · sum of n's prime factors) by recursion over the prime
+/// factors, as in J. W. Cooley, J. W. Tukey, Math. Comp. 19 (1965) 297.
 std::vector<std::complex<double>> host_fft(std::span<const std::complex<double>> values,
                                            bool backward = false);
 
-/// The same, many times of one length: the roots of one are worked out once, which takes as long as a
+/// The same, for many transforms of one length. It computes the roots only once, which takes as long as a
 /// transform.
 class HostFft {
  public:
@@ -20,7 +20,7 @@ class HostFft {
 
   explicit HostFft(std::size_t length);
 
-  /// `values` has as many elements as were said; UsageError for others.
+  /// Throws UsageError unless `values` has the length of the constructor.
   [[nodiscard]] std::vector<Complex> operator()(std::span<const Complex> values, bool backward = false) const;
 
  private:

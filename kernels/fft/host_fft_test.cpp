@@ -76,7 +76,7 @@ TEST(FftLength, IsTheNextMultipleOfFourWithoutLargePrimes) {
   EXPECT_FALSE(is_seven_smooth(22));
 }
 
-// Far out there are 10^8 and more numbers between two such lengths.
+// For large lengths, two such lengths are 10^8 and more apart.
 TEST(FftLength, IsFoundAtOnceHoweverLong) {
   EXPECT_EQ(next_fft_length(20'000'000'000'002), 20'003'760'000'000);
   EXPECT_EQ(next_fft_length(2'000'000'000'000'002), 2'000'376'000'000'000);

@@ -16,8 +16,8 @@ class PlanMemory {
   explicit PlanMemory(Device* device) : device_(device) {}
 
   enum class Use : std::uint8_t { table, work };
-  /// Called by the library, which no exception may cross: returns 0 if there is no memory, and `rethrow`
-  /// throws the error later. `data`: the content, if any.
+  /// Called by the library, through which no exception may pass. Returns 0 if there is no memory, and
+  /// `rethrow` throws the error later. `data` is the content, or null.
   std::uintptr_t allocate(std::size_t bytes, Use use, const void* data = nullptr) noexcept;
   void release(std::uintptr_t handle) noexcept;
   /// Writes all of an allocation. Returns false if that fails; `rethrow` then throws the error.
@@ -47,7 +47,7 @@ class PlanMemory {
   std::vector<DeviceArray> arrays_;
 };
 
-/// While it lives, the library's allocations of this thread go to `memory`.
+/// During its lifetime, the library's allocations of this thread go to `memory`.
 class PlanMemoryScope {
  public:
   explicit PlanMemoryScope(PlanMemory& memory) : before_(PlanMemory::current()) {

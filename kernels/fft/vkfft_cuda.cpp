@@ -55,7 +55,7 @@ struct CudaForVkfft {
 #define PEAKMARK_TEXT_OF(name) #name
 #define PEAKMARK_TEXT(name) PEAKMARK_TEXT_OF(name)
 
-/// Throws Unsupported where there is no driver or no compiler.
+/// Throws Unsupported if there is no driver or no compiler.
 const CudaForVkfft& cuda() {
   static const CudaForVkfft api = [] {
     CudaForVkfft loaded;
@@ -83,7 +83,7 @@ CUresult device_attribute(int* value, CUdevice_attribute what, CUdevice device) 
   return result;
 }
 
-/// `asked` is the text of the library's argument: only it shows what the memory is for.
+/// `asked` is the source text of the library's argument, which alone shows the purpose of the memory.
 template <typename Pointer>
 cudaError_t allocate(Pointer* pointer, std::size_t bytes, std::string_view asked) {
   const PlanMemory::Use use =
@@ -103,8 +103,8 @@ cudaError_t release(void* pointer) {
   return cudaSuccess;
 }
 
-/// A program of the library, in the place of NVRTC's: its text, and the code that was compiled from it, now
-/// or for a plan before.
+/// A program of the library, in place of NVRTC's: its text, and the code that was compiled from it, now or
+/// for an earlier plan.
 struct VkfftProgram {
   std::string text;
   std::shared_ptr<std::string> code;  ///< a cubin or PTX: the driver loads both
@@ -160,7 +160,7 @@ nvrtcResult create_program(nvrtcProgram* program, const char* text, const char* 
 }
 
 nvrtcResult compile_program(nvrtcProgram handle, int options, const char* const* texts) {
-  // Programs are cached by their text alone: a device has one architecture.
+  // Programs are cached only by their text, since a device has one architecture.
   if (options != 1 || !std::string_view(texts[0]).starts_with("--gpu-architecture="))
     return NVRTC_ERROR_INVALID_OPTION;
   VkfftProgram& program = program_of(handle);
@@ -240,8 +240,8 @@ class VkfftBackend {
   void enter() const {}
   [[nodiscard]] static bool is_dry() { return false; }
 
-  /// Addresses are numbers here: a line is where it is, and no kernel gets an offset, which would be
-  /// written into its constants while an earlier launch may still read them.
+  /// Addresses are numbers here, so the address of a line is passed and no kernel gets an offset. An offset
+  /// would be written into the kernel's constants while an earlier launch may still read them.
   static constexpr bool kOffsets = false;
   static constexpr bool kHoldsWrittenTables = true;
   static VkfftHandle at(const DeviceArray& array, std::uint64_t offset) {

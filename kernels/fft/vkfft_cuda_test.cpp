@@ -1,5 +1,5 @@
-// VkFFT's plans on CUDA, made without a GPU: driver and compiler are fake_cuda.cpp, the device this machine's
-// memory. fft_cuda_test.cpp tests on a GPU that the programs compile and what they compute.
+// Tests VkFFT's plans on CUDA without a GPU: driver and compiler are fake_cuda.cpp, and the device is host
+// memory. On a GPU, fft_cuda_test.cpp tests that the programs compile, and their results.
 #include <gtest/gtest.h>
 
 #include "kernels/common/variant_testing.hpp"

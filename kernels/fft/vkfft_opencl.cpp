@@ -21,8 +21,8 @@ namespace {
 
 /// What the library asks of this device; set while a plan is made or run.
 struct OpenClForVkfft {
-  bool described = false;  ///< there is no device: it is described by fft_libraries.hpp
-  bool is_cpu = false;     ///< so are CPUs
+  bool described = false;  ///< there is no device; fft_libraries.hpp describes it
+  bool is_cpu = false;     ///< fft_libraries.hpp describes CPUs, too
 };
 thread_local OpenClForVkfft opencl_for_vkfft;
 
@@ -54,7 +54,7 @@ cl_int device_info(cl_device_id device, cl_device_info what, std::size_t size, v
   };
   switch (what) {
     case CL_DEVICE_LOCAL_MEM_SIZE: {
-      // The library takes 16 bytes off NVIDIA's, and rounds what is left down to a power of two.
+      // For NVIDIA's devices, the library subtracts 16 bytes and rounds the rest down to a power of two.
       const cl_ulong reserved =
           !described && limited<cl_uint>(device, CL_DEVICE_VENDOR_ID, UINT32_MAX) == kNvidia ? 16 : 0;
       return answer(
@@ -124,7 +124,7 @@ cl_program create_program(cl_context context, cl_uint count, const char** texts,
 cl_int build_program(cl_program program, cl_uint count, const cl_device_id* devices, const char* options,
                      void(CL_CALLBACK* notify)(cl_program, void*), void* data) {
   if (opencl_for_vkfft.described) return CL_SUCCESS;
-  // Built for a plan before: a program that has kernels must not be built again.
+  // It was built for an earlier plan. A program that has kernels must not be built again.
   cl_build_status status = CL_BUILD_NONE;
   const cl_int known = opencl().clGetProgramBuildInfo(program, *devices, CL_PROGRAM_BUILD_STATUS,
                                                       sizeof(status), &status, nullptr);
@@ -161,7 +161,7 @@ cl_int enqueue(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, con
                                          nullptr);
 }
 
-// Plans kept as binaries, and the convolutions of lengths with large prime factors: nothing that is asked for
+// For plans stored as binaries and for convolutions of lengths with large prime factors; neither is used
 // here.
 template <typename... Any>
 cl_int not_needed(Any...) {
@@ -218,7 +218,7 @@ class VkfftBackend {
       device_ = not_looked_at<cl_device_id>();
       return;
     }
-    // Of the device itself: Device::is_cpu decides which kernels of ours run.
+    // The type of the device itself; Device::is_cpu only selects the kernels of peakmark.
     cl_device_type type = 0;
     opencl().clGetDeviceInfo(device_, CL_DEVICE_TYPE, sizeof(type), &type, nullptr);
     is_cpu_ = (type & CL_DEVICE_TYPE_CPU) != 0;
@@ -230,7 +230,7 @@ class VkfftBackend {
     configuration.device = &device_;
   }
   void launch(VkFFTLaunchParams& launch) { launch.commandQueue = &queue_; }
-  /// What the library asks from here on is asked of this device.
+  /// From here on, queries of the library refer to this device.
   void enter() const { opencl_for_vkfft = {.described = dry_, .is_cpu = is_cpu_}; }
   [[nodiscard]] bool is_dry() const { return dry_; }
 

@@ -41,8 +41,8 @@ std::vector<std::string_view> written_indices(std::string_view text) {
   return indices;
 }
 
-/// This step writes at the offset of what it reads, even where it writes into the work area: beyond its end
-/// when the offset is not 0.
+/// This step writes at the offset of its input, even into the work area: if the offset is not 0, it writes
+/// beyond the end.
 std::string with_output_offset(std::string text, int version) {
   if (text.find("VkFFT_main_R2C") == std::string::npos) return text;
   const std::string writes = fmt::format("{}", fmt::join(written_indices(text), " "));
@@ -63,8 +63,8 @@ std::string with_output_offset(std::string text, int version) {
 }  // namespace
 
 std::string corrected_vkfft_text(std::string text, int version) {
-  // Barriers of VkFFT order local memory alone. In place, an item writes where another of its group has read
-  // before the barrier: that, too, must be in order.
+  // Barriers of VkFFT order only local memory. In place, an item writes where another item of its group has
+  // read before the barrier, so global memory must be ordered too.
   return "#define barrier(local) barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n" +
          with_output_offset(std::move(text), version);
 }

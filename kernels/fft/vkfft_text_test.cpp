@@ -45,7 +45,7 @@ TEST(VkfftText, EveryWriteOfAStepIsAtItsOwnOffset) {
 }
 
 TEST(VkfftText, WritesThatAreNotKnownAreAnError) {
-  // Those of 1.2.26.
+  // The indices of version 1.2.26.
   EXPECT_THAT(
       message(step({"inoutID", "inoutID2", "inoutID3", "inoutID", "inoutID2"}), 10226),
       HasSubstr("VkFFT 1.2.26 writes a kernel that peakmark cannot correct: outputs[…] at inoutID inoutID2"));
@@ -56,7 +56,7 @@ TEST(VkfftText, WritesThatAreNotKnownAreAnError) {
 }
 
 TEST(VkfftText, AStepWithAnotherOffsetIsAnError) {
-  // A version that has corrected it itself.
+  // A version in which this error is corrected.
   EXPECT_THAT(
       message(step({"inoutID", "inoutID", "tempInt"}, "shiftZ + consts.inputOffset - consts.outputOffset")),
       HasSubstr("cannot correct"));

@@ -31,15 +31,15 @@ TEST_F(FilterEstimate, IsExact) {
   expect_exact(whole(), {{"n_z", 1}, {"n_a", 1}, {"w", 2}});
 }
 
-// Recorded of nabu 2023.2.0's filtered back-projection: 8 sinograms beside the slice with zeros, 10 with
-// edges.
+// Recorded peaks of nabu 2023.2.0's filtered back-projection: the slice and 8 sinograms with padding by
+// zeros, 10 with padding by edges.
 TEST_F(FilterEstimate, WholeTakesWhatTheOldWayTook) {
   constexpr Size kSinogram = Size{4} * 2880 * 2048;
   for (const auto& [mode, sinograms] : {std::pair{"constant", 8}, {"edge", 10}}) {
     const LedgerSummary summary = whole().dry_summary(
         whole().parameters({{"n_z", 1}, {"n_a", 2880}, {"w", 2048}, {"mode", mode}}), Grain::cpu);
     const Size beside = summary.peak_bytes - sinograms * kSinogram;
-    // Two more floats a line of spectrum; the filter and the FFT's tables.
+    // Two more floats per line of spectrum; the filter and the FFT's tables.
     EXPECT_EQ(beside, 8 * 2880 + 4 * 2049 + 14'016) << mode;
   }
 }
@@ -50,7 +50,7 @@ TEST_F(FilterEstimate, InPlaceStaysAtTheFloorForShapesBeyondThisMachine) {
   EXPECT_LE(static_cast<double>(summary.peak_bytes), 1.05 * 4 * 43'200 * 16'384);
 }
 
-// cuFFT is not planned here; its work area, as large as the spectra, is written down.
+// There is no plan of cuFFT here; the size of its work area, as large as the spectra, is computed by formula.
 TEST_F(FilterEstimate, OfCufftNeedsNoGpu) {
   const auto bytes = [](const testing_variants::TestVariant& variant, const char* fft) {
     const Parameters parameters = variant.parameters({{"n_z", 1}, {"n_a", 2880}, {"w", 2048}, {"fft", fft}});

@@ -15,7 +15,7 @@ namespace {
 
 using testing_variants::expect_right;
 
-// Few padded lengths: each costs a second until PoCL has compiled it.
+// Few padded lengths, since PoCL needs a second to compile each.
 class FilterOnOpenCl : public testing::TestWithParam<testing_variants::Grain> {
  protected:
   const testing_variants::TestVariant& whole() { return variants_.find("filter/whole"); }
@@ -47,7 +47,7 @@ TEST_P(FilterOnOpenCl, BatchesOfAnySizeAreRight) {
   expect_right(device_, inplace(), {{"n_z", 1}, {"n_a", 1000}, {"w", 211}});
 }
 
-// On a GPU an item then takes several lines, four at a time and the rest one by one.
+// On a GPU an item then processes several lines, four at a time and the rest one by one.
 TEST_P(FilterOnOpenCl, ManyLinesAtATimeAreRight) {
   for (const char* filter : {"ramlak", "hilbert"})
     for (const Size n_a : {253, 256})
@@ -80,7 +80,7 @@ TEST_P(FilterOnOpenCl, FiltersIntoAnotherArrayAndAPartOfOne) {
   }
 }
 
-/// The largest difference over the largest value.
+/// Returns the largest difference divided by the largest value.
 double relative_error(Device& device, const FilterProblem& problem) {
   const FilterReference reference(problem);
   DeviceArray sinogram =

@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests of filters on devices: both ways against what numpy wrote down.
+// For tests of filters on devices: compares both methods with numpy's results.
 
 #include <gtest/gtest.h>
 

@@ -92,7 +92,7 @@ FilterProblem problem_of_one_sinogram(const Case& asked) {
   return problem;
 }
 
-/// The formula, exact: sinograms, what they are filtered into, and all that is in between.
+/// The exact formula: sinograms, filtered sinograms, and all intermediate memory.
 std::vector<Part> whole_parts(const Case& asked) {
   const FilterProblem problem = problem_of_one_sinogram(asked);
   std::vector<Part> parts{{"sinograms", floor_bytes(problem), 0}, {"filtered", floor_bytes(problem), 0}};
@@ -100,7 +100,7 @@ std::vector<Part> whole_parts(const Case& asked) {
   return parts;
 }
 
-/// The formula, exact: sinograms, and what is beside them, which does not grow with their number.
+/// The exact formula: sinograms, and other memory, which does not grow with their number.
 std::vector<Part> inplace_parts(const Case& asked) {
   const FilterProblem problem = problem_of_one_sinogram(asked);
   std::vector<Part> parts{{"sinograms", floor_bytes(problem), 0}};
@@ -109,7 +109,7 @@ std::vector<Part> inplace_parts(const Case& asked) {
   return parts;
 }
 
-/// Returns what both variants have in common.
+/// Returns the part that is common to both variants.
 Variant make_variant(const std::string& name, std::string help, std::vector<Part> (*parts)(const Case&)) {
   constexpr int kSinogram = 1;
   return {.name = name,

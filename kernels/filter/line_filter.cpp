@@ -28,7 +28,8 @@ std::vector<Part> parts_of(const FilterProblem& problem, Size lines, bool lent =
   return parts;
 }
 
-/// The most lines, up to `most`, whose parts are `allowed` bytes at most; 0 where one line's are more.
+/// Returns the largest number of lines, up to `most`, whose parts are at most `allowed` bytes; 0 if one line
+/// needs more.
 Size lines_within(const FilterProblem& problem, Size allowed, Size most, bool lent) {
   const Size of_one = sum_of(parts_of(problem, 1, lent));
   if (of_one > allowed || most < 1) return 0;
@@ -36,8 +37,8 @@ Size lines_within(const FilterProblem& problem, Size allowed, Size most, bool le
   return of_each == 0 ? most : std::min(most, 1 + (allowed - of_one) / of_each);
 }
 
-/// Even, because a library transforms two real lines at once as one complex one; and shared out evenly, so
-/// that the last batch is as full as the others.
+/// Returns an even number, since a library transforms two real lines as one complex line. Batches have equal
+/// sizes, so that the last one is as full as the others.
 Size evenly(Size lines, Size most) {
   if (most == 1) return 1;
   most -= most % 2;
@@ -45,7 +46,7 @@ Size evenly(Size lines, Size most) {
   return ((lines + batches - 1) / batches + 1) / 2 * 2;
 }
 
-/// The least whole percent of `floor` that are `bytes` or more.
+/// Returns the smallest whole percentage of `floor` that is at least `bytes`.
 Size percent_up(Size bytes, Size floor) {
   return bytes / floor * 100 + (bytes % floor * 100 + floor - 1) / floor;
 }
@@ -63,12 +64,12 @@ LineBatch batch_within(const FilterProblem& problem, const LineAllowance& allowa
   const Size for_lines = std::max<Size>(0, allowed - allowance.table_bytes);
   const Size line_bytes = Shape{problem.padded_width() + 2}.bytes(DType::f32);
   const Size enough = std::max<Size>(2, kLentWorkBytes / line_bytes);
-  // A line fewer: the work begins at a whole line of the lent array.
+  // One line fewer, since the work buffer begins at a whole line of the lent array.
   const Size fit = std::min({allowance.lent_bytes / line_bytes - 1, enough, problem.n_a + 1});
   const Size lent = lines_within(problem, for_lines, fit, true);
   Size own = lines_within(problem, std::max<Size>(0, allowance.percent_bytes() - allowance.table_bytes),
                           problem.n_a + 1, false);
-  // A pair is what the least is for.
+  // The minimum is meant for one pair of lines.
   if (own == 0 && lent == 0) own = lines_within(problem, for_lines, 2, false);
   const bool is_lent =
       lent > 0 && (own == 0 || evenly(problem.n_a, lent) >= evenly(problem.n_a, std::min(own, enough)));
@@ -138,8 +139,8 @@ void LineFilter::operator()(Size first, Size lines, const Move& load, const Move
   for (Size done = 0; done < lines; done += batch_lines_) {
     const Size now = std::min(batch_lines_, lines - done);
     load(padded, first + done, now);
-    // Lines are transformed two at a time, and one of larger values beside it costs a line digits: what
-    // earlier batches left below a short one is wiped out.
+    // Lines are transformed in pairs, and a line loses digits if its partner has larger values. So remains of
+    // earlier batches after a short batch are cleared.
     if (now < batch_lines_) work.fill_part(offset + now * pitch, (batch_lines_ - now) * pitch, 0);
     fft_->forward(work, lent_line_);
     kernels_.filter(work, offset, now, length / 2 + 1, filter_, problem_.filter == FilterName::hilbert);

@@ -16,8 +16,8 @@ namespace peakmark {
 /// The number of lines that are filtered at a time, and the memory for it without the sinogram.
 struct LineBatch {
   Size lines = 1;
-  std::vector<Part> parts;  ///< exact, all fixed: `filter`, `columns`, `fft_tables`, `fft_work`, `work`
-  bool lent = false;        ///< the work buffer lies in an array of the caller: no `work` among the parts
+  std::vector<Part> parts;  ///< exact, and all fixed: `filter`, `columns`, `fft_tables`, `fft_work`, `work`
+  bool lent = false;        ///< the work buffer is in an array of the caller, so `parts` has no `work`
 };
 
 /// Returns a batch of `lines`. Throws UsageError if a sinogram has fewer.
@@ -25,10 +25,10 @@ LineBatch batch_of(const FilterProblem& problem, Size lines);
 /// The memory allowed in addition to the floor, and how much of it is used.
 struct LineAllowance {
   Size percent = 5;
-  Size floor_bytes = 0;  ///< of which they are percent
-  Size table_bytes = 0;  ///< taken by tables of the angles
-  Size min_bytes = 0;    ///< allowed for tables and two lines where the percentage is less
-  Size lent_bytes = 0;   ///< of an array that the caller needs later and lends as a work buffer
+  Size floor_bytes = 0;  ///< the base of the percentage
+  Size table_bytes = 0;  ///< used by tables of the angles
+  Size min_bytes = 0;    ///< allowed for tables and two lines if the percentage gives less
+  Size lent_bytes = 0;   ///< size of an array that the caller needs only later and lends as a work buffer
   [[nodiscard]] Size percent_bytes() const { return checked_multiply(floor_bytes, percent) / 100; }
   [[nodiscard]] Size bytes() const { return std::max(min_bytes, percent_bytes()); }
 };
@@ -40,8 +40,8 @@ LineBatch batch_within(const FilterProblem& problem, const LineAllowance& allowa
 /// Returns the batch by the axes `batch` (0: by the allowance) and `allowance` (percent of `floor_bytes`).
 LineBatch batch_of_case(const FilterProblem& problem, const Case& asked, Size floor_bytes);
 
-/// More lines than this in lent memory are not faster: they fit the last-level cache of a GPU, and launches
-/// are long enough.
+/// More lines than this in lent memory are not faster: these lines still fit the last-level cache of a GPU,
+/// and launches are long enough.
 inline constexpr Size kLentWorkBytes = Size{16} << 20;
 
 /// Filters the lines of sinograms in batches with one work buffer, in which padded lines are transformed in
@@ -56,9 +56,9 @@ class LineFilter {
   /// begins in the lent array, in padded lines of padded_width + 2 elements.
   void set_up(Size lent_line = 0);
 
-  /// Enqueues, after set_up, the filtering of lines [first, first + lines) of `from` into the same lines of
-  /// `to`, which may be the same array. Both hold lines of width w, as many as they like. `lent` is
-  /// overwritten; null where LineBatch::lent is false.
+  /// Enqueues filtering lines [first, first + lines) of `from` into the same lines of `to`, which may be the
+  /// same array; call set_up before. Both have any number of lines of width w. `lent` is overwritten; it is
+  /// null if LineBatch::lent is false.
   void operator()(const DeviceArray& from, DeviceArray& to, Size first, Size lines,
                   DeviceArray* lent = nullptr);
 
@@ -68,9 +68,9 @@ class LineFilter {
     Size offset, pitch, before, length;
     const DeviceArray& columns;  ///< push_columns(); no elements: a line is padded with zeros
   };
-  /// Enqueues the move of lines [first, first + lines) into padded lines, or out of their middles.
+  /// Enqueues copying lines [first, first + lines) into padded lines, or from their middles.
   using Move = std::function<void(const PaddedLines& padded, Size first, Size lines)>;
-  /// The same for lines that lie otherwise: by batches, `load`, filter, `store`.
+  /// The same for lines in another layout: for each batch it calls `load`, filters, and calls `store`.
   void operator()(Size first, Size lines, const Move& load, const Move& store, DeviceArray* lent = nullptr);
 
  private:

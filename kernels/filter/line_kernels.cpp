@@ -68,7 +68,7 @@ void LineKernels::filter(DeviceArray& spectra, Size offset, Size lines, Size fre
                  {spectra, offset, filter, flag(imaginary), lines, frequencies, pitch, range.y});
 }
 
-// By generators, which `dry` never asks.
+// With generators, which `dry` never calls.
 
 DeviceArray push_filter(Device& device, const FilterProblem& problem) {
   return create_with<float>(device, "filter", {problem.padded_width() / 2 + 1},

@@ -5,26 +5,27 @@
 
 namespace peakmark {
 
-/// Returns a launch on a GPU over columns, and over the lines that start at once: an item takes lines y, y +
-/// range.y, ..., eight where enough items are left.
+/// Returns a launch on a GPU over columns and over lines: an item processes lines y, y + range.y, …, eight
+/// lines if this leaves enough items.
 Range range_of_lines(Size columns, Size lines);
 
-/// The kernels of both ways to filter, in the grain of the device. Sizes in elements; all calls enqueue.
+/// The kernels of both methods to filter, in the grain of the device. Sizes are in elements; all calls
+/// enqueue.
 class LineKernels {
  public:
-  /// Compiles.
+  /// Compiles the kernels.
   explicit LineKernels(Device& device);
 
-  /// Lines `first` to `first` + `lines` of a sinogram of width `w` into `lines` padded lines of `length`
-  /// elements, `pitch` apart, from element `offset` of `padded` on. `columns` (int32, `length`) names for
-  /// each padded column that of the line; if it has no elements, the line is padded with zeros.
+  /// Copies lines `first` to `first` + `lines` of a sinogram of width `w` into `lines` padded lines of
+  /// `length` elements, `pitch` apart, from element `offset` of `padded` on. `columns` (int32, `length`) has
+  /// the column of the line for each padded column; if it has no elements, the line is padded with zeros.
   void pad(const DeviceArray& sinogram, Size first, Size lines, Size w, const DeviceArray& columns,
            Size before, Size length, DeviceArray& padded, Size offset, Size pitch);
-  /// The middle of those lines into lines `first` … of a sinogram.
+  /// Copies the middle of these lines into lines `first` … of a sinogram.
   void crop(const DeviceArray& padded, Size offset, Size pitch, Size before, DeviceArray& sinogram,
             Size first, Size lines, Size w);
-  /// Spectra of `frequencies` complex elements, (frequencies)·2 floats apart from the even `offset` on, times
-  /// the filter.
+  /// Multiplies spectra of `frequencies` complex elements, which are (frequencies)·2 floats apart from the
+  /// even `offset` on, with the filter.
   void filter(DeviceArray& spectra, Size offset, Size lines, Size frequencies, const DeviceArray& filter,
               bool imaginary);
 
@@ -36,12 +37,12 @@ class LineKernels {
 /// `filter`: device_filter() on the device.
 DeviceArray push_filter(Device& device, const FilterProblem& problem);
 
-/// `columns` (int32): for each column of a padded line the column of the line that it shows. Not for
-/// `constant`, beside whose lines there are zeros.
+/// Returns `columns` (int32): for each column of a padded line, the column of the line that it copies. Not
+/// used for `constant`, which pads with zeros.
 DeviceArray push_columns(Device& device, const FilterProblem& problem);
 
-/// The stack of sinograms as an operation pads it: each line in the middle of a wider one, zeros for
-/// `constant`.
+/// Returns the padding of a stack of sinograms: each line is in the middle of a wider one; `constant` pads
+/// with zeros.
 PaddingProblem padding_of(const FilterProblem& problem);
 
 }  // namespace peakmark

@@ -68,7 +68,8 @@ TEST(FilterReference, TwoLinesDoNotSeeEachOther) {
   }
 }
 
-// In closed form: a single one becomes the samples of the ramp in space (Kak, Slaney, eq. 61), times π/n_a.
+// In closed form: a line with a single 1 becomes the samples of the ramp in space (Kak, Slaney, eq. 61),
+// times π/n_a.
 TEST(FilterReference, AnImpulseIsTheRampTimesPiOverTheAngles) {
   for (const Size n_a : {1, 180, 43'200}) {
     const FilterProblem problem{.n_a = n_a, .w = 101};
@@ -84,7 +85,8 @@ TEST(FilterReference, AnImpulseIsTheRampTimesPiOverTheAngles) {
 }
 
 TEST(FilterReference, AConstantLineBesideItsEdgesIsNearZero) {
-  // The ramp takes the mean away but for what the padded line is too short for: 2·Σ h(k) over k ≥ length/2.
+  // The ramp removes the mean, except the part that the padded line is too short for: 2·Σ h(k) over k ≥
+  // length/2.
   const FilterProblem problem{.n_a = 1, .w = 500, .mode = PaddingMode::edge};
   const std::vector<float> ones(500, 1.0F);
   for (const double value : FilterReference(problem).line(ones)) EXPECT_LT(std::abs(value), 2e-3);
@@ -129,7 +131,7 @@ TEST(FilterProblem, ErrorsAreReported) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("lines of 200000 columns are padded to 400000, beyond 262144"),
                                     HasSubstr("up to 131072 (axis w")));
   }
-  // There is no search for a length that the library supports if no line is so long.
+  // A length that the library supports is not searched if no line may be this long.
   for (const std::string fft : {"vkfft", "cufft"})
     for (const Size w : {(Size{1} << 24) + 1, Size{10'000'000'000'001}, Size{1} << 62}) {
       Parameters wide = parameters(1, 1, w);
@@ -175,11 +177,11 @@ TEST(LineBatch, LiesInLentMemoryWhereThatHoldsNoFewerLines) {
   EXPECT_THAT(names(lent), ElementsAre("filter", "fft_tables"));
   allowance.lent_bytes = 3 * kLine;
   EXPECT_FALSE(batch_within(problem, allowance).lent);
-  // More than enough is not taken: the lines of a sinogram, or 16 MiB.
+  // A batch has no more than the lines of a sinogram, and no more than 16 MiB.
   allowance.lent_bytes = Size{1} << 40;
   EXPECT_EQ(batch_within(problem, allowance).lines, 500);
   EXPECT_LE(batch_within({.n_a = 100'000, .w = 512}, allowance).lines, kLentWorkBytes / kLine);
-  // The least is for the tables and, without lent memory, two lines.
+  // The minimum is for the tables and, without lent memory, for two lines.
   EXPECT_THAT(usage_error([&] { batch_within(problem, {.percent = 1, .floor_bytes = 10'000}); }),
               HasSubstr("does not hold"));
   EXPECT_EQ(batch_within(problem, {.percent = 1, .floor_bytes = 10'000, .min_bytes = 100'000}).lines, 2);

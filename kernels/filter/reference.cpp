@@ -20,7 +20,7 @@ std::vector<double> FilterReference::line(std::span<const float> values) const {
   return two_lines(values, {})[0];
 }
 
-// Filters are real in space, so what is put into the real and the imaginary part stays apart.
+// Filters are real in space, so lines in the real and in the imaginary part stay separate.
 std::array<std::vector<double>, 2> FilterReference::two_lines(std::span<const float> one,
                                                               std::span<const float> other) const {
   using Complex = std::complex<double>;

@@ -9,19 +9,19 @@
 
 namespace peakmark {
 
-/// Filters lines in double precision on the host: pads by padding's reference, transforms by host_fft.
+/// Filters lines in double precision on the host: pads with padding's reference, transforms with host_fft.
 class FilterReference {
  public:
   explicit FilterReference(const FilterProblem& problem);
 
-  /// A line of width w, filtered.
+  /// Returns a filtered line of width w.
   [[nodiscard]] std::vector<double> line(std::span<const float> values) const;
-  /// Two of them, in the time of one.
+  /// Filters two lines in the time of one.
   [[nodiscard]] std::array<std::vector<double>, 2> two_lines(std::span<const float> one,
                                                              std::span<const float> other) const;
 
-  /// How far a line computed in f32 may lie from it: 16 roundings of the largest value that a pass of a
-  /// transform of values up to 1 can have under the filter's largest factor.
+  /// Returns the allowed error of a line computed in f32: 16 roundings of the largest value that a pass of a
+  /// transform of values up to 1 can have, times the filter's largest factor.
   [[nodiscard]] double tolerance() const;
 
  private:

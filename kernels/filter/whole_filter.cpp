@@ -9,8 +9,8 @@
 namespace peakmark {
 namespace {
 
-/// A transform in several passes works in lines of its own, which the old way never had for all lines at
-/// once: as many as take a 64th of a sinogram.
+/// A transform in several passes needs work lines. The old method never had them for all lines at once, but
+/// for as many lines as need 1/64 of a sinogram.
 FftPlan plan_of(const FilterProblem& problem) {
   return {.length = problem.padded_width(),
           .lines = problem.lines(),

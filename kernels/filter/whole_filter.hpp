@@ -25,10 +25,10 @@ class WholeFilter {
   /// transform on this device.
   WholeFilter(Device& device, const FilterProblem& problem);
 
-  /// Allocates what whole_filter_parts lists.
+  /// Allocates the memory that whole_filter_parts lists.
   void set_up();
 
-  /// Enqueues, after set_up. Both arrays have the problem's shape.
+  /// Enqueues filtering; call set_up before. Both arrays have the problem's shape.
   void operator()(const DeviceArray& sinograms, DeviceArray& filtered);
 
  private:
