@@ -21,7 +21,8 @@ class MulAdd {
   void operator()(DeviceArray& dst, const Region& dst_region, double a, const DeviceArray& other,
                   const Region& other_region, double b);
 
-  /// Creates the temporary for regions of h by w, so that no call has to. Waits if it replaces a smaller one.
+  /// Creates the temporary for regions of h by w, so that calls allocate nothing. Waits if it replaces a
+  /// smaller one.
   void reserve_copy(Size h, Size w);
 
  private:

@@ -34,7 +34,7 @@ struct Problem {
   }
 };
 
-/// Returns the problem of a case on `n` images. Throws UsageError for a case that is not valid.
+/// Returns the problem of a case on `n` images. Throws UsageError for an invalid case.
 using MakeProblem = Problem (*)(const Case& asked, Size n);
 
 Problem whole_problem(const Case& asked, Size n) {
@@ -106,7 +106,7 @@ class MulAddComputation : public Computation {
     const Shape& stack = problem_.stack;
     const Region& dst = problem_.dst;
     const Region& other = problem_.other;
-    // A device may fuse a product and the sum, which saves one rounding of a value up to |a| + |b|.
+    // A device may fuse a product and the sum, which omits one rounding of a value up to |a| + |b|.
     const double tolerance = 2 * static_cast<double>(std::numeric_limits<T>::epsilon()) *
                              (std::abs(kFactorDst) + std::abs(kFactorOther));
     std::vector<T> expected(static_cast<std::size_t>(stack[2]));

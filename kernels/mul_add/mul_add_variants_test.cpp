@@ -58,7 +58,7 @@ TEST_P(MulAddVariants, SubregionIsRight) {
   }
 }
 
-// More elements than are pulled whole: rows are sampled, and a fault in every row is found.
+// Too many elements to compare all: rows are sampled, and a fault in every row is found.
 TEST_P(MulAddVariants, ALargeCaseIsVerifiedBySamples) {
   expect_right(device_, subregion(), {{"n", 5}, {"ny", 1031}, {"nx", 1021}, {"dst_y0", 1}, {"other_x0", 2}});
 }

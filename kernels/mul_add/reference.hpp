@@ -8,13 +8,14 @@
 
 namespace peakmark {
 
-/// One row: dst = a·dst + b·other, each product and the sum rounded to T.
+/// Computes dst = a·dst + b·other for one row; each product and the sum is rounded to T.
 template <typename T>
 void mul_add_row_reference(std::span<T> dst, T a, std::span<const T> other, T b) {
   for (std::size_t x = 0; x < dst.size(); ++x) dst[x] = a * dst[x] + b * other[x];
 }
 
-/// Two stacks; `other` comes by value, so that it may be a copy of dst. No checks: the regions fit.
+/// The same for two stacks. `other` is passed by value, so that it may be a copy of dst. Does not check that
+/// the regions fit.
 template <typename T>
 void mul_add_reference(std::vector<T>& dst, const Shape& dst_shape, const Region& dst_region, T a,
                        std::vector<T> other, const Shape& other_shape, const Region& other_region, T b) {

@@ -20,20 +20,20 @@ struct Region {
   friend bool operator==(const Region&, const Region&) = default;
 };
 
-/// All of a stack.
+/// Returns the region that contains all of a stack.
 Region whole_region(const Shape& stack);
 
-/// Throw UsageError, `what` naming the region: it is empty, or does not lie in the stack (n, ny, nx); the two
-/// have not one size.
+/// Throw UsageError if a region is empty or not inside the stack (n, ny, nx), or if two regions differ in
+/// size. `what` names the region.
 void check_region(const Region& region, const Shape& stack, const char* what);
 void check_equal_size(const Region& dst, const Region& other);
 
-/// Where dst and other lie in one array: how other is read before it is overwritten.
+/// How other is read before it is overwritten, if dst and other are in one array.
 enum class Hazard {
   none,         ///< no element is read after it was written by another
-  image_order,  ///< images must be done one after the other, ascending when other lies behind dst, else
+  image_order,  ///< images must be processed one after the other, ascending if other is behind dst, else
                 ///< descending
-  copy,         ///< other must be copied first: the two regions of an image overlap, and are not the same
+  copy,         ///< other must be copied first: the two regions of an image overlap, but are not equal
 };
 Hazard hazard_in_one_array(const Region& dst, const Region& other);
 

@@ -73,7 +73,7 @@ bool meet(const std::set<Element>& a, const std::set<Element>& b) {
   return std::ranges::any_of(a, [&](const Element& element) { return b.contains(element); });
 }
 
-// In the order that the hazard prescribes, does an image read what an earlier one wrote?
+// Returns whether, in the order of the hazard, an image reads elements that an earlier one wrote.
 bool reads_what_was_written(const Region& dst, const Region& other) {
   std::set<Element> written;
   for (Size i = 0; i < dst.images; ++i) {

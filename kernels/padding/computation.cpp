@@ -21,15 +21,16 @@ constexpr std::uint32_t kInputSeed = 3;
 constexpr Size kVerifiedWholeBytes = Size{64} << 20;
 constexpr Size kReadBytes = Size{4} << 20;
 
-/// Outputs from here on are stored past the caches: measured on a CPU with 32 MiB of last-level cache, where
-/// cached stores win to 14 MiB and lose from 24 MiB on.
+/// Outputs of at least this size bypass the caches. On a CPU with 32 MiB of last-level cache, cached stores
+/// were faster up to 14 MiB and slower from 24 MiB on.
 constexpr Size kPastCacheBytes = Size{16} << 20;
 
-/// From this many items on an item that owns elements takes several slices, whose coordinates are the same.
+/// From this number of items on, an item that owns elements processes several slices, which have the same
+/// coordinates.
 constexpr Size kEnoughItems = Size{1} << 19;
 constexpr Size kGpuGroup = 256;
-/// On a CPU enough items to share the work out evenly while other programs run, and as much for each as makes
-/// what it settles once cheap.
+/// On a CPU, enough items to balance the load while other programs run, but enough rows for each to amortise
+/// its setup.
 constexpr Size kItemsAUnit = 32;
 constexpr Size kItemBytes = Size{256} << 10;
 
@@ -63,7 +64,7 @@ std::vector<std::pair<Size, Size>> ranges_to_verify(const PaddingProblem& proble
   return ranges;
 }
 
-/// Makes the rows that should be there, from the seed of the input.
+/// Computes the expected rows from the seed of the input.
 template <typename T>
 class ExpectedRows {
  public:
@@ -90,7 +91,7 @@ class ExpectedRows {
   std::vector<T> image_row_, padded_row_;
 };
 
-/// Bits, not values: a NaN is one, and −0 is not 0.
+/// Compares bits, not values: a NaN equals itself, and −0 differs from 0.
 template <typename T>
 bool same_bits(std::span<const T> one, std::span<const T> other) {
   return std::memcmp(std::as_bytes(one).data(), std::as_bytes(other).data(), one.size_bytes()) == 0;

@@ -21,34 +21,36 @@ class PaddingComputation : public Computation {
 
   void create_inputs() override;
   void create_outputs() override;
-  /// Bit by bit. Outputs below 64 MiB whole; of larger ones the rows at the borders of the first, the middle
-  /// and the last slice, and 256 more. Throws Unsupported on `dry`.
+  /// Compares bit by bit. Outputs below 64 MiB are compared completely. In larger ones, the rows at the
+  /// borders of the first, the middle and the last slice and 256 random rows are compared. Throws Unsupported
+  /// on `dry`.
   std::string verify() override;
   [[nodiscard]] std::optional<Size> bytes_moved() const override;
 
-  /// Enqueues the padding of a stack of the problem's shapes, after set_up; `custom` needs the inputs too.
+  /// Enqueues the padding of a stack of the problem's shapes; call set_up before, and for `custom` also
+  /// create the inputs.
   virtual void pad(const DeviceArray& input, DeviceArray& output) = 0;
   void call() override { pad(input_, output_); }
 
-  /// The padded stack.
+  /// Returns the padded stack.
   [[nodiscard]] DeviceArray& output() { return output_; }
 
  protected:
-  /// The kernel `name` in the grain of this device.
+  /// Returns the kernel `name` in the grain of this device.
   Kernel kernel(std::string_view name) const;
 
   /// How work-items share images of (rows, columns) elements: the launch, and arguments of every kernel.
   struct Grain {
     Range range;
-    /// An item that owns a vector takes every y_step-th row of every z_step-th image; one that owns rows,
-    /// y_step neighbours.
+    /// An item that owns a vector processes every y_step-th row of every z_step-th image; an item that owns
+    /// rows processes y_step neighbouring rows.
     Size y_step = 1, z_step = 1;
-    std::int32_t past_cache = 0;  ///< 1 when an item owns rows and stores them past the caches
+    std::int32_t past_cache = 0;  ///< 1 if an item owns rows and its stores bypass the caches
   };
   /// `first` is the first element that is written.
   [[nodiscard]] Grain grain(Size n, Size rows, Size columns, Size first = 0) const;
-  /// For the whole output from coordinate images: an item that owns elements reads theirs once for all
-  /// slices.
+  /// For the whole output from coordinate images: an item that owns elements reads their coordinates once for
+  /// all slices.
   [[nodiscard]] Grain gather_images_grain() const;
   [[nodiscard]] bool by_rows() const { return kernel_grain_ != KernelGrain::elements; }
 
@@ -60,12 +62,13 @@ class PaddingComputation : public Computation {
   KernelGrain kernel_grain_;
 };
 
-/// The first: a source row and a source column for each padded element; a padded template for `constant`.
+/// The first variant: has a source row and a source column for each padded element, and a padded template for
+/// `constant`.
 std::unique_ptr<PaddingComputation> make_coords2d(Device& device, PaddingProblem problem, KernelGrain grain);
-/// The second: a source row for each padded row and a source column for each padded column; the same
-/// template, of which only the border is read.
+/// The second variant: has a source row for each padded row and a source column for each padded column. It
+/// has the same template, but reads only its border.
 std::unique_ptr<PaddingComputation> make_coords1d(Device& device, PaddingProblem problem, KernelGrain grain);
-/// The third: nothing on the device but input and output; the vectors of `custom` are inputs.
+/// The third variant: has only input and output on the device; the vectors of `custom` are inputs.
 std::unique_ptr<PaddingComputation> make_computed(Device& device, PaddingProblem problem, KernelGrain grain);
 
 }  // namespace peakmark

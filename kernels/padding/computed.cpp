@@ -1,12 +1,12 @@
-// Nothing is kept: the kernel works out where each element comes from.
+// This variant keeps no tables: the kernel computes the source of each element.
 #include "kernels/padding/computation.hpp"
 #include "kernels/padding/tables.hpp"
 
 namespace peakmark {
 namespace {
 
-/// Reflect, symmetric and wrap as the kernel sees them: source = phase below the extent, else top − phase,
-/// where phase = position modulo period.
+/// The parameters of reflect, symmetric and wrap in the kernel: source = phase if it is below the extent,
+/// else top − phase, where phase = position modulo period.
 struct Period {
   Size period, top;
 };
@@ -15,7 +15,7 @@ Period period_of(PaddingMode mode, Size extent) {
   if (mode == PaddingMode::wrap) return {extent, 0};
   const Size twice = checked_multiply(2, extent);
   if (mode == PaddingMode::symmetric) return {twice, twice - 1};
-  // An axis of one element has nothing to reflect: it repeats.
+  // An axis with one element cannot be reflected; the element is repeated.
   return extent == 1 ? Period{1, 0} : Period{twice - 2, twice - 2};
 }
 

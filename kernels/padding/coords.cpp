@@ -1,4 +1,4 @@
-// The two variants that keep coordinates on the device. They differ in how far these are spread.
+// The two variants that keep coordinates on the device: `coords2d` as images, `coords1d` as vectors.
 #include "kernels/padding/computation.hpp"
 #include "kernels/padding/tables.hpp"
 
@@ -69,7 +69,7 @@ class CoordinatesPadding final : public PaddingComputation {
     device_.launch(embed_, centre.range,
                    {input, template_, slice, problem_.y.extent, problem_.x.extent, columns, problem_.y.before,
                     problem_.x.before, centre.y_step, centre.z_step, centre.past_cache});
-    // A GPU's copy command is at its bandwidth; a CPU's is one thread.
+    // A copy command reaches full bandwidth on a GPU, but uses one thread on a CPU.
     if (!by_rows()) {
       device_.copy(template_, 0, output, slice * template_.bytes(), template_.bytes());
       return;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes vectors.txt: what numpy.pad answers, for reference_test.cpp.
+"""Writes vectors.txt: results of numpy.pad, for reference_test.cpp.
 
     python3 make_vectors.py > vectors.txt
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Cases for the tests of padding: what a suite would ask for, drawn from a seed.
+// Cases for the tests of padding, as in a suite, drawn from a seed.
 
 #include <algorithm>
 #include <random>
@@ -11,7 +11,7 @@
 
 namespace peakmark {
 
-/// An odd image with four different pads, one of which is 0 in every other case, one longer than the image.
+/// An odd image with four different pads. One pad is 0 in every other case, and one is longer than the image.
 inline Parameters drawn_parameters(const std::string& mode, const std::string& dtype, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto between = [&](Size least, Size most) {

@@ -12,8 +12,8 @@ namespace {
 using Make = std::unique_ptr<PaddingComputation> (*)(Device&, PaddingProblem, KernelGrain);
 constexpr KernelGrain kGrains[] = {KernelGrain::rows, KernelGrain::streamed_rows, KernelGrain::elements};
 
-/// One device for all tests, since each would load the compiled kernels anew; closed before the process takes
-/// its driver down.
+/// One device for all tests, since each device would load the compiled kernels again. It is closed before the
+/// process unloads its driver.
 class OneDevice final : public testing::Environment {
  public:
   void TearDown() override { opened_.reset(); }
@@ -117,9 +117,9 @@ TEST_P(PaddingOnDevice, AxesOfOneElement) {
   }
 }
 
-// CUDA ends at 65,535 groups in y and z, and the items there are shared out in steps.
+// CUDA allows at most 65,535 groups in y and z, so items process further rows and images in steps.
 TEST_P(PaddingOnDevice, MoreSlicesAndRowsThanGroups) {
-  // The template of coords2d is copied once a slice, with no steps over slices to prove.
+  // The template of coords2d is copied once per slice, so it has no steps over slices to test.
   const bool by_template =
       std::get<1>(GetParam()) == "constant" && std::get<0>(GetParam()).name == "coords2d";
   PaddingProblem problem;

@@ -131,7 +131,7 @@ TEST_F(PaddingOnDry, MovesTheInputOnceAndTheOutputOnce) {
   EXPECT_EQ(make_computed(*device, problem, KernelGrain::rows)->bytes_moved(), Size{2} * 4 * (2 * 5 + 6 * 9));
 }
 
-// What the estimators answer, case by case.
+// The answers of the estimators, case by case.
 class PaddingEstimators : public PaddingOnDry {
  protected:
   const TestVariant& coords2d_ = variants_.find("padding/coords2d");

@@ -8,9 +8,9 @@
 namespace peakmark {
 namespace {
 
-/// What the formulas need to know of a case. With e bytes of an element: an image has I = e·ny·nx bytes, a
-/// padded one P = e·Hp·Wp, where Hp = pad_y0 + ny + pad_y1 and Wp = pad_x0 + nx + pad_x1. A coordinate has 4
-/// bytes. Coordinates and a template serve all slices.
+/// The sizes of a case that the formulas use. If an element has e bytes, an image has I = e·ny·nx bytes and a
+/// padded image P = e·Hp·Wp, where Hp = pad_y0 + ny + pad_y1 and Wp = pad_x0 + nx + pad_x1. A coordinate has
+/// 4 bytes. All slices share coordinates and a template.
 struct Sizes {
   explicit Sizes(const Case& asked)
       : mode(parse_padding_mode(asked.word("mode"))),
@@ -37,7 +37,7 @@ struct Sizes {
   Size image_bytes, padded_bytes;
 };
 
-/// I + P a slice; fixed: 8·Hp·Wp for coordinates, or P for the template of `constant`.
+/// I + P per slice; fixed: 8·Hp·Wp for coordinates, or P for the template of `constant`.
 std::vector<Part> coords2d_parts(const Case& asked) {
   const Sizes sizes(asked);
   if (sizes.mode == PaddingMode::constant) return sizes.parts({{"template", 0, sizes.padded_bytes}});
@@ -45,14 +45,14 @@ std::vector<Part> coords2d_parts(const Case& asked) {
   return sizes.parts({{"row_coordinates", 0, coordinates}, {"column_coordinates", 0, coordinates}});
 }
 
-/// I + P a slice; fixed: 4·(Hp + Wp) for coordinates, or P for the template of `constant`.
+/// I + P per slice; fixed: 4·(Hp + Wp) for coordinates, or P for the template of `constant`.
 std::vector<Part> coords1d_parts(const Case& asked) {
   const Sizes sizes(asked);
   if (sizes.mode == PaddingMode::constant) return sizes.parts({{"template", 0, sizes.padded_bytes}});
   return sizes.parts(sizes.coordinate_vectors());
 }
 
-/// I + P a slice; nothing fixed, but 4·(Hp + Wp) for the inputs of `custom`.
+/// I + P per slice; nothing fixed, except 4·(Hp + Wp) for the inputs of `custom`.
 std::vector<Part> computed_parts(const Case& asked) {
   const Sizes sizes(asked);
   if (sizes.mode == PaddingMode::custom) return sizes.parts(sizes.coordinate_vectors());

@@ -32,7 +32,7 @@ void check_axis(std::string_view axis, const PaddedAxis& padded) {
   }
 }
 
-/// `custom` keeps a list as long as the padded axis on the host, on `dry` too.
+/// `custom` keeps a list as long as the padded axis on the host, also on `dry`.
 void check_custom_axis(std::string_view axis, const PaddedAxis& padded) {
   check_axis(axis, padded);
   if (padded.padded() > kMaxCustomCoordinates)
@@ -90,7 +90,7 @@ std::vector<std::string> padding_mode_names() {
 std::uint64_t element_bits(double value, DType dtype) {
   return with_element_type(dtype, [&]<typename T>(T) {
     if constexpr (std::is_integral_v<T>) {
-      // 2^digits is exact as a double, the largest value of a 64-bit type is not.
+      // 2^digits is exact as a double; the largest value of a 64-bit type is not.
       const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
       const double least = std::is_signed_v<T> ? -end : 0.0;
       if (!(value >= least && value < end) || value != std::trunc(value))

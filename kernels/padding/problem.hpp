@@ -11,17 +11,17 @@
 
 namespace peakmark {
 
-/// What pads the image: numpy.pad's modes, and `custom`, with a list of the row and the column of the image
-/// for each padded row and column.
+/// How the image is padded: numpy.pad's modes, and `custom`, with a list of the image's row and column for
+/// each padded row and column.
 enum class PaddingMode : std::uint8_t { constant, edge, reflect, symmetric, wrap, custom };
 
 std::string_view to_string(PaddingMode mode);
 /// Throws UsageError that lists the modes.
 PaddingMode parse_padding_mode(std::string_view name);
-/// All modes' names, in the order of the enumeration.
+/// Returns the names of all modes, in the order of the enumeration.
 std::vector<std::string> padding_mode_names();
 
-/// One axis of an image: its elements, and those padded before and after it.
+/// One axis of an image: the number of its elements, and of padded elements before and after it.
 struct PaddedAxis {
   Size extent = 1;
   Size before = 0;
@@ -49,21 +49,23 @@ struct PaddingProblem {
   [[nodiscard]] Shape image_shape() const { return {y.padded(), x.padded()}; }
 };
 
-/// The bits of `value` as an element of `dtype`, in the low bytes. Throws UsageError when the type cannot
-/// hold it.
+/// Returns the bits of `value` as an element of `dtype`, in the low bytes. Throws UsageError if the type
+/// cannot represent it.
 std::uint64_t element_bits(double value, DType dtype);
 
-/// Throws UsageError that names the axis or the coordinate: an extent below 1, a negative pad, a size that
-/// does not fit 64 bits, a dtype without a C++ type, a value of a side that the dtype cannot hold, `custom`
-/// coordinates that are not one for each padded row and column or that lie outside the image.
+/// Throws UsageError that names the axis or the coordinate, for an extent below 1, a negative pad, a size
+/// that does not fit 64 bits, a dtype without a C++ type, a value of a side that the dtype cannot represent,
+/// and for `custom` coordinates that are outside the image or whose number is not that of the padded rows and
+/// columns.
 void check(const PaddingProblem& problem);
 
-/// Of a case in mode `custom`: the most padded rows, and the most padded columns. 128 MiB of the host each.
+/// The max number of padded rows, and of padded columns, of a case in mode `custom`: each list has 128 MiB of
+/// host memory.
 inline constexpr Size kMaxCustomCoordinates = Size{1} << 24;
 
-/// The problem that a case's axes describe, checked; in `custom` also against kMaxCustomCoordinates. Its
-/// side values are 1, 2, 3, 4. Its custom coordinates are drawn from a fixed seed, in runs of up to the
-/// image's length, whose neighbours go up, go down or are equal.
+/// Returns the checked problem of a case; `custom` is also checked against kMaxCustomCoordinates. Its side
+/// values are 1, 2, 3, 4. Its custom coordinates are drawn from a fixed seed, in runs of up to the image's
+/// length, which ascend, descend or are constant.
 PaddingProblem padding_problem(const Case& asked);
 
 }  // namespace peakmark

@@ -33,7 +33,7 @@ std::optional<Size> source_index(Size i, Size extent, PaddingMode mode) {
       return phase < extent ? phase : 2 * extent - 1 - phase;
     }
     case PaddingMode::reflect: {
-      // An axis of one element has nothing to reflect: numpy repeats it.
+      // An axis with one element cannot be reflected; numpy repeats the element.
       if (extent == 1) return 0;
       const Size phase = remainder(i, 2 * (extent - 1));
       return phase < extent ? phase : 2 * (extent - 1) - phase;

@@ -21,7 +21,7 @@ Coordinates narrowed(const std::vector<Size>& wide) {
   return {wide.begin(), wide.end()};
 }
 
-/// Made when the first piece is asked for: `dry` never asks.
+/// Made when the first piece is requested, which never happens on `dry`.
 template <typename Make>
 auto on_demand(Make make) {
   return [make, made = std::make_shared<Coordinates>()]() -> const Coordinates& {
@@ -37,7 +37,7 @@ Generator<std::int32_t> vector_generator(Values values) {
   };
 }
 
-/// Calls `fill(part, row, column)` for the parts of rows that a piece of an image consists of.
+/// Calls `fill(part, row, column)` for each part of a row in a piece of an image.
 template <typename Fill>
 void for_each_row_part(std::span<std::int32_t> piece, Size first, Size width, Fill&& fill) {
   while (!piece.empty()) {
@@ -49,7 +49,7 @@ void for_each_row_part(std::span<std::int32_t> piece, Size first, Size width, Fi
   }
 }
 
-/// Of the coordinates along x or y.
+/// The coordinates along x or y.
 DeviceArray create_coordinate_image(Device& device, const PaddingProblem& problem, bool along_x) {
   DeviceArray image = create_uninitialised(device, along_x ? "column_coordinates" : "row_coordinates",
                                            problem.image_shape(), DType::i32);

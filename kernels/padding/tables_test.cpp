@@ -1,4 +1,4 @@
-// What the coordinate variants keep, made on the device, against the reference.
+// Compares the tables of the coordinate variants, which are made on the device, with the reference.
 #include "kernels/padding/tables.hpp"
 
 #include "kernels/common/variant_testing.hpp"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes scipy_vectors.inc: stacks of radios, each shifted by scipy.ndimage.shift.
 
-scipy moves rows the other way, hence -s; in its mode `constant` what lies past the last row is 0 at once, hence
-a row of zeros before and after, cropped from the result.
+scipy moves rows in the other direction, hence -s. In its mode `constant`, values beyond the last row are 0 without interpolation.
+So a row of zeros is added before and after, and cropped from the result.
 Run in this folder, with numpy and scipy: ./make_vectors.py > scipy_vectors.inc
 """
 

@@ -9,8 +9,8 @@
 
 namespace peakmark {
 
-/// Row z of a shifted radio of n_z rows: (1 − f)·r[z + S0] + f·r[z + S0 + 1]; a row that is not there counts
-/// as 0, and one whose factor is 0 is not read. `row_of(z)` gives a row of the radio.
+/// Computes row z of a shifted radio of n_z rows: (1 − f)·r[z + S0] + f·r[z + S0 + 1]. Rows outside the radio
+/// are 0, and a row whose factor is 0 is not read. `row_of(z)` returns a row of the radio.
 template <typename T, typename RowOf>
 void vertical_shift_row_reference(std::span<T> out, Size z, Size n_z, float shift, RowOf&& row_of) {
   const float s0 = std::floor(shift);
@@ -26,7 +26,7 @@ void vertical_shift_row_reference(std::span<T> out, Size z, Size n_z, float shif
   add(s0 + 1, f);
 }
 
-/// A stack of radios (n_a, n_z, nx), n_a = the number of shifts.
+/// Shifts a stack of radios (n_a, n_z, nx), where n_a is the number of shifts.
 template <typename T>
 std::vector<T> vertical_shift_reference(const std::vector<T>& radios, Size n_z, Size nx,
                                         std::span<const float> shifts) {

@@ -6,7 +6,7 @@
 
 namespace peakmark {
 
-/// Stacks of radios (n_a, n_z, nx), n_a = the number of shifts, shifted by scipy (make_vectors.py).
+/// Stacks of radios (n_a, n_z, nx), where n_a is the number of shifts, shifted by scipy (make_vectors.py).
 struct ScipyShift {
   Size n_z, nx;
   std::vector<float> shifts, radios, shifted;
@@ -19,7 +19,7 @@ inline const std::vector<ScipyShift>& scipy_shifts() {
   return vectors;
 }
 
-/// How far nabu's own test lets its result be from scipy's.
+/// The tolerance of nabu's own test, compared with scipy.
 inline constexpr double kScipyTolerance = 1e-5;
 
 }  // namespace peakmark

@@ -116,7 +116,7 @@ Size max_shifted_rows(std::string_view pattern, Size n_a, Size n_z, DType dtype)
   const Pattern shift = find_pattern(pattern);
   if (pattern == "beyond") return 0;
   Size most = 0;
-  // Every other pattern soon has a shift within a row of 0; then no further angle can have more.
+  // Every other pattern soon has a shift of less than a row; then no further angle can have more rows.
   for (Size a = 0; a < n_a && most < n_z; ++a)
     for (const ShiftTerm& term : shift_terms(shift(a, n_z), n_z, dtype)) most = std::max(most, term.rows);
   return most;

@@ -24,11 +24,12 @@ struct ShiftTerm {
 /// radio of n_z rows. A term that reaches no row, or whose factor is 0, is dropped.
 std::array<ShiftTerm, 2> shift_terms(float shift, Size n_z, DType dtype);
 
-/// The shifts of a chunk of radios: radio i of the chunk was taken at angle `angles[i]`, an index into the
-/// shifts of all angles. Any order, any start, repeats too. UsageError for an angle that is not there.
+/// Returns the shifts of a chunk of radios: radio i of the chunk was taken at angle `angles[i]`, an index
+/// into the shifts of all angles. The angles may be in any order and may repeat. Throws UsageError for an
+/// index out of range.
 std::vector<float> shifts_of_chunk(std::span<const float> shifts, std::span<const Size> angles);
 
-/// Throws UsageError, naming the radio, unless there is one finite shift for each of n_a radios.
+/// Throws UsageError, which names the radio, unless there is one finite shift for each of n_a radios.
 void check_shifts(std::span<const float> shifts, Size n_a);
 
 /// The words of the axis `shift`, each a seeded pattern of shifts. A shift depends on its angle (and, for
@@ -38,11 +39,11 @@ void check_shifts(std::span<const float> shifts, Size n_a);
 ///   integer8   −8 … 8, whole  negative4  −4 … 0         beyond  larger than n_z, alternately up and down
 const std::vector<std::string>& shift_patterns();
 
-/// UsageError, listing the patterns, for another word.
+/// Throws UsageError, which lists the patterns, for another word.
 float shift_of_angle(std::string_view pattern, Size angle, Size n_z);
 std::vector<float> shifts_of_angles(std::string_view pattern, Size n_a, Size n_z);
 
-/// The most rows that a term of any of the angles [0, n_a) has.
+/// Returns the max number of rows of a term at any of the angles [0, n_a).
 Size max_shifted_rows(std::string_view pattern, Size n_a, Size n_z, DType dtype);
 
 }  // namespace peakmark

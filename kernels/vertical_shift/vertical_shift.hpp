@@ -15,9 +15,9 @@ namespace peakmark {
 // and for a shift that is not finite. They throw Unsupported if the device cannot compute in the element
 // type.
 
-/// The first implementation: each term of each radio is a temporary of its own, `product`, which is added to
-/// one image, `shifted`. That is copied back. So the number of allocations grows with the angles. A product
-/// is released as soon as it was used, with a wait: one is live at a time, and the peak repeats.
+/// The first implementation: each term of each radio is a separate temporary, `product`, which is added to
+/// one image, `shifted`, which is copied back. So the number of allocations grows with the angles. A product
+/// is released after a wait as soon as it was used, so one is live at a time, and the peak repeats.
 class ShiftWithTemporaries {
  public:
   /// For radios of n_z rows and nx columns.

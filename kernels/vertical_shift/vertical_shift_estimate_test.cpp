@@ -33,7 +33,7 @@ TEST_F(VerticalShiftEstimate, AllocationsOfTemporariesGrowWithTheAngles) {
         variant.parameters({{"n_a", n_a}, {"n_z", 64}, {"nx", 8}, {"shift", "positive4"}});
     return variant.dry_summary(parameters, testing_variants::Grain::cpu).allocations;
   };
-  // Two calls, two products a radio; the stack and one image.
+  // Two calls with two products per radio; the stack and one image.
   EXPECT_EQ(allocations(10), 2 * 2 * 10 + 2);
   EXPECT_EQ(allocations(50), 2 * 2 * 50 + 2);
 }

@@ -20,7 +20,7 @@ namespace {
 
 using testing_variants::Grain;
 
-// The three implementations behind one call: radios in, shifted radios out.
+// The three implementations behind one function that returns the shifted radios.
 enum class Implementation { temporaries, muladd, fused };
 
 template <typename T>
@@ -107,7 +107,7 @@ TEST_P(VerticalShift, AChunkThatDoesNotStartAtZero) {
   expect_reference<float>(17, 5, chunk);
 }
 
-// Whatever the order of the angles, radio i is shifted once, by the shift of its angle.
+// For any order of the angles, radio i is shifted once, by the shift of its angle.
 TEST_P(VerticalShift, AnyOrderOfAngles) {
   const std::vector<float> all = shifts_of_angles("random8", 6, 17);
   std::vector<Size> angles(6);
@@ -142,7 +142,7 @@ TEST_P(VerticalShift, AnEmptyStackStaysEmpty) {
   EXPECT_TRUE(shift<float>(*device_, implementation_, {}, 5, 0, {1, 2}).empty());
 }
 
-// Rows are done four at a time where all their sources are there; heights around that, and wide blocks.
+// Rows are processed four at a time if all their sources exist. Tests heights around that, and wide blocks.
 TEST_P(VerticalShift, EveryHeightAndShift) {
   for (Size n_z = 3; n_z <= 13; ++n_z) {
     std::vector<float> shifts;
@@ -153,8 +153,8 @@ TEST_P(VerticalShift, EveryHeightAndShift) {
   expect_reference<float>(41, 5003, {0.25F, -0.25F, 3.5F, -3.5F});
 }
 
-// A work-group of a GPU takes 128 to 512 rows at a time, the more the narrower it is; it is the narrower the
-// fewer radios there are for a device.
+// A work-group of a GPU processes 128 to 512 rows at a time: more rows if it is narrower. It is narrower if
+// there are fewer radios.
 TEST_P(VerticalShift, MoreRowsThanAGroupTakesAtATime) {
   for (const Size compute_units : {1, 4, 1000}) {
     device_ = testing_variants::open_tested(std::get<1>(GetParam()), compute_units);

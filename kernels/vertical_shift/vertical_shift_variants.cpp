@@ -20,7 +20,7 @@ namespace peakmark {
 namespace {
 
 constexpr std::uint32_t kSeedRadios = 22;
-/// There is a shift for each angle on the host, and `temporaries` has two allocations for each, on `dry` too.
+/// The host has a shift for each angle, and `temporaries` has two allocations for each, also on `dry`.
 constexpr Size kMaxRadios = Size{1} << 20;
 
 struct Problem {
@@ -29,7 +29,7 @@ struct Problem {
   std::vector<float> shifts;
 };
 
-/// Returns the problem of a case. Throws UsageError for a case that is not valid.
+/// Returns the problem of a case. Throws UsageError for an invalid case.
 Problem make_problem(const Case& asked) {
   Problem problem{{asked["n_a"], asked["n_z"], asked["nx"]}, parse_dtype(asked.word("dtype")), {}};
   with_floating(problem.dtype, [](auto) {});
@@ -164,7 +164,7 @@ class VerticalShiftCase final : public Computation {
   DeviceArray radios_;
 };
 
-/// What a formula needs to know of a case.
+/// The sizes of a case that the formulas use.
 struct Radio {
   explicit Radio(const Case& asked)
       : n_z(asked["n_z"]),
@@ -176,9 +176,9 @@ struct Radio {
   Size bytes;
 };
 
-/// The formula, which is exact: the stack, one image `shifted`, and the largest `product` of all angles,
-/// which has as many rows as the shift leaves of a radio. More angles may have a larger one, so the bytes of
-/// a slice are not constant.
+/// The exact formula: the stack, one image `shifted`, and the largest `product` of all angles. A product has
+/// the rows of the radio that remain after the shift. With more angles, the largest product may be larger, so
+/// the bytes per slice are not constant.
 Size temporaries_bytes(const Case& asked) {
   const Radio radio(asked);
   const Size n_a = asked["n_a"];
