@@ -126,7 +126,7 @@ class Explainer {
       return {one.name,         one.phase,          one.where,         one.process,
               std::move(count), std::move(largest), std::move(formula)};
     }
-    // Even too few shapes for a formula can show that there is always one.
+    // There may be too few shapes to find a formula, but they can show that the count is always 1.
     if (std::ranges::all_of(counts, [](Size one) { return one == 1; })) count.formula = Expression(Size{1});
     return {one.name, one.phase, one.where, one.process, std::move(count), fitters_.fit(at, bytes)};
   }

@@ -15,12 +15,12 @@ namespace peakmark {
 /// Minimum of block medians per side: with fewer, the smallest p of a rank test times 1,000 cases is above
 /// kFalseDiscoveryRate.
 inline constexpr std::size_t kMinBlocks = 9;
-/// A change must have a smaller p than this,
+/// First condition for a change: its p is smaller than this.
 inline constexpr double kSignificance = 0.002;
-/// an adjusted p over all cases (Benjamini and Hochberg) of at most this,
+/// Second condition: its p, adjusted over all cases (Benjamini and Hochberg), is at most this.
 inline constexpr double kFalseDiscoveryRate = 0.05;
-/// and an interval that reaches this share of the base's time, so that a change of this size is possible. If
-/// the estimate had to reach it, half of the changes of exactly this size would be missed.
+/// Third condition: its interval reaches this share of the base's time, so that a change of this size is
+/// possible. If the estimate had to reach it, half of the changes of exactly this size would be missed.
 inline constexpr double kMinEffect = 0.03;
 /// The interval must also reach this many ns per call: CUDA's events resolve about 0.5 us, and smaller
 /// differences may come from the events and the launch. Above 17 us per call, 3 % is more.

@@ -108,7 +108,7 @@ DeviceLock::DeviceLock(const DeviceInfo& device, const DeviceLockOptions& option
       if (text != said) waiting(text);
       said = text;
     }
-    // Polling, because only a thread that blocks in flock() would be woken when the lock is free.
+    // The lock is polled, because the system wakes only a thread that blocks in flock().
     ::poll(nullptr, 0, 200);
     still_wanted();
   }
