@@ -1,4 +1,4 @@
-// How long formulas take: 200 allocations at 64 shapes must take at most 1 s.
+// Measures the search of formulas: 200 allocations at 64 shapes must take at most 1 s.
 #include <benchmark/benchmark.h>
 
 #include <random>
@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t kShapes = 64;
 constexpr int kAllocations = 200;
 
-// As they are chosen: a base, one axis at a time, then pairs; every fourth is held out and varies all axes.
+// Shapes as `explain` chooses them: a base, one axis at a time, then pairs; every fourth is held out and
+// varies all axes.
 Shapes bench_shapes() {
   Shapes shapes{{{"n", {}}, {"ny", {}}, {"nx", {}}, {"pad", {}}}};
   const std::vector<Size> base{5, 31, 41, 7};
@@ -41,7 +42,7 @@ Size power_from(Size least) {
   return power;
 }
 
-// The forms that programs have, each with an element size of its own.
+// Forms that occur in programs, each with its own element size.
 Size bench_bytes(int allocation, Size n, Size ny, Size nx, Size pad) {
   const Size element = 4 + 4 * (allocation / 8);
   switch (allocation % 8) {

@@ -58,7 +58,7 @@ struct Load {
   int cases = 2000;
   int runs = 365;
   int devices = 1;
-  bool is_kept = false;  ///< only measure; the history is of an earlier call
+  bool is_kept = false;  ///< only measure, with the history of an earlier call
 };
 
 /// Copies a run of a device to another date in SQL: History::add() would take hours for many millions. Times
@@ -77,7 +77,7 @@ class Copies {
     const auto& from = with_facts.run.context;
     const auto& to = copy.run.context;
     ++last_;
-    // The middle run is there already.
+    // The middle run exists already.
     const std::string before =
         is_larger ? "NULL"
                   : fmt::format("(SELECT number FROM runs WHERE id = '{}')",
@@ -148,7 +148,7 @@ void measure(const Load& load) {
     if (!load.is_kept) fill(address, load);
   });
   const auto known = static_cast<int>(History(address, History::Purpose::read).log().size());
-  // As `history add` does: with opening the history.
+  // Like `history add`, this includes opening the history.
   std::vector<double> adding;
   for (int device = 0; device < load.devices; ++device) {
     const SampleHistoryRun one = sample_run(known / load.devices, load.cases, load.runs, device);

@@ -8,8 +8,8 @@
 // three processes, one of which has a budget (PEAKMARK_BUDGET) that refuses nothing, in interleaved blocks of
 // processor time: `ns_per_allocation` is the median of the paired differences, for an allocation with its
 // release, and lies between `at_least` and `at_most` with 95 % confidence. `same_ns` is the same median for
-// the two processes without a budget: what differs although nothing does. The bound is 20 ns. `write` only
-// writes events into a growing file. For the cost of call stacks, compare with
+// the two processes without a budget, which should be 0. The bound is 20 ns. `write` only writes events into
+// a growing file. For the cost of call stacks, compare with
 //
 //     PEAKMARK_STACKS=1 build/release/bench/record_bench --benchmark_filter=layer
 #include <CL/cl.h>
@@ -51,7 +51,7 @@ double ns_per_pair(Create create, Release release) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count() / kPairs;
 }
 
-/// The same in processor time of this thread: other programs do not count.
+/// The same in processor time of this thread, which excludes other programs.
 template <typename Create, typename Release>
 double processor_ns_per_pair(Create create, Release release) {
   const auto now = [] {
@@ -136,8 +136,7 @@ cl_context first_context() {
   return clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
 }
 
-/// A process that times blocks when it is asked to. It has not called OpenCL before, so that it loads a
-/// recorder of its own.
+/// A process that times blocks on request. It has not called OpenCL before, so it loads its own recorder.
 class TimingProcess {
  public:
   /// `kind`: `buffer` or `svm`.
@@ -219,7 +218,7 @@ void budget_of(benchmark::State& state, const std::string& kind) {
   for ([[maybe_unused]] auto step : state) {
     std::array<double, 3> ns{};
     for (std::size_t i = 0; i < processes.size(); ++i) {
-      // Each of them is first, second and third as often as the others.
+      // Each process is first, second and third equally often.
       const std::size_t turn = (i + plain.size()) % processes.size();
       const std::optional<double> block = processes[turn]->time_block();
       if (!block) {

@@ -19,9 +19,9 @@ using testing::IsEmpty;
 
 // Allocations that have no formula, by variant, with the reason.
 const std::map<std::string, std::set<std::string>>& named_allocations() {
-  // VkFFT's tables: their sizes are known by length only (kernels/fft/vkfft_tables.inc).
+  // VkFFT's tables: there is only a table of their sizes (kernels/fft/vkfft_tables.inc).
   const std::string tables = "fft_tables";
-  // Where `batch` is 0: as many lines as fit an allowance, of which those tables are a part.
+  // If `batch` is 0, it has as many lines as fit an allowance that includes those tables.
   const std::string work = "work";
   static const std::map<std::string, std::set<std::string>> names{
       {"filter/whole", {tables}},
@@ -29,9 +29,9 @@ const std::map<std::string, std::set<std::string>>& named_allocations() {
       {"fbp/whole", {tables}},
       {"fbp/inplace", {tables, work}},
       {"fbp/kept", {tables, work}},
-      // There if two regions of one array overlap.
+      // Exists if two regions of one array overlap.
       {"mul_add/subregion", {"copy_of_other"}},
-      // Sizes and number follow from shifts that are drawn at random.
+      // Sizes and number follow from random shifts.
       {"vertical_shift/temporaries", {"product"}},
   };
   return names;
@@ -71,11 +71,11 @@ class ShippedFormulas : public testing::Test {
     EXPECT_THAT(without_formula, IsEmpty());
   }
 
-  // The formula of the peak at the defaults, which were not recorded, is what the variant's own estimator
-  // answers.
+  // At the defaults, which were not recorded, the formula of the peak gives the answer of the variant's own
+  // estimator.
   static void expect_estimator(const VariantFormulas& variant, const VariantDescription& description) {
     const auto peak = variant.explanation.peak();
-    if (!peak) {  // then allocations without a formula are named in it
+    if (!peak) {  // then the peak contains names of allocations without a formula
       EXPECT_TRUE(variant.explanation.partial_peak());
       return;
     }

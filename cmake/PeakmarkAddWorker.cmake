@@ -21,7 +21,7 @@ function(peakmark_add_worker name)
   target_link_libraries(${name} PRIVATE peakmark::worker ${WORKER_LINK})
   get_target_property(is_installed peakmark::worker IMPORTED)
   if(NOT is_installed)
-    # In the source tree: builds the programs that measure with it.
+    # In the source tree, also builds the programs that measure with it.
     foreach(part peakmark peakmark-opencl peakmark-cupti)
       if(TARGET ${part})
         add_dependencies(${name} ${part})
@@ -30,6 +30,6 @@ function(peakmark_add_worker name)
   endif()
   # An installed worker finds libpeakmark-worker.
   set_target_properties(${name} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-  # The header is C++20 for sources of CUDA too; CUDA_STANDARD 20 is unknown to CMake 3.25.
+  # The header needs C++20 in CUDA sources too, but CMake 3.25 does not support CUDA_STANDARD 20.
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-std=c++20>)
 endfunction()

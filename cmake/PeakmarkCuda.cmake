@@ -1,6 +1,6 @@
-# Finds a CUDA toolkit and sets PEAKMARK_HAS_CUDA. nvcc compiles device code through custom commands, and the C++ compiler host
-# code: so the toolkit may consist of PyPI's wheels (ci/cuda-wheels), which CMake's CUDA language does not accept. Nothing links
-# libcuda: programs must start on a machine without a driver. Toolkits of CUDA 12.0 to 13.x build it.
+# Finds a CUDA toolkit and sets PEAKMARK_HAS_CUDA. nvcc compiles device code in custom commands, and the C++ compiler compiles
+# host code. So the toolkit may consist of PyPI's wheels (ci/cuda-wheels), which CMake's CUDA language does not accept. Nothing
+# links libcuda: programs must start on a machine without a driver. Toolkits of CUDA 12.0 to 13.x build it.
 set(PEAKMARK_CUDA_ARCHITECTURES "75;80;90" CACHE STRING
     "Compute capabilities to compile device code for; PTX of the last is added for newer devices")
 
@@ -18,7 +18,7 @@ if(NOT PEAKMARK_CUDA STREQUAL "OFF")
     set(also "; not used: ${also}")
   endif()
   if(NOT error)
-    # Toolkits of wheels may lack the libraries of the FFTs, which need only the headers to be compiled.
+    # A toolkit of wheels may lack the libraries of the FFTs; only their headers are needed to compile.
     find_path(PEAKMARK_CUDA_INCLUDE_DIR cuda_runtime_api.h PATHS ${CUDAToolkit_INCLUDE_DIRS} NO_DEFAULT_PATH NO_CACHE REQUIRED)
     foreach(part cufft nvrtc)
       string(TOUPPER ${part} upper)
@@ -32,7 +32,7 @@ if(NOT PEAKMARK_CUDA STREQUAL "OFF")
     add_library(peakmark_cudart INTERFACE)
     target_include_directories(peakmark_cudart SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(peakmark_cudart INTERFACE CUDA::cudart_static)
-    # Headers only: the recorder calls the libcupti of its process.
+    # Only headers are needed: the recorder calls the libcupti of its process.
     add_library(peakmark_cupti_headers INTERFACE)
     target_include_directories(peakmark_cupti_headers SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_CUPTI_INCLUDE_DIR})
     # For scripts

@@ -1,13 +1,13 @@
 # peakmark_add_kernel_source(TARGET NAME FILE DTYPES f32 f64 …)
-# Embeds device code (peakmark/kernel_language.h) into TARGET, a worker or a library of it: its text and, if there is a CUDA
+# Embeds device code (peakmark/kernel_language.h) into TARGET, a worker or one of its libraries: the text and, if there is a CUDA
 # toolkit, a fatbin for each dtype. Declares `const peakmark::KernelSource& peakmark::NAME_source();` in the header
 # `NAME_source.hpp`, which TARGET may include. FILE may include files of its folder, each once: `#include "x.kernel.h"`, alone on
 # its line.
 #
-# The fatbins are for the architectures in PEAKMARK_CUDA_ARCHITECTURES (75;80;90 by default). -DPEAKMARK_HAS_CUDA=OFF leaves them
-# out; otherwise nvcc is that of peakmark_find_cuda_toolkit(). Without a toolkit the configuration prints why there is no fatbin.
+# The fatbins are for the architectures in PEAKMARK_CUDA_ARCHITECTURES (75;80;90 by default). -DPEAKMARK_HAS_CUDA=OFF omits
+# them; otherwise peakmark_find_cuda_toolkit() finds nvcc. Without a toolkit, the configuration prints why there is no fatbin.
 
-# The header that is put in front of device code: of the source tree, the package of a build folder, or an installed package.
+# The header that is put in front of device code, from the source tree, the package of a build folder, or an installed package.
 foreach(folder ${CMAKE_CURRENT_LIST_DIR}/../harness/device ${CMAKE_CURRENT_LIST_DIR} ${CMAKE_CURRENT_LIST_DIR}/../../../include/peakmark)
   cmake_path(NORMAL_PATH folder)
   if(EXISTS ${folder}/kernel_language.h)
@@ -60,8 +60,8 @@ function(peakmark_cuda_fatbin output source dtype)
     VERBATIM)
 endfunction()
 
-# Sets PEAKMARK_CUDA_HOST_COMPILER to the C++ compiler that nvcc uses: CUDAHOSTCXX of the environment, else the compiler of this build,
-# else an older one. Each release of CUDA refuses newer compilers than it knows.
+# Sets PEAKMARK_CUDA_HOST_COMPILER to the C++ compiler that nvcc uses: CUDAHOSTCXX of the environment, else the compiler of this
+# build, else an older one. Each release of CUDA refuses compilers that are newer than those it supports.
 function(peakmark_find_cuda_host_compiler)
   if(PEAKMARK_CUDA_HOST_COMPILER)
     return()
@@ -90,7 +90,7 @@ endfunction()
 # -DCUDAToolkit_ROOT=… names the toolkit; without it, CUDAToolkit_ROOT and CUDA_HOME of the environment, CUDA_PATH, PATH and
 # /usr/local/cuda are searched.
 macro(peakmark_find_cuda_toolkit)
-  # Toolkits made of wheels have the static runtime only; Debian's is in lib/x86_64-linux-gnu.
+  # Toolkits made of wheels have only the static runtime; Debian's runtime is in lib/x86_64-linux-gnu.
   set(peakmark_cudart NAMES cudart libcudart_static.a)
   set(peakmark_cudart_folders PATH_SUFFIXES lib64 lib lib/x86_64-linux-gnu targets/x86_64-linux/lib NO_DEFAULT_PATH)
   set(peakmark_cuda_error "")
@@ -104,11 +104,11 @@ macro(peakmark_find_cuda_toolkit)
     set(peakmark_cuda_error "no bin/nvcc in CUDAToolkit_ROOT: ${CUDAToolkit_ROOT}; name the root of a toolkit")
   endif()
   if(CUDAToolkit_ROOT)
-    # FindCUDAToolkit needs some library of the runtime to find the folder.
+    # FindCUDAToolkit needs one of the runtime's libraries to find the folder.
     find_library(CUDA_CUDART ${peakmark_cudart} PATHS ${CUDAToolkit_ROOT} ${peakmark_cudart_folders})
   endif()
-  # FindCUDAToolkit of CMake 3.25.1, which Debian 12 has, ends with an error if the toolkit has no libnvToolsExt, as CUDA 13, and
-  # the project asks for CMake 3.25.
+  # In CMake 3.25.1, which Debian 12 has, FindCUDAToolkit fails if the project requires CMake 3.25 and the toolkit has no
+  # libnvToolsExt, as CUDA 13 does not.
   set(peakmark_minimum ${CMAKE_MINIMUM_REQUIRED_VERSION})
   set(CMAKE_MINIMUM_REQUIRED_VERSION 3.24)
   if(NOT peakmark_cuda_error)
@@ -120,9 +120,9 @@ macro(peakmark_find_cuda_toolkit)
     file(REAL_PATH ${folder}/.. folder)
     list(APPEND peakmark_cuda_used ${folder})
   endforeach()
-  # FindCUDAToolkit takes the runtime of another toolkit where this one lacks it.
+  # If this toolkit lacks the runtime, FindCUDAToolkit uses that of another toolkit.
   find_library(PEAKMARK_CUDART ${peakmark_cudart} PATHS ${peakmark_cuda_used} ${peakmark_cudart_folders})
-  # A machine may have several toolkits, of which one is used.
+  # A machine may have several toolkits; one is used.
   find_program(PEAKMARK_NVCC_IN_PATH nvcc)
   mark_as_advanced(PEAKMARK_CUDART PEAKMARK_NVCC_IN_PATH)
   file(GLOB peakmark_cuda_compilers /usr/local/cuda*/bin/nvcc)
@@ -131,7 +131,7 @@ macro(peakmark_find_cuda_toolkit)
       file(REAL_PATH ${compiler} peakmark_cuda_other)
       cmake_path(GET peakmark_cuda_other PARENT_PATH peakmark_cuda_other)
       cmake_path(GET peakmark_cuda_other PARENT_PATH peakmark_cuda_other)
-      # Not a link or script that calls the nvcc of another folder.
+      # It must not be a link or script that calls the nvcc of another folder.
       if(EXISTS ${peakmark_cuda_other}/include/cuda_runtime.h AND NOT peakmark_cuda_other IN_LIST peakmark_cuda_used)
         list(APPEND peakmark_cuda_others ${peakmark_cuda_other})
       endif()
@@ -139,7 +139,7 @@ macro(peakmark_find_cuda_toolkit)
   endforeach()
   list(REMOVE_DUPLICATES peakmark_cuda_others)
   if(peakmark_cuda_error)
-    # The named toolkit is wrong: no other one is taken.
+    # The named toolkit is wrong, and no other one is used instead.
   elseif(CUDAToolkit_NVCC_EXECUTABLE AND NOT CUDAToolkit_VERSION)
     set(peakmark_cuda_error "${CUDAToolkit_NVCC_EXECUTABLE} does not run; install the toolkit again")
   elseif(CUDAToolkit_NVCC_EXECUTABLE AND NOT (CUDAToolkit_FOUND AND PEAKMARK_CUDART))
@@ -202,7 +202,7 @@ function(peakmark_add_kernel_source target name file)
   else()
     set(image_span "{}")
   endif()
-  # In the source tree, targets that link no peakmark::worker include its headers too.
+  # In the source tree, targets that do not link peakmark::worker also include its headers.
   set(headers ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../harness/api/include)
   if(EXISTS ${headers})
     cmake_path(NORMAL_PATH headers)

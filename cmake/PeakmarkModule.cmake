@@ -26,8 +26,8 @@ function(peakmark_module name)
 endfunction()
 
 # peakmark_test(NAME SOURCES … LINK … [LABELS …]): a GoogleTest program; ctest shows each of its tests.
-# Labels: `pure` (no device), `dry`, `opencl`, `cuda`. `threads`: it, or a program that it starts, has several threads; only
-# those are built with TSan. `sanitized`: it is not pure, and ASan watches code that handles raw memory or descriptors.
+# Labels: `pure` (no device), `dry`, `opencl`, `cuda`. `threads`: it, or a program that it starts, has several threads; only those
+# tests are built with TSan. `sanitized`: it is not pure, but runs with ASan since it handles raw memory or descriptors.
 function(peakmark_test name)
   cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
@@ -38,18 +38,19 @@ function(peakmark_test name)
   peakmark_add_gtests(${name} LABELS ${TEST_LABELS})
 endfunction()
 
-# peakmark_compile_as_test(TARGET): without optimisation. Tests are most of the code; the tested libraries are optimised.
+# peakmark_compile_as_test(TARGET): compiles without optimisation. Tests are most of the code; the tested libraries are
+# optimised.
 function(peakmark_compile_as_test name)
   target_compile_options(${name} PRIVATE -O0)
   if(PEAKMARK_SANITIZE MATCHES "undefined")
-    # Checks of every pointer take a fifth of the time; ASan finds bad pointers in tests too.
+    # Checks of every pointer would take a fifth of the time; ASan also finds bad pointers in tests.
     target_compile_options(${name} PRIVATE -fno-sanitize=null,alignment)
   endif()
 endfunction()
 
-# peakmark_add_gtests(PROGRAM [LABELS …] [FILTER PATTERN SUFFIX NAME]): adds each test of a GoogleTest program to ctest
-# (those that match the filter; the suffix distinguishes several filters of a program). With PEAKMARK_TESTS_BY_PROGRAM it adds
-# the program: PoCL or a sanitizer starts once for all tests; a process per test takes six times as long.
+# peakmark_add_gtests(PROGRAM [LABELS …] [FILTER PATTERN SUFFIX NAME]): adds each test of a GoogleTest program to ctest (those
+# that match the filter; the suffix distinguishes several filters of a program). With PEAKMARK_TESTS_BY_PROGRAM it adds the
+# program instead, so that PoCL or a sanitizer starts once for all tests; a process per test takes six times as long.
 function(peakmark_add_gtests program)
   cmake_parse_arguments(TEST "" "FILTER;SUFFIX" "LABELS" ${ARGN})
   if(NOT TEST_FILTER)
@@ -88,7 +89,7 @@ endfunction()
 # peakmark_precompile_gmock(TARGET): precompiles gmock's header once for all tests; it takes a second of each test otherwise.
 function(peakmark_precompile_gmock name)
   if(NOT TARGET peakmark_gmock_header)
-    # An executable as the tests: a header compiled with -fPIC cannot be used with -fPIE.
+    # An executable like the tests, since a header compiled with -fPIC cannot be used with -fPIE.
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/gmock_header.cpp CONTENT "int main() {}\n")
     add_executable(peakmark_gmock_header ${PROJECT_BINARY_DIR}/gmock_header.cpp)
     peakmark_compile_as_test(peakmark_gmock_header)
@@ -98,8 +99,8 @@ function(peakmark_precompile_gmock name)
   target_precompile_headers(${name} REUSE_FROM peakmark_gmock_header)
 endfunction()
 
-# peakmark_compile_briefly(TARGET…): -O1, for modules and programs of text and JSON without hot code; -O3 compiles up to twice as
-# long. Only where more is optimised: not in builds for sanitizers and of CMAKE_BUILD_TYPE=Debug.
+# peakmark_compile_briefly(TARGET…): uses -O1, for modules and programs of text and JSON without hot code; -O3 compiles up to
+# twice as long. Has no effect in builds with less optimisation: for sanitizers, and with CMAKE_BUILD_TYPE=Debug.
 function(peakmark_compile_briefly)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   if(NOT CMAKE_CXX_FLAGS_${type} MATCHES "-O[23]")

@@ -17,6 +17,6 @@ foreach(file PeakmarkAddWorker.cmake PeakmarkBuildInfo.cmake PeakmarkWorkerInfo.
   configure_file(${CMAKE_CURRENT_LIST_DIR}/${file} ${built}/${file} COPYONLY)
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/${file} DESTINATION ${package})
 endforeach()
-# Of the package of a build folder; installed, it is with the headers.
+# For the package of a build folder; if installed, it is next to the headers.
 configure_file(${PROJECT_SOURCE_DIR}/harness/device/kernel_language.h ${built}/kernel_language.h COPYONLY)
 install(FILES ${built}/peakmarkConfig.cmake ${built}/peakmarkConfigVersion.cmake DESTINATION ${package})

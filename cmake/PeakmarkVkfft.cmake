@@ -1,5 +1,5 @@
-# Sets vkfft_include, the folder of vkFFT.h, and vkfft_version. VkFFT is header-only, and what its plans need differs between
-# versions: so it has the version whose tables kernels/fft has. It is that of PEAKMARK_VKFFT_INCLUDE, else the system's, else
+# Sets vkfft_include, the folder of vkFFT.h, and vkfft_version. VkFFT is header-only. The memory of its plans differs between
+# versions, so only the version of the tables in kernels/fft is used: that of PEAKMARK_VKFFT_INCLUDE, else the system's, else
 # ci/vkfft downloads it.
 file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/vkfft_tables.inc vkfft_version LIMIT_COUNT 1)
 string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" vkfft_version "${vkfft_version}")
@@ -22,7 +22,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_S
 find_path(PEAKMARK_VKFFT_SYSTEM_INCLUDE vkFFT.h)
 mark_as_advanced(PEAKMARK_VKFFT_SYSTEM_INCLUDE)
 if(PEAKMARK_VKFFT_INCLUDE STREQUAL PEAKMARK_VKFFT_SYSTEM_INCLUDE)
-  # Of a build folder of an earlier peakmark, which wrote it there itself.
+  # From a build folder of an earlier peakmark, which wrote the file there.
   unset(PEAKMARK_VKFFT_INCLUDE CACHE)
 endif()
 set(PEAKMARK_VKFFT_INCLUDE "" CACHE PATH "Folder of VkFFT's vkFFT.h, version ${vkfft_version}; empty: the system's if it is that, else downloaded")

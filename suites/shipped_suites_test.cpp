@@ -127,7 +127,7 @@ TEST(ShippedSuites, ShapesCanBeChosenForEveryVariant) {
         return is_accepted;
       });
       const auto base = std::ranges::find_if(chooser.bases(), accepts);
-      if (base == chooser.bases().end()) {  // a library that is not there: cuFFT
+      if (base == chooser.bases().end()) {  // a library that is not installed: cuFFT
         EXPECT_EQ(words.find("fft") == nullptr ? "" : words.word("fft"), "cufft") << description.name;
         continue;
       }

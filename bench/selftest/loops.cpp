@@ -7,10 +7,10 @@ namespace peakmark::selftest {
 
 namespace {
 
-// One work-group, on one core of a CPU device: other processes then disturb it least.
+// One work-group runs on one core of a CPU device, where other processes disturb it least.
 constexpr Size kItems = 64;
 
-/// Work whose time is known up to a factor: `rounds` of a loop, and `Percent` of them more.
+/// Work whose time is known up to a factor: `rounds` iterations of a loop, and `Percent` more.
 template <int Percent, Size ExtraBytes>
 class Loops final : public Computation {
  public:

@@ -11,12 +11,12 @@ namespace peakmark::selftest {
 
 namespace {
 
-/// What a call does instead of, or beside, its work.
+/// What a call does instead of its work, or in addition to it.
 class Crash final : public SelftestComputation {
  public:
   using SelftestComputation::SelftestComputation;
-  // A null write, for drivers (PoCL) install handlers under which raise(SIGSEGV) returns. Both are volatile,
-  // or the compiler leaves the write out; a sanitizer would end the program in good order instead.
+  // Writes to null, since raise(SIGSEGV) returns if a driver (PoCL) has installed its handlers. Both are
+  // volatile, or the compiler would remove the write; a sanitizer would end the program cleanly instead.
   __attribute__((no_sanitize("undefined"))) void call() override {
     volatile int* volatile nowhere = nullptr;
     *nowhere = 1;  // NOLINT(clang-analyzer-core.NullDereference)

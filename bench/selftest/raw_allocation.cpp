@@ -60,7 +60,7 @@ class RawCudaMemory final : public RawMemory {
   explicit RawCudaMemory(Size bytes) {
     const cudaError_t error = cudaMalloc(&memory_, static_cast<std::size_t>(bytes));
     if (error == cudaSuccess) return;
-    cudaGetLastError();  // or the next call of anybody fails with it
+    cudaGetLastError();  // or the next call of any code would report it
     throw OutOfMemory(fmt::format("cudaMalloc of {} bytes: {}", bytes, cudaGetErrorString(error)));
   }
   ~RawCudaMemory() override { cudaFree(memory_); }
@@ -83,7 +83,7 @@ std::unique_ptr<RawMemory> allocate_raw(Device& device, [[maybe_unused]] Size by
 
 constexpr Size kRawSliceBytes = 1000;
 
-/// 1,000 bytes a slice straight from the driver during each call: only a recorder sees them.
+/// Allocates 1,000 bytes per slice directly from the driver during each call; only a recorder sees them.
 class RawAllocation final : public SelftestComputation {
  public:
   using SelftestComputation::SelftestComputation;

@@ -5,7 +5,7 @@
 
 namespace peakmark::selftest {
 
-// A computation of known bytes, for tests of the harness: a plan of 2,000 bytes and 2,000 bytes a slice
+// A computation of known bytes, for tests of the harness: a plan of 2,000 bytes, and 2,000 bytes per slice
 // (input 400, output 1,200, a temporary of 400 during the call), so 42,000 bytes at n = 20.
 inline constexpr Size kFixedBytes = 2000;
 inline constexpr Size kSliceBytes = 2000;
@@ -32,11 +32,11 @@ class SelftestComputation : public Computation {
   Array<float> plan_, input_, output_;
 };
 
-/// Returns a variant with the axis n. `percent` of the exact bytes is what its estimator predicts,
-/// `extra_slice_bytes` what it needs a slice beyond the known bytes.
+/// Returns a variant with the axis n. Its estimator predicts `percent` of the exact bytes. The variant needs
+/// `extra_slice_bytes` per slice beyond the known bytes.
 Variant selftest_variant(std::string name, std::string help, Size percent = 100, Size extra_slice_bytes = 0);
 
-// One a file.
+// One function per file.
 void add_misbehaving(Worker& worker);
 void add_raw_allocation(Worker& worker);
 void add_loops(Worker& worker);

@@ -25,7 +25,7 @@ struct Ran {
   std::string output;  ///< standard output and error, and the observation lines
   std::vector<std::string> started;
   std::vector<Observation> observations;
-  int exit_code = -1;  ///< −1: by a signal
+  int exit_code = -1;  ///< −1: ended by a signal
 };
 
 class WorkerProgram : public testing::Test {

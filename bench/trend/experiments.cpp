@@ -321,8 +321,8 @@ trend::DeviceHistory history_of_step(Family family, std::uint64_t seed, std::siz
   return history;
 }
 
-/// Measures how often a step is called one of the machine: one that all cases take must be, and one of some
-/// cases, or none, must not.
+/// Measures how often a step is attributed to the machine. This must happen if all cases have the step, and
+/// must not if only some or no cases have it.
 void tabulate_shared(std::size_t histories) {
   fmt::print(
       "| slower from a run on | noise of a case | of the machine | shared step | its run is right |\n"

@@ -124,7 +124,7 @@ double NoiseSource::next_run() {
 }
 
 double NoiseSource::again() {
-  // The second measurement has the event of the first, or draws its own.
+  // The second measurement shares the event of the first, or draws its own.
   const bool draws = has_events(family_) && random_.uniform() >= shared_;
   return measured(draws ? event(family_, random_) : event_);
 }

@@ -31,7 +31,7 @@ enum class Family {
   bimodal,
   rare_state
 };
-/// Those of the tables; `rare_state` has a row of its own.
+/// The families in the tables; `rare_state` has its own row.
 inline constexpr std::array kFamilies{Family::gaussian_1, Family::gaussian_3, Family::heavy_tail,
                                       Family::ar1,        Family::outliers,   Family::two_clocks,
                                       Family::bi20,       Family::bimodal};
@@ -69,7 +69,7 @@ inline constexpr double kClockSwitch = 0.1;  ///< probability per run; both stat
 inline constexpr double kStateDeviation = 0.01;
 inline constexpr double kSmallStateGap = 0.2;  ///< of bi20: each run draws one of two states
 inline constexpr double kLargeStateGap = 0.9;  ///< of bimodal
-/// Probability of the slow state in rare_state, which is as far apart as those of bi20.
+/// Probability of the slow state in rare_state; the distance of its states is that of bi20.
 inline constexpr double kRareState = 0.1;
 
 /// Draws the noise of one case, one run after the other.

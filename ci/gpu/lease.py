@@ -264,7 +264,7 @@ class Lease:
 
 
 def _missing(program: str, environment: Mapping[str, str]) -> str:
-    """Why it cannot be started; empty when it can."""
+    """Returns why it cannot be started; empty if it can."""
     if "/" in program:
         return "" if os.access(program, os.X_OK) else f"{program} is missing"
     return "" if shutil.which(program, path=environment.get("PATH")) else f"{program} is missing: it is not on the PATH"

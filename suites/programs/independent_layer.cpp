@@ -20,7 +20,7 @@
 
 namespace {
 
-/// What one driver, or all, allocated. Bytes. ci/programs reads this layout.
+/// Allocations of one driver, or of all, in bytes. ci/programs reads this layout.
 struct Account {
   char platform[64];
   std::int64_t peak;
@@ -55,7 +55,7 @@ struct State {
   std::unordered_map<const void*, Object> objects;
   std::array<const cl_icd_dispatch*, kMaxAccounts> drivers{};
   std::size_t used = 1;
-  cl_icd_dispatch next{};  ///< of the first loader; its functions take handles of every other
+  cl_icd_dispatch next{};  ///< of the first loader, whose functions accept the handles of all loaders
 };
 State& state() {
   static State* const only = new State;
@@ -67,7 +67,7 @@ const cl_icd_dispatch& driver_of(const void* handle) {
   return **static_cast<const cl_icd_dispatch* const*>(handle);
 }
 
-/// A forked child begins a file of its own, with what it inherited: nothing, since no handle is valid there.
+/// A forked child begins its own file. It inherits no allocations, since no handle is valid there.
 void open_book(State& s) {
   if (s.book != nullptr && s.pid == getpid()) return;
   s.pid = getpid();
@@ -134,8 +134,8 @@ void forget(State& s, std::unordered_map<const void*, Object>::iterator found) {
   s.objects.erase(found);
 }
 
-/// The driver destroys an object. If the program still holds it, the driver clears up at its own end: the
-/// program has not released it, so it stays live.
+/// Called when the driver destroys an object. If the program still holds it, the driver is cleaning up at its
+/// end: the program has not released the object, so it stays live.
 void CL_CALLBACK on_destroyed(cl_mem memory, void* /*unused*/) {
   State& s = state();
   const std::lock_guard lock(s.mutex);
@@ -168,7 +168,7 @@ std::int64_t size_of(cl_mem memory) {
   return static_cast<std::int64_t>(bytes);
 }
 
-/// Enters what a creating call returned. `parent` is the object of which it is a part, or null.
+/// Records the object that a creating call returned. `parent` is the object that contains it, or null.
 cl_mem created(cl_context context, cl_mem_flags flags, cl_mem parent, cl_mem memory) {
   if (parent != nullptr) {
     driver_of(parent).clGetMemObjectInfo(parent, CL_MEM_CONTEXT, sizeof(context),
@@ -260,8 +260,8 @@ void CL_API_CALL svm_free(cl_context c, void* memory) {
   state().next.clSVMFree(c, memory);
 }
 
-/// Returns the hooks for the functions that a loader has. `next` keeps what the first loader with a function
-/// offers.
+/// Returns the hooks for the functions of a loader. For each function, `next` keeps that of the first loader
+/// that has it.
 cl_icd_dispatch hooks(const cl_icd_dispatch& offered, cl_icd_dispatch& next) {
   cl_icd_dispatch mine{};
   const auto hook = [&](auto slot, auto function) {

@@ -1,4 +1,4 @@
-"""A bundle of stub programs and tools, and what gpu-check made of them."""
+"""A bundle of stub programs and tools, and the results of gpu-check with them."""
 
 from __future__ import annotations
 
