@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/files_testing.hpp"
@@ -304,7 +305,8 @@ TEST(BaselineRule, AFailureThatTheBaselineDidNotHaveIsMarkedNew) {
   const std::string mark = "new: ok in the baseline; ";
   for (const std::string& text :
        {console_table(judged.sample.run, judged.verdicts), markdown(judged.sample.run, judged.verdicts),
-        junit(judged.sample.run, judged.verdicts), verdicts_json(judged.sample.run, judged.verdicts)}) {
+        junit(judged.sample.run, judged.verdicts),
+        verdicts_json(judged.sample.run, judged.verdicts).dump()}) {
     EXPECT_THAT(text, HasSubstr(mark));
   }
   judged.baseline.cases.at(kCase).outcome = Outcome::crashed;
@@ -389,7 +391,7 @@ TEST(BaselineRule, CasesThatCameOrWentAreReported) {
   EXPECT_THAT(junit(fewer.run, verdicts),
               AllOf(HasSubstr("name=\"" + kCase + "\" classname=\"op.a\""), HasSubstr("<skipped")));
   EXPECT_THAT(markdown(fewer.run, verdicts), HasSubstr(kCase));
-  EXPECT_THAT(verdicts_json(fewer.run, verdicts), HasSubstr("\"rule\": \"baseline\""));
+  EXPECT_THAT(verdicts_json(fewer.run, verdicts).dump(2), HasSubstr("\"rule\": \"baseline\""));
 
   // A part of the suite does not know what vanished.
   fewer.run.context.filter = "op/b";
@@ -480,13 +482,14 @@ TEST(BaselineRule, AllowedGrowthIsCountedAndReportedInEveryForm) {
     EXPECT_THAT(junit(sample.run, verdicts, options),
                 AllOf(HasSubstr(std::string("<property name=\"allow_growth\" value=\"") + text + "\""),
                       HasSubstr("warning: baseline: " + note)));
-    EXPECT_THAT(verdicts_json(sample.run, verdicts, options),
+    EXPECT_THAT(verdicts_json(sample.run, verdicts, options).dump(2),
                 HasSubstr(std::string("\"allow_growth\": \"") + text + "\""));
   }
   options.allowed_growth = parse_growth_allowance("255");
   const auto verdicts = judge(sample.run, options);
   EXPECT_EQ(exit_code_of(sample.run, verdicts), ExitCode::verdict) << "a byte more than is allowed";
-  EXPECT_THAT(verdicts_json(sample.run, judge(sample.run, {}), {}), HasSubstr("\"allow_growth\": \"0 B\""));
+  EXPECT_THAT(verdicts_json(sample.run, judge(sample.run, {}), {}).dump(2),
+              HasSubstr("\"allow_growth\": \"0 B\""));
 }
 
 TEST(BaselineRule, AnotherVersionIsANewSeries) {

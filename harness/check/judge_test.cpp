@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "check/reports.hpp"
 #include "check/sample_run.hpp"
@@ -299,7 +300,7 @@ TEST(Judge, AWindowHasAToleranceInBytes) {
   }
   EXPECT_THAT(console_table(sample.run, verdicts, 1000, options),
               testing::HasSubstr("window tolerance: 1 B (--window-tolerance)\n"));
-  EXPECT_THAT(verdicts_json(sample.run, verdicts, options),
+  EXPECT_THAT(verdicts_json(sample.run, verdicts, options).dump(2),
               testing::HasSubstr("\"window_tolerance_bytes\": 1"));
   sample.run.observations[0].estimate->bytes_estimated = 1'363'148;
   EXPECT_EQ(exit_code_of(sample.run, judge(sample.run, options)), ExitCode::verdict) << "two bytes too few";

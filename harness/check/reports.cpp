@@ -295,7 +295,8 @@ std::string markdown(const Run& run, const std::vector<Verdict>& verdicts, const
   return text;
 }
 
-std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts, const JudgeOptions& options) {
+nlohmann::ordered_json verdicts_json(const Run& run, const std::vector<Verdict>& verdicts,
+                                     const JudgeOptions& options) {
   Json list = Json::array();
   for (const Verdict& verdict : verdicts) {
     const bool is_skipped = verdict.judgement == Judgement::skipped;
@@ -317,7 +318,7 @@ std::string verdicts_json(const Run& run, const std::vector<Verdict>& verdicts, 
                     {"verdicts", std::move(list)},
                     {"times", times_json(run)},
                     {"kinds", kinds_json(run)}});
-  return json_fields::pretty(whole);
+  return whole;
 }
 
 }  // namespace peakmark

@@ -48,7 +48,7 @@ TEST(Reports, KindsOfMemoryAreColumns) {
                         "op/a/cuda/n:20      2 KiB          0 B      0 B\n"
                         "op/b/cuda/n:20        0 B        100 B    2 KiB\n"
                         "op/c/cuda/n:20          –            –        –\n"));
-  const auto json = nlohmann::json::parse(verdicts_json(sample.run, verdicts));
+  const auto json = nlohmann::json(verdicts_json(sample.run, verdicts));
   EXPECT_EQ(json.at("kinds").at(1).at("by_kind").at("host_pinned"), 100);
 }
 
@@ -78,7 +78,7 @@ TEST(Reports, ACaseThatWasNotMeasuredIsSkippedWithItsReasonInEveryForm) {
   EXPECT_THAT(xml, HasSubstr("tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"2\""));
   EXPECT_THAT(markdown(sample.run, verdicts), StartsWith("**Action needed.** " + line));
   EXPECT_THAT(markdown(sample.run, verdicts), HasSubstr("| skipped | – | – | – | – | unsupported: no cuFFT"));
-  const auto json = nlohmann::json::parse(verdicts_json(sample.run, verdicts));
+  const auto json = nlohmann::json(verdicts_json(sample.run, verdicts));
   EXPECT_EQ(json.at("exit_code"), 4);
   EXPECT_EQ(json.at("headline"), line);
   EXPECT_EQ(json.at("verdicts").at(1).at("judgement"), "skipped");
@@ -99,7 +99,7 @@ TEST(Reports, AnExpectedOutcomeIsAsExpectedInEveryForm) {
   EXPECT_THAT(xml,
               HasSubstr("<system-out>as expected: outcome: out_of_memory: 8 GiB refused\n</system-out>"));
   EXPECT_THAT(markdown(sample.run, verdicts), HasSubstr("| as expected | –"));
-  const auto json = nlohmann::json::parse(verdicts_json(sample.run, verdicts));
+  const auto json = nlohmann::json(verdicts_json(sample.run, verdicts));
   EXPECT_EQ(json.at("exit_code"), 0);
   EXPECT_EQ(json.at("verdicts").at(1).at("judgement"), "as_expected");
 }
@@ -238,7 +238,7 @@ TEST(Reports, ThroughputIsInEveryForm) {
   const auto verdicts = judge(sample.run, {});
   EXPECT_THAT(console_table(sample.run, verdicts), HasSubstr("1 ms cold  3 (0.75)  20/20 1.000  pass\n"));
   EXPECT_THAT(markdown(sample.run, verdicts), HasSubstr("| 1 ms cold | 3 (0.75) |"));
-  const auto times = nlohmann::json::parse(verdicts_json(sample.run, verdicts)).at("times");
+  const auto times = nlohmann::json(verdicts_json(sample.run, verdicts)).at("times");
   ASSERT_EQ(times.size(), 1U);
   EXPECT_EQ(times[0].at("cache"), "cold");
   EXPECT_DOUBLE_EQ(times[0].at("throughput").at("bytes_per_second"), 3e9);
@@ -332,7 +332,7 @@ TEST(Reports, MarkdownStaysUnderItsLimitAndReportsWhatItLeavesOut) {
 
 TEST(Reports, JsonHasNullsForWhatIsUnknown) {
   const SampleRun sample = mixed();
-  const auto json = nlohmann::json::parse(verdicts_json(sample.run, judge(sample.run, {})));
+  const auto json = nlohmann::json(verdicts_json(sample.run, judge(sample.run, {})));
   EXPECT_EQ(json.at("exit_code"), 3);
   const auto& verdicts = json.at("verdicts");
   EXPECT_TRUE(verdicts.at(0).at("figure").is_null());

@@ -178,8 +178,7 @@ std::string bisect_json(const BisectReport& report) {
     json["trials"].push_back(std::move(row));
   }
   const BisectTrial* const trial = is_found ? report.trial(report.first_bad.hash) : nullptr;
-  if (trial != nullptr && trial->comparison)
-    json["comparison"] = Json::parse(comparison_json(*trial->comparison));
+  if (trial != nullptr && trial->comparison) json["comparison"] = comparison_json(*trial->comparison);
   return json_fields::pretty(json);
 }
 

@@ -174,17 +174,6 @@ std::vector<ExplainedEstimators> explain_failed_estimates(const JudgedRun& judge
   return explained;
 }
 
-/// Adds the causes of wrong estimates to the output of verdicts_json().
-std::string with_causes(const std::string& verdicts, const std::vector<ExplainedEstimators>& explained) {
-  using json_fields::Json;
-  Json json = Json::parse(verdicts);
-  json["causes"] = Json::array();
-  for (const ExplainedEstimators& one : explained) {
-    for (Json& cause : Json::parse(causes_json(one.report))) json["causes"].push_back(std::move(cause));
-  }
-  return json_fields::pretty(json);
-}
-
 void write_reports(const CheckOptions& options, std::size_t index, const JudgedRun& judged,
                    const JudgeOptions& judge_options) {
   const std::optional<JudgedRun> full =
@@ -199,8 +188,14 @@ void write_reports(const CheckOptions& options, std::size_t index, const JudgedR
     causes += causes_of_variants.back().text;
   }
   if (options.json) {
-    const std::string json = verdicts_json(judged.run, judged.verdicts, judge_options);
-    print_text(causes.empty() ? json : with_causes(json, explained));
+    json_fields::Json json = verdicts_json(judged.run, judged.verdicts, judge_options);
+    if (!causes.empty()) {
+      json["causes"] = json_fields::Json::array();
+      for (const ExplainedEstimators& one : explained) {
+        for (const json_fields::Json& cause : causes_json(one.report)) json["causes"].push_back(cause);
+      }
+    }
+    print_text(json_fields::pretty(json));
   } else {
     print_text(console_table(shown.run, shown.verdicts, table_width(), judge_options));
     if (!causes.empty()) print_text("\nwhy estimates are wrong:\n" + causes);

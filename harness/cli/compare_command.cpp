@@ -17,6 +17,7 @@
 #include "cli/options.hpp"
 #include "compare/recordings.hpp"
 #include "compare/run_comparison.hpp"
+#include "runfile/json_fields.hpp"
 #include "show/process_tree.hpp"
 #include "show/sites.hpp"
 #include "subprocess/signals.hpp"
@@ -67,7 +68,7 @@ ExitCode compare_profiles(const CompareOptions& options) {
   const RecordedTree next = read_tree(options.files[1]);
   const RecordingComparison comparison = compare_recordings(
       summarise(base, options.files[0]), summarise(next, options.files[1]), options.allow_growth);
-  print_text(options.json ? comparison_json(comparison) : comparison_table(comparison));
+  print_text(options.json ? json_fields::pretty(comparison_json(comparison)) : comparison_table(comparison));
   // Checks only the program itself: children of Python's multiprocessing normally end with `_exit`.
   for (const RecordedTree* tree : {&base, &next}) {
     const RecordedProcess& program = tree->processes.front();
@@ -88,7 +89,7 @@ RunToCompare read_run_to_compare(const std::filesystem::path& path) {
 }
 
 ExitCode show(const CompareOptions& options, const RunComparison& comparison) {
-  print_text(options.json ? comparison_json(comparison) : comparison_table(comparison));
+  print_text(options.json ? json_fields::pretty(comparison_json(comparison)) : comparison_table(comparison));
   if (options.markdown) write_output_file(*options.markdown, comparison_markdown(comparison));
   return exit_code_of(comparison);
 }

@@ -239,7 +239,7 @@ void record_once(const RecordOptions& options, const RecordRequest& request, Res
   }
   if (options.json) {
     using Json = json_fields::Json;
-    Json json = Json::parse(repeated_peaks_json(repeated_peaks({repeated_run(recording)}), request.command));
+    Json json = repeated_peaks_json(repeated_peaks({repeated_run(recording)}), request.command);
     if (options.repeat_call != 0) {
       Json all = Json::array();
       for (const RepeatingProcess& process : repeating) {
@@ -270,7 +270,7 @@ void record_repeatedly(const RecordOptions& options, RecordRequest request, Resu
     if (recording.interrupted || recording.program_code >= 126) break;
   }
   const RepeatedPeaks peaks = repeated_peaks(std::move(runs));
-  if (options.json) print_text(repeated_peaks_json(peaks, request.command));
+  if (options.json) print_text(json_fields::pretty(repeated_peaks_json(peaks, request.command)));
   std::fprintf(stderr, "peakmark: %s", repeated_peaks_text(peaks, options.sync).c_str());
 }
 

@@ -17,6 +17,7 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
+#include "runfile/json_fields.hpp"
 #include "runfile/run_file.hpp"
 #include "runfile/run_summary.hpp"
 #include "runfile/throughput.hpp"
@@ -70,7 +71,7 @@ void show_profile(const std::filesystem::path& path, const ShowOptions& options)
   if (options.events) {
     write_events(tree, std::cout);
   } else if (options.json) {
-    print_text(profile_json(tree, options.report));
+    print_text(json_fields::pretty(profile_json(tree, options.report)));
   } else {
     print_text(profile_table(tree, options.report));
   }

@@ -131,7 +131,7 @@ std::string moved_text(const std::vector<MovedAllocations>& all) {
 
 }  // namespace
 
-std::string comparison_json(const RecordingComparison& comparison) {
+nlohmann::ordered_json comparison_json(const RecordingComparison& comparison) {
   using json_fields::Json;
   Json cases = Json::array();
   for (const MetricChange& metric : comparison.metrics) {
@@ -150,7 +150,7 @@ std::string comparison_json(const RecordingComparison& comparison) {
                    {"allow_growth", comparison.allowed_growth.text},
                    {"cases", std::move(cases)},
                    {"refused", rows_json(refused_in_both_fields(), comparison.refused)}});
-  return json_fields::pretty(json);
+  return json;
 }
 
 std::string comparison_table(const RecordingComparison& comparison) {

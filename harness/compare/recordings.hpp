@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,6 +64,6 @@ std::string comparison_table(const RecordingComparison& comparison);
 /// verdict, allocations}. `case` is the new recording's command line; `interval` is null because bytes are
 /// exact. For the peak, `allocations` is [{name, kind, bytes, base_count, new_count}], otherwise null.
 /// `refused`: [{bytes, kind, error, error_name, phase, frames, base_count, new_count}].
-std::string comparison_json(const RecordingComparison& comparison);
+nlohmann::ordered_json comparison_json(const RecordingComparison& comparison);
 
 }  // namespace peakmark

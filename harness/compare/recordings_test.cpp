@@ -68,12 +68,12 @@ TEST(CompareRecordings, NothingIsRelativeToZero) {
   const auto grown = compare_recordings({"a", "p", summary({}, 0)}, {"b", "p", summary({live("", 5)}, 5)});
   EXPECT_FALSE(grown.metrics.front().relative.has_value());
   EXPECT_THAT(comparison_table(grown), HasSubstr("from 0"));
-  const auto json = nlohmann::json::parse(comparison_json(grown));
+  const auto json = nlohmann::json(comparison_json(grown));
   EXPECT_TRUE(json["cases"][0]["relative"].is_null());
 }
 
 TEST(CompareRecordings, Json) {
-  const auto json = nlohmann::json::parse(
+  const auto json = nlohmann::json(
       comparison_json(compare_recordings({"a.peak", "old", summary({live("x", 100), live("y", 10)}, 500, 10)},
                                          {"b.peak", "new", summary({live("x", 100)}, 500)})));
   EXPECT_EQ(json["base"]["file"], "a.peak");
@@ -102,7 +102,7 @@ TEST(CompareRecordings, RefusedRequestsAreListedOfBothSides) {
   LedgerSummary next = summary({live("x", 8)}, 8);
   next.refused = {{huge, MemoryKind::buffer, -61, "call", 9, 3, {"make (program)"}}};
   const auto compared = compare_recordings({"a", "p", base}, {"b", "p", next});
-  const auto json = nlohmann::json::parse(comparison_json(compared));
+  const auto json = nlohmann::json(comparison_json(compared));
   EXPECT_EQ(json.at("refused"), nlohmann::json::parse(R"json([
     {"bytes": 1099511627776, "kind": "buffer", "error": -61, "error_name": "CL_INVALID_BUFFER_SIZE",
      "phase": "call", "frames": ["make (program)"], "base_count": 1, "new_count": 3
@@ -139,7 +139,7 @@ TEST(CompareRecordings, AllowedGrowthIsNoRegression) {
       comparison_table(allowed),
       HasSubstr("the peak grew by 1 B (+0.10 %): 1000 B -> 1001 B\nallowed growth: 1 B (--allow-growth): the "
                 "growth is allowed\n"));
-  const auto json = nlohmann::json::parse(comparison_json(allowed));
+  const auto json = nlohmann::json(comparison_json(allowed));
   EXPECT_EQ(json.at("allow_growth"), "1 B");
   EXPECT_EQ(json.at("cases").at(0).at("allowed"), true);
 }

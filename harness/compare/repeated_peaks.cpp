@@ -91,7 +91,8 @@ std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced) {
   return text;
 }
 
-std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<std::string>& program) {
+nlohmann::ordered_json repeated_peaks_json(const RepeatedPeaks& peaks,
+                                           const std::vector<std::string>& program) {
   using json_fields::Json;
   using json_fields::or_null;
   Json runs = Json::array();
@@ -108,7 +109,7 @@ std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<st
                    {"min_bytes", or_null(peaks.min_bytes)},
                    {"max_bytes", or_null(peaks.max_bytes)},
                    {"moved", rows_json(moved_by_run(peaks.runs), peaks.moved)}});
-  return json_fields::pretty(json);
+  return json;
 }
 
 }  // namespace peakmark

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ std::string repeated_peaks_text(const RepeatedPeaks& peaks, bool synced);
 /// Returns {program, runs: [{profile, exit_code, requested_peak_bytes, `error`}], peaks_agree, min_bytes,
 /// max_bytes, moved: [{name, kind, bytes, counts}]}; unknown is null. `error` also has what ended a run
 /// early.
-std::string repeated_peaks_json(const RepeatedPeaks& peaks, const std::vector<std::string>& program);
+nlohmann::ordered_json repeated_peaks_json(const RepeatedPeaks& peaks,
+                                           const std::vector<std::string>& program);
 
 }  // namespace peakmark

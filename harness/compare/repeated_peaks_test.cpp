@@ -58,7 +58,7 @@ TEST(RepeatedPeaks, ARunThatWasCutOffIsNotJudged) {
   EXPECT_THAT(repeated_peaks_text(peaks, false),
               testing::AllOf(HasSubstr("2 of 3 runs recorded; the peaks agree"),
                              HasSubstr("run 3 ended early, its peak is not compared: signal 9 (Killed)\n")));
-  const auto json = nlohmann::json::parse(repeated_peaks_json(peaks, {"program"}));
+  const auto json = nlohmann::json(repeated_peaks_json(peaks, {"program"}));
   EXPECT_EQ(json["runs"][2]["error"], "signal 9 (Killed)");
   EXPECT_EQ(json["runs"][2]["requested_peak_bytes"], 104);
   EXPECT_THAT(repeated_peaks_text(repeated_peaks({run(5), run(1, "", "it was interrupted")}), false),
@@ -80,8 +80,7 @@ TEST(RepeatedPeaks, Json) {
   RepeatedRun failed;
   failed.exit_code = 3;
   failed.error = "no recorder came up";
-  const auto json =
-      nlohmann::json::parse(repeated_peaks_json(repeated_peaks({run(2), run(1), failed}), {"p", "x"}));
+  const auto json = nlohmann::json(repeated_peaks_json(repeated_peaks({run(2), run(1), failed}), {"p", "x"}));
   EXPECT_EQ(json["program"], nlohmann::json({"p", "x"}));
   EXPECT_EQ(json["peaks_agree"], false);
   EXPECT_EQ(json["runs"][0]["requested_peak_bytes"], 108);
@@ -90,8 +89,7 @@ TEST(RepeatedPeaks, Json) {
   EXPECT_TRUE(json["runs"][2]["requested_peak_bytes"].is_null());
   EXPECT_EQ(json["runs"][2]["exit_code"], 3);
   EXPECT_EQ(json["moved"][0]["counts"], nlohmann::json({2, 1}));
-  EXPECT_TRUE(
-      nlohmann::json::parse(repeated_peaks_json(repeated_peaks({failed}), {}))["peaks_agree"].is_null());
+  EXPECT_TRUE(nlohmann::json(repeated_peaks_json(repeated_peaks({failed}), {}))["peaks_agree"].is_null());
 }
 
 }  // namespace

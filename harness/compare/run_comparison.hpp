@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -109,7 +110,7 @@ std::string comparison_table(const RunComparison& comparison);
 
 /// Returns JSON with an object for each figure: {case, metric, base, new, relative, interval, verdict,
 /// allocations} and more (docs/formats.md).
-std::string comparison_json(const RunComparison& comparison);
+nlohmann::ordered_json comparison_json(const RunComparison& comparison);
 
 /// Returns markdown for a pull request: the verdict first, then the worst cases, under 1 MB.
 std::string comparison_markdown(const RunComparison& comparison);

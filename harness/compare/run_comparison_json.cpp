@@ -96,7 +96,7 @@ Json outcome_json(const CaseComparison& one) {
 
 }  // namespace
 
-std::string comparison_json(const RunComparison& comparison) {
+nlohmann::ordered_json comparison_json(const RunComparison& comparison) {
   Json cases = Json::array();
   for (const CaseComparison& one : comparison.cases) {
     if (one.base_outcome != one.new_outcome || one.is_skipped()) cases.push_back(outcome_json(one));
@@ -116,7 +116,7 @@ std::string comparison_json(const RunComparison& comparison) {
                    {"only_base", comparison.only_base},
                    {"only_new", comparison.only_new},
                    {"notes", comparison.notes}});
-  return json_fields::pretty(json);
+  return json;
 }
 
 }  // namespace peakmark

@@ -80,7 +80,7 @@ TEST(CompareRuns, WhatIsUnknownIsNoFigure) {
   const RunComparison comparison = compare_runs(base.get(), next.get(), false);
   EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
   EXPECT_THAT(comparison_table(comparison), HasSubstr("peak: unknown -> 1000 B"));
-  const auto json = nlohmann::json::parse(comparison_json(comparison));
+  const auto json = nlohmann::json(comparison_json(comparison));
   EXPECT_TRUE(json["cases"][0]["base"].is_null());
   EXPECT_TRUE(json["cases"][0]["verdict"].is_null());
 }
@@ -144,7 +144,7 @@ TEST(CompareRuns, ACaseThatNoSideMeasuredIsSkipped) {
   EXPECT_THAT(comparison_table(none), HasSubstr("outcome: unsupported on both sides: no cuFFT here"));
   EXPECT_THAT(comparison_markdown(none), StartsWith("**Action needed.** "));
   EXPECT_THAT(comparison_markdown(none), HasSubstr("| skipped (unsupported) |"));
-  const auto json = nlohmann::json::parse(comparison_json(none));
+  const auto json = nlohmann::json(comparison_json(none));
   EXPECT_EQ(json.at("exit_code"), 4);
   ASSERT_EQ(json.at("cases").size(), 1U);
   EXPECT_EQ(json.at("cases")[0].at("verdict"), "skipped");

@@ -69,7 +69,7 @@ TEST(CompareTimes, TimesRatesAndEffectHaveOneDirection) {
   ASSERT_GT(change.relative, 0) << "and the median fell from 200 to 199";
   EXPECT_GT(change.new_ns, change.base_ns);
   EXPECT_LT(*one.new_throughput.bytes_per_second, *one.base_throughput.bytes_per_second);
-  const auto row = nlohmann::json::parse(comparison_json(comparison)).at("cases").back();
+  const auto row = nlohmann::json(comparison_json(comparison)).at("cases").back();
   EXPECT_EQ(row.at("metric"), "gpu_time_ns");
   EXPECT_NEAR(row.at("new").get<double>() / row.at("base").get<double>() - 1,
               row.at("relative").get<double>(), 1e-9);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <string>
@@ -54,6 +55,6 @@ std::string causes_text(const FormulaReport& report);
 std::string cause_line(const VariantFormulas& variant, const EstimateCause& cause);
 
 /// Returns the list `causes` of `explain --json`.
-std::string causes_json(const FormulaReport& report);
+nlohmann::ordered_json causes_json(const FormulaReport& report);
 
 }  // namespace peakmark

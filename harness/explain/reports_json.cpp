@@ -163,8 +163,8 @@ std::string formulas_json(const FormulaReport& report) {
   return json_fields::pretty(json);
 }
 
-std::string causes_json(const FormulaReport& report) {
-  return json_fields::pretty(causes(report));
+nlohmann::ordered_json causes_json(const FormulaReport& report) {
+  return causes(report);
 }
 
 }  // namespace peakmark

@@ -141,7 +141,7 @@ TEST(RunFormulas, AForgottenAllocationOfAnotherProcessIsNamedWithIt) {
   add_findings(report, 0, "");
   EXPECT_THAT(formulas_text(report),
               HasSubstr("missing: 8·ny·nx, work, filters.py:7, by the process worker.py\n"));
-  const auto cause = nlohmann::json::parse(causes_json(report)).at(0);
+  const auto cause = nlohmann::json(causes_json(report)).at(0);
   EXPECT_EQ(cause.at("process"), "worker.py");
 }
 

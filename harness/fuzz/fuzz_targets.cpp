@@ -15,6 +15,7 @@
 #include "history/run_record.hpp"
 #include "runfile/description_json.hpp"
 #include "runfile/import_results.hpp"
+#include "runfile/json_fields.hpp"
 #include "runfile/run_file.hpp"
 #include "show/process_tree.hpp"
 #include "show/profile_reports.hpp"
@@ -61,7 +62,7 @@ void read_profile(std::string_view input, unsigned form) {
       out << profile_table(tree, {.by_site = true, .frames = 2});
       break;
     case 2:
-      out << profile_json(tree);
+      out << json_fields::pretty(profile_json(tree));
       break;
     case 3:
       write_events(tree, out);
@@ -88,7 +89,7 @@ void read_run_file(std::string_view input, unsigned form) {
       (void)(form == 0   ? console_table(run, verdicts)
              : form == 1 ? markdown(run, verdicts)
              : form == 2 ? junit(run, verdicts)
-                         : verdicts_json(run, verdicts));
+                         : json_fields::pretty(verdicts_json(run, verdicts)));
     } catch (const UsageError&) {  // two observations of a case
     }
     return;

@@ -115,7 +115,7 @@ class WritingProcess {
 /// Returns the output of `show --json` without the key that marks a compact profile, and without repetitions:
 /// those are found in events, which a compact profile does not keep.
 std::string shown(const fs::path& name) {
-  nlohmann::json json = nlohmann::json::parse(profile_json(read_tree(name)));
+  nlohmann::json json = nlohmann::json(profile_json(read_tree(name)));
   const auto erase = [](nlohmann::json& process) {
     EXPECT_TRUE(process["compact"] == false || process["repetitions"].is_null());
     process.erase("compact");

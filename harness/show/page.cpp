@@ -129,7 +129,7 @@ void write_page(const RecordedTree& tree, const ReportOptions& options, std::ost
   Json views = Json::array();
   for (const RecordedProcess& process : tree.processes) views.push_back(view_json(process));
   const PrivateTexts texts = private_texts(current_environment());
-  Json profile = Json::parse(profile_json(tree, short_options));
+  Json profile = profile_json(tree, short_options);
   publish(profile, texts);
   publish(views, texts);
   constexpr std::string_view kData = "@DATA@";

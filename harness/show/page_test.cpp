@@ -61,7 +61,7 @@ TEST(Page, HoldsNoPathOfAPerson) {
 TEST(Page, ItsDataIsWhatJsonGivesAndAViewAProcess) {
   const RecordedTree tree{{example(1).process(), example(2).process()}};
   const auto data = nlohmann::json::parse(data_of(page_of(tree)));
-  EXPECT_EQ(data.at("profile"), nlohmann::json::parse(profile_json(tree)));
+  EXPECT_EQ(data.at("profile"), nlohmann::json(profile_json(tree)));
   ASSERT_EQ(data.at("views").size(), 2U);
   const auto& live = data.at("tree").at("timeline").at("live_bytes");
   EXPECT_EQ(*std::max_element(live.begin(), live.end()), data.at("profile").at("tree_peak_bytes"));

@@ -85,7 +85,7 @@ Json process_json(const RecordedProcess& process, const ReportOptions& options) 
 
 }  // namespace
 
-std::string profile_json(const RecordedTree& tree, const ReportOptions& options) {
+nlohmann::ordered_json profile_json(const RecordedTree& tree, const ReportOptions& options) {
   Json json = {{"version", format::kProfileSummary.major}, {"minor", format::kProfileSummary.minor}};
   json.update(process_json(tree.processes.front(), options));
   Json others = Json::array();
@@ -98,8 +98,7 @@ std::string profile_json(const RecordedTree& tree, const ReportOptions& options)
   json["tree_peak_bytes"] = is_one ? json["requested"]["peak_bytes"] : Json(together.peak_bytes);
   json["tree_at_peak"] =
       is_one ? Json(nullptr) : rows_json(process_group_fields(), group_by_process(tree, together.at_peak));
-  // A program's arguments need not be UTF-8; JSON must be.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 }  // namespace peakmark

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
 
@@ -26,7 +27,7 @@ std::string profile_table(const RecordedTree& tree, const ReportOptions& options
 /// Returns JSON: `program`, `pid`, `complete`, `requested`, `by_kind`, `at_peak`, `leaked`, `phases`,
 /// `phases_by_name`, `sites`, `pool_reserved_peak_bytes`, `processes`, `tree_peak_bytes` (see
 /// docs/formats.md).
-std::string profile_json(const RecordedTree& tree, const ReportOptions& options = {});
+nlohmann::ordered_json profile_json(const RecordedTree& tree, const ReportOptions& options = {});
 
 /// Writes a line for each event: time, thread, type, kind, address, bytes, text.
 void write_events(const RecordedTree& tree, std::ostream& out);
