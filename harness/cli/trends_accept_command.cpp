@@ -185,7 +185,7 @@ void undo(History& history, const AcceptOptions& options) {
     undone.push_back(one);
   }
   if (undone.empty()) {
-    throw UsageError(fmt::format("not an accepted change: {}. `peakmark trends accept --list` lists them",
+    throw UsageError(fmt::format("no accepted change: {}. `peakmark trends accept --list` lists them",
                                  selection_text(options)));
   }
   history.remove_acceptances(undone);
@@ -226,7 +226,7 @@ void accept(const AcceptOptions& options) {
     acceptances = selected_acceptances(trends.devices, options);
     if (acceptances.empty()) {
       throw UsageError(
-          fmt::format("not an open change: {}. `peakmark trends` lists the open ones; --from RUN accepts the "
+          fmt::format("no open change: {}. `peakmark trends` lists the open ones; --from RUN accepts the "
                       "level of one CASE without a change",
                       selection_text(options)));
     }
