@@ -90,7 +90,7 @@ TEST_F(RunSelection, FilterThenShard) {
   EXPECT_NE(error_of<UsageError>(options, cpu_), "no error");
   options.shard.reset();
   options.filter = "n:[";
-  EXPECT_THAT(error_of<UsageError>(options, cpu_), HasSubstr("no regular expression"));
+  EXPECT_THAT(error_of<UsageError>(options, cpu_), HasSubstr("not a regular expression"));
   options.filter = "n:4";
   EXPECT_THAT(error_of<UsageError>(options, cpu_),
               AllOf(HasSubstr("leaves none of the 3 cases"), HasSubstr("list SUITE --full-names"),
