@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles what a build with CUDA compiles with the headers of CUDA 12 and with NVRTC 12, installed from PyPI.
+"""Compiles the sources of a CUDA build with the headers of CUDA 12 and with NVRTC 12, installed from PyPI.
 
     ci/compile_cuda12.py FOLDER BUILD    FOLDER caches the wheels, BUILD is a build folder with compile_commands.json
 

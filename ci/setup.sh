@@ -37,7 +37,7 @@ packages_missing() {
 packages_unavailable() {
   local package
   for package in "$@"; do
-    # No pipe: apt-cache would fail where grep has seen enough.
+    # No pipe, since apt-cache would fail if grep ends early.
     [[ $(LC_ALL=C apt-cache policy "$package" 2>/dev/null) =~ Candidate:\ [^\(] ]] || printf '%s\n' "$package"
   done
 }
@@ -45,8 +45,8 @@ packages_unavailable() {
 # last_error FILE PATTERN: prints the last line of a log that matches, or else its last line.
 last_error() { grep -E "$2" "$1" | tail -n 1 | grep . || tail -n 1 "$1"; }
 
-# install_packages NAME…: installs as root or with sudo, else prints what to install. A package that the system does not have is
-# an error if the build needs it, and on Debian 12; else the stages that need it skip themselves.
+# install_packages NAME…: installs as root or with sudo, else prints what to install. If the system does not have a package,
+# that is an error if the build needs it, and on Debian 12; else the stages that need it are skipped.
 install_packages() {
   local missing unavailable required log=build/apt.log as_root=()
   read_system
@@ -72,24 +72,24 @@ $wheel_advice
   mkdir -p build
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq >"$log" 2>&1 ||
     die "apt-get update failed: $(last_error "$log" '^[EW]: '); check the network and /etc/apt/sources.list.d"
-  # shellcheck disable=SC2086 # one word a package
+  # shellcheck disable=SC2086 # one word per package
   unavailable=$(packages_unavailable $missing | xargs)
   if [ -n "$unavailable" ]; then
     required=$unavailable
-    # shellcheck disable=SC2046,SC2086 # one word a package
+    # shellcheck disable=SC2046,SC2086 # one word per package
     [ $support = complete ] ||
       required=$(comm -12 <(printf '%s\n' $unavailable | sort) <(printf '%s\n' $(packages_of ci/packages-build.txt) | sort) | xargs)
-    # apt-get update succeeds without a network, and keeps what it knew.
+    # apt-get update succeeds without a network, and keeps the old lists.
     [ -z "$required" ] || ! grep -q '^[EW]: ' "$log" ||
       die "apt offers no $required: $(last_error "$log" '^[EW]: '); check the network and /etc/apt/sources.list.d"
     [ -z "$required" ] || die "$system has no package $required: $wheel_advice"
     say "skipped: $system has no package $unavailable; the stages that need it are skipped"
-    # shellcheck disable=SC2046,SC2086 # one word a package
+    # shellcheck disable=SC2046,SC2086 # one word per package
     missing=$(comm -23 <(printf '%s\n' $missing | sort) <(printf '%s\n' $unavailable | sort) | xargs)
     [ -n "$missing" ] || return 0
   fi
   say "installing $missing"
-  # shellcheck disable=SC2086 # one word a package
+  # shellcheck disable=SC2086 # one word per package
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >"$log" 2>&1 ||
     die "apt-get could not install $missing: $(last_error "$log" '^E: '); correct that, then run it again"
 }
@@ -133,7 +133,7 @@ build() {
 }
 
 # has_toolkit: whether the nvcc of $CUDA_HOME, PATH or /usr/local/cuda is of CUDA 13 and has the headers of CUPTI and the static
-# runtime next to it: the tests and the wheel need them. Else sets no_toolkit to the reason.
+# runtime next to it, which the tests and the wheel need. If not, sets no_toolkit to the reason.
 has_toolkit() {
   local nvcc version root
   no_toolkit="no nvcc"
@@ -143,7 +143,7 @@ has_toolkit() {
   version=$("$nvcc" --version 2>/dev/null | sed -n 's/.*, V\([0-9.]*\).*/\1/p' || true)
   no_toolkit="$nvcc is of CUDA ${version:-?}, and CUDA 13 is needed"
   [ "${version%%.*}" = 13 ] || return 1
-  # A program that calls the nvcc of another folder names that one.
+  # If it is a program that calls the nvcc of another folder, uses that folder.
   root=$("$nvcc" --dryrun -c x.cu 2>&1 | sed -n 's/^#\$ TOP=//p')
   no_toolkit="$nvcc has no libcudart_static.a or cupti.h next to it"
   [ -n "$(find "$root/include" "$root"/targets/*/include "$root/extras/CUPTI/include" -maxdepth 1 -name cupti.h 2>/dev/null)" ] &&
@@ -165,7 +165,7 @@ find_cuda() {
   cuda_options=(-DPEAKMARK_CUDA=ON "${cuda_root[@]}")
 }
 
-# print_cuda LOG: prints which toolkit a configuration uses, or why it is without one and how to get one.
+# print_cuda LOG: prints which toolkit a configuration uses, or why it has none and how to get one.
 print_cuda() { sed -n 's/^-- CUDA: /ci: CUDA: /p' "$1"; }
 
 # gpu_architectures: prints the compute capabilities of this machine's GPUs, 75;90 for example. Without a GPU: the oldest one
@@ -178,15 +178,15 @@ gpu_architectures() {
 
 # install_nightly: installs packages and the Python environment build/venv, and builds peakmark into build/prefix.
 install_nightly() {
-  # shellcheck disable=SC2046 # one word a package
+  # shellcheck disable=SC2046 # one word per package
   install_packages $(packages_of ci/packages-build.txt)
   mkdir -p build
-  # At the same time as the build: pip waits for the network.
+  # Runs at the same time as the build, since pip waits for the network.
   make_environment build/venv reports/requirements.txt &
   local environment=$!
 
   say "building"
-  # All sources of a module in one compilation: half of the time.
+  # Compiles all sources of a module at once, which halves the time.
   configure build/nightly-build -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=0 -DPEAKMARK_TESTS=OFF -DPEAKMARK_BENCHMARKS=OFF -DPEAKMARK_CUDA=AUTO \
     -DPEAKMARK_CUDA_ARCHITECTURES="$(gpu_architectures)" -DCMAKE_INSTALL_PREFIX="$PWD/build/prefix" || exit 2
   print_cuda build/nightly-build.log

@@ -1,4 +1,4 @@
-"""What tests of several files use."""
+"""Fixtures for the tests of several files."""
 
 import pytest
 from slurm_cluster import NotHere, SlurmCluster

@@ -1,6 +1,6 @@
-"""The comments of a pull request, as `gh api` and GitLab's API through curl give them. They are in the file $COMMENTS.
+"""Fakes the comments of a pull request, as `gh api` and GitLab's API through curl return them. They are in the file $COMMENTS.
 
-A call that a forge would refuse is an error. The page of GitLab has one note, so that a second page is read.
+A call that a forge would refuse is an error. A page of GitLab has one note, so that a second page is read.
 """
 
 import json
@@ -30,7 +30,7 @@ def options(words: list[str], flags: set[str]) -> tuple[dict[str, str], list[str
 
 
 def update(path: str, collection: str, one: str, body: str) -> None:
-    """Creates a comment in `collection`, or replaces that of `one/ID`."""
+    """Creates a comment in `collection`, or replaces the comment `one/ID`."""
     comments = json.loads(FILE.read_text())
     if path == collection:
         comments.append({"id": 100 + len(comments), "user": {"login": "github-actions[bot]"}, "author": {"id": 9}, "body": body})

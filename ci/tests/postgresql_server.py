@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test: every file in a temporary folder, reached by a socket in it."""
+"""A PostgreSQL server for a test. All of its files are in a temporary folder, and clients connect to a socket in it."""
 
 import os
 import pwd
@@ -50,7 +50,7 @@ class PostgresqlServer:
         self._call("pg_ctl", "start", "-D", data, "--wait", "--log", self.folder / "log", "-o", options)
 
     def _call(self, name: str, *arguments: str | Path) -> None:
-        # postgres keeps the descriptors of pg_ctl: with a pipe, this would wait for its end.
+        # postgres keeps the descriptors of pg_ctl, so with a pipe this would wait until postgres ends.
         with tempfile.TemporaryFile("w+") as output:
             ended = subprocess.run(
                 [programs() / name, *arguments], stdout=output, stderr=output, check=False, cwd="/", **self.user

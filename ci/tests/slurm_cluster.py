@@ -1,4 +1,4 @@
-"""A Slurm of one node: its own munge key, free ports, and every file in a temporary folder. Needs no root and no systemd."""
+"""A Slurm of one node, with its own munge key, free ports, and all files in a temporary folder. Needs no root and no systemd."""
 
 import getpass
 import os

@@ -1,4 +1,4 @@
-"""A Git repository of `peakmark init`, whose kernel can allocate more from a commit on."""
+"""A Git repository of `peakmark init`, whose kernel can allocate more from some commit on."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PEAKMARK = os.environ.get("PEAKMARK_COMMAND", str(ROOT / "build/prefix/bin/peakmark"))
 PREFIX = Path(PEAKMARK).resolve().parents[1]
 GROWN = '    (spare_ = device_.create<float>("spare", {nx_})).fill(0.0F);\n'
-# Variables by which peakmark knows a CI job. That of these tests is none of the project.
+# Variables by which peakmark detects a CI job. The job that runs these tests is not a job of the project.
 OF_CI = ("GITHUB_", "GITLAB_", "CI_", "JENKINS_", "PEAKMARK_HISTORY")
 
 
@@ -30,7 +30,7 @@ def sh(script: str, folder: Path) -> str:
 
 
 def grown(worker: str) -> str:
-    """Returns the worker of `peakmark init` with an allocation more: a row of floats in `scale/plain`."""
+    """Returns the worker of `peakmark init` with one more allocation: a row of floats in `scale/plain`."""
     changed = worker.replace("in_, out_;\n", "in_, out_, spare_;\n").replace(
         "void set_up() override {\n", "void set_up() override {\n" + GROWN
     )

@@ -1,4 +1,4 @@
-"""peakmark_find_cuda_toolkit() on toolkits of every kind that users have, made of scripts and empty headers."""
+"""Tests peakmark_find_cuda_toolkit() with toolkits of every kind that users have, made of scripts and empty headers."""
 
 import os
 import shutil
@@ -38,7 +38,7 @@ def toolkit(folder: Path, version: str, headers: bool = True, library: str = "li
 def configure(folder: Path, *options: str, path: tuple[Path, ...] = (), **variables: str) -> str:
     (folder / "CMakeLists.txt").write_text(PROJECT)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CUDA")}
-    # Only the tools that CMake needs: an nvcc of this machine would be found.
+    # Only the tools that CMake needs, since an nvcc of this machine would be found.
     tools = folder / "tools"
     tools.mkdir()
     for name in ("cc", "gcc", "ld", "as", "ar", "make", "ninja", "sh", "cmake"):

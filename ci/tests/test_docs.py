@@ -1,4 +1,4 @@
-"""What the pages show is what exists."""
+"""Checks that the code, links and pages that the docs show exist."""
 
 import re
 import subprocess
@@ -18,7 +18,7 @@ def pages() -> list[Path]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The names by which GitHub links to the headings of a page."""
+    """Returns the names by which GitHub links to the headings of a page."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", re.sub(r"\]\([^)]*\)", "", one).lower()).strip().replace(" ", "-") for one in headings}

@@ -1,4 +1,4 @@
-"""The exit code of an error is known in one place, and a failed call of the system is no wrong usage."""
+"""Checks that only one place knows exit codes of errors, and that a failed system call is not reported as wrong usage."""
 
 import pathlib
 import re
@@ -13,12 +13,12 @@ MAP = ROOT / "harness/base/error.cpp"
 
 
 def without_comments(text: str) -> str:
-    """Comments become blanks, so that places stay."""
+    """Replaces comments by blanks, so that positions do not change."""
     return re.sub(r"//[^\n]*|/\*.*?\*/", lambda found: re.sub(r"[^\n]", " ", found[0]), text, flags=re.DOTALL)
 
 
 def block_end(text: str, start: int) -> int:
-    """Returns the place of the brace that closes the one at `start`."""
+    """Returns the position of the brace that closes the one at `start`."""
     depth = 0
     for place in range(start, len(text)):
         depth += {"{": 1, "}": -1}.get(text[place], 0)

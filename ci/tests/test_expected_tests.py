@@ -1,4 +1,4 @@
-"""ci/expected_tests.py: a test that did not run is a failure."""
+"""Tests ci/expected_tests.py: a test that did not run is a failure."""
 
 import re
 import subprocess
@@ -94,7 +94,7 @@ def test_what_is_missing_is_named():
 
 @pytest.mark.parametrize("what", ["importorskip", "has_program"])
 def test_what_a_test_may_skip_for_is_required(what):
-    """A new importorskip or has_program comes with its line in the list."""
+    """Each importorskip or has_program has a line in the list."""
     expected = tomllib.loads(EXPECTED.read_text(encoding="utf-8"))
     listed = set(expected["imports"]) | set(expected["programs"])
     files = subprocess.run(["git", "ls-files", "*.py", "*_test.cpp"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()

@@ -1,4 +1,4 @@
-"""Pages are followed word by word."""
+"""Tests that follow.py executes pages as they are written."""
 
 import subprocess
 import sys

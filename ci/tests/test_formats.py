@@ -22,7 +22,7 @@ from peakmark_reports import history_file, run_file, trend_file  # noqa: E402
 FORMATS = Path(__file__).parent / "formats"
 # Objects with facts about the machine, whose keys differ from machine to machine.
 OF_THE_MACHINE = {"environment", "facts", "clocks"}
-# Of formats/hold.py and of the process that it starts, which hold their buffers at the same time.
+# The buffers of formats/hold.py and of the process that it starts, which are live at the same time.
 PEAKS = [4096, 1000]
 
 
@@ -40,7 +40,7 @@ def a_later_run(first: Path, second: Path) -> None:
 
 
 def write(folder: Path) -> None:
-    """Writes a file of each format but suites and what answers peakmark, which people write."""
+    """Writes a file of each format, except suites and answers of programs, which people write."""
     for name in ("suite.toml", "estimator.json", "estimator.sh", "hold.py"):
         shutil.copy(FORMATS / name, folder)
     team_project.sh("peakmark run suite.toml --filter mul_add --sequences -o run.json", folder)
@@ -78,7 +78,7 @@ peakmark record --repeat 2 --json -o repeated.peak -- $program >repeated_peaks.j
 
 
 COMMITTED = sorted(path.name for path in FORMATS.iterdir())
-# Written by people, or by what peakmark starts.
+# Written by people, or by programs that peakmark starts.
 NOT_WRITTEN = {"estimator.json"}
 
 
@@ -117,7 +117,7 @@ def keys(value, at: str = "") -> set[str]:
 def test_json_is_written_with_the_version_and_every_key_of_0_1(written, name):
     before, now = documents(FORMATS / name), documents(written / name)
     written_keys = keys(now)
-    # Of a list that is empty on this machine, such as findings, no key is compared.
+    # If a list is empty on this machine, such as findings, none of its keys is compared.
     assert {key for key in keys(before) - written_keys if key.rpartition("[]")[0] + "[]" in written_keys} == set()
     for key in ("version", "minor", "protocol", "peakmark_baseline"):
         assert before[0].get(key) == now[0].get(key)
@@ -155,7 +155,7 @@ def test_commands_read_the_files_of_0_1(kept):
 
 def test_an_unfinished_run_of_0_1_is_resumed(kept):
     (kept / "run.json").unlink()
-    # A run goes on with the same build only.
+    # A run can be resumed only with the same build.
     commit = json.loads(team_project.sh("peakmark-bench --describe", kept))["commit"]
     partial = kept / "run.json.partial"
     partial.write_text(re.sub('"commit":"[^"]*"', f'"commit":"{commit}"', partial.read_text(encoding="utf-8"), count=1), encoding="utf-8")

@@ -1,8 +1,9 @@
-"""Runs every step of the files of `peakmark init ci` as GitHub and GitLab would: each job in a folder of its own.
+"""Runs every step of the files of `peakmark init ci` as GitHub and GitLab would: each job in its own folder.
 
-What the systems do themselves is in this file: checkout, artifacts, caches, conditions. `apt-get` needs a network and notes what it
-should install. `python3 -m venv` copies one environment: to make it takes ten seconds, and some 60 jobs do. The wheel that pip installs has the installed peakmark's commands only: harness/python/tests/test_wheel.py tests the
-whole one. A step that no test runs is a failure.
+This file simulates the systems: checkout, artifacts, caches, conditions. `apt-get` would need a network; it only notes the packages
+to install. `python3 -m venv` copies one environment, since making one takes ten seconds, and some 60 jobs do so. The wheel that pip
+installs has only the commands of the installed peakmark; harness/python/tests/test_wheel.py tests the complete wheel. A step that no
+test runs is a failure.
 """
 
 import functools
@@ -73,7 +74,7 @@ def make_wheel(folder: Path) -> Path:
 
 
 class Ci:
-    """A CI system: what outlives a job."""
+    """A CI system: the data that outlives a job."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -88,7 +89,7 @@ class Ci:
         self.steps_run: set[tuple] = set()
         self.failed_steps: list[str] = []
         self.comments = folder / "comments.json"
-        # Of somebody else, who copied the first line.
+        # A comment of somebody else, who copied the first line.
         self.comments.write_text(json.dumps([{"id": 1, "user": {"login": "eve"}, "author": {"id": 1}, "body": f"{MARKER}\nmine"}]))
         team_project.create(self.repository, SUITE)
         self.wheel = make_wheel(folder)
@@ -332,7 +333,7 @@ def load(file: Path) -> dict:
 
 
 def packages(folder: Path) -> set[str]:
-    """Returns what a job installed."""
+    """Returns the packages that a job installed."""
     log = Path(f"{folder}-packages")
     calls = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
     return {word for call in calls if "install" in call for word in call if not word.startswith("-")} - {"install"}

@@ -18,7 +18,7 @@ AVOIDED = {
     r"set-up(?!-ci\.md)": "setup",
 }
 PATTERN = re.compile(r"\b(?:" + "|".join(f"({words})" for words in AVOIDED) + r")\b", re.IGNORECASE)
-# Where a name has a next word, which is checked as that of a sentence.
+# Where the next word in a name begins; words in names are checked like words in sentences.
 NEXT_WORD = re.compile(r"_|(?<=[a-z0-9])(?=[A-Z])")
 SKIPPED = re.compile(r"\.(?:profile|svg|png|json|jsonl|sql)$|/corpus/|^ci/tests/test_language\.py$")
 # Technical meanings and fixed names: file, text of the line.

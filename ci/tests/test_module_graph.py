@@ -1,4 +1,4 @@
-"""Modules of harness/ include only modules before them."""
+"""Checks that modules of harness/ include only modules before them."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""ci/nightly, with programs that do nothing in the place of peakmark's: what it says, and how it ends."""
+"""Tests the output and the exit code of ci/nightly, with programs that do nothing instead of peakmark's."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ install_nightly() { :; }
 
 @pytest.fixture
 def tree(tmp_path):
-    """A checkout in which everything is built already, by nothing."""
+    """A checkout in which everything seems to be built already."""
     (tmp_path / "ci").mkdir()
     shutil.copy(CI / "nightly", tmp_path / "ci" / "nightly")
     (tmp_path / "ci" / "setup.sh").write_text(SETUP)

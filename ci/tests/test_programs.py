@@ -1,4 +1,4 @@
-"""ci/programs and the independent layer. Programs by others are not run here."""
+"""Tests ci/programs and the independent layer. Programs by others are not run here."""
 
 import importlib.util
 import os

@@ -1,4 +1,4 @@
-"""docs/set-up-ci.md is followed word by word, with a real Slurm."""
+"""Executes docs/set-up-ci.md as it is written, with a real Slurm."""
 
 import subprocess
 import sys

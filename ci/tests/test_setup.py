@@ -1,4 +1,4 @@
-"""ci/setup.sh on other systems: which packages it installs, and its one message where it cannot. apt's programs are fakes."""
+"""Tests ci/setup.sh on other systems: which packages it installs, and its message if it cannot. apt's programs are fakes."""
 
 import shutil
 import subprocess
@@ -30,7 +30,7 @@ esac""",
 
 @pytest.fixture
 def setup(tmp_path):
-    """Returns a function that runs a command of ci/setup.sh on a system, and returns how it ended and what apt-get was asked."""
+    """Returns a function that runs a command of ci/setup.sh on a system, and returns its result and the calls of apt-get."""
     (tmp_path / "ci").mkdir()
     shutil.copy(CI / "setup.sh", tmp_path / "ci")
     (tmp_path / "ci" / "packages-build.txt").write_text("# needed\ncmake  # builds\nlibtomlplusplus-dev\n")
@@ -56,7 +56,7 @@ def setup(tmp_path):
 
 
 def one_message(ended):
-    """Returns the message of a command that ended with 2: only that is on standard error."""
+    """Returns the message of a command that exited with 2, which must be the only text on standard error."""
     assert ended.returncode == 2, ended
     assert ended.stderr.count("ci: ") == 1, ended.stderr
     return ended.stderr

@@ -1,4 +1,4 @@
-"""`peakmark slurm` on a real Slurm of one node."""
+"""Tests `peakmark slurm` on a real Slurm of one node."""
 
 import json
 import os
@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PEAKMARK = os.environ.get("PEAKMARK_COMMAND", str(ROOT / "build/prefix/bin/peakmark"))
 FAKE_WORKER = ROOT / "build/release/harness/supervise/fake_worker"
 
-# A case of the worker does what its axis says: `report_pid` writes to the FIFO and waits for ever. A requeued task has no FIFO.
+# The axis decides what a case of the worker does: `report_pid` writes to the FIFO and never returns. A requeued task has no
+# FIFO.
 WORKER = """#!/bin/sh
 [ -z "$SLURM_RESTART_COUNT" ] || unset FAKE_WORKER_FIFO
 exec '{worker}' "$@"
@@ -63,7 +64,7 @@ def project(tmp_path, cluster):
 
 
 def cases(run: dict) -> list[dict]:
-    """Returns what was measured of each case, but for how long it took."""
+    """Returns the measured values of each case, without durations."""
     measured = [dict(row["peakmark"]) for row in run["benchmarks"] if "peakmark" in row]
     for case in measured:
         assert case.pop("seconds") > 0
@@ -125,7 +126,7 @@ def test_missing_shards_are_named_and_measured_alone(project, cluster):
     again = project.slurm("--rerun", "--wait")
     assert again.returncode == 3, again.stderr + project.logs()
     assert project.run("nightly.json.slurm/shard-1.json")["context"]["peakmark"]["id"] == before, "not measured again"
-    # A task that runs twice measures nothing twice.
+    # If a task runs twice, it measures nothing again.
     twice = cluster.call("sbatch", "--wait", "--array=2", str(folder / "shards.sh"))
     assert twice.returncode == 0
     assert "nothing to resume" in project.text("shard-2.log")

@@ -1,4 +1,4 @@
-"""The nightly of a team: a job array on a real Slurm, a history in a real PostgreSQL, and a commit that allocates more."""
+"""Tests the nightly run of a team: a job array on a real Slurm, a history in a real PostgreSQL, and a commit that allocates more."""
 
 import json
 import os
@@ -98,7 +98,7 @@ class Project:
 
     def end_nightly(self) -> int:
         """Waits for the last job. Returns its exit code."""
-        # `sbatch --wait`, and so `peakmark slurm --wait`, asks only every few seconds.
+        # `sbatch --wait`, and therefore `peakmark slurm --wait`, polls only every few seconds.
         waiting = self.cluster.call("sbatch", "--quiet", "--output=/dev/null", f"--dependency=afterany:{self.last}",
                                     f"--wrap=echo >{self.ended}", cwd=self.folder)  # fmt: skip
         assert waiting.returncode == 0, waiting.stderr
@@ -109,7 +109,7 @@ class Project:
         return "\n".join(f"{file.name}: {file.read_text()}" for file in self.folder.glob("build/nightly.json.slurm/*.log"))
 
     def held_task(self) -> tuple[str, int]:
-        """Waits for the case that waits. Returns the task that measures it, and the process of its worker."""
+        """Waits until the waiting case has started. Returns the task that measures it, and the process of its worker."""
         worker = int(read_line(self.held))
         environment = Path(f"/proc/{worker}/environ").read_bytes().split(b"\0")
         variables = dict(one.decode().split("=", 1) for one in environment if one.startswith(b"SLURM_ARRAY_"))
@@ -117,7 +117,7 @@ class Project:
 
 
 def measured_bytes(file: Path) -> dict[str, dict]:
-    """Returns what a run has of each case, but for times."""
+    """Returns the values of each case in a run, without times."""
     run = json.loads(file.read_text())
     assert run["context"]["peakmark"]["complete"]
     return {

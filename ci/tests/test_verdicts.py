@@ -1,6 +1,6 @@
 """Walks the tables of docs/verdicts.md with the commands themselves: what happened to a case × command → exit code and word.
 
-A run of three cases on `dry` is measured once. What happened is written into a copy of its file, as a day later.
+A run of three cases on `dry` is measured once. For each row, a copy of its file is changed, and dated a day later.
 """
 
 import copy
@@ -98,7 +98,7 @@ def without_first(run: dict) -> None:
 
 
 def new_version(run: dict) -> None:
-    """Of each case: it does other work than before, and needs more for it."""
+    """Gives each case another version, with a higher peak."""
     peak_of(run, GROWN)
     for planned in of_context(run)["planned"]:
         planned["version"] = 2
@@ -113,7 +113,7 @@ def nothing(run: dict) -> None:
 
 @dataclass
 class What:
-    """A row of the table: what the last day before and this day hold, and what each command says."""
+    """A row of the table: the runs of the last day and of this day, and the result of each command."""
 
     now: Callable[[dict], object]
     before: Callable[[dict], object] = nothing
@@ -177,12 +177,12 @@ ROWS = {
     ),
     "new in its suite": What(nothing, before=without_first, words={"baseline": "new: not in the baseline", "trends": "is new"}),
 }
-# Rows that other tests walk: a lost shard (test_team_nightly.py), acceptances (harness/cli/trends_command_test.cpp).
+# Rows that other tests cover: a lost shard (test_team_nightly.py), acceptances (harness/cli/trends_command_test.cpp).
 ELSEWHERE = {"was `ok`, now lost", "accepted (`trends accept`)"}
 
 
 class Project:
-    """A history of two days of the base branch, and a run that was measured now."""
+    """A history of two days of the base branch, and a new run."""
 
     def __init__(self, folder: Path, measured: dict) -> None:
         self.folder = folder
@@ -221,7 +221,7 @@ def measured(tmp_path_factory) -> dict:
 
 
 def cells_of(columns: int) -> dict[str, list[str]]:
-    """Returns the cells of the rows that have so many columns besides the first, by the first."""
+    """Returns the cells of the rows with this number of columns besides the first, by the first column."""
     rows = re.findall(rf"^\| ([^|]+?) ((?:\|[^|]*){{{columns}}})\|$", TABLE, re.MULTILINE)
     return {name: [cell.strip() for cell in cells.split("|")[1:]] for name, cells in rows}
 
@@ -363,7 +363,7 @@ LOST_DAY, FUTURE_DAY = 200, 250
 
 
 def timed(run: dict, random: random_numbers.Random, slower: float = 1) -> None:
-    """Gives each case a time of 1 ms with a noise of 1 %, and the second time of a run that was confirmed."""
+    """Gives each case a time of 1 ms with a noise of 1 %, and the second time of a confirmed run."""
     for one in observations(run):
         for key in ("gpu_time_ns", "gpu_time_again_ns"):
             ns = [1e6 * slower * math.exp(random.gauss(0, 0.01)) for _ in range(3)]
@@ -372,7 +372,7 @@ def timed(run: dict, random: random_numbers.Random, slower: float = 1) -> None:
 
 
 class Year:
-    """A history to which days are added: a commit each."""
+    """A history to which days are added, with one commit per day."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -414,7 +414,7 @@ def test_a_year_with_planted_days_has_the_right_exit_codes(measured, tmp_path):
     code, text = year.trends()
     assert code == 0, text
 
-    # A machine whose clock is wrong cannot hide what comes later.
+    # A machine with a wrong clock cannot hide later runs.
     code, text = year.project.peakmark("history", "add", year.write("future", date="2099-01-01"), "--history", year.project.history)
     assert code == 2 and "2099-01-01" in text, text
     year.add_days(DAYS)
@@ -429,7 +429,7 @@ def test_a_year_with_planted_days_has_the_right_exit_codes(measured, tmp_path):
         year.project.add(year.write(name, edit, slower), "--branch", f"pull/{name}", "--merge-base", base)
         code, text = year.trends("--branch", f"pull/{name}")
         assert code == expected, text
-        # One run says too little of times: harness/cli/compare_commits_test.cpp compares two commits.
+        # One run is not enough to judge times; harness/cli/compare_commits_test.cpp compares two commits.
         assert "times of one run are not judged; this compares them: peakmark compare nightly.toml --commits" in text, text
     year.project.add(year.write("grown", lambda run: peak_of(run, GROWN)), "--branch", "main")
     assert year.trends()[0] == 1
@@ -484,7 +484,7 @@ def test_a_missing_shard_is_red_everywhere_and_its_cases_are_named(measured, tmp
     code, text = project.peakmark("check", "run.json")
     assert code == 3 and lost in text, text
     pull = merged_again(tmp_path / "run.json", "pull")
-    of_context(pull)["fingerprint"] = "another"  # the pull request changes the suite, so no whole run says what is lost
+    of_context(pull)["fingerprint"] = "another"  # the pull request changes the suite, so no complete run has the list of lost cases
     (tmp_path / "pull.json").write_text(json.dumps(pull), encoding="utf-8")
     project.add(tmp_path / "pull.json", "--branch", "pull/1", "--base-branch", "main", "--merge-base", "1" * 12)
     code, text = project.peakmark("trends", "--branch", "pull/1", "--history", project.history)

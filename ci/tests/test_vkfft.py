@@ -1,4 +1,4 @@
-"""ci/vkfft without a network: what it says if it cannot download, or is given another package."""
+"""Tests ci/vkfft without a network: its messages if it cannot download, or gets another package."""
 
 import io
 import os
@@ -25,7 +25,7 @@ def test_without_an_index_it_says_what_to_do(tmp_path):
     assert "ci/vkfft: cannot get VkFFT 1.3.4: pip could not download pyvkfft 2024.1.4, see above" in result.stderr
     assert "-DPEAKMARK_VKFFT_INCLUDE=FOLDER/pyvkfft-2024.1.4/src/VkFFT/vkFFT" in result.stderr
     assert result.stdout == ""
-    # A second run does not take the remains for headers.
+    # A second run does not mistake the remains for headers.
     assert run(tmp_path / "vkfft").returncode == 2
 
 

@@ -1,6 +1,6 @@
-"""The workflows that `peakmark init` writes, and this project's own, against zizmor and the schemas of GitHub and GitLab. No network.
+"""Checks the workflows that `peakmark init` writes, and this project's own, with zizmor and the schemas of GitHub and GitLab. No network.
 
-zizmor's findings of every severity count, those of its persona `pedantic` too, but for the two audits of ACCEPTED.
+zizmor's findings of every severity fail, also those of its persona `pedantic`, except for the two audits in ACCEPTED.
 """
 
 import functools
@@ -50,7 +50,7 @@ def write(folder: Path, kind: str, suite: str, require: str, shards: int, wheel:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory) -> list[Path]:
-    """The folders of all choices."""
+    """The folders with the files of all combinations of options."""
     top = tmp_path_factory.mktemp("written")
     folders = [top / str(number) for number in range(len(CHOICES))]
     for folder, choice in zip(folders, CHOICES, strict=True):
@@ -82,7 +82,7 @@ def errors(file: Path) -> list[str]:
 
 
 def findings(*files: Path) -> list[str]:
-    """Returns what zizmor finds."""
+    """Returns zizmor's findings."""
     ended = subprocess.run(
         [Path(sysconfig.get_path("scripts")) / "zizmor", "--offline", "--no-config", "--no-exit-codes", "--persona", "pedantic", "--format", "json", *files],
         capture_output=True, text=True, check=False,
@@ -110,7 +110,7 @@ def test_zizmor_finds_nothing(written):
 
 
 def test_the_checks_find_what_they_are_for(tmp_path):
-    """Of a workflow with each mistake once."""
+    """Tests a workflow that has each mistake once."""
     folder = tmp_path / WORKFLOWS
     folder.mkdir(parents=True)
     (folder / "bad.yml").write_text(
@@ -125,7 +125,7 @@ def test_the_checks_find_what_they_are_for(tmp_path):
 
 
 def test_an_action_has_one_version(written):
-    """In the written files, in our own and in the documentation; its comment says which."""
+    """Actions are pinned in the written files, in our own and in the documentation, with the version in a comment."""
     texts = [file.read_text() for file in [*OWN, *files_of(written[-4:], f"{WORKFLOWS}/*.yml"), *ROOT.glob("docs/*.md"), ROOT / "README.md"]]
     used = {found for text in texts for found in re.findall(r"uses: actions/([a-z-]+)\S*@(.*)", text)}
     assert len(used) == len({name for name, _ in used}), used
@@ -140,7 +140,7 @@ def steps(file: Path):
 
 
 def test_what_no_tool_checks(written):
-    """Secrets, runners, timeouts, artifacts and shell commands."""
+    """Tests secrets, runners, timeouts, artifacts and shell commands."""
     for file in [*OWN, *files_of(written, f"{WORKFLOWS}/*.yml")]:
         workflow = load(file)
         assert "secrets." not in json.dumps({key: value for key, value in workflow.items() if key != "jobs"}), file
@@ -218,7 +218,7 @@ def test_a_suite_that_a_workflow_cannot_name_is_refused(suite, message, tmp_path
 
 @pytest.mark.parametrize("is_worktree", [False, True])
 def test_below_the_top_nothing_is_written(is_worktree, tmp_path):
-    """GitHub and GitLab read their files at the top only."""
+    """GitHub and GitLab read their files only in the root of the repository."""
     if is_worktree:
         (tmp_path / ".git").write_text("gitdir: elsewhere\n")
     else:
