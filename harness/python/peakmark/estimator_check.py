@@ -59,8 +59,8 @@ class Answer:
 def _run_group(
     command: list[str], text: str, environment: dict[str, str], seconds: float
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program like subprocess.run, and kills what is left of its process group at its end and at the time limit. Its
-    output goes to files: a process that it leaves behind may hold a pipe open for ever."""
+    """Runs a program like subprocess.run. Kills the rest of its process group at its end and at the time limit. Its
+    output goes to files, since a process that it leaves behind may keep a pipe open forever."""
     with tempfile.TemporaryFile("w+") as asked, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         asked.write(text)
         asked.seek(0)
@@ -99,7 +99,7 @@ def ask(question: EstimatorQuestion, available_bytes: int) -> Answer:
     except TypeError as error:
         return Answer(None, None, f"wrong_type: {error}; parameters must be numbers, texts or lists of them")
     try:
-        # Without the colours that Python 3.13 writes if FORCE_COLOR is set: the last line becomes a message.
+        # Without the colours that Python 3.13 writes if FORCE_COLOR is set, since the last line becomes a message.
         environment = environment_without_recorders() | {"PYTHON_COLORS": "0"}
         run = _run_group(command, line + "\n", environment, question.seconds)
     except subprocess.TimeoutExpired:

@@ -63,7 +63,7 @@ class EstimatorError(Exception):
 
 
 def exact(value: Any, of: str) -> int | Fraction:
-    """Converts a number of an estimator, 0 or more, to a Python number. numpy's integers would overflow or become floats."""
+    """Converts a number of an estimator, which must be at least 0, to a Python number. numpy's integers would overflow or become floats."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise EstimatorError("wrong_type", f"{of} is {value!r}, a {type(value).__name__}; it must be a number")
     try:
@@ -284,7 +284,7 @@ class ForSlices(Iterative):
         except EstimatorError as error:
             if error.name not in ("too_large", "infinite"):
                 raise
-        except Exception:  # noqa: BLE001 - httomo takes any exception as more memory than there is
+        except Exception:  # noqa: BLE001 - for httomo, any exception means more memory than available
             pass
         return False
 
@@ -406,7 +406,7 @@ def httomo_methods(path: str) -> list[str]:
 
 
 def find_form(path: str, form: str) -> tuple[Any, type[Form]]:
-    """Returns the function at a path, and how it is called. Of `httomo`, the path has the name of a method, or of a function."""
+    """Returns the function at a path, and how it is called. For `httomo`, the path has the name of a method or of a function."""
     if form != "httomo":
         return find(path), _FORMS[form]
     module, _, name = path.partition(":")
@@ -444,7 +444,7 @@ def printable(text: str) -> str:
 
 
 def check_found(paths: list[str], form: str = "module") -> dict[str, Any]:
-    """Imports functions, an estimator and those next to it, without calling them. `error` has what the user must fix before they
+    """Imports an estimator and the functions next to it, without calling them. `error` is what the user must fix before they
     can be called."""
     try:
         import_numpy()
@@ -474,7 +474,7 @@ def list_methods(module: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def recorded_warnings() -> Iterator[list[str]]:
-    """Collects the texts of `warnings.warn`, each once; those for developers of a library are left out, as Python does."""
+    """Collects the texts of `warnings.warn`, each once. As in Python, warnings for developers of a library are omitted."""
     texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -488,7 +488,7 @@ def recorded_warnings() -> Iterator[list[str]]:
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """Answers a question. Reports failures in `error` instead of raising, and in `warnings` what the estimator warns of."""
+    """Answers a question. Reports failures in `error` instead of raising, and the warnings of the estimator in `warnings`."""
     with recorded_warnings() as texts:
         result = answer_or_error(asked)
     return result | {"warnings": texts}
@@ -529,7 +529,7 @@ def answer_or_error(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def add_folders(folders: list[str]) -> None:
-    """Adds folders to the import path after Python's own library and before installed packages.
+    """Adds folders to the import path after Python's standard library and before installed packages.
 
     So a json.py of the user does not replace a module that numpy imports.
     """
@@ -560,7 +560,7 @@ def main() -> None:
             answered = list_methods(asked["methods"])
         else:
             answered = answer(asked)
-        if os.getpid() != server:  # an estimator has forked a process that returned as well: it must not answer, too
+        if os.getpid() != server:  # an estimator has forked a process that also returned here; it must not answer
             os._exit(0)
         print(json.dumps(answered), file=answers, flush=True)
 

@@ -20,6 +20,6 @@ def main(file: str, argument: str, value: str) -> None:
 
 
 if __name__ == "__main__":
-    # Python adds the folder of this file, whose modules are found as peakmark.NAME only.
+    # Python adds the folder of this file, but its modules must be imported only as peakmark.NAME.
     sys.path.pop(0)
     main(*sys.argv[1:])

@@ -38,7 +38,7 @@ class FitError(RuntimeError):
 
 @dataclass(frozen=True)
 class FitTrial:
-    """What a run at one value of the axis gave."""
+    """The result of a run at one value of the axis."""
 
     value: int
     recorded_bytes: int | None
@@ -92,8 +92,8 @@ def fit(
     """Returns the largest value of an argument with which `function` stays within a budget of device memory.
 
     `axis` is the name of the argument, `batch`, or with the values to try, `batch=32..4096` or `batch=1,2,4,8`. `budget` is a size such as
-    `16GiB`, `90%` of the device's memory, or `free`. Each value runs in a new process, which calls `function(batch=value)`; what it
-    returns is not read. The processes import the function, as those of multiprocessing do: the call of `fit` belongs below
+    `16GiB`, `90%` of the device's memory, or `free`. Each value runs in a new process, which calls `function(batch=value)`; the
+    return value is ignored. The processes import the function, as with multiprocessing, so the call of `fit` must be below
     `if __name__ == "__main__":`. Functions of notebooks, and lambdas, need the package cloudpickle.
 
     `max_allocation`, `multiple_of`, `prove`, `timeout` (seconds of a trial), `backend` and `device` are the options of `peakmark fit`. Raises
@@ -139,7 +139,7 @@ def _run(command: list[str]) -> tuple[str, str, int]:
     try:
         answer, errors = process.communicate()
     except BaseException:
-        process.send_signal(signal.SIGINT)  # it ends its trials
+        process.send_signal(signal.SIGINT)  # the command then ends its trials
         process.communicate()
         raise
     return answer, errors.removeprefix("peakmark: ").strip(), process.returncode
@@ -157,7 +157,7 @@ def _check_argument(function: Callable[..., object], name: str) -> None:
 
 
 def _function_bytes(function: Callable[..., object]) -> bytes:
-    """Returns the function, and where its main module is, for fit_trial.py."""
+    """Returns the pickled function and the path of its main module, for fit_trial.py."""
     prepared = multiprocessing.spawn.get_preparation_data("peakmark.fit")
     main = {key: prepared[key] for key in _MAIN_MODULE if key in prepared}
     without_main = {key: value for key, value in main.items() if not key.startswith("init_main")}

@@ -41,7 +41,7 @@ def _execute(name: str) -> NoReturn:
     program = prefix() / "bin" / name
     # `peakmark report` uses this Python, which has pandas and matplotlib.
     os.environ.setdefault("PEAKMARK_PYTHON", sys.executable)
-    # Python ignores these signals, and the program would inherit that.
+    # Python ignores these signals, and the program would inherit this.
     for ignored in ("SIGPIPE", "SIGXFSZ"):
         signal.signal(getattr(signal, ignored), signal.SIG_DFL)
     try:

@@ -81,7 +81,7 @@ _open: list[_OpenPhase] = []
 
 
 def _reset_in_forked_child() -> None:
-    """A forked child does not inherit phases. It has a new lock, because the thread that held the lock may not be in it."""
+    """A forked child does not inherit phases. It gets a new lock, because the thread that held the lock may not exist in the child."""
     global _lock
     _lock = threading.RLock()
     _open.clear()
@@ -106,8 +106,8 @@ def _pass_on_phase() -> None:
 class phase(contextlib.ContextDecorator):
     """A context manager and decorator: the program is in this phase until the block or function ends.
 
-    Phases nest: a phase within `call` is `call/fft`. A phase belongs to the process, not to a thread: if several threads
-    have one, the last one that began and is still open counts. A recorder that is loaded later starts in the current phase. A
+    Phases can be nested: a phase within `call` is `call/fft`. A phase belongs to the process, not to a thread: if several threads
+    have one, the phase that began last and is still open applies. A recorder that is loaded later starts in the current phase. A
     forked child starts without a phase. Suites use the phases `inputs`, `outputs`, `call` and `end`. NUL and surrogates
     become `\\x00` and `\\udc80`. Raises TypeError if `text` is not a str, even if nothing is recorded.
     """
@@ -150,7 +150,7 @@ def repeat_call(function: Callable[..., _Result], *arguments: Any, **named: Any)
     """Calls the function and returns its last result. Under `peakmark record --repeat-call N` it is called N times, each time in
     the phase `call`; otherwise once, also in that phase.
 
-    Before each call the earlier result is released, and after each call garbage is collected: cycles of objects are no leak.
+    Before each call the earlier result is released, and after each call garbage is collected, so cycles of objects are not leaks.
     """
     calls = _number_of_calls()
     for call in range(1, calls + 1):

@@ -30,7 +30,7 @@ class NoRecorder(RecorderError):
 
 
 class RecorderTooLate(RecorderError):
-    """OpenCL or CUDA was called before a recorder could be loaded. `fact` is the message without what to do."""
+    """OpenCL or CUDA was called before a recorder could be loaded. `fact` is the message without the advice."""
 
     def __init__(self, fact: str):
         super().__init__(
@@ -50,7 +50,7 @@ def library_folders() -> list[pathlib.Path]:
     folders += [up / "lib" / "peakmark" for up in list(package.parents)[3:4]]
     for up in list(package.parents)[2:3]:  # harness/python/peakmark of the sources
         folders += [up / "build" / build / "lib" / "peakmark" for build in ("prefix", "release", "dev")]
-    # A wheel that another copy of this module hides.
+    # An installed wheel that is hidden by another copy of this module.
     wheels = [pathlib.Path(entry) / "peakmark" / "installed" / "lib" / "peakmark" for entry in sys.path if entry]
     folders += [wheel for wheel in wheels if wheel.is_dir()]
     # The prefix of this Python, and those of `cmake --install` and of packages.

@@ -35,7 +35,7 @@ _is_requested_here = False
 
 
 def is_requested_here() -> bool:
-    """Returns whether `load` requested the recorders, not `peakmark record`. Then the profile is removed with the process."""
+    """Returns whether `load` requested the recorders, not `peakmark record`. If so, the profile is removed when the process ends."""
     return _is_requested_here
 
 
@@ -46,8 +46,9 @@ def load(
 
     Does nothing in a process that is recorded already, by `peakmark record` or an earlier call. `sync` finishes a queue
     after each command, so that peaks repeat; `stacks` records call stacks; `budget`, such as "16 GiB" or "90%", is the memory that
-    the process may use of each device; `max_allocation` is the largest allocation that it may make. The profile goes into a temporary folder, and is removed with the process. Raises
-    NoRecorder if no recorder is installed, and SizeError if a limit is not a size from 1 byte to 256 TiB.
+    the process may use on each device; `max_allocation` is the largest allocation that it may make. The profile is in a
+    temporary folder, and is removed when the process ends. Raises NoRecorder if no recorder is installed, and SizeError if a
+    limit is not a size from 1 byte to 256 TiB.
     """
     global _is_requested_here
     budget_bytes = None if budget is None else parse_budget(budget)
@@ -64,7 +65,7 @@ def load(
 
 def parse_budget(budget: int | str) -> int:
     """Returns a budget in bytes: a size, `90%` of the device's memory, `free` or `free-1GiB`. Raises SizeError if it is not from 1 byte
-    to 256 TiB, or a part of a memory that is not known."""
+    to 256 TiB, or if it is a share of an unknown memory size."""
     is_part = isinstance(budget, str) and (budget.endswith("%") or budget.startswith("free"))
     return _checked(budget, "a budget", _budget_of_device(str(budget)) if is_part else parse_size(budget))
 

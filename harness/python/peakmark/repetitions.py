@@ -18,8 +18,8 @@ class Growth:
     `site` has your own lines of the chain.
 
     `verdict` is `leak` (it grows again and again), `undecided` (it grew once in the second half of the calls) or `warm_up` (only
-    in the first half). `bytes` is the sum of all calls but the last. `bytes_per_repetition` is None if it differs from call to
-    call. `repetitions` is the number of calls that left some.
+    in the first half). `bytes` is the sum over all calls except the last. `bytes_per_repetition` is None if it differs from call to
+    call. `repetitions` is the number of calls that left some memory.
     """
 
     verdict: str
@@ -35,7 +35,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class Repetitions:
-    """What repeated calls leave behind."""
+    """The memory that repeated calls leave behind."""
 
     calls: int
     #: One sentence: `steady`, `leak: 64 B each time`, ….
@@ -53,7 +53,7 @@ class Repetitions:
 
     @property
     def leaked_bytes_per_call(self) -> int:
-        """The sum of the leaks; of one that varies, its mean, rounded up."""
+        """The sum of the leaks; for a leak that varies, its mean, rounded up."""
         judged = self.calls - 1
         return sum(one.bytes_per_repetition or -(-one.bytes // judged) for one in self.leaks)
 
@@ -66,10 +66,10 @@ class _RepeatedWindow(Window):
 
 
 def repeat(function: Callable[[], Any], calls: int = 8) -> Repetitions:
-    """Calls the function `calls` times, and returns what the calls leave behind.
+    """Calls the function `calls` times, and returns the memory that the calls leave behind.
 
-    After each call garbage is collected and the devices have finished. The first calls may leave memory behind, as caches and
-    pools do; the result of the last call does not count. Raises ValueError for less than four calls, and RecorderError if nothing
+    After each call, garbage is collected and the devices have finished. The first calls may leave memory behind, such as caches and
+    pools; the result of the last call is not counted. Raises ValueError for less than four calls, and RecorderError if nothing
     is recorded.
     """
     if calls < MIN_CALLS:
@@ -78,7 +78,7 @@ def repeat(function: Callable[[], Any], calls: int = 8) -> Repetitions:
         for _ in range(calls):
             with phase("call"):
                 function()
-                # A window collects garbage and waits for the devices, at both ends.
+                # A window collects garbage and waits for the devices at its start and end.
                 with Window("call"):
                     pass
     found = [one for one in window._figures["repetitions"] if one["times"] == calls and one["phase"].split("/")[-1] == "call"]

@@ -57,7 +57,7 @@ class Refused:
 class PoolUsage:
     """Memory that a library's pool holds.
 
-    `held_bytes` are requested from the driver; `used_bytes` of them are in use. All held bytes count as live.
+    `held_bytes` are requested from the driver; `used_bytes` of them are in use. All held bytes are counted as live.
     """
 
     name: str
@@ -80,7 +80,7 @@ def pool_usage(pool: Any, name: str) -> PoolUsage:
 
 
 def default_pools() -> list[PoolUsage]:
-    """Returns the default pools of CuPy and torch, if the program has imported them and they hold something."""
+    """Returns the default pools of CuPy and torch, if the program has imported them and they hold memory."""
     return [pool for pool in _default_pools() if pool.held_bytes > 0]
 
 
@@ -99,7 +99,7 @@ def _default_pools() -> Iterator[PoolUsage]:
 class Window:
     """Measures the device memory of the whole process, with all threads and child processes, within a `with` block.
 
-    Bytes are requested bytes and exact. At both ends, the window collects garbage and waits for the devices. The figures raise
+    Bytes are requested bytes and exact. At its start and end, the window collects garbage and waits for the devices. The figures raise
     RecorderError before the window has ended.
     """
 
@@ -140,7 +140,7 @@ class Window:
 
     @property
     def is_known(self) -> bool:
-        """Whether the window has figures: it has ended, and recorded."""
+        """Whether the window has figures: it has ended, and it was recorded."""
         return self._result is not None and self.recorded
 
     @property

@@ -105,7 +105,7 @@ def test_one_process_answers_about_all_cases_and_a_crash_costs_one_answer(folder
     answers = [case["estimate"] for case in json.loads(asked.stdout)["cases"]]
     assert [one["bytes_estimated"] for one in answers] == [64 + 6 * 1110, None, 64 + 20 * 1110]
     assert answers[1]["error"] == "died: its process ended with exit code 7"
-    # The question at which it died is asked once more, alone: earlier ones may have been the reason.
+    # The question at which it died is asked again alone, since earlier questions may have been the reason.
     asked_of: dict[str, set[int]] = {}
     for line in (folder / "asked").read_text().splitlines():
         pid, n = line.split()

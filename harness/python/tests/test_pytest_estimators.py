@@ -85,7 +85,7 @@ def test_warnings_of_an_estimator_that_answers_are_in_the_summary_once(estimated
 @pytest.mark.xdist_group("estimators")
 @pytest.mark.parametrize("i", range(len(ESTIMATES)), ids=lambda i: "-".join(map(str, ESTIMATES[i][:4])))
 def test_estimators_are_compared_with_the_peak(estimated, i):
-    """Allocations of the test's own fixtures count, those of others do not."""
+    """Allocations of the test's own fixtures are counted, those of other fixtures are not."""
     said, results = estimated
     n, text = ESTIMATES[i][2], ESTIMATES[i][4]
     assert results[f"test_{i}[{n}]"]["outcome"] == ("failed" if text else "passed")

@@ -1,4 +1,4 @@
-"""The plugin in projects that use pyopencl, on PoCL."""
+"""Tests the plugin in projects that use pyopencl, on PoCL."""
 
 import json
 import pathlib

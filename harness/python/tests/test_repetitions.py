@@ -70,7 +70,7 @@ def test_a_leak_is_named_with_its_bytes_and_its_call_site(record, shown):
         "verdict": "leak", "name": "cache entry", "kind": "buffer", "phase": "call", "bytes": 7 * 4096,
         "bytes_per_repetition": 4096, "repetitions": 7,
     }  # fmt: skip
-    # `show` says the same of the profile, although the program releases everything at its end.
+    # `show` prints the same for the profile, although the program releases everything at its end.
     (again,) = shown()["repetitions"]
     assert again["growth"][0]["verdict"] == "leak"
 

@@ -249,7 +249,7 @@ print(json.dumps([window.peak_bytes, window.left_bytes, window.notes]))
 
 
 def test_a_program_that_clears_its_environment_is_still_recorded(tmp_path):
-    """Tests of programs may do so for a while. Loaded recorders, open phases and windows stay."""
+    """Tests of programs may clear the environment for a while. Loaded recorders, open phases and windows are kept."""
     figures = measured(
         tmp_path,
         CONTEXT

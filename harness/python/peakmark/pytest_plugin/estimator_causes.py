@@ -1,4 +1,4 @@
-"""Names the causes of wrong estimates: from all shapes of a parametrized test, by the formulas of `peakmark explain`."""
+"""Names the causes of wrong estimates from all shapes of a parametrized test, with the formulas of `peakmark explain`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def axes_of(mark: pytest.Mark, question: EstimatorQuestion) -> dict[str, int | s
 def estimate_result(
     mark: pytest.Mark, question: EstimatorQuestion, answer: Answer, peak_bytes: int, at_peak: Sequence[Group], is_outside: bool
 ) -> dict[str, Any]:
-    """Returns one answer, and what was live at the peak, as plain values."""
+    """Returns one answer, and the allocations live at the peak, as plain values."""
     return {
         "estimator": question.function,
         "form": question.form,
@@ -61,9 +61,9 @@ def estimate_result(
 
 
 def _sequence(groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns what was live at the peak as an allocation sequence of a run file: all live at one time.
+    """Returns the allocations live at the peak as an allocation sequence of a run file, in which all are live at one time.
 
-    Equal allocations of a group are counted; those of different sizes are one."""
+    Equal allocations of a group are counted; allocations of different sizes are merged into one."""
     groups = [
         dict(one, bytes=one["largest_bytes"] if is_equal else one["bytes"])
         for one in groups

@@ -56,8 +56,8 @@ class Limits:
     peak_bytes: int | None
     left_bytes: int | None
     estimators: tuple[pytest.Mark, ...]
-    kinds: Mapping[str, int] = field(default_factory=dict)  # peaks of kinds of memory
-    calls: int = 1  # of the test; above 1 `left_bytes` is of each call
+    kinds: Mapping[str, int] = field(default_factory=dict)  # limits of the peaks of kinds of memory
+    calls: int = 1  # number of calls of the test; if it is above 1, `left_bytes` applies to each call
 
     def __bool__(self) -> bool:
         return self.peak_bytes is not None or self.left_bytes is not None or bool(self.estimators or self.kinds)
@@ -247,7 +247,7 @@ def make_question(mark: pytest.Mark, arguments: Mapping[str, Any]) -> EstimatorQ
 
 @dataclass(frozen=True)
 class Judgement:
-    """One message for each limit that a test exceeded, and what its estimators answered, as plain values."""
+    """One message for each limit that a test exceeded, and the answers of its estimators, as plain values."""
 
     problems: list[str]
     estimates: list[dict[str, Any]]

@@ -29,7 +29,7 @@ class Settings:
     required: bool
     sync: bool
     stacks: bool
-    budget: int | None  # bytes of each device that the tests may use
+    budget: int | None  # bytes that the tests may use on each device
     max_allocation: int | None  # bytes of the largest allocation that they may make
     reported: int  # tests in the report; 0: all
     json_file: str
@@ -100,7 +100,7 @@ class DeviceMemory:
         return made
 
     def repeat(self, function: Callable[[], Any], calls: int = 8) -> Repetitions:
-        """Calls the function `calls` times, and returns what the calls leave behind (`leaks`, `growth`, `live_after_bytes`, …)."""
+        """Calls the function `calls` times, and returns the memory that the calls leave behind (`leaks`, `growth`, `live_after_bytes`, …)."""
         return repeat(function, calls)
 
     def pool(self, pool: Any, name: str) -> None:
@@ -123,7 +123,7 @@ def fail_with(outcome: Any, error: BaseException) -> None:
     """Makes this error the outcome of a wrapped hook."""
     if hasattr(outcome, "force_exception"):
         outcome.force_exception(error)
-    else:  # pluggy before 1.1 has no other way by which the other wrappers still run to their end
+    else:  # with pluggy before 1.1, this is the only way in which the other wrappers still run to their end
         outcome._excinfo = (type(error), error, error.__traceback__)
 
 
@@ -185,8 +185,8 @@ class Measuring:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> None:
-        """Opens the setup window at the first fixture of function scope. Fixtures of wider scopes, which run before, do not
-        count for the test: which test runs them depends on the order of tests."""
+        """Opens the setup window at the first fixture of function scope. Fixtures of wider scopes run before and are not
+    measured with the test, since the order of tests decides which test runs them."""
         if self._in_setup is None or fixturedef.scope != "function":
             return
         item, self._in_setup = self._in_setup, None
