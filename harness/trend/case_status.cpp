@@ -15,9 +15,6 @@
 namespace peakmark::trend {
 namespace {
 
-/// A suite must be among this many newest runs; improvements are reported for as many.
-constexpr std::size_t kCurrentRuns = 30;
-
 using Names = std::set<std::string_view>;
 
 /// The cases of a device by what trends found.
@@ -29,7 +26,6 @@ struct Found {
 Found find_all(const DeviceHistory& history, const Trends& trends) {
   Found found;
   for (const Change& change : trends.changes) {
-    const bool is_good = change.verdict == Verdict::improvement || change.verdict == Verdict::recovery;
     if (change.metric == metric::outcome) {
       // The last one decides: changes are in the order of their runs.
       found.accepted_outcomes.erase(change.case_name);
@@ -39,7 +35,7 @@ Found find_all(const DeviceHistory& history, const Trends& trends) {
       found.regressions.insert(change.case_name);
     } else if (needs_action(change)) {
       found.suspicious.insert(change.case_name);
-    } else if (is_good && change.state == State::past && change.first + kCurrentRuns >= history.runs.size()) {
+    } else if (is_recent_improvement(history, change)) {
       (change.verdict == Verdict::recovery ? found.recoveries : found.improvements).insert(change.case_name);
     }
   }
@@ -118,8 +114,8 @@ void add_found(CaseStatus& status, const Found& found) {
     set(status, CaseState::as_expected, Judgement::as_expected, "accepted");
   } else if (worse_than(found.left_suite, CaseState::left_suite)) {
     set(status, CaseState::left_suite, Judgement::skipped, "left the suite");
-    if (found.newly_left.contains(status.case_name))
-      status.texts.insert(status.texts.begin(), "new since the previous run");
+    status.is_news = found.newly_left.contains(status.case_name);
+    if (status.is_news) status.texts.insert(status.texts.begin(), "new since the previous run");
   } else if (worse_than(found.improvements, CaseState::improvement)) {
     status.state = CaseState::improvement;
   } else if (worse_than(found.recoveries, CaseState::recovery)) {
@@ -205,8 +201,8 @@ std::vector<CaseStatus> find_case_statuses(const DeviceHistory& history, const T
     const std::optional<std::size_t> last = one.last_planned();
     if (!last) continue;
     const std::size_t run = *last;
-    const bool is_old = run + kCurrentRuns < history.runs.size();
-    if (is_old || found.left_suite.contains(one.case_name)) {  // no current run has the case
+    if (!is_current(history, run) ||
+        found.left_suite.contains(one.case_name)) {  // no current run has the case
       statuses.push_back(not_run(one.case_name, history.runs[run].date));
       add_found(statuses.back(), found);
       continue;

@@ -42,6 +42,7 @@ struct CaseStatus {
   /// Why estimates outside their window are wrong, by formulas: the same for all cases of a variant. Empty:
   /// not known.
   std::vector<std::string> causes = {};
+  bool is_news = false;  ///< of `left_suite`: only the last run of the suite lacks the case
 
   /// Returns what reports show: the causes if they are known, else the texts.
   [[nodiscard]] const std::vector<std::string>& reasons() const { return causes.empty() ? texts : causes; }

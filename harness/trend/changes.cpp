@@ -105,12 +105,15 @@ void apply_acceptances(const DeviceHistory& history, std::vector<Change>& change
   for (Change& change : changes) {
     if (is_open(change)) open[change.case_name].push_back(&change);
   }
-  for (const Acceptance& acceptance : history.acceptances) {
+  for (std::size_t number = 0; number < history.acceptances.size(); ++number) {
+    const Acceptance& acceptance = history.acceptances[number];
     const auto from = runs.find(acceptance.from_run);
     const auto of_case = open.find(acceptance.case_name);
     if (from == runs.end() || of_case == open.end()) continue;
     for (Change* const change : of_case->second) {
-      if (is_open(*change) && accepts(acceptance, from->second, *change)) change->state = State::accepted;
+      if (!is_open(*change) || !accepts(acceptance, from->second, *change)) continue;
+      change->state = State::accepted;
+      change->acceptance = number;
     }
   }
 }

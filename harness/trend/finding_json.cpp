@@ -40,6 +40,12 @@ Json commits_json(const DeviceHistory& history, const Change& change) {
           {"commits_between", or_null(commits_between(before, run))}};
 }
 
+Json accepted_json(const DeviceHistory& history, const Change& change) {
+  if (!change.acceptance) return nullptr;
+  const Acceptance& one = history.acceptances[*change.acceptance];
+  return {{"who", one.who}, {"when", one.when}, {"reason", one.reason}};
+}
+
 Json recovered_json(const DeviceTrends& device, const Change& change) {
   if (!change.recovered_in) return nullptr;
   const HistoryRun& run = device.history->runs[*change.recovered_in];

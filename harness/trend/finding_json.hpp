@@ -21,6 +21,8 @@ inline json_fields::Json level_json(const std::string& metric, double value) {
 /// Returns `commit`, its subject and author, `commit_before` and the number of commits between the last run
 /// of the former level and the first of the new one. Unknown is null.
 json_fields::Json commits_json(const DeviceHistory& history, const Change& change);
+/// Returns who accepted a change, when and why; null if nobody did.
+json_fields::Json accepted_json(const DeviceHistory& history, const Change& change);
 /// Returns the run that ended a regression, with its commit; null if it is not known.
 json_fields::Json recovered_json(const DeviceTrends& device, const Change& change);
 

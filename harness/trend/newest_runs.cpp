@@ -36,13 +36,14 @@ std::optional<seconds> age_of(const HistoryRun& run, std::chrono::system_clock::
 std::vector<NewestRun> find_newest_runs(const DeviceHistory& history,
                                         std::chrono::system_clock::time_point now,
                                         std::optional<seconds> max_age) {
-  std::map<std::string_view, const HistoryRun*> newest;
-  for (const HistoryRun& run : history.runs) newest[run.suite] = &run;
+  std::map<std::string_view, std::size_t> newest;
+  for (std::size_t run = 0; run < history.runs.size(); ++run) newest[history.runs[run].suite] = run;
   std::vector<NewestRun> all;
   all.reserve(newest.size());
-  for (const auto& [suite, run] : newest) {
-    const std::optional<seconds> age = age_of(*run, now);
-    all.push_back({*run, age, max_age && (!age || *age > *max_age)});
+  for (const auto& [suite, place] : newest) {
+    const HistoryRun& run = history.runs[place];
+    const std::optional<seconds> age = age_of(run, now);
+    all.push_back({run, age, is_current(history, place), max_age && (!age || *age > *max_age)});
   }
   return all;
 }

@@ -14,7 +14,8 @@ struct NewestRun {
   HistoryRun run;
   /// Null if its date is later than tomorrow: a wrong clock says nothing.
   std::optional<std::chrono::seconds> age;
-  bool is_stale = false;  ///< older than allowed, or of unknown age
+  bool is_current = true;  ///< one of the device's last kCurrentRuns
+  bool is_stale = false;   ///< older than allowed, or of unknown age
 };
 
 /// Returns the newest run of each suite, by suite. `max_age`: null allows any age.

@@ -230,29 +230,15 @@ class Search {
     const CommonFinding finding = join_findings(std::move(parts));
     const Change& worst = finding.finding.worst();
     const State state = worst.state.value_or(State::past);
-    const Acceptance* const acceptance = find_acceptance(*finding.device->history, worst);
     std::string text = fmt::format("{}: {}", to_string(state), summary_text(finding));
     if (worst.recovered_in) text += "; " + fixed_text(finding.device->history->runs[*worst.recovered_in]);
-    Json accepted = nullptr;
-    if (acceptance != nullptr) {
-      accepted = {{"who", acceptance->who}, {"when", acceptance->when}, {"reason", acceptance->reason}};
-      text += "; accepted: " + acceptance->reason;
-    }
+    if (worst.acceptance)
+      text += "; accepted: " + finding.device->history->acceptances[*worst.acceptance].reason;
     Json json = begin_document("closed", id, text);
     json["reason"] = to_string(state);
-    json["accepted"] = std::move(accepted);
+    json["accepted"] = accepted_json(*finding.device->history, worst);
     add_finding(json, finding);
     return json;
-  }
-
-  static const Acceptance* find_acceptance(const DeviceHistory& history, const Change& change) {
-    if (change.state != State::accepted) return nullptr;
-    for (const Acceptance& one : history.acceptances) {
-      if (one.case_name != change.case_name) continue;
-      const auto from = find_run(history, one.from_run);
-      if (from && accepts(one, *from, change)) return &one;
-    }
-    return nullptr;
   }
 
   [[nodiscard]] std::vector<Notified> with_state(std::vector<Notified> rows, const std::string& finding,

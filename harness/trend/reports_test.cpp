@@ -86,6 +86,7 @@ TEST_F(TrendReports, JsonMatchesTheFormat) {
                                                     {"device", "GPU \uFFFD | one"},
                                                     {"backend", "cuda"},
                                                     {"state", "regression"},
+                                                    {"needs_action", true},
                                                     {"judgement", "fail"},
                                                     {"reason", "regression"},
                                                     {"texts", nlohmann::json::array()}}));
@@ -214,6 +215,51 @@ TEST_F(TrendReports, TheHeadlineCountsFindingsAndNotCases) {
   EXPECT_EQ(headline(found), "6 findings: 2 regressions, 1 failed measurement, 2 estimators, 1 failed rule");
   EXPECT_THAT(trends_table(found), StartsWith(headline(found)));
   EXPECT_THAT(trends_markdown(found), StartsWith("## " + headline(found)));
+}
+
+TEST_F(TrendReports, FindingsOfTheJsonAreTheRowsThatTheHeadlineCounts) {
+  history_.series[0].values = {1024, 1280, 1024};
+  history_.series.push_back({"a/c/cuda", "requested_peak_bytes", {8, 8, 9}, {}});
+  history_.outcomes.insert(history_.outcomes.begin() + 1, {"a/c/cuda", {"ok", "ok", "ok"}});
+  std::vector<DeviceTrends> found = trends();
+  const auto status = [](const char* name, CaseState state, Judgement judgement, const char* reason) {
+    return CaseStatus{name, state, judgement, reason, {std::string(name) + " why"}};
+  };
+  std::vector<CaseStatus>& statuses = found.front().statuses;
+  statuses.push_back(status("w/v/cuda/n:1", CaseState::window, Judgement::fail, "window_bytes"));
+  statuses.push_back(status("w/v/cuda/n:2", CaseState::rule, Judgement::fail, "estimator"));
+  statuses.push_back(status("w/v/cuda/n:3", CaseState::rule, Judgement::fail, "leak"));
+  statuses.push_back(status("w/v/cuda/n:4", CaseState::failed, Judgement::failed_measurement, "crashed"));
+  statuses.push_back(status("w/v/cuda/n:5", CaseState::as_on_base, Judgement::fail, "leak"));
+  statuses.push_back(status("w/v/cuda/n:6", CaseState::left_suite, Judgement::skipped, "left the suite"));
+  statuses.back().is_news = true;
+  const auto json = nlohmann::json::parse(json_of(found));
+  EXPECT_EQ(json.at("headline"),
+            "4 findings: 1 regression, 1 failed measurement, 1 estimator, 1 failed rule");
+  std::vector<std::string> rows;
+  for (const auto& row : json.at("findings")) {
+    std::string cases;
+    for (const std::string name : row.at("cases")) cases += " " + name;
+    for (const std::size_t place : row.at("members")) {
+      EXPECT_EQ(json.at("changes").at(place).at("case"), row.at("case"));
+      EXPECT_EQ(json.at("changes").at(place).at("section"), row.at("section"));
+    }
+    EXPECT_EQ(row.at("members").empty(), row.at("metric").is_null());
+    rows.push_back(row.at("section").get<std::string>() + " " + row.at("verdict").get<std::string>() + cases);
+  }
+  EXPECT_THAT(rows, testing::ElementsAre("new regression a/c/cuda", "open failed w/v/cuda/n:4",
+                                         "open window w/v/cuda/n:1 w/v/cuda/n:2", "open rule w/v/cuda/n:3",
+                                         "recent left_suite w/v/cuda/n:6", "recent recovery a/b/cuda",
+                                         "closed regression a/b/cuda", "closed as_on_base w/v/cuda/n:5"));
+}
+
+TEST_F(TrendReports, JsonHasWhoAcceptedAChange) {
+  history_.acceptances = {{"a/b/cuda", "", "run2", "ada", "2026-02-09T00:00:00Z", "needed"}};
+  const auto json = nlohmann::json::parse(json_of(trends()));
+  const auto& change = json.at("changes").at(0);
+  EXPECT_EQ(change.at("section"), "closed");
+  EXPECT_EQ(change.at("accepted"),
+            nlohmann::json({{"who", "ada"}, {"when", "2026-02-09T00:00:00Z"}, {"reason", "needed"}}));
 }
 
 TEST_F(TrendReports, LevelsThatReadTheSameHaveTheDifference) {

@@ -223,6 +223,15 @@ std::vector<std::string> uncompared(const DeviceHistory& history) {
   return lines;
 }
 
+bool is_current(const DeviceHistory& history, std::size_t run) {
+  return run + kCurrentRuns >= history.runs.size();
+}
+
+bool is_recent_improvement(const DeviceHistory& history, const Change& change) {
+  const bool is_good = change.verdict == Verdict::improvement || change.verdict == Verdict::recovery;
+  return is_good && change.state == State::past && is_current(history, change.first);
+}
+
 bool is_open(const Change& change) {
   return change.verdict == Verdict::regression && change.state == State::open;
 }

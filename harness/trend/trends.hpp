@@ -49,6 +49,7 @@ struct Change {
   /// The run that was as good again, of a recovered regression. Null also if times went back little by
   /// little.
   std::optional<std::size_t> recovered_in = {};
+  std::optional<std::size_t> acceptance = {};  ///< of an accepted change: index of DeviceHistory::acceptances
   std::optional<Evidence> evidence;
   /// The reference of ratios, if they were less noisy than times: `copy` or `arithmetic`; else empty.
   std::string reference;
@@ -140,6 +141,12 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options = {
 /// device, if that is so of every suite.
 std::vector<std::string> uncompared(const DeviceHistory& history);
 
+/// Runs of a device that count as recent: a suite must be among them, and improvements are reported.
+inline constexpr std::size_t kCurrentRuns = 30;
+/// Returns true for one of the last kCurrentRuns runs, an index of DeviceHistory::runs.
+bool is_current(const DeviceHistory& history, std::size_t run);
+/// Returns true for an improvement or a recovery in a current run, unless it was accepted or undone.
+bool is_recent_improvement(const DeviceHistory& history, const Change& change);
 /// Returns true for a confirmed regression that was neither accepted nor undone.
 bool is_open(const Change& change);
 /// Returns true for an open regression, or a suspicion of the last run that covers the case.

@@ -1,6 +1,15 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
 #include "compare/moved_fields.hpp"
 #include "runfile/json_fields.hpp"
 #include "trend/branches.hpp"
+#include "trend/case_findings.hpp"
 #include "trend/changes.hpp"
 #include "trend/finding_json.hpp"
 #include "trend/reports.hpp"
@@ -30,10 +39,15 @@ Json base_run_json(const BaseRun& base, const DeviceHistory& history) {
 
 Json newest_run_json(const NewestRun& newest, const DeviceHistory& history) {
   const Json age = newest.age ? Json(newest.age->count()) : Json(nullptr);
-  return {{"suite", newest.run.suite},  {"device", history.device},
-          {"backend", history.backend}, {"run", newest.run.id},
-          {"date", newest.run.date},    {"commit", json_fields::null_if_empty(newest.run.commit)},
-          {"age_seconds", age},         {"is_stale", newest.is_stale},
+  return {{"suite", newest.run.suite},
+          {"device", history.device},
+          {"backend", history.backend},
+          {"run", newest.run.id},
+          {"date", newest.run.date},
+          {"commit", json_fields::null_if_empty(newest.run.commit)},
+          {"age_seconds", age},
+          {"is_stale", newest.is_stale},
+          {"is_current", newest.is_current},
           {"text", to_text(newest)}};
 }
 
@@ -62,6 +76,7 @@ class Writer {
       Json entry{{"case", one.case_name}, {"metric", one.metric}};
       add_device(entry);
       entry["runs"] = one.runs;
+      entry["runs_needed"] = one.needed + 1;
       json_["not_enough_data"].push_back(std::move(entry));
     }
     for (const LeftSuite& one : device.trends.left_suite) {
@@ -108,6 +123,7 @@ class Writer {
     entry["run"] = first.id;
     entry.update(commits_json(*history_, change));
     entry["recovered"] = recovered_json(*device_, change);
+    entry["accepted"] = accepted_json(*history_, change);
     entry["raised"] = history_->runs[change.raised].date;
     entry["raised_run"] = history_->runs[change.raised].id;
     entry["before"] = level_json(change.metric, change.before);
@@ -118,6 +134,7 @@ class Writer {
     entry["verdict"] = to_string(change.verdict);
     entry["new"] = change.is_news;
     entry["state"] = change.state ? Json(to_string(*change.state)) : Json(nullptr);
+    entry["section"] = to_string(find_section(*history_, change));
     entry["evidence"] = change.evidence ? Json(to_string(*change.evidence)) : Json(nullptr);
     entry["reference"] = json_fields::null_if_empty(change.reference);
     entry["allocations"] =
@@ -134,6 +151,7 @@ class Writer {
     Json entry{{"case", status.case_name}};
     add_device(entry);
     entry["state"] = to_string(status.state);
+    entry["needs_action"] = status.needs_action();
     entry["judgement"] = to_string(status.judgement);
     entry["reason"] = json_fields::null_if_empty(status.reason);
     entry["texts"] = status.reasons();
@@ -156,6 +174,114 @@ class Writer {
   const DeviceTrends* device_ = nullptr;
   const DeviceHistory* history_ = nullptr;
 };
+
+/// An entry of `findings`, and what it is sorted by.
+struct JsonRow {
+  FindingSection section{};
+  CaseState state{};
+  std::string date;  ///< of the change
+  Json json;
+};
+
+/// The place of each change in `changes`.
+class ChangePlaces {
+ public:
+  explicit ChangePlaces(const std::vector<DeviceTrends>& devices) {
+    std::size_t first = 0;
+    for (const DeviceTrends& device : devices) {
+      first_.emplace(&device, first);
+      first += device.trends.changes.size();
+    }
+  }
+  [[nodiscard]] std::size_t of(const DeviceTrends& device, const Change& change) const {
+    return first_.at(&device) + static_cast<std::size_t>(&change - device.trends.changes.data());
+  }
+
+ private:
+  std::map<const DeviceTrends*, std::size_t> first_;
+};
+
+CaseState state(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::regression:
+      return CaseState::regression;
+    case Verdict::suspicious:
+      return CaseState::suspicious;
+    case Verdict::improvement:
+      return CaseState::improvement;
+    case Verdict::recovery:
+      break;
+  }
+  return CaseState::recovery;
+}
+
+JsonRow row(const CommonFinding& finding, const ChangePlaces& places) {
+  const Change& worst = finding.finding.worst();
+  const DeviceHistory& history = *finding.device->history;
+  JsonRow row{find_section(history, worst), state(worst.verdict), history.runs[worst.first].date,
+              finding_json(finding)};
+  if (row.section == FindingSection::is_new && !finding.is_new()) row.section = FindingSection::open;
+  // The largest step first, also of several devices.
+  std::vector<std::pair<const DeviceTrends*, const Change*>> members;
+  for (const DeviceFinding& part : finding.parts) {
+    for (const Change* const change : part.finding.changes) members.emplace_back(part.device, change);
+  }
+  std::ranges::stable_sort(members, is_larger, [](const auto& one) -> const Change& { return *one.second; });
+  row.json["members"] = Json::array();
+  for (const auto& [device, change] : members) row.json["members"].push_back(places.of(*device, *change));
+  row.json["with_it"] = Json::array();
+  for (const Change* const change : finding.parts.front().finding.with_it) {
+    if (change->case_name == worst.case_name)
+      row.json["with_it"].push_back(places.of(*finding.device, *change));
+  }
+  return row;
+}
+
+JsonRow row(const CaseFinding& finding) {
+  const DeviceHistory& history = *finding.device->history;
+  const CaseStatus& first = *finding.cases.front();
+  Json cases = Json::array();
+  for (const CaseStatus* const one : finding.cases) cases.push_back(one->case_name);
+  return {finding.section,
+          finding.state,
+          "",
+          {{"finding", nullptr},
+           {"case", first.case_name},
+           {"device", history.device},
+           {"backend", history.backend},
+           {"variant", finding.variant},
+           {"variants", {finding.variant}},
+           {"metric", nullptr},
+           {"verdict", to_string(finding.state)},
+           {"state", nullptr},
+           {"new", first.is_news},
+           {"machine", nullptr},
+           {"why", fmt::format("{}", fmt::join(first.reasons(), "; "))},
+           {"compare", nullptr},
+           {"cases", cases},
+           {"devices",
+            {{{"device", history.device},
+              {"backend", history.backend},
+              {"new", first.is_news},
+              {"cases", cases}}}},
+           {"members", Json::array()},
+           {"with_it", Json::array()}}};
+}
+
+/// Returns the findings by section; of one section the worst states first, closed ones newest first.
+std::vector<JsonRow> finding_rows(const std::vector<DeviceTrends>& devices) {
+  const ChangePlaces places(devices);
+  std::vector<JsonRow> rows;
+  for (const CommonFinding& one : find_common_findings(devices, [](const Change&) { return true; }))
+    rows.push_back(row(one, places));
+  for (const CaseFinding& one : find_case_findings(devices)) rows.push_back(row(one));
+  for (JsonRow& one : rows) one.json["section"] = to_string(one.section);
+  std::ranges::stable_sort(rows, [](const JsonRow& a, const JsonRow& b) {
+    if (a.section != b.section) return a.section < b.section;
+    return a.section == FindingSection::closed ? a.date > b.date : a.state < b.state;
+  });
+  return rows;
+}
 
 }  // namespace
 
@@ -191,8 +317,7 @@ std::string trends_json(const std::vector<DeviceTrends>& devices, ExitCode exit_
       json["newest_runs"].push_back(newest_run_json(one, *device.history));
     writer.add(device);
   }
-  for (const CommonFinding& finding : find_common_findings(devices, [](const Change&) { return true; }))
-    json["findings"].push_back(finding_json(finding));
+  for (JsonRow& row : finding_rows(devices)) json["findings"].push_back(std::move(row.json));
   json["runs"] = run_count;
   return json_fields::pretty(json, 1);
 }

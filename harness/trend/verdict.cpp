@@ -2,7 +2,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,8 +10,8 @@
 #include "base/text.hpp"
 #include "runfile/merge.hpp"
 #include "trend/branches.hpp"
+#include "trend/case_findings.hpp"
 #include "trend/common_findings.hpp"
-#include "trend/findings.hpp"
 #include "trend/reports.hpp"
 
 namespace peakmark::trend {
@@ -45,18 +44,9 @@ std::array<std::size_t, kKinds> count_findings(const std::vector<DeviceTrends>& 
   const auto count = [&](Kind kind) -> std::size_t& { return counts.at(static_cast<std::size_t>(kind)); };
   for (const CommonFinding& one : find_common_findings(devices, needs_action))
     ++count(one.finding.worst().verdict == Verdict::regression ? Kind::regression : Kind::suspicious);
-  for (const DeviceTrends& device : devices) {
-    std::set<std::pair<Kind, std::string>> found;
-    for (const CaseStatus& one : device.statuses) {
-      const bool is_estimator = one.state == CaseState::window ||
-                                (one.state == CaseState::rule && one.reason == to_string(Rule::estimator));
-      if (one.state != CaseState::failed && one.state != CaseState::rule && !is_estimator) continue;
-      const Kind kind = is_estimator                     ? Kind::estimator
-                        : one.state == CaseState::failed ? Kind::failed
-                                                         : Kind::rule;
-      found.emplace(kind, variant_name(one.case_name));
-    }
-    for (const auto& [kind, variant] : found) ++count(kind);
+  for (const CaseFinding& one : find_case_findings(devices)) {
+    if (one.section > FindingSection::open) continue;
+    ++count(one.is_estimator ? Kind::estimator : one.state == CaseState::failed ? Kind::failed : Kind::rule);
   }
   return counts;
 }

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from .history_file import CaseHistory, DeviceHistory, History
 from .run_file import Run
-from .trend_file import VERDICTS, Change, Trends
+from .trend_file import Change, Trends
 
-# The status of a case by `peakmark trends --json`, worst first; those up to `suspicious` need attention.
+# The status of a case by `peakmark trends --json`, worst first.
 STATES = {
     "regression": "regression",
     "failed": "failed measurement",
@@ -25,9 +25,6 @@ STATES = {
     "young": "not enough data",
     "steady": "steady",
 }
-NEEDS_ATTENTION = ("regression", "failed", "window", "rule", "suspicious")
-# Improvements are reported for this many runs.
-RECENT_RUNS = 30
 
 
 def descending(weight: tuple[float, float]) -> tuple[float, float]:
@@ -43,8 +40,6 @@ class Finding:
     device: DeviceHistory
     history: CaseHistory
     at: int
-    accepted: str = ""
-    """Author, date and reason of an acceptance; empty if the change is not accepted."""
 
     @property
     def date(self) -> str:
@@ -57,23 +52,6 @@ class Finding:
         run = self.device.runs[self.at]
         return run.commit if run.id == self.change.run else self.change.commit
 
-    @property
-    def resolution(self) -> str:
-        """The reason why the change needs no attention; empty if it needs attention or is an improvement."""
-        if self.change.state == "accepted":
-            return self.accepted or "accepted"
-        if self.change.state != "recovered":
-            return ""
-        return f"recovered on {self.change.recovered}" if self.change.recovered else "recovered since"
-
-
-def is_news(finding: Finding) -> bool:
-    """True if it needs attention, or is a recent improvement."""
-    if finding.change.verdict in ("improvement", "recovery"):
-        return not finding.resolution and finding.at >= len(finding.device.runs) - RECENT_RUNS
-    return finding.change.open
-
-
 @dataclass
 class CaseStatus:
     """One case on one device after its newest run."""
@@ -81,6 +59,8 @@ class CaseStatus:
     device: DeviceHistory
     history: CaseHistory
     state: str = "steady"
+    judgement: str = "pass"
+    needs_action: bool = False
     reasons: list[str] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     window: tuple[float, float] | None = None
@@ -91,7 +71,7 @@ class CaseStatus:
     @property
     def worst(self) -> Finding | None:
         """The largest change of those that set the state. A ratio to the estimate that grew with a peak does not count."""
-        mine = [one for one in self.findings if one.change.verdict == self.state and is_news(one)]
+        mine = [one for one in self.findings if one.change.verdict == self.state and one.change.section != "closed"]
         grown = {one.at for one in mine if one.change.metric == "requested_peak_bytes"}
         mine = [one for one in mine if one.change.metric != "estimate_ratio" or one.at not in grown]
         return max(mine, key=lambda one: one.change.weight, default=None)
@@ -99,11 +79,10 @@ class CaseStatus:
 
 @dataclass(frozen=True)
 class Assessment:
-    """The contents of the report. `findings` and `statuses` are sorted, worst first."""
+    """The contents of the report. `statuses` are sorted, worst first."""
 
     history: History
     trends: Trends
-    findings: list[Finding]
     statuses: list[CaseStatus]
 
     @property
@@ -115,7 +94,7 @@ class Assessment:
 
     @property
     def needs_attention(self) -> int:
-        return sum(status.state in NEEDS_ATTENTION for status in self.statuses)
+        return sum(status.needs_action for status in self.statuses)
 
     @property
     def headline(self) -> str:
@@ -131,29 +110,8 @@ class Assessment:
         return self.trends.tally
 
 
-def _acceptance(trends: Trends, change: Change) -> str:
-    """Returns the newest acceptance of this metric or case, preferably one that names the change's run."""
-    mine = [
-        one
-        for one in trends.accepted
-        if one.case == change.case and one.metric in ("", change.metric) and one.device in ("", change.device)
-    ]
-    of_run = [one for one in mine if one.run == change.run] or mine
-    if not of_run:
-        return ""
-    one = max(of_run, key=lambda acceptance: acceptance.when)
-    return f"accepted by {one.who or 'unknown'}{f' on {one.when[:10]}' if one.when else ''}: {one.reason}"
-
-
-def _case_findings(device: DeviceHistory, history: CaseHistory, changes: list[Change], trends: Trends) -> list[Finding]:
-    placed = [
-        Finding(
-            change, device, history, device.run_index[change.run],
-            _acceptance(trends, change) if change.state == "accepted" else "",
-        )
-        for change in changes
-        if change.run in device.run_index
-    ]
+def _case_findings(device: DeviceHistory, history: CaseHistory, changes: list[Change]) -> list[Finding]:
+    placed = [Finding(change, device, history, device.run_index[change.run]) for change in changes if change.run in device.run_index]
     return sorted(placed, key=lambda one: one.at)
 
 
@@ -168,6 +126,7 @@ def _set_state(status: CaseStatus, trends: Trends, young: set[tuple[str, str]]) 
     reported = trends.cases.get((history.case, device.device, device.backend))
     if reported is not None:
         status.state = reported.state if reported.state in STATES else "rule"
+        status.judgement, status.needs_action = reported.judgement, reported.needs_action
         status.reasons = list(reported.texts)
     elif _matches(young, device, history.case):
         status.state = "young"
@@ -217,18 +176,11 @@ def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
                 for one in changes.get(case.case, [])
                 if one.device in ("", device.device) and one.backend in ("", device.backend)
             ]
-            status = CaseStatus(device, case, findings=_case_findings(device, case, mine, trends))
+            status = CaseStatus(device, case, findings=_case_findings(device, case, mine))
             _set_state(status, trends, young)
             status.window = windows.get((case.case, device.device, device.backend))
             status.throughput = throughputs.get((case.case, device.device, device.backend))
             statuses.append(status)
-    findings = [finding for status in statuses for finding in status.findings]
-    order = {verdict: i for i, verdict in enumerate(VERDICTS)}
-    findings.sort(
-        key=lambda one: (
-            not one.change.open, order.get(one.change.verdict, len(order)), descending(one.change.weight), one.change.case,
-        )
-    )
     state_order = {state: i for i, state in enumerate(STATES)}
     statuses.sort(
         key=lambda one: (
@@ -236,4 +188,4 @@ def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
             -(one.history.last_value("requested_peak_bytes") or 0), one.history.case, one.device.device,
         )
     )
-    return Assessment(history, trends, findings, statuses)
+    return Assessment(history, trends, statuses)

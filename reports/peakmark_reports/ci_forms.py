@@ -7,7 +7,7 @@ import json
 import unicodedata
 from typing import Any
 
-from .assessment import NEEDS_ATTENTION, STATES, Assessment
+from .assessment import STATES, Assessment
 from .common import metric_name
 from .groups import Group, group_findings
 from .history_file import METRICS
@@ -128,7 +128,7 @@ def metrics_report(assessment: Assessment) -> str:
 
 def _issue(group: Group, member, path: str, several_devices: bool) -> dict:
     status, finding = member.status, member.finding
-    what = Group(group.state, [member]).summary(several_devices)
+    what = Group(group.entry, [member]).summary(several_devices)
     check = f"peakmark-{group.state}" + (f"-{finding.change.metric.replace('_', '-')}" if finding else "")
     # Constant as long as the change exists: GitLab recognises known issues by it.
     identity = "\0".join(
@@ -148,10 +148,10 @@ def code_quality(assessment: Assessment, path: str) -> str:
     """Returns JSON: an issue per metric of each case that needs attention. `path` is a file of the repository, which GitLab
     requires."""
     several = len(assessment.history.devices) > 1
+    groups = group_findings(assessment)
     issues = [
         _issue(group, member, path, several)
-        for group in group_findings(assessment)["open"]
-        if group.state in NEEDS_ATTENTION
+        for group in groups["new"] + groups["open"]
         for member in group.members
     ]
     return json.dumps(issues, indent=1, ensure_ascii=False) + "\n"

@@ -10,11 +10,8 @@ from .groups import Group, group_findings
 from .history_file import DeviceHistory, HistoryRun
 from .page_data import Entry
 
-# How the overview counts the states of cases; all others pass. A suspicious case is a warning.
-COUNTED = {
-    "regression": "failed", "window": "failed", "rule": "failed", "skipped": "skipped", "left_suite": "skipped", "as_on_base": "failed",
-    "failed": "not_measured",
-}
+# The judgements that the overview counts; all others pass. A suspicious case is a warning.
+COUNTED = {"fail": "failed", "skipped": "skipped", "failed_measurement": "not_measured"}
 COUNTS = ("passed", "failed", "skipped", "not_measured")
 
 
@@ -22,7 +19,7 @@ def counts(statuses: Sequence[CaseStatus]) -> dict[str, int]:
     """Returns the number of cases by COUNTS."""
     found = dict.fromkeys(COUNTS, 0)
     for status in statuses:
-        found[COUNTED.get(status.state, "passed")] += 1
+        found[COUNTED.get(status.judgement, "passed")] += 1
     return found
 
 
@@ -35,7 +32,7 @@ class NamedGroup:
 
     @property
     def is_new(self) -> bool:
-        return self.group.is_new
+        return self.group.entry.new
 
     def is_on(self, device: DeviceHistory) -> bool:
         return any(member.status.device is device for member in self.group.members)
@@ -76,19 +73,17 @@ def _before(runs: Sequence[HistoryRun]) -> HistoryRun | None:
 
 
 def named_groups(entries: Sequence[Entry]) -> list[dict[str, list[NamedGroup]]]:
-    """Returns the groups of each branch by part, with those that are new first in `open`. The anchor of a finding is its id, so that
+    """Returns the groups of each branch by section. The anchor of a finding is its id, so that
     it stays the same in later reports."""
     assessments = list({id(entry.assessment): entry.assessment for entry in entries}.values())
     used: set[str] = set()
     found = []
     for number, assessment in enumerate(assessments):
-        parts = group_findings(assessment)
-        parts["open"].sort(key=lambda group: not group.is_new)
         named: dict[str, list[NamedGroup]] = {}
-        for part, groups in parts.items():
+        for part, groups in group_findings(assessment).items():
             named[part] = []
             for place, group in enumerate(groups):
-                anchor = f"finding-{group.cause.id}" if group.cause and group.cause.id else ""
+                anchor = f"finding-{group.entry.id}" if group.entry.id else ""
                 if not anchor or anchor in used:
                     anchor = f"{part}-{number}-{place}"
                 used.add(anchor)
@@ -104,6 +99,6 @@ def overview(entries: Sequence[Entry], groups: Sequence[dict[str, list[NamedGrou
     rows = []
     for entry in entries:
         runs = entry.device.runs
-        mine = [one for one in of_branch[id(entry.assessment)]["open"] if one.is_on(entry.device)]
+        mine = [one for section in ("new", "open") for one in of_branch[id(entry.assessment)][section] if one.is_on(entry.device)]
         rows.append(OverviewRow(entry, runs[-1] if runs else None, _before(runs), counts(entry.statuses), mine))
     return rows

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from .assessment import STATES, Assessment
 from .common import InputError, metric_name, quantity, short_commit
 from .formula_table import FormulaRow
-from .groups import Member
+from .groups import SECTIONS, Member
 from .history_file import MAX_RUNS
 from .overview import COUNTS, NamedGroup, named_groups, overview
 from .page_data import Entry, chunks, device_data, entries, environment_marks, page_data
@@ -31,8 +31,6 @@ GENERATOR = '<meta name="generator" content="peakmark report">'
 MAX_GROUPS, MAX_MEMBERS = 60, 200
 # More bars side by side cannot be distinguished.
 MAX_BARS = 16
-# Min number of runs for judging times, as in `trends`.
-MIN_RUNS = 20
 _COLOURS = {
     "regression": "--bad", "failed": "--bad", "window": "--warn", "rule": "--bad", "suspicious": "--warn", "as_on_base": "--warn",
     "improvement": "--good", "recovery": "--good",
@@ -67,7 +65,7 @@ class _Groups:
     def _sparkline(self, named: NamedGroup) -> Markup:
         group, first = named.group, named.group.first
         series = first.status.history.series
-        metric = group.metric or next((one for one in ("requested_peak_bytes", "gpu_time_ns") if one in series), None)
+        metric = group.entry.metric or next((one for one in ("requested_peak_bytes", "gpu_time_ns") if one in series), None)
         if group.state == "window" and "estimate_ratio" in series:
             metric = "estimate_ratio"
         if metric not in series:
@@ -94,9 +92,9 @@ class _Groups:
             "new": named.is_new,
             "state": group.state,
             "name": group.name,
-            "metric": group.metric,
+            "metric": group.entry.metric,
             "commits": _commits(named, assessment),
-            "compare": group.cause.compare if group.cause else "",
+            "compare": group.entry.compare,
             "members": members + [None] * (len(group.members) - len(members)),
             "first": members[0],
             "summary": group.summary(self._several),
@@ -146,8 +144,8 @@ def _basis_lines(assessment: Assessment) -> list[str]:
         )
     if assessment.run_count == 1:
         lines.append("First run: nothing was compared. Bytes are compared from the second run on.")
-    elif 1 < assessment.run_count < MIN_RUNS:
-        lines.append(f"{assessment.run_count} of {MIN_RUNS} runs needed before times are judged; bytes are already compared.")
+    elif assessment.run_count < assessment.trends.runs_needed:
+        lines.append(f"{assessment.run_count} of {assessment.trends.runs_needed} runs needed before times are judged; bytes are already compared.")
     elif young := assessment.count("young"):
         lines.append(f"{young:,} case{' has' if young == 1 else 's have'} too few runs to judge times.")
     return lines
@@ -181,8 +179,8 @@ def _branch_sections(assessments: Sequence[Assessment], groups: list[dict], show
             "branch": next((device.branch for device in assessment.history.devices), ""),
             "headline": assessment.headline,
             "lines": assessment.trends.base_lines,
-            "open": shown.listed(parts["open"]),
-            "improved": shown.listed(parts["improved"]),
+            "open": shown.listed(parts["new"] + parts["open"]),
+            "recent": shown.listed(parts["recent"]),
         }
         for assessment, parts in zip(assessments, groups)
     ]
@@ -200,7 +198,7 @@ def render_page(
     loader = environment.loader
     prepared = _Groups(shown)
     groups = named_groups(shown)
-    first = groups[0] if groups else {"open": [], "improved": [], "closed": []}
+    first = groups[0] if groups else {section: [] for section in SECTIONS}
     others = list({id(entry.assessment): entry.assessment for entry in shown}.values())[1:]
     commit_url = assessment.trends.commit_url if assessment.trends.commit_link("0") else ""
     return environment.get_template("page.html.j2").render(
@@ -212,12 +210,7 @@ def render_page(
         overview=overview(shown, groups),
         counts=COUNTS,
         has_branches=any(entry.device.branch for entry in shown),
-        groups={
-            "new": prepared.listed([one for one in first["open"] if one.is_new]),
-            "open": prepared.listed([one for one in first["open"] if not one.is_new]),
-            "improved": prepared.listed(first["improved"]),
-            "closed": prepared.listed(first["closed"]),
-        },
+        groups={section: prepared.listed(found) for section, found in first.items()},
         branches=_branch_sections(others, groups[1:], prepared),
         states=STATES,
         basis_lines=_basis_lines(assessment),

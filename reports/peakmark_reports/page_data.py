@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from .assessment import NEEDS_ATTENTION, STATES, Assessment, Finding, CaseStatus
+from .assessment import STATES, Assessment, Finding, CaseStatus
 from .common import short_commit
 from .history_file import METRICS, DeviceHistory, Values
 from .trend_file import EnvironmentChange
@@ -112,7 +112,7 @@ def _change(finding: Finding) -> dict[str, Any]:
         "verdict": change.verdict,
         "relative": change.relative,
         "levels": change.levels,
-        "resolution": finding.resolution,
+        "resolution": change.resolution,
         "new": change.new,
         "allocations": change.allocations[:20],
     }
@@ -177,7 +177,7 @@ def page_data(shown: Sequence[Entry], commit_url: str, version: str) -> dict[str
     return {
         "version": version,
         "states": list(STATES.items()),
-        "attention": NEEDS_ATTENTION,
+        "attention": sorted({status.state for entry in shown for status in entry.statuses if status.needs_action}),
         "devices": [
             {"label": entry.device.label, "branch": entry.device.branch, "cases": len(entry.statuses)} for entry in shown
         ],

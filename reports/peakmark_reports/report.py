@@ -25,8 +25,6 @@ from .trend_file import Trends, parse_trends
 
 # The key of a run file that `explain` needs.
 HAS_SEQUENCES = '"allocation_sequence"'
-# A suite counts as current if it ran in this many newest runs of a device.
-CURRENT_RUNS = 30
 # `trends` exits with 1 if it finds a regression, `explain` if bytes have no formula.
 SUCCESS_CODES = {"history": (0,), "trends": (0, 1, 4), "explain": (0, 1)}
 
@@ -102,15 +100,6 @@ def _explain(peakmark: str, document: str, device: str) -> list[FormulaRow]:
             return parse_formulas(lines.read(), "explain --json", device)
 
 
-def _is_current(run: Run, history: History) -> bool:
-    """False for a suite that has not run for long."""
-    for device in history.devices:
-        at = device.run_index.get(run.context.get("id"))
-        if at is not None:
-            return at >= len(device.runs) - CURRENT_RUNS
-    return True
-
-
 def _query_trends(
     pool: Executor, peakmark: str, history: str | None, options: list[str]
 ) -> tuple[History, Callable[[], Trends]]:
@@ -149,21 +138,22 @@ def query_peakmark(
     options += [f"--commit-url={commit_url}"] if commit_url else []
     with ThreadPoolExecutor(max_workers=1) as pool:
         found, trends = _query_trends(pool, peakmark, history, options)
-        runs, formulas = _query_runs(peakmark, history, found) if found.devices else ([], [])
+        runs, formulas = _query_runs(peakmark, history, trends) if found.devices else ([], [])
         base = {device.branch for device in found.devices}
         names = _matching_branches(peakmark, history, list(branches)) if branches and found.devices else []
         compared = [_query_trends(pool, peakmark, history, [*options, f"--branch={name}"]) for name in names if name not in base]
         return Sources(found, trends(), runs, formulas, [(one, its_trends()) for one, its_trends in compared])
 
 
-def _query_runs(peakmark: str, history: str | None, found: History) -> tuple[list[Run], list[FormulaRow]]:
+def _query_runs(peakmark: str, history: str | None, trends: Callable[[], Trends]) -> tuple[list[Run], list[FormulaRow]]:
     """Returns the newest runs of suites that are current, and their formulas."""
     with _lines(peakmark, ["history", "export", "--run", "latest", "--format", "run"], history) as lines:
         documents = [line for line in lines if line.strip()]
     runs, formulas = [], []
+    old = {one.run for one in trends().newest_runs if not one.is_current}
     for document in documents:
         for run in parse_runs(document, "history export --run latest --format run"):
-            if not _is_current(run, found):
+            if run.context.get("id") in old:
                 continue
             runs.append(run)
             if HAS_SEQUENCES in document:

@@ -11,8 +11,6 @@ from .common import InputError, levels_text, quantity, relative_text, short_comm
 from .history_file import finite, text
 
 TRENDS_VERSION = 1
-# Worst first: the order of changes in reports.
-VERDICTS = ("regression", "suspicious", "improvement", "recovery")
 
 
 class TrendFileError(InputError):
@@ -55,11 +53,26 @@ class Change:
     """The present level of an open regression that was undone in part."""
     relative_now: float | None = None
     """That of `now`."""
+    section: str = ""
+    """Where reports show it: `new`, `open` (both need attention), `recent`, `closed`."""
+    accepted: str = ""
+    """`accepted by ada on 2026-02-12: needed`; empty if it is not accepted."""
+    environment: tuple[str, ...] = ()
+    """What of the environment changed between the two levels."""
 
     @property
     def open(self) -> bool:
-        """True if it needs attention. An estimate that fell within its window is suspicious and past: reported, not open."""
-        return (self.verdict, self.state) in (("regression", "open"), ("suspicious", ""))
+        """True if it needs attention."""
+        return self.section in ("new", "open")
+
+    @property
+    def resolution(self) -> str:
+        """The reason why it needs no attention; empty if it needs attention or is an improvement."""
+        if self.state == "accepted":
+            return self.accepted
+        if self.state != "recovered":
+            return ""
+        return f"recovered on {self.recovered}" if self.recovered else "recovered since"
 
     @property
     def step(self) -> str:
@@ -89,25 +102,39 @@ class Change:
 
 @dataclass(frozen=True)
 class NewestRun:
-    """The newest run of a suite on a device. `text`: its suite, date, age and commit."""
+    """The newest run of a suite on a device. `text`: its suite, date, age and commit. Not current: the suite has not run for long."""
 
     device: str
     text: str
+    run: str
+    is_current: bool
 
 
 @dataclass(frozen=True)
-class Cause:
-    """What changes have in common, as `trends` finds it. `variants`: that of the largest change first."""
+class FindingEntry:
+    """What presumably one cause changed, or cases of one variant and device with one state, as `trends` groups them."""
 
-    number: int
+    section: str
+    """As of a change."""
+    state: str
+    """The verdict of the changes, or the state of the cases."""
+    metric: str
+    """Empty: the cases have no change."""
+    new: bool
+    """The previous run had it on no device."""
     variants: tuple[str, ...]
+    """That of the first member first."""
+    members: tuple[Change, ...]
+    """The largest first."""
+    with_it: tuple[Change, ...]
+    """Other metrics that changed in the case of the first member, in the same run."""
+    cases: tuple[tuple[str, str, str], ...]
+    """Case, device and backend, for a finding without a change."""
     compare: str
     """The command that compares the two commits; may be empty."""
-    id: str = ""
-    """That of `trends accept --finding`; empty if unknown."""
-    is_new: bool | None = None
-    """True if the previous run had it on no device; None if unknown."""
-    machine: str = ""
+    id: str
+    """That of `trends accept --finding`; empty without a change."""
+    machine: str
     """Why the machine is suspected: nearly all cases of a run took one step. Empty otherwise."""
 
 
@@ -138,9 +165,12 @@ class EnvironmentChange:
 
 @dataclass(frozen=True)
 class CaseState:
-    """The state of a case (`regression`, `failed`, `skipped`, …) and its reasons besides changes."""
+    """The state of a case (`regression`, `failed`, `skipped`, …), its judgement (`pass`, `fail`, …), and its reasons besides
+    changes."""
 
     state: str
+    judgement: str
+    needs_action: bool
     texts: list[str]
 
 
@@ -157,17 +187,16 @@ class Trends:
     accepted: list[Accepted] = field(default_factory=list)
     environment_changes: list[EnvironmentChange] = field(default_factory=list)
     not_enough_data: list[tuple[str, str]] = field(default_factory=list)
-    causes: dict[tuple[str, str, str, str, str], Cause] = field(default_factory=dict)
-    """By case, device, backend, metric and run. Cases whose times changed in other runs than the largest change are missing."""
+    runs_needed: int = 0
+    """The number of runs before times are judged; 0 if every case has enough."""
+    findings: list[FindingEntry] = field(default_factory=list)
+    """In the order in which they are shown."""
     not_compared: list[str] = field(default_factory=list)
     base_lines: list[str] = field(default_factory=list)
     """What the runs of a branch are compared with, a sentence for each device and suite."""
     newest_runs: list[NewestRun] = field(default_factory=list)
     commit_url: str = ""
     """An address with `{commit}`; empty: no links."""
-
-    def cause(self, change: Change) -> Cause | None:
-        return self.causes.get((change.case, change.device, change.backend, change.metric, change.run))
 
     def commit_link(self, commit: str) -> str:
         """Returns the address of a commit; empty without a template."""
@@ -240,6 +269,13 @@ def _recovered_text(entry: dict[str, Any] | None) -> str:
     return ": ".join(filter(None, [", ".join(words), _commit_text(entry)]))
 
 
+def _accepted_text(entry: dict[str, Any] | None) -> str:
+    if not entry:
+        return ""
+    when = text(entry.get("when"))[:10]
+    return f"accepted by {text(entry.get('who')) or 'unknown'}{f' on {when}' if when else ''}: {text(entry.get('reason'))}"
+
+
 def _change(entry: dict[str, Any]) -> Change:
     message = text(entry.get("message"))
     return Change(
@@ -266,23 +302,28 @@ def _change(entry: dict[str, Any]) -> Change:
         recovered=_recovered_text(entry.get("recovered")),
         now=_level(entry["metric"], entry.get("now")) if entry.get("now") is not None else None,
         relative_now=finite(entry.get("relative_now")),
+        section=text(entry["section"]),
+        accepted=_accepted_text(entry.get("accepted")),
+        environment=tuple(text(one) for one in entry.get("environment") or []),
     )
 
 
-def _causes(entries: list[dict[str, Any]]) -> dict[tuple[str, str, str, str, str], Cause]:
-    causes = {}
-    for number, entry in enumerate(entries):
-        variants = tuple(text(one) for one in entry.get("variants") or [entry.get("variant")])
-        new = entry.get("new")
-        cause = Cause(
-            number, variants, text(entry.get("compare")), text(entry.get("finding")), new if isinstance(new, bool) else None,
-            text(entry.get("machine")),
-        )
-        for part in entry.get("devices") or []:
-            for case in part.get("cases") or []:
-                where = (text(part.get(one)) for one in ("device", "backend"))
-                causes[(text(case), *where, text(entry.get("metric")), text(part.get("run")))] = cause
-    return causes
+def _finding(entry: dict[str, Any], changes: list[Change]) -> FindingEntry:
+    return FindingEntry(
+        section=text(entry["section"]),
+        state=text(entry["verdict"]),
+        metric=text(entry["metric"]),
+        new=entry["new"],
+        variants=tuple(text(one) for one in entry["variants"]),
+        members=tuple(changes[at] for at in entry["members"]),
+        with_it=tuple(changes[at] for at in entry["with_it"]),
+        cases=tuple(
+            (text(case), text(part["device"]), text(part["backend"])) for part in entry["devices"] for case in part["cases"]
+        ),
+        compare=text(entry["compare"]),
+        id=text(entry["finding"]),
+        machine=text(entry["machine"]),
+    )
 
 
 def _names(entries: list[Any] | None) -> list[tuple[str, str]]:
@@ -303,16 +344,17 @@ def parse_trends(document: str, name: str) -> Trends:
                 f"{name}: unsupported version of trends: {root.get('version')}, not {TRENDS_VERSION}; use the peakmark that "
                 "wrote it"
             )
+        changes = [_change(entry) for entry in root["changes"]]
         return Trends(
             headline=text(root["headline"]),
             tally=text(root["tally"]),
             cases={
                 (text(entry["case"]), text(entry.get("device")), text(entry.get("backend"))): CaseState(
-                    text(entry["state"]), [text(one) for one in entry.get("texts") or []]
+                    text(entry["state"]), text(entry["judgement"]), entry["needs_action"], [text(one) for one in entry.get("texts") or []]
                 )
                 for entry in root["cases"]
             },
-            changes=[_change(entry) for entry in root["changes"]],
+            changes=changes,
             accepted=[
                 Accepted(*(text(entry.get(key)) for key in ("case", "metric", "device", "run", "who", "when", "reason")))
                 for entry in root.get("accepted") or []
@@ -324,15 +366,17 @@ def parse_trends(document: str, name: str) -> Trends:
                 for entry in root.get("environment_changes") or []
             ],
             not_enough_data=_names(root.get("not_enough_data")),
-            causes=_causes(root.get("findings") or []),
+            runs_needed=max((entry["runs_needed"] for entry in root.get("not_enough_data") or []), default=0),
+            findings=[_finding(entry, changes) for entry in root["findings"]],
             not_compared=[text(one) for one in root.get("not_compared") or []],
             base_lines=[text(one.get("text")) for one in root.get("branches") or []],
             newest_runs=[
-                NewestRun(text(one.get("device")), text(one.get("text"))) for one in root.get("newest_runs") or []
+                NewestRun(text(one.get("device")), text(one.get("text")), text(one.get("run")), one["is_current"])
+                for one in root.get("newest_runs") or []
             ],
             commit_url=text(root.get("commit_url")),
         )
     except json.JSONDecodeError as error:
         raise TrendFileError(f"{name}: invalid or truncated JSON: {error}") from error
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise TrendFileError(f"{name}: not the output of `peakmark trends --json`: {error!r}") from error

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from peakmark_reports.assessment import NEEDS_ATTENTION, Assessment, assess
+from peakmark_reports.assessment import Assessment, assess
 from peakmark_reports.common import quantity
 from peakmark_reports.history_file import parse_history
 from peakmark_reports.report import parse_runs
@@ -52,12 +52,35 @@ def case(name: str, run_count: int, device: str = DEVICE, **more: Any) -> dict[s
 def change(case_name: str, at: int, **more: Any) -> dict[str, Any]:
     """Returns a change: the peak grew in this run."""
     where = history_run(at)
-    return {
+    one = {
         "case": case_name, "device": DEVICE, "backend": "opencl", "metric": "requested_peak_bytes",
         "run": where["id"], "date": where["date"], "raised": where["date"], "before": PEAK, "after": PEAK + 4096,
         "relative": 4096 / PEAK, "verdict": "regression", "state": "open",
         "allocations": [{"name": "flags", "kind": "buffer", "bytes": 4096, "base_count": 0, "new_count": 1}],
     } | more
+    is_open = (one["verdict"], one["state"]) in (("regression", "open"), ("suspicious", None))
+    is_recent = one["verdict"] in ("improvement", "recovery") and one["state"] == "past"
+    return {"section": ("new" if one.get("new") else "open") if is_open else "recent" if is_recent else "closed"} | one
+
+
+def finding(places: list[int], changes: list[dict], **more: Any) -> dict[str, Any]:
+    """Returns a finding of the changes at these places of `changes`."""
+    first = changes[places[0]]
+    return {
+        "finding": None, "section": first["section"], "verdict": first["verdict"], "metric": first["metric"],
+        "new": first.get("new", False), "members": places, "with_it": [], "devices": [], "compare": None, "machine": None,
+        "variants": list(dict.fromkeys("/".join(changes[place]["case"].split("/")[:2]) for place in places)),
+    } | more
+
+
+def case_finding(status: dict) -> dict[str, Any]:
+    """Returns the finding of a case whose state is not due to a change."""
+    section = {"left_suite": "recent", "as_on_base": "closed"}.get(status["state"], "open")
+    part = {"device": status["device"], "backend": status["backend"], "cases": [status["case"]]}
+    return {
+        "finding": None, "section": section, "verdict": status["state"], "metric": None, "new": section == "recent", "members": [],
+        "with_it": [], "devices": [part], "compare": None, "machine": None, "variants": ["/".join(status["case"].split("/")[:2])],
+    }
 
 
 def series_text(runs: list[dict], cases: list[dict]) -> str:
@@ -84,7 +107,12 @@ def series_text(runs: list[dict], cases: list[dict]) -> str:
 
 def state(case_name: str, name: str, *texts: str, **more: Any) -> dict[str, Any]:
     """Returns the status of a case."""
-    return {"case": case_name, "device": DEVICE, "backend": "opencl", "state": name, "texts": list(texts)} | more
+    fails = name in ("regression", "window", "rule", "as_on_base")
+    judgement = {"failed": "failed_measurement", "skipped": "skipped", "left_suite": "skipped"}.get(name, "fail" if fails else "pass")
+    return {
+        "case": case_name, "device": DEVICE, "backend": "opencl", "state": name, "judgement": judgement,
+        "needs_action": name in ("regression", "failed", "window", "rule", "suspicious"), "texts": list(texts),
+    } | more
 
 
 def states_of(changes: list[dict]) -> list[dict]:
@@ -101,10 +129,13 @@ def states_of(changes: list[dict]) -> list[dict]:
 def trends_text(changes: list[dict] | None = None, cases: list[dict] | None = None, **more: Any) -> str:
     changes = changes or []
     cases = [*states_of(changes), *(cases or [])]
-    count = sum(one["state"] in NEEDS_ATTENTION for one in cases)
+    count = sum(one["needs_action"] for one in cases)
+    findings = [finding([place], changes) for place in range(len(changes))]
+    findings += [case_finding(one) for one in cases if one["state"] in ("failed", "window", "rule", "as_on_base")]
+    findings += [case_finding(one) for one in cases if one["state"] == "left_suite" and any("new since" in text for text in one["texts"])]
     headline = f"{count} case{' needs' if count == 1 else 's need'} attention" if count else "nothing to do"
     trends = {"version": 1, "headline": headline, "tally": f"{quantity(len(cases), 'case')}: as the test says", "cases": cases}
-    return json.dumps(trends | {"changes": changes} | more)
+    return json.dumps(trends | {"changes": changes, "findings": findings} | more)
 
 
 def run_text(observations: list[dict]) -> str:

@@ -10,7 +10,7 @@ from peakmark_reports.page_data import COLUMNS, device_data, entries
 from peakmark_reports.run_file import RunFileError
 from peakmark_reports.report import parse_runs
 from peakmark_reports.trend_file import TrendFileError, Trends, parse_trends
-from sample_history import PEAK, assessed, case, change, history_run, run_text, series_text, state, trends_text
+from sample_history import PEAK, assessed, case, change, finding, history_run, run_text, series_text, state, trends_text
 from sample_run import observation
 
 
@@ -22,7 +22,7 @@ def test_without_changes_there_is_nothing_to_do():
     assessment = assessed([case("padding/new/opencl/n:20", 30)])
     assert assessment.headline == "Nothing to do"
     assert assessment.tally == "0 cases: as the test says"
-    assert group_findings(assessment) == {"open": [], "improved": [], "closed": []}
+    assert group_findings(assessment) == {"new": [], "open": [], "recent": [], "closed": []}
 
 
 def test_the_verdict_counts_cases_and_not_changes():
@@ -33,15 +33,6 @@ def test_the_verdict_counts_cases_and_not_changes():
     assert assessment.tally == "1 case: as the test says"
     assessment = assessed([case("padding/a", 30), case("padding/b", 30)], [grown, change("padding/b", 20)])
     assert assessment.headline == "2 cases need attention"
-
-
-def test_of_equal_steps_in_percent_the_largest_in_bytes_is_the_first():
-    steps = {"padding/a/n:1": 1000, "padding/a/n:2": 4000, "padding/a/n:3": 2000}
-    changes = [change(name, 20, before=bytes_, after=bytes_ * 5 // 4, relative=0.25) for name, bytes_ in steps.items()]
-    assessment = assessed([case(name, 30) for name in steps], changes)
-    assert [one.change.case[-1] for one in assessment.findings] == ["2", "3", "1"]
-    (group,) = group_findings(assessment)["open"]
-    assert [member.status.history.case[-1] for member in group.members] == ["2", "3", "1"]
 
 
 def test_a_finding_names_its_commits_and_what_ended_it():
@@ -96,14 +87,10 @@ def test_throughput_is_that_of_the_newest_run():
 
 
 def test_an_acceptance_has_its_author_and_reason():
-    accepted = {"case": "padding/a", "metric": "requested_peak_bytes", "device": "a device", "run": history_run(20)["id"],
-                "date": None, "who": "ada", "when": "2026-02-12T09:30:00Z", "reason": "needed"}
-    assessment = assessed([case("padding/a", 30)], [change("padding/a", 20, state="accepted")], accepted=[accepted])
-    assert assessment.findings[0].resolution == "accepted by ada on 2026-02-12: needed"
-    # An acceptance of the whole case, in a run that was removed.
-    accepted |= {"metric": None, "run": "removed"}
-    assessment = assessed([case("padding/a", 30)], [change("padding/a", 20, state="accepted")], accepted=[accepted])
-    assert "needed" in assessment.findings[0].resolution
+    accepted = {"who": "ada", "when": "2026-02-12T09:30:00Z", "reason": "needed"}
+    assessment = assessed([case("padding/a", 30)], [change("padding/a", 20, state="accepted", accepted=accepted)])
+    (group,) = group_findings(assessment)["closed"]
+    assert group.summary(False).endswith("; accepted by ada on 2026-02-12: needed")
 
 
 def test_a_failed_measurement_needs_attention():
@@ -154,8 +141,8 @@ def test_a_case_that_left_its_suite_needs_no_attention_and_is_shown_once():
     assert states(assessment) == {"padding/a": "left_suite", "padding/b": "left_suite"}
     assert assessment.needs_attention == 0
     groups = group_findings(assessment)
-    assert groups["open"] == []
-    assert [group.name for group in groups["improved"]] == ["padding/a"]
+    assert groups["new"] + groups["open"] == []
+    assert [group.name for group in groups["recent"]] == ["padding/a"]
 
 
 def test_a_worse_outcome_is_a_finding_with_its_message():
@@ -163,9 +150,11 @@ def test_a_worse_outcome_is_a_finding_with_its_message():
     lost["outcomes"][29] = "out_of_memory"
     worse = change(lost["case"], 29, new=True, metric="outcome", before="ok", after="out_of_memory", relative=None, message="error -4")
     grown = change(lost["case"], 29, metric="setup_bytes")
-    assessment = assessed([lost], [grown, worse], states=[state(lost["case"], "regression", "out_of_memory: error -4")])
-    (group,) = group_findings(assessment)["open"]
-    assert group.metric == "outcome", "it matters more than bytes"
+    found = finding([1], [grown, worse], with_it=[0])
+    reported = [state(lost["case"], "regression", "out_of_memory: error -4")]
+    assessment = assessed([lost], [grown, worse], states=reported, findings=[found])
+    (group,) = group_findings(assessment)["new"]
+    assert group.hints(assessment) == ["Also setup 6.75 MiB → 6.754 MiB (+0.1 %).", "Now out_of_memory: error -4."]
     assert group.first.levels == "ok → out of memory"
     assert group.short_text == "padding/a: outcome out of memory"
     assert "new: outcome ok → out of memory, since 2026-02-02" in group.summary(False)
@@ -203,13 +192,17 @@ def test_the_newest_run_of_a_renamed_device_belongs_to_the_device():
     assert [status.window for status in assessment.statuses] == [(0.8, 1.0)]
 
 
-def test_shapes_that_one_commit_changed_are_one_group():
+def test_a_group_has_the_cases_of_its_finding_in_their_order():
     names = [f"padding/a/opencl/ny:{ny}" for ny in (32, 64, 128)]
-    changes = [change(name, 20, relative=0.01 * i) for i, name in enumerate(names, start=1)]
-    later = change(names[0], 28, metric="setup_bytes")
-    driver = {"run": history_run(19)["id"], "date": history_run(19)["date"], "device": "a device", "what": "driver", "before": "1", "after": "2"}
-    assessment = assessed([case(name, 30) for name in names], [*changes, later], environment_changes=[driver])
-    first, second = sorted(group_findings(assessment)["open"], key=lambda one: -len(one.members))
+    changes = [change(name, 20, relative=0.01 * i, environment=["driver"]) for i, name in enumerate(names, start=1)]
+    changes.append(change(names[0], 28, metric="setup_bytes"))
+    where = history_run(19)
+    driver = {"run": where["id"], "date": where["date"], "device": "a device", "what": "driver", "before": "1", "after": "2"}
+    assessment = assessed(
+        [case(name, 30) for name in names], changes, environment_changes=[driver, driver | {"what": "load"}],
+        findings=[finding([2, 1, 0], changes), finding([3], changes)],
+    )
+    first, second = group_findings(assessment)["open"]
     assert [member.status.history.case for member in first.members] == names[::-1]
     assert first.summary(False).startswith("peak +1.0 % to +3.0 %, since 2026-01-21, commit 0000")
     assert first.hints(assessment) == ["driver changed on 2026-01-20: 1 → 2"]
@@ -221,7 +214,7 @@ def test_what_is_new_since_the_previous_run_is_marked():
     states = [*(state(one["case"], "regression") for one in changes), state("fbp/now", "left_suite", "new since the previous run")]
     cases = [case(name, 30) for name in ("padding/a", "padding/b", "fbp/now")]
     assessment = assessed(cases, changes, states=states)
-    summaries = {group.first.status.history.case: group.summary(False) for group in group_findings(assessment)["open"]}
+    summaries = {group.first.status.history.case: group.summary(False) for section in ("new", "open") for group in group_findings(assessment)[section]}
     assert summaries["padding/a"].startswith("new: peak ") and summaries["padding/b"].startswith("peak ")
     (left,) = (one for one in assessment.statuses if one.state == "left_suite")
     assert left.reasons == ["new since the previous run"]
@@ -239,29 +232,12 @@ def test_the_mark_of_changed_sources_is_shown():
     assert device_data(*entries([assessment]))["runs"][0]["commit"] == "aaaaaaaaaaaa"
 
 
-def test_a_slower_variant_is_one_group_although_noise_moves_its_runs():
-    names = [f"padding/a/opencl/ny:{ny}" for ny in (32, 64, 128, 256)]
-    slower = {"metric": "gpu_time_ns", "allocations": None}
-    changes = [change(name, at, **slower) for name, at in zip(names, (20, 22, 25, 29))]
-    near, far = group_findings(assessed([case(name, 30) for name in names], changes))["open"]
-    if len(near.members) < len(far.members):
-        near, far = far, near
-    assert {member.status.history.case for member in near.members} == set(names[:3])
-    assert ", since 2026-01-21 to 2026-01-26" in near.summary(False)
-    assert ", since 2026-02-02, commit" in far.summary(False)
-
-
-def test_a_drift_of_a_time_is_one_finding():
-    slower = {"metric": "gpu_time_ns", "allocations": None}
-    steps = [
-        change("padding/a", 10, before=100.0, after=103.0, relative=0.03, **slower),
-        change("padding/a", 20, before=103.0, after=108.15, relative=0.05, **slower),
-    ]
-    assessment = assessed([case("padding/a", 30)], steps)
+def test_the_days_of_a_group_are_those_of_its_cases():
+    names = [f"padding/a/opencl/ny:{ny}" for ny in (32, 64, 128)]
+    changes = [change(name, at, metric="gpu_time_ns", allocations=None) for name, at in zip(names, (20, 22, 25))]
+    assessment = assessed([case(name, 30) for name in names], changes, findings=[finding([0, 1, 2], changes)])
     (group,) = group_findings(assessment)["open"]
-    assert group.summary(False).startswith("time 100 ns → 108.2 ns (+8.2 %) in 2 steps, since 2026-01-11, commit")
-    assert group.summary(False).endswith(", reported on 2026-01-21")
-    assert len(assessment.statuses[0].findings) == 2
+    assert ", since 2026-01-21 to 2026-01-26" in group.summary(False)
 
 
 def test_the_worst_change_is_a_current_one():
@@ -270,13 +246,6 @@ def test_the_worst_change_is_a_current_one():
     assessment = assessed([case("padding/a", 30)], [resolution, change("padding/a", 20, relative=0.06), ratio])
     worst = assessment.statuses[0].worst.change
     assert (worst.metric, worst.relative) == ("requested_peak_bytes", 0.06)
-
-
-def test_bytes_that_change_together_are_one_finding():
-    grown = [change("padding/a", 20), change("padding/a", 20, metric="setup_bytes", before=0, after=4096, relative=None)]
-    (group,) = group_findings(assessed([case("padding/a", 30)], grown))["open"]
-    assert group.metric == "requested_peak_bytes"
-    assert group.hints(assessed([])) == ["Also setup 0 B → 4 KiB (from 0)."]
 
 
 def test_changes_of_another_device_do_not_count():
@@ -335,35 +304,17 @@ def test_one_or_several_runs_are_parsed():
     assert [len(parse_runs(text, "r")) for text in ("", one, f"[{one}, {one}]", f"{one}\n{one}\n")] == [0, 1, 2, 2]
 
 
-def finding(number, *changes, **more):
-    """Returns an entry of `findings` of these changes."""
-    first = changes[0]
-    where = {key: first[key] for key in ("device", "backend", "run")} | {"cases": [one["case"] for one in changes]}
-    return {
-        **where, "case": first["case"], "metric": first["metric"], "devices": [where],
-        "variants": list(dict.fromkeys("/".join(one["case"].split("/")[:2]) for one in changes)), "compare": None,
-    } | more
-
-
-def test_variants_that_one_allocation_changed_are_one_group():
-    commits = {"commit_before": "a" * 40, "commit": "b" * 40}
-    changes = [change(f"padding/{name}/n:20", 20, **commits) for name in ("a", "b", "c")]
-    changes[0]["relative"] = 0.5
-    command = "peakmark compare nightly.toml --commits a b"
-    assessment = assessed(
-        [case(one["case"], 30) for one in changes], changes,
-        findings=[finding(0, *changes[:2], compare=command), finding(1, changes[2])],
-        commit_url="https://example.org/{commit}",
-    )
-    both, alone = group_findings(assessment)["open"]
-    assert (both.name, len(both.members)) == ("padding/a and 1 other variant", 2)
-    assert both.cause.compare == command
-    assert (alone.name, len(alone.members)) == ("padding/c", 1)
-
-
-def test_without_findings_changes_are_grouped_by_variant():
+def test_a_finding_names_its_variants():
     changes = [change(f"padding/{name}/n:20", 20) for name in ("a", "b")]
-    assert len(group_findings(assessed([case(one["case"], 30) for one in changes], changes))["open"]) == 2
+    assessment = assessed([case(one["case"], 30) for one in changes], changes, findings=[finding([0, 1], changes)])
+    (both,) = group_findings(assessment)["open"]
+    assert (both.name, len(both.members)) == ("padding/a and 1 other variant", 2)
+
+
+def test_a_finding_of_a_change_that_is_not_there_is_an_error():
+    changes = [change("padding/a", 20)]
+    with pytest.raises(TrendFileError, match="^t: not the output"):
+        parse_trends(trends_text(changes, findings=[finding([0], changes, members=[1])]), "t")
 
 
 @pytest.mark.parametrize("url", ["", "javascript:{commit}"])

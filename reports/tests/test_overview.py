@@ -8,7 +8,7 @@ from peakmark_reports.__main__ import main
 from peakmark_reports.overview import counts, named_groups, overview
 from peakmark_reports.page import render_page
 from peakmark_reports.page_data import entries
-from sample_history import assessed, case, change, device_cases, history_run, series_text, state, trends_text, write_files
+from sample_history import assessed, case, change, device_cases, finding, history_run, series_text, state, trends_text, write_files
 from test_report_page import Parsed, read_data
 
 DEVICES = ("a device", "b device")
@@ -50,31 +50,15 @@ def test_what_is_new_comes_first_and_apart():
     assert (row.new_count, [one.is_new for one in row.open]) == (1, [True, False])
 
 
-def test_a_measurement_that_fails_for_the_first_time_is_new():
-    crashed, crashes = case(NAMES[0], 30), case(NAMES[1], 30)
-    crashed["outcomes"][-1] = "crashed"
-    crashes["outcomes"][-2:] = ["crashed", "crashed"]
-    assessment = assessed([crashed, crashes], states=[state(NAMES[0], "failed"), state(NAMES[1], "failed")])
-    (groups,) = named_groups(entries([assessment]))
-    # One group: it has a case that is new.
-    assert [(one.is_new, [member.is_new for member in one.group.members]) for one in groups["open"]] == [(True, [True, False])]
-
-
-def shared_finding(at, **more):
-    """A finding of both devices, as `trends --json` has it."""
-    parts = [
-        {"device": device, "backend": "opencl", "run": history_run(at, device)["id"], "cases": [NAMES[0]]} for device in DEVICES
-    ]
-    return {"finding": "fedcba987654", "variants": ["padding/old"], "compare": "", "metric": "requested_peak_bytes", "devices": parts} | more
-
-
 @pytest.mark.parametrize("is_new", [False, True])
 def test_a_cause_on_two_devices_is_one_finding(is_new):
     """One that was there on one device before is not new, though the other has it since its newest run."""
     changes = [change(NAMES[0], 29, new=is_new), on_b(NAMES[0], 29, new=True, relative=0.5)]
-    assessment = team(changes, findings=[shared_finding(29, new=is_new)])
+    section = "new" if is_new else "open"
+    shared = finding([1, 0], changes, finding="fedcba987654", section=section, new=is_new)
+    assessment = team(changes, findings=[shared])
     of = entries([assessment])
-    (group,) = named_groups(of)[0]["open"]
+    (group,) = named_groups(of)[0][section]
     assert group.group.short_text == "padding/old: peak +50.0 %, 2 cases on 2 devices"
     assert (group.anchor, group.is_new) == ("finding-fedcba987654", is_new)
     assert group.group.summary(True) == (
@@ -93,16 +77,15 @@ def test_without_a_common_cause_each_device_has_its_finding():
 def test_the_page_separates_new_from_open(tmp_path):
     runs = [history_run(i) for i in range(30)]
     changes = [change("padding/a", 20), change("filter/b", 29, new=True)]
-    where = {"device": "a device", "backend": "opencl", "run": history_run(29)["id"], "cases": ["filter/b"]}
-    finding = {"finding": "0123456789ab", "variants": ["filter/b"], "compare": "", "metric": "requested_peak_bytes", "devices": [where], **where}
-    options = write_files(tmp_path, series_text(runs, [case("padding/a", 30), case("filter/b", 30)]), trends_text(changes, findings=[finding]))
+    findings = [finding([1], changes, finding="0123456789ab"), finding([0], changes)]
+    options = write_files(tmp_path, series_text(runs, [case("padding/a", 30), case("filter/b", 30)]), trends_text(changes, findings=findings))
     assert main(["report", "-o", str(tmp_path / "report"), *options]) == 0
     text = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     page = Parsed(text)
     assert page.text.index("Overview") < page.text.index("New since the previous run") < page.text.index("Still open")
     new, still_open = text.index("<h3>New since"), text.index("<h3>Still open")
-    assert new < text.index('id="finding-0123456789ab"') < still_open < text.index('id="open-0-1"')
-    assert {"href": "#finding-0123456789ab"} in page.of("a") and {"href": "#open-0-1"} in page.of("a")
+    assert new < text.index('id="finding-0123456789ab"') < still_open < text.index('id="open-0-0"')
+    assert {"href": "#finding-0123456789ab"} in page.of("a") and {"href": "#open-0-0"} in page.of("a")
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     # Every link within the page has its target, or names a case or a comparison.

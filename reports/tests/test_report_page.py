@@ -79,9 +79,9 @@ def unpacked(series):
 
 def test_the_age_of_the_newest_run_is_on_the_page():
     text = "newest run of nightly: 2026-11-24, 2 days ago, commit 1a2b3c4d5e6f"
-    page = rendered([case("padding/a", 30)], newest_runs=[{"device": "GPU", "text": text}])
+    page = rendered([case("padding/a", 30)], newest_runs=[{"device": "GPU", "text": text, "is_current": True}])
     assert "Newest run of nightly: 2026-11-24, 2 days ago, commit 1a2b3c4d5e6f." in page.text
-    many = rendered([case("padding/a", 30)], newest_runs=[{"device": "GPU", "text": f"newest run of {i}"} for i in range(10)])
+    many = rendered([case("padding/a", 30)], newest_runs=[{"device": "GPU", "text": f"newest run of {i}", "is_current": True} for i in range(10)])
     assert "Newest run of 7." in many.text
     assert "Newest run of 8." not in many.text
     assert "The newest runs of 2 more suites are in the output of `peakmark trends`." in many.text
@@ -151,8 +151,10 @@ def test_a_single_surrogate_can_be_written(tmp_path):
 @pytest.mark.parametrize("run_count", [0, 1, 2, 30])
 def test_histories_of_any_length_give_a_page(tmp_path, run_count, capsys):
     cases = [case("padding/a", run_count)] if run_count else []
+    young = [{"case": "padding/a", "device": "a device", "runs": run_count, "runs_needed": 20}] if 0 < run_count < 20 else []
+    trends = trends_text(not_enough_data=young)
     series = series_text([history_run(i) for i in range(run_count)], cases)
-    assert main(["report", "-o", str(tmp_path / "report"), *write_files(tmp_path, series, trends_text())]) == 0
+    assert main(["report", "-o", str(tmp_path / "report"), *write_files(tmp_path, series, trends)]) == 0
     page = Parsed((tmp_path / "report" / "index.html").read_text(encoding="utf-8"))
     words = {
         0: "No runs yet",
@@ -247,7 +249,8 @@ def test_an_old_suite_is_not_drawn(tmp_path):
     old, new = json.loads(run_text(shapes())), json.loads(run_text(shapes()))
     old["context"]["peakmark"] |= {"id": history_run(5)["id"], "suite": "old"}
     new["context"]["peakmark"] |= {"id": history_run(49)["id"], "suite": "new"}
-    write_files(tmp_path, series_text([history_run(i) for i in range(50)], [case("padding/a", 50)]), trends_text(), json.dumps([old, new]))
+    trends = trends_text(newest_runs=[{"run": history_run(i)["id"], "is_current": i == 49} for i in (5, 49)])
+    write_files(tmp_path, series_text([history_run(i) for i in range(50)], [case("padding/a", 50)]), trends, json.dumps([old, new]))
     program.write_text(
         f"""#!/bin/sh
 case "$*" in *series*) cat {tmp_path}/series.jsonl ;; *trends*) cat {tmp_path}/trends.json ;; *) cat {tmp_path}/run.json ;; esac
