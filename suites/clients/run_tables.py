@@ -5,12 +5,13 @@
     suites/clients/run_tables.py estimates RUN... [--of OPERATION] [--into FILE]
 
 `peaks`: a row for each shape, with setup and peak bytes of each variant. `estimates`: a row for each case, with the recorded peak,
-the estimates in bytes and in slices, and whether they are in the window. `--into FILE` writes the table, and a line with
+the estimates in bytes and in slices, and the verdict of `peakmark check`. `--into FILE` writes the table, and a line with
 device and date, between the lines `<!-- table NAME -->` and `<!-- end -->` of FILE; NAME is OPERATION or the suite's name.
 """
 
 import argparse
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -22,7 +23,7 @@ class TableError(Exception):
 
 
 def read_run(path):
-    """Returns the context of a run, and its observations with variant and window."""
+    """Returns the context of a run, and its observations with their variant."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
         about = document["context"]["peakmark"]
@@ -33,7 +34,7 @@ def read_run(path):
     if about.get("version") != 1:
         raise TableError(f"unsupported version {about.get('version')} of a run file: {path}; version 1 is needed")
     for one in observations:
-        one["variant"], one["window"] = planned[one["case"]]["variant"], planned[one["case"]]["window"]
+        one["variant"] = planned[one["case"]]["variant"]
     return about, observations
 
 
@@ -81,25 +82,32 @@ def ratio(dividend, divisor):
     return None if dividend is None or not divisor else dividend / divisor
 
 
-def window_verdict(estimate, window, slices_ratio, bytes_ratio):
-    """Judges like `peakmark check`: above the window the estimate is too low, below it too high."""
-    if estimate.get("error"):
-        return f"error: {estimate['error'].splitlines()[-1]}"
-    # One of fewer than five slices is more than the width of the window.
-    judged = [bytes_ratio] if (estimate.get("slices_used") or 0) < 5 else [bytes_ratio, slices_ratio]
-    judged = [one for one in judged if one is not None]
-    if not judged:
-        return None
-    if max(judged) > window[1]:
+def read_verdicts(path):
+    """Returns the verdicts of `peakmark check` on estimates, by case and estimator."""
+    checked = subprocess.run(["peakmark", "check", path, "--json"], capture_output=True, text=True)
+    if checked.returncode not in (0, 1, 3, 4):
+        raise TableError(checked.stderr.strip().removeprefix("peakmark: "))
+    verdicts = {}
+    for one in json.loads(checked.stdout)["verdicts"]:
+        if one["rule"] in ("estimator", "window_bytes", "window_slices"):
+            verdicts.setdefault((one["case"], one["estimator"]), []).append(one)
+    return verdicts
+
+
+def verdict_text(verdicts):
+    """Returns `holds`, or why an estimate fails: `too low`, or the error of the estimator."""
+    failed = [one["advice"] for one in verdicts if one["judgement"] in ("fail", "failed_measurement")]
+    too_low = [advice for advice in failed if advice.startswith("estimate too low")]
+    if too_low:
         return "**too low**"
-    return "too high" if min(judged) < window[0] else "holds"
+    return failed[0].removeprefix("estimate ").partition(":")[0] if failed else "holds" if verdicts else None
 
 
 def three_digits(value):
     return None if value is None else f"{value:.3f}"
 
 
-def estimates_table(observations):
+def estimates_table(observations, verdicts):
     names = axes_that_differ(observations)
     header = ["variant", *names, "peak, bytes", "estimator", "its bytes", "peak / its bytes", "slices", "verdict"]
     rows = [header]
@@ -111,7 +119,6 @@ def estimates_table(observations):
         for estimate in filter(None, [one.get("estimate"), *(one.get("other_estimates") or [])]):
             used, estimated = estimate.get("slices_used"), estimate.get("slices_estimated")
             bytes_ratio = ratio(one.get("requested_peak_bytes"), estimate.get("bytes_estimated"))
-            verdict = window_verdict(estimate, one["window"], ratio(estimated, used), bytes_ratio)
             slices = None if estimated is None else f"{estimated} of {used}"
             rows.append(
                 [
@@ -120,7 +127,7 @@ def estimates_table(observations):
                     estimate.get("bytes_estimated"),
                     three_digits(bytes_ratio),
                     slices,
-                    verdict,
+                    verdict_text(verdicts.get((one["case"], estimate["estimator"]), [])),
                 ]
             )
     return markdown(rows)
@@ -152,7 +159,6 @@ def main():
     parser.add_argument("--of", metavar="OPERATION", help="only cases of this operation")
     parser.add_argument("--into", type=Path, metavar="FILE")
     asked = parser.parse_args()
-    make_table = {"peaks": peaks_table, "estimates": estimates_table}[asked.kind]
     try:
         read = [read_run(path) for path in asked.runs]
         observations = [
@@ -160,7 +166,11 @@ def main():
         ]
         if not observations:
             raise TableError(f"no case of {asked.of or 'any operation'} in {', '.join(asked.runs)}")
-        text = f"{source_line(read[0][0])}\n{make_table(observations)}"
+        if asked.kind == "peaks":
+            table = peaks_table(observations)
+        else:
+            table = estimates_table(observations, {key: one for path in asked.runs for key, one in read_verdicts(path).items()})
+        text = f"{source_line(read[0][0])}\n{table}"
         if asked.into:
             put_into(asked.into, asked.of or read[0][0]["suite"], text)
         else:

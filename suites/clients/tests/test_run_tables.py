@@ -31,7 +31,7 @@ def observation(way, mode, peak, *, outcome="ok", setup=10, estimated=None, slic
 
 def write_run(path, observations):
     planned = [
-        {"case": one["case"], "variant": "/".join(one["case"].split("/")[:2]), "window": [0.8, 1.0]}
+        {"case": one["case"], "variant": "/".join(one["case"].split("/")[:2])}
         for one in observations
     ]
     about = {
@@ -73,27 +73,38 @@ def test_variants_are_in_columns(run, monkeypatch, capsys):
     )
 
 
+def answer_check(folder, monkeypatch, *verdicts):
+    """Puts a `peakmark` into PATH that answers `check --json` with these verdicts."""
+    keys = ("case", "estimator", "rule", "judgement", "advice")
+    answer = {"verdicts": [dict(zip(keys, ("pad/old/opencl/mode:edge", "theirs", *one))) for one in verdicts]}
+    (folder / "answer.json").write_text(json.dumps(answer), encoding="utf-8")
+    program = folder / "bin/peakmark"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ncat {folder}/answer.json\nexit 1\n", encoding="utf-8")
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+
+
 @pytest.mark.parametrize(
-    ("peak", "estimated", "slices", "verdict"),
+    ("verdicts", "text"),
     [
-        (90, 100, (18, 20), "holds"),
-        (100, 100, (20, 20), "holds"),
-        (101, 100, (20, 20), "**too low**"),
-        (90, 100, (21, 20), "**too low**"),
-        (79, 100, (18, 20), "too high"),
-        (90, 100, (3, 4), "holds"),  # one slice of four is more than the width of the window
+        ([("window_bytes", "pass", ""), ("window_slices", "pass", "")], "holds"),
+        ([("window_bytes", "pass", ""), ("window_slices", "counted", "granularity: 3 slices estimated")], "holds"),
+        ([("window_bytes", "fail", "estimate too high: …"), ("window_slices", "fail", "estimate too low: …")], "**too low**"),
+        ([("window_bytes", "fail", "estimate too high: 100 bytes")], "too high"),
+        ([("leak", "fail", "64 bytes left")], "–"),
     ],
 )
-def test_an_estimate_is_judged_in_bytes_and_in_slices(tmp_path, monkeypatch, capsys, peak, estimated, slices, verdict):
-    one = observation("old", "edge", peak, estimated=estimated, slices=slices)
+def test_the_verdict_of_an_estimate_is_that_of_check(tmp_path, monkeypatch, capsys, verdicts, text):
+    answer_check(tmp_path, monkeypatch, *verdicts)
+    one = observation("old", "edge", 90, estimated=100, slices=(18, 20))
     assert run_main(monkeypatch, run_tables.main, "estimates", write_run(tmp_path / "run.json", [one])) == 0
     row = capsys.readouterr().out.splitlines()[-1]
-    assert row == (
-        f"| pad/old | {peak} | theirs | {estimated} | {peak / estimated:.3f} | {slices[0]} of {slices[1]} | {verdict} |"
-    )
+    assert row == f"| pad/old | 90 | theirs | 100 | 0.900 | 18 of 20 | {text} |"
 
 
 def test_a_case_that_was_not_measured_shows_the_reason(tmp_path, monkeypatch, capsys):
+    answer_check(tmp_path, monkeypatch)
     one = observation("old", "edge", None, outcome="unsupported")
     assert run_main(monkeypatch, run_tables.main, "estimates", write_run(tmp_path / "run.json", [one])) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "| pad/old | – | – | – | – | – | unsupported: no device |"
