@@ -31,6 +31,10 @@ enum class Rule : std::uint8_t {
                   ///< bytes
 };
 std::string_view to_string(Rule rule);
+/// Returns true for `window_slices` and `window_bytes`.
+constexpr bool is_window(Rule rule) {
+  return rule == Rule::window_slices || rule == Rule::window_bytes;
+}
 
 enum class Judgement : std::uint8_t {
   pass,

@@ -34,8 +34,7 @@ JunitProperties properties(const JudgeOptions& options) {
 /// Returns why the estimates of a case are wrong; empty if none failed.
 std::string cause_text(const JudgedCase& judged, const std::vector<EstimateCauses>& causes) {
   const bool is_failed = std::ranges::any_of(judged.verdicts, [](const Verdict* verdict) {
-    const bool is_window = verdict->rule == Rule::window_bytes || verdict->rule == Rule::window_slices;
-    return is_window && verdict->judgement == Judgement::fail;
+    return is_window(verdict->rule) && verdict->judgement == Judgement::fail;
   });
   const auto of_variant = std::ranges::find(causes, judged.variant(), &EstimateCauses::variant);
   return is_failed && of_variant != causes.end() ? of_variant->text : std::string();

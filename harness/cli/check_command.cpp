@@ -50,18 +50,6 @@ struct CheckOptions {
   bool json = false;
 };
 
-/// Reads `0.8:1.0`. Unlike in a suite, any window with lo ≤ hi is valid.
-Window parse_window(const std::string& text) {
-  const std::size_t colon = text.find(':');
-  if (colon != std::string::npos) {
-    const auto lo = parse_number<double>(text.substr(0, colon));
-    const auto hi = parse_number<double>(text.substr(colon + 1));
-    if (lo && hi && *lo <= *hi) return {*lo, *hi};
-  }
-  throw UsageError(
-      fmt::format("'{}' is not a window: write two numbers lo:hi with lo ≤ hi, such as 0.8:1.0", text));
-}
-
 struct JudgedRun {
   Run run;
   std::vector<Verdict> verdicts;
@@ -157,9 +145,7 @@ std::vector<ExplainedEstimators> explain_failed_estimates(const JudgedRun& judge
   std::map<std::string, std::vector<VariantEstimator>> wrong;  // by variant
   const auto observations = by_name(judged.run);
   for (const Verdict& verdict : judged.verdicts) {
-    if (verdict.judgement != Judgement::fail ||
-        (verdict.rule != Rule::window_slices && verdict.rule != Rule::window_bytes))
-      continue;
+    if (verdict.judgement != Judgement::fail || !is_window(verdict.rule)) continue;
     const auto observation = observations.find(verdict.case_name);
     if (observation == observations.end()) continue;
     const std::string& variant = observation->second->variant;

@@ -50,8 +50,7 @@ Found find_all(const DeviceHistory& history, const Trends& trends) {
 
 /// Returns `peak / estimate 0.500, window 0.8 to 1`, or the advice of the verdict.
 std::string verdict_text(const peakmark::Verdict& verdict) {
-  const bool is_window = verdict.rule == Rule::window_bytes || verdict.rule == Rule::window_slices;
-  if (!is_window || !verdict.figure || !verdict.bound) return verdict.advice;
+  if (!is_window(verdict.rule) || !verdict.figure || !verdict.bound) return verdict.advice;
   return fmt::format("{} {:.3f}, window {:g} to {:g}",
                      verdict.rule == Rule::window_bytes ? "peak / estimate" : "slices estimated / used",
                      *verdict.figure, verdict.bound->lo, verdict.bound->hi);
@@ -66,8 +65,7 @@ CaseStatus judged_status(const JudgedCase& judged) {
       status.state = CaseState::failed;
       break;
     case Judgement::fail: {
-      const bool is_window = worst->rule == Rule::window_bytes || worst->rule == Rule::window_slices;
-      status.state = is_window ? CaseState::window : CaseState::rule;
+      status.state = is_window(worst->rule) ? CaseState::window : CaseState::rule;
       break;
     }
     case Judgement::skipped:
