@@ -73,7 +73,7 @@ TEST(DescriptionJson, AWorkerMayBeBuiltOnThePublicApiOrNot) {
 }
 
 TEST(DescriptionJson, ReportsWhatIsWrong) {
-  EXPECT_THAT(message("usage: something else"), HasSubstr("no description"));
+  EXPECT_THAT(message("usage: something else"), HasSubstr("description cannot be read"));
   EXPECT_THAT(message("{}"), HasSubstr("'protocol' not found"));
   EXPECT_THAT(message(R"({"protocol": 99})"), AllOf(HasSubstr("version 99"), HasSubstr("version 1")));
   EXPECT_THAT(message(R"({"protocol": 1, "api": null, "worker": 3})"), HasSubstr("/worker"));
@@ -89,7 +89,7 @@ TEST(DescriptionJson, ReportsWhatTheProgramPrinted) {
   EXPECT_THAT(message("7\n" + description), HasSubstr("it printed '7'"));
   EXPECT_THAT(message(std::string(100'000, 'x')), testing::SizeIs(testing::Lt(400)));
   for (const char* nothing : {"", "\n"}) {
-    EXPECT_THAT(message(nothing), HasSubstr("no description: it printed nothing; is it a worker?"));
+    EXPECT_THAT(message(nothing), HasSubstr("description cannot be read: it printed nothing; is it a worker?"));
   }
   EXPECT_THAT(message(description + description), HasSubstr("parse error at line 2"));
 }
