@@ -95,12 +95,13 @@ def read_verdicts(path):
 
 
 def verdict_text(verdicts):
-    """Returns `holds`, or why an estimate fails: `too low`, or the error of the estimator."""
-    failed = [one["advice"] for one in verdicts if one["judgement"] in ("fail", "failed_measurement")]
-    too_low = [advice for advice in failed if advice.startswith("estimate too low")]
-    if too_low:
+    """Returns `holds`, or why an estimate fails: `too low`, `too high`, or the error of the estimator."""
+    failed = [one for one in verdicts if one["judgement"] in ("fail", "failed_measurement")]
+    if not failed:
+        return "holds" if verdicts else None
+    if any(one["bound"] and one["figure"] > one["bound"]["hi"] for one in failed):
         return "**too low**"
-    return failed[0].removeprefix("estimate ").partition(":")[0] if failed else "holds" if verdicts else None
+    return "too high" if failed[0]["bound"] else failed[0]["advice"].partition(":")[0]
 
 
 def three_digits(value):

@@ -75,8 +75,10 @@ def test_variants_are_in_columns(run, monkeypatch, capsys):
 
 def answer_check(folder, monkeypatch, *verdicts):
     """Puts a `peakmark` into PATH that answers `check --json` with these verdicts."""
-    keys = ("case", "estimator", "rule", "judgement", "advice")
+    keys = ("case", "estimator", "rule", "judgement", "figure", "advice")
     answer = {"verdicts": [dict(zip(keys, ("pad/old/opencl/mode:edge", "theirs", *one))) for one in verdicts]}
+    for one in answer["verdicts"]:
+        one["bound"] = {"lo": 0.8, "hi": 1.0} if one["figure"] else None
     (folder / "answer.json").write_text(json.dumps(answer), encoding="utf-8")
     program = folder / "bin/peakmark"
     program.parent.mkdir()
@@ -88,11 +90,12 @@ def answer_check(folder, monkeypatch, *verdicts):
 @pytest.mark.parametrize(
     ("verdicts", "text"),
     [
-        ([("window_bytes", "pass", ""), ("window_slices", "pass", "")], "holds"),
-        ([("window_bytes", "pass", ""), ("window_slices", "counted", "granularity: 3 slices estimated")], "holds"),
-        ([("window_bytes", "fail", "estimate too high: …"), ("window_slices", "fail", "estimate too low: …")], "**too low**"),
-        ([("window_bytes", "fail", "estimate too high: 100 bytes")], "too high"),
-        ([("leak", "fail", "64 bytes left")], "–"),
+        ([("window_bytes", "pass", 0.9, ""), ("window_slices", "pass", 0.9, "")], "holds"),
+        ([("window_bytes", "pass", 0.9, ""), ("window_slices", "counted", None, "granularity: 3 slices estimated")], "holds"),
+        ([("window_bytes", "fail", 0.7, "estimate too high: …"), ("window_slices", "fail", 1.2, "estimate too low: …")], "**too low**"),
+        ([("window_bytes", "fail", 0.7, "estimate too high: 100 bytes")], "too high"),
+        ([("estimator", "fail", None, "no answer from this estimator: it was killed")], "no answer from this estimator"),
+        ([("leak", "fail", None, "64 bytes left")], "–"),
     ],
 )
 def test_the_verdict_of_an_estimate_is_that_of_check(tmp_path, monkeypatch, capsys, verdicts, text):
