@@ -49,13 +49,9 @@ double sum_of(std::size_t count, Work work) {
   return sum;
 }
 
-/// Returns the alarms of a detector for a simulated series, from run `from` on.
-using Ask = std::function<std::vector<Alarm>(const Simulated&, std::size_t from)>;
-
-Ask ours(bool confirm) {
-  return [=](const Simulated& simulated, std::size_t from) {
-    return our_alarms(make_history(simulated, confirm), from);
-  };
+/// Returns the alarms for a simulated series, from run `from` on. `confirm`: each run confirms what it finds.
+std::vector<Alarm> alarms_of(const Simulated& simulated, bool confirm, std::size_t from) {
+  return find_alarms(make_history(simulated, confirm), from);
 }
 
 /// Returns 1 if an alarm reports a slower level, else 0.
@@ -64,31 +60,32 @@ double reports_slower(const std::vector<Alarm>& alarms) {
 }
 
 /// Returns alarms of either direction per 1,000 case-runs of series without a step.
-double false_alarms(Family family, double shared, std::size_t series, const Ask& ask) {
+double false_alarms(Family family, double shared, std::size_t series, bool confirm) {
   const double alarms = sum_of(series, [&](std::size_t i) {
     const Simulated simulated = simulate(family, seed_of(family, 0, i), kBefore + kJudged, shared, {});
-    return static_cast<double>(ask(simulated, kBefore).size());
+    return static_cast<double>(alarms_of(simulated, confirm, kBefore).size());
   });
   return 1000 * alarms / static_cast<double>(series * kJudged);
 }
 
 /// Returns the share of steps that are reported as slower within `within` runs, the first run of the step
 /// included.
-double found(Family family, double shared, std::size_t series, const Ask& ask, double part,
+double found(Family family, double shared, std::size_t series, bool confirm, double part,
              std::size_t within) {
   const double hits = sum_of(series, [&](std::size_t i) {
     const Simulated simulated =
         simulate(family, seed_of(family, 1, i), kBaseline + within, shared, step_level(part, kBaseline));
-    const std::vector<Alarm> alarms = ask(simulated, kBaseline);
+    const std::vector<Alarm> alarms = alarms_of(simulated, confirm, kBaseline);
     return reports_slower(alarms);
   });
   return hits / static_cast<double>(series);
 }
 
-void print_false_alarms(const std::string& name, double shared, std::size_t series, const Ask& ask) {
+void print_false_alarms(const std::string& name, double shared, std::size_t series, bool confirm) {
   fmt::print("| {} |", name);
-  for (const Family family : kFamilies) fmt::print(" {:.2f} |", false_alarms(family, shared, series, ask));
-  fmt::print(" {:.2f} |\n", found(Family::gaussian_3, shared, 2000, ask, 0.05, 7));
+  for (const Family family : kFamilies)
+    fmt::print(" {:.2f} |", false_alarms(family, shared, series, confirm));
+  fmt::print(" {:.2f} |\n", found(Family::gaussian_3, shared, 2000, confirm, 0.05, 7));
   std::fflush(stdout);
 }
 
@@ -97,9 +94,9 @@ void tabulate_false_alarms(std::size_t series) {
              "Gaussian 1 % | Gaussian 3 % | heavy tail | AR(1) | outliers | two clocks | bi20 | bimodal");
   for (const int percent : {50, 34, 65, 0, 100}) {
     print_false_alarms(fmt::format("confirmation shares {} % of the noise", percent), percent / 100.0, series,
-                       ours(true));
+                       true);
   }
-  print_false_alarms("no confirmation: the next run confirms", kShared, series, ours(false));
+  print_false_alarms("no confirmation: the next run confirms", kShared, series, false);
 }
 
 void tabulate_finds(std::size_t series) {
@@ -123,8 +120,8 @@ void tabulate_finds(std::size_t series) {
                          {"+10 %", Family::outliers, 0.10, 3},
                          {"+10 %", Family::two_clocks, 0.10, 7}}) {
     fmt::print("| {} | {} | {} runs | {:.3f} | {:.3f} |\n", row.step, to_string(row.family), row.within,
-               found(row.family, kShared, series, ours(true), row.part, row.within),
-               found(row.family, kShared, series, ours(false), row.part, row.within));
+               found(row.family, kShared, series, true, row.part, row.within),
+               found(row.family, kShared, series, false, row.part, row.within));
   }
   for (const Family family : {Family::gaussian_1, Family::gaussian_3}) {
     const double hits = sum_of(series / 4, [&](std::size_t i) {
@@ -132,7 +129,7 @@ void tabulate_finds(std::size_t series) {
         return run < kBaseline ? 1 : 1 + 0.1 * std::min(1.0, static_cast<double>(run - kBaseline + 1) / 30);
       };
       const Simulated simulated = simulate(family, seed_of(family, 2, i), kBaseline + 30, kShared, drift);
-      const auto alarms = ours(true)(simulated, kBaseline);
+      const auto alarms = alarms_of(simulated, true, kBaseline);
       return reports_slower(alarms);
     });
     fmt::print("| drift of 10 % over 30 runs | {} | 30 runs | {:.3f} | |\n", to_string(family),
@@ -145,7 +142,7 @@ void tabulate_finds(std::size_t series) {
       };
       const Simulated simulated = simulate(Family::gaussian_3, seed_of(Family::gaussian_3, 3, i),
                                            kBaseline + gap + 7, kShared, level);
-      const auto alarms = ours(true)(simulated, kBaseline + gap);
+      const auto alarms = alarms_of(simulated, true, kBaseline + gap);
       return reports_slower(alarms);
     });
     fmt::print("| +10 %, {} runs after another | gaussian_3 | 7 runs | {:.3f} | |\n", gap,
@@ -221,12 +218,12 @@ void tabulate_reference(std::size_t series) {
       };
       const double alarms = sum_of(series, [&](std::size_t i) {
         return static_cast<double>(
-            our_alarms(simulated_history(i, 5, kBefore + kJudged, {}), kBefore).size());
+            find_alarms(simulated_history(i, 5, kBefore + kJudged, {}), kBefore).size());
       });
       const auto found_in = [&](std::size_t within) {
         return sum_of(series,
                       [&](std::size_t i) {
-                        return reports_slower(our_alarms(
+                        return reports_slower(find_alarms(
                             simulated_history(i, 6, kBaseline + within, step_level(0.05, kBaseline)),
                             kBaseline));
                       }) /
@@ -356,7 +353,7 @@ void tabulate_shared(std::size_t histories) {
 }
 
 void print_rare(std::size_t series) {
-  fmt::print("{:.2f}\n", false_alarms(Family::rare_state, kShared, series, ours(true)));
+  fmt::print("{:.2f}\n", false_alarms(Family::rare_state, kShared, series, true));
 }
 
 struct Experiment {

@@ -157,7 +157,7 @@ trend::DeviceHistory make_history(const Simulated& simulated, bool confirm) {
   return history;
 }
 
-std::vector<Alarm> our_alarms(const trend::DeviceHistory& history, std::size_t from) {
+std::vector<Alarm> find_alarms(const trend::DeviceHistory& history, std::size_t from) {
   std::vector<Alarm> alarms;
   for (const trend::Change& change : trend::find_trends(history).changes) {
     if (change.verdict == trend::Verdict::suspicious || change.raised < from) continue;

@@ -108,7 +108,7 @@ Simulated simulate(Family family, std::uint64_t seed, std::size_t runs, double s
 trend::DeviceHistory make_history(const Simulated& simulated, bool confirm);
 
 /// Returns the changes that find_trends() reports from run `from` on.
-std::vector<Alarm> our_alarms(const trend::DeviceHistory& history, std::size_t from);
+std::vector<Alarm> find_alarms(const trend::DeviceHistory& history, std::size_t from);
 
 /// Returns a level with a relative step of `part` at run `at`.
 Level step_level(double part, std::size_t at);
