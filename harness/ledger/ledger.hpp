@@ -87,8 +87,8 @@ std::string invalid_note(const LedgerSummary& summary);
 /// that live never counts one address twice.
 LedgerSummary summarise(std::span<const Event> events);
 
-/// Returns true for what fold() returned: most allocations are only counted. So what needs each of them
-/// refuses folded events: sequences, repetitions, the usage of pools.
+/// Returns true for events that fold() returned: most allocations are only counted. Sequences, repetitions
+/// and the usage of pools need each allocation, so they refuse folded events.
 inline bool is_folded(std::span<const Event> events) {
   return !events.empty() && events.front().type == EventType::live;
 }

@@ -57,23 +57,24 @@ class LiveMemory {
   std::uint32_t allocations_ = 0;
 };
 
-/// What replay() calls, with the index of the event and what is live after it. An observer hides the
-/// functions that it needs.
+/// The functions that replay() calls, with the index of the event and the memory that is live after it. An
+/// observer derives from it and defines those that it needs.
 struct ReplayObserver {
   void allocated(std::size_t /*event*/, const LiveMemory& /*live*/) {}
-  /// The event is the release, or the allocation that takes the address: then the release was lost, and
+  /// The event is the release; or it is an allocation at the same address, if the release was lost. Then
   /// allocated() follows.
   void released(std::size_t /*event*/, const LiveEntry& /*entry*/, const LiveMemory& /*live*/) {}
   void named(std::size_t /*event*/, const LiveEntry& /*entry*/) {}
-  /// Of memory that is only counted.
+  /// The bytes of memory that is only counted have changed (EventType::live).
   void changed(std::size_t /*event*/, const LiveMemory& /*live*/) {}
-  /// All other events, and the release or the name of what is not live.
+  /// Any other event, or a release or a name of an address at which nothing is live.
   void other(std::size_t /*event*/, const LiveMemory& /*live*/) {}
 };
 
-/// Replays events that began with nothing live, in their order, and returns what is live at the end. An
-/// address that is allocated again without a release between is a release that was lost. `is_counted`: which
-/// memory there is. An event costs one lookup in the map, whose cache line was prefetched some events before.
+/// Replays events in their order, beginning with no live memory, and returns the memory that is live at the
+/// end. If an address is allocated again without a release between, the release was lost. Only allocations
+/// for which `is_counted` returns true are replayed. An event costs one lookup in the map, whose cache line
+/// was prefetched some events before.
 template <typename Observer, typename IsCounted>
 LiveMemory replay(std::span<const Event> events, Observer& observer, const IsCounted& is_counted) {
   constexpr std::size_t kLookAhead = 16;
