@@ -89,7 +89,8 @@ TEST(DescriptionJson, ReportsWhatTheProgramPrinted) {
   EXPECT_THAT(message("7\n" + description), HasSubstr("it printed '7'"));
   EXPECT_THAT(message(std::string(100'000, 'x')), testing::SizeIs(testing::Lt(400)));
   for (const char* nothing : {"", "\n"}) {
-    EXPECT_THAT(message(nothing), HasSubstr("description cannot be read: it printed nothing; is it a worker?"));
+    EXPECT_THAT(message(nothing),
+                HasSubstr("description cannot be read: it printed nothing; is it a worker?"));
   }
   EXPECT_THAT(message(description + description), HasSubstr("parse error at line 2"));
 }
