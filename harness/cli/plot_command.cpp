@@ -57,7 +57,9 @@ void add_plot_command(CLI::App& app, Result& /*result*/) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(CLI::IsMember({"peak", "overhead", "time", "throughput", "at-peak", "estimate"}));
-  command->add_option("--axis", options->axis, "Plot against this axis. Default: the first suitable axis")
+  command
+      ->add_option("--axis", options->axis,
+                   "Plot against this axis. Default: the one that explains most of the memory")
       ->type_name("AXIS");
   set_help(*command, {.notes = {kPythonNote},
                       .exit_codes = {{"0", "written"},

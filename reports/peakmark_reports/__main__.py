@@ -22,7 +22,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     plot = commands.add_parser("plot", help="memory, time, composition at the peak, and estimates against shape")
     plot.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run files")
-    plot.add_argument("--axis", metavar="AXIS", help="x axis; default: the first that identifies the shape")
+    plot.add_argument("--axis", action="append", default=[], metavar="AXIS", help="x axis; default: the one that explains most of the memory")
     plot.add_argument("--filter", metavar="REGEX", help="only cases whose name matches")
     plot.add_argument("--metric", action="append", metavar="METRIC", help="only this metric; may be repeated; default: all")
     for one in ("png", "svg", "pdf"):

@@ -1,33 +1,35 @@
-"""Draws the composition at the peak in multiples of the floor: a bar per case, a column per variant, a row per panel."""
+"""Draws the composition at the peak in multiples of the floor: a bar per case, a column per line of the figure, a row per panel."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import textwrap
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from .figure_style import COLOURS, caption_text, pyplot, set_texts, shortened, size_text, use_style
-from .series import Figure, Panel, x_label
+from .common import quantity
+from .figure_style import COLOURS, Look, caption_text, pyplot, set_texts, shortened, size_text, use_style
+from .series import FLOOR, Figure, Panel, axis_name, evenly, merged, value_text, x_label
 
 # Names below this share of every peak are drawn together as others.
 MIN_SHARE = 0.01
 OTHERS = "others"
 HATCHES = ["", "////", "...."]
-# Totals of more bars are rotated, so that they do not overlap.
-MAX_LEVEL_TOTALS = 4
 LEGEND_INCHES, LEGEND_CHARACTERS = 1.9, 24
+# Of an axes: its min width, and that of a bar, of a level total and of a character of a tick.
+COLUMN_INCHES, BAR_INCHES, TOTAL_INCHES, TICK_INCHES = 1.3, 0.17, 0.4, 0.06
 
 
 @dataclass(frozen=True)
 class Composition:
     """The cases of a figure with a known composition at the peak.
 
-    `names` are in the order of the stack from below: names that most variants have first (input and output), then by size.
+    `names` are in the order of the stack from below: names that most lines have first (input and output), then by size.
     `others` are too small to be visible.
     """
 
     panels: list[Panel]
-    variants: list[str]
+    lines: list[str]
     names: list[str]
     others: list[str]
 
@@ -38,50 +40,31 @@ class Composition:
         return layers | ({OTHERS: rest} if rest else {})
 
 
-def _same_bytes(panel: Panel, x: str) -> tuple:
-    cases = panel.cases.sort_values(["variant", x], kind="stable")
-    return tuple(
-        (variant, tuple(sorted(at_peak.items()))) for variant, at_peak in zip(cases["variant"], cases["at_peak"])
-    )
-
-
-def _joined_title(titles: list[str]) -> str:
-    """Joins `mode edge` and `mode wrap` to `mode edge, wrap`; other titles with semicolons."""
-    first_words = {title.split(" ", 1)[0] for title in titles}
-    if len(titles) > 1 and len(first_words) == 1 and not any("," in title for title in titles):
-        return f"{first_words.pop()} {', '.join(title.split(' ', 1)[1] for title in titles)}"
-    return "; ".join(titles)
+def _same_bytes(cases: pd.DataFrame, x: str) -> tuple:
+    ordered = cases.sort_values(["line", x], kind="stable")
+    return tuple((line, tuple(sorted(at_peak.items()))) for line, at_peak in zip(ordered["line"], ordered["at_peak"]))
 
 
 def peak_composition(figure: Figure) -> Composition | None:
     """Returns None if no case has a composition and a floor. Merges panels with the same bytes."""
-    panels: dict[tuple, list[Panel]] = {}
-    for panel in figure.panels:
-        cases = panel.cases.dropna(subset=["at_peak", "floor"])
-        if len(cases):
-            known = Panel(panel.title, cases)
-            panels.setdefault(_same_bytes(known, figure.x), []).append(known)
+    known = [replace(panel, cases=panel.cases.dropna(subset=["at_peak", "floor"])) for panel in figure.panels]
+    panels = merged([panel for panel in known if len(panel.cases)], lambda cases: _same_bytes(cases, figure.x))
     if not panels:
         return None
-    merged = [Panel(_joined_title([one.title for one in same]), same[0].cases) for same in panels.values()]
-    every = pd.concat([panel.cases for panel in merged])
+    every = pd.concat([panel.cases for panel in panels])
     largest, share, holders = {}, {}, {}
-    for variant, at_peak, peak in zip(every["variant"], every["at_peak"], every["peak"]):
+    for line, at_peak, peak in zip(every["line"], every["at_peak"], every["peak"]):
         for name, size in at_peak.items():
             largest[name] = max(largest.get(name, 0), size)
             share[name] = max(share.get(name, 0), size / peak)
-            holders.setdefault(name, set()).add(variant)
+            holders.setdefault(name, set()).add(line)
     order = sorted(largest, key=lambda name: (-len(holders[name]), -largest[name], name))
     return Composition(
-        merged,
-        list(dict.fromkeys(every["variant"])),
+        panels,
+        list(dict.fromkeys(every["line"])),
         [name for name in order if share[name] >= MIN_SHARE],
         [name for name in order if share[name] < MIN_SHARE],
     )
-
-
-def _tick_text(value: float, x: str) -> str:
-    return size_text(value) if x == "floor" else f"{value:g}"
 
 
 def _styles(composition: Composition) -> dict[str, dict]:
@@ -94,7 +77,7 @@ def _styles(composition: Composition) -> dict[str, dict]:
     return styles | {OTHERS: {"facecolor": "0.6", "hatch": ""}}
 
 
-def _draw_bars(axes, composition: Composition, cases: pd.DataFrame, styles: dict[str, dict]) -> None:
+def _draw_bars(axes, composition: Composition, cases: pd.DataFrame, styles: dict[str, dict], is_level: bool) -> None:
     for place, (_index, case) in enumerate(cases.iterrows()):
         bottom = 0
         for name, size in composition.layers(case["at_peak"]).items():
@@ -105,7 +88,7 @@ def _draw_bars(axes, composition: Composition, cases: pd.DataFrame, styles: dict
             bottom += size
         axes.annotate(
             size_text(bottom), (place, bottom / case["floor"]), xytext=(0, 4), textcoords="offset points",
-            ha="center", va="bottom", fontsize=6, rotation=90 if len(cases) > MAX_LEVEL_TOTALS else 0,
+            ha="center", va="bottom", fontsize=6, rotation=0 if is_level else 90,
         )
 
 
@@ -120,35 +103,53 @@ def _legend(drawing, composition: Composition, styles: dict[str, dict]) -> None:
     drawing.legend(handles=handles[::-1], loc="outside right upper", frameon=False, fontsize=7)
 
 
-def draw_composition(figure: Figure, composition: Composition, context: dict) -> pyplot.Figure:
-    """Draws the bars. All have one scale, so that variants can be compared."""
+def _shown(cases: pd.DataFrame, x: str, max_bars: int) -> pd.DataFrame:
+    """Returns the cases of at most `max_bars` values of x; of points, at most as many cases."""
+    chosen = cases[cases[x].isin(evenly(list(dict.fromkeys(cases[x])), max_bars))]
+    return chosen.iloc[evenly(range(len(chosen)), max_bars)]
+
+
+def draw_composition(figure: Figure, composition: Composition, context: dict, look: Look = Look()) -> pyplot.Figure:
+    """Draws the bars. All have one scale, so that lines can be compared."""
     use_style()
-    panels, variants = composition.panels, composition.variants
-    every = pd.concat([panel.cases for panel in panels])
-    max_bars = max(len(panel.cases[panel.cases["variant"] == variant]) for panel in panels for variant in variants)
+    panels, lines, x = composition.panels, composition.lines, figure.x
+    cells = [(panel, line) for panel in panels for line in lines]
+    width = look.inches(2) - LEGEND_INCHES - 0.5
+    columns = min(len(lines), max(1, int(width / COLUMN_INCHES)))
+    # Variants that do not fit side by side are below each other.
+    rows = -(-len(cells) // columns)
+    max_bars = int(width / columns / BAR_INCHES)
     drawing, grid = pyplot.subplots(
-        len(panels), len(variants), squeeze=False, sharey=True, layout="constrained",
-        figsize=(max(4.2, len(variants) * max(1.5, 0.28 * max_bars + 0.5) + 0.6) + LEGEND_INCHES, 2.1 * len(panels) + 0.9),
+        rows, columns, squeeze=False, sharey=True, layout="constrained", figsize=(look.inches(2), (2.1 if rows <= 2 else 1.6) * rows + 0.9),
     )
     styles = _styles(composition)
-    for row, panel in zip(grid, panels):
-        for axes, variant in zip(row, variants):
-            cases = panel.cases[panel.cases["variant"] == variant]
-            _draw_bars(axes, composition, cases, styles)
-            axes.axhline(1, linestyle=":", color="0.1", linewidth=1.4)
-            axes.grid(visible=False, axis="x")
-            axes.set_xticks(range(len(cases)), [_tick_text(value, figure.x) for value in cases[figure.x]])
-        row[0].set_ylabel(f"{panel.title}\nmemory at the peak / floor".lstrip())
-    for axes, variant in zip(grid[0], variants):
-        axes.set_title(variant.split("/", 1)[1])
-    for axes in grid[-1]:
-        axes.set_xlabel(x_label(figure))
+    for axes in grid.flat[len(cells) :]:
+        axes.set_visible(False)
+    every = [panel.cases[panel.cases["line"] == line] for panel, line in cells]
+    drawn = [_shown(cases, x, max_bars) for cases in every]
+    most = max(map(len, drawn))
+    is_level = most * TOTAL_INCHES <= width / columns
+    for place, (axes, (panel, line), cases) in enumerate(zip(grid.flat, cells, drawn)):
+        _draw_bars(axes, composition, cases, styles, is_level)
+        axes.axhline(1, linestyle=":", color="0.1", linewidth=1.4)
+        axes.grid(visible=False, axis="x")
+        ticks = [size_text(value) if x == FLOOR else value_text(value) for value in cases[x]]
+        is_wide = max(map(len, ticks), default=0) * TICK_INCHES * most > width / columns
+        axes.set_xticks(range(len(cases)), ticks, rotation=90 if is_wide else 0)
+        if place < columns or columns < len(lines):
+            axes.set_title(line.split("/", 1)[-1])
+        if place % columns == 0:
+            axes.set_ylabel(f"{panel.title}\nmemory at the peak / floor".lstrip())
+        if place + columns >= len(cells):
+            axes.set_xlabel(textwrap.fill(x_label(figure) if columns == 1 else axis_name(x), 40))
     # Space for the totals above the bars.
-    headroom = 1.45 if max_bars > MAX_LEVEL_TOTALS else 1.18
-    grid[0][0].set_ylim(0, headroom * (every["peak"] / every["floor"]).max())
-    notes = []
+    grid[0][0].set_ylim(0, (1.18 if is_level else 1.5) * max((cases["peak"] / cases["floor"]).max() for cases in drawn if len(cases)))
+    notes = list(figure.notes)
     if composition.others:
-        notes = [f"{OTHERS.capitalize()}, below {MIN_SHARE:.0%} of every peak: {', '.join(composition.others)}"]
+        notes = [f"{OTHERS.capitalize()}, below {MIN_SHARE:.0%} of every peak: {', '.join(composition.others)}", *notes]
+    bars, cases = sum(map(len, drawn)), sum(map(len, every))
+    if bars < cases:
+        notes.append(f"Bars: {bars} of {quantity(cases, 'case')}, evenly chosen")
     set_texts(drawing, f"{figure.name}: composition at the peak", caption_text(context, notes))
     _legend(drawing, composition, styles)
     return drawing

@@ -22,13 +22,13 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
 from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: E402
-from matplotlib.colors import to_rgb  # noqa: E402
+from matplotlib.colors import to_hex, to_rgb  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.text import Text  # noqa: E402
 from matplotlib.transforms import ScaledTranslation  # noqa: E402
 
-from .common import short_commit, size_text, time_text  # noqa: E402
+from .common import InputError, short_commit, size_text, time_text  # noqa: E402
 
 # Okabe and Ito, "Color Universal Design" (2008), without yellow, which is too pale on white.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
@@ -37,11 +37,17 @@ MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 # Metadata removed from each format, so that equal figures give equal files.
 FORMATS = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 CAPTION_CHARACTERS_PER_INCH, TITLE_CHARACTERS_PER_INCH = 19, 11
+# Of the part of a figure that is not labels.
+WORD_CHARACTERS_PER_INCH = 8
 # An axis with a larger ratio of its ends is logarithmic, even if shapes grow by steps. A slow repetition is often many times as
 # slow as the others.
 WIDE, WIDE_TIMES = 1000, 20
+# The width of the text of a printed page, and of a figure of one column.
+PAGE_CM, COLUMN_CM, CM_PER_INCH = 17.0, 13.0, 2.54
 # Fewer sizes fit side by side.
 MAX_TICKS, MAX_SIZES_ABREAST = 6, 4
+# Ticks of shapes that are closer on the axis would overlap.
+MIN_TICK_SHARE = 0.17
 
 
 def device_text(context: dict) -> str:
@@ -93,6 +99,25 @@ def use_style() -> None:
     )
 
 
+class ScaleError(InputError):
+    """The values do not fit the requested scale."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the user chooses of a figure: its width; axes that are logarithmic, linear (None: as fits the values), or from 0."""
+
+    width_cm: float | None = None
+    is_log: bool | None = None
+    from_zero: bool = False
+
+    def columns(self, panels: int, min_inches: float) -> int:
+        return min(panels, max(1, int((self.width_cm or PAGE_CM) / CM_PER_INCH / min_inches)))
+
+    def inches(self, columns: int) -> float:
+        return (self.width_cm or (PAGE_CM if columns > 1 else COLUMN_CM)) / CM_PER_INCH
+
+
 @dataclass(frozen=True)
 class Scale:
     """The limits of an axis, and whether it is logarithmic."""
@@ -124,34 +149,49 @@ def is_geometric(values: Sequence[float]) -> bool:
     return bool(factors.std() / factors.mean() <= steps.std() / steps.mean())
 
 
-def shape_scale(values: Sequence[float]) -> Scale:
-    """Returns the scale of shapes: logarithmic if the sweep grows by factors. A single shape is in the middle."""
+def _check_log(what: str, low: float) -> None:
+    if low <= 0:
+        raise ScaleError(f"--log: {what} has the value {low:g}; leave out --log, or the case with --filter")
+
+
+def shape_scale(values: Sequence[float], name: str = "x", look: Look = Look()) -> Scale:
+    """Returns the scale of shapes: logarithmic if the sweep grows by factors. A single shape is in the middle. Raises ScaleError."""
     known = _known(values)
     low, high = known[0], known[-1]
-    if is_geometric(known):
-        margin = (high / low) ** 0.05
+    if look.is_log:
+        _check_log(name, low)
+    if is_geometric(known) if look.is_log is None else look.is_log:
+        margin = max(1.05, (high / low) ** 0.05)
         return Scale(low / margin, high * margin, True)
     margin = 0.05 * (high - low) or 0.5 * abs(high) or 0.5
     return Scale(low - margin, high + margin, False)
 
 
-def amount_scale(values: Sequence[float], is_log: bool, wide: float = WIDE) -> Scale:
+def amount_scale(values: Sequence[float], is_log: bool, wide: float = WIDE, look: Look = Look()) -> Scale:
     """Returns the scale of bytes, times or rates: logarithmic if requested or if the range is wide, else from 0. Values with 0
-    are never logarithmic."""
+    are never logarithmic. Raises ScaleError."""
     known = _known(values)
     low, high = known[0], known[-1]
-    if low > 0 and high >= 2 * low and (is_log or high > wide * low):
+    if look.is_log:
+        _check_log("a measured value", low)
+    fits = low > 0 and high >= 2 * low and (is_log or high > wide * low)
+    if (fits if look.is_log is None else look.is_log) and not look.from_zero:
         margin = max(1.2, (high / low) ** 0.06)
         return Scale(low / margin, high * margin, True)
     return Scale(0, 1.08 * high or 1, False)
 
 
-def ratio_scale(values: Sequence[float]) -> Scale:
-    """Returns the scale of ratios: close around the values, to show small differences."""
+def ratio_scale(values: Sequence[float], look: Look = Look()) -> Scale:
+    """Returns the scale of ratios: close around the values, to show small differences. Raises ScaleError."""
     known = _known(values)
     low, high = known[0], known[-1]
-    if low > 0 and high > WIDE * low:
-        return Scale(low / 1.4, high * 1.4, True)
+    if look.is_log:
+        _check_log("a ratio", low)
+    if look.from_zero:
+        return Scale(0, 1.08 * high or 1, False)
+    if (low > 0 and high > WIDE * low) if look.is_log is None else look.is_log:
+        margin = max(1.02, min(1.4, (high / low) ** 0.08))
+        return Scale(low / margin, high * margin, True)
     margin = 0.08 * (high - low) or 0.05 * abs(high) or 0.05
     return Scale(low - margin, high + margin, False)
 
@@ -161,15 +201,13 @@ def _binary_step(span: float, max_ticks: int) -> float:
 
 
 def _linear_locator(scale: Scale, unit: str, values: Sequence[float], max_ticks: int):
-    if len(_known(values)) == 1:
-        return FixedLocator(_known(values))
     step = _binary_step(scale.high - scale.low, max_ticks)
     if unit == "bytes":
         return MultipleLocator(max(1.0, step))
     # Ticks at powers of two if the shapes are multiples of them.
     if unit == "count" and step >= 4 and not np.any(_known(values) % (step / 4)):
         return MultipleLocator(step)
-    return MaxNLocator(5, steps=[1, 2, 5, 10], integer=unit == "count")
+    return MaxNLocator(5, steps=[1, 2, 5, 10], integer=unit == "count" and not np.any(_known(values) % 1))
 
 
 def _log_locator(scale: Scale, unit: str, max_ticks: int):
@@ -186,12 +224,28 @@ def set_axis(axis: Axis, scale: Scale, unit: str, values: Sequence[float] = ()) 
         set_scale("log", base=2 if unit in ("bytes", "count") else 10)
     set_limits(scale.low, scale.high)
     texts = {"bytes": size_text, "time": time_text}
-    text = texts.get(unit, lambda value: f"{value:g}")
+    text = texts.get(unit, lambda value: f"{value:.10g}")
     max_ticks = MAX_SIZES_ABREAST if axis.axis_name == "x" and unit == "bytes" else MAX_TICKS
-    locator = _log_locator(scale, unit, max_ticks) if scale.is_log else _linear_locator(scale, unit, values, max_ticks)
+    known = _known(values)
+    if 0 < len(known) <= MAX_SIZES_ABREAST and (len(known) == 1 or np.diff(scale.place(known)).min() >= MIN_TICK_SHARE):
+        locator = FixedLocator(known)
+    else:
+        locator = _log_locator(scale, unit, max_ticks) if scale.is_log else _linear_locator(scale, unit, known, max_ticks)
     axis.set_major_locator(locator)
     axis.set_major_formatter(FuncFormatter(lambda value, _position: text(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def set_words(axes: Axes, words: Sequence[str]) -> None:
+    """Sets the words of the x axis at 0, 1, 2, …; rotated if they would overlap."""
+    characters = axes.figure.get_figwidth() / axes.get_gridspec().ncols * WORD_CHARACTERS_PER_INCH
+    style = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if sum(map(len, words)) + 2 * len(words) > characters else {}
+    axes.set_xticks(range(len(words)), [shortened(word, MAX_NAME) for word in words], **style)
+
+
+def shades(count: int) -> list[str]:
+    """Returns colours from light to dark, which grey print keeps apart."""
+    return [to_hex(matplotlib.colormaps["viridis_r"](0.15 + 0.85 * i / max(1, count - 1))) for i in range(count)]
 
 
 def fix_layout(drawing: Figure) -> None:

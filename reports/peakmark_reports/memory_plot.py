@@ -1,11 +1,11 @@
 """Draws memory, time and estimates against shape: a figure per operation, a row per metric, a column per panel, a line per
-variant."""
+variant or per value of an axis."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,12 @@ import pandas as pd
 from .run_file import with_ratio
 from .figure_style import (
     COLOURS,
-    INCHES_PER_CHARACTER,
     INCHES_PER_LINE,
     MARKERS,
-    MAX_LINE,
     MAX_NAME,
     WIDE,
     WIDE_TIMES,
+    Look,
     Scale,
     add_label,
     amount_scale,
@@ -30,16 +29,18 @@ from .figure_style import (
     ratio_scale,
     set_axis,
     set_texts,
+    set_words,
     shape_scale,
+    shades,
     short_names,
     shortened,
     use_style,
 )
 from .common import size_text, time_text
-from .series import Figure, Panel, x_label
+from .series import FLOOR, Figure, Panel, axis_name, merged, x_label
 
-MAX_COLUMNS = 4
-COLUMN_INCHES, ONLY_COLUMN_INCHES, ROW_INCHES = 2.2, 3.4, 1.7
+# Min width of a column with its labels, and the height of a row.
+COLUMN_INCHES, ROW_INCHES = 3.2, 1.7
 TITLE_CHARACTERS, ONLY_TITLE_CHARACTERS = 32, 50
 # Share of an axis within which two lines look like one.
 LOOKS_EQUAL = 0.006
@@ -52,7 +53,7 @@ Styles = dict[str, dict]
 
 @dataclass(frozen=True)
 class Line:
-    """A line to draw. A `y` of NaN is a gap: a planned case that was not measured."""
+    """A line to draw, or points if its style says so. A `y` of NaN is a gap: a planned case that was not measured."""
 
     name: str
     x: np.ndarray
@@ -91,6 +92,9 @@ def _floor_lines(cases: pd.DataFrame) -> list[tuple[str, pd.Series, dict]]:
     known = cases.dropna(subset=["floor"])
     if (known.groupby("x")["floor"].nunique() <= 1).all():
         return [("floor", known.drop_duplicates("x")["floor"], style)] if len(known) else []
+    # Points, or shades of one variant, have too many floors.
+    if known.duplicated(["variant", "x"]).any():
+        return []
     lines: dict[tuple, tuple[list[str], pd.Series]] = {}
     for variant, of_variant in known.groupby("variant", sort=False):
         key = tuple(zip(of_variant["x"], of_variant["floor"]))
@@ -165,37 +169,40 @@ NOTES = {
 }
 
 
-def variant_styles(variants: Sequence[str]) -> Styles:
-    """Returns a colour and a marker per variant; from the eighth on, colours repeat with other markers."""
+def line_styles(figure: Figure) -> Styles:
+    """Returns a colour and a marker per line; from the eighth on, colours repeat with other markers."""
     count = len(COLOURS)
+    lines = figure.lines
+    colours = shades(len(lines)) if figure.is_graded else COLOURS
+    join = {} if figure.is_joined else {"linestyle": "none"}
     return {
-        variant: {
-            "color": COLOURS[i % count],
+        line: {
+            "color": colours[i % len(colours)],
             "marker": MARKERS[(i + i // count) % len(MARKERS)],
             "markeredgecolor": "white",
             "markeredgewidth": 0.4,
         }
-        for i, variant in enumerate(variants)
+        | join
+        for i, line in enumerate(lines)
     }
 
 
-def _lines(metric: Metric, panel: Panel, x: str, styles: Styles, names: dict[str, str]) -> list[Line]:
-    """Returns the lines of the variants in the order of their styles, then the references."""
-    cases = panel.cases.assign(x=panel.cases[x].astype(float))
+def _lines(metric: Metric, cases: pd.DataFrame, styles: Styles, names: dict[str, str], has_words: bool) -> list[Line]:
+    """Returns the lines in the order of their styles, then the references."""
     values = metric.values(cases)
     lines = []
-    for variant, style in styles.items():
-        mine = cases["variant"] == variant
+    for line, style in styles.items():
+        mine = cases["line"] == line
         if not values[mine].notna().any():
             continue
         low, high = (cases.loc[mine, column].to_numpy(float) for column in metric.spread) if metric.spread else (None, None)
-        lines.append(
-            Line(names[variant], cases.loc[mine, "x"].to_numpy(), values[mine].to_numpy(float), style, low, high)
-        )
+        lines.append(Line(names[line], cases.loc[mine, "x"].to_numpy(), values[mine].to_numpy(float), style, low, high))
     measured = cases[cases["peak"].notna()]
+    # Nothing is between two words.
+    step = {"drawstyle": "steps-mid"} if has_words else {}
     for name, level, style in metric.references(measured) if lines else []:
         at = cases.loc[level.index, "x"].to_numpy()
-        lines.append(Line(name, at, level.to_numpy(float), {"color": REFERENCE, "zorder": 1} | style))
+        lines.append(Line(name, at, level.to_numpy(float), {"color": REFERENCE, "zorder": 1} | step | style))
     return lines
 
 
@@ -223,7 +230,7 @@ def _group_label(group: list[Line], metric: Metric) -> str:
     return joined_label([line.name for line in group], is_exact, metric.text(group[0].end()[1]))
 
 
-def _row_scale(metric: Metric, panels: Sequence[Panel], lines: Sequence[list[Line]], x_is_log: bool) -> Scale:
+def _row_scale(metric: Metric, panels: Sequence[Panel], lines: Sequence[list[Line]], x_is_log: bool, look: Look) -> Scale:
     values = [part for panel_lines in lines for line in panel_lines for part in (line.y, line.low, line.high)]
     for panel in panels:
         if metric.estimates:
@@ -232,8 +239,8 @@ def _row_scale(metric: Metric, panels: Sequence[Panel], lines: Sequence[list[Lin
             values += [panel.cases[column].to_numpy(float) for column in ("window_lo", "window_hi")]
     every = np.concatenate([part for part in values if part is not None])
     if metric.unit == "ratio":
-        return ratio_scale(every)
-    return amount_scale(every, x_is_log and metric.unit != "rate", WIDE_TIMES if metric.unit == "time" else WIDE)
+        return ratio_scale(every, look)
+    return amount_scale(every, x_is_log and metric.unit != "rate", WIDE_TIMES if metric.unit == "time" else WIDE, look)
 
 
 @dataclass
@@ -246,19 +253,19 @@ class _Row:
     labels: list[list[str]] = field(default_factory=list)
 
 
-def _rows(figure: Figure, metrics: Sequence[Metric], styles: Styles, x_is_log: bool) -> list[_Row]:
-    names = short_names([variant.split("/", 1)[-1] for variant in styles])
-    by_variant = {variant: names[variant.split("/", 1)[-1]] for variant in styles}
+def _rows(figure: Figure, metrics: Sequence[Metric], styles: Styles, x_is_log: bool, look: Look) -> list[_Row]:
+    names = short_names([line.split("/", 1)[-1] for line in styles])
+    by_line = {line: names[line.split("/", 1)[-1]] for line in styles}
     rows = []
     for metric in metrics:
-        lines = [_lines(metric, panel, figure.x, styles, by_variant) for panel in figure.panels]
-        scale = _row_scale(metric, figure.panels, lines, x_is_log)
+        lines = [_lines(metric, panel.cases, styles, by_line, figure.has_words) for panel in figure.panels]
+        scale = _row_scale(metric, figure.panels, lines, x_is_log, look)
         groups = [joined(panel_lines, scale) for panel_lines in lines]
         rows.append(_Row(metric, scale, groups, [[_group_label(group, metric) for group in one] for one in groups]))
     return rows
 
 
-def _draw_estimates(axes, metric: Metric, cases: pd.DataFrame, x: str) -> set[str]:
+def _draw_estimates(axes, metric: Metric, cases: pd.DataFrame) -> set[str]:
     """Draws a marker per estimate, by its verdict."""
     judged = with_ratio(cases)
     values = metric.estimates(judged)
@@ -269,16 +276,16 @@ def _draw_estimates(axes, metric: Metric, cases: pd.DataFrame, x: str) -> set[st
         ("outside", outside, {"marker": "x", "color": OUTSIDE, "markersize": 6}),
     ):
         if chosen.any():
-            axes.plot(judged[x][chosen], values[chosen], linestyle="none", markeredgewidth=0.8, zorder=4, **style)
+            axes.plot(judged["x"][chosen], values[chosen], linestyle="none", markeredgewidth=0.8, zorder=4, **style)
             drawn.add(note)
     return drawn
 
 
-def _draw_panel(axes, row: _Row, place: int, panel: Panel, x: str) -> tuple[list, set[str]]:
+def _draw_panel(axes, row: _Row, place: int, panel: Panel) -> tuple[list, set[str]]:
     """Draws a panel; returns the labels, and the notes that the caption needs."""
     metric, notes = row.metric, set()
     if metric.has_window and row.groups[place]:
-        bounds = panel.cases.groupby(x).agg(low=("window_lo", "min"), high=("window_hi", "max"))
+        bounds = panel.cases.groupby("x").agg(low=("window_lo", "min"), high=("window_hi", "max"))
         axes.fill_between(bounds.index, bounds["low"], bounds["high"], color="0.5", alpha=0.18, linewidth=0, zorder=0)
         notes.add("window")
     labels = []
@@ -295,39 +302,54 @@ def _draw_panel(axes, row: _Row, place: int, panel: Panel, x: str) -> tuple[list
         notes |= {one.name.split(" ")[0] for one in group if one.style["color"] == REFERENCE} & set(NOTES)
         labels.append(add_label(axes, text, line.end(), line.style["color"]))
     if metric.estimates:
-        notes |= _draw_estimates(axes, metric, panel.cases, x)
+        notes |= _draw_estimates(axes, metric, panel.cases)
     return labels, notes
 
 
-def _sizes(rows: Sequence[_Row], columns: int) -> tuple[float, list[float]]:
-    """Returns the width of the figure and the height of each row in inches, so that labels fit."""
-    texts = [text for row in rows for panel in row.labels for text in panel]
-    longest = max((len(part) for text in texts for part in text.split("\n")), default=MAX_LINE)
-    heights = [
+def _heights(rows: Sequence[_Row]) -> list[float]:
+    """Returns the height of each row in inches, so that labels fit."""
+    return [
         max(ROW_INCHES, 0.5 + INCHES_PER_LINE * max(sum(1 + text.count("\n") for text in panel) for panel in row.labels))
         for row in rows
     ]
-    column = ONLY_COLUMN_INCHES if columns == 1 else COLUMN_INCHES
-    return columns * (column + INCHES_PER_CHARACTER * longest) + 0.5, heights
 
 
-def draw(figure: Figure, context: dict, metrics: Sequence[str] = SHAPES) -> pyplot.Figure | None:
+def _with_places(figure: Figure) -> tuple[Figure, list[str]]:
+    """Returns the figure with the column `x` of numbers, and the words that these are the places of."""
+    words = list(dict.fromkeys(figure.cases[figure.x])) if figure.has_words else []
+    place = {word: float(i) for i, word in enumerate(words)}
+    panels = [
+        replace(panel, cases=panel.cases.assign(x=panel.cases[figure.x].map(place) if words else panel.cases[figure.x].astype(float)))
+        for panel in figure.panels
+    ]
+    return replace(figure, panels=panels), words
+
+
+def _facts(cases: pd.DataFrame, metrics: Sequence[Metric]) -> str:
+    """Returns all that a panel shows; of equal panels one is drawn."""
+    columns = ["line", "x", "floor", "estimate", "window_lo", "window_hi", "share_of_copy"]
+    shown = {f"metric {i}": metric.values(cases) for i, metric in enumerate(metrics)}
+    return cases[columns].assign(**shown).to_csv(index=False)
+
+
+def draw(figure: Figure, context: dict, metrics: Sequence[str] = SHAPES, look: Look = Look()) -> pyplot.Figure | None:
     """Draws a row per metric with data. Returns None if no metric has data."""
     use_style()
-    panels = figure.panels
-    every = pd.concat([panel.cases for panel in panels])
-    known = [METRICS[name] for name in metrics if METRICS[name].values(every).notna().any()]
+    figure, words = _with_places(figure)
+    known = [
+        METRICS[name] for name in metrics if any(METRICS[name].values(panel.cases).notna().any() for panel in figure.panels)
+    ]
     if not known:
         return None
-    measured = every[every["peak"].notna()]
-    styles = variant_styles(list(dict.fromkeys(measured["variant"])))
-    x_scale = shape_scale(every[figure.x])
-    rows = _rows(figure, known, styles, x_scale.is_log)
-    columns = min(len(panels), MAX_COLUMNS)
+    figure = replace(figure, panels=merged(figure.panels, lambda cases: _facts(cases, known)))
+    panels, every = figure.panels, figure.cases
+    x_scale = shape_scale(every["x"], axis_name(figure.x), Look() if words else look)
+    rows = _rows(figure, known, line_styles(figure), x_scale.is_log and not words, look)
+    columns = look.columns(len(panels), COLUMN_INCHES)
     blocks = -(-len(panels) // columns)
-    width, heights = _sizes(rows, columns)
+    heights = _heights(rows)
     drawing, grid = pyplot.subplots(
-        blocks * len(rows), columns, figsize=(width, blocks * sum(heights) + 0.9), squeeze=False, layout="constrained",
+        blocks * len(rows), columns, figsize=(look.inches(columns), blocks * sum(heights) + 0.9), squeeze=False, layout="constrained",
         height_ratios=heights * blocks,
     )  # fmt: skip
     for axes in grid.flat:
@@ -338,16 +360,20 @@ def draw(figure: Figure, context: dict, metrics: Sequence[str] = SHAPES) -> pypl
         shown = [grid[block * len(rows) + i][column] for i in range(len(rows))]
         for axes, row in zip(shown, rows):
             axes.set_visible(bool(row.groups[place]))
-            set_axis(axes.xaxis, x_scale, "bytes" if figure.x == "floor" else "count", every[figure.x])
+            set_axis(axes.xaxis, x_scale, "bytes" if figure.x == FLOOR else "count", every["x"])
             set_axis(axes.yaxis, row.scale, row.metric.unit)
-            labels[axes], needed = _draw_panel(axes, row, place, panel, figure.x)
+            if words:
+                set_words(axes, words)
+            labels[axes], needed = _draw_panel(axes, row, place, panel)
             notes |= needed
             if column == 0:
                 axes.set_ylabel(row.metric.label(every, context))
             else:
                 axes.tick_params(labelleft=False)
         shown[0].set_title(textwrap.fill(panel.title, TITLE_CHARACTERS), loc="left")
-        shown[-1].set_xlabel(textwrap.fill(x_label(figure), TITLE_CHARACTERS if columns > 1 else ONLY_TITLE_CHARACTERS))
-    set_texts(drawing, figure.name, caption_text(context, [text for note, text in NOTES.items() if note in notes]))
+        if place + columns >= len(panels):
+            shown[-1].set_xlabel(textwrap.fill(x_label(figure), TITLE_CHARACTERS if columns > 1 else ONLY_TITLE_CHARACTERS))
+    caption = [*(text for note, text in NOTES.items() if note in notes), *figure.notes]
+    set_texts(drawing, figure.name, caption_text(context, caption))
     place_labels(drawing, labels)
     return drawing

@@ -29,8 +29,6 @@ DATA = "data"
 GENERATOR = '<meta name="generator" content="peakmark report">'
 # Max groups and cases of the findings; the list of cases has all cases.
 MAX_GROUPS, MAX_MEMBERS = 60, 200
-# More bars side by side cannot be distinguished.
-MAX_BARS = 16
 _COLOURS = {
     "regression": "--bad", "failed": "--bad", "window": "--warn", "rule": "--bad", "suspicious": "--warn", "as_on_base": "--warn",
     "improvement": "--good", "recovery": "--good",
@@ -265,7 +263,7 @@ def write_page(
     """Writes the report of the base branch and of other branches, and returns index.html, which is written last. Raises PageError or
     OSError."""
     _prepare_folder(folder)
-    pictures = draw_pictures(runs, folder / FOLDER, PlotOptions(formats=("svg",), max_bars=MAX_BARS))
+    pictures = draw_pictures(runs, folder / FOLDER, PlotOptions(formats=("svg",)))
     shown = entries(assessments)
     version = _write_data(folder / DATA, shown)
     page = folder / PAGE

@@ -13,7 +13,7 @@ import pandas as pd
 
 from .common import InputError, quantity
 from .composition_plot import draw_composition, peak_composition
-from .figure_style import device_text, save
+from .figure_style import Look, device_text, save
 from .memory_plot import SHAPES, draw
 from .run_file import Run, load_run
 from .series import MIN_SHAPES, Figure, figures, x_label
@@ -30,14 +30,13 @@ KINDS = {"shapes": SHAPES, "at-peak": ("at-peak",), "estimates": ("estimate",)}
 
 @dataclass(frozen=True)
 class PlotOptions:
-    """Metrics, file formats, the x axis, the min number of shapes of a figure, and the max number of bars of a variant in a
-    figure of the composition at the peak."""
+    """Metrics, file formats, the axes to draw against, the min number of shapes of a figure, and its look."""
 
     metrics: Sequence[str] = METRICS
     formats: Sequence[str] = ("png", "svg")
-    axis: str | None = None
+    axes: Sequence[str] = ()
     min_shapes: int = MIN_SHAPES
-    max_bars: int | None = None
+    look: Look = Look()
 
 
 @dataclass(frozen=True)
@@ -75,12 +74,9 @@ def file_name(text: str) -> str:
 
 def _drawn(job: _Job):
     if job.kind != "at-peak":
-        return draw(job.figure, job.context, job.metrics)
+        return draw(job.figure, job.context, job.metrics, job.options.look)
     composition = peak_composition(job.figure)
-    max_bars = max(panel.cases.groupby("variant").size().max() for panel in job.figure.panels)
-    if composition is None or (job.options.max_bars is not None and max_bars > job.options.max_bars):
-        return None
-    return draw_composition(job.figure, composition, job.context)
+    return composition and draw_composition(job.figure, composition, job.context, job.options.look)
 
 
 def _words(kind: str, figure: Figure, context: dict) -> tuple[str, str]:
@@ -116,7 +112,7 @@ def _jobs(runs: list[Run], folder: Path, options: PlotOptions) -> list[_Job]:
     several_devices = len({run.device for run in runs}) > 1
     for run in runs:
         several_suites = sum(other.device == run.device for other in runs) > 1
-        for figure in figures(run, options.axis, options.min_shapes):
+        for figure in figures(run, options.axes, options.min_shapes):
             if several_suites:
                 figure = replace(figure, name=f"{figure.name} ({run.suite})")
             for kind, every_metric in KINDS.items():
@@ -198,10 +194,15 @@ def combined(runs: Sequence[tuple[str, Run]]) -> list[Run]:
     return out
 
 
-def _check_axis(runs: Sequence[Run], axis: str | None) -> None:
-    known = dict.fromkeys(name for run in runs for names in (run.cases["axes"] if len(run.cases) else []) for name in names)
-    if axis is not None and known and axis not in known:
-        raise PlotError(f"--axis {axis}: no case has this axis; axes: {', '.join(known)}")
+def _check_axes(runs: Sequence[Run], axes: Sequence[str]) -> None:
+    tables = [run.cases for run in runs if len(run.cases)]
+    known = dict.fromkeys(name for cases in tables for names in cases["axes"] for name in names)
+    for axis in axes if known else []:
+        if axis not in known:
+            raise PlotError(f"--axis {axis}: no case has this axis; axes: {', '.join(known)}")
+        if not any(cases.groupby("variant")[f"axis:{axis}"].nunique().max() > 1 for cases in tables if f"axis:{axis}" in cases):
+            varying = [name for name in known if any(f"axis:{name}" in cases and cases[f"axis:{name}"].nunique() > 1 for cases in tables)]
+            raise PlotError(f"--axis {axis}: it has one value in all cases; axes that vary: {', '.join(varying) or '-'}")
 
 
 def write_plots(paths: Sequence[Path], folder: Path, options: PlotOptions, pattern: str | None = None) -> list[Path]:
@@ -214,7 +215,7 @@ def write_plots(paths: Sequence[Path], folder: Path, options: PlotOptions, patte
         runs = [matching(run, pattern) if len(run.cases) else run for run in runs]
         if not any(len(run.cases) for run in runs):
             raise NothingToPlot(f"--filter {pattern}: no case matches")
-    _check_axis(runs, options.axis)
+    _check_axes(runs, options.axes)
     together = combined(list(zip(_labels(paths), runs)))
     pictures = draw_pictures(together, folder, options) or draw_pictures(together, folder, replace(options, min_shapes=1))
     if not pictures:

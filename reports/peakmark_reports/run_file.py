@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -124,9 +125,9 @@ def parse_run(document: Any, name: str) -> Run:
     except (AttributeError, KeyError, TypeError) as error:
         raise RunFileError(f"{name}: incomplete run file: {type(error).__name__}: {error}") from error
     cases = pd.DataFrame(rows)
-    # Makes columns without any value numeric, too.
+    # Makes columns without any value numeric, too. Infinity, which JSON of Python has, is no measurement.
     for column in [column for column in NUMBERS if column in cases]:
-        cases[column] = pd.to_numeric(cases[column])
+        cases[column] = pd.to_numeric(cases[column]).replace([math.inf, -math.inf], math.nan)
     return Run(context, cases)
 
 

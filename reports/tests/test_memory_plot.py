@@ -3,6 +3,7 @@ import xml.etree.ElementTree
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from peakmark_reports.__main__ import main
 from peakmark_reports.figure_style import MARKERS, pyplot, size_text, time_text
@@ -26,14 +27,132 @@ def test_an_operation_is_a_figure_and_a_mode_a_panel(run):
     assert all(len(panel.cases) == len(VARIANTS) * len(SHAPES) for panel in figure.panels)
 
 
-def test_axes_that_vary_freely_are_drawn_against_the_floor(tmp_path):
-    observations = [observation("padding/new", "edge", ny) for ny in SHAPES]
-    observations += [observation("padding/new", "edge", ny) for ny in SHAPES]
-    for one in observations[len(SHAPES) :]:
-        one["case"] += "/nx:7"
-        one["axes"] = {**one["axes"], "nx": 16}
-    (figure,) = figures(load_run(write_run(tmp_path / "run.json", observations)))
-    assert figure.x == "floor"
+def with_axes(variant: str = "padding/new", mode: str = "edge", **axes) -> dict:
+    """Returns a case of n·ny·nx elements of input and of output, with twice as many at its peak."""
+    elements = axes["n"] * axes["ny"] * axes["nx"]
+    one = observation(variant, mode, axes["ny"], time=False)
+    case = "/".join([variant, "opencl", f"mode:{mode}", *(f"{name}:{value}" for name, value in axes.items())])
+    sizes = {"requested_peak_bytes": 16 * elements, "input_bytes": 4 * elements, "output_bytes": 4 * elements}
+    return one | sizes | {"case": case, "axes": {"mode": mode, **axes}, "estimate": None}
+
+
+def figure_of(tmp_path, observations, *axes, min_shapes=3):
+    (figure,) = figures(load_run(write_run(tmp_path / "run.json", observations)), axes, min_shapes)
+    return figure
+
+
+def assert_no_line_has_two_points_at_one_x(figure):
+    for panel in figure.panels:
+        assert not panel.cases.duplicated(["line", figure.x]).any()
+
+
+GRID = [{"n": n, "ny": ny, "nx": 512} for ny in (128, 256, 512, 1024, 2048) for n in (1, 2, 3)]
+
+
+def test_another_number_is_a_panel_for_each_value(tmp_path):
+    figure = figure_of(tmp_path, [with_axes(variant, **axes) for variant in VARIANTS for axes in GRID])
+    # A factor of 16 explains more than one of 3.
+    assert (figure.x, figure.is_joined, figure.notes) == ("axis:ny", True, [])
+    assert [panel.title for panel in figure.panels] == ["n 1", "n 2", "n 3"]
+    assert sum(len(panel.cases) for panel in figure.panels) == len(VARIANTS) * len(GRID)
+    assert_no_line_has_two_points_at_one_x(figure)
+
+
+def test_the_axis_asked_for_is_x_and_the_others_are_panels(tmp_path):
+    observations = [with_axes(variant, **axes) for variant in VARIANTS for axes in GRID]
+    figure = figure_of(tmp_path, observations, "n")
+    assert figure.x == "axis:n"
+    assert [panel.title for panel in figure.panels] == ["ny 128", "ny 256", "ny 512", "ny 1024", "ny 2048"]
+    assert_no_line_has_two_points_at_one_x(figure)
+    word = figure_of(tmp_path, observations + [{**with_axes(variant, "wrap", **axes)} for variant in VARIANTS for axes in GRID], "mode", min_shapes=2)
+    assert (word.x, word.has_words, word.is_joined) == ("axis:mode", True, False)
+    assert_no_line_has_two_points_at_one_x(word)
+
+
+def test_one_variant_has_a_graded_line_for_each_value(tmp_path):
+    observations = [with_axes(**axes) for axes in GRID]
+    figure = figure_of(tmp_path, observations)
+    assert (figure.is_graded, figure.lines, len(figure.panels)) == (True, ["n 1", "n 2", "n 3"], 1)
+    assert_no_line_has_two_points_at_one_x(figure)
+    drawing = drawn(tmp_path, observations, ["peak"])
+    (peak,) = shown(drawing)
+    assert [list(line.get_ydata()) for line in data_lines(peak)] == [
+        [16 * n * ny * 512 for ny in (128, 256, 512, 1024, 2048)] for n in (1, 2, 3)
+    ]
+    assert [label.rsplit(" ", 2)[0] for label in labels(peak)] == ["n 1", "n 2", "n 3"]
+    # From light to dark.
+    luminance = [np.dot(to_rgb(line.get_color()), (0.2126, 0.7152, 0.0722)) for line in data_lines(peak)]
+    assert luminance == sorted(luminance, reverse=True)
+    assert_nothing_overlaps(drawing)
+
+
+def test_axes_that_follow_x_have_no_panels_of_their_own(tmp_path):
+    shapes = [{"n": n, "ny": ny, "nx": ny // 2, "chunk": 4096 // ny} for ny in (128, 256, 512, 1024) for n in (1, 2)]
+    figure = figure_of(tmp_path, [with_axes(variant, **axes) for variant in VARIANTS for axes in shapes])
+    assert (figure.x, [panel.title for panel in figure.panels]) == ("axis:ny", ["n 1", "n 2"])
+
+
+def test_shapes_without_an_order_are_points_against_the_floor(tmp_path):
+    shapes = [(211, 307), (512, 511), (97, 1), (64, 1024), (37, 41)]
+    observations = [with_axes(n=20, ny=ny, nx=nx) for ny, nx in shapes]
+    figure = figure_of(tmp_path, observations)
+    assert (figure.x, figure.is_joined, figure.notes) == ("floor", False, ["Points differ also in ny, nx"])
+    drawing = drawn(tmp_path, observations, ["peak"])
+    assert [line.get_linestyle() for line in data_lines(shown(drawing)[0])] == ["None"]
+    assert "Points differ also in ny, nx" in drawing._supxlabel.get_text().replace("\n", " ")
+    assert_nothing_overlaps(drawing)
+    asked = figure_of(tmp_path, observations, "nx")
+    assert (asked.x, asked.is_joined, asked.notes) == ("axis:nx", False, ["Points differ also in ny"])
+
+
+def test_only_words_are_x_without_lines(tmp_path):
+    observations = [with_axes(variant, mode, n=1, ny=64, nx=64) for variant in VARIANTS for mode in ("edge", "wrap", "a" * 40)]
+    figure = figure_of(tmp_path, observations)
+    assert (figure.x, figure.is_joined, len(figure.panels)) == ("axis:mode", False, 1)
+    drawing = drawn(tmp_path, observations, ["peak"])
+    (peak,) = shown(drawing)
+    ticks = [text.get_text() for text in peak.get_xticklabels()]
+    assert ticks[:2] == ["edge", "wrap"] and ticks[2].startswith("aaa") and "…" in ticks[2]
+    assert_nothing_overlaps(drawing)
+
+
+def test_the_caption_counts_what_is_left_out(tmp_path):
+    observations = [with_axes(variant, **axes, chunk=chunk) for variant in VARIANTS for axes in GRID for chunk in range(1, 5)]
+    observations[0] |= {"outcome": "out_of_memory", "requested_peak_bytes": None}
+    figure = figure_of(tmp_path, observations)
+    # 3 values of n and 4 of chunk are 12 panels, of which 6 fit.
+    assert figure.notes == ["Left out: 1 case not measured (out of memory); 60 cases with chunk 2, 3"]
+    assert [panel.title for panel in figure.panels] == [f"n {n}, chunk {chunk}" for n in (1, 2, 3) for chunk in (1, 4)]
+    assert sum(len(panel.cases) for panel in figure.panels) == len(observations) - 60
+    assert_no_line_has_two_points_at_one_x(figure)
+
+
+@pytest.mark.parametrize("count", [7, 60])
+def test_more_values_than_fit_are_chosen_evenly(tmp_path, count):
+    observations = [with_axes(n=n, ny=ny, nx=64) for n in range(1, count + 1) for ny in (128, 1024, 2**20)]
+    figure = figure_of(tmp_path, observations)
+    assert len(figure.lines) == 6 and figure.lines[0] == "n 1" and figure.lines[-1] == f"n {count}"
+    left = 3 * (count - 6)
+    assert figure.notes[0].startswith(f"Left out: {left} cases with n ")
+
+
+def test_equal_panels_are_drawn_once(tmp_path):
+    observations = [with_axes(variant, mode, **axes) for variant in VARIANTS for mode in ("edge", "wrap") for axes in GRID]
+    drawing = drawn(tmp_path, observations, ["peak"])
+    assert [axes.get_title(loc="left") for axes in shown(drawing)] == [f"mode edge/wrap, n {n}" for n in (1, 2, 3)]
+    assert_nothing_overlaps(drawing)
+
+
+def test_two_backends_are_two_panels(tmp_path):
+    path = write_run(tmp_path / "run.json", [with_axes(**axes) for axes in GRID if axes["n"] == 1])
+    document = json.loads(path.read_text())
+    context = document["context"]["peakmark"]
+    others = json.loads(path.read_text().replace("/opencl/", "/cuda/").replace('"backend": "opencl"', '"backend": "cuda"'))
+    context["planned"] += others["context"]["peakmark"]["planned"]
+    document["benchmarks"] += others["benchmarks"]
+    path.write_text(json.dumps(document))
+    (figure,) = figures(load_run(path))
+    assert [panel.title for panel in figure.panels] == ["backend opencl", "backend cuda"]
 
 
 def named(name: str, ny: int, **more) -> dict:
@@ -58,7 +177,7 @@ def labels(axes):
 
 def data_lines(axes):
     """Returns the lines of variants."""
-    return [line for line in axes.get_lines() if line.get_marker() in MARKERS and line.get_linestyle() != "None"]
+    return [line for line in axes.get_lines() if line.get_marker() in MARKERS]
 
 
 def assert_nothing_overlaps(drawing):
@@ -100,7 +219,7 @@ def test_lines_that_differ_by_less_than_can_be_seen_are_about_equal(tmp_path):
 
 def test_labels_are_at_the_lines_in_their_order(run):
     drawing = draw(figures(run)[0], run.context)
-    overhead = shown(drawing)[2]
+    overhead = shown(drawing)[1]
     assert labels(overhead) == ["old 1.03×", "new 1.01×", "floor 1×"]
     heights = [note.get_position()[1] for note in overhead.texts]
     assert heights == sorted(heights, reverse=True)
@@ -307,12 +426,12 @@ def test_lines_have_the_measured_values(run):
     old = cases[cases["variant"] == "padding/old"]
     # `new` is 2 % below, and the floor 1 %, which are equal on this axis.
     assert [list(line.get_ydata()) for line in data_lines(peak_axes)][0] == list(old["peak"])
-    for line, variant in zip(data_lines(drawing.axes[2]), VARIANTS, strict=True):
+    for line, variant in zip(data_lines(drawing.axes[1]), VARIANTS, strict=True):
         of_variant = cases[cases["variant"] == variant]
         assert list(line.get_ydata()) == list(of_variant["peak"] / of_variant["floor"])
-    (floor,) = (line for line in drawing.axes[2].get_lines() if line.get_linestyle() == ":")
+    (floor,) = (line for line in drawing.axes[1].get_lines() if line.get_linestyle() == ":")
     assert list(floor.get_ydata()) == [1] * len(SHAPES)
-    assert "CPU device" in drawing.axes[4].get_ylabel()
+    assert "CPU device" in drawing.axes[2].get_ylabel()
     pyplot.close(drawing)
 
 

@@ -119,3 +119,38 @@ def test_a_missing_library_names_the_python_and_what_to_install(run_file, monkey
     message = capsys.readouterr().err
     assert f"Python module matplotlib is missing in {sys.executable}" in message
     assert f"{sys.executable} -m pip install -r " in message and "PEAKMARK_PYTHON" in message
+
+
+@pytest.mark.parametrize("axis", ["n", "dtype"])
+def test_an_axis_that_does_not_vary_is_an_error_with_those_that_do(run_file, tmp_path, capsys, axis):
+    assert plot(run_file, "--axis", axis, "-o", tmp_path / "out") == 2
+    assert f"--axis {axis}: it has one value in all cases; axes that vary: mode, ny, nx" in capsys.readouterr().err
+
+
+def test_each_axis_gives_its_own_picture(tmp_path):
+    shapes = [(n, ny, nx) for n in (1, 2, 3) for ny in (32, 64, 128) for nx in (64, 128, 256)]
+    observations = []
+    for n, ny, nx in shapes:
+        one = observation("padding/new", "edge", ny, time=False)
+        bytes_of = {"requested_peak_bytes": 10 * n * ny * nx, "input_bytes": 4 * n * ny * nx, "output_bytes": 4 * n * ny * nx}
+        observations.append(one | bytes_of | {"case": f"padding/new/opencl/n:{n}/ny:{ny}/nx:{nx}", "axes": {"n": n, "ny": ny, "nx": nx}})
+    path = write_run(tmp_path / "run.json", observations)
+    for axis in ("n", "ny", "nx"):
+        assert plot(path, "--axis", axis, "--metric", "peak", "--svg", "-o", tmp_path / axis) == 0
+    pictures = {(tmp_path / axis / "padding.svg").read_bytes() for axis in ("n", "ny", "nx")}
+    assert len(pictures) == 3
+
+
+def test_infinite_and_unknown_numbers_are_not_measured(tmp_path):
+    observations = [observation("padding/new", "edge", ny) for ny in SHAPES]
+    observations[0]["requested_peak_bytes"] = float("inf")
+    observations[1]["requested_peak_bytes"] = float("nan")
+    path = write_run(tmp_path / "run.json", observations)
+    assert load_run(path).cases["peak"].isna().tolist() == [True, True, False, False]
+    assert plot(path, "-o", tmp_path / "out") == 0
+
+
+def test_a_run_with_nothing_measured_is_nothing_to_draw(tmp_path, capsys):
+    path = write_run(tmp_path / "run.json", [observation("padding/new", "edge", ny, outcome="crashed") for ny in SHAPES])
+    assert plot(path, "-o", tmp_path / "out") == 4
+    assert "nothing to draw: no measured case has a value of peak" in capsys.readouterr().err
