@@ -3,7 +3,7 @@
 
     ci/expected_tests.py programs              the required programs are installed
     ci/expected_tests.py imports               the required modules can be imported by the Python that runs this
-    ci/expected_tests.py built FOLDER          each *_test.cpp of the repository is compiled in this build folder
+    ci/expected_tests.py built FOLDER:TARGET…  each *_test.cpp of the repository is compiled by a target of these build folders
     ci/expected_tests.py count KIND FILE       tests ran and were skipped as expected; FILE is pytest's JUnit XML or ctest's LastTest.log
 
 Exit code: 1 if something is missing, with what to do; 2 for wrong arguments or a file that cannot be read.
@@ -48,11 +48,16 @@ def missing_imports(names: list[str]) -> list[str]:
     return missing
 
 
-def missing_sources(build: Path, sources: list[str]) -> list[str]:
-    """Returns the sources that the build compiles neither alone nor as a part of a whole module."""
-    lists = [build / "build.ninja", *build.glob("**/Unity/unity_*.cxx")]
-    text = "".join(one.read_text(encoding="utf-8") for one in lists)
-    return [one for one in sources if f"/{one}" not in text]
+def missing_sources(builds: list[str], sources: list[str]) -> list[str]:
+    """Returns the sources that the builds, FOLDER:TARGET, compile neither alone nor as a part of a whole module."""
+    inputs = ""
+    for one in builds:
+        folder, target = one.rsplit(":", 1)
+        listed = subprocess.run(["ninja", "-C", folder, "-t", "inputs", target], capture_output=True, text=True, check=True).stdout
+        inputs += listed
+        for unity in re.findall(r"^(?:.*: )?(\S*/unity_\d+_cxx\.cxx)$", listed, flags=re.MULTILINE):
+            inputs += Path(folder, unity).read_text(encoding="utf-8")
+    return [one for one in sources if f"/{one}" not in inputs]
 
 
 def parse_pytest(text: str) -> Ran:
@@ -101,7 +106,7 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("programs")
     commands.add_parser("imports")
-    commands.add_parser("built").add_argument("folder", type=Path)
+    commands.add_parser("built").add_argument("builds", nargs="+", metavar="FOLDER:TARGET")
     count = commands.add_parser("count")
     count.add_argument("kind")
     count.add_argument("file", type=Path)
@@ -113,8 +118,8 @@ def main() -> int:
         found = [f"Python module {one} is missing: add it to ci/requirements-test.txt" for one in missing_imports(expected["imports"])]
     elif asked.command == "built":
         listed = subprocess.run(["git", "ls-files", "*_test.cpp"], cwd=EXPECTED.parents[1], capture_output=True, text=True, check=True)
-        found = [f"{one} is not compiled in {asked.folder}: the build lacks what it needs, or no CMakeLists.txt names it"
-                 for one in missing_sources(asked.folder, listed.stdout.split())]
+        found = [f"{one} is not compiled by {' or '.join(asked.builds)}: the build lacks what it needs, or no CMakeLists.txt names it"
+                 for one in missing_sources(asked.builds, listed.stdout.split())]
     else:
         try:
             ran = parse_results(asked.file)

@@ -28,6 +28,7 @@ endfunction()
 # peakmark_test(NAME SOURCES … LINK … [LABELS …]): a GoogleTest program; ctest shows each of its tests.
 # Labels: `pure` (no device), `dry`, `opencl`, `cuda`. `threads`: it, or a program that it starts, has several threads; only those
 # tests are built with TSan. `sanitized`: it is not pure, but runs with ASan since it handles raw memory or descriptors.
+# `plain`: it is pure, but not all of it runs with ASan, so it is built even without PEAKMARK_PURE_TESTS.
 function(peakmark_test name)
   cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
@@ -35,6 +36,10 @@ function(peakmark_test name)
   target_link_libraries(${name} PRIVATE ${TEST_LINK} GTest::gmock GTest::gtest_main peakmark_warnings)
   peakmark_precompile_gmock(${name})
   peakmark_tests_of_label(${name} ${TEST_LABELS})
+  if(NOT PEAKMARK_PURE_TESTS AND "pure" IN_LIST TEST_LABELS AND NOT "plain" IN_LIST TEST_LABELS)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
   peakmark_add_gtests(${name} LABELS ${TEST_LABELS})
 endfunction()
 
@@ -99,16 +104,15 @@ function(peakmark_precompile_gmock name)
   target_precompile_headers(${name} REUSE_FROM peakmark_gmock_header)
 endfunction()
 
-# peakmark_compile_briefly(TARGET…): uses -O1, for modules and programs of text and JSON without hot code; -O3 compiles up to
-# twice as long. Has no effect in builds with less optimisation: for sanitizers, and with CMAKE_BUILD_TYPE=Debug.
-function(peakmark_compile_briefly)
+# peakmark_compile_briefly(TARGET [LEVEL]): uses -O1, or another level, for a module or program of text and JSON without hot code;
+# -O3 compiles up to twice as long. Has no effect in builds with less optimisation.
+function(peakmark_compile_briefly name)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
-  if(NOT CMAKE_CXX_FLAGS_${type} MATCHES "-O[23]")
-    return()
+  if(CMAKE_CXX_FLAGS_${type} MATCHES "-O[23]")
+    list(APPEND ARGN 1)
+    list(GET ARGN 0 level)
+    target_compile_options(${name} PRIVATE -O${level})
   endif()
-  foreach(name ${ARGN})
-    target_compile_options(${name} PRIVATE -O1)
-  endforeach()
 endfunction()
 
 # peakmark_find_compare_py(): finds Google Benchmark's compare.py (PEAKMARK_COMPARE_PY) and a Python with scipy, which it needs

@@ -81,9 +81,16 @@ def test_the_command_fails_where_tests_are_left_out(tmp_path):
 
 def test_a_test_that_no_build_compiles_is_named(tmp_path):
     (tmp_path / "sub/Unity").mkdir(parents=True)
-    (tmp_path / "build.ninja").write_text("build a.o: CXX /tree/harness/a_test.cpp\n")
-    (tmp_path / "sub/Unity/unity_0_cxx.cxx").write_text('#include "/tree/harness/b_test.cpp"\n')
-    assert missing_sources(tmp_path, ["harness/a_test.cpp", "harness/b_test.cpp", "harness/c_test.cpp"]) == ["harness/c_test.cpp"]
+    unity = tmp_path / "sub/Unity/unity_0_cxx.cxx"
+    unity.write_text('#include "/tree/harness/b_test.cpp"\n')
+    (tmp_path / "build.ninja").write_text(
+        "rule CXX\n  command = c++ $in\n"
+        f"build a.o: CXX /tree/harness/a_test.cpp\nbuild b.o: CXX {unity}\nbuild c.o: CXX /tree/harness/c_test.cpp\n"
+        "build all: phony a.o\nbuild pure: phony b.o\n"
+    )
+    sources = ["harness/a_test.cpp", "harness/b_test.cpp", "harness/c_test.cpp"]
+    assert missing_sources([f"{tmp_path}:all"], sources) == sources[1:]
+    assert missing_sources([f"{tmp_path}:all", f"{tmp_path}:pure"], sources) == sources[2:]
 
 
 def test_what_is_missing_is_named():

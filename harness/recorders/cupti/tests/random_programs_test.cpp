@@ -1,10 +1,18 @@
 // Tests with random programs: the profile must agree with the program's own count. README.md says how to run
 // more of them.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <sstream>
+#include <string>
 #include <vector>
 
-#include "recorders/cupti/tests/recorded_program_testing.hpp"
+#include "base/files_testing.hpp"
+#include "launch/record_program.hpp"
+#include "ledger/ledger.hpp"
+#include "profile/profile.hpp"
 
 namespace peakmark {
 namespace {
@@ -14,21 +22,29 @@ std::string variable(const char* name, const std::string& otherwise) {
   return value == nullptr || *value == '\0' ? otherwise : value;
 }
 
-class RandomPrograms : public Fakes {
+class RandomPrograms : public testing::Test {
  protected:
-  /// Returns the differences between the profile and the program's count.
-  std::string what_is_off(const Result& result) const {
-    if (result.code != 0) return "exit code " + std::to_string(result.code) + " " + result.err;
-    ProfileReader reader(profile());
+  RandomPrograms() { setenv("LD_LIBRARY_PATH", PEAKMARK_FAKES "/cupti13:" PEAKMARK_FAKES, 1); }
+
+  /// Records a program. Returns the differences between its profile and its own count.
+  std::string what_is_off(const std::string& command) const {
+    const std::string counted = folder_.path() / "counted";
+    RecordRequest request;
+    request.command = {"sh", "-c", "exec " + command + " >" + counted};
+    request.profile = folder_.path() / "profile";
+    const Recording recording = record_program(request, find_recorder_libraries({PEAKMARK_RECORDERS}));
+    if (!recording.error.empty() || recording.program_code != 0)
+      return "exit code " + std::to_string(recording.program_code) + " " + recording.error;
+    ProfileReader reader(*recording.profile);
     const std::vector<Event> events = reader.events();
     const LedgerSummary summary = summarise(events);
-    std::istringstream own(result.out);
+    std::ifstream own(counted);
     std::int64_t peak = 0;
     std::int64_t live = 0;
     std::int64_t failed = 0;
     own >> peak >> live >> failed;
     std::ostringstream text;
-    if (!own) text << "no account: " << result.out << " ";
+    if (!own) text << "no account ";
     if (!reader.complete()) text << "not complete ";
     if (summary.peak_bytes != peak) text << "peak " << summary.peak_bytes << " is " << peak << ' ';
     if (summary.live_at_end_bytes != live)
@@ -59,6 +75,8 @@ class RandomPrograms : public Fakes {
     for (const auto& [address, bytes] : live) sum += bytes;
     return sum;
   }
+
+  TemporaryFolder folder_;
 };
 
 TEST_F(RandomPrograms, AgreeWithTheirOwnAccount) {
@@ -67,8 +85,8 @@ TEST_F(RandomPrograms, AgreeWithTheirOwnAccount) {
   const int programs = std::stoi(variable("PEAKMARK_RANDOM_PROGRAMS", PEAKMARK_DEFAULT_PROGRAMS));
   int wrong = 0;
   for (int seed = first; seed < first + programs; ++seed) {
-    const std::string command = "$PROGRAM " + std::to_string(seed) + " " + triggers;
-    const std::string off = what_is_off(run(command));
+    const std::string command = PEAKMARK_RANDOM_PROGRAM " " + std::to_string(seed) + " " + triggers;
+    const std::string off = what_is_off(command);
     if (off.empty()) continue;
     ++wrong;
     ADD_FAILURE() << command << ": " << off;
