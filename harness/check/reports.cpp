@@ -90,15 +90,22 @@ std::string verdict_cell(const CaseRow& row) {
   return is_too_small(row.judged) ? "pass (granularity)" : std::string(label(row.judged.judgement()));
 }
 
-std::string advice_cell(const CaseRow& row) {
-  const Verdict* worst = row.judged.worst();
-  if (worst == nullptr || is_too_small(row.judged)) return "";
-  if (worst->judgement < Judgement::fail) return markdown_cell(worst->advice);
-  std::string text;
-  for (const Verdict* const verdict : row.judged.verdicts) {
-    if (verdict->judgement < Judgement::fail) continue;
-    text += (text.empty() ? "" : "<br>") + markdown_cell(verdict->advice);
+/// Returns what to do about a case: the advice of each verdict that fails, else that of the worst one.
+std::vector<std::string> advice_on(const JudgedCase& judged) {
+  const Verdict* worst = judged.worst();
+  if (worst == nullptr || is_too_small(judged)) return {};
+  if (worst->judgement < Judgement::fail) return {worst->advice};
+  std::vector<std::string> advice;
+  for (const Verdict* const verdict : judged.verdicts) {
+    if (verdict->judgement >= Judgement::fail) advice.push_back(verdict->advice);
   }
+  return advice;
+}
+
+std::string advice_cell(const CaseRow& row) {
+  std::string text;
+  for (const std::string& advice : advice_on(row.judged))
+    text += (text.empty() ? "" : "<br>") + markdown_cell(advice);
   return text;
 }
 
@@ -190,6 +197,13 @@ std::pair<double, Size> distance(const JudgedCase& judged) {
   return {figure ? std::abs(*figure - 1) : 0, peak_bytes(judged)};
 }
 
+void sort_worst_first(std::vector<JudgedCase>& cases) {
+  std::ranges::stable_sort(cases, [](const JudgedCase& a, const JudgedCase& b) {
+    if (a.judgement() != b.judgement()) return a.judgement() > b.judgement();
+    return distance(a) > distance(b);
+  });
+}
+
 std::string device_line(const RunContext& context) {
   // `dry` has no driver, and its device is called like its backend.
   std::string details = context.device == context.backend ? "" : context.backend;
@@ -220,6 +234,22 @@ std::string kinds_table(const std::vector<JudgedCase>& cases) {
     });
   }
   return "\n" + rows_text(fields, cases);
+}
+
+/// Returns a row per case, worst first.
+Json cases_json(const Run& run, const std::vector<Verdict>& verdicts) {
+  std::vector<JudgedCase> cases = by_case(run, verdicts);
+  sort_worst_first(cases);
+  Json list = Json::array();
+  for (const JudgedCase& judged : cases) {
+    list.push_back({{"case", judged.name},
+                    {"variant", judged.variant()},
+                    {"judgement", to_string(judged.judgement())},
+                    {"reason", json_fields::null_if_empty(reason(judged))},
+                    {"estimate_ratio", json_fields::or_null(judged.figure(Rule::window_bytes))},
+                    {"advice", advice_on(judged)}});
+  }
+  return list;
 }
 
 /// Returns the peaks of each kind of memory; null for a case without memory figures.
@@ -280,10 +310,7 @@ std::string markdown(const Run& run, const std::vector<Verdict>& verdicts, const
   text += "\n";
 
   std::vector<JudgedCase> cases = by_case(run, verdicts);
-  std::stable_sort(cases.begin(), cases.end(), [](const JudgedCase& a, const JudgedCase& b) {
-    if (a.judgement() != b.judgement()) return a.judgement() > b.judgement();
-    return distance(a) > distance(b);
-  });
+  sort_worst_first(cases);
   constexpr std::size_t kLastLineBytes = 100;
   const std::size_t taken = std::min(text.size() + kLastLineBytes, kMarkdownLimit);
   MarkdownTable table(columns(markdown_fields()), kMarkdownLimit - taken);
@@ -316,6 +343,7 @@ nlohmann::ordered_json verdicts_json(const Run& run, const std::vector<Verdict>&
                     {"allow_growth", options.allowed_growth.text},
                     {"window_tolerance_bytes", options.window_tolerance},
                     {"verdicts", std::move(list)},
+                    {"cases", cases_json(run, verdicts)},
                     {"times", times_json(run)},
                     {"kinds", kinds_json(run)}});
   return whole;

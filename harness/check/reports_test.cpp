@@ -104,6 +104,25 @@ TEST(Reports, AnExpectedOutcomeIsAsExpectedInEveryForm) {
   EXPECT_EQ(json.at("verdicts").at(1).at("judgement"), "as_expected");
 }
 
+TEST(Reports, JsonHasARowPerCaseTheWorstFirst) {
+  SampleRun sample;
+  sample.add("op/a/opencl/n:20", 20, 2048, 20, 2048);
+  sample.add("op/b/opencl/n:20", 20, 3072, 20, 2048);
+  sample.add_ended("op/c/opencl/n:20", Outcome::crashed, "signal SIGSEGV");
+  const auto cases = nlohmann::json(verdicts_json(sample.run, judge(sample.run, {}))).at("cases");
+  std::vector<std::string> rows;
+  for (const auto& one : cases)
+    rows.push_back(one.at("case").get<std::string>() + " " + one.at("judgement").get<std::string>());
+  EXPECT_THAT(rows, testing::ElementsAre("op/c/opencl/n:20 failed_measurement", "op/b/opencl/n:20 fail",
+                                         "op/a/opencl/n:20 pass"));
+  EXPECT_EQ(cases.at(0).at("reason"), "crashed");
+  EXPECT_THAT(cases.at(0).at("advice").at(0).get<std::string>(), HasSubstr("signal SIGSEGV"));
+  EXPECT_EQ(cases.at(1).at("estimate_ratio"), 1.5);
+  EXPECT_EQ(cases.at(1).at("reason"), "window_bytes");
+  EXPECT_TRUE(cases.at(2).at("reason").is_null());
+  EXPECT_TRUE(cases.at(2).at("advice").empty());
+}
+
 TEST(Reports, ACaseWithoutATimeWhoseBytesWereJudgedIsAPassedTest) {
   SampleRun sample;
   sample.add("op/a/opencl/n:20", 20, 2048, 20, 2048).message = "no time: 2 of 9 rounds";

@@ -27,6 +27,9 @@ namespace fs = std::filesystem;
 constexpr const char* kCodeQualityPath = "code-quality-path";
 
 struct PageOptions {
+  std::string run;  ///< empty: the page of a history
+  std::string against;
+  bool force = false;
   std::string output;
   std::string history;
   std::string title;
@@ -56,6 +59,9 @@ std::vector<std::string> report_words(const PageOptions& options) {
   add("commit-url", options.commit_url);
   for (const std::string& branch : options.branches) add("branch", branch);
   for (const auto& [name, value] : options.forms) add(name, value);
+  add("against", options.against);
+  if (options.force) words.emplace_back("--force");
+  if (!options.run.empty()) words.insert(words.end(), {"--", options.run});  // it may begin with a dash
   return words;
 }
 
@@ -93,15 +99,30 @@ void remove_earlier_reports(const PageOptions& options) {
 void add_report_command(CLI::App& app, Result& /*result*/) {
   const auto options = std::make_shared<PageOptions>();
   CLI::App* const command =
-      app.add_subcommand("report", "Write a web page of a history, and reports for CI systems");
+      app.add_subcommand("report", "Write a web page of a history or of a run, and reports for CI systems");
+  CLI::Option* const run =
+      command->add_option("RUN", options->run, "Write the page of this run file instead of a history's");
+  run->check(kFileName);
+  const auto of_history = [options = options.get()](CLI::Option* option) {
+    return only_when(option, "without RUN", [options] { return options->run.empty(); });
+  };
+  CLI::Option* const against =
+      add_file_option(*command, "--against", options->against,
+                      "Show first what differs from this run file, as `compare` does")
+          ->needs(run)
+          ->type_name(value_name::kRun);
+  command
+      ->add_flag("--force", options->force, "Compare although device, driver, platform or build type differ")
+      ->needs(against);
   command
       ->add_option(
           "-o,--output", options->output,
           "Write the page into this folder. Default: report, or no page if another report is written")
       ->type_name(value_name::kFolder)
       ->check(kFileName);
-  add_history_option(*command, options->history);
-  add_allow_growth_option(*command, options->allow_growth);
+  of_history(add_history_option(*command, options->history));
+  only_when(add_allow_growth_option(*command, options->allow_growth), "with --against or without RUN",
+            [options = options.get()] { return options->run.empty() || !options->against.empty(); });
   const std::vector<std::pair<std::string, std::string>> forms{
       {"gitlab-metrics", "Write GitLab's metrics report"},
       {"gitlab-code-quality", "Write GitLab's code quality report"},
@@ -111,14 +132,17 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
   options->forms.reserve(forms.size());  // the options below keep addresses of its elements
   for (const auto& [name, help] : forms) {
     options->forms.emplace_back(name, "");
-    add_file_option(*command, "--" + name, options->forms.back().second, help);
+    CLI::Option* const form = add_file_option(*command, "--" + name, options->forms.back().second, help);
+    if (name != kCodeQualityPath) of_history(form);
   }
   command->get_option(std::string("--") + kCodeQualityPath)
       ->needs(command->get_option("--gitlab-code-quality"));
   const auto of_page = [options = options.get()](CLI::Option* option) {
-    return only_when(option, "with the page", [options] { return options->has_page(); });
+    return only_when(option, "with the page of a history",
+                     [options] { return options->run.empty() && options->has_page(); });
   };
-  of_page(command->add_option("--title", options->title, "Print this text above the verdict"))
+  only_when(command->add_option("--title", options->title, "Print this text above the verdict"),
+            "with a page", [options = options.get()] { return options->has_page(); })
       ->type_name("TEXT");
   of_page(command->add_option(
               "--commit-url", options->commit_url,
@@ -130,9 +154,11 @@ void add_report_command(CLI::App& app, Result& /*result*/) {
       ->type_name(value_name::kBranch)
       ->check(kNotEmpty)
       ->allow_extra_args(false);
-  set_help(*command, {.notes = {kPythonNote},
-                      .exit_codes = {{"0", "written, whatever the verdict; `trends` exits with the verdict"},
-                                     {"2", "wrong usage, or something cannot be read or written"}}});
+  set_help(*command,
+           {.notes = {kPythonNote},
+            .exit_codes = {
+                {"0", "written, whatever the verdict; `trends`, `check` and `compare` exit with the verdict"},
+                {"2", "wrong usage, or something cannot be read or written"}}});
   command->callback([options] { report(*options); });
 }
 

@@ -49,6 +49,17 @@ TEST_F(Report, BecomesPython) {
                   "--branch=-x", "--bencher=b.json"));
 }
 
+TEST_F(Report, PassesARunToPython) {
+  write_python();
+  std::vector<std::string> words = lines(peakmark({"report", "-o", "out", "--against", "base.json", "--force",
+                                                   "--allow-growth", "1%", "--", "-run.json"}));
+  ASSERT_GT(words.size(), 10U);
+  // PYTHONPATH, the history, -c, the script's four lines, report, --peakmark and this program
+  words.erase(words.begin(), words.begin() + 10);
+  EXPECT_THAT(words, ElementsAre("--output=out", "--allow-growth=1%", "--against=base.json", "--force", "--",
+                                 "-run.json"));
+}
+
 TEST_F(Report, PlotPassesItsOptionsAndRunsToPython) {
   write_python();
   const Answer answer = peakmark({"plot", "a.json", "b.json", "--metric", "peak", "--metric", "at-peak",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -237,6 +238,12 @@ bool CaseComparison::is_improvement() const {
   const BytesComparison* const peak = find("requested_peak_bytes");
   const bool shrank = peak != nullptr && peak->change == Change::shrank && !peak->unsteady;
   return shrank || (time && time->verdict == TimeVerdict::faster);
+}
+
+std::string_view to_string(ComparisonStatus status) {
+  constexpr std::array<std::string_view, 7> names{"regressed", "suspicious", "improved", "changed",
+                                                  "undecided", "same",       "skipped"};
+  return names.at(static_cast<std::size_t>(status));
 }
 
 ComparisonStatus CaseComparison::status() const {

@@ -34,6 +34,7 @@ struct BytesComparison {
 
 /// The part of a report that a case belongs to, the worst first.
 enum class ComparisonStatus { regressed, suspicious, improved, changed, undecided, same, skipped };
+std::string_view to_string(ComparisonStatus status);
 
 /// One case on two sides.
 struct CaseComparison {

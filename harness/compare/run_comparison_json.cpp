@@ -42,7 +42,10 @@ Json allocations_json(const std::vector<MovedEntries>& moved) {
 }
 
 Json case_json(const CaseComparison& one, const std::string& metric) {
-  return {{"case", one.name}, {"base_case", one.base_name}, {"metric", metric}};
+  return {{"case", one.name},
+          {"base_case", one.base_name},
+          {"status", to_string(one.status())},
+          {"metric", metric}};
 }
 
 Json bytes_json(const CaseComparison& one, const BytesComparison& bytes) {

@@ -134,6 +134,8 @@ TEST(CompareRuns, AllowedGrowthFailsNothingAndIsReportedInEveryForm) {
   EXPECT_EQ(json.at("allow_growth"), "0.1%");
   EXPECT_EQ(json.at("exit_code"), 0);
   EXPECT_EQ(json.at("cases")[0].at("verdict"), "grew") << "bytes are exact";
+  EXPECT_EQ(json.at("cases")[0].at("status"), "changed");
+  EXPECT_EQ(nlohmann::json(comparison_json(exact)).at("cases")[0].at("status"), "regressed");
   EXPECT_EQ(json.at("cases")[0].at("allowed"), true);
 }
 

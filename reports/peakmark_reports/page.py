@@ -3,45 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from .assessment import STATES, Assessment
-from .common import InputError, metric_name, quantity, short_commit
+from .common import metric_name, quantity, short_commit
 from .formula_table import FormulaRow
 from .groups import SECTIONS, Member
 from .history_file import MAX_RUNS
 from .overview import COUNTS, NamedGroup, named_groups, overview
 from .page_data import Entry, chunks, device_data, entries, environment_marks, page_data
+from .page_file import DATA, PAGE, json_markup, prepare_folder, render
 from .plots import FOLDER, PlotOptions, draw_pictures
 from .run_file import Run, estimator_rows
 from .sparkline import sparkline
 
-PAGE = "index.html"
-DATA = "data"
-# Identifies the folder of a report, whose files may be replaced.
-GENERATOR = '<meta name="generator" content="peakmark report">'
 # Max groups and cases of the findings; the list of cases has all cases.
 MAX_GROUPS, MAX_MEMBERS = 60, 200
 _COLOURS = {
     "regression": "--bad", "failed": "--bad", "window": "--warn", "rule": "--bad", "suspicious": "--warn", "as_on_base": "--warn",
     "improvement": "--good", "recovery": "--good",
 }
-
-
-class PageError(InputError):
-    """The report cannot be written to this folder."""
-
-
-def _json(value: Any) -> Markup:
-    """Returns ASCII JSON that is safe within HTML."""
-    return htmlsafe_json_dumps(value, dumps=json.dumps, separators=(",", ":"), allow_nan=False)
 
 
 class _Groups:
@@ -189,22 +174,18 @@ def render_page(
     formulas: Sequence[FormulaRow] = (),
 ) -> str:
     """Returns the text of index.html. `assessment` is that of the base branch. Escapes all text of the history."""
-    environment = Environment(
-        loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    loader = environment.loader
     prepared = _Groups(shown)
     groups = named_groups(shown)
     first = groups[0] if groups else {section: [] for section in SECTIONS}
     others = list({id(entry.assessment): entry.assessment for entry in shown}.values())[1:]
     commit_url = assessment.trends.commit_url if assessment.trends.commit_link("0") else ""
-    return environment.get_template("page.html.j2").render(
+    return render(
+        "page.html.j2",
+        SCRIPTS,
+        page_data(shown, commit_url, version),
+        headline=assessment.headline,
         assessment=assessment,
         title=title,
-        css=Markup(loader.get_source(environment, "page.css")[0]),
-        script=Markup("".join(loader.get_source(environment, name)[0] for name in SCRIPTS)),
-        data=_json(page_data(shown, commit_url, version)),
         overview=overview(shown, groups),
         counts=COUNTS,
         has_branches=any(entry.device.branch for entry in shown),
@@ -226,26 +207,13 @@ def render_page(
     )
 
 
-def _prepare_folder(folder: Path) -> None:
-    """Creates the folder, or removes the files of an earlier report. Raises PageError if it has other files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    page = folder / PAGE
-    if any(folder.iterdir()):
-        if not page.is_file() or GENERATOR not in page.read_text(encoding="utf-8", errors="replace")[:2000]:
-            raise PageError(f"{folder}: contains other files than a report's; name an empty or a new folder")
-        for part, endings in ((DATA, (".js",)), (FOLDER, (".svg", ".png"))):
-            for path in sorted((folder / part).glob("*")):
-                if path.suffix in endings:
-                    path.unlink()
-
-
 def _write_data(folder: Path, shown: Sequence[Entry]) -> str:
     """Writes a file for the rows of each device and files for the series of its cases. Returns a mark of their contents."""
     folder.mkdir(exist_ok=True)
     digest = hashlib.sha256()
 
     def write(name: str, value: Any) -> bytes:
-        content = f'peakmarkData("{name}",{_json(value)});\n'.encode("ascii")
+        content = f'peakmarkData("{name}",{json_markup(value)});\n'.encode("ascii")
         (folder / f"{name}.js").write_bytes(content)
         return content
 
@@ -262,7 +230,7 @@ def write_page(
 ) -> Path:
     """Writes the report of the base branch and of other branches, and returns index.html, which is written last. Raises PageError or
     OSError."""
-    _prepare_folder(folder)
+    prepare_folder(folder)
     pictures = draw_pictures(runs, folder / FOLDER, PlotOptions(formats=("svg",)))
     shown = entries(assessments)
     version = _write_data(folder / DATA, shown)

@@ -25,8 +25,8 @@ from .trend_file import Trends, parse_trends
 
 # The key of a run file that `explain` needs.
 HAS_SEQUENCES = '"allocation_sequence"'
-# `trends` exits with 1 if it finds a regression, `explain` if bytes have no formula.
-SUCCESS_CODES = {"history": (0,), "trends": (0, 1, 4), "explain": (0, 1)}
+# `trends` exits with 1 if it finds a regression, `explain` if bytes have no formula, `check` and `compare` with the verdict.
+SUCCESS_CODES = {"history": (0,), "trends": (0, 1, 4), "explain": (0, 1), "check": (0, 1, 3, 4), "compare": (0, 1, 3, 4)}
 
 
 class SourceError(InputError):
@@ -193,6 +193,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", type=Path, metavar="FOLDER", help="folder of the pages; default: report, or none with a CI report"
     )
     parser.add_argument("--title", default="peakmark report", metavar="TEXT", help="above the verdict")
+    parser.add_argument("measured", type=Path, nargs="?", metavar="RUN", help="the page of this run file instead of a history's")
+    parser.add_argument("--against", type=Path, metavar="RUN", help="with RUN: show first what differs from this run file")
+    parser.add_argument("--force", action="store_true", help="with --against: compare runs of different devices")
     source = parser.add_argument_group("source")
     source.add_argument("--history", metavar="FILE or URL", help="default: $PEAKMARK_HISTORY")
     source.add_argument("--peakmark", default="peakmark", metavar="PROGRAM", help="the peakmark program")
@@ -250,11 +253,41 @@ def _write_forms(assessment: Assessment, files: dict[str, Path], options: argpar
     return list(files.values())
 
 
+def _answer(peakmark: str, command: str, options: list[str], files: list[Path]) -> tuple[str, str]:
+    """Returns the JSON of a command on run files, and the command as a person types it. Raises SourceError."""
+    words = [command, "--json", *options, "--", *map(str, files)]  # a run file may begin with a dash
+    try:
+        with _lines(peakmark, words, None) as lines:
+            return lines.read(), " ".join(["peakmark", command, *options, *map(str, files)])
+    except SourceError as error:
+        # The message names the file, and nobody typed this command.
+        raise SourceError(str(error).removeprefix(f"peakmark {' '.join(words)}: "), error.code) from error
+
+
+def _write_run_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
+    from .run_page import RunReport, parse_comparison, parse_verdicts, write_run_page
+
+    path, base = options.measured, options.against
+    verdict, cases = parse_verdicts(*_answer(options.peakmark, "check", [], [path]))
+    comparison = None
+    if base is not None:
+        words = [f"--allow-growth={options.allow_growth}"] if options.allow_growth else []
+        words += ["--force"] if options.force else []
+        comparison = parse_comparison(*_answer(options.peakmark, "compare", words, [base, path]))
+    document = path.read_text(encoding="utf-8")
+    (run,) = parse_runs(document, str(path))
+    formulas = _explain(options.peakmark, document, run.device[0]) if HAS_SEQUENCES in document else []
+    page = write_run_page(RunReport(run, verdict, cases, comparison, formulas), options.output or DEFAULT_FOLDER, options.title)
+    return "; ".join([*([comparison.verdict.headline] if comparison else []), verdict.headline]), [page]
+
+
 def write_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
     """Writes the requested files; returns the verdict line and the files.
 
     Raises ReportError, SourceError, PageError, what parsing raises, and OSError.
     """
+    if options.measured is not None:
+        return _write_run_report(options)
     files = _form_files(options)
     sources = _sources(options)
     assessment = assess(sources.history, sources.trends, sources.runs)

@@ -24,7 +24,7 @@ class RunFileError(InputError):
 class Run:
     """One run: its context, and a row per case.
 
-    `cases` has the columns `case`, `operation`, `variant`, `backend`, `figure`, `window_lo`, `window_hi`, `outcome`,
+    `cases` has the columns `case`, `operation`, `variant`, `backend`, `figure`, `window_lo`, `window_hi`, `outcome`, `message`,
     `estimator`, bytes (`peak`, `setup`, `floor`, `estimate`), nanoseconds (`time`, `time_min`, `time_max`), `cache` (`cold`
     or `hot`, of the times), `bytes_per_second`, and `share_of_copy` of the run's reference copy; `at_peak`, the bytes of each name that was live at the peak; `axes`, the names of the case's axes, and beside them `axis:NAME` for every
     axis. Unknown values are NaN or None, never 0.
@@ -80,6 +80,7 @@ def _row(observation: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]
         "window_lo": planned["window"][0],
         "window_hi": planned["window"][1],
         "outcome": observation["outcome"],
+        "message": observation.get("message"),
         "peak": observation.get("requested_peak_bytes"),
         "setup": observation.get("setup_bytes"),
         "floor": _floor_bytes(observation),

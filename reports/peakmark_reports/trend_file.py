@@ -276,7 +276,8 @@ def _accepted_text(entry: dict[str, Any] | None) -> str:
     return f"accepted by {text(entry.get('who')) or 'unknown'}{f' on {when}' if when else ''}: {text(entry.get('reason'))}"
 
 
-def _change(entry: dict[str, Any]) -> Change:
+def parse_change(entry: dict[str, Any]) -> Change:
+    """Returns an entry of `changes`."""
     message = text(entry.get("message"))
     return Change(
         case=text(entry["case"]),
@@ -344,7 +345,7 @@ def parse_trends(document: str, name: str) -> Trends:
                 f"{name}: unsupported version of trends: {root.get('version')}, not {TRENDS_VERSION}; use the peakmark that "
                 "wrote it"
             )
-        changes = [_change(entry) for entry in root["changes"]]
+        changes = [parse_change(entry) for entry in root["changes"]]
         return Trends(
             headline=text(root["headline"]),
             tally=text(root["tally"]),

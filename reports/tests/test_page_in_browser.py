@@ -7,6 +7,7 @@ import pytest
 from chromium import PROGRAM, Page
 from peakmark_reports.__main__ import main
 from sample_history import HOSTILE, PEAK, TIME, case, change, history_run, run_text, series_text, shapes, trends_text, write_files
+from sample_verdicts import check_text, compare_text, figure, judged, write_fake
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no chromium here: the page's script is not tested")
 RUNS = 60
@@ -258,4 +259,68 @@ def test_every_control_has_a_name(page, report):
     open_case(page, report, "#case=padding%2Fold%2Fopencl%2Fny%3A7")
     assert page.unnamed() == []
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)")
+    assert len(ids) == len(set(ids))
+
+
+@pytest.fixture(scope="module")
+def run_page(tmp_path_factory):
+    """The page of a run against another one, with long names."""
+    folder = tmp_path_factory.mktemp("run")
+    observations = shapes()
+    for one in observations:
+        one["estimate"]["estimator"] = "python:a_package.a_module_with_a_long_name:a_function"
+    long_name = f"padding/{'x' * 200}"
+    cases = [judged(long_name, "fail", reason="window_bytes", advice=["y" * 200]), judged(HOSTILE, "counted", reason=HOSTILE, advice=[HOSTILE])]
+    cases += [judged(one["case"], estimate_ratio=1.0) for one in observations] + [judged(f"filter/{i}") for i in range(150)]
+    figures = [figure(long_name, "regressed", PEAK, PEAK + 4096, "grew"), figure(observations[0]["case"], "same", PEAK, PEAK, "same")]
+    compared = compare_text(figures, "z" * 200, only_new=["w" * 200])
+    options = write_fake(folder, observations, check_text(cases, "158 cases", 1), compared, environment={"v" * 50: "u" * 200}, warnings=["t" * 200])
+    assert main([*options, "--against", "base.json"]) == 0
+    return folder / "report" / "index.html"
+
+
+@pytest.fixture
+def opened_run(browser, run_page):
+    browser.set_view(*SIZES["desk"], dark=False)
+    browser.errors.clear()
+    browser.open(run_page)
+    browser.wait_for("document.querySelectorAll('#cases tbody tr').length > 0")
+    yield browser
+    assert browser.errors == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_of_the_page_of_a_run_is_wider_than_the_window(opened_run, size, dark):
+    opened_run.set_view(*SIZES[size], dark)
+    assert opened_run.evaluate("document.documentElement.scrollWidth") <= SIZES[size][0]
+    sideways = "[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel ?? one.id)"
+    assert opened_run.evaluate(sideways) == []
+    if size == "phone":
+        # The verdict and the worst case are on the first screen.
+        bottom = "document.querySelector('.findings .badge').getBoundingClientRect().bottom"
+        assert opened_run.evaluate(bottom) < SIZES[size][1]
+
+
+def test_the_cases_of_a_run_are_filtered_and_sorted(opened_run):
+    count = "document.getElementById('cases-count').textContent"
+    assert opened_run.evaluate(count) == "158 cases, the first 100 shown"
+    assert opened_run.evaluate("[...document.querySelectorAll('#cases thead th')].map((one) => one.textContent)") == [
+        "Case", "Verdict", "Compared", "Peak", "Time", "Peak / estimate",
+    ]  # fmt: skip
+    type_words(opened_run, "padding")
+    assert opened_run.evaluate(count) == "7 of 158 cases"
+    sort_by(opened_run, "peak")
+    assert "ny:128" in column(opened_run, 0)[0]
+    type_words(opened_run, "")
+    opened_run.evaluate(
+        "(() => { const one = document.getElementById('judgement'); one.value = 'counted'; one.dispatchEvent(new Event('input', { bubbles: true })); })()"
+    )
+    assert column(opened_run, 0) == [HOSTILE]
+    assert column(opened_run, 1) == [f"warning {HOSTILE.replace('_', ' ')}"]
+
+
+def test_every_control_of_the_page_of_a_run_has_a_name(opened_run):
+    assert opened_run.unnamed() == []
+    ids = opened_run.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)")
     assert len(ids) == len(set(ids))

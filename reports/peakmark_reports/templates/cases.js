@@ -12,13 +12,10 @@ function caseColumns() {
     { key: "device", title: "Device", value: (row) => data.devices[row.device].name, cell: (row) => data.devices[row.device].name, kind: "words less", isText: true },
     { key: "state", title: "State", value: (row) => stateOrder.get(row.state), cell: (row) => element("span", { class: `badge ${row.state}` }, stateName.get(row.state)), kind: "", isText: true },
     { key: "change", title: "Change", value: (row) => row.change === null ? null : Math.abs(row.change), cell: (row) => row.state_metric ? `${relative(row.change)} ${metric(row.state_metric).title.toLowerCase()}` : "–", kind: "number" },
-    { key: "peak", title: "Peak", value: (row) => row.peak, cell: (row) => valueText("requested_peak_bytes", row.peak), kind: "number less" },
-    { key: "time", title: "Time", value: (row) => row.time, cell: (row) => valueText("gpu_time_ns", row.time), kind: "number less" },
-    { key: "throughput", title: "GB/s", value: (row) => row.throughput, cell: (row) => row.throughput === null ? "–" : Number((row.throughput / 1e9).toPrecision(4)).toString(), kind: "number less" },
-    { key: "ratio", title: "Peak / estimate", value: (row) => row.ratio, cell: (row) => valueText("estimate_ratio", row.ratio), kind: "number less" },
+    ...measured_columns(list.rows),
     { key: "outcome", title: "Newest run", value: (row) => row.outcome, cell: (row) => outcome_text(row.outcome), kind: "less", isText: true },
   ];
-  return columns.filter(({ key }) => (key !== "device" || several) && (key !== "throughput" || list.rows.some((row) => row.throughput !== null)));
+  return columns.filter(({ key }) => key !== "device" || several);
 }
 const caseTable = paged_table({
   name: "cases",
@@ -57,13 +54,6 @@ function remember_cases() {
   const isDefault = wanted.size === 0 && chosen === "0";
   const fragment = chosen === kAllDevices ? `#${wanted}` : address(Number(chosen), wanted);
   history.replaceState(null, "", isDefault ? location.href.split("#")[0] : fragment);
-}
-
-function set_options(select, entries) {
-  const before = select.value;
-  select.replaceChildren(...entries.map(([value, text]) => element("option", { value }, text)));
-  select.value = before;
-  if (select.selectedIndex < 0) select.selectedIndex = 0;
 }
 
 /** Loads the rows of the chosen device. Returns false if another one was chosen meanwhile. */

@@ -31,12 +31,6 @@ function start_comparison() {
   byId("compare-result").prepend(element("div", { class: "actions" }, copy_button(comparison_address)));
 }
 
-// A narrow window shows the rows as cards without a head.
-for (const table of document.querySelectorAll("table.cards:not(.paged)")) {
-  const titles = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
-  for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => { cell.dataset.label = titles[i]; });
-}
-
 if (data.devices.length > 0) {
   start_cases();
   start_comparison();

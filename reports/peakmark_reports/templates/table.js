@@ -9,6 +9,14 @@ function word_filter(text) {
   return (row) => words.every((word) => row.lower.includes(word));
 }
 
+/** Sets the options of a filter, and keeps its choice where possible. */
+function set_options(select, entries) {
+  const before = select.value;
+  select.replaceChildren(...entries.map(([value, text]) => element("option", { value }, text)));
+  select.value = before;
+  if (select.selectedIndex < 0) select.selectedIndex = 0;
+}
+
 // spec: { name, columns, after, changed }
 // - `name` is the id of the table; `${name}-count` and `${name}-more` are of its other elements
 // - `columns()` returns [{ key, title, value, cell, kind, isText }]: `value(row)` sorts, null is always last; `cell(row)` is shown.
@@ -108,4 +116,10 @@ function paged_table(spec) {
     /** Shows a message in place of the number of rows. */
     report(text) { count.textContent = text; },
   };
+}
+
+// A narrow window shows the rows as cards without a head.
+for (const table of document.querySelectorAll("table.cards:not(.paged)")) {
+  const titles = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+  for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => { cell.dataset.label = titles[i]; });
 }

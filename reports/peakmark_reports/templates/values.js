@@ -37,3 +37,14 @@ function relative(value) {
 }
 const many = (count) => count.toLocaleString("en");
 const outcome_text = (outcome) => (outcome || "not planned").replaceAll("_", " ");
+
+/** Returns the columns of measured values; that of the throughput only if a row has one. */
+function measured_columns(rows) {
+  const columns = [
+    { key: "peak", title: "Peak", value: (row) => row.peak, cell: (row) => valueText("requested_peak_bytes", row.peak), kind: "number less" },
+    { key: "time", title: "Time", value: (row) => row.time, cell: (row) => valueText("gpu_time_ns", row.time), kind: "number less" },
+    { key: "throughput", title: "GB/s", value: (row) => row.throughput, cell: (row) => row.throughput === null ? "–" : Number((row.throughput / 1e9).toPrecision(4)).toString(), kind: "number less" },
+    { key: "ratio", title: "Peak / estimate", value: (row) => row.ratio, cell: (row) => valueText("estimate_ratio", row.ratio), kind: "number less" },
+  ];
+  return columns.filter(({ key }) => key !== "throughput" || rows.some((row) => row.throughput !== null));
+}
