@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "compare/simulated_comparison.hpp"
+#include "measure/compare/simulated_comparison.hpp"
 
 namespace {
 

@@ -67,7 +67,7 @@ def find_tool(name, cuda_root=None):
 
 def compile_cubin(source, cubin, nvcc, architecture="sm_90"):
     """Writes a cubin as the build's options make it; returns {kernel: Usage}."""
-    language = ROOT / "harness/device/kernel_language.h"
+    language = ROOT / "harness/measure/device/kernel_language.h"
     command = [nvcc, "-cubin", "-O3", "-std=c++17", f"-arch={architecture}", "-Xptxas", "-v", "-include", str(language),
                f"-DPM_DTYPE_{source.dtype}", "-x", "cu", str(source.path), "-o", str(cubin)]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "explain/explain.hpp"
+#include "analyse/explain/explain.hpp"
 
 namespace peakmark {
 namespace {

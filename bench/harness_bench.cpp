@@ -4,12 +4,12 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "device/dry/dry_device.hpp"
 #include "kernels/common/variants.hpp"
-#include "recorders/recorder_libraries.hpp"
+#include "measure/device/dry/dry_device.hpp"
+#include "measure/worker/trial.hpp"
+#include "measure/worker/variant.hpp"
+#include "record/recorders/recorder_libraries.hpp"
 #include "selftest/selftest_variants.hpp"
-#include "worker/trial.hpp"
-#include "worker/variant.hpp"
 
 // Measures the overhead of the harness per case: a memory-only trial against the same steps of the
 // computation without it. Runs on `dry`, and on OpenCL if OPENCL_LAYERS, PEAKMARK_RECORDER_LIBRARY and

@@ -16,11 +16,11 @@
 #include <system_error>
 #include <vector>
 
+#include "analyse/history/database.hpp"
+#include "analyse/history/history.hpp"
+#include "analyse/history/sample_runs.hpp"
+#include "analyse/trend/trends.hpp"
 #include "base/error.hpp"
-#include "history/database.hpp"
-#include "history/history.hpp"
-#include "history/sample_runs.hpp"
-#include "trend/trends.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "ledger/ledger.hpp"
+#include "record/ledger/ledger.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 #include "kernels/operations.hpp"
-#include "worker/worker_main.hpp"
+#include "measure/worker/worker_main.hpp"
 
 int main(int argc, char** argv) {
   peakmark::Registry registry;

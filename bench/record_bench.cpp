@@ -34,8 +34,8 @@
 #include <vector>
 
 #include "base/files_testing.hpp"
-#include "recorders/profile_writer.hpp"
-#include "recorders/recorder_libraries.hpp"
+#include "record/recorders/profile_writer.hpp"
+#include "record/recorders/recorder_libraries.hpp"
 
 namespace {
 

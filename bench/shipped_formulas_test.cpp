@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "analyse/explain/run_formulas.hpp"
 #include "base/dtype.hpp"
-#include "estimate/worker_estimates.hpp"
-#include "explain/run_formulas.hpp"
-#include "supervise/record_shapes.hpp"
+#include "measure/estimate/worker_estimates.hpp"
+#include "measure/supervise/record_shapes.hpp"
 
 // Formulas of all variants of peakmark-bench, found on `dry` from chosen shapes.
 namespace peakmark {

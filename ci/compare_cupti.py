@@ -15,7 +15,7 @@ from pathlib import Path
 # The oldest CUDA 12, the newest, and one between; each wheel of CUPTI has 15 MB.
 WHEELS = ("nvidia-cuda-cupti-cu12=={0}", "nvidia-cuda-runtime-cu12=={0}")
 VERSIONS = ("12.0.146", "12.4.127", "12.9.79")
-SOURCES = Path(__file__).resolve().parent.parent / "harness" / "recorders" / "cupti"
+SOURCES = Path(__file__).resolve().parent.parent / "harness" / "record" / "recorders" / "cupti"
 # Activity records are read from one release of CUPTI only, so their layouts may differ.
 ACTIVITY = {"activity_records.cpp"}
 # Structures that the recorder reads through a pointer in the parameters of a call, or from CUPTI.

@@ -81,7 +81,7 @@ class Nvrtc:
 
 def compile_kernels(wheels: Path) -> tuple[int, list[str]]:
     nvrtc = Nvrtc(wheels / "nvidia/cuda_nvrtc/lib/libnvrtc.so.12")
-    language = (ROOT / "harness/device/kernel_language.h").read_text()
+    language = (ROOT / "harness/measure/device/kernel_language.h").read_text()
     sources = kernel_sources()
     errors = []
     for source in sources:

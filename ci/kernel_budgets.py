@@ -4,7 +4,7 @@
     ci/kernel_budgets.py [--cuda ROOT]
 
 The line above a kernel is PM_REGISTERS(kernel, max) or, for one that never runs on a GPU, PM_CPU_ONLY(kernel); see
-harness/device/kernel_language.h. Compiles for sm_90; no GPU is needed. Exit code: 0, 1 if a kernel exceeds its budget or
+harness/measure/device/kernel_language.h. Compiles for sm_90; no GPU is needed. Exit code: 0, 1 if a kernel exceeds its budget or
 has no budget, 4 if there is no nvcc and nothing was checked.
 """
 

@@ -8,7 +8,7 @@
 # them; otherwise peakmark_find_cuda_toolkit() finds nvcc. Without a toolkit, the configuration prints why there is no fatbin.
 
 # The header that is put in front of device code, from the source tree, the package of a build folder, or an installed package.
-foreach(folder ${CMAKE_CURRENT_LIST_DIR}/../harness/device ${CMAKE_CURRENT_LIST_DIR} ${CMAKE_CURRENT_LIST_DIR}/../../../include/peakmark)
+foreach(folder ${CMAKE_CURRENT_LIST_DIR}/../harness/measure/device ${CMAKE_CURRENT_LIST_DIR} ${CMAKE_CURRENT_LIST_DIR}/../../../include/peakmark)
   cmake_path(NORMAL_PATH folder)
   if(EXISTS ${folder}/kernel_language.h)
     set_property(GLOBAL PROPERTY PEAKMARK_KERNEL_LANGUAGE ${folder}/kernel_language.h)

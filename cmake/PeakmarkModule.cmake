@@ -14,9 +14,13 @@ function(peakmark_module name)
   target_include_directories(peakmark_${name} ${scope}
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/harness> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   foreach(library ${MODULE_LINK})
-    # Modules are defined in the order of harness/CMakeLists.txt, so a pure one cannot link one that is not.
-    if(library MATCHES "^peakmark_" AND NOT TARGET ${library})
-      message(FATAL_ERROR "module ${name} links ${library}, which comes after it")
+    if(library MATCHES "^peakmark_(.*)")
+      # Modules are defined in the order of harness/CMakeLists.txt.
+      if(NOT TARGET ${library})
+        message(FATAL_ERROR "module ${name} links ${library}, which comes after it")
+      elseif(name IN_LIST PEAKMARK_PURE_MODULES AND NOT CMAKE_MATCH_1 IN_LIST PEAKMARK_PURE_MODULES)
+        message(FATAL_ERROR "module ${name} is pure, but links ${library}, which is not")
+      endif()
     endif()
   endforeach()
   target_link_libraries(peakmark_${name} ${scope} ${MODULE_LINK})

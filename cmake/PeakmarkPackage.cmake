@@ -18,5 +18,5 @@ foreach(file PeakmarkAddWorker.cmake PeakmarkBuildInfo.cmake PeakmarkWorkerInfo.
   install(FILES ${CMAKE_CURRENT_LIST_DIR}/${file} DESTINATION ${package})
 endforeach()
 # For the package of a build folder; if installed, it is next to the headers.
-configure_file(${PROJECT_SOURCE_DIR}/harness/device/kernel_language.h ${built}/kernel_language.h COPYONLY)
+configure_file(${PROJECT_SOURCE_DIR}/harness/measure/device/kernel_language.h ${built}/kernel_language.h COPYONLY)
 install(FILES ${built}/peakmarkConfig.cmake ${built}/peakmarkConfigVersion.cmake DESTINATION ${package})

@@ -1,7 +1,7 @@
 #include "kernels/operations.hpp"
 
 #include "kernels/common/variants.hpp"
-#include "worker/variant.hpp"
+#include "measure/worker/variant.hpp"
 
 namespace peakmark {
 

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "kernels/operations.hpp"
-#include "profile/profile.hpp"
-#include "sweep/description.hpp"
-#include "sweep/formula.hpp"
-#include "worker/pass_record.hpp"
-#include "worker/variant.hpp"
+#include "measure/sweep/description.hpp"
+#include "measure/sweep/formula.hpp"
+#include "measure/worker/pass_record.hpp"
+#include "measure/worker/variant.hpp"
+#include "record/profile/profile.hpp"
 
 namespace peakmark {
 namespace {

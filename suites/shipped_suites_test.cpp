@@ -5,12 +5,12 @@
 #include <map>
 #include <set>
 
-#include "device/dry/dry_device.hpp"
 #include "kernels/operations.hpp"
-#include "sweep/choose_shapes.hpp"
-#include "sweep/suite.hpp"
-#include "worker/trial.hpp"
-#include "worker/worker_services.hpp"
+#include "measure/device/dry/dry_device.hpp"
+#include "measure/sweep/choose_shapes.hpp"
+#include "measure/sweep/suite.hpp"
+#include "measure/worker/trial.hpp"
+#include "measure/worker/worker_services.hpp"
 
 namespace peakmark {
 namespace {

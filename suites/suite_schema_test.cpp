@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "sweep/suite_document.hpp"
-#include "sweep/suite_keys.hpp"
+#include "measure/sweep/suite_document.hpp"
+#include "measure/sweep/suite_keys.hpp"
 
 namespace peakmark {
 namespace {

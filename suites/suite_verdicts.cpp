@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "check/judged_case.hpp"
-#include "runfile/run_file.hpp"
+#include "measure/check/judged_case.hpp"
+#include "measure/runfile/run_file.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 
 #include "base/files_testing.hpp"
 #include "base/program.hpp"
-#include "subprocess/worker_process.hpp"
+#include "record/subprocess/worker_process.hpp"
 
 namespace peakmark {
 namespace {

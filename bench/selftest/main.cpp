@@ -1,7 +1,7 @@
 #include "kernels/common/variants.hpp"
+#include "measure/worker/variant.hpp"
+#include "measure/worker/worker_main.hpp"
 #include "selftest_variants.hpp"
-#include "worker/variant.hpp"
-#include "worker/worker_main.hpp"
 
 // A worker whose variants behave in known ways, good and bad: tests of run and check are made with it.
 int main(int argc, char** argv) {

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "base/files_testing.hpp"
-#include "runfile/run_file.hpp"
-#include "runfile/worker_protocol.hpp"
+#include "measure/runfile/run_file.hpp"
+#include "measure/runfile/worker_protocol.hpp"
 
 // The worker program as its supervisor sees it, on `dry` and on OpenCL under the recorder.
 namespace peakmark {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/trend/trends.hpp"
+#include "analyse/trend/trends.hpp"
 
 namespace peakmark::bench {
 

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PEAKMARK = os.environ.get("PEAKMARK_COMMAND", str(ROOT / "build/prefix/bin/peakmark"))
-IMPORTS = ROOT / "harness/runfile/imports"
+IMPORTS = ROOT / "harness/measure/runfile/imports"
 METRICS = ["requested_peak_bytes", "setup_bytes", "leaked_bytes", "gpu_time_ns"]
 MEASURES = {"requested_peak_bytes": "peak-bytes", "setup_bytes": "setup-bytes", "gpu_time_ns": "latency"}
 

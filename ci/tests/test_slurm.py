@@ -10,7 +10,7 @@ from slurm_cluster import SlurmCluster, read_line
 
 ROOT = Path(__file__).resolve().parents[2]
 PEAKMARK = os.environ.get("PEAKMARK_COMMAND", str(ROOT / "build/prefix/bin/peakmark"))
-FAKE_WORKER = ROOT / "build/release/harness/supervise/fake_worker"
+FAKE_WORKER = ROOT / "build/release/harness/measure/supervise/fake_worker"
 
 # The axis decides what a case of the worker does: `report_pid` writes to the FIFO and never returns. A requeued task has no
 # FIFO.

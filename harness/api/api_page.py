@@ -34,7 +34,7 @@ SECTIONS = [
     ("Plain OpenCL", f"{INCLUDE}/opencl.hpp", "opencl.hpp"),
     ("Plain CUDA", f"{INCLUDE}/cuda.hpp", "cuda.hpp"),
     ("Device memory in a Google Benchmark", f"{INCLUDE}/benchmark.hpp", "benchmark.hpp"),
-    ("Marks of phases", "harness/recorders/phase.h", "phase.h"),
+    ("Marks of phases", "harness/record/recorders/phase.h", "phase.h"),
 ]
 # Namespaces within peakmark, with which names are called.
 CALLED_WITH = ("opencl",)

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "runfile/description_json.hpp"
+#include "measure/runfile/description_json.hpp"
 
 namespace peakmark {
 namespace {

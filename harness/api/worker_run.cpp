@@ -5,9 +5,9 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "measure/worker/variant.hpp"
+#include "measure/worker/worker_main.hpp"
 #include "peakmark/worker_abi.h"
-#include "worker/variant.hpp"
-#include "worker/worker_main.hpp"
 
 static_assert(PEAKMARK_API_MAJOR == peakmark::Description::kApiMajor);
 

@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "cli/bisection.hpp"
-#include "runfile/json_fields.hpp"
+#include "measure/runfile/json_fields.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -11,14 +11,14 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "device/doctor.hpp"
-#include "subprocess/signals.hpp"
-#include "supervise/build_comparison.hpp"
-#include "supervise/case_listeners.hpp"
-#include "supervise/commit_worktree.hpp"
-#include "supervise/run_context.hpp"
-#include "supervise/worker_program.hpp"
-#include "sweep/nearest_word.hpp"
+#include "measure/device/doctor.hpp"
+#include "measure/supervise/build_comparison.hpp"
+#include "measure/supervise/case_listeners.hpp"
+#include "measure/supervise/commit_worktree.hpp"
+#include "measure/supervise/run_context.hpp"
+#include "measure/supervise/worker_program.hpp"
+#include "measure/sweep/nearest_word.hpp"
+#include "record/subprocess/signals.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "base/error.hpp"
 #include "base/size.hpp"
-#include "compare/run_comparison.hpp"
-#include "supervise/git_repository.hpp"
-#include "supervise/sweep_run.hpp"
+#include "measure/compare/run_comparison.hpp"
+#include "measure/supervise/git_repository.hpp"
+#include "measure/supervise/sweep_run.hpp"
 
 namespace peakmark::cli {
 

@@ -14,23 +14,23 @@
 #include <utility>
 #include <vector>
 
+#include "analyse/explain/reports.hpp"
+#include "analyse/history/history.hpp"
+#include "analyse/trend/accepted_levels.hpp"
 #include "base/text.hpp"
-#include "check/baseline.hpp"
-#include "check/judge.hpp"
-#include "check/reports.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "estimate/external_estimates.hpp"
-#include "explain/reports.hpp"
-#include "history/history.hpp"
-#include "runfile/json_fields.hpp"
-#include "runfile/run_file.hpp"
-#include "supervise/git_repository.hpp"
-#include "supervise/progress.hpp"
-#include "supervise/recorded_estimates.hpp"
-#include "trend/accepted_levels.hpp"
+#include "measure/check/baseline.hpp"
+#include "measure/check/judge.hpp"
+#include "measure/check/reports.hpp"
+#include "measure/estimate/external_estimates.hpp"
+#include "measure/runfile/json_fields.hpp"
+#include "measure/runfile/run_file.hpp"
+#include "measure/supervise/git_repository.hpp"
+#include "measure/supervise/progress.hpp"
+#include "measure/supervise/recorded_estimates.hpp"
 
 namespace peakmark::cli {
 namespace {

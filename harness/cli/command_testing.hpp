@@ -16,8 +16,8 @@
 #include "base/files_testing.hpp"
 #include "base/program.hpp"
 #include "base/text_file.hpp"
-#include "runfile/run_file.hpp"
-#include "subprocess/worker_process.hpp"
+#include "measure/runfile/run_file.hpp"
+#include "record/subprocess/worker_process.hpp"
 
 namespace peakmark {
 

@@ -10,20 +10,20 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "check/judge.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "compare/recordings.hpp"
-#include "compare/run_comparison.hpp"
-#include "runfile/json_fields.hpp"
-#include "show/process_tree.hpp"
-#include "show/sites.hpp"
-#include "subprocess/signals.hpp"
-#include "supervise/build_comparison.hpp"
-#include "supervise/commit_worktree.hpp"
-#include "supervise/git_repository.hpp"
+#include "measure/check/judge.hpp"
+#include "measure/compare/recordings.hpp"
+#include "measure/compare/run_comparison.hpp"
+#include "measure/runfile/json_fields.hpp"
+#include "measure/supervise/build_comparison.hpp"
+#include "measure/supervise/commit_worktree.hpp"
+#include "measure/supervise/git_repository.hpp"
+#include "record/show/process_tree.hpp"
+#include "record/show/sites.hpp"
+#include "record/subprocess/signals.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command_testing.hpp"
-#include "runfile/run_journal.hpp"
+#include "measure/runfile/run_journal.hpp"
 
 namespace peakmark {
 namespace {

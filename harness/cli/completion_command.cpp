@@ -14,7 +14,7 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "supervise/run_workers.hpp"
+#include "measure/supervise/run_workers.hpp"
 
 namespace peakmark::cli {
 namespace {

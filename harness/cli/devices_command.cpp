@@ -12,8 +12,8 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "runfile/json_fields.hpp"
-#include "supervise/memory_reserve.hpp"
+#include "measure/runfile/json_fields.hpp"
+#include "measure/supervise/memory_reserve.hpp"
 
 namespace peakmark::cli {
 namespace {

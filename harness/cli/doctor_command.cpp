@@ -12,11 +12,11 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "device/doctor.hpp"
-#include "device/largest_allocation.hpp"
-#include "runfile/json_fields.hpp"
-#include "subprocess/worker_process.hpp"
-#include "supervise/memory_reserve.hpp"
+#include "measure/device/doctor.hpp"
+#include "measure/device/largest_allocation.hpp"
+#include "measure/runfile/json_fields.hpp"
+#include "measure/supervise/memory_reserve.hpp"
+#include "record/subprocess/worker_process.hpp"
 
 namespace peakmark::cli {
 namespace {

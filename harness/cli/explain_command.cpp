@@ -10,6 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "analyse/explain/changed_formulas.hpp"
+#include "analyse/explain/emit.hpp"
+#include "analyse/explain/reports.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/explain_inputs.hpp"
@@ -17,13 +20,10 @@
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "cli/python_reports.hpp"
-#include "estimate/external_estimates.hpp"
-#include "explain/changed_formulas.hpp"
-#include "explain/emit.hpp"
-#include "explain/reports.hpp"
-#include "runfile/run_file.hpp"
-#include "supervise/recorded_estimates.hpp"
-#include "sweep/nearest_word.hpp"
+#include "measure/estimate/external_estimates.hpp"
+#include "measure/runfile/run_file.hpp"
+#include "measure/supervise/recorded_estimates.hpp"
+#include "measure/sweep/nearest_word.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -3,9 +3,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "analyse/explain/sample_explained_run.hpp"
 #include "cli/command_testing.hpp"
-#include "explain/sample_explained_run.hpp"
-#include "profile/profile_testing.hpp"
+#include "record/profile/profile_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -14,14 +14,14 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/input_output.hpp"
-#include "ledger/ledger.hpp"
-#include "runfile/run_file.hpp"
-#include "show/one_device.hpp"
-#include "show/process_tree.hpp"
-#include "show/recorded_sequence.hpp"
-#include "supervise/record_shapes.hpp"
-#include "sweep/choose_shapes.hpp"
-#include "sweep/nearest_word.hpp"
+#include "measure/runfile/run_file.hpp"
+#include "measure/supervise/record_shapes.hpp"
+#include "measure/sweep/choose_shapes.hpp"
+#include "measure/sweep/nearest_word.hpp"
+#include "record/ledger/ledger.hpp"
+#include "record/show/one_device.hpp"
+#include "record/show/process_tree.hpp"
+#include "record/show/recorded_sequence.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "explain/memory_curve.hpp"
-#include "explain/run_formulas.hpp"
-#include "supervise/record_shapes.hpp"
-#include "supervise/sweep_run.hpp"
+#include "analyse/explain/memory_curve.hpp"
+#include "analyse/explain/run_formulas.hpp"
+#include "measure/supervise/record_shapes.hpp"
+#include "measure/supervise/sweep_run.hpp"
 
 namespace peakmark::cli {
 

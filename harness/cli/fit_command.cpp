@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "analyse/fit/fit_axis.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "cli/python_reports.hpp"
-#include "fit/fit_axis.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -12,9 +12,9 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "analyse/history/address.hpp"
 #include "cli/options.hpp"
-#include "history/address.hpp"
-#include "sweep/nearest_word.hpp"
+#include "measure/sweep/nearest_word.hpp"
 
 namespace peakmark::cli {
 namespace {

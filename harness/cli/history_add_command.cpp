@@ -12,18 +12,18 @@
 #include <utility>
 #include <vector>
 
+#include "analyse/history/address.hpp"
+#include "analyse/history/history.hpp"
+#include "analyse/history/retry.hpp"
+#include "analyse/trend/reports.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
 #include "cli/help.hpp"
 #include "cli/history_commands.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "history/address.hpp"
-#include "history/history.hpp"
-#include "history/retry.hpp"
-#include "runfile/json_fields.hpp"
-#include "runfile/run_file.hpp"
-#include "trend/reports.hpp"
+#include "measure/runfile/json_fields.hpp"
+#include "measure/runfile/run_file.hpp"
 
 namespace peakmark::cli {
 

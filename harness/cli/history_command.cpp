@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "analyse/history/history.hpp"
+#include "analyse/trend/pruning.hpp"
 #include "base/report.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
@@ -15,9 +17,7 @@
 #include "cli/history_commands.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "history/history.hpp"
-#include "runfile/json_fields.hpp"
-#include "trend/pruning.hpp"
+#include "measure/runfile/json_fields.hpp"
 
 namespace peakmark::cli {
 namespace {

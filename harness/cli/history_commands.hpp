@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "analyse/history/history.hpp"
 #include "cli/run_origin.hpp"
-#include "history/history.hpp"
-#include "runfile/run_file.hpp"
+#include "measure/runfile/run_file.hpp"
 
 // Subcommands of `peakmark history`.
 namespace peakmark::cli {

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyse/history/exports.hpp"
+#include "analyse/history/history.hpp"
 #include "base/date.hpp"
 #include "base/text.hpp"
 #include "base/text_file.hpp"
@@ -19,8 +21,6 @@
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "cli/python_reports.hpp"
-#include "history/exports.hpp"
-#include "history/history.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "explain/reports.hpp"
+#include "analyse/explain/reports.hpp"
 
 namespace peakmark::cli {
 namespace {

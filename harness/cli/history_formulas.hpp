@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "explain/run_formulas.hpp"
-#include "history/history.hpp"
-#include "runfile/run_file.hpp"
+#include "analyse/explain/run_formulas.hpp"
+#include "analyse/history/history.hpp"
+#include "measure/runfile/run_file.hpp"
 
 namespace peakmark::cli {
 

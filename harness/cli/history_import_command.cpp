@@ -17,7 +17,7 @@
 #include "cli/help.hpp"
 #include "cli/history_commands.hpp"
 #include "cli/options.hpp"
-#include "runfile/import_results.hpp"
+#include "measure/runfile/import_results.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "analyse/history/history.hpp"
 #include "base/text.hpp"
 #include "cli/help.hpp"
 #include "cli/history_commands.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "history/history.hpp"
-#include "runfile/json_fields.hpp"
+#include "measure/runfile/json_fields.hpp"
 
 namespace peakmark::cli {
 namespace {

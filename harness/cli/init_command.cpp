@@ -26,7 +26,7 @@
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "embedded_files.hpp"
-#include "sweep/suite_keys.hpp"
+#include "measure/sweep/suite_keys.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -14,9 +14,9 @@
 
 #include "base/error.hpp"
 #include "base/files.hpp"
-#include "profile/profile.hpp"
-#include "profile/profile_files.hpp"
-#include "runfile/run_file.hpp"
+#include "measure/runfile/run_file.hpp"
+#include "record/profile/profile.hpp"
+#include "record/profile/profile_files.hpp"
 
 namespace peakmark::cli {
 

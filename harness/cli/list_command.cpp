@@ -5,9 +5,9 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "runfile/context_json.hpp"
-#include "supervise/run_selection.hpp"
-#include "supervise/run_workers.hpp"
+#include "measure/runfile/context_json.hpp"
+#include "measure/supervise/run_selection.hpp"
+#include "measure/supervise/run_workers.hpp"
 
 namespace peakmark::cli {
 namespace {

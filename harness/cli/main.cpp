@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "analyse/history/address.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
-#include "history/address.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "base/files_testing.hpp"
 #include "base/program.hpp"
-#include "device/device.hpp"
-#include "recorders/recorder_libraries.hpp"
-#include "runfile/run_file.hpp"
-#include "subprocess/worker_process.hpp"
-#include "supervise/device_lock.hpp"
+#include "measure/device/device.hpp"
+#include "measure/runfile/run_file.hpp"
+#include "measure/supervise/device_lock.hpp"
+#include "record/recorders/recorder_libraries.hpp"
+#include "record/subprocess/worker_process.hpp"
 
 namespace peakmark {
 namespace {

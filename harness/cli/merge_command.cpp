@@ -13,8 +13,8 @@
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/options.hpp"
-#include "runfile/merge.hpp"
-#include "runfile/run_summary.hpp"
+#include "measure/runfile/merge.hpp"
+#include "measure/runfile/run_summary.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -4,11 +4,11 @@
 #include <cstdio>
 #include <optional>
 
+#include "analyse/trend/notifications.hpp"
 #include "base/error.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
-#include "subprocess/worker_process.hpp"
-#include "trend/notifications.hpp"
+#include "record/subprocess/worker_process.hpp"
 
 namespace peakmark::cli {
 namespace {

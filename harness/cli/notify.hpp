@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "history/history.hpp"
-#include "trend/reports.hpp"
+#include "analyse/history/history.hpp"
+#include "analyse/trend/reports.hpp"
 
 namespace peakmark::cli {
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "analyse/fit/oom_run.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "fit/oom_run.hpp"
 
 namespace peakmark::cli {
 namespace {

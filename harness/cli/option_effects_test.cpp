@@ -9,7 +9,7 @@
 #include "base/pattern.hpp"
 #include "base/text.hpp"
 #include "cli/command_testing.hpp"
-#include "profile/profile_testing.hpp"
+#include "record/profile/profile_testing.hpp"
 
 namespace peakmark {
 namespace {

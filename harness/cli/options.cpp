@@ -12,9 +12,9 @@
 #include "base/error.hpp"
 #include "base/file_locks.hpp"
 #include "base/text.hpp"
-#include "profile/profile.hpp"
-#include "supervise/memory_reserve.hpp"
-#include "sweep/suite_keys.hpp"
+#include "measure/supervise/memory_reserve.hpp"
+#include "measure/sweep/suite_keys.hpp"
+#include "record/profile/profile.hpp"
 
 namespace peakmark::cli {
 

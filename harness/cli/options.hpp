@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "analyse/history/history.hpp"
 #include "base/error.hpp"
 #include "base/size.hpp"
-#include "device/memory_budget.hpp"
-#include "history/history.hpp"
-#include "supervise/run_selection.hpp"
-#include "supervise/sweep_run.hpp"
-#include "sweep/external_estimator.hpp"
+#include "measure/device/memory_budget.hpp"
+#include "measure/supervise/run_selection.hpp"
+#include "measure/supervise/sweep_run.hpp"
+#include "measure/sweep/external_estimator.hpp"
 
 namespace peakmark::cli {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/record_command_testing.hpp"
-#include "profile/profile_files.hpp"
+#include "record/profile/profile_files.hpp"
 
 namespace peakmark {
 namespace {

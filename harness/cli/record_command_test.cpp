@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "cli/record_command_testing.hpp"
-#include "profile/profile_files.hpp"
+#include "record/profile/profile_files.hpp"
 
 namespace peakmark {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "base/files_testing.hpp"
-#include "ledger/ledger.hpp"
-#include "profile/profile.hpp"
+#include "record/ledger/ledger.hpp"
+#include "record/profile/profile.hpp"
 
 namespace peakmark {
 

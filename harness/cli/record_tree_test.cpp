@@ -9,7 +9,7 @@
 
 #include "base/files_testing.hpp"
 #include "cli/record_command_testing.hpp"
-#include "profile/profile_files.hpp"
+#include "record/profile/profile_files.hpp"
 
 namespace peakmark {
 namespace {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyse/trend/reports.hpp"
 #include "base/program.hpp"
 #include "base/text_file.hpp"
 #include "cli/command.hpp"
@@ -16,7 +17,6 @@
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "cli/python_reports.hpp"
-#include "trend/reports.hpp"
 
 namespace peakmark::cli {
 namespace {

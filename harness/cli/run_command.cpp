@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/history/run_record.hpp"
 #include "base/pattern.hpp"
 #include "base/text.hpp"
 #include "base/text_file.hpp"
@@ -15,11 +16,10 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "history/run_record.hpp"
-#include "ledger/repetitions.hpp"
-#include "runfile/rounds.hpp"
-#include "supervise/run_workers.hpp"
-#include "supervise/sweep_run.hpp"
+#include "measure/runfile/rounds.hpp"
+#include "measure/supervise/run_workers.hpp"
+#include "measure/supervise/sweep_run.hpp"
+#include "record/ledger/repetitions.hpp"
 
 namespace peakmark::cli {
 namespace {

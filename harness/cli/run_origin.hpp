@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "history/history.hpp"
+#include "analyse/history/history.hpp"
 
 namespace peakmark::cli {
 

@@ -3,7 +3,7 @@
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
-#include "sweep/suite_keys.hpp"
+#include "measure/sweep/suite_keys.hpp"
 
 namespace peakmark::cli {
 

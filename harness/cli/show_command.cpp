@@ -17,13 +17,13 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
-#include "runfile/json_fields.hpp"
-#include "runfile/run_file.hpp"
-#include "runfile/run_summary.hpp"
-#include "runfile/throughput.hpp"
-#include "show/process_tree.hpp"
-#include "show/profile_reports.hpp"
-#include "supervise/progress.hpp"
+#include "measure/runfile/json_fields.hpp"
+#include "measure/runfile/run_file.hpp"
+#include "measure/runfile/run_summary.hpp"
+#include "measure/runfile/throughput.hpp"
+#include "measure/supervise/progress.hpp"
+#include "record/show/process_tree.hpp"
+#include "record/show/profile_reports.hpp"
 
 namespace peakmark::cli {
 namespace {

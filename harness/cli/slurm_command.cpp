@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analyse/history/address.hpp"
+#include "analyse/history/history.hpp"
 #include "base/error.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
@@ -22,12 +24,10 @@
 #include "cli/options.hpp"
 #include "cli/slurm_jobs.hpp"
 #include "cli/slurm_scripts.hpp"
-#include "history/address.hpp"
-#include "history/history.hpp"
-#include "runfile/run_file.hpp"
-#include "supervise/run_selection.hpp"
-#include "sweep/suite.hpp"
-#include "sweep/suite_document.hpp"
+#include "measure/runfile/run_file.hpp"
+#include "measure/supervise/run_selection.hpp"
+#include "measure/sweep/suite.hpp"
+#include "measure/sweep/suite_document.hpp"
 
 namespace peakmark::cli {
 namespace {

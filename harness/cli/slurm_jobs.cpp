@@ -12,9 +12,9 @@
 #include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "base/text_table.hpp"
-#include "runfile/json_fields.hpp"
-#include "runfile/run_file.hpp"
-#include "subprocess/worker_process.hpp"
+#include "measure/runfile/json_fields.hpp"
+#include "measure/runfile/run_file.hpp"
+#include "record/subprocess/worker_process.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/slurm_scripts.hpp"
-#include "runfile/field_list.hpp"
+#include "measure/runfile/field_list.hpp"
 
 namespace peakmark::cli {
 

@@ -13,16 +13,16 @@
 #include <string>
 #include <vector>
 
+#include "analyse/history/history.hpp"
+#include "analyse/trend/common_findings.hpp"
+#include "analyse/trend/findings.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "cli/trends_commands.hpp"
-#include "history/history.hpp"
-#include "sweep/nearest_word.hpp"
-#include "trend/common_findings.hpp"
-#include "trend/findings.hpp"
+#include "measure/sweep/nearest_word.hpp"
 
 namespace peakmark::cli {
 

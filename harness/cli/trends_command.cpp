@@ -11,6 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "analyse/explain/changed_formulas.hpp"
+#include "analyse/history/history.hpp"
+#include "analyse/trend/findings.hpp"
+#include "analyse/trend/reports.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
 #include "base/text_file.hpp"
@@ -22,11 +26,7 @@
 #include "cli/options.hpp"
 #include "cli/run_origin.hpp"
 #include "cli/trends_commands.hpp"
-#include "explain/changed_formulas.hpp"
-#include "history/history.hpp"
-#include "runfile/merge.hpp"
-#include "trend/findings.hpp"
-#include "trend/reports.hpp"
+#include "measure/runfile/merge.hpp"
 
 namespace peakmark::cli {
 namespace {

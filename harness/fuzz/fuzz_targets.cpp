@@ -7,21 +7,21 @@
 #include <string>
 #include <vector>
 
+#include "analyse/history/run_record.hpp"
 #include "base/error.hpp"
 #include "base/files_testing.hpp"
-#include "check/judge.hpp"
-#include "check/reports.hpp"
-#include "estimate/answer.hpp"
-#include "history/run_record.hpp"
-#include "runfile/description_json.hpp"
-#include "runfile/import_results.hpp"
-#include "runfile/json_fields.hpp"
-#include "runfile/run_file.hpp"
-#include "show/process_tree.hpp"
-#include "show/profile_reports.hpp"
-#include "sweep/sample_description.hpp"
-#include "sweep/suite.hpp"
-#include "sweep/suite_document.hpp"
+#include "measure/check/judge.hpp"
+#include "measure/check/reports.hpp"
+#include "measure/estimate/answer.hpp"
+#include "measure/runfile/description_json.hpp"
+#include "measure/runfile/import_results.hpp"
+#include "measure/runfile/json_fields.hpp"
+#include "measure/runfile/run_file.hpp"
+#include "measure/sweep/sample_description.hpp"
+#include "measure/sweep/suite.hpp"
+#include "measure/sweep/suite_document.hpp"
+#include "record/show/process_tree.hpp"
+#include "record/show/profile_reports.hpp"
 
 namespace peakmark {
 namespace {

@@ -4,8 +4,8 @@
 #include <variant>
 #include <vector>
 
+#include "measure/sweep/parameters.hpp"
 #include "peakmark/worker/case.hpp"
-#include "sweep/parameters.hpp"
 
 namespace peakmark {
 

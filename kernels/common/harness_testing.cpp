@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "device/dry/dry_device.hpp"
 #include "kernels/common/variants.hpp"
-#include "worker/abi.hpp"
-#include "worker/variant.hpp"
+#include "measure/device/dry/dry_device.hpp"
+#include "measure/worker/abi.hpp"
+#include "measure/worker/variant.hpp"
 
 namespace peakmark::testing_variants {
 namespace {

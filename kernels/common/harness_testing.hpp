@@ -15,9 +15,9 @@
 
 #include "base/dtype.hpp"
 #include "base/size.hpp"
-#include "ledger/ledger.hpp"
+#include "measure/sweep/parameters.hpp"
 #include "peakmark/worker_abi.h"
-#include "sweep/parameters.hpp"
+#include "record/ledger/ledger.hpp"
 
 namespace peakmark {
 class RegisteredVariant;

@@ -2,10 +2,10 @@
 // another class Case.
 #include <gtest/gtest.h>
 
-#include "check/judge.hpp"
-#include "check/sample_run.hpp"
 #include "kernels/common/harness_testing.hpp"
 #include "kernels/operations.hpp"
+#include "measure/check/judge.hpp"
+#include "measure/check/sample_run.hpp"
 
 namespace peakmark {
 namespace {

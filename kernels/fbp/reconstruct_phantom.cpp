@@ -10,7 +10,7 @@
 #include "kernels/fbp/npy_file.hpp"
 #include "kernels/fbp/phantom.hpp"
 #include "kernels/fbp/reconstructor.hpp"
-#include "worker/opened_device.hpp"
+#include "measure/worker/opened_device.hpp"
 
 namespace {
 

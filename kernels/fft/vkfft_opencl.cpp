@@ -7,12 +7,12 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "device/opencl/opencl_api.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/fft_bytes.hpp"
 #include "kernels/fft/fft_libraries.hpp"
 #include "kernels/fft/plan_memory.hpp"
 #include "kernels/fft/vkfft_text.hpp"
+#include "measure/device/opencl/opencl_api.hpp"
 
 // The library calls OpenCL by name. Nothing here is linked to OpenCL, so each name is a macro for a function
 // below that calls the loader or, on `dry`, only returns success.

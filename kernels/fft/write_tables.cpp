@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/fft/fft_bytes.hpp"
-#include "worker/opened_device.hpp"
+#include "measure/worker/opened_device.hpp"
 
 int main(int argc, char** argv) {
   using namespace peakmark;

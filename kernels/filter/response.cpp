@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "kernels/fft/host_fft.hpp"
-#include "sweep/nearest_word.hpp"
+#include "measure/sweep/nearest_word.hpp"
 
 namespace peakmark {
 namespace {

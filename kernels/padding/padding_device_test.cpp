@@ -4,7 +4,7 @@
 #include "kernels/common/case_testing.hpp"
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/padding/computation.hpp"
-#include "kernels/padding/padding_cases.hpp"
+#include "kernels/padding/padding_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -6,7 +6,7 @@
 #include "kernels/common/variant_testing.hpp"
 #include "kernels/operations.hpp"
 #include "kernels/padding/computation.hpp"
-#include "kernels/padding/padding_cases.hpp"
+#include "kernels/padding/padding_testing.hpp"
 
 namespace peakmark {
 namespace {

@@ -33,7 +33,7 @@ def test_a_file_that_is_not_a_run_is_an_error(tmp_path, text, message):
 
 
 def test_a_file_of_the_first_version_is_read():
-    run = load_run(Path(__file__).parents[2] / "harness" / "runfile" / "versions" / "run-1.0.json")
+    run = load_run(Path(__file__).parents[2] / "harness" / "measure" / "runfile" / "versions" / "run-1.0.json")
     assert list(run.cases["peak"]) == [315456, 656928]
 
 

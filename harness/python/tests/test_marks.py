@@ -279,7 +279,7 @@ MARKS_OF_THREADS = """
 def test_threads_may_mark_while_others_read_the_environment(sanitizer, tmp_path):
     # A mark must not call setenv, which would race with getenv in other threads.
     (tmp_path / "include").mkdir()
-    (tmp_path / "include" / "peakmark").symlink_to(ROOT / "harness" / "recorders")
+    (tmp_path / "include" / "peakmark").symlink_to(ROOT / "harness" / "record" / "recorders")
     (tmp_path / "program.c").write_text(MARKS_OF_THREADS)
     program = tmp_path / "program"
     subprocess.run(
@@ -324,7 +324,7 @@ def test_a_c_program_can_mark_with_the_header(tmp_path):
     )
     include = tmp_path / "include" / "peakmark"
     include.parent.mkdir()
-    include.symlink_to(ROOT / "harness" / "recorders")
+    include.symlink_to(ROOT / "harness" / "record" / "recorders")
     program = tmp_path / "program"
     for compiler, standard in (("cc", "c99"), ("cc", "c11"), ("c++", "c++11")):
         subprocess.run(

@@ -130,7 +130,7 @@ def test_a_c_program_can_be_a_variant(folder):
         """
     )
     subprocess.run(
-        ["cc", "-DCL_TARGET_OPENCL_VERSION=300", f"-I{ROOT}/harness/recorders", "program.c", "-o", "program", "-lOpenCL"],
+        ["cc", "-DCL_TARGET_OPENCL_VERSION=300", f"-I{ROOT}/harness/record/recorders", "program.c", "-o", "program", "-lOpenCL"],
         cwd=folder, check=True,
     )  # fmt: skip
     write_suite(

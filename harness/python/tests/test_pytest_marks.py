@@ -65,6 +65,6 @@ def test_an_argument_that_is_not_an_input_is_an_error(value, message):
 
 
 def test_kinds_of_memory_are_those_of_the_recorders():
-    source = (Path(__file__).resolve().parents[2] / "profile/event.cpp").read_text()
+    source = (Path(__file__).resolve().parents[2] / "record/profile/event.cpp").read_text()
     kinds = set(re.findall(r'case MemoryKind::\w+:\s*return "(\w+)";', source))
     assert kinds - {"none"} == KINDS

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyse/explain/peak_moments.hpp"
+#include "record/ledger/allocation_sequence.hpp"
+
+namespace peakmark {
+
+/// Allocations with the same name, phase, call site and process that correspond to each other at every shape.
+struct ExplainedAllocation {
+  std::string name;
+  std::string phase;
+  std::string where;
+  std::string process;  ///< SequencedAllocation::process
+  Figure count;         ///< number of allocations in a case; 1 for most
+  Figure bytes;  ///< of each allocation; if they differ within a shape, there is no formula, and the largest
+                 ///< of each shape is recorded
+  /// If they differ within a shape: the formula of the largest. The peak is derived from it.
+  std::optional<Expression> largest = {};
+};
+
+/// The allocations and the peak of a variant, with their formulas.
+struct Explanation {
+  std::vector<ExplainedAllocation> allocations;  ///< in the order of their first use
+  /// Their maximum is the peak; empty if the peak could not be derived for every shape.
+  std::vector<PeakMoment> moments;
+  /// Set if `moments` is empty because the bytes of some allocations have no formula: the moments, with the
+  /// names of these allocations in place of their bytes. Empty if these could not be derived either.
+  std::vector<PeakMoment> partial_moments;
+  std::size_t fitted = 0;    ///< number of shapes from which formulas were found
+  std::size_t held_out = 0;  ///< number of shapes on which they were only tested
+  /// Maximum over the shapes of the bytes without a formula. 0: every byte is explained.
+  Size unexplained_bytes = 0;
+  /// The largest error of the peak's formula at held-out shapes. It is 0, since no other formula is returned;
+  /// null if the peak has no formula.
+  std::optional<Size> worst_bytes_off;
+  std::vector<std::string> unknown_beyond;  ///< PeakMoments::unknown_beyond
+  std::vector<std::string> notes;           ///< what is unknown, and which shapes would help
+
+  /// Returns whether there are enough shapes to look for formulas.
+  [[nodiscard]] bool has_enough_shapes() const;
+  /// Returns the formula of the peak; null if it could not be derived.
+  [[nodiscard]] std::optional<Expression> peak() const;
+  /// Returns the peak, with names of allocations in place of bytes without a formula; null if the peak has a
+  /// formula, or `partial_moments` is empty.
+  [[nodiscard]] std::optional<Expression> partial_peak() const;
+};
+
+/// Explains the allocations of cases of one variant that differ only in their axes: `sequences[i]` was
+/// recorded at shape i. Every fourth shape is held out. Throws UsageError if the numbers of shapes and
+/// sequences differ. `fitters`: for these shapes; sharing it makes further explanations of the same shapes
+/// faster.
+Explanation explain(Fitters& fitters, const AllocationSequences& sequences);
+Explanation explain(const Shapes& shapes, const AllocationSequences& sequences);
+
+}  // namespace peakmark

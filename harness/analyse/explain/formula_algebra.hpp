@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "measure/sweep/expression.hpp"
+
+namespace peakmark {
+
+/// Returns a formula in which some of its parts, such as axes, are replaced.
+using Replacement = std::pair<Expression, Expression>;  ///< a part, and its replacement
+Expression replaced(const Expression& formula, const std::vector<Replacement>& replacements);
+
+/// Returns both formulas without their common terms and factors, for a condition such as `2·n > w`: 4·ny·nx
+/// + 8·ny·n and 4·ny·nx + 4·ny·w become 2·n and w.
+std::pair<Expression, Expression> without_common_parts(const Expression& one, const Expression& other);
+
+/// Returns the expression without divisions that have no remainder according to `is_exact`: 8·⌈x / 2⌉ becomes
+/// 4·x.
+Expression without_exact_divisions(
+    const Expression& formula, const std::function<bool(const Expression& dividend, Size divisor)>& is_exact);
+
+/// Returns the expression without its roundings: 512·⌈x / 512⌉, next_pow2(x) and next_smooth(x, 7) become x.
+Expression without_rounding(const Expression& formula);
+
+}  // namespace peakmark

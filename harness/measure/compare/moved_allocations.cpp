@@ -1,0 +1,123 @@
+#include "measure/compare/moved_allocations.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace peakmark {
+
+namespace {
+
+Size spread_bytes(const MovedBetweenLists& one) {
+  const auto [min, max] = std::ranges::minmax(one.counts);
+  return checked_multiply(one.bytes, max - min);
+}
+
+}  // namespace
+
+std::vector<MovedBetweenLists> moved_between(const std::vector<const std::vector<Allocation>*>& lists) {
+  std::map<std::tuple<std::string, MemoryKind, Size>, std::vector<std::int64_t>> counts;
+  for (std::size_t list = 0; list < lists.size(); ++list) {
+    for (const Allocation& one : *lists[list]) {
+      auto& by_list = counts[{one.name, one.kind, one.bytes}];
+      by_list.resize(lists.size());
+      ++by_list[list];
+    }
+  }
+  std::vector<MovedBetweenLists> moved;
+  for (auto& [what, by_list] : counts) {
+    const auto [min, max] = std::ranges::minmax(by_list);
+    if (min == max) continue;
+    const auto& [name, kind, bytes] = what;
+    moved.push_back({name, kind, bytes, std::move(by_list)});
+  }
+  std::ranges::stable_sort(moved, std::greater<>(), spread_bytes);
+  return moved;
+}
+
+std::vector<MovedAllocations> moved_allocations(const std::vector<Allocation>& base,
+                                                const std::vector<Allocation>& next) {
+  std::vector<MovedAllocations> moved;
+  for (const MovedBetweenLists& one : moved_between({&base, &next}))
+    moved.push_back({one.name, one.kind, one.bytes, one.counts[0], one.counts[1]});
+  return moved;
+}
+
+std::vector<std::string> moved_between_passes(const std::vector<Allocation>& first,
+                                              const std::vector<Allocation>& second) {
+  std::vector<std::string> lines;
+  for (const MovedAllocations& moved : moved_allocations(first, second)) {
+    const std::int64_t more = moved.new_count - moved.base_count;
+    lines.push_back(fmt::format("{} × {} ({}, {} bytes) only in the {} pass", std::abs(more),
+                                moved.name.empty() ? "unnamed" : moved.name, to_string(moved.kind),
+                                moved.bytes, more < 0 ? "first" : "second"));
+  }
+  return lines;
+}
+
+namespace {
+
+Size difference_in_bytes(const MovedEntries& moved) {
+  const Size each = std::abs(checked_subtract(moved.new_bytes.value_or(0), moved.base_bytes.value_or(0)));
+  return checked_multiply(each, moved.count);
+}
+
+void add(std::vector<MovedEntries>& list, const MovedEntries& one) {
+  const bool alike = !list.empty() && list.back().name == one.name && list.back().kind == one.kind &&
+                     list.back().base_bytes == one.base_bytes && list.back().new_bytes == one.new_bytes;
+  if (alike) {
+    ++list.back().count;
+  } else {
+    list.push_back(one);
+  }
+}
+
+/// Sizes of one name and kind, ascending.
+struct Sizes {
+  std::vector<Size> removed;
+  std::vector<Size> added;
+};
+
+}  // namespace
+
+std::vector<MovedEntries> moved_entries(const std::vector<PeakEntry>& base,
+                                        const std::vector<PeakEntry>& next) {
+  using Name = std::pair<std::string, std::string>;
+  std::map<std::pair<Name, Size>, std::int64_t> surplus;  // count in base minus count in new
+  for (const PeakEntry& one : base) ++surplus[{{one.name, one.kind}, one.bytes}];
+  for (const PeakEntry& one : next) --surplus[{{one.name, one.kind}, one.bytes}];
+  std::map<Name, Sizes> moved;
+  for (const auto& [what, count] : surplus) {
+    auto& sizes = count > 0 ? moved[what.first].removed : moved[what.first].added;
+    sizes.insert(sizes.end(), static_cast<std::size_t>(std::abs(count)), what.second);
+  }
+  std::vector<MovedEntries> entries;
+  for (const auto& [name, sizes] : moved) {
+    for (std::size_t i = 0; i < std::max(sizes.removed.size(), sizes.added.size()); ++i) {
+      MovedEntries one{name.first, name.second, std::nullopt, std::nullopt, 1};
+      if (i < sizes.removed.size()) one.base_bytes = sizes.removed[i];
+      if (i < sizes.added.size()) one.new_bytes = sizes.added[i];
+      add(entries, one);
+    }
+  }
+  std::ranges::stable_sort(entries, std::greater<>(), difference_in_bytes);
+  return entries;
+}
+
+std::string in_words(const MovedEntries& moved) {
+  const std::string name = moved.name.empty() ? "(unnamed)" : moved.name;
+  const std::string times = moved.count == 1 ? "" : fmt::format("{} × ", moved.count);
+  if (!moved.base_bytes)
+    return fmt::format("added: {} ({}), {}{} B", name, moved.kind, times, *moved.new_bytes);
+  if (!moved.new_bytes)
+    return fmt::format("removed: {} ({}), {}{} B", name, moved.kind, times, *moved.base_bytes);
+  return fmt::format("{}: {} ({}), {}{} -> {} B", *moved.new_bytes > *moved.base_bytes ? "grew" : "shrank",
+                     name, moved.kind, times, *moved.base_bytes, *moved.new_bytes);
+}
+
+}  // namespace peakmark

@@ -1,0 +1,57 @@
+#include "measure/device/opencl/opencl_api.hpp"
+
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+
+namespace peakmark {
+namespace {
+
+TEST(OpenClFailure, SuccessThrowsNothing) {
+  EXPECT_NO_THROW(check_opencl(0, "clFinish"));
+}
+
+TEST(OpenClFailure, AnAllocationThatDoesNotFitIsOutOfMemory) {
+  for (const cl_int code : {-4, -5, -6, -61}) {
+    EXPECT_THROW(check_opencl(code, "clCreateBuffer"), OutOfMemory) << code;
+    EXPECT_THROW(check_opencl(code, "clSVMAlloc"), OutOfMemory) << code;
+  }
+  EXPECT_THROW(check_opencl(-4, "clEnqueueNDRangeKernel"), OutOfMemory) << "allocated at first use";
+}
+
+// NVIDIA answers CL_OUT_OF_RESOURCES after an illegal access: the context is lost, and so is every result.
+TEST(OpenClFailure, OutOfResourcesOfAnyOtherCallIsACrash) {
+  for (const char* call : {"clFinish", "clEnqueueNDRangeKernel", "clEnqueueReadBuffer", "clWaitForEvents"}) {
+    for (const cl_int code : {-5, -6, -61}) {
+      EXPECT_FALSE(is_out_of_memory(code, call)) << call << " " << code;
+      try {
+        check_opencl(code, call);
+        FAIL() << call;
+      } catch (const OutOfMemory&) {
+        FAIL() << call << " " << code;
+      } catch (const MeasurementError&) {
+      }
+    }
+  }
+}
+
+TEST(OpenClFailure, TheMessageNamesCallErrorAndRequest) {
+  try {
+    check_opencl(-54, "clEnqueueNDRangeKernel", "scale");
+    FAIL();
+  } catch (const OutOfMemory&) {
+    FAIL();
+  } catch (const MeasurementError& error) {
+    EXPECT_STREQ(error.what(), "clEnqueueNDRangeKernel, scale: CL_INVALID_WORK_GROUP_SIZE (-54)");
+  }
+}
+
+TEST(OpenClFailure, NamesAreTheHeaders) {
+  EXPECT_EQ(opencl_error_name(CL_MEM_OBJECT_ALLOCATION_FAILURE), "CL_MEM_OBJECT_ALLOCATION_FAILURE");
+  EXPECT_EQ(opencl_error_name(CL_INVALID_KERNEL_ARGS), "CL_INVALID_KERNEL_ARGS");
+  EXPECT_EQ(opencl_error_name(-1001), "CL_PLATFORM_NOT_FOUND_KHR");
+  EXPECT_EQ(opencl_error_name(-9999), "unknown OpenCL error");
+}
+
+}  // namespace
+}  // namespace peakmark

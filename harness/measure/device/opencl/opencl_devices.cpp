@@ -1,0 +1,240 @@
+#include "measure/device/opencl/opencl_devices.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "measure/device/backend.hpp"
+#include "measure/device/doctor.hpp"
+
+namespace peakmark {
+namespace {
+
+// The numbers are from the specifications of the extensions, because CL/cl_ext.h of older systems lacks some.
+constexpr unsigned kPciBusInfoKhr = 0x410F;
+constexpr unsigned kPciBusNv = 0x4008;
+constexpr unsigned kPciSlotNv = 0x4009;
+constexpr unsigned kPciDomainNv = 0x400A;
+constexpr unsigned kTopologyAmd = 0x4037;
+constexpr std::uint32_t kTopologyTypePcieAmd = 1;
+
+std::string format_address(std::uint32_t domain, std::uint32_t bus, std::uint32_t device) {
+  return fmt::format("{:04x}:{:02x}:{:02x}", domain, bus, device);
+}
+
+std::string khr_address(const OpenClQuery& query) {
+  struct {
+    std::uint32_t domain, bus, device, function;
+  } info{};
+  if (!query(kPciBusInfoKhr, sizeof info, &info)) return {};
+  return format_address(info.domain, info.bus, info.device);
+}
+
+std::string nvidia_address(const OpenClQuery& query) {
+  std::uint32_t domain = 0;
+  std::uint32_t bus = 0;
+  std::uint32_t slot = 0;  // device and function
+  if (!query(kPciBusNv, sizeof bus, &bus) || !query(kPciSlotNv, sizeof slot, &slot) ||
+      !query(kPciDomainNv, sizeof domain, &domain)) {
+    return {};
+  }
+  return format_address(domain, bus, slot >> 3);
+}
+
+/// Returns the address. This extension has no domain.
+std::string amd_address(const OpenClQuery& query) {
+  struct {
+    std::uint32_t type;
+    std::array<std::uint8_t, 17> unused;
+    std::uint8_t bus, device, function;
+  } topology{};
+  static_assert(sizeof topology == 24);
+  if (!query(kTopologyAmd, sizeof topology, &topology) || topology.type != kTopologyTypePcieAmd) return {};
+  return format_address(0, topology.bus, topology.device);
+}
+
+std::filesystem::path variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Returns PoCL's cache folder; empty if no variable is set.
+std::filesystem::path cache_folder() {
+  if (auto named = variable("POCL_CACHE_DIR"); !named.empty()) return named;
+  if (const auto cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache / "pocl" / "kcache";
+  const auto home = variable("HOME");
+  return home.empty() ? home : home / ".cache" / "pocl" / "kcache";
+}
+
+/// Checks the nearest existing parent if the folder does not exist: PoCL creates the rest.
+bool is_writable(std::filesystem::path folder) {
+  std::error_code ignored;
+  while (!std::filesystem::exists(folder, ignored) && folder.has_parent_path() &&
+         folder != folder.parent_path()) {
+    folder = folder.parent_path();
+  }
+  return std::filesystem::is_directory(folder, ignored) && ::access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
+// Extension: cl_amd_device_attribute_query.
+constexpr cl_device_info kGlobalFreeMemoryAmd = 0x4039;
+
+template <typename Query>
+std::string query_text(Query query) {
+  std::size_t bytes = 0;
+  if (query(std::size_t{0}, nullptr, &bytes) != CL_SUCCESS || bytes == 0) return {};
+  std::string text(bytes, '\0');
+  if (query(bytes, text.data(), nullptr) != CL_SUCCESS) return {};
+  text.resize(text.find('\0') == std::string::npos ? text.size() : text.find('\0'));
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+std::string query_text(cl_device_id device, cl_device_info what) {
+  return query_text([&](std::size_t size, void* value, std::size_t* size_ret) {
+    return opencl().clGetDeviceInfo(device, what, size, value, size_ret);
+  });
+}
+
+std::string query_text(cl_platform_id platform, cl_platform_info what) {
+  return query_text([&](std::size_t size, void* value, std::size_t* size_ret) {
+    return opencl().clGetPlatformInfo(platform, what, size, value, size_ret);
+  });
+}
+
+template <typename T>
+T query_value(cl_device_id device, cl_device_info what, std::string_view name) {
+  T value{};
+  check_opencl(opencl().clGetDeviceInfo(device, what, sizeof(T), &value, nullptr), "clGetDeviceInfo",
+               std::string(name));
+  return value;
+}
+
+bool has_extension(cl_device_id device, std::string_view name) {
+  return query_text(device, CL_DEVICE_EXTENSIONS).find(name) != std::string::npos;
+}
+
+/// OpenCL reports the size of one cache, and drivers for CPUs choose any level: the operating system knows
+/// the last one.
+std::optional<Size> last_level_cache(cl_device_id device, bool is_cpu) {
+  Size bytes = static_cast<Size>(
+      query_value<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, "CL_DEVICE_GLOBAL_MEM_CACHE_SIZE"));
+  if (is_cpu) bytes = std::max(bytes, static_cast<Size>(sysconf(_SC_LEVEL3_CACHE_SIZE)));
+  return bytes > 0 ? std::optional<Size>(bytes) : std::nullopt;
+}
+
+DeviceInfo device_info(cl_platform_id platform, cl_device_id device) {
+  DeviceInfo info;
+  info.backend = Backend::opencl;
+  info.name = query_text(device, CL_DEVICE_NAME);
+  info.vendor = query_text(device, CL_DEVICE_VENDOR);
+  info.platform = query_text(platform, CL_PLATFORM_NAME);
+  info.driver = query_text(device, CL_DRIVER_VERSION);
+  info.version = query_text(device, CL_DEVICE_OPENCL_C_VERSION);
+  info.pci = pci_address(query_text(device, CL_DEVICE_EXTENSIONS),
+                         [&](unsigned what, std::size_t bytes, void* value) {
+                           return opencl().clGetDeviceInfo(device, what, bytes, value, nullptr) == CL_SUCCESS;
+                         });
+  info.is_cpu =
+      (query_value<cl_device_type>(device, CL_DEVICE_TYPE, "CL_DEVICE_TYPE") & CL_DEVICE_TYPE_CPU) != 0;
+  // 0 means no f64, and a device that does not support the query has no f64 either.
+  cl_device_fp_config doubles = 0;
+  const cl_int result =
+      opencl().clGetDeviceInfo(device, CL_DEVICE_DOUBLE_FP_CONFIG, sizeof(doubles), &doubles, nullptr);
+  info.has_f64 = result == CL_SUCCESS && doubles != 0;
+  info.compute_units =
+      query_value<cl_uint>(device, CL_DEVICE_MAX_COMPUTE_UNITS, "CL_DEVICE_MAX_COMPUTE_UNITS");
+  info.memory_bytes = static_cast<Size>(
+      query_value<cl_ulong>(device, CL_DEVICE_GLOBAL_MEM_SIZE, "CL_DEVICE_GLOBAL_MEM_SIZE"));
+  info.max_allocation_bytes = static_cast<Size>(
+      query_value<cl_ulong>(device, CL_DEVICE_MAX_MEM_ALLOC_SIZE, "CL_DEVICE_MAX_MEM_ALLOC_SIZE"));
+  info.cache_bytes = last_level_cache(device, info.is_cpu);
+  return info;
+}
+
+}  // namespace
+
+std::string pci_address(std::string_view extensions, const OpenClQuery& query) {
+  struct Source {
+    std::string_view extension;
+    std::string (*address)(const OpenClQuery&);
+  };
+  for (const auto& [extension, address] :
+       {Source{"cl_khr_pci_bus_info", khr_address}, Source{"cl_nv_device_attribute_query", nvidia_address},
+        Source{"cl_amd_device_attribute_query", amd_address}}) {
+    if (extensions.find(extension) == std::string_view::npos) continue;
+    if (std::string text = address(query); !text.empty()) return text;
+  }
+  return {};
+}
+
+std::string pocl_cache_error() {
+  const std::filesystem::path folder = cache_folder();
+  if (folder.empty() || is_writable(folder)) return {};
+  return fmt::format("PoCL cannot write its cache folder: {}; set POCL_CACHE_DIR to a writable folder",
+                     folder.string());
+}
+
+void choose_pocl_method(const DeviceInfo& device) {
+  if (rereads_after_barriers(device)) setenv("POCL_WORK_GROUP_METHOD", "cbs", /*overwrite=*/0);
+}
+
+std::vector<OpenClDeviceEntry> opencl_devices() {
+  const OpenClApi& cl = opencl();
+  std::vector<OpenClDeviceEntry> entries;
+  cl_uint count = 0;
+  // Without a driver, loaders return −1001 or 0 platforms.
+  if (cl.clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return entries;
+  std::vector<cl_platform_id> platforms(count);
+  check_opencl(cl.clGetPlatformIDs(count, platforms.data(), nullptr), "clGetPlatformIDs");
+  for (const cl_platform_id platform : platforms) {
+    cl_uint devices = 0;
+    const cl_int found = cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &devices);
+    if (found == CL_DEVICE_NOT_FOUND || devices == 0) continue;
+    check_opencl(found, "clGetDeviceIDs");
+    std::vector<cl_device_id> ids(devices);
+    check_opencl(cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, devices, ids.data(), nullptr),
+                 "clGetDeviceIDs");
+    for (const cl_device_id id : ids) {
+      entries.push_back({platform, id, device_info(platform, id)});
+      entries.back().info.index = static_cast<int>(entries.size()) - 1;
+    }
+  }
+  return entries;
+}
+
+std::optional<Size> opencl_free_memory(cl_device_id device) {
+  if (!has_extension(device, "cl_amd_device_attribute_query")) return std::nullopt;
+  std::array<std::size_t, 2> kibibytes{};  // total free, largest free block
+  if (opencl().clGetDeviceInfo(device, kGlobalFreeMemoryAmd, sizeof(kibibytes), kibibytes.data(), nullptr) !=
+      CL_SUCCESS) {
+    return std::nullopt;
+  }
+  return static_cast<Size>(kibibytes[0]) * 1024;
+}
+
+void list_opencl(DeviceList& list) {
+  if (find_opencl() == nullptr) {
+    list.reasons.push_back("opencl: " + opencl_absence());
+    return;
+  }
+  try {
+    const std::vector<OpenClDeviceEntry> entries = opencl_devices();
+    for (const OpenClDeviceEntry& entry : entries) list.devices.push_back(entry.info);
+    if (entries.empty()) {
+      const std::string pocl_error = pocl_cache_error();
+      list.reasons.push_back("opencl: no OpenCL device found; install a driver (ICD)" +
+                             (pocl_error.empty() ? "" : ". If it is PoCL: " + pocl_error));
+    }
+  } catch (const Error& error) {
+    list.reasons.push_back(fmt::format("opencl: {}", error.what()));
+  }
+}
+
+}  // namespace peakmark

@@ -1,0 +1,41 @@
+#pragma once
+
+// Internal to import_results.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "measure/runfile/import_results.hpp"
+#include "measure/runfile/json_fields.hpp"
+
+namespace peakmark::import_sources {
+
+using json_fields::Json;
+
+/// A file to import.
+struct Source {
+  const Json& json;
+  std::string fingerprint;  ///< of its text
+  const ImportOptions& options;
+  PrivateTexts texts;
+};
+
+ImportedResults read_google_benchmark(Source source);
+ImportedResults read_nvbench(const Source& source);
+
+/// Returns a complete run without cases. `id_part` differs for each run of a file.
+Run begin_run(const Source& source, const std::string& id_part);
+void add_case(Run& run, Observation observation);
+/// Sets the fingerprint. Throws UsageError if the run has no case, or two with the same name.
+void end_run(Run& run);
+/// Throws UsageError.
+[[noreturn]] void refuse_equal_names(const std::string& name);
+
+/// Returns bytes that are a whole number from 0 to 2^53. Throws UsageError for other numbers.
+Size checked_bytes(double bytes, std::string_view what, const std::string& case_name);
+/// Returns the file name of a program, without its folder; empty if the value is not a text.
+std::string program_name_of(const Json& value);
+
+}  // namespace peakmark::import_sources

@@ -1,0 +1,275 @@
+#include "measure/sweep/sweep_expansion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "measure/sweep/nearest_word.hpp"
+
+namespace peakmark {
+namespace {
+
+/// Returns whether a pattern names a variant. A pattern without a label matches the variant of every worker.
+bool names(std::string_view pattern, const VariantDescription& variant) {
+  return matches_pattern(pattern, variant.name) || matches_pattern(pattern, variant.plain_name());
+}
+
+void add_matching(const Located<std::string>& pattern, const Description& description,
+                  std::vector<const VariantDescription*>& variants) {
+  bool found = false;
+  for (const VariantDescription& variant : description.variants) {
+    if (!names(pattern.value, variant)) continue;
+    found = true;
+    if (std::ranges::find(variants, &variant) != variants.end()) {
+      fail(pattern.place, fmt::format("duplicate variant: '{}' names {} again", pattern.value, variant.name));
+    }
+    variants.push_back(&variant);
+  }
+  if (!found) {
+    // The worker is peakmark's own: the user may have forgotten to name another one.
+    const char* const forgotten =
+        description.api.empty() ? "; name your own worker with --worker PROGRAM" : "";
+    fail(pattern.place, fmt::format("unknown variant '{}'{}{}", pattern.value,
+                                    suggest_pattern(pattern.value, description.variant_names()), forgotten));
+  }
+}
+
+const AxisDescription& find_axis(const VariantDescription& variant, std::string_view name,
+                                 const SourceLocation& place) {
+  try {
+    return variant.known_axis(name);
+  } catch (const UsageError& error) {
+    fail(place, error.what());
+  }
+}
+
+void check_integer_axis(const VariantDescription& variant, const std::string& name,
+                        const SourceLocation& place) {
+  if (!std::holds_alternative<Size>(find_axis(variant, name, place).default_value)) {
+    fail(place, fmt::format("axis '{}' of {} is a word: formulas need integers", name, variant.name));
+  }
+}
+
+void check_value(const AxisDescription& axis, const Located<AxisValue>& value) {
+  try {
+    check_axis_value(axis, value.value);
+  } catch (const UsageError& error) {
+    fail(value.place, error.what());
+  }
+}
+
+void check_fits(const ExternalEstimator& estimator, const VariantDescription& variant,
+                const SourceLocation& place) {
+  try {
+    check_estimator_fits(estimator, variant);
+  } catch (const UsageError& error) {
+    fail(place, error.what());
+  }
+}
+
+Size evaluate(const DerivedAxis& derived, const Parameters& parameters) {
+  try {
+    return derived.formula.evaluate([&](const std::string& axis) { return parameters.integer(axis); });
+  } catch (const UsageError& error) {
+    fail(derived.place, error.what());
+  }
+}
+
+bool holds(const CaseCondition& condition, const PlannedCase& planned, const VariantDescription& variant) {
+  return std::ranges::any_of(condition.values, [&](const Located<AxisValue>& value) {
+    if (condition.key == "variant") return names(to_text(value.value), variant);
+    if (condition.key == "backend") return to_text(value.value) == planned.sweep_case.backend;
+    return value.value == *planned.sweep_case.parameters.find(condition.key);
+  });
+}
+
+void apply(const Expectation& expectation, PlannedCase& planned) {
+  if (expectation.window) planned.window = *expectation.window;
+  if (expectation.outcome) planned.expected_outcome = *expectation.outcome;
+  if (expectation.version) planned.version = *expectation.version;
+  if (expectation.estimators) {
+    planned.judged_estimators.clear();
+    for (const auto& estimator : *expectation.estimators)
+      planned.judged_estimators.push_back(estimator.value);
+  }
+}
+
+}  // namespace
+
+SweepExpansion::SweepExpansion(const SweepDocument& sweep, const SuiteDocument& suite,
+                               const Vocabulary& vocabulary, const ExpandOptions& options)
+    : sweep_(sweep), suite_(suite), vocabulary_(vocabulary) {
+  const Description& description = vocabulary.description;
+  for (const Located<std::string>& pattern : sweep.variants) add_matching(pattern, description, variants_);
+  std::vector<Located<std::string>> backends{{"auto", sweep.place}};
+  if (suite.backends) backends = *suite.backends;
+  if (sweep.backends) backends = *sweep.backends;
+  if (options.backend) backends = {{*options.backend, sweep.place}};
+  for (const Located<std::string>& backend : backends) {
+    const bool automatic = backend.value == "auto";
+    backends_.emplace_back(backend.value, automatic ? options.automatic_backend : backend.value);
+  }
+  for (const VariantDescription* variant : variants_) {
+    check_axes(*variant);
+    check_estimators(suite.expectation, *variant);
+    check_estimators(sweep.expectation, *variant);
+  }
+  check_rules();
+  order_derived();
+  count();
+}
+
+void SweepExpansion::check_axes(const VariantDescription& variant) {
+  for (const Dimension& dimension : sweep_.dimensions) {
+    for (const AxisValues& values : dimension.axes) {
+      const AxisDescription& axis = find_axis(variant, values.axis, values.place);
+      for (const Located<AxisValue>& value : values.values) check_value(axis, value);
+    }
+  }
+  for (const DerivedAxis& derived : sweep_.derived) {
+    check_integer_axis(variant, derived.axis, derived.place);
+    for (const std::string& axis : derived.formula.axes()) check_integer_axis(variant, axis, derived.place);
+  }
+}
+
+void SweepExpansion::check_estimators(const Expectation& expectation,
+                                      const VariantDescription& variant) const {
+  if (!expectation.estimators) return;
+  std::vector<std::string> names;
+  for (const auto& estimator : variant.estimators) names.push_back(estimator.name);
+  for (const auto& estimator : vocabulary_.estimators) names.push_back(estimator->name);
+  for (const Located<std::string>& estimator : *expectation.estimators) {
+    if (const ExternalEstimator* external = vocabulary_.estimator(estimator.value)) {
+      check_fits(*external, variant, estimator.place);
+      continue;
+    }
+    if (std::ranges::find(names, estimator.value) != names.end()) continue;
+    fail(estimator.place, fmt::format("{} has no estimator '{}'{}", variant.name, estimator.value,
+                                      suggest_word(estimator.value, names)));
+  }
+}
+
+void SweepExpansion::check_rules() const {
+  for (const CaseRule& rule : sweep_.rules) {
+    std::vector<const VariantDescription*> variants = variants_;
+    for (const CaseCondition& condition : rule.when) {
+      if (condition.key != "variant") continue;
+      variants.clear();
+      for (const Located<AxisValue>& value : condition.values) {
+        add_matching({to_text(value.value), value.place}, vocabulary_.description, variants);
+      }
+      std::erase_if(variants,
+                    [&](const auto* v) { return std::ranges::find(variants_, v) == variants_.end(); });
+    }
+    for (const CaseCondition& condition : rule.when) {
+      if (condition.key == "variant" || condition.key == "backend") continue;
+      for (const Located<AxisValue>& value : condition.values) {
+        for (const VariantDescription* variant : variants_) {
+          check_value(find_axis(*variant, condition.key, condition.place), value);
+        }
+      }
+    }
+    for (const VariantDescription* variant : variants) check_estimators(rule.expectation, *variant);
+  }
+}
+
+// Sorts formulas so that each comes after the formulas that it reads.
+void SweepExpansion::order_derived() {
+  std::vector<const DerivedAxis*> waiting;
+  for (const DerivedAxis& derived : sweep_.derived) waiting.push_back(&derived);
+  while (!waiting.empty()) {
+    const auto ready = std::ranges::find_if(waiting, [&](const DerivedAxis* derived) {
+      return std::ranges::none_of(waiting, [&](const DerivedAxis* other) {
+        const auto& read = derived->formula.axes();
+        return std::ranges::find(read, other->axis) != read.end();
+      });
+    });
+    if (ready == waiting.end()) {
+      fail(waiting.front()->place, fmt::format("circular formula '{}'", waiting.front()->formula.text()));
+    }
+    derived_.push_back(*ready);
+    waiting.erase(ready);
+  }
+}
+
+void SweepExpansion::count() {
+  // No factor exceeds kMaxCases, and the product is checked after each: it cannot overflow.
+  const auto times = [&](std::size_t& product, std::size_t factor) {
+    product *= factor;
+    if (product > kMaxCases) fail(sweep_.place, fmt::format("more than {} cases in the sweep", kMaxCases));
+  };
+  for (const Dimension& dimension : sweep_.dimensions) times(axis_combinations_, dimension.size());
+  count_ = axis_combinations_;
+  times(count_, variants_.size());
+  times(count_, backends_.size());
+}
+
+Parameters SweepExpansion::parameters(const VariantDescription& variant, Parameters parameters,
+                                      std::size_t index) const {
+  for (auto dimension = sweep_.dimensions.rbegin(); dimension != sweep_.dimensions.rend(); ++dimension) {
+    const std::size_t step = index % dimension->size();
+    index /= dimension->size();
+    for (const AxisValues& axis : dimension->axes) parameters.set(axis.axis, axis.values[step].value);
+  }
+  for (const DerivedAxis* derived : derived_) {
+    const Size value = evaluate(*derived, parameters);
+    try {
+      check_axis_value(*variant.axis(derived->axis), value);
+    } catch (const UsageError& error) {
+      std::string read;
+      for (const std::string& axis : derived->formula.axes()) {
+        read += fmt::format("{} {} = {}", read.empty() ? " with" : ",", axis, parameters.integer(axis));
+      }
+      fail(derived->place, fmt::format("{} (formula '{}'{})", error.what(), derived->formula.text(), read));
+    }
+    parameters.set(derived->axis, value);
+  }
+  return parameters;
+}
+
+bool SweepExpansion::apply_rules(Expanded& expanded, std::vector<bool>& held) const {
+  bool kept = true;
+  for (std::size_t i = 0; i < sweep_.rules.size(); ++i) {
+    const CaseRule& rule = sweep_.rules[i];
+    if (!std::ranges::all_of(rule.when,
+                             [&](const auto& c) { return holds(c, expanded.planned, *expanded.variant); }))
+      continue;
+    held[i] = true;
+    kept = kept && !rule.skip;
+    apply(rule.expectation, expanded.planned);
+  }
+  return kept;
+}
+
+void SweepExpansion::walk(const std::function<void(Expanded)>& take) const {
+  std::vector<bool> held(sweep_.rules.size());
+  bool empty = true;
+  const std::string place = fmt::format("{}:{}", sweep_.place.file, sweep_.place.line);
+  for (const VariantDescription* variant : variants_) {
+    const Parameters defaults = variant->defaults();
+    for (const auto& [written, resolved] : backends_) {
+      for (std::size_t i = 0; i < axis_combinations_; ++i) {
+        Expanded expanded{{}, written, variant};
+        expanded.planned.sweep_case = {variant->name, resolved, parameters(*variant, defaults, i)};
+        apply(suite_.expectation, expanded.planned);
+        apply(sweep_.expectation, expanded.planned);
+        expanded.planned.figure = sweep_.figure;
+        expanded.planned.place = place;
+        if (!apply_rules(expanded, held)) continue;
+        empty = false;
+        take(std::move(expanded));
+      }
+    }
+  }
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const CaseRule& rule = sweep_.rules[i];
+    // A rule for CUDA is valid on an OpenCL device.
+    const bool of_backend =
+        std::ranges::any_of(rule.when, [](const auto& condition) { return condition.key == "backend"; });
+    if (!held[i] && !of_backend) fail(rule.place, "the rule matches no case of its sweep");
+  }
+  if (empty) fail(sweep_.place, "empty sweep: its rules skip every case");
+}
+
+}  // namespace peakmark

@@ -1,0 +1,182 @@
+#include "measure/sweep/toml_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.hpp"
+#include "measure/sweep/nearest_word.hpp"
+
+namespace peakmark {
+
+namespace {
+
+std::string_view up_to(std::string_view text, std::uint32_t line, std::uint32_t column) {
+  std::size_t begin = 0;
+  for (std::uint32_t i = 1; i < line && begin != std::string_view::npos; ++i) {
+    begin = text.find('\n', begin);
+    if (begin != std::string_view::npos) ++begin;
+  }
+  if (begin == std::string_view::npos) return text;
+  const std::size_t end = std::min(text.find('\n', begin), text.size());
+  return text.substr(0, std::min(begin + column, end));
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr const char* kBlanks = " \t\r";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+/// Returns the position of the quote that ends the text beginning at `i`. A text in triple quotes counts as
+/// an empty text, its contents, and an empty text.
+std::size_t end_of_quoted(std::string_view text, std::size_t i) {
+  const char quote = text[i];
+  while (++i < text.size() && text[i] != quote)
+    if (quote == '"' && text[i] == '\\') ++i;
+  return i;
+}
+
+struct OpenKey {
+  int depth;  ///< number of brackets and braces around it
+  std::string_view key;
+};
+
+}  // namespace
+
+std::string key_at(std::string_view toml, std::uint32_t line, std::uint32_t column) {
+  const std::string_view text = up_to(toml, line, column);
+  std::vector<OpenKey> open;
+  int depth = 0;
+  std::size_t begin = 0;  // beginning of the text before the next `=`
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"' || c == '\'') {
+      i = end_of_quoted(text, i);
+    } else if (c == '#') {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '=') {
+      while (!open.empty() && open.back().depth >= depth) open.pop_back();
+      open.push_back({depth, trimmed(text.substr(begin, i - begin))});
+    } else if (c == '\n' && (depth == 0 || open.empty())) {
+      open.clear();
+      depth = 0;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+    if (std::string_view("\n[{,").find(c) != std::string_view::npos) begin = i + 1;
+  }
+  std::string key;
+  for (const OpenKey& outer : open) key += (key.empty() ? "" : ".") + std::string(outer.key);
+  return key;
+}
+
+std::vector<TomlEntry> in_file_order(const toml::table& table) {
+  std::vector<TomlEntry> entries;
+  for (const auto& [key, node] : table)
+    entries.push_back({std::string(key.str()), &node, key.source().begin});
+  std::ranges::stable_sort(entries,
+                           [](const TomlEntry& a, const TomlEntry& b) { return a.position < b.position; });
+  return entries;
+}
+
+void fail(const SourceLocation& place, std::string_view what) {
+  throw UsageError(fmt::format("{}:{}: {}: {}", place.file, place.line, place.key, what));
+}
+
+SourceLocation TomlReader::at(const TomlEntry& entry, const std::string& above) const {
+  return {file_name_, entry.position.line, above + entry.key};
+}
+
+std::string TomlReader::word(const toml::node& node, const SourceLocation& place) {
+  if (const auto word = node.value_exact<std::string>()) return *word;
+  fail(place, "must be a text in quotes");
+}
+
+std::vector<Located<std::string>> TomlReader::words(const toml::node& node, const SourceLocation& place) {
+  std::vector<Located<std::string>> all;
+  for (const Located<AxisValue>& value : list(node, place)) {
+    const std::string* word = std::get_if<std::string>(&value.value);
+    if (word == nullptr) fail(value.place, fmt::format("{} is not a text in quotes", to_text(value.value)));
+    all.push_back({*word, value.place});
+  }
+  return all;
+}
+
+bool TomlReader::truth(const toml::node& node, const SourceLocation& place) {
+  if (const auto truth = node.value_exact<bool>()) return *truth;
+  fail(place, "must be true or false");
+}
+
+Size TomlReader::integer(const toml::node& node, const SourceLocation& place) {
+  const Located<AxisValue> value = scalar(node, place);
+  if (const Size* integer = std::get_if<Size>(&value.value)) return *integer;
+  fail(value.place, fmt::format("'{}' is not an integer", to_text(value.value)));
+}
+
+Located<AxisValue> TomlReader::scalar(const toml::node& node, const SourceLocation& place) {
+  const SourceLocation here{place.file, node.source().begin.line, place.key};
+  if (const auto integer = node.value_exact<std::int64_t>()) return {Size{*integer}, here};
+  if (const auto word = node.value_exact<std::string>()) return {*word, here};
+  if (node.is_floating_point()) {
+    fail(here, fmt::format("{} is not an integer: sizes are whole numbers", *node.value_exact<double>()));
+  }
+  fail(here, "must be an integer or a word in quotes");
+}
+
+std::vector<Located<AxisValue>> TomlReader::list(const toml::node& node, const SourceLocation& place) {
+  std::vector<Located<AxisValue>> values;
+  if (const toml::array* array = node.as_array()) {
+    if (array->empty()) fail(place, "empty list");
+    for (const toml::node& element : *array) values.push_back(scalar(element, place));
+  } else {
+    values.push_back(scalar(node, place));
+  }
+  return values;
+}
+
+std::vector<CaseCondition> TomlReader::conditions(const toml::node& node, const SourceLocation& place) const {
+  const toml::table* const when = node.as_table();
+  if (when == nullptr) fail(place, "must be a table: when = { mode = \"edge\" }");
+  std::vector<CaseCondition> all;
+  for (const TomlEntry& condition : in_file_order(*when)) {
+    const SourceLocation condition_place = at(condition, place.key + ".");
+    all.push_back({condition.key, condition_place, list(*condition.node, condition_place)});
+  }
+  return all;
+}
+
+std::vector<const toml::table*> TomlReader::tables(const toml::node& node, const SourceLocation& place,
+                                                   std::string_view form) {
+  const toml::array* array = node.as_array();
+  std::vector<const toml::table*> found;
+  if (array != nullptr) {
+    for (const toml::node& element : *array) {
+      if (const toml::table* table = element.as_table()) found.push_back(table);
+    }
+  }
+  if (array == nullptr || found.size() != array->size())
+    fail(place, fmt::format("must be written as {}", form));
+  return found;
+}
+
+void TomlReader::only_known(const SourceLocation& place, const std::string& key,
+                            const std::vector<std::string>& known) {
+  if (std::ranges::find(known, key) == known.end()) unknown(place, key, known);
+}
+
+void TomlReader::unknown(const SourceLocation& place, const std::string& key,
+                         const std::vector<std::string>& known) {
+  if (key == "tolerance" || key == "tolerances") {
+    fail(place,
+         "suites cannot set a tolerance: it follows from the variant's arithmetic and dtype, and is part of "
+         "the variant (docs/design.md)");
+  }
+  fail(place, "unknown key" + suggest_word(key, known));
+}
+
+}  // namespace peakmark

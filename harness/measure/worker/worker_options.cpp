@@ -1,0 +1,112 @@
+#include "measure/worker/worker_options.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.hpp"
+#include "record/ledger/repetitions.hpp"
+
+namespace peakmark {
+
+namespace {
+
+constexpr const char* kFooter =
+    "Every case is a Google Benchmark benchmark: --benchmark_filter=REGEX, --benchmark_list_tests,\n"
+    "--benchmark_repetitions=N, --benchmark_min_time=S, --benchmark_out=FILE, --benchmark_format=json and "
+    "the\n"
+    "others work as they do there. Without --benchmark_min_time a case is timed until its blocks agree.\n"
+    "Memory figures need a recorder: start the program through `peakmark run`, or with\n"
+    "OPENCL_LAYERS and PEAKMARK_RECORDER_LIBRARY naming libpeakmark-opencl.so and PEAKMARK_PROFILE a file.";
+
+void check_benchmark_arguments(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument.rfind("--benchmark_", 0) == 0 || argument.rfind("--v=", 0) == 0) continue;
+    throw UsageError(fmt::format("unknown option '{}'; --help lists what there is", argument));
+  }
+}
+
+}  // namespace
+
+ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
+  ParsedWorkerOptions parsed;
+  WorkerOptions& options = parsed.options;
+  CLI::App app("Measures memory peaks and times of the variants it was built with");
+  app.footer(kFooter);
+  app.allow_extras();
+  app.set_version_flag("--version", PEAKMARK_VERSION);
+  std::string backend;
+  std::string budget;
+  std::string max_allocation;
+  app.add_flag("--describe", options.describe, "Print the variants, their axes and estimators as JSON");
+  app.add_flag("--estimate", options.estimate,
+               "Answer estimator questions, JSON lines on standard input, one line each");
+  app.add_flag("--check", options.check,
+               "Say of each case name on standard input whether it can be, JSON lines; needs no device");
+  app.add_flag("--reference", options.reference,
+               "Measure the reference case, a copy of fixed size; alone where no --cases are given");
+  app.add_option("--label", options.label,
+                 "What the names of variants end with, `OPERATION/WAY.LABEL`: for runs with several workers");
+  app.add_option("--cases", options.cases, "Cases to measure, a name a line; - is standard input");
+  app.add_option("--observations-fd", options.observations_fd, "Descriptor for observations, JSON lines")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag(
+      "--report-steps", options.report_steps,
+      "Report each step of a case there before it begins, so that a crash can be attributed to a step");
+  app.add_option("--backend", backend, "opencl, cuda or dry, for cases that leave it open");
+  app.add_option("--device", options.device, "Index, or part of the name, of the device");
+  CLI::Option* memory_only = app.add_flag("--memory-only", options.memory_only, "No timings");
+  app.add_flag("--no-memory", options.no_memory, "No memory figures: nothing but verification and timings")
+      ->excludes(memory_only);
+  app.add_flag("--sequences", options.sequences,
+               "Observations have every allocation of the memory pass in order");
+  app.add_option("--repeat-call", options.repeat_call,
+                 "Make this many further calls of each case, to find memory that each call leaves behind")
+      ->check(CLI::Range(static_cast<int>(kMinRepetitions), 1'000'000));
+  app.add_flag("--no-verify", options.no_verify, "Do not verify results: only memory is asked for")
+      ->needs(memory_only);
+  app.add_flag("--require-recorder", options.require_recorder, "Exit 5 when memory cannot be recorded");
+  app.add_option("--repetitions", options.repetitions, "Timings of each case")->check(CLI::Range(1, 1000));
+  app.add_option("--blocks", options.blocks, "Exactly so many blocks a timing, not until they agree")
+      ->check(CLI::Range(1, 1000));
+  app.add_flag("--times-only", options.times_only,
+               "Nothing but timings: for cases that have been verified and measured before")
+      ->excludes(memory_only);
+  app.add_option("--seconds", options.seconds_per_case, "Time for the timings of a case, about")
+      ->check(CLI::Range(0.001, 3600.0));
+  app.add_option("--cache", options.cache,
+                 "Last-level cache when a timed call begins: cold (flushed), hot, both; auto: cold on a GPU, "
+                 "hot on a CPU")
+      ->check(CLI::IsMember({"auto", "cold", "hot", "both"}));
+  app.add_option("--dry-refuse", options.dry_refused_allocation,
+                 "The dry device refuses this allocation, from 1")
+      ->envname("PEAKMARK_REFUSE");
+  app.add_option("--dry-budget", budget, "Memory of the dry device: `4096`, `16GiB`; without it, no end")
+      ->envname("PEAKMARK_BUDGET");
+  app.add_option("--dry-max-allocation", max_allocation,
+                 "Bytes of the largest allocation on the dry device; without it, no limit")
+      ->envname("PEAKMARK_MAX_ALLOCATION");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    parsed.exit_code = app.exit(success);
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    app.exit(error);
+    parsed.exit_code = static_cast<int>(ExitCode::usage);
+    return parsed;
+  }
+  options.no_memory = options.no_memory || options.times_only;
+  if (!backend.empty()) options.backend = parse_backend(backend);
+  if (!budget.empty()) options.dry_budget_bytes = parse_size(budget);
+  if (!max_allocation.empty()) options.dry_max_allocation = parse_size(max_allocation);
+  if (options.supervised() && fcntl(options.observations_fd, F_GETFD) == -1) {
+    throw UsageError(fmt::format("--observations-fd {}: no such open descriptor", options.observations_fd));
+  }
+  options.benchmark_arguments = app.remaining();
+  check_benchmark_arguments(options.benchmark_arguments);
+  return parsed;
+}
+
+}  // namespace peakmark

@@ -1,0 +1,301 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/size.hpp"
+#include "record/ledger/device_use.hpp"
+#include "record/ledger/fold_lives.hpp"
+#include "record/ledger/ledger.hpp"
+
+namespace peakmark {
+namespace {
+
+using namespace folding;
+
+/// Of the allocations that are only counted: those of a kind on a device.
+struct Counted {
+  MemoryKind kind = MemoryKind::none;
+  std::uint32_t device = 0;
+  Size live = 0;      // of all events
+  Size replayed = 0;  // by a replay of what was written so far: no more than was live
+  /// The written event that takes back what has been released since `replayed` was last exact; kNone: none.
+  std::size_t taken_back = kNone;
+  std::int64_t allocations = 0;  // in this phase
+  Size bytes = 0;                // of these
+};
+
+/// The second pass.
+class Folding {
+ public:
+  Folding(std::span<const Event> events, const std::vector<std::uint8_t>& marks)
+      : events_(events), marks_(marks), lives_(events) {}
+
+  std::vector<Event> run() {
+    // The first event is the beginning of the time before the first phase.
+    put(total_at(events_.front(), EventType::live));
+    for (std::size_t i = 0; i < events_.size(); ++i) step(i);
+    end_phase(events_.back());
+    put_count(FoldedCount::unmatched_releases, unmatched_releases_);
+    put_count(FoldedCount::refused_releases, refused_releases_);
+    put(total_at(events_.back(), EventType::live));
+    for (std::size_t i = 0; i < folded_.size(); ++i) folded_[i].commit = i + 1;
+    return std::move(folded_);
+  }
+
+ private:
+  [[nodiscard]] bool is_kept(const Life& life) const { return (marks_[life.from] & kMarkKept) != 0; }
+
+  void step(std::size_t i) {
+    const Event& event = events_[i];
+    latest_ns_ = std::max(latest_ns_, event.time_ns);
+    count(i);
+    if (event.type == EventType::phase) end_phase(event);
+    if ((marks_[i] & kMarkExact) != 0) make_exact(event);
+    keep(i);
+    if ((marks_[i] & kMarkEndOfPhase) != 0) end_phase(event);
+  }
+
+  /// Counts what is not kept of an event.
+  void count(std::size_t i) {
+    const Event& event = events_[i];
+    switch (event.type) {
+      case EventType::allocation: {
+        if (const auto before = lives_.replaced.find(i); before != lives_.replaced.end())
+          release(before->second, event);
+        if (is_kept(lives_.all[lives_.of_event[i]])) return;
+        Counted& counted = counted_as(event);
+        counted.live += event.amounts.bytes;
+        if (event.amounts.result != 0) {
+          ++refused_releases_;  // it is live again, and was counted before
+        } else {
+          ++counted.allocations;
+          counted.bytes += event.amounts.bytes;
+        }
+        return;
+      }
+      case EventType::release:
+        if (lives_.of_event[i] == kNone) {
+          ++unmatched_releases_;
+        } else {
+          release(lives_.of_event[i], event);
+        }
+        return;
+      case EventType::live:
+        change_live(event, event.amounts.bytes, event);
+        return;
+      case EventType::folded:
+        add_folded(event);
+        return;
+      default:
+        return;
+    }
+  }
+
+  /// Writes what is kept of an event, except for releases.
+  void keep(std::size_t i) {
+    const Event& event = events_[i];
+    switch (event.type) {
+      case EventType::allocation:
+        if (is_kept(lives_.all[lives_.of_event[i]])) put(event);
+        break;
+      case EventType::failed_allocation:
+        refuse(event);
+        break;
+      case EventType::name:
+        if (lives_.of_event[i] != kNone) {
+          const Life& life = lives_.all[lives_.of_event[i]];
+          if (is_kept(life) && life.name == i) put_text(i);
+        }
+        break;
+      case EventType::phase:
+      case EventType::note:
+      case EventType::stack:
+      case EventType::device:
+        put_text(i);
+        break;
+      case EventType::pool:
+        if (i == lives_.largest_pool) put(event);
+        break;
+      case EventType::release:
+      case EventType::live:
+      case EventType::folded:
+      case EventType::text:
+      case EventType::work:
+        break;
+    }
+  }
+
+  /// `event` may be the allocation that took its address: then the release was lost.
+  void release(std::size_t place, const Event& event) {
+    const Life& life = lives_.all[place];
+    const Event& allocation = events_[life.from];
+    if (!is_kept(life)) return change_live(allocation, -allocation.amounts.bytes, event);
+    Event released;
+    released.type = EventType::release;
+    released.time_ns = event.time_ns;
+    released.thread = event.thread;
+    released.address = event.address;
+    put(released);
+  }
+
+  Counted& counted_as(const Event& memory) {
+    const auto is_same = [&](const Counted& one) {
+      return one.kind == memory.kind && one.device == memory.amounts.device;
+    };
+    // A program has few kinds and devices, and uses one of them again and again.
+    const auto found = std::ranges::find_if(counted_, is_same);
+    if (found != counted_.end()) return *found;
+    return counted_.emplace_back(Counted{memory.kind, memory.amounts.device});
+  }
+
+  void change_live(const Event& memory, Size bytes, const Event& at) {
+    Counted& counted = counted_as(memory);
+    counted.live += bytes;
+    if (counted.live >= counted.replayed) return;
+    if (counted.taken_back == kNone) {
+      put(total_of(counted, at, EventType::live));
+      counted.taken_back = folded_.size() - 1;
+    }
+    folded_[counted.taken_back].amounts.bytes -= counted.replayed - counted.live;
+    counted.replayed = counted.live;
+  }
+
+  void make_exact(const Event& at) {
+    for (Counted& counted : counted_) {
+      counted.taken_back = kNone;
+      if (counted.replayed == counted.live) continue;
+      Event& event = put(total_of(counted, at, EventType::live));
+      event.amounts.bytes = counted.live - counted.replayed;
+      counted.replayed = counted.live;
+    }
+  }
+
+  void refuse(const Event& event) {
+    const Event::Amounts& amounts = event.amounts;
+    const auto [place, is_new] =
+        refused_.try_emplace({amounts.bytes, event.kind, amounts.result, amounts.stack,
+                              event.address & ~kRepeatsMask, refused_by(event)},
+                             0);
+    if (is_new) {
+      put(event);
+      place->second = folded_.size() - 1;
+    } else {
+      folded_[place->second].address += 1 + (event.address & kRepeatsMask);
+    }
+  }
+
+  void add_folded(const Event& event) {
+    const std::int64_t count = event.amounts.auxiliary;
+    switch (static_cast<FoldedCount>(event.amounts.result)) {
+      case FoldedCount::allocations: {
+        Counted& counted = counted_as(event);
+        counted.allocations += count;
+        counted.bytes += event.amounts.bytes;
+        return;
+      }
+      case FoldedCount::unmatched_releases:
+        unmatched_releases_ += count;
+        return;
+      case FoldedCount::refused_releases:
+        refused_releases_ += count;
+        return;
+    }
+  }
+
+  /// The head of a text, and its continuations.
+  void put_text(std::size_t i) {
+    do put(events_[i++]);
+    while (i < events_.size() && events_[i].type == EventType::text &&
+           events_[i].commit == events_[i - 1].commit + 1);
+  }
+
+  /// A merge by time puts an event behind all that came before it, though the clocks of two threads may
+  /// contradict their order: so what was left out leaves its time behind.
+  Event& put(const Event& event) {
+    if (event.time_ns < latest_ns_ && written_ns_ < latest_ns_ && event.type != EventType::text) {
+      Event time = total_at(event, EventType::live);
+      time.time_ns = latest_ns_;
+      folded_.push_back(time);
+    }
+    written_ns_ = std::max({written_ns_, event.time_ns, latest_ns_});
+    return folded_.emplace_back(event);
+  }
+
+  static Event total_at(const Event& at, EventType type) {
+    Event event;
+    event.type = type;
+    event.time_ns = at.time_ns;
+    event.thread = at.thread;
+    return event;
+  }
+
+  static Event total_of(const Counted& counted, const Event& at, EventType type) {
+    Event event = total_at(at, type);
+    event.kind = counted.kind;
+    event.amounts.device = counted.device;
+    return event;
+  }
+
+  void put_count(FoldedCount what, std::int64_t count) {
+    if (count == 0) return;
+    Event event = total_at(events_.back(), EventType::folded);
+    event.amounts.auxiliary = count;
+    event.amounts.result = static_cast<std::int32_t>(what);
+    put(event);
+  }
+
+  void end_phase(const Event& at) {
+    make_exact(at);
+    for (Counted& counted : counted_) {
+      if (counted.allocations == 0) continue;
+      Event& event = put(total_of(counted, at, EventType::folded));
+      event.amounts.auxiliary = std::exchange(counted.allocations, 0);
+      event.amounts.bytes = std::exchange(counted.bytes, 0);
+      event.amounts.result = static_cast<std::int32_t>(FoldedCount::allocations);
+    }
+    refused_.clear();
+  }
+
+  std::span<const Event> events_;
+  const std::vector<std::uint8_t>& marks_;
+  const FoldLives lives_;
+  std::vector<Event> folded_;
+  std::vector<Counted> counted_;
+  std::int64_t latest_ns_ = INT64_MIN;   // of the events so far
+  std::int64_t written_ns_ = INT64_MIN;  // that folded_ holds
+  std::int64_t unmatched_releases_ = 0;
+  std::int64_t refused_releases_ = 0;
+  /// Place in folded_ of the requests refused in this phase: bytes, kind, error, stack, process, by budget.
+  std::map<std::tuple<std::int64_t, MemoryKind, std::int32_t, std::uint64_t, std::uint64_t, RefusedBy>,
+           std::size_t>
+      refused_;
+};
+
+}  // namespace
+
+std::vector<std::uint8_t> fold_marks(std::span<const Event> events) {
+  std::vector<std::uint8_t> marks(events.size(), 0);
+  if (events.empty()) return marks;
+  FoldLives(events).mark(marks);
+  for (const MemoryFilter& is_on_device : memory_by_device(events)) {
+    std::vector<std::uint8_t> on_device(events.size(), 0);
+    FoldLives(events, is_on_device).mark(on_device);
+    for (std::size_t i = 0; i < marks.size(); ++i) marks[i] |= on_device[i];
+  }
+  return marks;
+}
+
+std::vector<Event> fold(std::span<const Event> events, const std::vector<std::uint8_t>& marks) {
+  if (events.empty()) return {};
+  return Folding(events, marks).run();
+}
+
+std::vector<Event> fold(std::span<const Event> events) {
+  return fold(events, fold_marks(events));
+}
+
+}  // namespace peakmark

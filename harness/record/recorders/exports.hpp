@@ -1,0 +1,19 @@
+#pragma once
+
+#include "record/recorders/profile_writer.hpp"
+
+#define PEAKMARK_EXPORT __attribute__((visibility("default")))
+
+namespace peakmark {
+
+// exports.cpp is compiled into each recorder and exports the C interface of marks.h. Each recorder must
+// define the following functions.
+
+/// Returns the recorder's profile, even if nothing is recorded.
+ProfileWriter& recorder_profile();
+bool is_recording();
+/// Waits until the devices have finished the work that this process enqueued. Returns null, or the reason why
+/// it did not wait.
+const char* synchronise_devices();
+
+}  // namespace peakmark

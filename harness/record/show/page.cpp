@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/private_text.hpp"
+#include "base/program.hpp"
+#include "embedded_files.hpp"
+#include "record/ledger/pool_usage.hpp"
+#include "record/ledger/timeline.hpp"
+#include "record/show/flame.hpp"
+#include "record/show/profile_reports.hpp"
+#include "record/show/sites.hpp"
+
+namespace peakmark {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxPoints = 8000;  // four a pixel of a wide screen
+constexpr std::size_t kMaxPhases = 2000;
+constexpr Size kSmallestPart = 4000;  // of the bytes at the peak, in the flame graph
+
+Json flame_json(const FlameNode& node) {
+  Json children = Json::array();
+  for (const FlameNode& child : node.children) children.push_back(flame_json(child));
+  return {
+      {"name", node.name}, {"bytes", node.bytes}, {"count", node.count}, {"children", std::move(children)}};
+}
+
+/// `[name, from, to]` of the phases that are long enough to be seen.
+Json phases_json(const LedgerSummary& summary, std::int64_t zero_ns, std::int64_t end_ns,
+                 std::size_t& left_out) {
+  Json list = Json::array();
+  const bool all = summary.phases.size() <= kMaxPhases;
+  const std::int64_t shortest = all ? 0 : (end_ns - zero_ns) / static_cast<std::int64_t>(kMaxPhases);
+  for (std::size_t i = 0; i < summary.phases.size(); ++i) {
+    const std::int64_t from = summary.phases[i].start_time_ns;
+    const std::int64_t to = i + 1 < summary.phases.size() ? summary.phases[i + 1].start_time_ns : end_ns;
+    if (to - from >= shortest) {
+      list.push_back({summary.phases[i].name, from - zero_ns, to - zero_ns});
+    } else {
+      ++left_out;
+    }
+  }
+  return list;
+}
+
+Json timeline_json(const std::vector<LivePoint>& points) {
+  Json times = Json::array();
+  Json live = Json::array();
+  for (const LivePoint& point : points) {
+    times.push_back(point.time_ns - points.front().time_ns);
+    live.push_back(point.live_bytes);
+  }
+  return {{"times_ns", std::move(times)}, {"live_bytes", std::move(live)}};
+}
+
+/// What pools hold over time; null if that is not known.
+Json pools_json(const RecordedProcess& process, std::int64_t zero_ns) {
+  const std::optional<PoolUsage> usage = pool_usage(process.events, kMaxPoints);
+  if (!usage) return nullptr;
+  Json times = Json::array();
+  Json held = Json::array();
+  Json requested = Json::array();
+  for (const PoolPoint& point : usage->over_time) {
+    times.push_back(point.time_ns - zero_ns);
+    held.push_back(point.held_bytes);
+    requested.push_back(point.requested_bytes);
+  }
+  return {{"times_ns", std::move(times)},
+          {"held_bytes", std::move(held)},
+          {"requested_bytes", std::move(requested)}};
+}
+
+/// Of all processes together; null where there is one.
+Json tree_json(const RecordedTree& tree) {
+  if (tree.processes.size() == 1) return nullptr;
+  return {{"timeline", timeline_json(live_over_time(merge_by_time(tree), kMaxPoints))},
+          {"phases", Json::array()}};
+}
+
+Json view_json(const RecordedProcess& process) {
+  const LedgerSummary summary = summarise(process.events);
+  const auto points = live_over_time(process.events, kMaxPoints);
+  const std::int64_t zero_ns = points.empty() ? 0 : points.front().time_ns;
+  const std::int64_t end_ns = points.empty() ? 0 : points.back().time_ns;
+  const auto stacks = caller_stacks(process, summary);
+  std::size_t left_out = 0;
+  Json phases = phases_json(summary, zero_ns, end_ns, left_out);
+  return {{"pid", process.header.pid},
+          {"timeline", timeline_json(points)},
+          {"pools", pools_json(process, zero_ns)},
+          {"phases", std::move(phases)},
+          {"phases_not_drawn", left_out},
+          {"flame",
+           {{"by", summary.stacks.empty() ? "names" : "stacks"},
+            {"root", flame_json(flame_graph(summary.at_peak, stacks, kSmallestPart))}}}};
+}
+
+/// Returns JSON for a script element, in which `</script>` and `<!--` would end or change it.
+void write_json(const std::string& json, std::ostream& out) {
+  for (const char one : json) {
+    if (one == '<') {
+      out << "\\u003c";
+    } else {
+      out.put(one);
+    }
+  }
+}
+
+/// A page is for others: all texts of it as they may be published.
+void publish(Json& json, const PrivateTexts& texts) {
+  if (json.is_string()) {
+    json = public_text(json.get<std::string>(), texts);
+  } else if (json.is_structured()) {
+    for (Json& item : json) publish(item, texts);
+  }
+}
+
+}  // namespace
+
+void write_page(const RecordedTree& tree, const ReportOptions& options, std::ostream& out) {
+  ReportOptions short_options = options;
+  short_options.max_phases = kMaxPhases;
+  Json views = Json::array();
+  for (const RecordedProcess& process : tree.processes) views.push_back(view_json(process));
+  const PrivateTexts texts = private_texts(current_environment());
+  Json profile = profile_json(tree, short_options);
+  publish(profile, texts);
+  publish(views, texts);
+  constexpr std::string_view kData = "@DATA@";
+  constexpr std::string_view kChart = "@CHART@";
+  const std::string_view page = embedded::page_template();
+  const std::size_t data = page.find(kData);
+  const std::size_t after_data = data + kData.size();
+  const std::size_t chart = page.find(kChart, after_data);
+  out << page.substr(0, data) << "{\"profile\":";
+  write_json(profile.dump(-1, ' ', false, Json::error_handler_t::replace), out);
+  out << ",\"views\":";
+  write_json(views.dump(-1, ' ', false, Json::error_handler_t::replace), out);
+  out << ",\"tree\":";
+  write_json(tree_json(tree).dump(), out);
+  out << "}" << page.substr(after_data, chart - after_data) << embedded::chart_js()
+      << page.substr(chart + kChart.size());
+}
+
+}  // namespace peakmark

@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.hpp"
+#include "record/show/profile_fields.hpp"
+#include "record/show/profile_reports.hpp"
+#include "record/show/repetition_reports.hpp"
+
+namespace peakmark {
+namespace {
+
+constexpr std::size_t kMaxRows = 20;
+
+std::string line_of(const std::vector<std::string>& command) {
+  return one_line(fmt::format("{}", fmt::join(command, " ")));
+}
+
+std::string groups_text(const std::vector<Allocation>& allocations) {
+  return rows_text(group_fields(), group(allocations), kMaxRows, "  ");
+}
+
+/// A line for each size, error, kind and phase, with the call site where stacks were recorded.
+std::string refused_table(const std::vector<RefusedAllocation>& refused) {
+  Fields<RefusedAllocation> fields = counted_refused_fields();
+  const bool has_sites =
+      std::ranges::any_of(refused, [](const RefusedAllocation& one) { return !one.frames.empty(); });
+  if (!has_sites) std::ranges::find(fields, As::lines, &Field<RefusedAllocation>::as)->as = As::hidden;
+  return rows_text(fields, refused, kMaxRows, "  ");
+}
+
+/// What each limit refused, with a heading that ends with `where`.
+std::string refused_text(const std::vector<RefusedAllocation>& refused, const ProfileHeader& header,
+                         const std::string& where = "") {
+  std::string text;
+  const auto list = [&](RefusedBy limit, const std::string& heading) {
+    std::vector<RefusedAllocation> by_limit;
+    std::ranges::copy_if(refused, std::back_inserter(by_limit),
+                         [limit](const RefusedAllocation& one) { return one.refused_by == limit; });
+    if (!by_limit.empty())
+      text += fmt::format("\nrefused by the {}{}\n", heading, where) + refused_table(by_limit);
+  };
+  const std::optional<Size> budget = budget_bytes(header);
+  list(RefusedBy::budget, budget ? "budget of " + format_size(*budget) : "budget");
+  list(RefusedBy::max_allocation, "limit of one allocation");
+  list(RefusedBy::driver, "driver");
+  return text;
+}
+
+/// The largest peak first; equals in the order in which they first appear. What was outside of phases, to
+/// which what lives on counts, is last.
+std::string phases_text(std::vector<PhaseGroup> phases) {
+  std::ranges::stable_sort(
+      phases, {}, [](const PhaseGroup& phase) { return std::pair(phase.name.empty(), -phase.peak_bytes); });
+  return rows_text(phase_fields(), phases, phases.size(), "  ");
+}
+
+std::string kinds_text(const LedgerSummary& summary) {
+  std::vector<KindUse> kinds = use_by_kind(summary);
+  std::ranges::stable_sort(kinds, std::ranges::greater(),
+                           [](const KindUse& one) { return one.summary.peak_bytes; });
+  return rows_text(kind_fields(), kinds, kinds.size(), "  ");
+}
+
+std::string pools_text(const PoolUsage& usage) {
+  const std::vector<PoolMoment> moments{{"at the peak", usage.at_peak},
+                                        {"when they held most", usage.max_held},
+                                        {"when most was unused", usage.max_fragmentation},
+                                        {"at the end", usage.at_end}};
+  return rows_text(pool_moment_fields(), moments, moments.size(), "  ");
+}
+
+/// What was live at the peak, and what leaked: by name, or by site.
+std::string contents_text(const RecordedProcess& process, const LedgerSummary& summary,
+                          const ReportOptions& options) {
+  std::string text;
+  const bool has_allocations = summary.allocations > 0 || summary.failed_allocations > 0;
+  if (options.by_site && summary.stacks.empty() && has_allocations) {
+    text += "\nno call stacks are in this profile: record it with --stacks\n";
+  }
+  const bool shows_sites = options.by_site || !summary.refused.empty();
+  const SiteNames sites = shows_sites ? name_sites(process, summary, options.frames) : SiteNames{};
+  const auto list = [&](const std::vector<Allocation>& allocations) {
+    return options.by_site && !sites.empty()
+               ? rows_text(site_fields(), sites_of(allocations, sites), kMaxRows, "  ")
+               : groups_text(allocations);
+  };
+  if (!summary.at_peak.empty()) text += "\nat the peak\n" + list(summary.at_peak);
+  if (!summary.leaked.empty()) text += "\nnever released\n" + list(summary.leaked);
+  return text + refused_text(refused_by_site(summary.refused, sites), process.header);
+}
+
+std::string process_text(const RecordedProcess& process, const ReportOptions& options) {
+  const LedgerSummary summary = summarise(process.events);
+  std::string text = fmt::format("{}  (pid {}, {})\n", line_of(process.command_line), process.header.pid,
+                                 one_line(process.header.recorder));
+  if (const std::string why = why_not_whole(process, invalid_note(summary)); !why.empty()) {
+    text += fmt::format("incomplete: {}\n", one_line(why));
+  } else if (!process.complete) {
+    text += fmt::format(
+        "incomplete: the program {}; up to its last event\n",
+        process.header.end_monotonic_ns != 0 ? "was killed, or left by _exit" : "was killed or still runs");
+  }
+  if (is_folded(process.events)) {
+    text += "compact: figures are exact, the timeline is thinned, most allocations are only counted\n";
+  }
+  text += fmt::format("peak            {}\n", size_with_bytes(summary.peak_bytes));
+  if (const auto budget = budget_bytes(process.header)) {
+    text += fmt::format("budget          {} per device\n", size_with_bytes(*budget));
+  }
+  text += fmt::format("live at the end {}\n", size_with_bytes(summary.live_at_end_bytes));
+  text += fmt::format("allocations     {}, {} in all; {} failed\n", summary.allocations,
+                      format_size(summary.total_bytes), summary.failed_allocations);
+  if (summary.unmatched_releases != 0) {
+    text += fmt::format("releases of memory never seen allocated: {}\n", summary.unmatched_releases);
+  }
+  if (summary.refused_releases != 0) {
+    text += fmt::format("releases that the driver refused: {}\n", summary.refused_releases);
+  }
+  if (summary.pool_seen)
+    text += fmt::format("pools reserved  {} at most\n", size_with_bytes(summary.pool_reserved_peak_bytes));
+  if (const auto devices = use_by_device(process.events); !devices.empty())
+    text += "\n" + rows_text(device_fields(), devices);
+  text += contents_text(process, summary, options);
+  if (summary.phases.size() > 1) text += "\nphases\n" + phases_text(group_phases(summary.phases));
+  if (const auto repeated = find_repetitions(process); repeated && !repeated->empty())
+    text += "\n" + repetitions_text(*repeated);
+  if (!summary.by_kind.empty()) text += "\nkinds\n" + kinds_text(summary);
+  if (const auto pools = pool_usage(process.events, 0)) text += "\n" + pools_text(*pools);
+  for (const std::string& note : summary.notes) text += "note: " + one_line(note) + "\n";
+  return text;
+}
+
+/// Returns the width that is left for a program's command line next to its figures.
+std::size_t width_of_program(const ReportOptions& options, std::size_t indent) {
+  constexpr std::size_t kFigures = 45;  // pid, peak and what is live at the end, with the blanks between
+  constexpr std::size_t kMinWidth = 20;
+  return std::max(kMinWidth, options.max_width - std::min(options.max_width, kFigures + indent));
+}
+
+}  // namespace
+
+std::string profile_table(const RecordedTree& tree, const ReportOptions& options) {
+  if (tree.processes.size() == 1) return process_text(tree.processes.front(), options);
+  const LedgerSummary together = summarise_together(tree);
+  std::string text = fmt::format("peak of all together  {}\n", size_with_bytes(together.peak_bytes));
+  if (const auto groups = group_by_process(tree, together.at_peak); !groups.empty())
+    text += rows_text(process_group_fields(), groups, kMaxRows, "  ");
+  text += "\nprocesses\n";
+  using enum TextTable::Align;
+  TextTable table({{"  program"}, {"pid", right}, {"peak", right}, {"live at the end", right}});
+  std::string refused;  // of the first process it is above
+  for (const ProcessPlace& place : process_order(tree)) {
+    const RecordedProcess& process = tree.processes[place.index];
+    const LedgerSummary summary = summarise(process.events);
+    if (place.index != 0) {
+      refused += refused_text(refused_by_site(process, summary, options.frames), process.header,
+                              fmt::format(" in process {}", process.header.pid));
+    }
+    const std::size_t indent = 2 + 2 * static_cast<std::size_t>(place.depth);
+    table.add({std::string(indent, ' ') +
+                   cut_in_middle(line_of(process.command_line), width_of_program(options, indent)),
+               std::to_string(process.header.pid), format_size(summary.peak_bytes),
+               format_size(summary.live_at_end_bytes)});
+  }
+  return text + table.text() + "\n" + process_text(tree.processes.front(), options) + refused;
+}
+
+}  // namespace peakmark
