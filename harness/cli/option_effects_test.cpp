@@ -230,7 +230,7 @@ const std::map<std::string, std::string> kAlwaysWithEffect{
     {"check",
      "--window --window-tolerance --junit --markdown --baseline --update-baseline --history --estimator "
      "--json"},
-    {"plot", "--output --png --svg --pdf --filter --metric --axis"},
+    {"plot", "--output --png --svg --pdf --filter --metric --axis --against --width"},
     {"record", "--output --sync --stacks --budget --max-allocation --max-size --allow-incomplete --json"},
     {"compare", "--allow-growth --json"},
     {"bisect", "--case --metric --backend --device --worker --timeout --force --json"},

@@ -18,7 +18,12 @@ struct PlotOptions {
   std::string output = "plots";
   std::string filter;
   std::vector<std::string> metrics;
-  std::string axis;
+  std::vector<std::string> axes;
+  std::string against;
+  double width = 0;  // cm; 0: as fits
+  bool log = false;
+  bool linear = false;
+  bool from_zero = false;
   bool png = false;
   bool svg = false;
   bool pdf = false;
@@ -28,7 +33,12 @@ struct PlotOptions {
   std::vector<std::string> words{"plot", "--output=" + options.output};
   if (!options.filter.empty()) words.push_back("--filter=" + options.filter);
   for (const std::string& metric : options.metrics) words.push_back("--metric=" + metric);
-  if (!options.axis.empty()) words.push_back("--axis=" + options.axis);
+  for (const std::string& axis : options.axes) words.push_back("--axis=" + axis);
+  if (!options.against.empty()) words.push_back("--against=" + options.against);
+  if (options.width > 0) words.push_back(fmt::format("--width={}", options.width));
+  if (options.log) words.emplace_back("--log");
+  if (options.linear) words.emplace_back("--linear");
+  if (options.from_zero) words.emplace_back("--from-zero");
   if (options.png) words.emplace_back("--png");
   if (options.svg) words.emplace_back("--svg");
   if (options.pdf) words.emplace_back("--pdf");
@@ -58,9 +68,24 @@ void add_plot_command(CLI::App& app, Result& /*result*/) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(CLI::IsMember({"peak", "overhead", "time", "throughput", "at-peak", "estimate"}));
   command
-      ->add_option("--axis", options->axis,
-                   "Plot against this axis. Default: the one that explains most of the memory")
-      ->type_name("AXIS");
+      ->add_option("--axis", options->axes,
+                   "Plot against this axis; against two: a heat map. Default: the one that explains most of "
+                   "the memory")
+      ->type_name("AXIS")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_size(1);
+  command->add_option("--against", options->against, "Plot ratios to this variant")->type_name("VARIANT");
+  CLI::Option* const log =
+      command->add_flag("--log", options->log, "Logarithmic axes. Default: as fits the values");
+  CLI::Option* const linear = command->add_flag("--linear", options->linear, "Linear axes");
+  linear->excludes(log);
+  command->add_flag("--from-zero", options->from_zero, "Begin y axes at 0")->excludes(log);
+  command
+      ->add_option("--width", options->width,
+                   "Width of each figure. Default: 13 cm, or 17 cm for several panels")
+      ->type_name("CM")
+      ->check(CLI::Range(5.0, 100.0));
   set_help(*command, {.notes = {kPythonNote},
                       .exit_codes = {{"0", "written"},
                                      {"2", "wrong usage, or a run file cannot be read"},

@@ -22,7 +22,12 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     plot = commands.add_parser("plot", help="memory, time, composition at the peak, and estimates against shape")
     plot.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="run files")
-    plot.add_argument("--axis", action="append", default=[], metavar="AXIS", help="x axis; default: the one that explains most of the memory")
+    plot.add_argument("--axis", action="append", default=[], metavar="AXIS", help="x axis; default: the one that explains most of the memory. Given twice: a heat map")
+    plot.add_argument("--against", metavar="VARIANT", help="draw ratios to this variant")
+    plot.add_argument("--log", action="store_const", const=True, dest="is_log", help="logarithmic axes")
+    plot.add_argument("--linear", action="store_const", const=False, dest="is_log", help="linear axes")
+    plot.add_argument("--from-zero", action="store_true", help="y axes from 0")
+    plot.add_argument("--width", type=float, metavar="CM", help="default: 13 cm, or 17 cm for several panels")
     plot.add_argument("--filter", metavar="REGEX", help="only cases whose name matches")
     plot.add_argument("--metric", action="append", metavar="METRIC", help="only this metric; may be repeated; default: all")
     for one in ("png", "svg", "pdf"):
@@ -52,10 +57,12 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
 
 def _plot(options: argparse.Namespace) -> list[Path]:
+    from .figure_style import Look
     from .plots import METRICS, PlotOptions
     from .plots import write_plots
 
-    plot_options = PlotOptions(options.metric or METRICS, options.formats or ("png", "svg"), options.axis)
+    look = Look(options.width, options.is_log, options.from_zero, options.against)
+    plot_options = PlotOptions(options.metric or METRICS, options.formats or ("png", "svg"), options.axis, look=look)
     return write_plots(options.runs, options.output, plot_options, options.filter)
 
 

@@ -99,8 +99,8 @@ def _legend(drawing, composition: Composition, styles: dict[str, dict]) -> None:
         for name in names
     ]
     handles.append(pyplot.Line2D([], [], color="0.1", linestyle=":", linewidth=1.4, label="floor: input + output"))
-    # In the order of the stack, from above; not at the bottom, where the caption is.
-    drawing.legend(handles=handles[::-1], loc="outside right upper", frameon=False, fontsize=7)
+    # In the order of the stack, from above; neither at the top nor at the bottom, where title and caption are.
+    drawing.legend(handles=handles[::-1], loc="outside right center", frameon=False, fontsize=7)
 
 
 def _shown(cases: pd.DataFrame, x: str, max_bars: int) -> pd.DataFrame:
@@ -141,9 +141,9 @@ def draw_composition(figure: Figure, composition: Composition, context: dict, lo
         if place % columns == 0:
             axes.set_ylabel(f"{panel.title}\nmemory at the peak / floor".lstrip())
         if place + columns >= len(cells):
-            axes.set_xlabel(textwrap.fill(x_label(figure) if columns == 1 else axis_name(x), 40))
+            axes.set_xlabel(textwrap.fill(x_label(figure) if columns == 1 else axis_name(x), int(8 * look.inches(2))))
     # Space for the totals above the bars.
-    grid[0][0].set_ylim(0, (1.18 if is_level else 1.5) * max((cases["peak"] / cases["floor"]).max() for cases in drawn if len(cases)))
+    grid[0][0].set_ylim(0, (1.18 if is_level else 1.5 if rows <= 2 else 1.75) * max((cases["peak"] / cases["floor"]).max() for cases in drawn if len(cases)))
     notes = list(figure.notes)
     if composition.others:
         notes = [f"{OTHERS.capitalize()}, below {MIN_SHARE:.0%} of every peak: {', '.join(composition.others)}", *notes]

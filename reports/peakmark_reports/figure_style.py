@@ -105,11 +105,13 @@ class ScaleError(InputError):
 
 @dataclass(frozen=True)
 class Look:
-    """What the user chooses of a figure: its width; axes that are logarithmic, linear (None: as fits the values), or from 0."""
+    """What the user chooses of a figure: its width; axes that are logarithmic, linear (None: as fits the values), or from 0; the
+    variant to which all values are ratios."""
 
     width_cm: float | None = None
     is_log: bool | None = None
     from_zero: bool = False
+    against: str | None = None
 
     def columns(self, panels: int, min_inches: float) -> int:
         return min(panels, max(1, int((self.width_cm or PAGE_CM) / CM_PER_INCH / min_inches)))
@@ -216,13 +218,8 @@ def _log_locator(scale: Scale, unit: str, max_ticks: int):
     return LogLocator(base=10.0, subs=(1.0, 2.0, 5.0) if scale.high < 30 * scale.low else (1.0,))
 
 
-def set_axis(axis: Axis, scale: Scale, unit: str, values: Sequence[float] = ()) -> None:
-    """Sets scale, limits and ticks; `values` are those of shapes. `unit` is `bytes`, `count`, `time` (nanoseconds), `ratio` or `rate`."""
-    set_scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale
-    set_limits = axis.axes.set_xlim if axis.axis_name == "x" else axis.axes.set_ylim
-    if scale.is_log:
-        set_scale("log", base=2 if unit in ("bytes", "count") else 10)
-    set_limits(scale.low, scale.high)
+def set_ticks(axis: Axis, scale: Scale, unit: str, values: Sequence[float] = ()) -> None:
+    """Sets the ticks; `values` are those of shapes. `unit` is `bytes`, `count`, `time` (nanoseconds), `ratio` or `rate`."""
     texts = {"bytes": size_text, "time": time_text}
     text = texts.get(unit, lambda value: f"{value:.10g}")
     max_ticks = MAX_SIZES_ABREAST if axis.axis_name == "x" and unit == "bytes" else MAX_TICKS
@@ -234,6 +231,16 @@ def set_axis(axis: Axis, scale: Scale, unit: str, values: Sequence[float] = ()) 
     axis.set_major_locator(locator)
     axis.set_major_formatter(FuncFormatter(lambda value, _position: text(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def set_axis(axis: Axis, scale: Scale, unit: str, values: Sequence[float] = ()) -> None:
+    """Sets scale, limits and ticks as set_ticks() does."""
+    set_scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale
+    set_limits = axis.axes.set_xlim if axis.axis_name == "x" else axis.axes.set_ylim
+    if scale.is_log:
+        set_scale("log", base=2 if unit in ("bytes", "count") else 10)
+    set_limits(scale.low, scale.high)
+    set_ticks(axis, scale, unit, values)
 
 
 def set_words(axes: Axes, words: Sequence[str]) -> None:

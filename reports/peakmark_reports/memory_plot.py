@@ -41,7 +41,7 @@ from .series import FLOOR, Figure, Panel, axis_name, merged, x_label
 
 # Min width of a column with its labels, and the height of a row.
 COLUMN_INCHES, ROW_INCHES = 3.2, 1.7
-TITLE_CHARACTERS, ONLY_TITLE_CHARACTERS = 32, 50
+TITLE_CHARACTERS, TITLE_CHARACTERS_PER_INCH = 32, 10
 # Share of an axis within which two lines look like one.
 LOOKS_EQUAL = 0.006
 REFERENCE = "0.35"
@@ -325,23 +325,58 @@ def _with_places(figure: Figure) -> tuple[Figure, list[str]]:
     return replace(figure, panels=panels), words
 
 
-def _facts(cases: pd.DataFrame, metrics: Sequence[Metric]) -> str:
+def _against(metric: Metric, line: str, shape: Sequence[str]) -> Metric:
+    """Returns the metric as a ratio to that of the line at the same values of the columns `shape`, else of all axes."""
+
+    def ratios(cases: pd.DataFrame) -> pd.Series:
+        columns = shape or [column for column in cases if column.startswith("axis:") and cases[column].notna().all()]
+        shapes = list(cases[list(columns)].itertuples(index=False, name=None))
+        values = metric.values(cases)
+        base = {shape: value for shape, value, one in zip(shapes, values, cases["line"]) if one == line and value > 0}
+        return values / pd.Series([base.get(shape, np.nan) for shape in shapes], cases.index)
+
+    name = line.split("/", 1)[-1]
+    return Metric(
+        lambda cases, context: f"{metric.label(cases, context)} / {shortened(name, MAX_NAME)}", ratios, "ratio", lambda value: f"{value:.3g}×"
+    )
+
+
+def _chosen_metrics(figure: Figure, metrics: Sequence[str], look: Look) -> list[Metric]:
+    """Returns the metrics that have data, as ratios if the user wants them; none if the figure has no line to be compared with."""
+    chosen = [METRICS[name] for name in metrics]
+    if look.against is not None:
+        line = next((line for line in figure.lines if look.against in (line, line.split("/", 1)[-1])), None)
+        if line is None:
+            return []
+        # The floor is the same: peak / floor has the same ratios as the peak.
+        chosen = [METRICS[name] for name in metrics if name != "overhead" or "peak" not in metrics]
+        # Other points have several cases of a line at one x.
+        shape = ["x", figure.y] if figure.y else ["x"] if figure.is_joined or figure.has_words else []
+        chosen = [_against(metric, line, shape) for metric in chosen]
+    return [metric for metric in chosen if any(metric.values(panel.cases).notna().any() for panel in figure.panels)]
+
+
+def _facts(cases: pd.DataFrame, y: str | None, metrics: Sequence[Metric]) -> str:
     """Returns all that a panel shows; of equal panels one is drawn."""
-    columns = ["line", "x", "floor", "estimate", "window_lo", "window_hi", "share_of_copy"]
+    columns = [*([y] if y else []), "line", "x", "floor", "estimate", "window_lo", "window_hi", "share_of_copy"]
     shown = {f"metric {i}": metric.values(cases) for i, metric in enumerate(metrics)}
     return cases[columns].assign(**shown).to_csv(index=False)
+
+
+def prepared(figure: Figure, metrics: Sequence[str], look: Look) -> tuple[Figure, list[str], list[Metric]]:
+    """Returns the figure with the column `x` of numbers and without panels that show the same, the words that these numbers are the
+    places of, and the metrics that have data."""
+    figure, words = _with_places(figure)
+    known = _chosen_metrics(figure, metrics, look)
+    return replace(figure, panels=merged(figure.panels, lambda cases: _facts(cases, figure.y, known))), words, known
 
 
 def draw(figure: Figure, context: dict, metrics: Sequence[str] = SHAPES, look: Look = Look()) -> pyplot.Figure | None:
     """Draws a row per metric with data. Returns None if no metric has data."""
     use_style()
-    figure, words = _with_places(figure)
-    known = [
-        METRICS[name] for name in metrics if any(METRICS[name].values(panel.cases).notna().any() for panel in figure.panels)
-    ]
+    figure, words, known = prepared(figure, metrics, look)
     if not known:
         return None
-    figure = replace(figure, panels=merged(figure.panels, lambda cases: _facts(cases, known)))
     panels, every = figure.panels, figure.cases
     x_scale = shape_scale(every["x"], axis_name(figure.x), Look() if words else look)
     rows = _rows(figure, known, line_styles(figure), x_scale.is_log and not words, look)
@@ -372,7 +407,7 @@ def draw(figure: Figure, context: dict, metrics: Sequence[str] = SHAPES, look: L
                 axes.tick_params(labelleft=False)
         shown[0].set_title(textwrap.fill(panel.title, TITLE_CHARACTERS), loc="left")
         if place + columns >= len(panels):
-            shown[-1].set_xlabel(textwrap.fill(x_label(figure), TITLE_CHARACTERS if columns > 1 else ONLY_TITLE_CHARACTERS))
+            shown[-1].set_xlabel(textwrap.fill(x_label(figure), int(look.inches(columns) / columns * TITLE_CHARACTERS_PER_INCH)))
     caption = [*(text for note, text in NOTES.items() if note in notes), *figure.notes]
     set_texts(drawing, figure.name, caption_text(context, caption))
     place_labels(drawing, labels)

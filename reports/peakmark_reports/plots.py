@@ -14,6 +14,7 @@ import pandas as pd
 from .common import InputError, quantity
 from .composition_plot import draw_composition, peak_composition
 from .figure_style import Look, device_text, save
+from .heat_plot import draw_heat
 from .memory_plot import SHAPES, draw
 from .run_file import Run, load_run
 from .series import MIN_SHAPES, Figure, figures, x_label
@@ -73,6 +74,8 @@ def file_name(text: str) -> str:
 
 
 def _drawn(job: _Job):
+    if job.figure.y is not None:
+        return draw_heat(job.figure, job.context, job.metrics, job.options.look)
     if job.kind != "at-peak":
         return draw(job.figure, job.context, job.metrics, job.options.look)
     composition = peak_composition(job.figure)
@@ -117,7 +120,8 @@ def _jobs(runs: list[Run], folder: Path, options: PlotOptions) -> list[_Job]:
                 figure = replace(figure, name=f"{figure.name} ({run.suite})")
             for kind, every_metric in KINDS.items():
                 metrics = [metric for metric in every_metric if metric in options.metrics]
-                if not metrics:
+                # Neither a bar nor peak / estimate is compared with another variant, and a bar has one axis.
+                if not metrics or (kind != "shapes" and options.look.against) or (kind == "at-peak" and figure.y):
                     continue
                 device = f"{file_name(run.device[0])}-" if several_devices else ""
                 name = f"{device}{file_name(figure.name)}{'' if kind == 'shapes' else f'-{kind}'}"
@@ -194,7 +198,17 @@ def combined(runs: Sequence[tuple[str, Run]]) -> list[Run]:
     return out
 
 
+def _check_metrics(options: PlotOptions) -> None:
+    """Raises PlotError if no metric can be drawn with the other options."""
+    option = "--against" if options.look.against else "a second --axis" if options.axes[1:] else ""
+    without = {"--against": ("at-peak", "estimate"), "a second --axis": ("at-peak",)}.get(option, ())
+    if set(options.metrics) <= set(without):
+        raise PlotError(f"--metric {', '.join(options.metrics)}: not with {option}; choose another metric")
+
+
 def _check_axes(runs: Sequence[Run], axes: Sequence[str]) -> None:
+    if len(axes) > 2 or len(set(axes)) < len(axes):
+        raise PlotError(f"--axis {', '.join(axes)}: at most two different axes can be drawn; leave the others out")
     tables = [run.cases for run in runs if len(run.cases)]
     known = dict.fromkeys(name for cases in tables for names in cases["axes"] for name in names)
     for axis in axes if known else []:
@@ -205,11 +219,23 @@ def _check_axes(runs: Sequence[Run], axes: Sequence[str]) -> None:
             raise PlotError(f"--axis {axis}: it has one value in all cases; axes that vary: {', '.join(varying) or '-'}")
 
 
+def _check_against(runs: Sequence[Run], reference: str | None) -> None:
+    variants = list(dict.fromkeys(variant for run in runs if len(run.cases) for variant in run.cases["variant"]))
+    if reference is None or not variants:
+        return
+    found = {variant.split("/", 1)[0] for variant in variants if reference in (variant, variant.split("/", 1)[-1])}
+    if not found:
+        raise PlotError(f"--against {reference}: no case has this variant; variants: {', '.join(variants)}")
+    if not any(variant.split("/", 1)[0] in found for variant in variants if reference not in (variant, variant.split("/", 1)[-1])):
+        raise PlotError(f"--against {reference}: no other variant of {', '.join(sorted(found))} is in the run")
+
+
 def write_plots(paths: Sequence[Path], folder: Path, options: PlotOptions, pattern: str | None = None) -> list[Path]:
     """Draws the run files. Operations with too few shapes for a line are drawn as points if there are no others.
 
     Raises RunFileError, PlotError, NothingToPlot, or OSError.
     """
+    _check_metrics(options)
     runs = [load_run(path) for path in paths]
     if pattern is not None:
         runs = [matching(run, pattern) if len(run.cases) else run for run in runs]
@@ -217,8 +243,10 @@ def write_plots(paths: Sequence[Path], folder: Path, options: PlotOptions, patte
             raise NothingToPlot(f"--filter {pattern}: no case matches")
     _check_axes(runs, options.axes)
     together = combined(list(zip(_labels(paths), runs)))
+    _check_against(together, options.look.against)
     pictures = draw_pictures(together, folder, options) or draw_pictures(together, folder, replace(options, min_shapes=1))
     if not pictures:
         names = ", ".join(map(str, paths))
-        raise NothingToPlot(f"{names}: nothing to draw: no measured case has a value of {', '.join(options.metrics)}")
+        axes = f", or {' and '.join(options.axes)} does not vary within a variant" if options.axes else ""
+        raise NothingToPlot(f"{names}: nothing to draw: no measured case has a value of {', '.join(options.metrics)}{axes}")
     return [file for picture in pictures for file in picture.files]

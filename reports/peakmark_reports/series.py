@@ -151,7 +151,10 @@ def _choose(measured: pd.DataFrame, run: Run, asked: Sequence[str], min_shapes: 
     for x in wanted[:1] or numbers or sorted(words, key=lambda axis: -measured[axis].nunique()):
         drawn = wanted or [x]
         others = [axis for axis in words if axis not in drawn]
-        free = [axis for axis in numbers if axis not in drawn and (x in words or not _follows(measured, axis, drawn))]
+        free: list[str] = []
+        for axis in numbers:
+            if axis not in drawn and not any(_follows(measured, axis, known) for known in (drawn, *([one] for one in free))):
+                free.append(axis)
         if _split(measured, [*others, *free], x, max(min_shapes, 2)):
             shade = free.pop(0) if free and not wanted[1:] and measured["variant"].nunique() == 1 else None
             return _Choice(x, [*others, *free], shade, x not in words)
@@ -164,24 +167,31 @@ def _choose(measured: pd.DataFrame, run: Run, asked: Sequence[str], min_shapes: 
 
 def _thinned(cases: pd.DataFrame, choice: _Choice) -> tuple[pd.DataFrame, list[str]]:
     """Returns the cases of values that fit on a page, and a note for each axis with others. Keeps the last value."""
-    notes = []
-    shades = {choice.shade: MAX_SHADES} if choice.shade else {}
-    measured = cases[cases["peak"].notna()]
-    counts = {axis: measured[axis].nunique() for axis in choice.panel_axes}
-    while counts and math.prod(counts.values()) > MAX_PANELS:
-        # Of axes with equally many values, the one that explains least, which is last.
-        axis = max(reversed(list(counts)), key=counts.__getitem__)
-        shades[axis] = max(1, MAX_PANELS // math.prod(count for other, count in counts.items() if other != axis))
-        counts[axis] = shades[axis]
-    for axis, count in shades.items():
-        values = list(dict.fromkeys(measured[axis].dropna())) if is_words(measured[axis]) else sorted(measured[axis].dropna().unique())
+    notes: list[str] = []
+
+    def keep(axis: str, values: list, count: int) -> None:
+        nonlocal cases
         kept = evenly(values, count)
-        if len(kept) < len(values):
-            shown = cases[cases[axis].isin(kept) | cases[axis].isna()]
-            left = [value_text(value) for value in values if value not in kept]
-            texts = left if len(left) <= 4 else [*left[:2], "…", left[-1]]
-            notes.append(f"{quantity(len(cases) - len(shown), 'case')} with {axis_name(axis)} {', '.join(texts)}")
-            cases = shown
+        shown = cases[cases[axis].isin(kept) | cases[axis].isna()]
+        left = [value_text(value) for value in values if value not in kept]
+        texts = left if len(left) <= 4 else [*left[:2], "…", left[-1]]
+        notes.append(f"{quantity(len(cases) - len(shown), 'case')} with {axis_name(axis)} {', '.join(texts)}")
+        cases = shown
+
+    def values_of(axis: str) -> list:
+        values = cases.loc[cases["peak"].notna(), axis].dropna().drop_duplicates()
+        return list(values if is_words(values) else values.sort_values())
+
+    if choice.shade and len(values_of(choice.shade)) > MAX_SHADES:
+        keep(choice.shade, values_of(choice.shade), MAX_SHADES)
+    while choice.panel_axes:
+        panels = cases[cases["peak"].notna()].groupby(choice.panel_axes, dropna=False).ngroups
+        # Of axes with equally many values, the one that explains least, which is last.
+        axis = max(reversed(choice.panel_axes), key=lambda one: len(values_of(one)))
+        values = values_of(axis)
+        if panels <= MAX_PANELS or len(values) == 1:
+            break
+        keep(axis, values, min(len(values) - 1, max(1, len(values) * MAX_PANELS // panels)))
     return cases, notes
 
 

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from peakmark_reports.__main__ import main
-from peakmark_reports.figure_style import MARKERS, pyplot, size_text, time_text
+from peakmark_reports.figure_style import MARKERS, Look, ScaleError, pyplot, size_text, time_text
 from peakmark_reports.memory_plot import SHAPES as SHAPES_METRICS
 from peakmark_reports.memory_plot import draw
 from peakmark_reports.run_file import load_run
@@ -136,6 +136,68 @@ def test_more_values_than_fit_are_chosen_evenly(tmp_path, count):
     assert figure.notes[0].startswith(f"Left out: {left} cases with n ")
 
 
+def test_axes_can_be_logarithmic_linear_or_from_zero(tmp_path):
+    observations = [named("a", ny) for ny in (32, 64, 128)]
+    expected = {Look(): "log", Look(is_log=False): "linear", Look(is_log=True): "log", Look(from_zero=True): "linear"}
+    for look, scale in expected.items():
+        peak, ratio, time = shown(drawn(tmp_path, observations, look=look))
+        assert {peak.get_yscale(), time.get_yscale()} == {scale}
+        assert peak.get_xscale() == ("linear" if look.is_log is False else "log")
+        assert ratio.get_yscale() == ("log" if look.is_log else "linear")
+        assert [axes.get_ylim()[0] == 0 for axes in (peak, ratio, time)] == [scale == "linear", look.from_zero, scale == "linear"]
+    pyplot.close("all")
+
+
+def test_a_value_of_0_has_no_logarithm(tmp_path):
+    observations = [named("a", ny) for ny in SHAPES]
+    observations[0]["axes"] = observations[0]["axes"] | {"ny": 0, "nx": 0}
+    with pytest.raises(ScaleError, match="^--log: ny has the value 0; leave out --log"):
+        drawn(tmp_path, observations, look=Look(is_log=True))
+    # Words are not on a scale.
+    words = [with_axes(variant, mode, n=1, ny=64, nx=64) for variant in VARIANTS for mode in ("edge", "wrap", "zero")]
+    (peak,) = shown(drawn(tmp_path, words, ["peak"], look=Look(is_log=True)))
+    assert (peak.get_xscale(), peak.get_yscale()) == ("linear", "log")
+    pyplot.close("all")
+
+
+def test_values_are_ratios_to_a_variant_at_the_same_shape(tmp_path):
+    observations = [named("a", ny) for ny in SHAPES]
+    observations += [named("b", ny, requested_peak_bytes=named("b", ny)["requested_peak_bytes"] * (i + 2)) for i, ny in enumerate(SHAPES)]
+    observations[1] |= {"outcome": "crashed", "requested_peak_bytes": None, "gpu_time_ns": None}
+    drawing = drawn(tmp_path, observations, look=Look(against="a"))
+    peak, time = shown(drawing)
+    assert (peak.get_ylabel(), time.get_ylabel()) == ("peak memory / a", "time, CPU device / a")
+    first, second = (line.get_ydata() for line in data_lines(peak))
+    assert first == pytest.approx([1, np.nan, 1, 1], nan_ok=True)
+    assert second == pytest.approx([2, np.nan, 4, 5], nan_ok=True)
+    assert labels(peak) == ["a 1×", "b 5×"]
+    assert_nothing_overlaps(drawing)
+
+
+def test_points_are_compared_at_equal_axes(tmp_path):
+    shapes = [(2, 12), (12, 2), (3, 8), (8, 5), (5, 7)]  # three have one floor
+    observations = [with_axes(variant, n=1, ny=ny, nx=nx) for variant in VARIANTS for ny, nx in shapes]
+    for i, one in enumerate(observations[len(shapes) :]):
+        one["requested_peak_bytes"] *= i + 2
+    drawing = drawn(tmp_path, observations, ["peak"], look=Look(against="padding/old"))
+    _base, ratios = data_lines(shown(drawing)[0])
+    assert sorted(ratios.get_ydata()) == [2, 3, 4, 5, 6]
+    assert_nothing_overlaps(drawing)
+
+
+def test_an_operation_without_the_variant_is_not_drawn(tmp_path):
+    assert drawn(tmp_path, [named("b", ny) for ny in SHAPES], look=Look(against="a")) is None
+
+
+@pytest.mark.parametrize("width", [8.5, 13, 17, 30])
+def test_a_figure_is_as_wide_as_requested(tmp_path, width):
+    observations = [with_axes(variant, **axes) for variant in VARIANTS for axes in GRID]
+    drawing = drawn(tmp_path, observations, look=Look(width_cm=width))
+    assert drawing.get_figwidth() * 2.54 == pytest.approx(width)
+    assert len({round(axes.get_position().x0, 3) for axes in shown(drawing)}) == {8.5: 1, 13: 1, 17: 2, 30: 3}[width]
+    assert_nothing_overlaps(drawing)
+
+
 def test_equal_panels_are_drawn_once(tmp_path):
     observations = [with_axes(variant, mode, **axes) for variant in VARIANTS for mode in ("edge", "wrap") for axes in GRID]
     drawing = drawn(tmp_path, observations, ["peak"])
@@ -161,10 +223,10 @@ def named(name: str, ny: int, **more) -> dict:
     return {**one, "case": one["case"].replace("padding/new", f"padding/{name}"), **more}
 
 
-def drawn(tmp_path, observations, metrics=SHAPES_METRICS):
+def drawn(tmp_path, observations, metrics=SHAPES_METRICS, look=Look()):
     run = load_run(write_run(tmp_path / "run.json", observations))
     (figure,) = figures(run, min_shapes=1)
-    return draw(figure, run.context, metrics)
+    return draw(figure, run.context, metrics, look)
 
 
 def shown(drawing):

@@ -127,6 +127,28 @@ def test_an_axis_that_does_not_vary_is_an_error_with_those_that_do(run_file, tmp
     assert f"--axis {axis}: it has one value in all cases; axes that vary: mode, ny, nx" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--axis", "ny", "--axis", "nx", "--axis", "mode"], "at most two different axes"),
+        (["--axis", "ny", "--axis", "ny"], "at most two different axes"),
+        (["--against", "newer"], "no case has this variant; variants: padding/old, padding/new"),
+        (["--against", "new", "--filter", "padding/new"], "no other variant of padding is in the run"),
+        (["--against", "new", "--metric", "at-peak", "--metric", "estimate"], "--metric at-peak, estimate: not with --against"),
+        (["--axis", "ny", "--axis", "mode", "--metric", "at-peak"], "--metric at-peak: not with a second --axis"),
+    ],
+)
+def test_options_that_do_not_fit_are_exit_2(run_file, tmp_path, capsys, options, message):
+    assert plot(run_file, "-o", tmp_path / "out", *options) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_against_draws_only_ratios(run_file, tmp_path):
+    assert plot(run_file, "--against", "old", "--width", "8.5", "--from-zero", "--svg", "-o", tmp_path / "out") == 0
+    assert files(tmp_path / "out") == ["padding.svg"]
+
+
 def test_each_axis_gives_its_own_picture(tmp_path):
     shapes = [(n, ny, nx) for n in (1, 2, 3) for ny in (32, 64, 128) for nx in (64, 128, 256)]
     observations = []
