@@ -14,6 +14,7 @@ environment variable.
         result = method(images)
     profile.peak_bytes
 
+    peakmark.run(method, {"batch": [1, 64, 4096]}).plot()   # memory and time of each case
     peakmark.fit(method, "batch=1..4096", "16GiB").value    # the largest that fits
 
     cases = peakmark.load("run.json")           # a run of a suite, as a table of pandas
@@ -29,15 +30,16 @@ from peakmark.marks import UNSUPPORTED, WRONG_ANSWER, name, phase, recording, re
 
 if TYPE_CHECKING:
     from peakmark.fitting import Fit, FitError, FitTrial, fit
+    from peakmark.function_runs import FunctionRun, run
     from peakmark.recorded_profile import Profile, record
     from peakmark.recorders import NoRecorder, RecorderError, RecorderTooLate
     from peakmark.recorders import load as load_recorders
     from peakmark.runs import RunError, load, plot_memory
 
 __all__ = [
-    "UNSUPPORTED", "WRONG_ANSWER", "Fit", "FitError", "FitTrial", "NoRecorder", "Profile", "RecorderError", "RecorderTooLate",
+    "UNSUPPORTED", "WRONG_ANSWER", "Fit", "FitError", "FitTrial", "FunctionRun", "NoRecorder", "Profile", "RecorderError", "RecorderTooLate",
     "RunError", "fit", "load", "load_recorders", "name", "phase", "plot_memory", "record", "recording",
-    "repeat_call",
+    "repeat_call", "run",
 ]  # fmt: skip
 __version__ = "0.1.0"
 
@@ -46,6 +48,7 @@ _LAZY = {
     "Fit": ("fitting", "Fit"),
     "FitError": ("fitting", "FitError"),
     "FitTrial": ("fitting", "FitTrial"),
+    "FunctionRun": ("function_runs", "FunctionRun"),
     "NoRecorder": ("recorders", "NoRecorder"),
     "Profile": ("recorded_profile", "Profile"),
     "RecorderError": ("recorders", "RecorderError"),
@@ -56,6 +59,7 @@ _LAZY = {
     "load_recorders": ("recorders", "load"),
     "plot_memory": ("runs", "plot_memory"),
     "record": ("recorded_profile", "record"),
+    "run": ("function_runs", "run"),
 }
 
 

@@ -19,14 +19,14 @@ _INSTALL = "run `pip install pandas matplotlib jinja2`"
 
 
 class RunError(ValueError):
-    """The file is not a run, or the run cannot be plotted."""
+    """The file is not a run, or the run cannot be made or plotted."""
 
 
 def load(run: str | os.PathLike[str]) -> pandas.DataFrame:
     """Returns the cases of a run file, one per row.
 
     Columns: `case`, `operation`, `variant`, `backend`, `outcome`; bytes `peak`, `setup`, `floor`, `estimate`;
-    nanoseconds `time`, `time_min`, `time_max`; `at_peak`, a dictionary of bytes by name; `axis:NAME` of every axis.
+    nanoseconds `time`, `time_min`, `time_max`; `message`, why it has its outcome; `at_peak`, a dictionary of bytes by name; `axis:NAME` of every axis.
     Unknown values are NaN or None, never 0. `attrs["peakmark"]` has the facts of the whole run. Raises RunError if the file is
     not a run, OSError if it cannot be opened.
     """

@@ -10,6 +10,7 @@ import sys
 import textwrap
 
 import pytest
+from notebook import outputs_of_cells
 from recorded import environment, library_folder
 from recorded import peakmark as peakmark_command
 
@@ -176,25 +177,9 @@ def train(batch):
 
 
 def test_functions_of_a_notebook_are_fitted_in_a_kernel_of_jupyter(tmp_path, monkeypatch):
-    why = "it is in ci/requirements-test.txt"
-    for module in ("cloudpickle", "ipykernel"):
-        pytest.importorskip(module, reason=why)
-    nbclient = pytest.importorskip("nbclient", reason=why)
-    from nbformat.v4 import new_code_cell, new_notebook
-
+    pytest.importorskip("cloudpickle", reason="it is in ci/requirements-test.txt")
     (tmp_path / "train.py").write_text(TRAIN)
-    for name, value in {**environment(), "PEAKMARK_LIBRARY_DIR": str(library_folder()), "IPYTHONDIR": str(tmp_path)}.items():
-        monkeypatch.setenv(name, value)
-    notebook = new_notebook(cells=[new_code_cell(cell) for cell in NOTEBOOK])
-    client = nbclient.NotebookClient(
-        notebook, kernel_name="python3", timeout=200, allow_errors=True, resources={"metadata": {"path": str(tmp_path)}}
-    )
-    client.create_kernel_manager().transport = "ipc"
-    client.km.ip = "kernel"  # a short name of the sockets
-    monkeypatch.chdir(tmp_path)
-    client.execute()
-
-    cells = [cell.outputs for cell in notebook.cells]
+    cells = outputs_of_cells(NOTEBOOK, tmp_path, monkeypatch)
     assert cells[0] == []
     shown = [outputs[0].data["text/plain"] for outputs in cells[1:3]]
     assert shown == [
@@ -330,6 +315,6 @@ def test_a_failed_trial_of_a_program_is_reproduced_by_the_printed_command():
 
 
 def test_the_command_must_be_installed(monkeypatch):
-    monkeypatch.setattr("peakmark.fitting.find_peakmark", lambda: None)
+    monkeypatch.setattr("peakmark.function_file.find_peakmark", lambda: None)
     with pytest.raises(peakmark.NoRecorder, match="the command peakmark is not installed"):
         peakmark.fit(print, "sep", "1 MiB")
