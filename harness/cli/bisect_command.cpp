@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text.hpp"
-#include "cli/bisection.hpp"
+#include "cli/bisect_report.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"

@@ -1,3 +1,5 @@
+#include "cli/bisect_report.hpp"
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -6,7 +8,6 @@
 #include "base/size.hpp"
 #include "base/text.hpp"
 #include "base/text_table.hpp"
-#include "cli/bisection.hpp"
 #include "measure/runfile/json_fields.hpp"
 
 namespace peakmark::cli {
@@ -142,6 +143,20 @@ Json commit_json(const CommitInfo& commit) {
 }
 
 }  // namespace
+
+ExitCode bisect_exit_code(const BisectReport& report) {
+  switch (report.end) {
+    case BisectEnd::found:
+      return ExitCode::clean;
+    case BisectEnd::not_worse:
+      return ExitCode::verdict;
+    case BisectEnd::only_skipped:
+      return ExitCode::measurement;
+    case BisectEnd::interrupted:
+      break;
+  }
+  return ExitCode::interrupted;
+}
 
 std::string bisect_text(const BisectReport& report) {
   std::string text = head_text(report) + "\n" + trials_table(report);

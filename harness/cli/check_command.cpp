@@ -26,9 +26,9 @@
 #include "measure/check/judge.hpp"
 #include "measure/check/reports.hpp"
 #include "measure/estimate/external_estimates.hpp"
+#include "measure/git/git_repository.hpp"
 #include "measure/runfile/json_fields.hpp"
 #include "measure/runfile/run_file.hpp"
-#include "measure/supervise/git_repository.hpp"
 #include "measure/supervise/progress.hpp"
 #include "measure/supervise/recorded_estimates.hpp"
 

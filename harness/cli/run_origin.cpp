@@ -10,8 +10,8 @@
 #include "base/program.hpp"
 #include "base/text.hpp"
 #include "base/text_file.hpp"
+#include "measure/git/git_repository.hpp"
 #include "measure/runfile/json_fields.hpp"
-#include "measure/supervise/git_repository.hpp"
 
 namespace peakmark::cli {
 namespace {

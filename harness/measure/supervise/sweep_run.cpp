@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "measure/git/git_repository.hpp"
 #include "measure/runfile/run_summary.hpp"
 #include "measure/statistics/time_change.hpp"
 #include "measure/supervise/case_listeners.hpp"
-#include "measure/supervise/git_repository.hpp"
 #include "measure/supervise/measurement.hpp"
 #include "measure/supervise/run_context.hpp"
 #include "measure/supervise/run_workers.hpp"

@@ -5,13 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
 #include "base/size.hpp"
 #include "measure/compare/run_comparison.hpp"
-#include "measure/supervise/git_repository.hpp"
+#include "measure/git/git_repository.hpp"
 #include "measure/supervise/sweep_run.hpp"
 
-namespace peakmark::cli {
+namespace peakmark {
 
 /// The request of `peakmark bisect`.
 struct BisectRequest {
@@ -72,14 +71,4 @@ struct BisectReport {
 /// are unknown or not in one line, and MeasurementError if the good or the bad commit cannot be measured.
 BisectReport bisect(const BisectRequest& request);
 
-/// Returns
-/// - clean: the first bad commit was found;
-/// - verdict: the bad commit is not worse;
-/// - measurement: the remaining commits cannot be judged;
-/// - interrupted.
-ExitCode bisect_exit_code(const BisectReport& report);
-
-std::string bisect_text(const BisectReport& report);
-std::string bisect_json(const BisectReport& report);
-
-}  // namespace peakmark::cli
+}  // namespace peakmark

@@ -1,4 +1,4 @@
-#include "measure/supervise/commit_worktree.hpp"
+#include "measure/builds/commit_worktree.hpp"
 
 #include <gmock/gmock.h>
 
@@ -6,36 +6,19 @@
 #include <fstream>
 
 #include "base/error.hpp"
-#include "base/files_testing.hpp"
 #include "base/text_file.hpp"
+#include "measure/git/git_testing.hpp"
 
 namespace peakmark {
 namespace {
 
 using testing::HasSubstr;
 
-/// A repository with the commits `one` and `two` of a file `number`.
-class CommitWorktreeTest : public testing::Test {
+class CommitWorktreeTest : public TwoCommitsTest {
  protected:
-  CommitWorktreeTest() {
-    ::setenv("XDG_CACHE_HOME", (folder_.path() / "cache").c_str(), 1);
-    std::filesystem::create_directories(top_);
-    const std::string commit =
-        "git -c user.name=a -c user.email=a@b commit --quiet -a -m commit && git rev-parse HEAD > ../";
-    sh("git init --quiet . && echo 1 > number && git add number && " + commit + "one && echo 2 > number && " +
-       commit + "two");
-    repository_.emplace(top_);
-    one_ = read_text_file(folder_.path() / "one").substr(0, 40);
-    two_ = read_text_file(folder_.path() / "two").substr(0, 40);
-  }
+  CommitWorktreeTest() { ::setenv("XDG_CACHE_HOME", (folder_.path() / "cache").c_str(), 1); }
   ~CommitWorktreeTest() override { ::unsetenv("XDG_CACHE_HOME"); }
 
-  void sh(const std::string& script) const {
-    const Answer answer = ask(
-        {"/bin/sh", {"-e", "-c", "cd '" + top_.string() + "' && " + script}, environment_without_git(), ""},
-        std::chrono::minutes(1));
-    EXPECT_EQ(answer.end.exit_code, 0) << script << answer.errors;
-  }
   std::size_t worktrees() const {
     const std::string list = repository_->output({"worktree", "list"}) + "\n";
     return static_cast<std::size_t>(std::count(list.begin(), list.end(), '\n'));
@@ -45,29 +28,7 @@ class CommitWorktreeTest : public testing::Test {
     built->keep(command);
     return built;
   }
-
-  const TemporaryFolder folder_;
-  const std::filesystem::path top_ = folder_.path() / "project";
-  std::optional<GitRepository> repository_;
-  std::string one_;
-  std::string two_;
 };
-
-TEST_F(CommitWorktreeTest, AProgramOfAnotherCommitThanHeadIsAWarning) {
-  const auto warning = [&](const std::string& commit, const std::filesystem::path& folder) {
-    return other_commit_warning("blur", commit, {"/", folder});
-  };
-  const std::filesystem::path build = top_ / "build";
-  std::filesystem::create_directories(build);
-  EXPECT_EQ(warning(two_, build), "");
-  EXPECT_EQ(warning(two_ + "+", build), "");
-  EXPECT_EQ(warning(one_, build), "blur was built from commit " + one_.substr(0, 12) + ", and HEAD is " +
-                                      two_.substr(0, 12) + ": build it again to measure HEAD");
-  EXPECT_NE(warning(one_ + "+", top_), "");
-  EXPECT_EQ(warning("", build), "");
-  EXPECT_EQ(warning(std::string(40, '1'), build), "") << "of another project";
-  EXPECT_EQ(warning(one_, folder_.path()), "") << "no repository";
-}
 
 TEST_F(CommitWorktreeTest, FilesThatWereBuiltStayFromCommitToCommit) {
   {
@@ -128,12 +89,6 @@ TEST_F(CommitWorktreeTest, WhatAKilledCheckoutHasLeftIsReplaced) {
   CommitWorktree worktree(*repository_, folder, -1);
   worktree.check_out(one_);
   EXPECT_EQ(read_text_file(worktree.top() / "number"), "1\n");
-}
-
-TEST_F(CommitWorktreeTest, VariablesOfAHookDoNotNameTheRepository) {
-  ::setenv("GIT_DIR", "/nowhere", 1);
-  EXPECT_EQ(GitRepository(top_).commit("HEAD"), two_);
-  ::unsetenv("GIT_DIR");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "measure/supervise/build_comparison.hpp"
+#include "measure/builds/build_comparison.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "measure/supervise/commit_worktree.hpp"
+#include "measure/builds/commit_worktree.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
-#include "measure/supervise/build_comparison.hpp"
-#include "measure/supervise/git_repository.hpp"
+#include "measure/builds/build_comparison.hpp"
+#include "measure/git/git_repository.hpp"
 #include "measure/supervise/sweep_run.hpp"
 
 namespace peakmark {

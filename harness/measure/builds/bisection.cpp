@@ -1,4 +1,4 @@
-#include "cli/bisection.hpp"
+#include "measure/builds/bisection.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,16 +11,16 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "measure/builds/build_comparison.hpp"
+#include "measure/builds/commit_worktree.hpp"
 #include "measure/device/doctor.hpp"
-#include "measure/supervise/build_comparison.hpp"
 #include "measure/supervise/case_listeners.hpp"
-#include "measure/supervise/commit_worktree.hpp"
 #include "measure/supervise/run_context.hpp"
 #include "measure/supervise/worker_program.hpp"
 #include "measure/sweep/nearest_word.hpp"
 #include "record/subprocess/signals.hpp"
 
-namespace peakmark::cli {
+namespace peakmark {
 namespace {
 
 namespace fs = std::filesystem;
@@ -377,18 +377,4 @@ BisectReport bisect(const BisectRequest& request) {
   return Bisection(request).run();
 }
 
-ExitCode bisect_exit_code(const BisectReport& report) {
-  switch (report.end) {
-    case BisectEnd::found:
-      return ExitCode::clean;
-    case BisectEnd::not_worse:
-      return ExitCode::verdict;
-    case BisectEnd::only_skipped:
-      return ExitCode::measurement;
-    case BisectEnd::interrupted:
-      break;
-  }
-  return ExitCode::interrupted;
-}
-
-}  // namespace peakmark::cli
+}  // namespace peakmark

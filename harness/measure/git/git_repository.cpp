@@ -1,4 +1,4 @@
-#include "measure/supervise/git_repository.hpp"
+#include "measure/git/git_repository.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
