@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .assessment import descending
-from .common import InputError, metric_name, short_commit
+from .common import InputError, metric_name, quantity, short_commit
 from .formula_table import FormulaRow
 from .history_file import finite, text
 from .page import MAX_GROUPS
@@ -223,6 +223,15 @@ def _rows(report: RunReport) -> list[list[Any]]:
     return rows
 
 
+def _warnings(cases: Sequence[JudgedCase]) -> list[str]:
+    """Returns a line for each reason: all cases of a program without an estimator have the same warning."""
+    by_reason: dict[str, list[JudgedCase]] = {}
+    for one in cases:
+        if one.judgement == "counted" and one.advice:
+            by_reason.setdefault(one.reason, []).append(one)
+    return [f"{quantity(len(found), 'case')}, the first: {found[0].name}: {'; '.join(found[0].advice)}" for found in by_reason.values()]
+
+
 def _inlined(picture: Picture, folder: Path) -> dict[str, Any]:
     """Returns a picture with its file as its address."""
     content = base64.b64encode((folder / f"{picture.name}.svg").read_bytes()).decode("ascii")
@@ -237,7 +246,7 @@ def render_run(report: RunReport, pictures: Sequence[dict[str, Any]], title: str
     comparison = report.comparison
     verdicts = [*([comparison.verdict] if comparison else []), report.verdict]
     data = {
-        "columns": COLUMNS, "rows": _rows(report), "judgements": JUDGEMENTS, "states": STATES, "commit_url": "",
+        "columns": COLUMNS, "rows": _rows(report), "judgements": JUDGEMENTS, "states": STATES,
     }
     return render(
         "run.html.j2",
@@ -249,7 +258,7 @@ def render_run(report: RunReport, pictures: Sequence[dict[str, Any]], title: str
         comparison=comparison,
         different=[one for one in comparison.cases if one.status in LISTED_STATES] if comparison else [],
         failed=[one for one in report.cases if one.judgement in ("failed_measurement", "fail")],
-        warned=[one for one in report.cases if one.judgement == "counted" and one.advice],
+        warned=_warnings(report.cases),
         warnings=[text(one) for one in report.run.context.get("warnings") or []],
         estimators=estimator_rows([report.run]),
         formulas=report.formulas,

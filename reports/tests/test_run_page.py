@@ -126,6 +126,16 @@ def test_many_failures_are_counted(tmp_path):
     assert len(rows(page)) == 200
 
 
+def test_warnings_of_one_reason_are_one_line(tmp_path):
+    cases = [judged(f"padding/{i}", "counted", reason="no estimator", advice=[f"no estimator: advice {i}"]) for i in range(3)]
+    cases += [judged("padding/b", "counted", reason="peaks differ", advice=["peaks differ: by 4 B"]), judged("padding/c", "counted", reason="granularity")]
+    assert main(write_fake(tmp_path, [], check_text(cases))) == 0
+    page = written(tmp_path)
+    lines = ["3 cases, the first: padding/0: no estimator: advice 0", "1 case, the first: padding/b: peaks differ: by 4 B"]
+    assert_order(page.text, ["Warnings", *lines, "All cases"])
+    assert "advice 1" not in page.text and "padding/c" not in page.text
+
+
 def test_a_run_that_measured_nothing_has_a_page(tmp_path):
     cases = [judged("padding/a", "skipped", reason="unsupported", advice=["no device"])]
     assert main(write_fake(tmp_path, [], check_text(cases, "1 case: 0 pass; nothing was measured", 4))) == 0
