@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from .common import quantity
-from .figure_style import COLOURS, Look, caption_text, pyplot, set_texts, shortened, size_text, use_style
+from .figure_style import COLOURS, Look, caption_text, pyplot, set_texts, shortened, size_text, use_style, wrapped
 from .series import FLOOR, Figure, Panel, axis_name, evenly, merged, value_text, x_label
 
 # Names below this share of every peak are drawn together as others.
 MIN_SHARE = 0.01
 OTHERS = "others"
 HATCHES = ["", "////", "...."]
-LEGEND_INCHES, LEGEND_CHARACTERS = 1.9, 24
+LEGEND_INCHES, LEGEND_CHARACTERS, MAX_TITLE = 1.9, 24, 32
 # Of an axes: its min width, and that of a bar, of a level total and of a character of a tick.
 COLUMN_INCHES, BAR_INCHES, TOTAL_INCHES, TICK_INCHES = 1.3, 0.17, 0.4, 0.06
 
@@ -139,9 +138,9 @@ def draw_composition(figure: Figure, composition: Composition, context: dict, lo
         if place < columns or columns < len(lines):
             axes.set_title(line.split("/", 1)[-1])
         if place % columns == 0:
-            axes.set_ylabel(f"{panel.title}\nmemory at the peak / floor".lstrip())
+            axes.set_ylabel(f"{wrapped(panel.title, MAX_TITLE)}\nmemory at the peak / floor".lstrip())
         if place + columns >= len(cells):
-            axes.set_xlabel(textwrap.fill(x_label(figure) if columns == 1 else axis_name(x), int(8 * look.inches(2))))
+            axes.set_xlabel(wrapped(x_label(figure) if columns == 1 else axis_name(x), int(8 * look.inches(2))))
     # Space for the totals above the bars.
     grid[0][0].set_ylim(0, (1.18 if is_level else 1.5 if rows <= 2 else 1.75) * max((cases["peak"] / cases["floor"]).max() for cases in drawn if len(cases)))
     notes = list(figure.notes)

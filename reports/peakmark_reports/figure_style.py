@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os.path
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,6 +65,11 @@ def caption_text(context: dict, notes: Sequence[str] = ()) -> str:
     commit = " and ".join(short_commit(one) for one in commits if one)
     where = device_text(context) + (f", commit {commit}" if commit else "")
     return ". ".join([where, *notes]) + "."
+
+
+def wrapped(text: str, max_length: int) -> str:
+    """Returns the text in lines, which end after a comma where possible: `n 20` stays on one line."""
+    return textwrap.fill(re.sub(r"(?<=\w) (?=\w)", "\u00a0", text), max_length)
 
 
 def set_texts(drawing: pyplot.Figure, title: str, caption: str) -> None:

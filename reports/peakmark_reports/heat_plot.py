@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 
 import matplotlib
 import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 
-from .figure_style import Look, amount_scale, caption_text, pyplot, ratio_scale, set_texts, set_ticks, shortened, use_style
+from .figure_style import Look, amount_scale, caption_text, pyplot, ratio_scale, set_texts, set_ticks, shortened, use_style, wrapped
 from .memory_plot import SHAPES, prepared
 from .series import Figure, axis_name, evenly, is_words, value_text
 
 # Min width of a heat map and of a tick, the height of a map, and the width of a character in a cell.
-COLUMN_INCHES, TICK_INCHES, ROW_INCHES, CHARACTER_INCHES = 1.5, 0.3, 1.7, 0.05
+COLUMN_INCHES, TICK_INCHES, ROW_INCHES, CHARACTER_INCHES = 1.5, 0.26, 1.7, 0.05
 MAX_TEXT_ROWS = 8
 BAR_INCHES, Y_LABEL_INCHES = 0.9, 0.5
 MAX_TITLE = 24
@@ -80,7 +79,7 @@ def draw_heat(figure: Figure, context: dict, metrics: Sequence[str] = SHAPES, lo
             _ticks(axes.yaxis, ys, ROW_INCHES)
             axes.set_title(shortened(line.split("/", 1)[-1], MAX_TITLE))
             if place % columns == 0:
-                axes.set_ylabel("\n".join(part for part in (textwrap.fill(panel.title, MAX_TITLE), axis_name(figure.y)) if part))
+                axes.set_ylabel("\n".join(part for part in (wrapped(panel.title, MAX_TITLE), axis_name(figure.y)) if part))
             if i == len(rows) - 1 and place + columns >= len(lines):
                 axes.set_xlabel(axis_name(figure.x))
         bar = drawing.colorbar(image, ax=band.ravel().tolist(), label=metric.label(figure.cases, context))

@@ -3,7 +3,6 @@ variant or per value of an axis."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -35,6 +34,7 @@ from .figure_style import (
     short_names,
     shortened,
     use_style,
+    wrapped,
 )
 from .common import size_text, time_text
 from .series import FLOOR, Figure, Panel, axis_name, merged, x_label
@@ -405,9 +405,9 @@ def draw(figure: Figure, context: dict, metrics: Sequence[str] = SHAPES, look: L
                 axes.set_ylabel(row.metric.label(every, context))
             else:
                 axes.tick_params(labelleft=False)
-        shown[0].set_title(textwrap.fill(panel.title, TITLE_CHARACTERS), loc="left")
+        shown[0].set_title(wrapped(panel.title, TITLE_CHARACTERS), loc="left")
         if place + columns >= len(panels):
-            shown[-1].set_xlabel(textwrap.fill(x_label(figure), int(look.inches(columns) / columns * TITLE_CHARACTERS_PER_INCH)))
+            shown[-1].set_xlabel(wrapped(x_label(figure), int(look.inches(columns) / columns * TITLE_CHARACTERS_PER_INCH)))
     caption = [*(text for note, text in NOTES.items() if note in notes), *figure.notes]
     set_texts(drawing, figure.name, caption_text(context, caption))
     place_labels(drawing, labels)

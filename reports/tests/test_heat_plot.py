@@ -57,14 +57,14 @@ def test_equal_panels_and_axes_that_follow_both_are_one_map(tmp_path):
     for one in observations:
         one["axes"]["elements"] = one["axes"]["ny"] * one["axes"]["nx"]
     drawing = drawn(tmp_path, observations)
-    assert len(maps(drawing)) == 2 and maps(drawing)[0].get_ylabel() == "mode edge/wrap\nny"
+    assert len(maps(drawing)) == 2 and maps(drawing)[0].get_ylabel() == "mode\u00a0edge/wrap\nny"
     pyplot.close(drawing)
 
 
 def test_words_can_be_an_axis(tmp_path):
     drawing = drawn(tmp_path, grid(modes=("edge", "wrap")), axes=("mode", "ny"))
     # nx varies, too.
-    assert [axes.get_ylabel() for axes in maps(drawing)[::2]] == ["nx 32\nny", "nx 512\nny"]
+    assert [axes.get_ylabel() for axes in maps(drawing)[::2]] == ["nx\u00a032\nny", "nx\u00a0512\nny"]
     assert [tick.get_text() for tick in maps(drawing)[0].get_xticklabels()] == ["edge", "wrap"]
     pyplot.close(drawing)
 
