@@ -260,7 +260,7 @@ def _with_gaps(cases: pd.DataFrame) -> pd.DataFrame:
 def figures(run: Run, axes: Sequence[str] = (), min_shapes: int = MIN_SHAPES) -> list[Figure]:
     """Returns a figure for each operation and each label of the suite's sweeps (`figure = "growth"`).
 
-    If the suite labels no sweep of an operation, its figure has all cases. An operation without a panel of `min_shapes`
+    If the suite labels no sweep of an operation, or an axis asked for varies in none of these, its figure has all cases. An operation without a panel of `min_shapes`
     measured shapes has no figure, nor has one in which an axis asked for does not vary. `axes`: x, and y of a heat map.
     """
     figures: list[Figure] = []
@@ -268,14 +268,16 @@ def figures(run: Run, axes: Sequence[str] = (), min_shapes: int = MIN_SHAPES) ->
         return figures
     for operation, cases in _with_gaps(run.cases.reset_index(drop=True)).groupby("operation", sort=False):
         labels = cases.loc[cases["peak"].notna(), "figure"].dropna().unique()
-        groups = cases.groupby("figure", sort=False) if len(labels) else [(None, cases)]
         others = int(cases["figure"].isna().sum()) if len(labels) else 0
         left_out = [f"{quantity(others, 'case')} without a figure in the suite"] if others else []
-        for label, group in groups:
-            name = operation if label is None or len(labels) == 1 else f"{operation}-{label}"
-            figure = _figure(name, group, run, axes, min_shapes, left_out)
-            if figure is not None:
-                figures.append(figure)
+        found = []
+        for label, group in cases.groupby("figure", sort=False):
+            name = operation if len(labels) == 1 else f"{operation}-{label}"
+            found.append(_figure(name, group, run, axes, min_shapes, left_out) if len(labels) else None)
+        # An axis asked for may vary only in the cases without a label.
+        if not len(labels) or (axes and not any(found)):
+            found = [_figure(operation, cases, run, axes, min_shapes, [])]
+        figures += [figure for figure in found if figure is not None]
     return figures
 
 

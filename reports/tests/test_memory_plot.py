@@ -206,6 +206,19 @@ def test_equal_panels_are_drawn_once(tmp_path):
     assert_nothing_overlaps(drawing)
 
 
+def test_an_axis_that_varies_only_outside_of_the_suites_figures_is_drawn(tmp_path):
+    path = write_run(tmp_path / "run.json", [with_axes(**axes) for axes in GRID])
+    document = json.loads(path.read_text())
+    for planned in document["context"]["peakmark"]["planned"]:
+        planned["figure"] = "growth" if planned["axes"]["n"] == 1 else None
+    path.write_text(json.dumps(document))
+    run = load_run(path)
+    (figure,) = figures(run)
+    assert (figure.x, len(figure.cases), figure.notes) == ("axis:ny", 5, ["Left out: 10 cases without a figure in the suite"])
+    (asked,) = figures(run, ["n"])
+    assert (asked.x, len(asked.cases), asked.notes) == ("axis:n", 15, [])
+
+
 def test_two_backends_are_two_panels(tmp_path):
     path = write_run(tmp_path / "run.json", [with_axes(**axes) for axes in GRID if axes["n"] == 1])
     document = json.loads(path.read_text())
