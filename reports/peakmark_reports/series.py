@@ -225,11 +225,18 @@ def _figure(name: str, cases: pd.DataFrame, run: Run, asked: Sequence[str], min_
         return None
     unmeasured = Counter(str(outcome).replace("_", " ") for outcome in cases.loc[cases["peak"].isna(), "outcome"])
     left_out = left_out + [f"{quantity(count, 'case')} not measured ({outcome})" for outcome, count in unmeasured.items()]
+    planned = len(cases)
+    enough = max(min_shapes, 2) if choice.is_joined else min_shapes
+    kept = _split(cases.dropna(subset=[choice.x]), choice.panel_axes, choice.x, enough)
+    cases = pd.concat([group for _key, group in kept])
+    few = [f"{quantity(planned - len(cases), 'case')} with fewer than {quantity(enough, 'shape')}"] if len(cases) < planned else []
     cases, thinned = _thinned(cases, choice)
+    groups = _split(cases, choice.panel_axes, choice.x, enough)
+    if not groups:
+        # Axes that change together have no case for most combinations of their values.
+        groups = evenly(kept, MAX_PANELS)
+        thinned = [f"{quantity(sum(len(group) for _key, group in kept) - sum(len(group) for _key, group in groups), 'case')} of other panels"]
     shown = [*choice.panel_axes, *([choice.shade] if choice.shade else [])]
-    groups = _split(cases.dropna(subset=[choice.x]), choice.panel_axes, choice.x, min_shapes)
-    drawn = sum(len(group) for _key, group in groups)
-    few = [f"{quantity(len(cases) - drawn, 'case')} with fewer than {quantity(min_shapes, 'shape')}"] if drawn < len(cases) else []
     several = [axis for i, axis in enumerate(choice.panel_axes) if len({key[i] for key, _group in groups}) > 1]
     panels = []
     for key, group in groups:

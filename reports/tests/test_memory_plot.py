@@ -219,6 +219,16 @@ def test_an_axis_that_varies_only_outside_of_the_suites_figures_is_drawn(tmp_pat
     assert (asked.x, len(asked.cases), asked.notes) == ("axis:n", 15, [])
 
 
+def test_axes_that_change_together_leave_panels(tmp_path):
+    zipped = [{"h": (7 * i) % 10, "w": (3 * i + 5) % 10} for i in range(10)]
+    observations = [with_axes(variant, n=1, ny=64, nx=64, alias=alias, **one) for variant in VARIANTS for one in zipped for alias in (0, 1)]
+    figure = figure_of(tmp_path, observations, "alias", min_shapes=1)
+    assert figure.x == "axis:alias" and 1 <= len(figure.panels) <= 6
+    drawn_cases = len(figure.cases)
+    assert figure.notes[0].startswith("Left out: ") and drawn_cases < len(observations)
+    assert_no_line_has_two_points_at_one_x(figure)
+
+
 def test_two_backends_are_two_panels(tmp_path):
     path = write_run(tmp_path / "run.json", [with_axes(**axes) for axes in GRID if axes["n"] == 1])
     document = json.loads(path.read_text())
