@@ -41,7 +41,7 @@ void add_list_command(CLI::App& app, Result& /*result*/) {
   const auto options = std::make_shared<ListOptions>();
   SelectionOptions& selection = options->selection;
   CLI::App* const command = app.add_subcommand("list", "List the cases that `run` would measure here");
-  command->add_option("SUITE", selection.suites, "Suite files")->required();
+  add_cases_argument(*command, selection);
   add_selection_options(*command, selection);
   add_shard_option(*command, selection);
   add_workers_option(*command, options->workers, "Use the variants of this worker; label each of several");

@@ -7,12 +7,14 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 
 #include "base/error.hpp"
 #include "base/file_locks.hpp"
 #include "base/text.hpp"
 #include "measure/supervise/memory_reserve.hpp"
+#include "measure/sweep/description.hpp"
 #include "measure/sweep/suite_keys.hpp"
 #include "record/profile/profile.hpp"
 
@@ -170,8 +172,43 @@ CLI::Option* add_allow_growth_option(CLI::App& command, GrowthAllowance& allowan
       ->type_name(value_name::kGrowth);
 }
 
-std::array<CLI::Option*, 3> add_selection_options(CLI::App& command, SelectionOptions& selection) {
+void add_cases_argument(CLI::App& command, SelectionOptions& selection) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "SUITE",
+          [&selection](const std::vector<std::string>& words) {
+            for (const std::string& word : words) {
+              std::error_code error;
+              const bool is_file = std::filesystem::exists(word, error);
+              if (!is_file && is_axis_name(std::string_view(word).substr(0, word.find('='))) &&
+                  word.find('=') != std::string::npos) {
+                selection.axes.push_back(word);
+              } else if (!is_file && word.find('/') != std::string::npos && !word.ends_with(".toml")) {
+                selection.named_variants.push_back(word);
+              } else {
+                selection.suites.emplace_back(word);
+              }
+            }
+            if (selection.suites.empty() && selection.named_variants.empty())
+              throw UsageError("no suite and no variant: write SUITE.toml, or OPERATION/VARIANT AXIS=VALUE…");
+          },
+          "Suite files; variants to measure instead of the suites' sweeps, such as padding/computed; values "
+          "of axes, such as nx=512,1024 n=4..64")
+      ->required();
+}
+
+std::array<CLI::Option*, 4> add_selection_options(CLI::App& command, SelectionOptions& selection) {
   return {
+      command
+          .add_option_function<std::vector<std::string>>(
+              "--axis",
+              [&selection](const std::vector<std::string>& texts) {
+                selection.axes.insert(selection.axes.end(), texts.begin(), texts.end());
+              },
+              "Replace the values of an axis in the suites: nx=4096,8192, n=4..64 or n=4..64:20")
+          ->type_name("AXIS=VALUES")
+          ->expected(1)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll),
       command
           .add_option("--filter", selection.filter,
                       "Select cases whose name, or name with all axes, matches this regular expression")

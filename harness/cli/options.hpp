@@ -133,8 +133,11 @@ CLI::Option* add_timeout_option(CLI::App& command, CaseLimit& limit);
 /// Adds --allow-growth, for commands that judge growth of bytes.
 CLI::Option* add_allow_growth_option(CLI::App& command, GrowthAllowance& allowance);
 
-/// Adds --filter, --backend and --device, for commands that expand suites. Returns them in this order.
-std::array<CLI::Option*, 3> add_selection_options(CLI::App& command, SelectionOptions& selection);
+/// Adds the positional argument: suites, variants and axes. One suite or variant is required.
+void add_cases_argument(CLI::App& command, SelectionOptions& selection);
+/// Adds --axis, --filter, --backend and --device, for commands that expand suites. Returns them in this
+/// order.
+std::array<CLI::Option*, 4> add_selection_options(CLI::App& command, SelectionOptions& selection);
 /// Declares that an option about times has no effect on `dry`. --backend must be declared before.
 CLI::Option* only_with_times(CLI::Option* option, const SelectionOptions& selection);
 /// Adds --require, which requires a GPU.

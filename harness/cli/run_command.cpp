@@ -107,7 +107,7 @@ void add_run_command(CLI::App& app, Result& result) {
   SweepOptions& sweep = options->sweep;
   SelectionOptions& selection = sweep.selection;
   CLI::App* const command = app.add_subcommand("run", "Measure the cases of suites into a run file");
-  command->add_option("SUITE", selection.suites, "Suite files")->required();
+  add_cases_argument(*command, selection);
   command->add_option("-o,--output", sweep.run_file, "Write this run file")
       ->type_name(value_name::kRun)
       ->capture_default_str()

@@ -125,7 +125,7 @@ TEST_F(Usage, AnOptionIsDescribedWithItsDefaultAndConflicts) {
               HasSubstr("\n  --require {cuda,gpu}        Exit with 4 if there is no such device. Default:"));
   EXPECT_THAT(help, HasSubstr("$PEAKMARK_REQUIRE."));
   EXPECT_THAT(help, HasSubstr("Needs --rounds.\n"));
-  EXPECT_THAT(help, HasSubstr("\n  SUITE...                    Suite files.\n"));
+  EXPECT_THAT(help, HasSubstr("\n  SUITE...                    Suite files; variants to measure instead"));
   std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 104U) << line;
 }

@@ -198,6 +198,8 @@ std::string reproduce_command(const SweepOptions& options, const DeviceInfo& dev
                               const PlannedCase& planned) {
   std::string command = "peakmark run";
   for (const auto& suite : options.selection.suites) command += " " + shell_word(suite.string());
+  for (const std::string& variant : options.selection.named_variants) command += " " + shell_word(variant);
+  for (const std::string& axis : options.selection.axes) command += " " + shell_word(axis);
   command += " --filter " + shell_word(exactly(planned.name));
   // An index is valid only within one backend. A `dry` case needs no device, even if the run had one, and a
   // different --backend would change its name.

@@ -68,6 +68,8 @@ Listing list_on(const std::optional<DeviceInfo>& device, const SelectionOptions&
                 const Description& description, const CaseCheck& check) {
   ExpandOptions expand;
   expand.backend = options.backend;
+  expand.variants = options.named_variants;
+  expand.axes = options.axes;
   if (device) expand.automatic_backend = to_string(device->backend);
   Listing listing;
   listing.suite = load_suites(options.suites, description, expand);

@@ -15,12 +15,14 @@ namespace peakmark {
 /// The user's selection of cases and device.
 struct SelectionOptions {
   std::vector<std::filesystem::path> suites;
-  std::optional<std::string> filter;   ///< a regular expression (ECMAScript); see filtered()
-  std::optional<std::string> backend;  ///< replaces the suite's backend axis
-  std::string device;                  ///< index or part of a name
-  std::string device_class;            ///< RunContext::device_class
-  std::optional<std::string> require;  ///< `cuda` or `gpu`
-  std::optional<std::string> shard;    ///< `I/N`
+  std::vector<std::string> named_variants;  ///< ExpandOptions::variants
+  std::vector<std::string> axes;            ///< ExpandOptions::axes
+  std::optional<std::string> filter;        ///< a regular expression (ECMAScript); see filtered()
+  std::optional<std::string> backend;       ///< replaces the suite's backend axis
+  std::string device;                       ///< index or part of a name
+  std::string device_class;                 ///< RunContext::device_class
+  std::optional<std::string> require;       ///< `cuda` or `gpu`
+  std::optional<std::string> shard;         ///< `I/N`
   /// An earlier run: the cases of each shard took about the same time in it; null: a shard has every N-th
   /// case.
   std::optional<std::filesystem::path> balance;

@@ -6,14 +6,14 @@
 
 namespace peakmark {
 
-/// A position in a suite file, for error messages.
+/// A position in a suite file, for error messages; or a word of the command line.
 struct SourceLocation {
-  std::string file;
-  std::size_t line = 0;
-  std::string key;  ///< `axes.nx`
+  std::string file;      ///< or the word; empty: neither is shown
+  std::size_t line = 0;  ///< 0: a word
+  std::string key;       ///< `axes.nx`
 };
 
-/// Throws UsageError with `file:line: key: what`.
+/// Throws UsageError with `file:line: key: what`, or `word: what`.
 [[noreturn]] void fail(const SourceLocation& place, std::string_view what);
 
 template <typename T>

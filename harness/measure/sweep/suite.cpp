@@ -19,6 +19,7 @@
 #include "measure/sweep/nearest_word.hpp"
 #include "measure/sweep/suite_document.hpp"
 #include "measure/sweep/sweep_expansion.hpp"
+#include "measure/sweep/typed_axes.hpp"
 
 namespace peakmark {
 
@@ -70,6 +71,17 @@ std::string make_fingerprint(const std::vector<PlannedCase>& cases, const Vocabu
   for (const auto& program : vocabulary.programs) add(*program, fingerprint);
   for (const auto& estimator : vocabulary.estimators) add(*estimator, fingerprint);
   return fingerprint.text();
+}
+
+/// Returns the names of the axes of all cases, in the order of their first occurrence.
+std::vector<std::string> axes_of(const std::vector<PlannedCase>& cases) {
+  std::vector<std::string> names;
+  for (const PlannedCase& planned : cases) {
+    for (const auto& [name, value] : planned.sweep_case.parameters.values()) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
 }
 
 class Collector {
@@ -133,6 +145,7 @@ class Collector {
 
 Suite expand_suites(const std::vector<SuiteDocument>& documents, const Description& description,
                     const ExpandOptions& options) {
+  const std::vector<AxisValues> axes = parse_typed_axes(options.axes);
   if (options.backend && std::ranges::find(known_backends(), *options.backend) == known_backends().end()) {
     throw UsageError(fmt::format("--backend {}: unknown backend{}", *options.backend,
                                  suggest_word(*options.backend, known_backends())));
@@ -140,12 +153,27 @@ Suite expand_suites(const std::vector<SuiteDocument>& documents, const Descripti
   Suite suite;
   suite.vocabulary = gather_vocabulary(documents, description);
   Collector collector(suite);
-  for (const SuiteDocument& document : documents) {
-    suite.files.push_back(document.file);
+  std::vector<bool> are_used(axes.size());
+  const auto add = [&](const SuiteDocument& document) {
     suite.name += (suite.name.empty() ? "" : "+") + document.name;
     for (const SweepDocument& sweep : document.sweeps) {
-      collector.add(SweepExpansion(sweep, document, suite.vocabulary, options), sweep.place);
+      const SweepExpansion expansion(sweep, document, suite.vocabulary, options, axes);
+      for (std::size_t i = 0; i < axes.size(); ++i)
+        are_used[i] = are_used[i] || expansion.all_have(axes[i].axis);
+      collector.add(expansion, sweep.place);
     }
+  };
+  for (const SuiteDocument& document : documents) {
+    suite.files.push_back(document.file);
+    if (options.variants.empty()) add(document);
+  }
+  const SuiteDocument typed = typed_suite(options.variants, axes);
+  if (!options.variants.empty()) add(typed);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!are_used[i])
+      fail(axes[i].place, fmt::format("no sweep has only variants with the axis '{}'{}", axes[i].axis,
+                                      suggest_word(axes[i].axis, axes_of(suite.cases))));
+    suite.name += " " + options.axes[i];
   }
   suite.fingerprint = make_fingerprint(suite.cases, suite.vocabulary);
   return suite;
@@ -153,7 +181,7 @@ Suite expand_suites(const std::vector<SuiteDocument>& documents, const Descripti
 
 Suite load_suites(const std::vector<std::filesystem::path>& files, const Description& description,
                   const ExpandOptions& options) {
-  if (files.empty()) throw UsageError("no suite file named");
+  if (files.empty() && options.variants.empty()) throw UsageError("no suite file named");
   std::vector<SuiteDocument> documents;
   documents.reserve(files.size());
   for (const std::filesystem::path& file : files) documents.push_back(read_suite_document(file));

@@ -57,6 +57,10 @@ struct Suite {
 struct ExpandOptions {
   std::string automatic_backend = "auto";
   std::optional<std::string> backend;  ///< replaces the suite's backend axis
+  /// Replace the sweeps of the suites, which then only describe programs and estimators.
+  std::vector<std::string> variants = {};
+  /// Replace the axes of the sweeps whose variants all have them: `nx=4096,8192` (parse_typed_axes).
+  std::vector<std::string> axes = {};
 };
 
 /// Larger suites are refused before they use memory and time.

@@ -98,7 +98,8 @@ void apply(const Expectation& expectation, PlannedCase& planned) {
 }  // namespace
 
 SweepExpansion::SweepExpansion(const SweepDocument& sweep, const SuiteDocument& suite,
-                               const Vocabulary& vocabulary, const ExpandOptions& options)
+                               const Vocabulary& vocabulary, const ExpandOptions& options,
+                               const std::vector<AxisValues>& axes)
     : sweep_(sweep), suite_(suite), vocabulary_(vocabulary) {
   const Description& description = vocabulary.description;
   for (const Located<std::string>& pattern : sweep.variants) add_matching(pattern, description, variants_);
@@ -110,6 +111,7 @@ SweepExpansion::SweepExpansion(const SweepDocument& sweep, const SuiteDocument& 
     const bool automatic = backend.value == "auto";
     backends_.emplace_back(backend.value, automatic ? options.automatic_backend : backend.value);
   }
+  replace_axes(axes);
   for (const VariantDescription* variant : variants_) {
     check_axes(*variant);
     check_estimators(suite.expectation, *variant);
@@ -118,6 +120,29 @@ SweepExpansion::SweepExpansion(const SweepDocument& sweep, const SuiteDocument& 
   check_rules();
   order_derived();
   count();
+}
+
+bool SweepExpansion::all_have(const std::string& axis) const {
+  return std::ranges::all_of(variants_, [&](const auto* variant) { return variant->axis(axis) != nullptr; });
+}
+
+void SweepExpansion::replace_axes(const std::vector<AxisValues>& axes) {
+  for (const AxisValues& typed : axes) {
+    if (!all_have(typed.axis)) continue;
+    replace_axis(sweep_, typed);
+    has_typed_axes_ = true;
+  }
+  for (const Dimension& dimension : sweep_.dimensions) {
+    for (const AxisValues& axis : dimension.axes) {
+      if (axis.values.size() == dimension.size()) continue;
+      const AxisValues& first = dimension.axes.front();
+      fail(axis.place.line == 0 ? axis.place : first.place,
+           fmt::format(
+               "{} values of '{}' and {} of '{}', which are zipped in {}:{}: write as many values of each",
+               first.values.size(), first.axis, axis.values.size(), axis.axis, sweep_.place.file,
+               sweep_.place.line));
+    }
+  }
 }
 
 void SweepExpansion::check_axes(const VariantDescription& variant) {
@@ -245,7 +270,9 @@ bool SweepExpansion::apply_rules(Expanded& expanded, std::vector<bool>& held) co
 void SweepExpansion::walk(const std::function<void(Expanded)>& take) const {
   std::vector<bool> held(sweep_.rules.size());
   bool empty = true;
-  const std::string place = fmt::format("{}:{}", sweep_.place.file, sweep_.place.line);
+  const std::string place = sweep_.place.line == 0
+                                ? "the command line"
+                                : fmt::format("{}:{}", sweep_.place.file, sweep_.place.line);
   for (const VariantDescription* variant : variants_) {
     const Parameters defaults = variant->defaults();
     for (const auto& [written, resolved] : backends_) {
@@ -267,7 +294,8 @@ void SweepExpansion::walk(const std::function<void(Expanded)>& take) const {
     // A rule for CUDA is valid on an OpenCL device.
     const bool of_backend =
         std::ranges::any_of(rule.when, [](const auto& condition) { return condition.key == "backend"; });
-    if (!held[i] && !of_backend) fail(rule.place, "the rule matches no case of its sweep");
+    if (!held[i] && !of_backend && !has_typed_axes_)
+      fail(rule.place, "the rule matches no case of its sweep");
   }
   if (empty) fail(sweep_.place, "empty sweep: its rules skip every case");
 }

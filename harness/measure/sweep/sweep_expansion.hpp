@@ -14,10 +14,10 @@ namespace peakmark {
 /// Expands one sweep to cases, after checking its names.
 class SweepExpansion {
  public:
-  /// Throws UsageError for unknown variants, backends, axes, words and estimators, values out of range,
-  /// circular formulas, and more than kMaxCases cases.
+  /// `axes`: replace those of the sweep. Throws UsageError for unknown variants, backends, axes, words and
+  /// estimators, values out of range, circular formulas, and more than kMaxCases cases.
   SweepExpansion(const SweepDocument& sweep, const SuiteDocument& suite, const Vocabulary& vocabulary,
-                 const ExpandOptions& options);
+                 const ExpandOptions& options, const std::vector<AxisValues>& axes = {});
 
   struct Expanded {
     PlannedCase planned;
@@ -28,8 +28,11 @@ class SweepExpansion {
   /// and a rule that matches no case.
   void walk(const std::function<void(Expanded)>& take) const;
   [[nodiscard]] std::size_t max_cases() const { return count_; }
+  /// Returns whether each variant of the sweep has the axis.
+  [[nodiscard]] bool all_have(const std::string& axis) const;
 
  private:
+  void replace_axes(const std::vector<AxisValues>& axes);
   void check_axes(const VariantDescription& variant);
   void check_rules() const;
   void check_estimators(const Expectation& expectation, const VariantDescription& variant) const;
@@ -40,7 +43,8 @@ class SweepExpansion {
                                       std::size_t index) const;
   bool apply_rules(Expanded& expanded, std::vector<bool>& held) const;
 
-  const SweepDocument& sweep_;
+  SweepDocument sweep_;
+  bool has_typed_axes_ = false;  ///< so that a rule may match no case
   const SuiteDocument& suite_;
   const Vocabulary& vocabulary_;
   std::vector<const VariantDescription*> variants_;

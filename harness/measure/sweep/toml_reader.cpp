@@ -85,6 +85,8 @@ std::vector<TomlEntry> in_file_order(const toml::table& table) {
 }
 
 void fail(const SourceLocation& place, std::string_view what) {
+  if (place.file.empty()) throw UsageError(std::string(what));
+  if (place.line == 0) throw UsageError(fmt::format("{}: {}", place.file, what));
   throw UsageError(fmt::format("{}:{}: {}: {}", place.file, place.line, place.key, what));
 }
 

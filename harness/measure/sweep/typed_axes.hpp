@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measure/sweep/suite_document.hpp"
+
+namespace peakmark {
+
+/// Reads axes of the command line: `nx=4096,8192`, `mode=edge,wrap`, `n=4..64` (every integer) and
+/// `n=4..64:20` (every twentieth). Throws UsageError.
+std::vector<AxisValues> parse_typed_axes(const std::vector<std::string>& texts);
+
+/// Returns a suite with one sweep: variants, which may be patterns, that are named on the command line.
+SuiteDocument typed_suite(const std::vector<std::string>& variants, const std::vector<AxisValues>& axes);
+
+/// Replaces the values of an axis, or its formula, or adds the axis. Throws UsageError if the axis is zipped
+/// with others and the number of values differs.
+void replace_axis(SweepDocument& sweep, const AxisValues& typed);
+
+}  // namespace peakmark
