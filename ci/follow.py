@@ -5,8 +5,8 @@
 
 Page: if the line before a block ends with a file name in backticks and a colon, the block becomes that file. Blocks marked
 `sh` or `console` run in one shell. In a block marked `sh` the first command that fails ends the shell. A block marked `console`
-has commands after `$ `, and below each what it prints, word for word: `…` stands for any text, and alone on a line for any
-lines. A command may fail only if the next one is `echo $?`. Other blocks are ignored.
+has commands after `$ `, which a backslash continues on the next line, and below each what it prints, word for word: `…` stands
+for any text, and alone on a line for any lines. A command may fail only if the next one is `echo $?`. Other blocks are ignored.
 
 Workflow: the file must be a valid workflow: jobs of steps, each with either `run` or `uses`, and unique names. A step gets the
 `env` of its job; `env` elsewhere is an error.
@@ -47,6 +47,8 @@ def commands(block: str) -> list[tuple[str, str]]:
     for line in block.splitlines():
         if line.startswith("$ "):
             found.append((line[2:], ""))
+        elif found and found[-1][0].endswith("\\") and not found[-1][1]:
+            found[-1] = (f"{found[-1][0]}\n{line}", "")
         elif found:
             found[-1] = (found[-1][0], found[-1][1] + line.rstrip() + "\n")
     return found

@@ -25,6 +25,9 @@ $ echo $?
 1
 $ echo "took 3 s"
 took … s
+$ printf '%s and %s\\n' one \\
+    two
+one and two
 ```
 """
 
