@@ -14,7 +14,7 @@ from .series import FLOOR, Figure, Panel, axis_name, evenly, merged, value_text,
 MIN_SHARE = 0.01
 OTHERS = "others"
 HATCHES = ["", "////", "...."]
-LEGEND_INCHES, LEGEND_CHARACTERS, MAX_TITLE = 1.9, 24, 32
+LEGEND_INCHES, LEGEND_LINE_INCHES, LEGEND_CHARACTERS, MAX_TITLE = 1.9, 0.15, 24, 32
 # Of an axes: its min width, and that of a bar, of a level total and of a character of a tick.
 COLUMN_INCHES, BAR_INCHES, TOTAL_INCHES, TICK_INCHES = 1.3, 0.17, 0.4, 0.06
 
@@ -91,15 +91,15 @@ def _draw_bars(axes, composition: Composition, cases: pd.DataFrame, styles: dict
         )
 
 
-def _legend(drawing, composition: Composition, styles: dict[str, dict]) -> None:
+def _legend(owner, place: str, composition: Composition, styles: dict[str, dict]) -> None:
     names = composition.names + ([OTHERS] if composition.others else [])
     handles = [
         pyplot.Rectangle((0, 0), 1, 1, edgecolor="white", label=shortened(name, LEGEND_CHARACTERS), **styles[name])
         for name in names
     ]
     handles.append(pyplot.Line2D([], [], color="0.1", linestyle=":", linewidth=1.4, label="floor: input + output"))
-    # In the order of the stack, from above; neither at the top nor at the bottom, where title and caption are.
-    drawing.legend(handles=handles[::-1], loc="outside right center", frameon=False, fontsize=7)
+    # In the order of the stack, from above.
+    owner.legend(handles=handles[::-1], loc=place, frameon=False, fontsize=7, borderaxespad=0)
 
 
 def _shown(cases: pd.DataFrame, x: str, max_bars: int) -> pd.DataFrame:
@@ -114,13 +114,19 @@ def draw_composition(figure: Figure, composition: Composition, context: dict, lo
     panels, lines, x = composition.panels, composition.lines, figure.x
     cells = [(panel, line) for panel in panels for line in lines]
     width = look.inches(2) - LEGEND_INCHES - 0.5
+    is_narrow = width < COLUMN_INCHES
+    if is_narrow:
+        width = max(look.inches(2) - 0.5, COLUMN_INCHES)
     columns = min(len(lines), max(1, int(width / COLUMN_INCHES)))
     # Variants that do not fit side by side are below each other.
     rows = -(-len(cells) // columns)
     max_bars = int(width / columns / BAR_INCHES)
-    drawing, grid = pyplot.subplots(
-        rows, columns, squeeze=False, sharey=True, layout="constrained", figsize=(look.inches(2), (2.1 if rows <= 2 else 1.6) * rows + 0.9),
-    )
+    # A narrow figure has its legend in a row of its own, a wide one at its right.
+    row_inches = 2.1 if rows <= 2 else 1.6
+    legend_inches = LEGEND_LINE_INCHES * (len(composition.names) + 2) if is_narrow else 0
+    drawing = pyplot.figure(layout="constrained", figsize=(look.inches(2), row_inches * rows + 0.9 + legend_inches))
+    cells_grid = drawing.add_gridspec(rows + is_narrow, columns, height_ratios=[row_inches] * rows + [legend_inches] * is_narrow)
+    grid = cells_grid.subplots(squeeze=False, sharey=True)[:rows]
     styles = _styles(composition)
     for axes in grid.flat[len(cells) :]:
         axes.set_visible(False)
@@ -138,7 +144,8 @@ def draw_composition(figure: Figure, composition: Composition, context: dict, lo
         if place < columns or columns < len(lines):
             axes.set_title(line.split("/", 1)[-1])
         if place % columns == 0:
-            axes.set_ylabel(f"{wrapped(panel.title, MAX_TITLE)}\nmemory at the peak / floor".lstrip())
+            label = "memory at\nthe peak / floor" if is_narrow else "memory at the peak / floor"
+            axes.set_ylabel(f"{wrapped(panel.title, MAX_TITLE)}\n{label}".lstrip())
         if place + columns >= len(cells):
             axes.set_xlabel(wrapped(x_label(figure) if columns == 1 else axis_name(x), int(8 * look.inches(2))))
     # Space for the totals above the bars.
@@ -150,5 +157,13 @@ def draw_composition(figure: Figure, composition: Composition, context: dict, lo
     if bars < cases:
         notes.append(f"Bars: {bars} of {quantity(cases, 'case')}, evenly chosen")
     set_texts(drawing, f"{figure.name}: composition at the peak", caption_text(context, notes))
-    _legend(drawing, composition, styles)
+    if is_narrow:
+        for axes in drawing.axes[rows * columns :]:
+            axes.remove()
+        below = drawing.add_subplot(cells_grid[-1, :])
+        below.set_axis_off()
+        _legend(below, "upper right", composition, styles)
+    else:
+        # Neither at the top nor at the bottom, where title and caption are.
+        _legend(drawing, "outside right center", composition, styles)
     return drawing

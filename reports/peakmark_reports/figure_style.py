@@ -218,10 +218,14 @@ def _linear_locator(scale: Scale, unit: str, values: Sequence[float], max_ticks:
     return MaxNLocator(5, steps=[1, 2, 5, 10], integer=unit == "count" and not np.any(_known(values) % 1))
 
 
-def _log_locator(scale: Scale, unit: str, max_ticks: int):
+def _log_locator(scale: Scale, unit: str, values: Sequence[float], max_ticks: int):
     if unit in ("bytes", "count"):
-        return LogLocator(base=2.0 ** max(1, math.ceil(math.log2(scale.high / scale.low) / max_ticks)))
-    return LogLocator(base=10.0, subs=(1.0, 2.0, 5.0) if scale.high < 30 * scale.low else (1.0,))
+        locator = LogLocator(base=2.0 ** max(1, math.ceil(math.log2(scale.high / scale.low) / max_ticks)))
+    else:
+        locator = LogLocator(base=10.0, subs=(1.0, 2.0, 5.0) if scale.high < 30 * scale.low else (1.0,))
+    ticks = locator.tick_values(scale.low, scale.high)
+    # A short axis may have no power.
+    return locator if np.count_nonzero((scale.low <= ticks) & (ticks <= scale.high)) >= 2 else _linear_locator(scale, unit, values, max_ticks)
 
 
 def set_ticks(axis: Axis, scale: Scale, unit: str, values: Sequence[float] = ()) -> None:
@@ -233,7 +237,7 @@ def set_ticks(axis: Axis, scale: Scale, unit: str, values: Sequence[float] = ())
     if 0 < len(known) <= MAX_SIZES_ABREAST and (len(known) == 1 or np.diff(scale.place(known)).min() >= MIN_TICK_SHARE):
         locator = FixedLocator(known)
     else:
-        locator = _log_locator(scale, unit, max_ticks) if scale.is_log else _linear_locator(scale, unit, known, max_ticks)
+        locator = _log_locator(scale, unit, known, max_ticks) if scale.is_log else _linear_locator(scale, unit, known, max_ticks)
     axis.set_major_locator(locator)
     axis.set_major_formatter(FuncFormatter(lambda value, _position: text(value)))
     axis.set_minor_formatter(NullFormatter())

@@ -37,13 +37,15 @@ from .figure_style import (
     wrapped,
 )
 from .common import size_text, time_text
-from .series import FLOOR, Figure, Panel, axis_name, merged, x_label
+from .series import FLOOR, Figure, Panel, axis_name, evenly, merged, x_label
 
 # Min width of a column with its labels, and the height of a row.
 COLUMN_INCHES, ROW_INCHES = 3.2, 1.7
 TITLE_CHARACTERS, TITLE_CHARACTERS_PER_INCH = 32, 10
 # Share of an axis within which two lines look like one.
 LOOKS_EQUAL = 0.006
+# Of a line in a panel, and of its estimates.
+MAX_MARKERS = 20
 REFERENCE = "0.35"
 OUTSIDE = "#B3261E"
 SHAPES = ("peak", "overhead", "time", "throughput")
@@ -270,9 +272,11 @@ def _draw_estimates(axes, metric: Metric, cases: pd.DataFrame) -> set[str]:
     judged = with_ratio(cases)
     values = metric.estimates(judged)
     outside = judged["outside"]
+    # Ticks that touch each other would hide the lines.
+    is_shown = judged["x"].isin(evenly(sorted(judged["x"].unique()), MAX_MARKERS))
     drawn = set()
     for note, chosen, style in (
-        ("estimate", ~outside, {"marker": "_", "color": "black", "markersize": 8}),
+        ("estimate", ~outside & is_shown, {"marker": "_", "color": "black", "markersize": 8}),
         ("outside", outside, {"marker": "x", "color": OUTSIDE, "markersize": 6}),
     ):
         if chosen.any():
@@ -291,7 +295,9 @@ def _draw_panel(axes, row: _Row, place: int, panel: Panel) -> tuple[list, set[st
     labels = []
     for group, text in zip(row.groups[place], row.labels[place]):
         line = group[0]
-        axes.plot(line.x, line.y, **({"zorder": 2} | line.style))
+        # The markers of a long line would touch each other; that of its end is drawn.
+        step = 1 if line.style.get("linestyle") == "none" else -(-len(line.x) // MAX_MARKERS)
+        axes.plot(line.x, line.y, markevery=((len(line.x) - 1) % step, step), **({"zorder": 2} | line.style))
         if line.low is not None:
             # Only bars: no line connects them.
             axes.errorbar(

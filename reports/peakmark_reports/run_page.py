@@ -205,6 +205,9 @@ _FACTS = {
 def facts(run: Run) -> list[tuple[str, str]]:
     """Returns the names and values of what the run was measured with; leaves out what is unknown."""
     known = [(name, run.context.get(key)) for key, name in _FACTS.items()]
+    shard = run.context.get("shard")
+    if shard:
+        known.append(("shard", f"{shard['index']} of {shard['count']}"))
     known += list((run.context.get("environment") or {}).items())
     return [(text(name), text(value)) for name, value in known if value not in (None, "")]
 

@@ -1,7 +1,7 @@
 import pytest
 from peakmark_reports.__main__ import main
 from peakmark_reports.composition_plot import OTHERS, peak_composition, draw_composition
-from peakmark_reports.figure_style import pyplot
+from peakmark_reports.figure_style import Look, pyplot
 from peakmark_reports.run_file import load_run
 from peakmark_reports.series import figures
 from sample_run import MODES, SHAPES, VARIANTS, observation, write_run
@@ -36,6 +36,21 @@ def test_panels_with_the_same_bytes_are_one(tmp_path):
         one["at_peak"][0]["name"] = "template"
     figure = figures(load_run(write_run(tmp_path / "run.json", observations)))[0]
     assert [panel.title for panel in peak_composition(figure).panels] == ["mode constant", "mode edge/wrap"]
+
+
+@pytest.mark.parametrize("width", [5, 6.5, 8.5, 17])
+def test_a_narrow_figure_has_its_legend_below(figure, width):
+    drawing = draw_composition(figure, peak_composition(figure), {"device": "a device", "backend": "opencl", "driver": ""}, Look(width_cm=width))
+    drawing.draw_without_rendering()
+    legend = (drawing.legends or [axes.get_legend() for axes in drawing.axes if axes.get_legend()])[0].get_window_extent()
+    bars = [axes.get_window_extent() for axes in drawing.axes if axes.patches]
+    assert len(bars) == len(MODES) * len(VARIANTS)
+    assert (legend.y1 < min(box.y0 for box in bars)) == (width < 17)
+    assert all(box.width > 20 and box.height > 50 and not box.overlaps(legend) for box in bars)
+    title = drawing._suptitle.get_window_extent()
+    assert not any(axes.yaxis.label.get_window_extent().overlaps(title) for axes in drawing.axes if axes.patches)
+    assert legend.x0 >= 0 and legend.x1 <= drawing.bbox.x1 and legend.y0 > drawing._supxlabel.get_window_extent().y1
+    pyplot.close(drawing)
 
 
 def test_bars_end_at_the_peak_and_the_floor_is_one(figure):

@@ -8,7 +8,7 @@ from matplotlib.text import Text
 from peakmark_reports.__main__ import main
 from peakmark_reports.figure_style import MARKERS, Look, ScaleError, pyplot, size_text, time_text
 from peakmark_reports.memory_plot import SHAPES as SHAPES_METRICS
-from peakmark_reports.memory_plot import draw
+from peakmark_reports.memory_plot import MAX_MARKERS, draw
 from peakmark_reports.run_file import load_run
 from peakmark_reports.series import figures
 from sample_run import MODES, SHAPES, VARIANTS, observation, write_run
@@ -460,6 +460,26 @@ def test_axes_are_logarithmic_if_shapes_grow_by_factors(tmp_path):
     assert ticks == ["256", "512", "768", "1024", "1280"]
     sizes = [text.get_text() for text in by_steps.get_yticklabels()]
     assert "128 MiB" in sizes and "512 MiB" in sizes
+    pyplot.close("all")
+
+
+def test_markers_of_many_shapes_do_not_touch(tmp_path):
+    drawing = drawn(tmp_path, [named("a", ny) for ny in range(1, 1001)], ["peak"])
+    (peak,) = shown(drawing)
+    (line,) = data_lines(peak)
+    start, step = line.get_markevery()
+    assert len(line.get_xdata()) == 1000 and range(1000)[start::step][-1] == 999 and 20 <= 1000 // step <= MAX_MARKERS
+    (ticks,) = (one for one in peak.get_lines() if one.get_marker() == "_")
+    assert len(ticks.get_xdata()) == MAX_MARKERS
+    pyplot.close(drawing)
+
+
+def test_a_short_logarithmic_axis_has_ticks(tmp_path):
+    (peak, ratio, time) = shown(drawn(tmp_path, [named("a", ny) for ny in (66, 67, 90, 91)]))
+    for axis in (peak.xaxis, peak.yaxis, time.yaxis):
+        low, high = axis.get_view_interval()
+        assert sum(low <= place <= high for place in axis.get_majorticklocs()) >= 2, (axis, low, high)
+    assert peak.get_xscale() == "log"
     pyplot.close("all")
 
 

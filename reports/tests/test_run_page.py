@@ -117,6 +117,12 @@ def test_texts_of_the_run_are_escaped(tmp_path):
     assert not [one for one in page.of("img") if one.get("src") == "x"]
 
 
+def test_a_part_of_a_suite_is_named(tmp_path):
+    shard = {"index": 1, "count": 4, "other_cases": ["padding/other/opencl"]}
+    assert main(write_fake(tmp_path, shapes(), check_text([judged(one["case"]) for one in shapes()]), shard=shard, filter="ny:1")) == 0
+    assert_order(written(tmp_path).text, ["Environment", "filter", "ny:1", "shard", "1 of 4"])
+
+
 def test_many_failures_are_counted(tmp_path):
     cases = [judged(f"padding/{i}", "fail", advice=[f"advice {i}."]) for i in range(200)]
     assert main(write_fake(tmp_path, [], check_text(cases, exit_code=1))) == 0
