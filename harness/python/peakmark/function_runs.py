@@ -146,7 +146,10 @@ def _words_of_axes(axes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     cases = 1
     found = {}
     for axis, given in axes.items():
-        values = given if isinstance(given, Iterable) and not isinstance(given, (str, bytes, type)) else (given,)
+        if isinstance(given, Mapping):
+            raise FunctionError(f"axis '{axis}': {given!r} is a mapping: write a list of values")
+        is_one = isinstance(given, (str, bytes, type)) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0
+        values = (given,) if is_one else given
         # Not a list of all values: a range may have a billion.
         chosen = list(itertools.islice(values, MAX_CASES + 1))
         cases *= len(chosen)
@@ -179,11 +182,13 @@ def _word(axis: str, value: Any) -> tuple[str, Any]:
     try:
         whole = operator.index(value)
     except TypeError:
-        # numpy.float32 is a class, numpy.dtype("float32") an object with a name.
+        # numpy.float32 is a class, numpy.dtype("float32") an object with a name. Both have the size of an element, which
+        # members of an enumeration and paths, which have names too, do not have.
         name = value.__name__ if isinstance(value, type) else getattr(value, "name", None)
-        if isinstance(name, str):
+        is_dtype = hasattr(value, "itemsize") or (isinstance(value, type) and value in (bool, int, float, complex))
+        if isinstance(name, str) and is_dtype:
             return _word(axis, name)
-        if hasattr(value, "dtype") and hasattr(value, "item"):
+        if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
             return _word(axis, value.item())
         raise FunctionError(f"axis '{axis}': {value!r} is not an integer, a float, a word or a dtype") from None
     if not -(2**63) <= whole < 2**63:
@@ -214,8 +219,9 @@ def _suite(name: str, command: Sequence[str], axes: Mapping[str, Mapping[str, An
     lines = ["[[program]]", f'variant = "{name}/python"', f"command = {toml([*escaped, *arguments])}"]
     for axis, values in axes.items():
         every = list(values) if axis in words else list(values.values())
-        choices = f", choices = {toml(every)}" if axis in words else ""
-        lines.append(f"axes.{toml(axis)} = {{ default = {toml(every[0])}{choices} }}")
+        # The min of an integer is 0 by default.
+        limits = f", choices = {toml(every)}" if axis in words else f", min = {min(0, *every)}"
+        lines.append(f"axes.{toml(axis)} = {{ default = {toml(every[0])}{limits} }}")
     lines += ["[[sweep]]", f'variants = "{name}/python"']
     for axis, values in axes.items():
         lines.append(f"axes.{toml(axis)} = {toml(list(values) if axis in words else list(values.values()))}")

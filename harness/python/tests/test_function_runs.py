@@ -1,11 +1,14 @@
 """peakmark.run, with functions that allocate through pyopencl, on PoCL."""
 
+import enum
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 from notebook import outputs_of_cells
 from recorded import environment, library_folder
@@ -49,6 +52,9 @@ def marked(n):
         image = allocate(1000)
     with peakmark.phase("call"):
         allocate(100 * n)
+
+def signed(n):
+    allocate(10 + n)
 
 def kinds(flag, word, number):
     allocate(1 + (flag is True) + 10 * (word == "a") + 100 * round(10 * number))
@@ -152,6 +158,14 @@ def test_a_function_gets_the_values_that_were_given(run):
     ]  # fmt: skip
 
 
+def test_integers_may_be_negative(run):
+    found = run("""
+        from blur import signed
+        print(json.dumps(peakmark.run(signed, {"n": [4, -3]}, memory_only=True).frame[["axis:n", "peak"]].values.tolist()))
+        """)
+    assert found == [[4, 14], [-3, 7]]
+
+
 def test_a_lambda_and_a_function_of_standard_input_are_measured(run):
     pytest.importorskip("cloudpickle", reason="it is in ci/requirements-test.txt")
     script = """
@@ -211,6 +225,9 @@ def test_a_script_without_a_guard_is_an_error(run):
     assert "call it below `if __name__ == '__main__':`" in message
 
 
+Order = enum.Enum("Order", ["rows", "columns"])
+
+
 def needs_two(first, second, third=0):
     pass
 
@@ -232,7 +249,15 @@ def needs_two(first, second, third=0):
         (needs_two, {"first": "a b"}, "axis 'first': 'a b' cannot be part of a case name: use a word without blanks, '/' and ':'"),
         (needs_two, {"first": ""}, "axis 'first': '' cannot be part of a case name"),
         (needs_two, {"first": 2**63}, "axis 'first': 9223372036854775808 does not fit 64 bits"),
-        (needs_two, {"first": object}, "argument 'second'"),
+        (needs_two, {"first": np.float32}, "argument 'second'"),
+        (needs_two, {"first": np.dtype("int8")}, "argument 'second'"),
+        (needs_two, {"first": float}, "argument 'second'"),
+        (needs_two, {"first": np.array(1.5)}, "argument 'second'"),
+        (needs_two, {"first": object}, "axis 'first': <class 'object'> is not an integer, a float, a word or a dtype"),
+        (needs_two, {"first": pathlib.Path("folder/file")}, "is not an integer, a float, a word or a dtype"),
+        (needs_two, {"first": Order.rows}, "axis 'first': <Order.rows: 1> is not an integer, a float, a word or a dtype"),
+        (needs_two, {"first": np.ones((2, 2))}, "axis 'first': array([1., 1.]) is not an integer, a float, a word or a dtype"),
+        (needs_two, {"first": {"a": 1}}, "axis 'first': {'a': 1} is a mapping: write a list of values"),
         (needs_two, {"first": [None]}, "axis 'first': None is not an integer, a float, a word or a dtype"),
         ("blur", {"n": 1}, "not a function: 'blur'"),
     ],
