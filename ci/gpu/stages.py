@@ -15,8 +15,6 @@ from lease import Lease, Skip, Wrong
 from program_numbers import gtest_numbers, last_line, requested_numbers
 from suites import fbp, large, smi, suite, times
 
-MAX_GROUP_SECONDS = 540
-
 
 @dataclass(frozen=True)
 class Stage:

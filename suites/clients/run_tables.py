@@ -84,7 +84,10 @@ def ratio(dividend, divisor):
 
 def read_verdicts(path):
     """Returns the verdicts of `peakmark check` on estimates, by case and estimator."""
-    checked = subprocess.run(["peakmark", "check", path, "--json"], capture_output=True, text=True)
+    try:
+        checked = subprocess.run(["peakmark", "check", path, "--json"], capture_output=True, text=True)
+    except FileNotFoundError:
+        raise TableError("peakmark is not in PATH: add the folder of the installed command") from None
     if checked.returncode not in (0, 1, 3, 4):
         raise TableError(checked.stderr.strip().removeprefix("peakmark: "))
     verdicts = {}

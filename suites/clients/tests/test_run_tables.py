@@ -151,3 +151,9 @@ def test_expectations_are_exact(run, tmp_path, monkeypatch, capsys):
     part = write_run(tmp_path / "part.json", [observation("old", "edge", 300, setup=200)])
     assert run_main(monkeypatch, check_expectations.main, part) == 1
     assert run_main(monkeypatch, check_expectations.main, "--part", part) == 0
+
+
+def test_a_missing_command_is_named(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(run_tables.TableError, match="peakmark is not in PATH: add the folder of the installed command"):
+        run_tables.read_verdicts("run.json")
