@@ -172,6 +172,11 @@ CLI::Option* add_allow_growth_option(CLI::App& command, GrowthAllowance& allowan
       ->type_name(value_name::kGrowth);
 }
 
+CLI::Option* repeatable(CLI::Option* option) {
+  // CLI11 lets an option of a list take all words that follow.
+  return option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void add_cases_argument(CLI::App& command, SelectionOptions& selection) {
   command
       .add_option_function<std::vector<std::string>>(
@@ -199,16 +204,13 @@ void add_cases_argument(CLI::App& command, SelectionOptions& selection) {
 
 std::array<CLI::Option*, 4> add_selection_options(CLI::App& command, SelectionOptions& selection) {
   return {
-      command
-          .add_option_function<std::vector<std::string>>(
-              "--axis",
-              [&selection](const std::vector<std::string>& texts) {
-                selection.axes.insert(selection.axes.end(), texts.begin(), texts.end());
-              },
-              "Replace the values of an axis in the suites: nx=4096,8192, n=4..64 or n=4..64:20")
-          ->type_name("AXIS=VALUES")
-          ->expected(1)
-          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll),
+      repeatable(command.add_option_function<std::vector<std::string>>(
+                     "--axis",
+                     [&selection](const std::vector<std::string>& texts) {
+                       selection.axes.insert(selection.axes.end(), texts.begin(), texts.end());
+                     },
+                     "Replace the values of an axis in the suites: nx=4096,8192, n=4..64 or n=4..64:20"))
+          ->type_name("AXIS=VALUES"),
       command
           .add_option("--filter", selection.filter,
                       "Select cases whose name, or name with all axes, matches this regular expression")
@@ -242,12 +244,10 @@ CLI::Option* add_shard_option(CLI::App& command, SelectionOptions& selection) {
 
 void add_workers_option(CLI::App& command, std::vector<std::string>& workers,
                         const std::string& description) {
-  command
-      .add_option("--worker", workers,
-                  description + ". Default: the suite's worker, or peakmark-bench next to peakmark")
-      ->type_name(value_name::kLabelledProgram)
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  repeatable(
+      command.add_option("--worker", workers,
+                         description + ". Default: the suite's worker, or peakmark-bench next to peakmark"))
+      ->type_name(value_name::kLabelledProgram);
 }
 
 CLI::Option* add_answer_limit_option(CLI::App& command, std::optional<double>& seconds) {

@@ -133,6 +133,9 @@ CLI::Option* add_timeout_option(CLI::App& command, CaseLimit& limit);
 /// Adds --allow-growth, for commands that judge growth of bytes.
 CLI::Option* add_allow_growth_option(CLI::App& command, GrowthAllowance& allowance);
 
+/// Lets an option of a list be repeated, with one value each time.
+CLI::Option* repeatable(CLI::Option* option);
+
 /// Adds the positional argument: suites, variants and axes. One suite or variant is required.
 void add_cases_argument(CLI::App& command, SelectionOptions& selection);
 /// Adds --axis, --filter, --backend and --device, for commands that expand suites. Returns them in this

@@ -63,18 +63,13 @@ void add_plot_command(CLI::App& app, Result& /*result*/) {
   command->add_flag("--pdf", options->pdf, "Write PDF");
   command->add_option("--filter", options->filter, "Select cases whose name matches this regular expression")
       ->type_name(value_name::kRegex);
-  command->add_option("--metric", options->metrics, "Plot only this metric. Default: all")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+  repeatable(command->add_option("--metric", options->metrics, "Plot only this metric. Default: all"))
       ->check(CLI::IsMember({"peak", "overhead", "time", "throughput", "at-peak", "estimate"}));
-  command
-      ->add_option("--axis", options->axes,
-                   "Plot against this axis; against two: a heat map. Default: the one that explains most of "
-                   "the memory")
-      ->type_name("AXIS")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->type_size(1);
+  repeatable(command->add_option(
+                 "--axis", options->axes,
+                 "Plot against this axis; against two: a heat map. Default: the one that explains most of "
+                 "the memory"))
+      ->type_name("AXIS");
   command->add_option("--against", options->against, "Plot ratios to this variant")->type_name("VARIANT");
   CLI::Option* const log =
       command->add_flag("--log", options->log, "Logarithmic axes. Default: as fits the values");

@@ -318,10 +318,7 @@ void add_slurm_command(CLI::App& app, Result& result) {
   text("--account", plan.account, "NAME", "Charge all jobs to this account");
   const auto list = [&](const std::string& name, std::vector<std::string>& values, const char* type,
                         const char* about) {
-    of_submission(command->add_option(name, values, about))
-        ->type_name(type)
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    repeatable(of_submission(command->add_option(name, values, about)))->type_name(type);
   };
   list("--constraint", options->constraints, "FEATURES",
        "Measure on nodes with these features. Of several, each gets an array and a run of its own");
