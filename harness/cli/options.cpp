@@ -183,15 +183,19 @@ void add_cases_argument(CLI::App& command, SelectionOptions& selection) {
           "SUITE",
           [&selection](const std::vector<std::string>& words) {
             for (const std::string& word : words) {
+              const std::size_t equals = word.find('=');
               std::error_code error;
-              const bool is_file = std::filesystem::exists(word, error);
-              if (!is_file && is_axis_name(std::string_view(word).substr(0, word.find('='))) &&
-                  word.find('=') != std::string::npos) {
+              if (equals != std::string::npos && is_axis_name(std::string_view(word).substr(0, equals))) {
                 selection.axes.push_back(word);
-              } else if (!is_file && word.find('/') != std::string::npos && !word.ends_with(".toml")) {
-                selection.named_variants.push_back(word);
-              } else {
+              } else if (word.ends_with(".toml") || word.find('/') == std::string::npos ||
+                         (std::filesystem::exists(word, error) &&
+                          !std::filesystem::is_directory(word, error))) {
                 selection.suites.emplace_back(word);
+              } else if (std::filesystem::exists(word + ".toml", error)) {
+                throw UsageError(
+                    fmt::format("'{}' is not a variant; did you mean the suite '{}.toml'?", word, word));
+              } else {
+                selection.named_variants.push_back(word);
               }
             }
             if (selection.suites.empty() && selection.named_variants.empty())

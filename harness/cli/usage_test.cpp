@@ -1,4 +1,6 @@
 // Tests of the help, of messages about a wrong command line, and of lost output.
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "cli/command_testing.hpp"
@@ -173,6 +175,19 @@ TEST_F(Usage, ARepeatableOptionTakesOneValue) {
     EXPECT_THAT(answer.errors, testing::Not(HasSubstr("required"))) << words[0] << ' ' << words[1];
     EXPECT_THAT(answer.errors, testing::Not(HasSubstr(" not in "))) << words[0] << ' ' << words[1];
   }
+}
+
+// Their form decides whether words are suites, variants or axes.
+TEST_F(Usage, FoldersAndFilesDoNotChangeWhatWordsMean) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "fake/case");
+  std::ofstream(folder.path() / "n=4") << "x";
+  const std::string here = "cd " + folder.path().string() + "; ";
+  EXPECT_EQ(in_shell("list --worker '" PEAKMARK_FAKE_WORKER "' fake/case n=4 --backend dry", here).output,
+            "fake/case/dry/n:4\n");
+  std::ofstream(folder.path() / "fake/nightly.toml") << "x";
+  EXPECT_THAT(in_shell("list fake/nightly", here).errors,
+              HasSubstr("'fake/nightly' is not a variant; did you mean the suite 'fake/nightly.toml'?"));
 }
 
 /// Expects that an option has one description, made of sentences, with its default and its conflicts.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "measure/sweep/nearest_word.hpp"
 
 namespace peakmark {
@@ -22,7 +23,8 @@ void add_matching(const Located<std::string>& pattern, const Description& descri
     if (!names(pattern.value, variant)) continue;
     found = true;
     if (std::ranges::find(variants, &variant) != variants.end()) {
-      fail(pattern.place, fmt::format("duplicate variant: '{}' names {} again", pattern.value, variant.name));
+      fail(pattern.place,
+           fmt::format("duplicate variant: '{}' names {} again; name it once", pattern.value, variant.name));
     }
     variants.push_back(&variant);
   }
@@ -129,7 +131,14 @@ bool SweepExpansion::all_have(const std::string& axis) const {
 void SweepExpansion::replace_axes(const std::vector<AxisValues>& axes) {
   for (const AxisValues& typed : axes) {
     if (!all_have(typed.axis)) continue;
-    replace_axis(sweep_, typed);
+    const bool is_word = std::ranges::any_of(variants_, [&](const auto* variant) {
+      return std::holds_alternative<std::string>(variant->axis(typed.axis)->default_value);
+    });
+    AxisValues values = typed;
+    for (Located<AxisValue>& value : values.values) {
+      if (is_word) value.value = to_text(value.value);  // `2023` may be a word, too
+    }
+    replace_axis(sweep_, values);
     has_typed_axes_ = true;
   }
   for (const Dimension& dimension : sweep_.dimensions) {
@@ -137,10 +146,9 @@ void SweepExpansion::replace_axes(const std::vector<AxisValues>& axes) {
       if (axis.values.size() == dimension.size()) continue;
       const AxisValues& first = dimension.axes.front();
       fail(axis.place.line == 0 ? axis.place : first.place,
-           fmt::format(
-               "{} values of '{}' and {} of '{}', which are zipped in {}:{}: write as many values of each",
-               first.values.size(), first.axis, axis.values.size(), axis.axis, sweep_.place.file,
-               sweep_.place.line));
+           fmt::format("{} of '{}' and {} of '{}', which are zipped in {}:{}: write as many values of each",
+                       quantity(first.values.size(), "value"), first.axis, axis.values.size(), axis.axis,
+                       sweep_.place.file, sweep_.place.line));
     }
   }
 }

@@ -15,19 +15,22 @@ constexpr const char* kForms = "write AXIS=VALUE,VALUE…, AXIS=MIN..MAX or AXIS
 
 /// Adds the values of `4`, `edge`, `4..64` or `4..64:20`.
 void add_values(std::string_view part, AxisValues& axis) {
-  const std::size_t dots = part.find("..");
   if (part.empty()) fail(axis.place, fmt::format("an empty value: {}", kForms));
-  if (dots == std::string_view::npos) {
-    const auto integer = parse_number<Size>(part);
-    axis.values.push_back({integer ? AxisValue(*integer) : AxisValue(std::string(part)), axis.place});
-    return;
-  }
+  const std::size_t dots = std::min(part.find(".."), part.size());
   const std::size_t colon = std::min(part.find(':', dots), part.size());
   const auto first = parse_number<Size>(part.substr(0, dots));
+  if (dots == part.size()) {
+    axis.values.push_back({first ? AxisValue(*first) : AxisValue(std::string(part)), axis.place});
+    return;
+  }
   const auto last = parse_number<Size>(part.substr(dots + 2, colon - dots - 2));
+  if (!first || !last) {  // a word with dots
+    axis.values.push_back({std::string(part), axis.place});
+    return;
+  }
   const auto step =
       colon == part.size() ? std::optional<Size>(1) : parse_number<Size>(part.substr(colon + 1));
-  if (!first || !last || !step || *first > *last || *step < 1)
+  if (!step || *first > *last || *step < 1)
     fail(axis.place, fmt::format("'{}' is not a range: {}", part, kForms));
   // As unsigned numbers, since the difference and the last sum may be larger than a Size.
   const std::uint64_t steps = (static_cast<std::uint64_t>(*last) - static_cast<std::uint64_t>(*first)) /
@@ -50,7 +53,10 @@ void refuse_repeated_values(const AxisValues& axis) {
 std::vector<AxisValues> parse_typed_axes(const std::vector<std::string>& texts) {
   std::vector<AxisValues> axes;
   for (const std::string& text : texts) {
-    const auto [name, values] = split_key_value(text);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) fail({text, 0, ""}, fmt::format("an axis without values: {}", kForms));
+    const std::string name = text.substr(0, equals);
+    const std::string values = text.substr(equals + 1);
     AxisValues axis{name, {text, 0, ""}, {}};
     if (std::ranges::find(axes, name, &AxisValues::axis) != axes.end())
       fail(axis.place, fmt::format("the axis '{}' is written twice", name));

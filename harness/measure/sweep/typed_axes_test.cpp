@@ -57,8 +57,7 @@ TEST(TypedAxes, AreRefusedWithTheWord) {
   refused({"nx=4,,8"}, "an empty value");
   refused({"nx=8..4"}, "'8..4' is not a range");
   refused({"nx=1..8:0"}, "'1..8:0' is not a range");
-  refused({"nx=1..2..3"}, "'1..2..3' is not a range");
-  refused({"nx=..8"}, "'..8' is not a range");
+  refused({"nx"}, "an axis without values: write AXIS=VALUE");
   refused({"nx=8,4,8"}, "8 is written twice");
   refused({"nx=1", "nx=2"}, "the axis 'nx' is written twice");
   refused({"nx=1..9223372036854775807"}, "range of more than 2000000 values");
@@ -111,6 +110,12 @@ TEST(TypedAxes, ReplaceAllOfAGroupOrNone) {
                                         "write as many values of each"));
 }
 
+TEST(TypedAxes, AWordMayLookLikeANumber) {
+  EXPECT_THAT(names("", {"vertical_shift/fused"}, {"shift=7,../a,0.5"}),
+              ElementsAre("vertical_shift/fused/dry/shift:7", "vertical_shift/fused/dry/shift:../a",
+                          "vertical_shift/fused/dry/shift:0.5"));
+}
+
 TEST(TypedAxes, ARuleMayThenMatchNothing) {
   const std::string toml = R"(
 [[sweep]]
@@ -134,6 +139,9 @@ TEST(TypedAxes, ThatNothingHasAreRefused) {
   refused({"padding/computed"}, {"nxx=4"}, "nxx=4: padding/computed has no axis 'nxx'; did you mean 'nx'?");
   refused({"padding/computed"}, {"nx=0"}, "nx=0: ");
   refused({"padding/computed"}, {"nx=4,0.5"}, "nx=4,0.5: ");
+  refused({"padding/computed"}, {"nx=1..2..3"}, "nx=1..2..3: ");
+  refused({"padding/computed"}, {"nx=..8"}, "nx=..8: ");
+  refused({"padding/computed", "padding/*"}, {}, "'padding/*' names padding/computed again; name it once");
   refused({"padding/computed"}, {"mode=egde"}, "mode=egde: ");
   refused({"padding/computd"}, {}, "unknown variant 'padding/computd'; did you mean 'padding/computed'?");
 }
