@@ -122,49 +122,8 @@ TEST_F(Usage, EveryHelpNamesTheExitCodes) {
 // CLI11 lets an option of a list take all words that follow, also a suite.
 TEST_F(Usage, ARepeatableOptionTakesOneValue) {
   const Answer listed =
-      peakmark({"list", "--worker", PEAKMARK_FAKE_WORKER, "fake/case", "--axis", "n=3", "--backend", "dry"});
+      peakmark({"list", "--worker", PEAKMARK_FAKE_WORKER, "--axis", "n=3", "fake/case", "--backend", "dry"});
   EXPECT_EQ(listed.output, "fake/case/dry/n:3\n") << listed.errors;
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"run", "suite.toml", "-o", ""},
-                                             {"merge", "run.json", "-o", ""},
-                                             {"check", "run.json", "--junit", ""},
-                                             {"plot", "run.json", "-o", ""}}) {
-    const Answer answer = peakmark(words);
-    EXPECT_EQ(answer.end.exit_code, 2);
-    EXPECT_THAT(answer.errors,
-                AllOf(StartsWith("peakmark " + words.front() + ": --"), HasSubstr("the file name is empty")));
-  }
-}
-
-TEST_F(Usage, EveryHelpNamesTheExitCodes) {
-  const auto subcommands = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), "__complete");
-    words.emplace_back();
-    std::istringstream lines(peakmark(words).output);
-    std::vector<std::string> names;
-    for (std::string line; std::getline(lines, line);) {
-      if (line.find('\t') != std::string::npos) names.push_back(line.substr(0, line.find('\t')));
-    }
-    return names;
-  };
-  const std::vector<std::string> commands = subcommands({});
-  EXPECT_GE(commands.size(), 19U);
-  for (const std::string& command : commands) {
-    EXPECT_THAT(peakmark({command, "--help"}).output, HasSubstr("\nExit codes:\n")) << command;
-  }
-  const std::vector<std::string> of_history = subcommands({"history"});
-  EXPECT_GE(of_history.size(), 6U);
-  for (const std::string& command : of_history) {
-    EXPECT_THAT(peakmark({"history", command, "--help"}).output, HasSubstr("\nExit codes:\n")) << command;
-  }
-}
-
-// CLI11 lets an option of a list take all words that follow, also a suite.
-TEST_F(Usage, ARepeatableOptionTakesOneValue) {
-  const std::string listed =
-      peakmark({"list", "--axis", "n=3", "padding/computed", "nx=4", "--axis", "ny=5", "--backend", "dry"})
-          .output;
-  EXPECT_EQ(listed, "padding/computed/dry/n:3/ny:5/nx:4\n");
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"list", "--worker", "w", "none.toml", "--full-names"},
         {"plot", "--metric", "peak", "none.json", "--png"},
@@ -172,8 +131,8 @@ TEST_F(Usage, ARepeatableOptionTakesOneValue) {
         {"slurm", "--constraint", "a", "none.toml", "-o", "x.json"}}) {
     const Answer answer = peakmark(words);
     EXPECT_EQ(answer.end.exit_code, 2) << words[0] << ' ' << words[1];
-    EXPECT_THAT(answer.errors, testing::Not(HasSubstr("required"))) << words[0] << ' ' << words[1];
-    EXPECT_THAT(answer.errors, testing::Not(HasSubstr(" not in "))) << words[0] << ' ' << words[1];
+    EXPECT_THAT(answer.errors, Not(HasSubstr("required"))) << words[0] << ' ' << words[1];
+    EXPECT_THAT(answer.errors, Not(HasSubstr(" not in "))) << words[0] << ' ' << words[1];
   }
 }
 
