@@ -324,7 +324,8 @@ std::string markdown(const Run& run, const std::vector<Verdict>& verdicts, const
 
 nlohmann::ordered_json verdicts_json(const Run& run, const std::vector<Verdict>& verdicts,
                                      const JudgeOptions& options) {
-  Json list = Json::array();
+  // Not a Json: with JSON_DIAGNOSTICS it would visit all elements each time that one is added.
+  Json::array_t list;
   for (const Verdict& verdict : verdicts) {
     const bool is_skipped = verdict.judgement == Judgement::skipped;
     list.push_back({{"case", verdict.case_name},
