@@ -61,8 +61,10 @@ T tex2D(cudaTextureObject_t texture, float x, float y) {
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #pragma GCC diagnostic ignored "-Wfloat-conversion"
-#include "kernels/backprojection/texture.kernel.h"
 #include "measure/device/kernel_language.h"
+
+// After the macros that it uses.
+#include "kernels/backprojection/texture.kernel.h"
 #pragma GCC diagnostic pop
 
 }  // namespace
