@@ -210,7 +210,7 @@ std::filesystem::path checked_worker(const std::filesystem::path& other, const s
 fs::path find_programs_worker() {
   const fs::path folder = own_program_folder();
   // In a build folder this program is in harness/cli.
-  for (const fs::path& place : {folder, folder.parent_path() / "external"}) {
+  for (const fs::path& place : {folder, folder.parent_path() / "measure" / "external"}) {
     if (is_executable(place / kProgramsWorker)) return place / kProgramsWorker;
   }
   throw EnvironmentError("the suite has programs, and the worker that measures them is missing: " +
