@@ -197,9 +197,7 @@ void ConfirmationListener::finished(const PlannedCase& planned, const Observatio
 std::string reproduce_command(const SweepOptions& options, const DeviceInfo& device,
                               const PlannedCase& planned) {
   std::string command = "peakmark run";
-  for (const auto& suite : options.selection.suites) command += " " + shell_word(suite.string());
-  for (const std::string& variant : options.selection.named_variants) command += " " + shell_word(variant);
-  for (const std::string& axis : options.selection.axes) command += " " + shell_word(axis);
+  for (const std::string& word : case_words(options.selection)) command += " " + shell_word(word);
   command += " --filter " + shell_word(exactly(planned.name));
   // An index is valid only within one backend. A `dry` case needs no device, even if the run had one, and a
   // different --backend would change its name.

@@ -135,6 +135,10 @@ TEST(ReproduceCommand, NamesEverythingThatMatters) {
   options.selection.backend = "dry";
   EXPECT_EQ(reproduce_command(options, device, case_on("a/b/dry", "dry")),
             "peakmark run a.toml --filter '^a/b/dry$' --backend dry -o alone.json");
+  options.selection.named_variants = {"a/*"};
+  options.selection.axes = {"n=1..4"};
+  EXPECT_EQ(reproduce_command(options, device, case_on("a/b/dry", "dry")),
+            "peakmark run a.toml 'a/*' n=1..4 --filter '^a/b/dry$' --backend dry -o alone.json");
 }
 
 TEST(ReproduceCommand, TheFilterFindsExactlyTheCase) {

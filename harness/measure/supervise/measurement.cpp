@@ -121,9 +121,8 @@ std::vector<std::vector<std::string>> choose_candidates(const Sides& sides) {
 
 DeviceLockOptions lock_options(const SweepOptions& options) {
   DeviceLockOptions lock;
-  for (const std::filesystem::path& suite : options.selection.suites) {
-    lock.suite += (lock.suite.empty() ? "" : ", ") + suite.string();
-  }
+  for (const std::string& word : case_words(options.selection))
+    lock.suite += (lock.suite.empty() ? "" : ", ") + word;
   lock.memory_only = options.memory_only;
   lock.no_wait = options.no_wait;
   return lock;

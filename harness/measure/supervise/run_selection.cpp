@@ -97,6 +97,14 @@ Pattern compile_filter(const std::string& expression) {
 
 }  // namespace
 
+std::vector<std::string> case_words(const SelectionOptions& options) {
+  std::vector<std::string> words;
+  for (const std::filesystem::path& suite : options.suites) words.push_back(suite.string());
+  words.insert(words.end(), options.named_variants.begin(), options.named_variants.end());
+  words.insert(words.end(), options.axes.begin(), options.axes.end());
+  return words;
+}
+
 std::vector<PlannedCase> filtered(std::vector<PlannedCase> cases, const std::string& expression) {
   const Pattern pattern = compile_filter(expression);
   const std::size_t all = cases.size();

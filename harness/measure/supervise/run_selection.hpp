@@ -29,6 +29,9 @@ struct SelectionOptions {
   std::optional<std::pair<std::string, std::string>> variants;  ///< only this pair
 };
 
+/// Returns the words of the command line that name the cases: suites, variants, axes.
+std::vector<std::string> case_words(const SelectionOptions& options);
+
 /// The selected cases and their device.
 struct Selection {
   DeviceInfo device;         ///< `dry` if every case is
