@@ -94,7 +94,7 @@ Json json_of(const trend::HistoryRun& run, const trend::DeviceHistory& device) {
 
 template <typename T, typename ToJson>
 Json json_list(const std::vector<std::optional<T>>& values, ToJson&& to_json) {
-  Json list = Json::array();
+  Json::array_t list;
   for (const std::optional<T>& value : values) list.push_back(to_json(value));
   return list;
 }
@@ -215,7 +215,7 @@ void write_series_for_reports(const trend::DeviceHistory& device, const std::vec
   for (const KnownCase& one : cases) known.emplace(one.name, &one);
   const auto text = [](const std::optional<std::string>& value) { return or_null(value); };
 
-  Json runs = Json::array();
+  Json::array_t runs;
   for (const trend::HistoryRun& run : device.runs) runs.push_back(json_of(run, device));
   sink(json_fields::one_line(Json{{"runs", std::move(runs)}, {"left_out", Json(device.left_out)}}) + "\n");
   auto series = device.series.begin();  // in order of case, like the outcomes

@@ -17,7 +17,7 @@ namespace {
 Json part_json(const DeviceFinding& part) {
   const DeviceHistory& history = *part.device->history;
   const Change& worst = part.finding.worst();
-  Json cases = Json::array();
+  Json::array_t cases;
   for (const Change* const change : part.finding.changes) cases.push_back(change->case_name);
   return {{"device", history.device},
           {"backend", history.backend},

@@ -227,20 +227,21 @@ JsonRow row(const CommonFinding& finding, const ChangePlaces& places) {
     for (const Change* const change : part.finding.changes) members.emplace_back(part.device, change);
   }
   std::ranges::stable_sort(members, is_larger, [](const auto& one) -> const Change& { return *one.second; });
-  row.json["members"] = Json::array();
-  for (const auto& [device, change] : members) row.json["members"].push_back(places.of(*device, *change));
-  row.json["with_it"] = Json::array();
+  Json::array_t of_members;
+  for (const auto& [device, change] : members) of_members.push_back(places.of(*device, *change));
+  row.json["members"] = std::move(of_members);
+  Json::array_t with_it;
   for (const Change* const change : finding.parts.front().finding.with_it) {
-    if (change->case_name == worst.case_name)
-      row.json["with_it"].push_back(places.of(*finding.device, *change));
+    if (change->case_name == worst.case_name) with_it.push_back(places.of(*finding.device, *change));
   }
+  row.json["with_it"] = std::move(with_it);
   return row;
 }
 
 JsonRow row(const CaseFinding& finding) {
   const DeviceHistory& history = *finding.device->history;
   const CaseStatus& first = *finding.cases.front();
-  Json cases = Json::array();
+  Json::array_t cases;
   for (const CaseStatus* const one : finding.cases) cases.push_back(one->case_name);
   return {finding.section,
           finding.state,

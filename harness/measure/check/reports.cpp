@@ -240,7 +240,7 @@ std::string kinds_table(const std::vector<JudgedCase>& cases) {
 Json cases_json(const Run& run, const std::vector<Verdict>& verdicts) {
   std::vector<JudgedCase> cases = by_case(run, verdicts);
   sort_worst_first(cases);
-  Json list = Json::array();
+  Json::array_t list;
   for (const JudgedCase& judged : cases) {
     list.push_back({{"case", judged.name},
                     {"variant", judged.variant()},
@@ -254,7 +254,7 @@ Json cases_json(const Run& run, const std::vector<Verdict>& verdicts) {
 
 /// Returns the peaks of each kind of memory; null for a case without memory figures.
 Json kinds_json(const Run& run) {
-  Json list = Json::array();
+  Json::array_t list;
   for (const Observation& one : run.observations)
     list.push_back({{"case", one.case_name}, {"by_kind", json_fields::null_if_empty(one.by_kind)}});
   return list;
@@ -262,7 +262,7 @@ Json kinds_json(const Run& run) {
 
 /// Returns the speed of each case that has a time.
 Json times_json(const Run& run) {
-  Json list = Json::array();
+  Json::array_t list;
   for (const Observation& one : run.observations) {
     if (!one.gpu_time) continue;
     list.push_back({{"case", one.case_name},
@@ -324,7 +324,6 @@ std::string markdown(const Run& run, const std::vector<Verdict>& verdicts, const
 
 nlohmann::ordered_json verdicts_json(const Run& run, const std::vector<Verdict>& verdicts,
                                      const JudgeOptions& options) {
-  // Not a Json: with JSON_DIAGNOSTICS it would visit all elements each time that one is added.
   Json::array_t list;
   for (const Verdict& verdict : verdicts) {
     const bool is_skipped = verdict.judgement == Judgement::skipped;

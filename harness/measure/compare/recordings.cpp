@@ -133,7 +133,7 @@ std::string moved_text(const std::vector<MovedAllocations>& all) {
 
 nlohmann::ordered_json comparison_json(const RecordingComparison& comparison) {
   using json_fields::Json;
-  Json cases = Json::array();
+  Json::array_t cases;
   for (const MetricChange& metric : comparison.metrics) {
     Json one = {{"case", comparison.next.program}};
     one.update(row_json(metric_fields(), metric));

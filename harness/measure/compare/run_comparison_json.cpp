@@ -100,7 +100,7 @@ Json outcome_json(const CaseComparison& one) {
 }  // namespace
 
 nlohmann::ordered_json comparison_json(const RunComparison& comparison) {
-  Json cases = Json::array();
+  Json::array_t cases;
   for (const CaseComparison& one : comparison.cases) {
     if (one.base_outcome != one.new_outcome || one.is_skipped()) cases.push_back(outcome_json(one));
     for (const BytesComparison& bytes : one.bytes) {

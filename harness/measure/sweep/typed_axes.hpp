@@ -14,8 +14,7 @@ std::vector<AxisValues> parse_typed_axes(const std::vector<std::string>& texts);
 /// Returns a suite with one sweep: variants, which may be patterns, that are named on the command line.
 SuiteDocument typed_suite(const std::vector<std::string>& variants, const std::vector<AxisValues>& axes);
 
-/// Replaces the values of an axis, or its formula, or adds the axis. Throws UsageError if the axis is zipped
-/// with others and the number of values differs.
+/// Replaces the values of an axis, or its formula, or adds the axis.
 void replace_axis(SweepDocument& sweep, const AxisValues& typed);
 
 }  // namespace peakmark

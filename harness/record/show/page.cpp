@@ -25,7 +25,7 @@ constexpr std::size_t kMaxPhases = 2000;
 constexpr Size kSmallestPart = 4000;  // of the bytes at the peak, in the flame graph
 
 Json flame_json(const FlameNode& node) {
-  Json children = Json::array();
+  Json::array_t children;
   for (const FlameNode& child : node.children) children.push_back(flame_json(child));
   return {
       {"name", node.name}, {"bytes", node.bytes}, {"count", node.count}, {"children", std::move(children)}};
@@ -34,7 +34,7 @@ Json flame_json(const FlameNode& node) {
 /// `[name, from, to]` of the phases that are long enough to be seen.
 Json phases_json(const LedgerSummary& summary, std::int64_t zero_ns, std::int64_t end_ns,
                  std::size_t& left_out) {
-  Json list = Json::array();
+  Json::array_t list;
   const bool all = summary.phases.size() <= kMaxPhases;
   const std::int64_t shortest = all ? 0 : (end_ns - zero_ns) / static_cast<std::int64_t>(kMaxPhases);
   for (std::size_t i = 0; i < summary.phases.size(); ++i) {
@@ -50,8 +50,8 @@ Json phases_json(const LedgerSummary& summary, std::int64_t zero_ns, std::int64_
 }
 
 Json timeline_json(const std::vector<LivePoint>& points) {
-  Json times = Json::array();
-  Json live = Json::array();
+  Json::array_t times;
+  Json::array_t live;
   for (const LivePoint& point : points) {
     times.push_back(point.time_ns - points.front().time_ns);
     live.push_back(point.live_bytes);
@@ -63,9 +63,9 @@ Json timeline_json(const std::vector<LivePoint>& points) {
 Json pools_json(const RecordedProcess& process, std::int64_t zero_ns) {
   const std::optional<PoolUsage> usage = pool_usage(process.events, kMaxPoints);
   if (!usage) return nullptr;
-  Json times = Json::array();
-  Json held = Json::array();
-  Json requested = Json::array();
+  Json::array_t times;
+  Json::array_t held;
+  Json::array_t requested;
   for (const PoolPoint& point : usage->over_time) {
     times.push_back(point.time_ns - zero_ns);
     held.push_back(point.held_bytes);
