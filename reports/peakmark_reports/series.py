@@ -267,8 +267,9 @@ def _with_gaps(cases: pd.DataFrame) -> pd.DataFrame:
 def figures(run: Run, axes: Sequence[str] = (), min_shapes: int = MIN_SHAPES) -> list[Figure]:
     """Returns a figure for each operation and each label of the suite's sweeps (`figure = "growth"`).
 
-    If the suite labels no sweep of an operation, or an axis asked for varies in none of these, its figure has all cases. An operation without a panel of `min_shapes`
-    measured shapes has no figure, nor has one in which an axis asked for does not vary. `axes`: x, and y of a heat map.
+    If the suite labels no sweep of an operation, or an axis asked for varies in none of these, its figure has all cases. An
+    operation without a panel of `min_shapes` measured shapes has no figure, nor has one in which an axis asked for does not vary.
+    `axes`: x, and y of a heat map.
     """
     figures: list[Figure] = []
     if not len(run.cases):
