@@ -36,7 +36,13 @@ struct Device {
 cl_icd_dispatch next{};
 cl_icd_dispatch hooks{};
 std::mutex mutex;
-std::map<cl_mem, std::int64_t> live;
+struct Buffer {
+  std::int64_t bytes = 0;
+  /// Those of the program. The driver's count also has those of its commands, which it may give back after
+  /// clFinish.
+  int references = 1;
+};
+std::map<cl_mem, Buffer> live;
 
 /// Returns the shared state of all processes; zero in a new file.
 Device& device() {
@@ -123,15 +129,24 @@ cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t 
   cl_mem const memory = next.clCreateBuffer(context, flags, size, host, result);
   if (memory == nullptr) return nullptr;
   own().bytes += bytes;
-  live[memory] = bytes;
+  live[memory] = {.bytes = bytes};
   return memory;
+}
+
+cl_int CL_API_CALL retain_memory(cl_mem memory) {
+  const std::lock_guard lock(mutex);
+  const auto found = live.find(memory);
+  if (found != live.end()) ++found->second.references;
+  return next.clRetainMemObject(memory);
 }
 
 cl_int CL_API_CALL release_memory(cl_mem memory) {
   const std::lock_guard lock(mutex);
-  cl_uint references = 0;
-  next.clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof(references), &references, nullptr);
-  if (references == 1 && live.contains(memory)) own().bytes -= live.extract(memory).mapped();
+  const auto found = live.find(memory);
+  if (found != live.end() && --found->second.references == 0) {
+    own().bytes -= found->second.bytes;
+    live.erase(found);
+  }
   return next.clReleaseMemObject(memory);
 }
 
@@ -153,6 +168,7 @@ EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch* ta
   hooks.clGetDeviceInfo = get_device_info;
   hooks.clCreateContext = create_context;
   hooks.clCreateBuffer = create_buffer;
+  hooks.clRetainMemObject = retain_memory;
   hooks.clReleaseMemObject = release_memory;
   *entries_ret = std::min<cl_uint>(entries, sizeof(hooks) / sizeof(void*));
   *layer_ret = &hooks;
