@@ -28,6 +28,14 @@ TEST_F(ApiTest, RawOpenClIsMeasuredUnchanged) {
   }
 }
 
+TEST_F(ApiTest, ArraysOfBothKindsAreArgumentsOfAnOpenClKernel) {
+  const Answer answer =
+      run("backend = \"opencl\"\n[[sweep]]\nvariants = \"opencl/launched\"\n", {"--memory-only"});
+  const Observation one = observations().at("opencl/launched");
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors << one.message;
+  EXPECT_THAT(one.requested_peak_bytes, Optional(8000));
+}
+
 TEST_F(ApiTest, ArraysOfOursAreMeasuredOnADevice) {
   const Answer answer =
       run("backend = \"opencl\"\n[[sweep]]\nvariants = [\"known/bytes\", \"known/round_trip\", "

@@ -32,6 +32,7 @@ SECTIONS = [
     ("Devices and arrays", f"{INCLUDE}/worker/device.hpp", "worker.hpp"),
     ("Kernels for OpenCL and CUDA", f"{INCLUDE}/worker/kernel.hpp", "worker.hpp"),
     ("Plain OpenCL", f"{INCLUDE}/opencl.hpp", "opencl.hpp"),
+    ("Errors of OpenCL", f"{INCLUDE}/opencl_error.hpp", "opencl_error.hpp"),
     ("Plain CUDA", f"{INCLUDE}/cuda.hpp", "cuda.hpp"),
     ("Device memory in a Google Benchmark", f"{INCLUDE}/benchmark.hpp", "benchmark.hpp"),
     ("Marks of phases", "harness/record/recorders/phase.h", "phase.h"),

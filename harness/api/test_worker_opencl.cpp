@@ -86,6 +86,45 @@ class OwnQueue final : public Raw {
   cl_command_queue queue_ = nullptr;
 };
 
+/// Returns the message of what `function` throws.
+template <typename Function>
+std::string message_of(Function&& function) {
+  try {
+    function();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Launches with both kinds of arrays, and with arguments that are not valid.
+class Launched final : public Computation {
+ public:
+  Launched(Device& device, const Case& asked) : device_(device), n_(asked["n"]) {}
+  void set_up() override { kernel_ = opencl::compile(device_, kSource, "twice"); }
+  void create_inputs() override {
+    in_ = device_.create<float>("input", {n_});
+    in_.fill(1.5);
+  }
+  void create_outputs() override { out_ = device_.create("output", {n_}, "f32"); }
+  void call() override { opencl::launch(device_, kernel_, {static_cast<std::size_t>(n_)}, in_, out_); }
+  std::string verify() override {
+    if (out_.read<float>() != std::vector<float>(static_cast<std::size_t>(n_), 3))
+      return "it is not 3 everywhere";
+    const std::string number = message_of([&] { opencl::launch(device_, kernel_, {1}, in_, char{1}); });
+    if (number != "clSetKernelArg, argument 1: CL_INVALID_ARG_SIZE (-51)") return number;
+    const std::string none = message_of([&] { opencl::launch(device_, kernel_, {1}, DeviceArray(), out_); });
+    return none == "clSetKernelArg, argument 0: the array has not been created" ? "" : none;
+  }
+
+ private:
+  Device& device_;
+  Size n_;
+  opencl::Kernel kernel_;
+  Array<float> in_;
+  DeviceArray out_;
+};
+
 Variant raw(const char* name) {
   return {.name = name,
           .backends = {"opencl"},
@@ -99,6 +138,7 @@ Variant raw(const char* name) {
 void add_opencl(Worker& worker) {
   worker.add<Raw>(raw("opencl/raw"));
   worker.add<OwnQueue>(raw("opencl/own_queue"));
+  worker.add<Launched>(raw("opencl/launched"));
   worker.add(raw("opencl/no_kernel"), [](Device& device, const Case&) {
     return Steps{.set_up = [&device] { const auto kernel = opencl::compile(device, "no kernel", "none"); },
                  .call = [] {},

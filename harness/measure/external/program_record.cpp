@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "peakmark/opencl_error.hpp"
 #include "record/ledger/replay.hpp"
 
 namespace peakmark {
@@ -178,20 +179,13 @@ std::optional<std::vector<std::int64_t>> device_times(std::span<const Event> eve
   return is_seen ? std::optional(times) : std::nullopt;
 }
 
-/// Recognises the error codes of OpenCL, which are negative, and of CUDA. OpenCL reports an invalid buffer
-/// size both for one that exceeds the device's limit and for 0, which no device accepts.
+/// OpenCL's errors are negative, CUDA's positive. OpenCL reports an invalid buffer size both for one that
+/// exceeds the device's limit and for 0, which no device accepts.
 bool wants_memory(const Event& failed) {
-  switch (failed.amounts.result) {
-    case -4:  // CL_MEM_OBJECT_ALLOCATION_FAILURE
-    case -5:  // CL_OUT_OF_RESOURCES
-    case -6:  // CL_OUT_OF_HOST_MEMORY
-    case 2:   // CUDA_ERROR_OUT_OF_MEMORY
-      return true;
-    case -61:  // CL_INVALID_BUFFER_SIZE
-      return failed.amounts.bytes > 0;
-    default:
-      return false;
-  }
+  const std::int32_t error = failed.amounts.result;
+  return error == 2 /* CUDA_ERROR_OUT_OF_MEMORY */ ||
+         (is_opencl_out_of_memory(error, "clCreateBuffer") &&
+          (opencl_error_name(error) != "CL_INVALID_BUFFER_SIZE" || failed.amounts.bytes > 0));
 }
 
 /// The last failure of each process counts: after a failure a program may find a size that fits, and end for

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+
+#include "peakmark/opencl_error.hpp"
 
 namespace peakmark {
 
@@ -70,29 +73,8 @@ const char* to_string(RefusedBy limit) {
 }
 
 std::string_view allocation_error_name(std::int32_t error) {
-  struct Named {
-    std::int32_t error;
-    std::string_view name;
-  };
-  constexpr auto kNames = std::to_array<Named>({
-      {-4, "CL_MEM_OBJECT_ALLOCATION_FAILURE"},
-      {-5, "CL_OUT_OF_RESOURCES"},
-      {-6, "CL_OUT_OF_HOST_MEMORY"},
-      {-10, "CL_IMAGE_FORMAT_NOT_SUPPORTED"},
-      {-13, "CL_MISALIGNED_SUB_BUFFER_OFFSET"},
-      {-30, "CL_INVALID_VALUE"},
-      {-33, "CL_INVALID_DEVICE"},
-      {-34, "CL_INVALID_CONTEXT"},
-      {-37, "CL_INVALID_HOST_PTR"},
-      {-38, "CL_INVALID_MEM_OBJECT"},
-      {-39, "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR"},
-      {-40, "CL_INVALID_IMAGE_SIZE"},
-      {-59, "CL_INVALID_OPERATION"},
-      {-60, "CL_INVALID_GL_OBJECT"},
-      {-61, "CL_INVALID_BUFFER_SIZE"},
-      {-64, "CL_INVALID_PROPERTY"},
-      {-65, "CL_INVALID_IMAGE_DESCRIPTOR"},
-      {-69, "CL_INVALID_PIPE_SIZE"},
+  if (error < 0) return opencl_error_name(error);
+  constexpr auto kNames = std::to_array<std::pair<std::int32_t, std::string_view>>({
       {1, "CUDA_ERROR_INVALID_VALUE"},
       {2, "CUDA_ERROR_OUT_OF_MEMORY"},
       {3, "CUDA_ERROR_NOT_INITIALIZED"},
@@ -108,8 +90,9 @@ std::string_view allocation_error_name(std::int32_t error) {
       {801, "CUDA_ERROR_NOT_SUPPORTED"},
       {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
   });
-  const auto* const found = std::ranges::find(kNames, error, &Named::error);
-  return found == kNames.end() ? std::string_view() : found->name;
+  const auto* const found =
+      std::ranges::find(kNames, error, &std::pair<std::int32_t, std::string_view>::first);
+  return found == kNames.end() ? std::string_view() : found->second;
 }
 
 std::string error_text(std::int32_t error) {

@@ -8,26 +8,22 @@
 #include <CL/cl.h>
 
 #include <string>
+#include <type_traits>
 #include <utility>
 
+#include "peakmark/opencl_error.hpp"
 #include "peakmark/worker.hpp"
 
 namespace peakmark {
 inline namespace api_1 {
 namespace opencl {
 
-/// Throws if `code` is not CL_SUCCESS. `call`: the name of the function that was called. Throws OutOfMemory
-/// for -4, and for -5, -6 and -61 of a function that allocates (`clCreate…`, `clSVMAlloc`): other functions
-/// return these after an illegal access. Throws std::runtime_error otherwise: the outcome is `crashed`.
+/// Throws if `code` is not CL_SUCCESS, with its name. `call`: the name of the function that was called.
+/// Throws OutOfMemory if is_opencl_out_of_memory(), std::runtime_error otherwise: the outcome is `crashed`.
 inline void check(cl_int code, const std::string& call) {
   if (code == CL_SUCCESS) return;
-  const std::string message = call + ": OpenCL error " + std::to_string(code);
-  const bool allocates = call.rfind("clCreate", 0) == 0 || call.rfind("clSVMAlloc", 0) == 0;
-  if (code == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
-      (allocates &&
-       (code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE))) {
-    throw OutOfMemory(message);
-  }
+  const std::string message = call + ": " + opencl_error_text(code);
+  if (is_opencl_out_of_memory(code, call)) throw OutOfMemory(message);
   throw std::runtime_error(message);
 }
 
@@ -82,16 +78,23 @@ inline Kernel compile(const Device& device, const std::string& source, const cha
 namespace detail {
 template <typename T>
 void set_argument(cl_kernel kernel, cl_uint index, const T& argument) {
-  check(clSetKernelArg(kernel, index, sizeof(T), &argument), "clSetKernelArg " + std::to_string(index));
-}
-template <typename T>
-void set_argument(cl_kernel kernel, cl_uint index, const Array<T>& argument) {
-  set_argument(kernel, index, argument.opencl());
+  const std::string call = "clSetKernelArg, argument " + std::to_string(index);
+  if constexpr (std::is_base_of_v<DeviceArray, T>) {
+    if (!argument) throw std::invalid_argument(call + ": the array has not been created");
+    cl_mem const memory = argument.opencl();
+    check(clSetKernelArg(kernel, index, sizeof(memory), &memory), call);
+  } else {
+    static_assert(
+        std::is_trivially_copyable_v<T>,
+        "an argument of a kernel is an array, a cl_mem, or a value of exactly the parameter's type");
+    check(clSetKernelArg(kernel, index, sizeof(argument), &argument), call);
+  }
 }
 }  // namespace detail
 
 /// Enqueues a kernel on the device's queue. `global`: work-items along each dimension, fastest first.
-/// `arguments`: arrays, cl_mem, and numbers of exactly the parameters' types. Throws as `check` does.
+/// `arguments`: arrays (DeviceArray too), cl_mem, and numbers of exactly the parameters' types. Throws as
+/// `check` does.
 template <typename... Arguments>
 void launch(const Device& device, cl_kernel kernel, const std::vector<std::size_t>& global,
             const Arguments&... arguments) {

@@ -76,15 +76,8 @@ using ProgramHandle = OpenClHandle<_cl_program, &OpenClApi::clReleaseProgram>;
 using KernelHandle = OpenClHandle<_cl_kernel, &OpenClApi::clReleaseKernel>;
 using EventHandle = OpenClHandle<_cl_event, &OpenClApi::clReleaseEvent>;
 
-/// Returns the name of an error, such as `CL_OUT_OF_RESOURCES`, or `unknown OpenCL error`.
-std::string_view opencl_error_name(cl_int code);
-
-/// Returns true if `code`, returned by the function `call`, means that memory is exhausted: −4 always; −5, −6
-/// and −61 (the size of one request) only if `call` allocates (`clCreate…`, `clSVMAlloc`).
-bool is_out_of_memory(cl_int code, std::string_view call);
-
-/// Throws if `code` is not CL_SUCCESS: OutOfMemory if is_out_of_memory(), otherwise MeasurementError. The
-/// message has the function, the error and `detail`.
+/// Throws if `code` is not CL_SUCCESS: OutOfMemory if is_opencl_out_of_memory(), otherwise MeasurementError.
+/// The message has the function, the error and `detail`.
 void check_opencl(cl_int code, std::string_view call, const std::string& detail = {});
 
 }  // namespace peakmark

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.hpp"
+#include "peakmark/opencl_error.hpp"
 
 namespace peakmark {
 namespace {
@@ -23,7 +24,7 @@ TEST(OpenClFailure, AnAllocationThatDoesNotFitIsOutOfMemory) {
 TEST(OpenClFailure, OutOfResourcesOfAnyOtherCallIsACrash) {
   for (const char* call : {"clFinish", "clEnqueueNDRangeKernel", "clEnqueueReadBuffer", "clWaitForEvents"}) {
     for (const cl_int code : {-5, -6, -61}) {
-      EXPECT_FALSE(is_out_of_memory(code, call)) << call << " " << code;
+      EXPECT_FALSE(is_opencl_out_of_memory(code, call)) << call << " " << code;
       try {
         check_opencl(code, call);
         FAIL() << call;
@@ -46,11 +47,16 @@ TEST(OpenClFailure, TheMessageNamesCallErrorAndRequest) {
   }
 }
 
-TEST(OpenClFailure, NamesAreTheHeaders) {
-  EXPECT_EQ(opencl_error_name(CL_MEM_OBJECT_ALLOCATION_FAILURE), "CL_MEM_OBJECT_ALLOCATION_FAILURE");
-  EXPECT_EQ(opencl_error_name(CL_INVALID_KERNEL_ARGS), "CL_INVALID_KERNEL_ARGS");
-  EXPECT_EQ(opencl_error_name(-1001), "CL_PLATFORM_NOT_FOUND_KHR");
-  EXPECT_EQ(opencl_error_name(-9999), "unknown OpenCL error");
+TEST(OpenClFailure, NamesAreThoseOfTheHeaders) {
+#define EXPECT_NAME(code) EXPECT_EQ(opencl_error_name(code), #code)
+  EXPECT_NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_NAME(CL_INVALID_ARG_SIZE);
+  EXPECT_NAME(CL_INVALID_KERNEL_ARGS);
+  EXPECT_NAME(CL_INVALID_BUFFER_SIZE);
+  EXPECT_NAME(CL_INVALID_DEVICE_PARTITION_COUNT);
+#undef EXPECT_NAME
+  EXPECT_EQ(opencl_error_text(-1001), "CL_PLATFORM_NOT_FOUND_KHR (-1001)");
+  EXPECT_EQ(opencl_error_text(-9999), "unknown OpenCL error (-9999)");
 }
 
 }  // namespace
