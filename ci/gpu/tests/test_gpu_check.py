@@ -1,321 +1,338 @@
-"""gpu-check against a bundle of stub programs: what it leaves, when it ends, and the verdict of every stage."""
+"""gpu-check with the real checks and stub programs: what it leaves, when it ends, and the verdict of each kind of check."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
+import stat
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[up]) for up in (1, 2)]
-import libraries  # noqa: E402
-import stages  # noqa: E402
+CI = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(CI))
 from helpers import has_ended  # noqa: E402
-from stub_bundle import DATA, GPU_CHECK, GTEST, LIBRARY, Stubs, run_file, verdict  # noqa: E402
 
-HANG_LIMIT = "8"  # seconds, of which a busy machine needs some before the first check
+MIB = 1 << 20
+# Seconds of a call in which a program hangs. gpu-check keeps 10 of them for packing; a busy machine needs some for the checks before.
+HANG_LIMIT = "18"
+# Every stub asks $BEHAVE first, a list such as "cuda_device_test:hang,peakmark-run:fail".
+BEHAVE = """#!/bin/sh
+name=$(basename "$0"); [ "$name" != peakmark ] || name=peakmark-$1
+case ",$BEHAVE," in
+  *",$name:fail,"*) echo "$name broke" >&2; exit 3 ;;
+  *",$name:hang,"*) sleep 600 & echo $! >"$STUB_DATA/child"; echo started >"${STARTED:-/dev/null}"; wait ;;
+  *",$name:silent,"*) exit 0 ;;
+  *",$name:large,"*) head -c 20000000 /dev/urandom >large ;;
+esac
+"""
+PEAKMARK = """
+data=$STUB_DATA command=$1 file=
+shift
+case $command in
+  doctor) echo '{}' ;;
+  check) cat "$data/verdicts" ;;
+  run)
+    kind=run
+    echo "$*" >>"$data/asked"
+    while [ $# -gt 0 ]; do
+      case $1 in -o) file=$2 ;; dry) kind=dry ;; esac
+      shift
+    done
+    cp "$data/$kind" "$file" ;;
+  record)
+    while [ "$1" != -- ]; do
+      [ "$1" != -o ] || file=$2
+      shift
+    done
+    shift
+    : >"$file"
+    [ -z "$PEAKMARK_ACTIVITY_CHECK" ] || : >"$file.activity.1"
+    exec "$@" ;;
+  *) cat "$data/$command" ;;
+esac
+"""
+PASSED = "echo '[==========] 5 tests from 1 test suite ran.'; echo '[  PASSED  ] 5 tests.'\n"
+SANITIZER = """
+while [ "${1#-}" != "$1" ]; do
+  [ "$1" != --tool ] || tool=$2
+  shift 2
+done
+"$@" || exit
+if [ "$tool" = racecheck ]; then echo '========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)'
+else echo '========= ERROR SUMMARY: 0 errors'; fi
+"""
+PROGRAMS = {
+    "bundle/bin/peakmark": PEAKMARK,
+    "bundle/bin/peakmark-bench": "cat >/dev/null; echo 'a/cuda/iterations:1/manual_time 1 ns'\n",
+    "bundle/bin/peakmark-every-allocation": """
+if [ "$1" = loop ]; then echo '{"events": 200, "ns_an_event": 70.5}'; else echo '{"peak_bytes": 4096, "allocations": 9}'; fi
+""",
+    "bundle/bin/peakmark-context-memory": "echo '{\"peak_bytes\": 4096}'\n",
+    "bundle/bin/peakmark-compare-accounts": "echo '18 events by callbacks, 18 by records, 0 differences'\n",
+    "bundle/tests/cuda_device_test": PASSED,
+    "bundle/tests/filter_cuda_test": PASSED,
+    "bundle/examples/sum": "",
+    "bundle/examples/peakmark-cuda-benchmark": """
+echo '"name": "buffers/4096/iterations:4", "max_bytes_used": 5099, "total_allocated_bytes": 17396, "net_heap_growth": 0'
+echo '"name": "leak/iterations:1", "net_heap_growth": 500'
+""",
+    "bundle/record-profiles": 'mkdir -p "$2"; : >"$2/one.profile"\n',
+    "tools/nvidia-smi": """
+case $* in
+  -L) echo 'GPU 0: NVIDIA Stub (UUID: GPU-0)' ;;
+  *query-gpu=name*) echo 'NVIDIA Stub' ;;
+esac
+""",
+    "tools/compute-sanitizer": SANITIZER,
+}
+
+
+def run_file(backend: str, complete: bool = True) -> dict:
+    rows = [{"case": f"padding/fused/{backend}/n:1", "requested_peak_bytes": 1000}]
+    rows += [{"case": f"filter/whole/{backend}/n:2", "requested_peak_bytes": 50 << 30}]
+    facts = {"complete": complete, "device_memory_bytes": 40 << 30}
+    return {"context": {"peakmark": facts}, "benchmarks": [{"peakmark": row} for row in rows]}
+
+
+def verdict(rule: str, judgement: str = "pass", advice: str = "", case: str = "padding/fused/cuda/n:1") -> dict:
+    return {"case": case, "rule": rule, "judgement": judgement, "advice": advice}
+
+
+def verdicts(*others: dict) -> dict:
+    return {"headline": "2 cases", "verdicts": [verdict("outcome"), verdict("window_bytes"), *others]}
+
+
+class Bundle:
+    """A bundle and tools, and the results of gpu-check with them."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.out, self.data = folder, folder / "out", folder / "data"
+        for name in ("bundle/gpu", "data", "tmp"):
+            (folder / name).mkdir(parents=True)
+        for name, text in PROGRAMS.items():
+            self.program(name, text)
+        shutil.copy(CI / "gpu-check", folder / "bundle")
+        for file in [*(CI / "gpu").glob("*.py"), CI / "gpu/checks.cmake"]:
+            shutil.copy(file, folder / "bundle/gpu")
+        (folder / "bundle/commit").write_text("0123abc\n")
+        (self.data / "list").write_text("padding/fused/cuda/n:1\n")
+        self.set("devices", {"devices": [{"backend": "cuda", "index": 0, "name": "NVIDIA Stub"}]})
+        self.set("show", {"requested": {"peak_bytes": 4096, "allocations": 9}})
+        self.set("run", run_file("cuda"))
+        self.set("dry", run_file("dry"))
+        self.set("verdicts", verdicts())
+        # No package of this Python, such as CuPy, is there.
+        self.program("tools/python3", f'exec {sys.executable} -S "$@"\n')
+        self.environment = {**os.environ, "STUB_DATA": str(self.data), "TMPDIR": str(folder / "tmp"), "VIRTUAL_ENV": str(folder)}
+        self.environment |= {"PATH": f"{folder}/tools:{os.environ['PATH']}", "CUDA_HOME": str(folder), "PYTHONPATH": ""}
+
+    def program(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(BEHAVE + text)
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def set(self, name: str, value: object) -> None:
+        (self.data / name).write_text(json.dumps(value))
+
+    def start(self, *words: str, behave: str = "", **variables: str) -> subprocess.Popen:
+        environment = {**self.environment, "BEHAVE": behave, **variables}
+        command = [self.folder / "bundle/gpu-check", self.out, *words]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def run(self, *words: str, behave: str = "", **variables: str) -> tuple[int, str]:
+        """Returns the exit code and the output. The time limit is that of a test which hangs, not a measurement."""
+        process = self.start(*words, behave=behave, **variables)
+        output = process.communicate(timeout=600)[0]
+        return process.returncode, output
+
+    def results(self) -> dict[str, tuple[str, str]]:
+        """Returns state and last words by check. Whatever happened, OUT has files that fit a lease."""
+        assert {"ctest.log", "gpu-check.tar.gz", "results.txt"} <= {path.name for path in self.out.iterdir()}
+        assert all(path.stat().st_size <= 16 * MIB for path in self.out.iterdir())
+        rows = [line.split("\t") for line in (self.out / "results.txt").read_text().splitlines()]
+        assert len({row[0] for row in rows}) == len(rows)
+        return {row[0]: (row[1], row[2]) for row in rows}
+
+    def result(self, check: str, **behaviour: str) -> tuple[str, str]:
+        self.run("-R", f"^{check}$", **behaviour)
+        return self.results()[check]
+
+    def archived(self, name: str) -> str:
+        with tarfile.open(self.out / "gpu-check.tar.gz") as archive:
+            file = archive.extractfile(f"./{name}")
+            assert file is not None
+            return file.read().decode()
 
 
 @pytest.fixture
-def stubs(tmp_path: Path) -> Stubs:
-    return Stubs(tmp_path)
+def bundle(tmp_path: Path) -> Bundle:
+    return Bundle(tmp_path)
 
 
-def test_each_group_is_planned_for_540_seconds_at_most():
-    assert stages.GROUPS == ("core", "sweep", "fbp", "large", "python")
-    for group in stages.GROUPS:
-        assert sum(stage.seconds for stage in stages.STAGES if stage.group == group) <= 540
-    assert len({stage.name for stage in stages.STAGES}) == len(stages.STAGES)
-
-
-def test_core_verifies_every_stage_and_keeps_the_evidence(stubs):
-    assert stubs.run("core") == (0, "")
-    results = stubs.results()
-    assert {row["stage"] for row in results.values()} == {stage.name for stage in stages.chosen(["core"])}
-    states = {check: row["state"] for check, row in results.items()}
-    measured = {"doctor", "cost-plain", "cost-recorded", "cost-ns-an-event", "record-profiles", "sanitizer-cases"}
-    measured |= {check for check in states if check.endswith("-program")}
-    assert {check for check, state in states.items() if state == "measured"} == measured
-    assert {state for check, state in states.items() if check not in measured} == {"verified"}
-    assert "NVIDIA Stub" in results["devices"]["detail"]
-    assert results["test-cuda_device_test"]["detail"] == "5 tests passed, 0 skipped"
-    assert results["record-known-bytes"]["detail"] == "peak_bytes 4096, allocations 9: recorded = known"
-    assert results["contexts-handle"]["detail"] == "peak_bytes 4096: recorded = known"
-    assert results["cost-ns-an-event"]["detail"] == "0 ns added to a call by the recorder"
-    assert results["run-smoke"]["detail"] == "2 of 2 cases: 2 ok"
-    assert results["check-smoke"]["detail"] == "verdicts: 3 pass; 1 estimates are 0 bytes off"
-    assert results["sanitizer-memcheck"]["detail"].endswith("0 errors in 5 tests passed, 0 skipped")
-    assert results["sanitizer-kernels"]["detail"].endswith("0 errors in 2 cases")
-    assert "5 tests" in stubs.archived("logs/test-cuda_device_test.log")
-    assert "commit: 0123abc" in stubs.archived("environment.txt")
-    assert stubs.archived("results.tsv") == (stubs.out / "results.tsv").read_text()
-    assert stubs.archived("profiles/two.profile") == ""
-    assert json.loads(stubs.archived("runs/run-smoke.json")) == DATA["run"]
+def test_core_passes_and_keeps_the_evidence(bundle):
+    code, output = bundle.run("-L", "core")
+    results = bundle.results()
+    assert (code, {state for state, _ in results.values()}) == (0, {"Passed"}), output
+    assert list(results)[:3] == ["devices", "cuda_device_test", "filter_cuda_test"]
+    assert results["cuda_device_test"][1] == "[  PASSED  ] 5 tests."
+    assert results["record-known-bytes"][1] == "recorded = known"
+    assert results["record-callbacks-records"][1].endswith("0 differences")
+    assert results["cost"][1] == "the recorder adds 0 ns to a call (0 to 0 in 5 rounds)"
+    assert results["smoke"][1].endswith("1 estimates are 0 bytes off")
+    assert results["sanitizer-kernels"][1].endswith("ERROR SUMMARY: 0 errors")
+    assert "commit: 0123abc" in bundle.archived("environment.txt")
+    assert bundle.archived("profiles/one.profile") == ""
+    assert json.loads(bundle.archived("smoke.json")) == run_file("cuda")
+    assert '<testcase name="devices"' in (bundle.out / "junit.xml").read_text()
 
 
 @pytest.mark.parametrize(
-    ("stage", "program", "check"),
+    ("check", "program"),
     [
-        ("devices", "peakmark-devices", "devices"),
-        ("tests", "cuda_device_test", "test-cuda_device_test"),
-        ("recorder", "peakmark-show", "record-known-bytes"),
-        ("recorder", "peakmark-compare-accounts", "record-callbacks-records"),
-        ("profiles", "record-profiles", "record-profiles"),
-        ("smoke", "peakmark-check", "check-smoke"),
-        ("examples", "peakmark-cuda-benchmark", "google-benchmark"),
-        ("sanitizer", "compute-sanitizer", "sanitizer-memcheck"),
-        ("sanitizer", "peakmark-list", "sanitizer-cases"),
-        ("nightly", "peakmark-run", "run-nightly"),
-        ("fbp-headline", "peakmark-run", "run-fbp-headline"),
-        ("large", "peakmark-run", "large-dry"),
+        ("devices", "peakmark-devices"),
+        ("cuda_device_test", "cuda_device_test"),
+        ("record-known-bytes", "peakmark-show"),
+        ("cost", "peakmark-every-allocation"),
+        ("smoke", "peakmark-run"),
+        ("smoke", "peakmark-check"),
+        ("google-benchmark", "peakmark-cuda-benchmark"),
+        ("sanitizer-memcheck", "compute-sanitizer"),
     ],
 )
 @pytest.mark.parametrize("behaviour", ["fail", "silent"])
-def test_a_program_that_fails_or_prints_no_numbers_fails_its_check(stubs, stage, program, check, behaviour):
-    code, _ = stubs.run(stage, behave=f"{program}:{behaviour}")
-    result = stubs.results()[check]
-    assert (code, result["state"]) == (1, "failed")
-    assert result["exit code"] == ("3" if behaviour == "fail" else "0")
-    if behaviour == "fail":
-        assert result["detail"].endswith(f"{program} broke")
+def test_a_program_that_fails_or_prints_nothing_fails_its_check(bundle, check, program, behaviour):
+    assert bundle.result(check, behave=f"{program}:{behaviour}")[0] == "Failed"
+
+
+def test_tests_that_fail_fail_and_tests_that_are_all_skipped_are_skipped(bundle):
+    skipped = "echo '[  PASSED  ] 0 tests.'; echo '[  SKIPPED ] 1 test, listed below:'; echo '[  SKIPPED ] A.B'\n"
+    for text, state in (
+        (PASSED + "echo '[  FAILED  ] A.B'; exit 1\n", "Failed"),
+        (skipped + "echo '[  FAILED  ] A.C'; exit 1\n", "Failed"),
+        (skipped, "Skipped"),
+        (PASSED + "kill -SEGV $$\n", "Exception"),
+    ):
+        bundle.program("bundle/tests/cuda_device_test", text)
+        assert bundle.result("cuda_device_test")[0] == state
+
+
+def test_recorded_bytes_other_than_the_known_ones_fail(bundle):
+    bundle.set("show", {"requested": {"peak_bytes": 4097, "allocations": 9}})
+    assert bundle.result("record-known-bytes") == ("Failed", "peak_bytes: recorded 4097, the program says 4096")
 
 
 @pytest.mark.parametrize(
-    ("stage", "program", "file", "check"),
+    ("other", "state"),
     [
-        ("tests", "cuda_device_test", "", "test-cuda_device_test"),
-        ("smoke", "peakmark-run", "", "run-smoke"),
-        ("sanitizer", "compute-sanitizer", "", "sanitizer-memcheck"),
+        (verdict("window_bytes", "fail", "off"), "Failed"),
+        (verdict("present", "failed_measurement", "not in a complete run"), "Failed"),
+        (verdict("outcome", "skipped", "unsupported: libcufft.so.12 is not found"), "Passed"),
+        # The first needs 1000 bytes, the second 50 GiB of a device of 40 GiB.
+        (verdict("outcome", "skipped", "out_of_memory: cudaMalloc"), "Failed"),
+        (verdict("outcome", "skipped", "out_of_memory: cudaMalloc", "filter/whole/cuda/n:2"), "Passed"),
     ],
 )
-def test_a_program_that_hangs_is_killed_and_fails_its_check(stubs, stage, program, file, check):
-    code, _ = stubs.run("--limit", HANG_LIMIT, stage, "cost", behave=f"{program}:hang")
-    results = stubs.results()
-    assert (code, results[check]["state"]) == (1, "failed")
-    assert "did not end within" in results[check]["detail"]
-    assert results["cost"]["state"] == "skipped"
-    assert results["cost"]["detail"] == f"the limit of {HANG_LIMIT} s is reached"
+def test_a_suite_fails_by_its_verdicts(bundle, other, state):
+    bundle.set("verdicts", verdicts(other))
+    assert bundle.result("smoke")[0] == state
+    assert other["advice"] in (bundle.out / "ctest.log").read_text()
 
 
-@pytest.mark.parametrize(
-    ("stage", "file", "check"),
-    [
-        ("recorder", "bundle/bin/peakmark-compare-accounts", "record-callbacks-records"),
-        ("recorder", "bundle/bin/peakmark-every-allocation", "record-known-bytes"),
-        ("recorder", "bundle/bin/peakmark-every-allocation", "record-budget"),
-        ("sanitizer", "bundle/tests/cuda_device_test", "sanitizer-memcheck"),
-        ("profiles", "bundle/record-profiles", "record-profiles"),
-        ("examples", "bundle/examples/peakmark-cuda-benchmark", "google-benchmark"),
-        ("smoke", "bundle/bin/peakmark", "run-smoke"),
-    ],
-)
-def test_a_check_whose_program_is_missing_is_skipped_with_its_name(stubs, stage, file, check):
-    stubs.remove(file)
-    stubs.run(stage)
-    result = stubs.results()[check]
-    assert result["state"] == "skipped"
-    assert f"{Path(file).name} is missing" in result["detail"]
+def test_a_suite_that_was_not_measured_to_its_end_is_skipped_and_continues(bundle):
+    bundle.set("run", run_file("cuda", complete=False))
+    bundle.set("verdicts", verdicts(verdict("present", "failed_measurement")))
+    assert bundle.result("smoke")[0] == "Skipped"
+    assert "--resume" in (bundle.data / "asked").read_text()
+    bundle.program("bundle/bin/peakmark", "echo 'the deadline came before anything was measured' >&2; exit 4\n")
+    assert bundle.result("nightly") == ("Skipped", "the deadline came before anything was measured")
+    assert bundle.result("times-nightly") == ("Skipped", "there is no nightly.json, or no verdict on it")
 
 
-def test_tests_that_fail_are_counted_and_the_first_is_named(stubs):
-    lines = ["[  FAILED  ] Cuda/DeviceSuite.Copies/0, where GetParam() = 1", "[  PASSED  ] 3 tests.", "[  FAILED  ] 1 test, listed below:"]
-    stubs.program("bundle/tests/cuda_device_test", "".join(f"echo '{line}'\n" for line in lines) + "exit 1\n")
-    assert stubs.run("tests")[0] == 1
-    assert stubs.results()["test-cuda_device_test"]["detail"].startswith("1 tests failed, the first is Cuda/DeviceSuite.Copies/0; ")
+def test_at_the_limit_the_running_check_ends_with_its_children_and_the_rest_is_skipped(bundle):
+    code, _ = bundle.run("-R", "cuda_device_test|filter_cuda_test|cost", behave="filter_cuda_test:hang", PEAKMARK_GPU_SECONDS=HANG_LIMIT)
+    results = bundle.results()
+    assert (code, results["cuda_device_test"][0]) == (0, "Passed")
+    assert results["filter_cuda_test"] == ("Skipped", "ended by the limit: ")
+    assert results["cost"] == ("Skipped", f"the limit of {HANG_LIMIT} s is reached, or the call was stopped")
+    assert has_ended(int((bundle.data / "child").read_text()), 60)
 
 
-def test_a_bundle_without_tests_is_skipped_and_nothing_verified_is_exit_4(stubs):
-    stubs.remove("bundle/tests/cuda_device_test")
-    stubs.remove("bundle/tests/filter_cuda_test")
-    assert stubs.run("tests")[0] == 4
-    assert stubs.results()["tests"]["state"] == "skipped"
+def test_a_further_call_omits_what_passed_or_failed(bundle):
+    bundle.run("-R", "^(devices|cuda_device_test|filter_cuda_test)$", behave="filter_cuda_test:fail")
+    bundle.run()
+    assert not {"devices", "cuda_device_test", "filter_cuda_test"} & set(bundle.results())
+    assert bundle.results()["record-sync"][0] == "Passed"
 
 
-def test_sigterm_ends_the_running_program_and_leaves_archive_and_results(stubs):
-    started = stubs.folder / "started"
+def test_sigterm_ends_the_running_check_and_leaves_results(bundle):
+    started = bundle.folder / "started"
     os.mkfifo(started)
-    process = stubs.start("core", behave="filter_cuda_test:hang", STARTED=str(started))
+    process = bundle.start("-L", "core", behave="filter_cuda_test:hang", STARTED=str(started))
     with started.open() as fifo:
         assert fifo.read() == "started\n"
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=600)
     assert process.returncode == 130
-    results = stubs.results()
-    assert results["test-cuda_device_test"]["state"] == "verified"
-    assert results["test-filter_cuda_test"]["state"] == "skipped"
-    assert results["test-filter_cuda_test"]["detail"].startswith("stopped by SIGTERM after")
-    later = [results[stage.name] for stage in stages.chosen(["core"])[2:]]
-    assert {(row["state"], row["detail"]) for row in later} == {("skipped", "stopped by SIGTERM")}
-    assert "5 tests" in stubs.archived("logs/test-cuda_device_test.log")
+    results = bundle.results()
+    assert (results["cuda_device_test"][0], results["cost"][0]) == ("Passed", "Skipped")
+    assert has_ended(int((bundle.data / "child").read_text()), 60)
 
 
-def test_what_a_killed_program_leaves_behind_is_killed_too(stubs):
-    stubs.program("bundle/tests/cuda_device_test", 'sleep 600 & echo $! >"$STUB_DATA/child"; sleep 600\n')
-    stubs.run("--limit", HANG_LIMIT, "tests")
-    assert has_ended(int((stubs.data / "child").read_text()), 60)
+def test_a_file_that_is_too_large_is_left_out_and_named(bundle):
+    bundle.run("-R", "cuda_device_test", behave="cuda_device_test:large")
+    assert bundle.results()["archive"] == ("Skipped", "left out to keep it small: large")
+    assert "commit: 0123abc" in bundle.archived("environment.txt")
 
 
-def test_a_log_that_is_too_large_is_left_out_and_named(stubs):
-    stubs.run("tests", behave="filter_cuda_test:large")
-    results = stubs.results()
-    assert results["archive"]["state"] == "skipped"
-    assert "logs/test-filter_cuda_test.log" in results["archive"]["detail"]
-    assert "5 tests" in stubs.archived("logs/test-cuda_device_test.log")
+@pytest.mark.parametrize("check", ["cupy-no-pool", "cupy-functions", "torch-cache", "plugin-torch"])
+def test_a_package_that_is_missing_is_skipped_with_its_name(bundle, check):
+    state, words = bundle.result(check)
+    assert (state, check.split("-")[1 if "plugin" in check else 0] in words.lower()) == ("Skipped", True), words
 
 
-def test_recorded_bytes_other_than_the_known_ones_fail(stubs):
-    stubs.set("show", {"requested": {"peak_bytes": 4097, "allocations": 9}})
-    assert stubs.run("recorder")[0] == 1
-    result = stubs.results()["record-known-bytes"]
-    assert (result["state"], result["detail"]) == ("failed", "peak_bytes: recorded 4097, the program says 4096")
-
-
-def test_a_verdict_that_fails_and_a_case_out_of_memory_fail_the_run(stubs):
-    for wrong in (
-        verdict("window_bytes", "fail", "off"),
-        verdict("outcome", "skipped", "out_of_memory: cudaMalloc"),
-        verdict("present", "failed_measurement", "not in a complete run"),
-    ):
-        stubs.set("verdicts", {"verdicts": [verdict("outcome"), wrong]})
-        assert stubs.run("smoke")[0] == 1
-        result = stubs.results()["check-smoke"]
-        assert (result["state"], wrong["advice"] in result["detail"]) == ("failed", True)
-
-
-def test_cases_that_are_unsupported_or_not_measured_are_skipped_with_the_reason(stubs):
-    missing = verdict("outcome", "skipped", "unsupported: fft: libcufft.so.12 is not found")
-    expected = verdict("outcome", "skipped", "unsupported: no textures (as the suite expects)")
-    found = [verdict("outcome"), missing, expected, verdict("present", "failed_measurement")]
-    stubs.set("verdicts", {"verdicts": found})
-    run = run_file("cuda")
-    run["context"]["peakmark"].update(complete=False, planned=[1, 2, 3])
-    stubs.set("run", run)
-    assert stubs.run("smoke")[0] == 0
-    results = stubs.results()
-    assert results["unsupported-smoke"]["detail"].startswith("1 cases are unsupported here; ")
-    assert "libcufft.so.12 is not found" in results["unsupported-smoke"]["detail"]
-    assert "2 of 3 cases" in results["rest-smoke"]["detail"]
-    assert {results[check]["state"] for check in ("unsupported-smoke", "rest-smoke")} == {"skipped"}
-
-
-def test_a_run_that_measured_nothing_is_skipped_with_its_reason(stubs):
-    stubs.program("bundle/bin/peakmark", "echo 'the deadline came before anything was measured' >&2; exit 4\n")
-    assert stubs.run("smoke")[0] == 4
-    results = stubs.results()
-    assert (results["run-smoke"]["state"], results["run-smoke"]["exit code"]) == ("skipped", "4")
-    assert results["run-smoke"]["detail"] == "the deadline came before anything was measured"
-    assert results["check-smoke"]["detail"] == "there is no run file"
-
-
-def test_large_runs_what_the_device_holds_and_skips_the_rest(stubs):
-    stubs.run("large", SMI_TOTAL="40000")
-    results = stubs.results()
-    assert results["large-memory"]["state"] == "skipped"
-    assert "1 of 2 cases need more" in results["large-memory"]["detail"]
-    asked = (stubs.data / "asked").read_text().splitlines()[-1]
-    assert r"--filter ^(padding/fused/cuda/n:1)$" in asked
-    stubs.run("large", SMI_TOTAL="143771")
-    assert "large-memory" not in stubs.results()
-    assert "--filter" not in (stubs.data / "asked").read_text().splitlines()[-1]
-
-
-def test_times_without_a_case_to_compare_are_skipped(stubs):
-    stubs.set("verdicts", {"verdicts": [verdict("outcome")]})
-    stubs.run("nightly")
-    result = stubs.results()["times-nightly"]
-    assert (result["state"], "no case" in result["detail"]) == ("skipped", True)
-
-
-@pytest.mark.parametrize(("stage", "package"), [("cupy", "CuPy"), ("torch", "torch"), ("plugin", "cupy")])
-def test_a_python_package_that_is_missing_is_skipped_with_its_name(stubs, stage, package):
-    code, _ = stubs.run(stage, PYTHONPATH="")
-    results = stubs.results()
-    assert code == 4
-    assert any(row["detail"].startswith(f"{package} is not installed") for row in results.values())
-
-
-def test_a_sanitizer_that_is_missing_or_refuses_the_device_is_skipped(stubs):
-    stubs.remove("tools/compute-sanitizer")
-    others = ":".join(folder for folder in os.environ["PATH"].split(":") if not (Path(folder) / "compute-sanitizer").exists())
-    stubs.run("sanitizer", PATH=f"{stubs.folder}/tools:{others}")
-    results = stubs.results()
-    if results["sanitizer-memcheck"]["state"] == "verified":
+def test_a_sanitizer_that_is_missing_or_refuses_the_device_is_skipped(bundle):
+    bundle.program("tools/compute-sanitizer", "echo '========= Error: Device not supported'\n")
+    assert bundle.result("sanitizer-memcheck") == ("Skipped", "========= Error: Device not supported")
+    bundle.program("tools/compute-sanitizer", "echo '========= ERROR SUMMARY: 2 errors'; exit 9\n")
+    assert bundle.result("sanitizer-memcheck")[0] == "Failed"
+    (bundle.folder / "tools/compute-sanitizer").unlink()
+    if shutil.which("compute-sanitizer") or Path("/usr/local/cuda/bin/compute-sanitizer").exists():
         pytest.skip("a toolkit on this machine has a compute-sanitizer")
-    assert "compute-sanitizer is missing" in results["sanitizer-memcheck"]["detail"]
-    assert results["find-compute-sanitizer"]["state"] == "skipped"
-    stubs.program("tools/compute-sanitizer", "echo '========= Error: Device not supported'\n")
-    stubs.run("sanitizer")
-    assert stubs.results()["sanitizer-memcheck"]["detail"] == "compute-sanitizer: Device not supported"
+    assert bundle.result("sanitizer-memcheck") == ("Skipped", "compute-sanitizer is not found")
 
 
-def test_libraries_of_pip_packages_are_found_and_given_to_the_loader(stubs):
-    stubs.program("bundle/tests/cuda_device_test", 'echo "$LD_LIBRARY_PATH"; ' + GTEST)
-    stubs.run("tests")
-    assert f"find-{LIBRARY}" not in stubs.results()
-    folder = stubs.folder / "site-packages/nvidia/cufft/lib"
-    assert f"{LIBRARY}: {folder}/{LIBRARY}" in stubs.archived("environment.txt")
-    paths = stubs.archived("logs/test-cuda_device_test.log").splitlines()[0].split(":")
-    assert paths == [f"{stubs.folder}/bundle/lib/peakmark", f"{stubs.folder}/bundle/lib", str(folder)]
+def test_no_gpu_is_exit_4_and_nothing_is_run(bundle):
+    bundle.program("tools/nvidia-smi", "exit 9\n")
+    assert bundle.run() == (4, "gpu-check: skipped: there is no GPU: nvidia-smi -L lists none\n")
+    assert [path.name for path in bundle.out.iterdir()] == ["results.txt"]
 
 
-def test_a_library_that_is_nowhere_is_skipped_with_its_name(stubs):
-    (stubs.folder / "bundle/cuda-libraries").write_text("libnowhere.so.12\n")
-    assert stubs.run("tests")[0] == 0
-    result = stubs.results()["find-libnowhere.so.12"]
-    assert (result["state"], result["detail"].startswith("libnowhere.so.12 not found")) == ("skipped", True)
-    assert "libnowhere.so.12: not found" in stubs.archived("environment.txt")
+def test_nothing_that_passed_is_exit_4(bundle):
+    assert bundle.run("-R", "cupy-pool")[0] == 4
 
 
-@pytest.mark.parametrize("place", ["lib64", "lib", "targets/x86_64-linux/lib", "extras/CUPTI/lib64"])
-def test_libraries_of_a_toolkit_are_found(tmp_path, place):
-    (tmp_path / place).mkdir(parents=True)
-    (tmp_path / place / LIBRARY).write_bytes(b"")
-    found = libraries.find([LIBRARY], {"CUDA_HOME": str(tmp_path), "PATH": ""})
-    assert found.files[LIBRARY] == tmp_path / place / LIBRARY
-    assert found.folders == [tmp_path / place]
+def test_wrong_usage_is_exit_2(bundle):
+    done = subprocess.run([CI / "gpu-check", bundle.out], capture_output=True, text=True)
+    assert (done.returncode, "is not a bundle" in done.stderr) == (2, True)
+    assert subprocess.run([CI / "gpu-check", "-L"], capture_output=True).returncode == 2
 
 
-def test_a_library_that_the_loader_finds_adds_no_folder(tmp_path):
-    (tmp_path / LIBRARY).write_bytes(b"")
-    found = libraries.find([LIBRARY], {"LD_LIBRARY_PATH": str(tmp_path), "PATH": ""})
-    assert (found.files[LIBRARY], found.folders) == (tmp_path / LIBRARY, [])
-
-
-def test_an_error_of_gpu_check_itself_fails_that_part_only(stubs):
-    (stubs.folder / "bundle/cuda-libraries").unlink()
-    (stubs.folder / "bundle/suites/recorded/expected.toml").unlink()
-    assert stubs.run("profiles", "tests")[0] == 1
-    results = stubs.results()
-    assert {results[check]["state"] for check in ("environment", "profiles")} == {"failed"}
-    assert results["profiles"]["detail"].startswith("error in gpu-check: FileNotFoundError")
-    assert results["test-cuda_device_test"]["state"] == "verified"
-
-
-def test_standard_output_that_nobody_reads_ends_nothing(stubs):
-    command = [sys.executable, GPU_CHECK, stubs.folder / "bundle", stubs.out, "core"]
-    reader, writer = os.pipe()
-    os.close(reader)
-    process = subprocess.Popen(command, env=stubs.environment, stdout=writer, stderr=subprocess.DEVNULL)
-    os.close(writer)
-    process.wait(timeout=600)
-    assert stubs.results()["sanitizer-kernels"]["state"] == "verified"
-
-
-def test_an_unknown_group_is_wrong_usage(stubs):
-    code, errors = stubs.run("core", "cores")
-    assert code == 2
-    assert "unknown group or stage 'cores'" in errors
-    assert not stubs.out.exists()
-
-
-def test_no_gpu_is_exit_4_with_every_stage_skipped(stubs):
-    stubs.program("tools/nvidia-smi", "exit 9\n")
-    assert stubs.run("core")[0] == 4
-    results = stubs.results()
-    assert {row["detail"] for row in results.values()} == {"there is no GPU: nvidia-smi lists none"}
-    assert {row["state"] for row in results.values()} == {"skipped"}
-    assert [row["stage"] for row in results.values()] == [stage.name for stage in stages.chosen(["core"])]
+def test_each_check_is_in_the_gpu_status_and_each_name_there_is_a_check(bundle):
+    for listed in re.findall(r"^ *peakmark_cuda_test\((\w+)|^ *peakmark_device_test\((\w+)", "\n".join(
+        file.read_text() for file in CI.parent.glob("**/CMakeLists.txt") if "build" not in file.parts), re.MULTILINE):
+        name = listed[0] or f"{listed[1]}_cuda_test"
+        bundle.program(f"bundle/tests/{name}", PASSED)
+    (bundle.folder / "bundle/tests/filter_cuda_test").unlink()
+    checks = set(re.findall(r"Test +#\d+: (\S+)", bundle.run("-N")[1]))
+    rows = [line.split("|") for line in (CI.parent / "docs/gpu-status.md").read_text().splitlines() if line.endswith("| unverified | | | | |")]
+    named = {name for row in rows for name in re.findall(r"`([^`]+)`", row[2])}
+    assert (checks - named, named - checks) == (set(), set())
+    assert all(row[2].strip() for row in rows)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PROGRAM = Path(__file__).parents[2] / "compare_dry.py"
+PROGRAM = Path(__file__).parents[1] / "compare_dry.py"
 FIGURES = [
     "requested_peak_bytes", "first_call_peak_bytes", "setup_bytes", "input_bytes", "output_bytes", "leaked_bytes",
     "allocations",
