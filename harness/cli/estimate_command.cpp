@@ -3,11 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <memory>
 
-#include "base/size.hpp"
+#include "base/report.hpp"
 #include "base/text.hpp"
-#include "base/text_table.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
@@ -75,21 +75,31 @@ Json begin_estimate(const std::string& variant, const std::string& parameters,
   return json;
 }
 
-Json answer_json(const EstimateAnswer& answer) {
-  return {{"slices", json_fields::or_null(answer.slices)},
-          {"bytes", json_fields::or_null(answer.bytes)},
-          {"dtype", json_fields::or_null(answer.dtype)},
-          {"terms", answer.terms.empty() ? Json(nullptr) : json_fields::to_json(answer.terms)},
-          {"output_dimensions", json_fields::null_if_empty(answer.output_dimensions)},
-          {"padding", json_fields::null_if_empty(answer.padding)}};
+/// Returns a number of an answer; null if the estimator failed.
+auto unless_failed(std::optional<Size> EstimateAnswer::*number) {
+  return [number](const EstimateAnswer& answer) { return answer.error ? std::nullopt : answer.*number; };
+}
+
+Fields<EstimateAnswer> answer_fields() {
+  return {{"slices", As::number, unless_failed(&EstimateAnswer::slices), "slices"},
+          {"bytes", As::number, unless_failed(&EstimateAnswer::bytes), "bytes"},
+          {"", As::size, unless_failed(&EstimateAnswer::bytes), "", ""},
+          {"", As::hidden, &EstimateAnswer::dtype, "dtype"},
+          {"", As::hidden,
+           [](const EstimateAnswer& answer) {
+             return answer.terms.empty() ? Json() : json_fields::to_json(answer.terms);
+           },
+           "terms"},
+          {"", As::hidden, unless_empty(&EstimateAnswer::output_dimensions), "output_dimensions"},
+          {"", As::hidden, unless_empty(&EstimateAnswer::padding), "padding"}};
 }
 
 /// `parameters`: a JSON object.
 std::string estimate_json(const std::string& variant, const std::string& parameters,
                           std::optional<Size> available_bytes, const EstimateAnswer& answer) {
   Json json = begin_estimate(variant, parameters, available_bytes);
-  json.update(answer_json(answer));
-  return json_fields::pretty(json, 1);
+  json.update(row_json(answer_fields(), answer));
+  return json_fields::pretty(json);
 }
 
 /// The answer for a method of a module of httomo-backends.
@@ -98,28 +108,25 @@ struct MethodAnswer {
   EstimateAnswer answer;
 };
 
+Fields<MethodAnswer> method_fields() {
+  Fields<MethodAnswer> fields = part_fields(&MethodAnswer::answer, answer_fields());
+  fields.insert(fields.begin(), {"method", As::text, &MethodAnswer::method, "method"});
+  fields.emplace_back(
+      "", As::hidden, [](const MethodAnswer& one) { return one.answer.error; }, "error");
+  return fields;
+}
+
 std::string methods_json(const std::string& module, const std::string& parameters,
                          std::optional<Size> available_bytes, const std::vector<MethodAnswer>& answers) {
   Json json = begin_estimate(module, parameters, available_bytes);
-  json["methods"] = Json::array();
-  for (const auto& [method, answer] : answers) {
-    Json one = answer_json(answer);
-    one["method"] = method;
-    one["error"] = json_fields::or_null(answer.error);
-    if (answer.error) one["slices"] = one["bytes"] = nullptr;
-    json["methods"].push_back(std::move(one));
-  }
-  return json_fields::pretty(json, 2);
-}
-
-std::string bytes_text(std::optional<Size> bytes) {
-  return bytes ? fmt::format("{} ({})", format_size(*bytes), quantity(*bytes, "byte")) : "unknown";
+  json["methods"] = rows_json(method_fields(), answers);
+  return json_fields::pretty(json);
 }
 
 std::string answer_text(const std::string& title, const std::string& slices, const EstimateAnswer& answer) {
   std::string text = title + "\n";
   text += fmt::format("  {}: {}\n", slices, answer.slices ? std::to_string(*answer.slices) : "unknown");
-  text += fmt::format("  bytes: {}\n", bytes_text(answer.bytes));
+  text += fmt::format("  bytes: {}\n", answer.bytes ? size_with_bytes(*answer.bytes) : "unknown");
   text += fmt::format("  output: {}\n", answer.dtype.value_or("unknown"));
   if (!answer.output_dimensions.empty()) {
     text += fmt::format("  output dimensions: {}\n", fmt::join(answer.output_dimensions, ", "));
@@ -127,14 +134,10 @@ std::string answer_text(const std::string& title, const std::string& slices, con
   if (!answer.padding.empty())
     text += fmt::format("  slices before and after: {}\n", fmt::join(answer.padding, ", "));
   if (answer.terms.empty()) return text;
-  text += "  terms (bytes per slice, fixed bytes):\n";
-  std::size_t width = 0;
-  for (const EstimateTerm& term : answer.terms) width = std::max(width, term.name.size());
-  for (const EstimateTerm& term : answer.terms) {
-    text +=
-        fmt::format("    {:<{}}  {:>16}  {:>16}\n", term.name, width, term.per_slice_bytes, term.fixed_bytes);
-  }
-  return text;
+  const Fields<EstimateTerm> fields{{"term", As::text, &EstimateTerm::name},
+                                    {"bytes per slice", As::number, &EstimateTerm::per_slice_bytes},
+                                    {"fixed bytes", As::number, &EstimateTerm::fixed_bytes}};
+  return text + rows_text(fields, answer.terms, answer.terms.size(), "  ");
 }
 
 void print_answer(const EstimateOptions& options, const std::string& title, const std::string& slices,
@@ -177,17 +180,11 @@ bool is_module_of_methods(const EstimateOptions& options) {
 }
 
 std::string methods_table(const std::vector<MethodAnswer>& answers) {
-  using enum TextTable::Align;
-  TextTable table({{"method"}, {"slices", right}, {"bytes", right}, {""}});
   std::string errors;
   for (const auto& [method, answer] : answers) {
-    const bool failed = answer.error.has_value();
-    table.add({method, failed || !answer.slices ? "–" : std::to_string(*answer.slices),
-               failed || !answer.bytes ? "–" : std::to_string(*answer.bytes),
-               failed || !answer.bytes ? "" : format_size(*answer.bytes)});
-    if (failed) errors += fmt::format("{}: {}\n", method, *answer.error);
+    if (answer.error) errors += fmt::format("{}: {}\n", method, *answer.error);
   }
-  return table.text() + (errors.empty() ? "" : "\n" + plain_text(errors));
+  return rows_text(method_fields(), answers) + (errors.empty() ? "" : "\n" + plain_text(errors));
 }
 
 /// Implements `estimate python:package.module[:function] --dimensions 10,20 …`. Returns usage if one of
@@ -239,37 +236,48 @@ ExitCode estimate_by_call(const EstimateOptions& options) {
   return has_error ? ExitCode::usage : ExitCode::clean;
 }
 
-std::string ratio_text(const Observation& observation) {
-  const std::optional<Size> bytes = observation.estimate->bytes_estimated;
-  if (!bytes || *bytes <= 0) return "–";
-  return fmt::format("{:.3f}",
-                     static_cast<double>(*observation.requested_peak_bytes) / static_cast<double>(*bytes));
+/// Returns a value of the estimate of an observation; null if no estimator was asked.
+template <typename Get>
+auto of_estimate(Get get) {
+  return [get](const Observation& one) {
+    return one.estimate ? to_fact(std::invoke(get, *one.estimate)) : Json();
+  };
 }
 
-/// Returns a table with a row for each case that was asked about, and the errors of estimators below it.
+Fields<Observation> recorded_fields() {
+  const auto slices = [](const EstimateObservation& estimate) {
+    return fmt::format("{}/{}", to_text(to_fact(estimate.slices_estimated), As::number),
+                       estimate.slices_used);
+  };
+  const auto ratio = [](const Observation& one) -> std::optional<double> {
+    const Size bytes = one.estimate ? one.estimate->bytes_estimated.value_or(0) : 0;
+    if (bytes <= 0) return std::nullopt;
+    return static_cast<double>(*one.requested_peak_bytes) / static_cast<double>(bytes);
+  };
+  return {{"case", As::text, &Observation::case_name, "case"},
+          {"estimator", As::text, of_estimate(&EstimateObservation::estimator), "", "none"},
+          {"peak", As::number, &Observation::requested_peak_bytes, "requested_peak_bytes"},
+          {"slices", As::figure, of_estimate(slices)},
+          {"estimate", As::number, of_estimate(&EstimateObservation::bytes_estimated)},
+          {"peak / estimate", As::ratio, ratio},
+          {"", As::hidden, [](const Observation& one) { return json_fields::to_json(one.estimate); },
+           "estimate"}};
+}
+
+/// Returns a row for each case that was asked about, and the errors of estimators below them.
 std::string recorded_table(const std::vector<const Observation*>& asked) {
-  using enum TextTable::Align;
-  TextTable table({{"case"},
-                   {"estimator"},
-                   {"peak", right},
-                   {"slices", right},
-                   {"estimate", right},
-                   {"peak / estimate", right}});
   std::string errors;
   for (const Observation* const one : asked) {
-    const std::string peak = std::to_string(*one->requested_peak_bytes);
-    if (!one->estimate) {
-      table.add({one->case_name, "none", peak, "–", "–", "–"});
-      continue;
-    }
-    const EstimateObservation& estimate = *one->estimate;
-    const std::string slices =
-        estimate.slices_estimated ? std::to_string(*estimate.slices_estimated) : std::string("–");
-    table.add({one->case_name, estimate.estimator, peak, fmt::format("{}/{}", slices, estimate.slices_used),
-               estimate.bytes_estimated ? std::to_string(*estimate.bytes_estimated) : "–", ratio_text(*one)});
-    if (estimate.error) errors += fmt::format("{}: {}\n", one->case_name, *estimate.error);
+    if (one->estimate && one->estimate->error)
+      errors += fmt::format("{}: {}\n", one->case_name, *one->estimate->error);
   }
-  return table.text() + (errors.empty() ? "" : "\n" + plain_text(errors));
+  return rows_text(recorded_fields(), asked) + (errors.empty() ? "" : "\n" + plain_text(errors));
+}
+
+std::string recorded_json(const std::vector<const Observation*>& asked) {
+  Json json = json_fields::begin(format::kEstimate);
+  json["cases"] = rows_json(recorded_fields(), asked);
+  return json_fields::pretty(json);
 }
 
 /// Implements `estimate --run RUN [VARIANT|CALL]`. Returns usage if an estimator does not answer.
@@ -290,7 +298,7 @@ ExitCode estimate_recorded(const EstimateOptions& options) {
     const bool is_selected = question.variant.empty() || question.variant == one.variant;
     if (is_selected && one.outcome == Outcome::ok && one.requested_peak_bytes) asked.push_back(&one);
   }
-  print_text(options.json ? recorded_estimates_json(asked) : recorded_table(asked));
+  print_text(options.json ? recorded_json(asked) : recorded_table(asked));
   const bool has_error = std::ranges::any_of(
       asked, [](const Observation* one) { return one->estimate && one->estimate->error; });
   return has_error ? ExitCode::usage : ExitCode::clean;

@@ -10,8 +10,8 @@
 #include "analyse/explain/named_lengths.hpp"
 #include "analyse/explain/unexplained_text.hpp"
 #include "base/error.hpp"
+#include "base/report.hpp"
 #include "base/text.hpp"
-#include "base/text_table.hpp"
 
 namespace peakmark {
 namespace {
@@ -82,8 +82,8 @@ std::vector<Row> rows(const VariantFormulas& variant, const std::vector<NamedLen
                       const Shapes& shape) {
   std::vector<Row> all;
   for (const ExplainedAllocation& one : variant.explanation.allocations) {
-    Row row{one.name.empty() ? "–" : one.name, variant.site(one.where),      one.process, one.phase,
-            bytes_text(one, lengths),          bytes_at(product(one), shape)};
+    Row row{one.name,  variant.site(one.where),  one.process,
+            one.phase, bytes_text(one, lengths), bytes_at(product(one), shape)};
     const auto same = std::ranges::find_if(all, [&](const Row& other) {
       return other.name == row.name && other.where == row.where && other.process == row.process &&
              other.bytes == row.bytes && other.phases.starts_with("call") && row.phases.starts_with("call") &&
@@ -103,21 +103,13 @@ std::string allocation_table(const VariantFormulas& variant, const std::vector<N
   const std::vector<Row> all = rows(variant, lengths, shape);
   const bool has_places = std::ranges::any_of(all, [](const Row& row) { return !row.where.empty(); });
   const bool has_processes = std::ranges::any_of(all, [](const Row& row) { return !row.process.empty(); });
-  std::vector<TextTable::Column> columns{{"  allocation"}};
-  if (has_places) columns.push_back({"where"});
-  if (has_processes) columns.push_back({"process"});
-  columns.push_back({"phase"});
-  columns.push_back({"bytes"});
-  columns.push_back({"at " + shape_text(shape, 0), TextTable::Align::right});
-  TextTable table(std::move(columns));
-  for (const Row& row : all) {
-    std::vector<std::string> cells{"  " + row.name};
-    if (has_places) cells.push_back(row.where);
-    if (has_processes) cells.push_back(row.process.empty() ? "the program" : row.process);
-    cells.insert(cells.end(), {row.phases, row.bytes, row.at});
-    table.add(std::move(cells));
-  }
-  return table.text();
+  Fields<Row> fields{{"allocation", As::text, &Row::name}};
+  if (has_places) fields.emplace_back("where", As::text, &Row::where, "", "");
+  if (has_processes) fields.emplace_back("process", As::text, &Row::process, "", "the program");
+  fields.emplace_back("phase", As::text, &Row::phases);
+  fields.emplace_back("bytes", As::text, &Row::bytes);
+  fields.emplace_back("at " + shape_text(shape, 0), As::figure, &Row::at);
+  return rows_text(fields, all, all.size(), "  ");
 }
 
 // Returns when a moment is the peak: by a condition on axes, else by its additional allocations compared with

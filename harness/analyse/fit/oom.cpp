@@ -10,8 +10,8 @@
 
 #include "base/error.hpp"
 #include "base/pattern.hpp"
+#include "base/report.hpp"
 #include "base/text.hpp"
-#include "base/text_table.hpp"
 #include "measure/check/junit_tests.hpp"
 #include "measure/runfile/json_fields.hpp"
 
@@ -19,7 +19,6 @@ namespace peakmark {
 namespace {
 
 using json_fields::Json;
-using json_fields::or_null;
 
 /// Returns whether a line indicates a lack of memory to users and programs: by a word, which the names of
 /// error codes contain, too, or by the number of an error code next to the name of the API or of its
@@ -73,13 +72,6 @@ std::string short_message(const Refusal& refusal) {
   const auto naming = std::find_if(refusal.last_lines.rbegin(), refusal.last_lines.rend(), names_memory);
   return one_line(naming != refusal.last_lines.rend() ? *naming : refusal.last_lines.back()) +
          (is_silent ? fmt::format("; {}", kNamesNoMemory) : "");
-}
-
-RefusalOutcome parse_refusal_outcome(std::string_view name) {
-  for (int i = 0; i <= static_cast<int>(RefusalOutcome::wrong_result); ++i) {
-    if (const auto outcome = static_cast<RefusalOutcome>(i); to_string(outcome) == name) return outcome;
-  }
-  throw ProtocolError(fmt::format("'{}' is not an outcome of a refusal", name));
 }
 
 /// Refusals of one call site with the same outcome.
@@ -138,7 +130,44 @@ std::string indices_cell(const SiteRow& row) {
   return row.refusals.size() > kMaxShown ? text + ", …" : text;
 }
 
+Fields<SiteRow> site_fields() {
+  return {
+      {"outcome", As::text, &SiteRow::outcome},
+      {"where", As::text, &SiteRow::where},
+      {"refused", As::number, [](const SiteRow& row) { return row.refusals.size(); }},
+      {"largest", As::size, [](const SiteRow& row) { return row.largest().bytes; }},
+      {"allocations", As::text, indices_cell},
+      {"exit code", As::number, [](const SiteRow& row) { return row.refusals.front()->exit_code; }},
+      {"message", As::text, [](const SiteRow& row) { return short_message(*row.refusals.front()); }, "", ""}};
+}
+
 }  // namespace
+
+template <EitherConst<Refusal> T, typename Fields>
+void for_each_field(T& refusal, Fields& fields) {
+  fields("allocation", refusal.index);
+  fields("bytes", refusal.bytes);
+  fields.null_if_empty("name", refusal.name);
+  fields.null_if_empty("where", refusal.where);
+  fields("outcome", refusal.outcome);
+  fields("exit_code", refusal.exit_code);
+  fields("leaked_bytes", refusal.leaked_bytes);
+  fields("last_lines", refusal.last_lines);
+  fields.null_if_empty("message", refusal.message);
+}
+
+static Json to_json(RefusalOutcome outcome) {
+  return to_string(outcome);
+}
+
+static void read(const Json& json, RefusalOutcome& outcome) {
+  const auto name = json.get<std::string>();
+  for (int i = 0; i <= static_cast<int>(RefusalOutcome::wrong_result); ++i) {
+    outcome = static_cast<RefusalOutcome>(i);
+    if (to_string(outcome) == name) return;
+  }
+  throw ProtocolError(fmt::format("'{}' is not an outcome of a refusal", name));
+}
 
 std::string_view to_string(RefusalOutcome outcome) {
   switch (outcome) {
@@ -280,14 +309,6 @@ std::vector<Size> choose_refusals(const AllocationSequence& allocations, const R
 }
 
 std::string oom_text(const OomReport& report) {
-  using enum TextTable::Align;
-  TextTable table({{"outcome"},
-                   {"where"},
-                   {"refused", right},
-                   {"largest", right},
-                   {"allocations"},
-                   {"exit code", right},
-                   {"message"}});
   Size failures = 0;
   Size leaking = 0;  // programs that leaked and ended with an error
   Size not_refused = 0;
@@ -295,17 +316,14 @@ std::string oom_text(const OomReport& report) {
     if (one.outcome == RefusalOutcome::handled && one.leaked_bytes.value_or(0) > 0) ++leaking;
     if (one.outcome == RefusalOutcome::not_refused) ++not_refused;
   }
-  for (const SiteRow& row : site_rows(report)) {
-    const Refusal& first = *row.refusals.front();
-    table.add({std::string(to_string(row.outcome)), row.where, std::to_string(row.refusals.size()),
-               format_size(row.largest().bytes), indices_cell(row),
-               first.exit_code ? std::to_string(*first.exit_code) : "–", short_message(first)});
+  const std::vector<SiteRow> rows = site_rows(report);
+  for (const SiteRow& row : rows) {
     if (is_failure(row.outcome)) failures += static_cast<Size>(row.refusals.size());
   }
   std::string text =
       fmt::format("{} on {}: {}, {} refused\n", report.program, report.device,
                   quantity(report.allocations, "allocation"), report.refusals.size() - not_refused);
-  text += table.text();
+  text += rows_text(site_fields(), rows);
   text += fmt::format("\n{}: {}\n", quantity(report.refusals.size(), "refusal"),
                       failures > 0 ? quantity(failures, "failure")
                       : report.is_program && !report.is_result_compared
@@ -324,44 +342,19 @@ std::string oom_text(const OomReport& report) {
 }
 
 std::string oom_json(const OomReport& report) {
-  Json refusals = Json::array();
-  for (const Refusal& one : report.refusals) {
-    refusals.push_back({{"allocation", one.index},
-                        {"bytes", one.bytes},
-                        {"name", json_fields::null_if_empty(one.name)},
-                        {"where", json_fields::null_if_empty(one.where)},
-                        {"outcome", to_string(one.outcome)},
-                        {"exit_code", or_null(one.exit_code)},
-                        {"leaked_bytes", or_null(one.leaked_bytes)},
-                        {"last_lines", one.last_lines},
-                        {"message", json_fields::null_if_empty(one.message)}});
-  }
   return json_fields::pretty({{"program", report.program},
                               {"device", report.device},
                               {"allocations", report.allocations},
                               {"result_compared", report.is_result_compared},
-                              {"refusals", refusals},
+                              {"refusals", json_fields::to_json(report.refusals)},
                               {"notes", report.notes}});
 }
 
 OomReport parse_oom_json(const std::string& text) {
   const Json json = Json::parse(text);
-  const auto text_of = [](const Json& value) { return value.is_null() ? "" : value.get<std::string>(); };
   OomReport report;
-  for (const Json& one : json.at("refusals")) {
-    Refusal& refusal = report.refusals.emplace_back();
-    refusal.index = one.at("allocation");
-    refusal.bytes = one.at("bytes");
-    refusal.name = text_of(one.at("name"));
-    refusal.where = text_of(one.at("where"));
-    refusal.outcome = parse_refusal_outcome(one.at("outcome").get<std::string>());
-    if (const Json& code = one.at("exit_code"); !code.is_null()) refusal.exit_code = code.get<int>();
-    if (const Json& bytes = one.at("leaked_bytes"); !bytes.is_null())
-      refusal.leaked_bytes = bytes.get<Size>();
-    refusal.last_lines = one.at("last_lines").get<std::vector<std::string>>();
-    refusal.message = text_of(one.at("message"));
-  }
-  report.notes = json.at("notes").get<std::vector<std::string>>();
+  json_fields::field(json, "refusals", report.refusals);
+  json_fields::field(json, "notes", report.notes);
   return report;
 }
 

@@ -11,7 +11,6 @@
 #include "base/error.hpp"
 #include "measure/estimate/external_estimates.hpp"
 #include "measure/estimate/worker_estimates.hpp"
-#include "measure/runfile/observation_json.hpp"
 #include "measure/supervise/case_listeners.hpp"
 #include "measure/supervise/run_workers.hpp"
 #include "measure/supervise/worker_program.hpp"
@@ -283,18 +282,6 @@ void add_recorded_terms(Run& run, const RecordedQuestion& question) {
   } catch (const Error&) {
     if (question.worker) throw;
   }
-}
-
-std::string recorded_estimates_json(const std::vector<const Observation*>& cases) {
-  json_fields::Json list = json_fields::Json::array();
-  for (const Observation* const one : cases) {
-    list.push_back({{"case", one->case_name},
-                    {"requested_peak_bytes", json_fields::or_null(one->requested_peak_bytes)},
-                    {"estimate", json_fields::to_json(one->estimate)}});
-  }
-  json_fields::Json json = json_fields::begin(format::kEstimate);
-  json["cases"] = std::move(list);
-  return json_fields::pretty(json, 1);
 }
 
 }  // namespace peakmark

@@ -44,7 +44,4 @@ std::size_t ask_about_run(Run& run, const RecordedQuestion& question);
 /// throws only if the question names a worker.
 void add_recorded_terms(Run& run, const RecordedQuestion& question);
 
-/// Returns the output of `estimate --run --json`: an entry for each of these cases.
-std::string recorded_estimates_json(const std::vector<const Observation*>& cases);
-
 }  // namespace peakmark
