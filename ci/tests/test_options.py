@@ -15,7 +15,7 @@ def all_commands(parent: str = "") -> dict[str, set[str]]:
     """Returns the options of each command and subcommand, as `--help` has them."""
     text = team_project.sh(f"peakmark {parent} --help", team_project.ROOT)
     found = {parent: set(OPTION.findall(" ".join(re.findall(r"^  (-\S+)", text, re.M))))}
-    for name in re.findall(r"^  ([a-z][a-z-]*) ", text.partition("\nSubcommands:\n")[2].partition("\n\n")[0], re.M):
+    for name in re.findall(r"^  ([a-z][a-z-]*) ", text.partition("\nCommands:\n")[2].partition("\n\n")[0], re.M):
         found |= all_commands(f"{parent} {name}".strip())
     return found
 

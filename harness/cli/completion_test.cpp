@@ -220,20 +220,19 @@ TEST_F(Completion, PagesAreThereForEveryCommand) {
   const std::filesystem::path pages = folder_.path() / "man1";
   ASSERT_EQ(peakmark({"manual", "--all", pages.string()}).end.exit_code, 0);
   const std::string run = read_text_file(pages / "peakmark-run.1");
-  EXPECT_THAT(
-      run,
-      HasSubstr("\\fB\\-o\\fR, \\fB\\-\\-output\\fR \\fIRUN\\fR\nWrite this run file. Default: run.json."));
-  EXPECT_THAT(run, HasSubstr(".SH EXIT STATUS\n.TP\n\\fB0\\fR\nclean\n"));
-  EXPECT_THAT(run, HasSubstr("\\fBcuda\\fR|\\fBgpu\\fR"));
+  EXPECT_THAT(run,
+              HasSubstr("\\fB\\-o,\\-\\-output\\fR \\fIRUN\\fR\nWrite this run file. Default: run.json."));
+  EXPECT_THAT(run, HasSubstr(".SH EXIT CODES\n.TP\n\\fB0\\fR\nclean\n"));
+  EXPECT_THAT(run, HasSubstr("\\fI{cuda,gpu}\\fR"));
   EXPECT_THAT(run, HasSubstr("Default: $PEAKMARK_REQUIRE."));
   EXPECT_EQ(run, peakmark({"manual", "run"}).output);
   EXPECT_TRUE(std::filesystem::exists(pages / "peakmark-history-add.1"));
   EXPECT_THAT(read_text_file(pages / "peakmark.1"),
               HasSubstr(".SH ENVIRONMENT\n.TP\n\\fBPEAKMARK_HISTORY\\fR\n"));
   EXPECT_THAT(read_text_file(pages / "peakmark-record.1"),
-              HasSubstr("[\\fB\\-\\-\\fR] \\fIPROGRAM\\fR [\\fIARGUMENT\\fR...]\n"));
-  EXPECT_THAT(read_text_file(pages / "peakmark-trends.1"), HasSubstr(" [\\fICOMMAND\\fR ...]\n"));
-  EXPECT_THAT(read_text_file(pages / "peakmark-history.1"), HasSubstr(" \\fICOMMAND\\fR ...\n"));
+              HasSubstr(" [OPTIONS] [\\-\\-] PROGRAM [ARGUMENT...]\n"));
+  EXPECT_THAT(read_text_file(pages / "peakmark-trends.1"), HasSubstr(" [COMMAND]\n"));
+  EXPECT_THAT(read_text_file(pages / "peakmark-history.1"), HasSubstr(" COMMAND\n"));
   const Answer none = peakmark({"manual", "rnu"});
   EXPECT_EQ(none.end.exit_code, 2);
   EXPECT_THAT(none.errors, HasSubstr("manual: no command 'rnu'; did you mean 'run'?"));

@@ -20,7 +20,7 @@ namespace peakmark::cli {
 namespace {
 
 constexpr std::size_t kLineWidth = 100;
-constexpr std::size_t kDescriptionColumn = 30;
+constexpr std::size_t kOptionWidth = 26;  // of `--output RUN`; the description of a longer one is below it
 
 /// Breaks `text` into lines of at most `width` characters; later lines begin with `indent`.
 std::string wrapped(std::string_view text, std::size_t width, const std::string& indent = "") {
@@ -43,61 +43,6 @@ std::string wrapped(std::string_view text, std::size_t width, const std::string&
   return lines;
 }
 
-std::string entries_text(const HelpText::Entries& entries) {
-  std::size_t width = 0;
-  for (const auto& [term, meaning] : entries) width = std::max(width, term.size());
-  std::string text;
-  for (const auto& [term, meaning] : entries) {
-    text += fmt::format("  {:<{}}  {}\n", term, width,
-                        wrapped(meaning, kLineWidth - width - 4, std::string(width + 4, ' ')));
-  }
-  return text;
-}
-
-/// Prints help in the layout of CLI11, including the HelpText of a command.
-class HelpFormatter : public CLI::Formatter {
- public:
-  HelpFormatter(const CLI::App& command, HelpText help) : command_(&command), help_(std::move(help)) {
-    column_width(kDescriptionColumn);
-  }
-  /// Throws std::logic_error for a subcommand without help of its own, which inherits this formatter.
-  [[nodiscard]] const HelpText& help(const CLI::App& command) const {
-    if (&command != command_) throw std::logic_error(command.get_name() + " has no help: call set_help()");
-    return help_;
-  }
-
-  std::string make_footer(const CLI::App* app) const override {
-    const HelpText& shown = help(*app);
-    std::string text;
-    for (const std::string& note : shown.notes) text += wrapped(note, kLineWidth) + "\n";
-    if (!shown.notes.empty()) text += "\n";
-    text += "Exit codes:\n" + entries_text(shown.exit_codes);
-    for (const HelpText::Section& section : shown.sections) {
-      text += fmt::format("\n{}:\n{}", section.title, entries_text(section.entries));
-    }
-    return text;
-  }
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    return is_positional ? placeholder(*option) : CLI::Formatter::make_option_name(option, is_positional);
-  }
-  std::string make_option_opts(const CLI::Option* option) const override {
-    const std::vector<std::string> words = choices(*option);
-    std::string text;
-    if (!option->get_positional())
-      text = words.empty() ? placeholder(*option) : fmt::format("{{{}}}", fmt::join(words, ","));
-    if (max_values(*option) == kAnyNumber) text += "...";
-    if (max_values(*option) == 2) text += " " + text;
-    return text.empty() || option->get_positional() ? text : " " + text;
-  }
-  std::string make_option_desc(const CLI::Option* option) const override {
-    return wrapped(full_description(*option), kLineWidth - kDescriptionColumn);
-  }
-
- private:
-  const CLI::App* command_;
-  HelpText help_;
-};
-
 std::string sentence(std::string text) {
   const bool has_end = text.ends_with('.') || text.ends_with('?') || text.ends_with("…");
   if (!text.empty() && !has_end) text += '.';
@@ -113,6 +58,100 @@ std::string names_of(const std::set<CLI::Option*>& options) {
   std::ranges::sort(names);
   return fmt::format("{}", fmt::join(names, ", "));
 }
+
+std::string full_description(const CLI::Option& option) {
+  std::string text = sentence(option.get_description());
+  if (option.get_positional() && !choices(option).empty()) {
+    text += fmt::format(" One of {}.", fmt::join(choices(option), ", "));
+  }
+  if (option.get_required() && !option.get_positional()) text += " Required.";
+  if (is_repeatable(option) && max_values(option) == 1) text += " May be repeated.";
+  if (!option.get_default_str().empty()) text += fmt::format(" Default: {}.", option.get_default_str());
+  if (!option.get_envname().empty()) text += fmt::format(" Default: ${}.", option.get_envname());
+  if (!option.get_needs().empty()) text += fmt::format(" Needs {}.", names_of(option.get_needs()));
+  if (!option.get_excludes().empty()) text += fmt::format(" Not with {}.", names_of(option.get_excludes()));
+  return text;
+}
+
+std::string full_name(const CLI::App& command) {
+  const CLI::App* const parent = command.get_parent();
+  return (parent == nullptr ? "" : full_name(*parent) + " ") + command.get_name();
+}
+
+HelpEntry option_entry(const CLI::Option& option) {
+  const std::vector<std::string> words = choices(option);
+  std::string value = words.empty() || option.get_positional() ? placeholder(option)
+                                                               : fmt::format("{{{}}}", fmt::join(words, ","));
+  if (max_values(option) == kAnyNumber) value += "...";
+  if (max_values(option) == 2) value += " " + value;
+  return {fmt::format("{}", fmt::join(option_names(option), ",")), value, full_description(option)};
+}
+
+std::string usage(const CLI::App& command) {
+  std::string text = command.get_prefix_command() ? "[OPTIONS] [--]" : "[OPTIONS]";
+  for (const CLI::Option* const one : positionals(command)) {
+    const std::string value = option_entry(*one).value;
+    text += " " + (one->get_required() ? value : "[" + value + "]");
+  }
+  if (command.get_prefix_command()) text += " [ARGUMENT...]";
+  if (subcommands(command).empty()) return text;
+  return text + (command.get_require_subcommand_min() > 0 ? " COMMAND" : " [COMMAND]");
+}
+
+HelpSection detail(const std::string& title, const HelpText::Entries& entries) {
+  HelpSection section{title, {}};
+  for (const auto& [term, meaning] : entries) section.entries.push_back({term, "", meaning});
+  return section;
+}
+
+std::string words_of(const HelpEntry& entry) {
+  return entry.term + (entry.term.empty() || entry.value.empty() ? "" : " ") + entry.value;
+}
+
+/// `width`: of the terms; the meaning of a longer one is below it.
+std::string section_text(const HelpSection& section, std::size_t width) {
+  std::string text = fmt::format("\n{}:\n", section.title);
+  const std::string indent(width + 4, ' ');
+  for (const HelpEntry& entry : section.entries) {
+    const std::string words = words_of(entry);
+    text += words.size() > width ? fmt::format("  {}\n{}", words, indent)
+                                 : fmt::format("  {:<{}}  ", words, width);
+    text += wrapped(entry.meaning, kLineWidth - indent.size(), indent) + "\n";
+  }
+  return text;
+}
+
+std::string page_text(const HelpPage& page) {
+  std::string text = fmt::format("{}\nUsage: {} {}\n", page.description, page.name, page.usage);
+  for (const HelpSection& section : page.options) text += section_text(section, kOptionWidth);
+  if (!page.notes.empty()) text += "\n";
+  for (const std::string& note : page.notes) text += wrapped(note, kLineWidth) + "\n";
+  for (const HelpSection& section : page.details) {
+    std::size_t width = 0;
+    for (const HelpEntry& entry : section.entries) width = std::max(width, entry.term.size());
+    text += section_text(section, width);
+  }
+  return text;
+}
+
+/// Holds the HelpText of a command, and prints its page for --help.
+class HelpFormatter : public CLI::FormatterBase {
+ public:
+  HelpFormatter(const CLI::App& command, HelpText text) : command_(&command), text_(std::move(text)) {}
+  /// Throws std::logic_error for a subcommand without help of its own, which inherits this formatter.
+  [[nodiscard]] const HelpText& text(const CLI::App& command) const {
+    if (&command != command_) throw std::logic_error(command.get_name() + " has no help: call set_help()");
+    return text_;
+  }
+  std::string make_help(const CLI::App* app, std::string /*name*/,
+                        CLI::AppFormatMode /*mode*/) const override {
+    return page_text(help_page(*app));
+  }
+
+ private:
+  const CLI::App* command_;
+  HelpText text_;
+};
 
 /// Returns the first unknown word that looks like an option. Words after `--` are not options of peakmark.
 std::string unknown_option(const CLI::App& command) {
@@ -140,22 +179,22 @@ void set_help(CLI::App& command, HelpText help) {
   command.formatter(std::make_shared<HelpFormatter>(command, std::move(help)));
 }
 
-const HelpText& help_of(const CLI::App& command) {
-  return dynamic_cast<const HelpFormatter&>(*command.get_formatter()).help(command);
-}
-
-std::string full_description(const CLI::Option& option) {
-  std::string text = sentence(option.get_description());
-  if (option.get_positional() && !choices(option).empty()) {
-    text += fmt::format(" One of {}.", fmt::join(choices(option), ", "));
-  }
-  if (option.get_required() && !option.get_positional()) text += " Required.";
-  if (is_repeatable(option) && max_values(option) == 1) text += " May be repeated.";
-  if (!option.get_default_str().empty()) text += fmt::format(" Default: {}.", option.get_default_str());
-  if (!option.get_envname().empty()) text += fmt::format(" Default: ${}.", option.get_envname());
-  if (!option.get_needs().empty()) text += fmt::format(" Needs {}.", names_of(option.get_needs()));
-  if (!option.get_excludes().empty()) text += fmt::format(" Not with {}.", names_of(option.get_excludes()));
-  return text;
+HelpPage help_page(const CLI::App& command) {
+  const HelpText& text = dynamic_cast<const HelpFormatter&>(*command.get_formatter()).text(command);
+  HelpPage page{full_name(command), command.get_description(), usage(command), {}, text.notes, {}};
+  const auto add = [&page](const std::string& title, HelpEntry entry) {
+    auto section = std::ranges::find(page.options, title, &HelpSection::title);
+    if (section == page.options.end()) section = page.options.insert(section, {title, {}});
+    section->entries.push_back(std::move(entry));
+  };
+  for (const CLI::Option* const one : positionals(command)) add("Arguments", option_entry(*one));
+  for (const CLI::Option* const one : shown_options(command)) add(one->get_group(), option_entry(*one));
+  for (const CLI::App* const one : subcommands(command))
+    add("Commands", {one->get_name(), "", one->get_description()});
+  page.details.push_back(detail("Exit codes", text.exit_codes));
+  for (const HelpText::Section& section : text.sections)
+    page.details.push_back(detail(section.title, section.entries));
+  return page;
 }
 
 std::string unknown_command_message(const CLI::App& command, const std::string& word) {

@@ -53,12 +53,9 @@ std::string roff(std::string_view text) {
   return result;
 }
 
-std::string bold(std::string_view text) {
-  return "\\fB" + roff(text) + "\\fR";
-}
-
-std::string italic(std::string_view text) {
-  return "\\fI" + roff(text) + "\\fR";
+/// `font`: `B` for bold, `I` for italic.
+std::string in_font(char font, std::string_view text) {
+  return text.empty() ? "" : fmt::format("\\f{}{}\\fR", font, roff(text));
 }
 
 std::string upper(std::string_view text) {
@@ -71,112 +68,50 @@ std::string heading(std::string_view name) {
   return ".SH " + roff(upper(name)) + "\n";
 }
 
-/// `term` must already be roff.
-std::string list_entry(const std::string& term, std::string_view meaning) {
-  return ".TP\n" + term + "\n" + roff(meaning) + "\n";
-}
-
-/// Returns the words of a command, from peakmark on: `peakmark history add`.
-std::string full_name(const CLI::App& command) {
-  const CLI::App* const parent = command.get_parent();
-  return (parent == nullptr ? "" : full_name(*parent) + " ") + command.get_name();
-}
-
 /// Returns the name of a manual page without its section: `peakmark-history-add`.
-std::string page_name(const CLI::App& command) {
-  std::string name = full_name(command);
-  std::ranges::replace(name, ' ', '-');
-  return name;
+std::string page_name(std::string command) {
+  std::ranges::replace(command, ' ', '-');
+  return command;
 }
 
-std::string page_reference(const CLI::App& command) {
-  return "\\%" + bold(page_name(command)) + "(1)";
-}
-
-std::string value_text(const CLI::Option& option) {
-  std::string text;
-  for (const std::string& word : choices(option)) text += (text.empty() ? "" : "|") + bold(word);
-  if (text.empty()) text = italic(placeholder(option));
-  if (max_values(option) == kAnyNumber) return text + "...";
-  return max_values(option) == 2 ? text + " " + text : text;
-}
-
-std::string option_entry(const CLI::Option& option) {
-  std::string term;
-  for (const std::string& name : option_names(option)) term += (term.empty() ? "" : ", ") + bold(name);
-  if (option.get_positional()) term = italic(placeholder(option));
-  if (!option.get_positional() && max_values(option) > 0) term += " " + value_text(option);
-  return list_entry(term, full_description(option));
-}
-
-std::string synopsis(const CLI::App& command) {
-  std::string text = heading("Synopsis") + bold(full_name(command));
-  if (!shown_options(command).empty()) text += " [" + italic("OPTION") + "]...";
-  for (const CLI::Option* option : positionals(command)) {
-    const std::string word = italic(placeholder(*option)) + (max_values(*option) > 1 ? "..." : "");
-    if (command.get_prefix_command()) text += " [" + bold("--") + "]";
-    text += option->get_required() ? " " + word : " [" + word + "]";
+std::string section_text(const HelpSection& section) {
+  std::string text = heading(section.title);
+  for (const auto& [term, value, meaning] : section.entries) {
+    text += fmt::format(".TP\n{}{}{}\n{}\n", in_font('B', term), term.empty() || value.empty() ? "" : " ",
+                        in_font('I', value), roff(meaning));
   }
-  if (command.get_prefix_command()) text += " [" + italic("ARGUMENT") + "...]";
-  if (subcommands(command).empty()) return text + "\n";
-  const std::string below = italic("COMMAND") + " ...";
-  return text + (command.get_require_subcommand_min() > 0 ? " " + below : " [" + below + "]") + "\n";
-}
-
-std::string options_part(const CLI::App& command) {
-  std::string text;
-  for (const CLI::App* one : subcommands(command)) {
-    text += text.empty() ? heading("Commands") : "";
-    text += list_entry(page_reference(*one), one->get_description() + ".");
-  }
-  if (const auto all = positionals(command); !all.empty()) {
-    text += heading("Arguments");
-    for (const CLI::Option* option : all) text += option_entry(*option);
-  }
-  std::string group;
-  for (const CLI::Option* option : shown_options(command)) {
-    if (option->get_group() != group) text += heading(group = option->get_group());
-    text += option_entry(*option);
-  }
-  return text;
-}
-
-std::string help_part(const HelpText& help) {
-  std::string text;
-  for (const std::string& note : help.notes) {
-    text += (text.empty() ? heading("Notes") : ".PP\n") + roff(note) + "\n";
-  }
-  const auto section = [&](const std::string& title, const HelpText::Entries& entries) {
-    text += heading(title);
-    for (const auto& [term, meaning] : entries) text += list_entry(bold(term), meaning);
-  };
-  section("Exit status", help.exit_codes);
-  for (const HelpText::Section& one : help.sections) section(one.title, one.entries);
   return text;
 }
 
 std::string see_also(const CLI::App& command) {
-  std::vector<std::string> pages;
-  for (const CLI::App* above = command.get_parent(); above != nullptr; above = above->get_parent()) {
-    pages.insert(pages.begin(), page_reference(*above));
-  }
-  for (const CLI::App* below : subcommands(command)) pages.push_back(page_reference(*below));
+  std::vector<const CLI::App*> pages = subcommands(command);
+  if (command.get_parent() != nullptr) pages.insert(pages.begin(), command.get_parent());
   std::string text;
-  for (const std::string& page : pages) text += page + (page == pages.back() ? "\n" : ",\n");
-  return text.empty() ? "" : heading("See also") + text;
+  for (const CLI::App* const one : pages)
+    text +=
+        fmt::format("{}\\%{}(1)", text.empty() ? "" : ",\n", in_font('B', page_name(help_page(*one).name)));
+  return text.empty() ? "" : heading("See also") + text + "\n";
 }
 
 /// Returns a page for man(7), section 1.
 std::string manual_page(const CLI::App& command) {
-  return fmt::format(".TH {} 1 \"\" \"peakmark {}\" \"peakmark\"\n", roff(upper(page_name(command))),
-                     roff(PEAKMARK_VERSION)) +
-         heading("Name") + roff(page_name(command)) + " \\- " + roff(command.get_description()) + "\n" +
-         synopsis(command) + options_part(command) + help_part(help_of(command)) + see_also(command);
+  const HelpPage page = help_page(command);
+  const std::string name = page_name(page.name);
+  std::string text =
+      fmt::format(".TH {} 1 \"\" \"peakmark {}\" \"peakmark\"\n", roff(upper(name)), roff(PEAKMARK_VERSION));
+  text += heading("Name") + roff(name) + " \\- " + roff(page.description) + "\n";
+  text += heading("Synopsis") + in_font('B', page.name) + " " + roff(page.usage) + "\n";
+  for (const HelpSection& section : page.options) text += section_text(section);
+  if (!page.notes.empty()) text += heading("Notes");
+  for (const std::string& note : page.notes)
+    text += (note == page.notes.front() ? "" : ".PP\n") + roff(note) + "\n";
+  for (const HelpSection& section : page.details) text += section_text(section);
+  return text + see_also(command);
 }
 
 void write_pages(const CLI::App& command, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
-  replace_text_file(folder / (page_name(command) + ".1"), manual_page(command));
+  replace_text_file(folder / (page_name(help_page(command).name) + ".1"), manual_page(command));
   for (const CLI::App* below : subcommands(command)) write_pages(*below, folder);
 }
 
