@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <set>
@@ -10,13 +9,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyse/explain/shape_sizes.hpp"
 #include "base/error.hpp"
 
 namespace peakmark {
 namespace {
 
 using Operation = Expression::Operation;
-using Values = std::vector<Size>;  // one per shape
 
 // Multiples to which programs round: vector widths, warps, alignments of 64 to 4096 bytes, halves of a
 // spectrum.
@@ -34,64 +33,75 @@ constexpr std::array<Size, 5> kLargestPrimes{3, 5, 7, 11, 13};
 // fast as evaluating the expression at each shape.
 struct Length {
   Expression expression;
-  Values values;
+  ShapeSizes values;  // empty: it has no value at some shape
   Size complexity = 0;
 };
 
-std::uint64_t hash(const Values& values) {
-  std::uint64_t sum = 0x9e3779b97f4a7c15;
-  for (const Size value : values)
-    sum = (sum ^ static_cast<std::uint64_t>(value)) * 0xbf58476d1ce4e5b9 + (sum >> 29);
-  return sum;
+// Computes at each shape; returns whether there is a value at all of them.
+bool compute(Operation operation, const ShapeSizes& one, const ShapeSizes& other, ShapeSizes& result) {
+  if (one.empty() || other.empty()) return false;
+  result.resize(one.size());
+  try {
+    for (std::size_t i = 0; i < one.size(); ++i) result[i] = compute(operation, one[i], other[i]);
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
+Length with_values(Operation operation, const Length& one, const Length& other, Expression expression) {
+  Length length{std::move(expression), {}, 0};
+  length.complexity = length.expression.complexity();
+  if (!compute(operation, one.values, other.values, length.values)) length.values.clear();
+  return length;
+}
+
+Length constant(Size value, const Length& like) {
+  return {Expression(value), ShapeSizes(like.values.size(), value), 1};
+}
+Length operator+(const Length& one, const Length& other) {
+  return with_values(Operation::add, one, other, Expression::add({one.expression, other.expression}));
+}
+Length operator+(const Length& one, Size value) {
+  return one + constant(value, one);
+}
+Length operator*(const Length& one, const Length& other) {
+  return with_values(Operation::multiply, one, other,
+                     Expression::multiply({one.expression, other.expression}));
+}
+Length operator*(Size factor, const Length& one) {
+  return constant(factor, one) * one;
+}
+Length apply(Operation operation, const Length& one, const Length& other) {
+  return with_values(operation, one, other, Expression::apply(operation, {one.expression, other.expression}));
+}
+Length apply(Operation operation, const Length& one, Size value) {
+  return apply(operation, one, constant(value, one));
+}
+Length next_pow2(const Length& one) {
+  return with_values(Operation::next_pow2, one, one,
+                     Expression::apply(Operation::next_pow2, {one.expression}));
 }
 
 class Collector {
  public:
   explicit Collector(const Shapes& shapes) : shapes_(shapes) {}
 
-  [[nodiscard]] Length integer(Size value) const {
-    return {Expression(value), Values(shapes_.count(), value), 1};
+  // Adds a length if it has values, and no simpler one has the same values.
+  void add(const Length& length, bool is_linear = false) {
+    if (!length.values.empty())
+      add(length.values, length.complexity, is_linear, [&] { return length.expression; });
   }
-
-  // Returns a sum or product of lengths; null if it has no value at some shape.
-  [[nodiscard]] std::optional<Length> combine(Operation operation,
-                                              std::initializer_list<const Length*> parts) const {
-    std::vector<Expression> operands;
-    Values values;
-    for (const Length* const part : parts) {
-      operands.push_back(part->expression);
-      if (values.empty()) {
-        values = part->values;
-      } else if (!apply(operation, values, part->values, values)) {
-        return std::nullopt;
-      }
-    }
-    Expression expression = operation == Operation::add ? Expression::add(std::move(operands))
-                                                        : Expression::multiply(std::move(operands));
-    const Size complexity = expression.complexity();
-    return Length{std::move(expression), std::move(values), complexity};
-  }
-
-  // Adds a length if no simpler one has the same values.
-  void add(const Length& length, bool is_linear) {
-    add(length.values, length.complexity, is_linear, [&] { return length.expression; });
-  }
-  void add(const std::optional<Length>& length) {
-    if (length) add(*length, false);
-  }
-  // Adds an operation on two lengths, or on one. The expression is created only if it is added.
+  // Adds an operation on two lengths. The expression is created only if it is added.
   void add(Operation operation, const Length& one, const Length& other) {
-    if (!apply(operation, one.values, other.values, scratch_)) return;
+    if (!compute(operation, one.values, other.values, scratch_)) return;
     add(scratch_, 1 + one.complexity + other.complexity, false, [&] {
       return Expression::apply(operation, {one.expression, other.expression});
     });
   }
-  void add(Operation operation, const Length& one) {
-    if (!apply(operation, one.values, scratch_)) return;
-    add(scratch_, 1 + one.complexity, false, [&] { return Expression::apply(operation, {one.expression}); });
-  }
   // Adds a choice: `zero` if an axis is 0, else `other`.
   void add_choice(const Length& axis, const Length& zero, const Length& other) {
+    if (zero.values.empty() || other.values.empty()) return;
     scratch_.resize(axis.values.size());
     for (std::size_t i = 0; i < scratch_.size(); ++i)
       scratch_[i] = axis.values[i] == 0 ? zero.values[i] : other.values[i];
@@ -107,64 +117,24 @@ class Collector {
     add(scratch_, atom.complexity, atom.is_linear, [&] { return atom.expression; });
   }
 
-  // Return an operation on two lengths, or on one; null if it has no value at some shape.
-  [[nodiscard]] static std::optional<Length> length(Operation operation, const Length& one,
-                                                    const Length& other) {
-    Values values;
-    if (!apply(operation, one.values, other.values, values)) return std::nullopt;
-    return Length{Expression::apply(operation, {one.expression, other.expression}), std::move(values),
-                  1 + one.complexity + other.complexity};
-  }
-  [[nodiscard]] static std::optional<Length> length(Operation operation, const Length& one) {
-    Values values;
-    if (!apply(operation, one.values, values)) return std::nullopt;
-    return Length{Expression::apply(operation, {one.expression}), std::move(values), 1 + one.complexity};
-  }
-
   std::vector<Atom> take() {
     std::ranges::stable_sort(atoms_, {}, &Atom::complexity);
     return std::move(atoms_);
   }
 
  private:
-  static bool apply(Operation operation, const Values& one, const Values& other, Values& result) {
-    result.resize(one.size());
-    try {
-      for (std::size_t i = 0; i < one.size(); ++i) result[i] = compute(operation, one[i], other[i]);
-    } catch (const Error&) {
-      return false;
-    }
-    return true;
-  }
-  static bool apply(Operation operation, const Values& one, Values& result) {
-    result.resize(one.size());
-    try {
-      for (std::size_t i = 0; i < one.size(); ++i) result[i] = compute(operation, one[i]);
-    } catch (const Error&) {
-      return false;
-    }
-    return true;
-  }
-
   template <typename MakeExpression>
-  void add(const Values& values, Size complexity, bool is_linear, const MakeExpression& expression) {
+  void add(const ShapeSizes& values, Size complexity, bool is_linear, const MakeExpression& expression) {
     if (is_constant(values)) return;
-    const std::uint64_t key = hash(values);
-    const auto [first, last] = index_.equal_range(key);
-    for (auto known = first; known != last; ++known) {
-      Atom& other = atoms_[known->second];
-      if (other.values != values) continue;
-      if (complexity < other.complexity) {
-        Expression simpler = expression();
-        std::vector<std::size_t> axes = indices(simpler);
-        other = {std::move(simpler), values, complexity, std::move(axes), is_linear};
-      }
+    const auto [known, is_new] = index_.try_emplace(values, atoms_.size());
+    if (is_new) {
+      atoms_.emplace_back();
+    } else if (complexity >= atoms_[known->second].complexity) {
       return;
     }
-    index_.emplace(key, atoms_.size());
     Expression made = expression();
     std::vector<std::size_t> axes = indices(made);
-    atoms_.push_back({std::move(made), values, complexity, std::move(axes), is_linear});
+    atoms_[known->second] = {std::move(made), values, complexity, std::move(axes), is_linear};
   }
 
   [[nodiscard]] std::vector<std::size_t> indices(const Expression& expression) const {
@@ -183,8 +153,8 @@ class Collector {
 
   const Shapes& shapes_;
   std::vector<Atom> atoms_;
-  std::unordered_multimap<std::uint64_t, std::size_t> index_;
-  Values scratch_;
+  std::unordered_map<ShapeSizes, std::size_t, ShapeSizesHash> index_;  // of atoms, by their values
+  ShapeSizes scratch_;
 };
 
 // Returns the values of axes that never vary, and their sums in pairs: a padded length is `nx + 128` if both
@@ -242,61 +212,39 @@ class Candidates {
   }
 
  private:
-  void add_sum(std::initializer_list<const Length*> parts) {
-    if (auto sum = collector_.combine(Operation::add, parts)) sums_.push_back(std::move(*sum));
-  }
-  [[nodiscard]] Length times(Size factor, const Length& length) const {
-    const Length constant = collector_.integer(factor);
-    auto product = collector_.combine(Operation::multiply, {&constant, &length});
-    if (!product) return length;
-    return std::move(*product);
-  }
-  void add_with_constants(const Length& sum, std::initializer_list<Size> constants) {
+  // Adds a sum, and the sum plus each of the constants, from which rounded lengths are made.
+  void add_sum(const Length& sum, std::initializer_list<Size> constants = {}) {
+    if (sum.values.empty()) return;
     sums_.push_back(sum);
-    for (const Size constant : constants) {
-      const Length integer = collector_.integer(constant);
-      add_sum({&sum, &integer});
-    }
+    for (const Size constant : constants) add_sum(sum + constant);
   }
 
-  // Makes the sums of axes, from which rounded lengths are made.
   void make_sums() {
-    const auto sum_of = [&](const Length& one, const Length& other, std::initializer_list<Size> constants) {
-      if (const auto sum = collector_.combine(Operation::add, {&one, &other}))
-        add_with_constants(*sum, constants);
-    };
-    std::vector<Length> twice;
-    std::vector<Length> negative;
-    twice.reserve(axes_.size());
-    negative.reserve(axes_.size());
     for (const Length& axis : axes_) {
-      twice.push_back(times(2, axis));
-      negative.push_back(times(-1, axis));
-      add_with_constants(axis, {1, -1, 2, -2});
-      add_with_constants(twice.back(), {1, -1});
+      add_sum(axis, {1, -1, 2, -2});
+      add_sum(2 * axis, {1, -1});
     }
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       for (std::size_t b = 0; b < axes_.size(); ++b) {
         if (b == a) continue;
         if (a < b) {
-          sum_of(axes_[a], axes_[b], {-1, 1});
-          if (const auto sum = collector_.combine(Operation::add, {&axes_[a], &axes_[b]}))
-            sums_.push_back(times(2, *sum));
+          const Length sum = axes_[a] + axes_[b];
+          add_sum(sum, {-1, 1});
+          add_sum(2 * sum);
         }
-        sum_of(axes_[a], twice[b], {-1});
-        sum_of(axes_[a], negative[b], {1});
+        add_sum(axes_[a] + 2 * axes_[b], {-1});
+        add_sum(axes_[a] + -1 * axes_[b], {1});
       }
     }
     for (const Size constant : constant_lengths(shapes_)) {
-      const Length integer = collector_.integer(constant);
       for (std::size_t a = 0; a < axes_.size(); ++a) {
-        add_sum({&axes_[a], &integer});
-        for (std::size_t b = a + 1; b < axes_.size(); ++b) add_sum({&axes_[a], &axes_[b], &integer});
+        add_sum(axes_[a] + constant);
+        for (std::size_t b = a + 1; b < axes_.size(); ++b) add_sum(axes_[a] + axes_[b] + constant);
       }
     }
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       for (std::size_t b = a + 1; b < axes_.size(); ++b) {
-        for (std::size_t c = b + 1; c < axes_.size(); ++c) add_sum({&axes_[a], &axes_[b], &axes_[c]});
+        for (std::size_t c = b + 1; c < axes_.size(); ++c) add_sum(axes_[a] + axes_[b] + axes_[c]);
       }
     }
   }
@@ -306,11 +254,8 @@ class Candidates {
   void add_wide_margins() {
     for (const Size factor : {3, 4, 6}) {
       for (const Length& margin : axes_) {
-        const Length width = times(factor, margin);
         for (const Length& axis : axes_) {
-          if (&axis == &margin) continue;
-          if (const auto sum = collector_.combine(Operation::add, {&axis, &width}))
-            collector_.add(*sum, true);
+          if (&axis != &margin) collector_.add(axis + factor * margin, true);
         }
       }
     }
@@ -319,11 +264,7 @@ class Candidates {
   // Adds axes with a pad or halo of a fixed length: `nx + 64`. They are not rounded either.
   void add_constant_pads() {
     for (const Length& axis : axes_) {
-      for (const Size pad : kPads) {
-        const Length integer = collector_.integer(pad);
-        if (const auto sum = collector_.combine(Operation::add, {&axis, &integer}))
-          collector_.add(*sum, true);
-      }
+      for (const Size pad : kPads) collector_.add(axis + pad, true);
     }
   }
 
@@ -337,9 +278,8 @@ class Candidates {
         const auto least_above = lengths.lower_bound(limit);
         if (std::distance(lengths.begin(), least_above) < 2 || std::distance(least_above, lengths.end()) < 2)
           continue;
-        const Length integer = collector_.integer(limit);
-        collector_.add(Operation::min, axis, integer);
-        collector_.add(Operation::max, axis, integer);
+        collector_.add(Operation::min, axis, constant(limit, axis));
+        collector_.add(Operation::max, axis, constant(limit, axis));
       }
     }
   }
@@ -363,30 +303,25 @@ class Candidates {
   }
 
   void add_lengths_for_transforms() {
+    const auto add_rounded = [&](const Length& rounded) {
+      if (!rounded.values.empty()) rounded_.push_back(rounded);
+    };
     for (const Length& length : sums_) {
-      if (auto power = Collector::length(Operation::next_pow2, length)) rounded_.push_back(std::move(*power));
-      for (const Size prime : kLargestPrimes) {
-        if (auto smooth = Collector::length(Operation::next_smooth, length, collector_.integer(prime)))
-          rounded_.push_back(std::move(*smooth));
-      }
+      add_rounded(next_pow2(length));
+      for (const Size prime : kLargestPrimes) add_rounded(apply(Operation::next_smooth, length, prime));
     }
-    for (const Length& length : rounded_) collector_.add(length, false);
+    for (const Length& length : rounded_) collector_.add(length);
     // FFTs of real data need even lengths, vectorised ones multiples of 4: the factor is rounded.
-    const Length one = collector_.integer(1);
     for (const Size multiple : {2, 4}) {
       for (const Length& length : sums_) {
         if (has_integer_term(length.expression)) continue;
-        const auto factor = Collector::length(Operation::divide_up, length, collector_.integer(multiple));
-        if (!factor) continue;
+        const Length factor = apply(Operation::divide_up, length, multiple);
         for (const Size prime : kLargestPrimes) {
-          const auto smooth = Collector::length(Operation::next_smooth, *factor, collector_.integer(prime));
-          if (!smooth) continue;
-          collector_.add(*smooth, false);
+          const Length smooth = apply(Operation::next_smooth, factor, prime);
+          collector_.add(smooth);
           // The spectrum of a real signal has half of its length plus one.
-          for (const Size half : {1, 2}) {
-            const Length half_length = times(half, *smooth);
-            collector_.add(collector_.combine(Operation::add, {&half_length, &one}));
-          }
+          collector_.add(smooth + 1);
+          collector_.add(2 * smooth + 1);
         }
       }
     }
@@ -395,52 +330,46 @@ class Candidates {
   // Divides the sums, and products of two or three axes, as pitches and aligned totals need.
   void add_quotients() {
     std::vector<Length> dividends = sums_;
-    const auto add_product = [&](std::initializer_list<const Length*> parts) {
-      if (auto product = collector_.combine(Operation::multiply, parts))
-        dividends.push_back(std::move(*product));
-    };
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       for (std::size_t b = a; b < axes_.size(); ++b) {
-        add_product({&axes_[a], &axes_[b]});
-        for (std::size_t c = b + 1; c < axes_.size(); ++c) add_product({&axes_[a], &axes_[b], &axes_[c]});
+        dividends.push_back(axes_[a] * axes_[b]);
+        for (std::size_t c = b + 1; c < axes_.size(); ++c)
+          dividends.push_back(axes_[a] * axes_[b] * axes_[c]);
       }
     }
     for (const Size number : kDivisors) {
-      const Length divisor = collector_.integer(number);
       for (const Length& dividend : dividends) {
+        const Length divisor = constant(number, dividend);
         collector_.add(Operation::divide_up, dividend, divisor);
         collector_.add(Operation::divide_down, dividend, divisor);
       }
     }
-    for (const Size number : {2, 3, 4, 8, 16, 32}) {
-      const Length divisor = collector_.integer(number);
-      for (const Length& axis : axes_) collector_.add(Operation::remainder, axis, divisor);
+    for (const Size divisor : {2, 3, 4, 8, 16, 32}) {
+      for (const Length& axis : axes_) collector_.add(Operation::remainder, axis, constant(divisor, axis));
     }
   }
 
   void add_halves() {
-    const Length one = collector_.integer(1);
-    const Length two = collector_.integer(2);
     for (const auto* const list : std::array{&std::as_const(sums_), &std::as_const(rounded_)}) {
       for (const Length& length : *list) {
-        const auto half = Collector::length(Operation::divide_down, length, two);
-        if (!half) continue;
-        collector_.add(*half, false);
-        collector_.add(collector_.combine(Operation::add, {&*half, &one}));
+        const Length half = apply(Operation::divide_down, length, 2);
+        collector_.add(half);
+        collector_.add(half + 1);
       }
     }
   }
 
   void add_pairs() {
-    const Length minus_one = collector_.integer(-1);
     for (const Length& a : axes_) {
       for (const Length& b : axes_) {
         if (&a == &b) continue;
         if (std::ranges::all_of(b.values, [](Size value) { return value > 0; })) {
-          collector_.add(Operation::divide_up, a, b);
+          const Length chunks = apply(Operation::divide_up, a, b);
+          collector_.add(chunks);
           collector_.add(Operation::divide_down, a, b);
           collector_.add(Operation::remainder, a, b);
-          add_last_chunk(a, b, minus_one);
+          // The last of the chunks of b that cover a.
+          collector_.add(a + -1 * b * (chunks + -1));
         }
         if (a.expression.name() < b.expression.name()) {
           collector_.add(Operation::min, a, b);
@@ -448,16 +377,6 @@ class Candidates {
         }
       }
     }
-  }
-
-  // Adds the last of the chunks of b that cover a: a - b · (⌈a / b⌉ - 1).
-  void add_last_chunk(const Length& a, const Length& b, const Length& minus_one) {
-    const auto chunks = Collector::length(Operation::divide_up, a, b);
-    if (!chunks) return;
-    const auto whole = collector_.combine(Operation::add, {&*chunks, &minus_one});
-    if (!whole) return;
-    const auto covered = collector_.combine(Operation::multiply, {&minus_one, &b, &*whole});
-    if (covered) collector_.add(collector_.combine(Operation::add, {&a, &*covered}));
   }
 
   // For an axis whose 0 means "all" or "to the end": where it is not 0, the length is the axis itself, or at
@@ -471,8 +390,7 @@ class Candidates {
       }
       for (const Length* const all : others) {
         collector_.add_choice(axis, *all, axis);
-        if (const auto less = Collector::length(Operation::min, axis, *all))
-          collector_.add_choice(axis, *all, *less);
+        collector_.add_choice(axis, *all, apply(Operation::min, axis, *all));
       }
       for (const Length* const end : others) add_rests(axis, *end, others);
     }
@@ -481,26 +399,17 @@ class Candidates {
   // Adds the rest of a length after an offset, or after the larger of two, and the rest of a sum after an
   // offset.
   void add_rests(const Length& axis, const Length& end, const std::vector<const Length*>& others) {
-    const auto add_rest = [&](const Length& offset, const Length* more) {
-      const Length negative = times(-1, offset);
-      const auto rest = more == nullptr ? collector_.combine(Operation::add, {&end, &negative})
-                                        : collector_.combine(Operation::add, {&end, more, &negative});
-      if (rest) collector_.add_choice(axis, *rest, axis);
-    };
     for (std::size_t a = 0; a < others.size(); ++a) {
       if (others[a] == &end) continue;
-      add_rest(*others[a], nullptr);
+      const Length& offset = *others[a];
+      collector_.add_choice(axis, end + -1 * offset, axis);
       for (std::size_t b = 0; b < others.size(); ++b) {
         if (b == a || others[b] == &end) continue;
-        if (others[b] > &end) add_rest(*others[a], others[b]);
-        if (b < a) continue;
-        if (const auto larger = Collector::length(Operation::max, *others[a], *others[b]))
-          add_rest(*larger, nullptr);
+        const Length& other = *others[b];
+        if (&other > &end) collector_.add_choice(axis, end + other + -1 * offset, axis);
+        if (b > a) collector_.add_choice(axis, end + -1 * apply(Operation::max, offset, other), axis);
       }
-      if (others[a] > &end) {
-        if (const auto sum = collector_.combine(Operation::add, {&end, others[a]}))
-          collector_.add_choice(axis, *sum, axis);
-      }
+      if (&offset > &end) collector_.add_choice(axis, end + offset, axis);
     }
   }
 
