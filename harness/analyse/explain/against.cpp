@@ -91,10 +91,8 @@ class CauseSearch {
         continue;
       }
       const Equal of_name = equal(named);
-      const MistakeSearch search(of_name, axes_);
-      Mistakes found = search.find_simple(off);
-      if (found.empty()) found = search.find_composed(off);
-      add_mistakes(found, of_name);
+      const Mistakes found = find_mistakes(of_name, axes_, off).mistakes;
+      for (const Mistake& one : found) add_mistake(one, of_name);
       if (found.empty()) set_place(add_cause(Kind::difference, kNoCause, off), named.front());
     }
     for (const LiveAllocations& one : live_) {
@@ -134,33 +132,15 @@ class CauseSearch {
       return;
     }
     const Equal all = equal(live_);
-    const MistakeSearch search(all, axes_);
-    if (const Mistakes found = search.find_simple(difference); !found.empty()) {
-      add_mistakes(found, all);
-      return;
-    }
-    ShapeSizes recorded;
     ShapeSizes estimated;
-    for (const std::size_t shape : shapes_) {
-      recorded.push_back(cases_.peaks[shape]);
-      estimated.push_back(*estimated_.bytes[shape]);
+    for (const std::size_t shape : shapes_) estimated.push_back(*estimated_.bytes[shape]);
+    const FoundMistakes found = find_mistakes(all, axes_, difference, estimated);
+    for (const Mistake& one : found.mistakes) add_mistake(one, all);
+    if (found.is_overflow) {
+      add_cause(Kind::wrong, "computed in 32 bits: bytes from 2³² on are lost", found.rest);
+    } else if (!is_zero(found.rest)) {
+      add_cause(Kind::difference, kNoCause, found.rest);
     }
-    ShapeSizes lost;
-    if (const auto found = search.find_overflow(difference, recorded, estimated, lost)) {
-      add_mistakes(*found, all);
-      add_cause(Kind::wrong, "computed in 32 bits: bytes from 2³² on are lost", lost);
-      return;
-    }
-    if (const Mistakes found = search.find_composed(difference); !found.empty()) {
-      add_mistakes(found, all);
-      return;
-    }
-    ShapeSizes rest = difference;
-    if (const Mistake* const beside = search.find_beside_constant(difference)) {
-      add_mistake(*beside, all);
-      rest = subtract(difference, beside->difference);
-    }
-    add_cause(Kind::difference, kNoCause, rest);
   }
 
   // ---- causes
@@ -178,10 +158,6 @@ class CauseSearch {
     cause.phase = one.phase;
     cause.where = one.where;
     cause.process = one.process;
-  }
-
-  void add_mistakes(const Mistakes& mistakes, const Equal& all) {
-    for (const Mistake& mistake : mistakes) add_mistake(mistake, all);
   }
 
   void add_mistake(const Mistake& mistake, const Equal& all) {

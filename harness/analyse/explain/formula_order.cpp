@@ -12,7 +12,7 @@ using Sum = FormulaOrder::Sum;
 
 constexpr std::size_t kMaxProducts = 2000;
 
-void add(Sum& sum, const Sum& other) {
+void add_to(Sum& sum, const Sum& other) {
   for (const auto& [product, coefficient] : other) {
     Size& total = sum[product];
     total = checked_add(total, coefficient);
@@ -20,7 +20,7 @@ void add(Sum& sum, const Sum& other) {
   }
 }
 
-Sum multiply(const Sum& one, const Sum& other) {
+Sum multiplied(const Sum& one, const Sum& other) {
   if (one.size() * other.size() > kMaxProducts) throw OverflowError("a formula of too many products");
   Sum result;
   for (const auto& [first, coefficient] : one) {
@@ -28,7 +28,7 @@ Sum multiply(const Sum& one, const Sum& other) {
       std::vector<std::size_t> product = first;
       product.insert(product.end(), second.begin(), second.end());
       std::ranges::sort(product);
-      add(result, {{std::move(product), checked_multiply(coefficient, factor)}});
+      add_to(result, {{std::move(product), checked_multiply(coefficient, factor)}});
     }
   }
   return result;
@@ -48,7 +48,7 @@ bool FormulaOrder::is_never_less(const Sum& one, const Sum& other) const {
   Sum difference = one;
   try {
     for (const auto& [product, coefficient] : other)
-      add(difference, {{product, checked_multiply(coefficient, -1)}});
+      add_to(difference, {{product, checked_multiply(coefficient, -1)}});
   } catch (const OverflowError&) {
     return false;
   }
@@ -114,12 +114,12 @@ Sum FormulaOrder::part(const Expression& formula) {
       return formula.integer() == 0 ? Sum{} : Sum{{{}, formula.integer()}};
     case Operation::add: {
       Sum sum;
-      for (const Expression& operand : formula.operands()) add(sum, part(operand));
+      for (const Expression& operand : formula.operands()) add_to(sum, part(operand));
       return sum;
     }
     case Operation::multiply: {
       Sum product{{{}, 1}};
-      for (const Expression& operand : formula.operands()) product = multiply(product, part(operand));
+      for (const Expression& operand : formula.operands()) product = multiplied(product, part(operand));
       return product;
     }
     default:

@@ -56,61 +56,38 @@ std::vector<ShapeSizes> numbers_of_copies(const EqualAllocations& equal) {
   return all;
 }
 
-}  // namespace
-
-class MistakeSearch::Search {
+class MistakeSearch {
  public:
-  Search(const Equal& equal, const Shapes& axes) : equal_(equal), axes_(axes), changes_(size_changes(axes)) {
+  MistakeSearch(const Equal& equal, const Shapes& axes)
+      : equal_(equal), axes_(axes), changes_(size_changes(axes)) {
     for (std::size_t i = 0; i < equal.size(); ++i) {
       all_.push_back(i);
       sizes_.push_back({equal[i].each, equal[i].formula});
     }
     mistakes_ = mistakes_with(sizes_, all_, Tried::all);
-    index(mistakes_, by_difference_);
+    for (std::size_t i = 0; i < mistakes_.size(); ++i) by_difference_[mistakes_[i].difference].push_back(i);
   }
 
-  [[nodiscard]] Mistakes find_simple(const ShapeSizes& difference) const {
-    auto found = one(difference);
-    return found.empty() ? two(difference) : found;
-  }
-  [[nodiscard]] Mistakes find_composed(const ShapeSizes& difference) const {
-    auto found = after_changes(difference);
-    return found.empty() ? three(difference) : found;
-  }
-
-  [[nodiscard]] std::optional<Mistakes> find_overflow(const ShapeSizes& difference,
-                                                      const ShapeSizes& recorded, const ShapeSizes& estimated,
-                                                      ShapeSizes& lost) const {
-    const auto is_overflow = [&](const ShapeSizes& explained) {
-      const ShapeSizes rest = subtract(difference, explained);
-      if (is_zero(rest) || !std::ranges::all_of(rest, [](Size bytes) { return bytes % kWrap == 0; }))
-        return false;
-      lost = rest;
-      return is_wrapped(subtract(recorded, explained), estimated);
-    };
-    if (is_overflow(ShapeSizes(difference.size(), 0))) return Mistakes{};
+  [[nodiscard]] FoundMistakes find(const ShapeSizes& difference, const ShapeSizes& estimated) const {
+    if (auto found = one(difference); !found.empty()) return whole(std::move(found), difference);
+    if (auto found = two(difference); !found.empty()) return whole(std::move(found), difference);
+    if (!estimated.empty()) {
+      if (auto found = overflow(difference, estimated)) return std::move(*found);
+    }
+    if (auto found = after_changes(difference); !found.empty()) return whole(std::move(found), difference);
+    if (auto found = three(difference); !found.empty()) return whole(std::move(found), difference);
     for (const Mistake& one : mistakes_) {
-      if (is_overflow(one.difference)) return Mistakes{one};
+      const ShapeSizes rest = subtract(difference, one.difference);
+      if (!estimated.empty() && one.rank <= kMaxRankOfThree && is_constant(rest)) return {{one}, rest};
     }
-    for (const SizeChange& change : changes_) {
-      const auto changed = apply(change, sizes_, all_, true);
-      if (changed && is_overflow(changed->change.difference)) return Mistakes{changed->change};
-    }
-    return std::nullopt;
-  }
-
-  [[nodiscard]] const Mistake* find_beside_constant(const ShapeSizes& difference) const {
-    for (const Mistake& one : mistakes_) {
-      if (one.rank <= kMaxRankOfThree && is_constant(subtract(difference, one.difference))) return &one;
-    }
-    return nullptr;
+    return {{}, difference};
   }
 
  private:
   using ByDifference = std::unordered_map<ShapeSizes, std::vector<std::size_t>, ShapeSizesHash>;
 
-  static void index(const Mistakes& mistakes, ByDifference& by_difference) {
-    for (std::size_t i = 0; i < mistakes.size(); ++i) by_difference[mistakes[i].difference].push_back(i);
+  static FoundMistakes whole(Mistakes mistakes, const ShapeSizes& difference) {
+    return {std::move(mistakes), ShapeSizes(difference.size(), 0)};
   }
 
   /// Which mistakes are tried, because those with formulas take long.
@@ -157,7 +134,7 @@ class MistakeSearch::Search {
       const ShapeSizes off = subtract(size.bytes, changed->bytes);
       const auto formula = difference_of(size.formula, changed->formula);
       for (const ShapeSizes& copies : numbers)
-        add(Kind::wrong, copies, off, change.rank(), change.reason(), formula);
+        add(Kind::wrong, copies, off, change.rank, change.reason, formula);
     }
   }
 
@@ -268,7 +245,7 @@ class MistakeSearch::Search {
       if (other) changed.emplace_back(i, std::move(*other));
     }
     if (changed.empty()) return std::nullopt;
-    Changed result{{Kind::wrong, Mistake::kAll, {}, {}, change.rank(), change.reason()}, &before, before};
+    Changed result{{Kind::wrong, Mistake::kAll, {}, {}, change.rank, change.reason}, &before, before};
     ShapeSizes& difference = result.change.difference;
     difference.resize(before.front().bytes.size(), 0);
     try {
@@ -280,7 +257,7 @@ class MistakeSearch::Search {
       return std::nullopt;
     }
     if (changed.size() > 1) {
-      result.change.reason = of_all(change.reason());
+      result.change.reason = of_all(change.reason);
       result.change.copies.resize(difference.size(), 0);
       return result;
     }
@@ -307,7 +284,7 @@ class MistakeSearch::Search {
       if (auto found = with_mistakes({&first}, after, rest); !found.empty()) return found;
     }
     for (const SizeChange& change : changes_) {
-      if (change.rank() > kMaxRankOfThree) break;
+      if (change.rank > kMaxRankOfThree) break;
       for (const std::size_t of : all_) {
         const auto one = apply(change, sizes_, {of}, true);
         if (!one) continue;
@@ -367,6 +344,29 @@ class MistakeSearch::Search {
     return all;
   }
 
+  // Returns mistakes that explain the difference up to a multiple of 2³² at some shapes.
+  [[nodiscard]] std::optional<FoundMistakes> overflow(const ShapeSizes& difference,
+                                                      const ShapeSizes& estimated) const {
+    const ShapeSizes recorded = add(difference, estimated);
+    const auto with = [&](Mistakes mistakes, const ShapeSizes& explained) -> std::optional<FoundMistakes> {
+      ShapeSizes lost = subtract(difference, explained);
+      if (is_zero(lost) || !std::ranges::all_of(lost, [](Size bytes) { return bytes % kWrap == 0; }) ||
+          !is_wrapped(subtract(recorded, explained), estimated))
+        return std::nullopt;
+      return FoundMistakes{std::move(mistakes), std::move(lost), true};
+    };
+    if (auto found = with({}, ShapeSizes(difference.size(), 0))) return found;
+    for (const Mistake& one : mistakes_) {
+      if (auto found = with({one}, one.difference)) return found;
+    }
+    for (const SizeChange& change : changes_) {
+      const auto changed = apply(change, sizes_, all_, true);
+      if (!changed) continue;
+      if (auto found = with({changed->change}, changed->change.difference)) return found;
+    }
+    return std::nullopt;
+  }
+
   // Returns whether an estimator that computes `right` in 32 bits, in total or for each value of an axis,
   // returns `estimated`.
   [[nodiscard]] bool is_wrapped(const ShapeSizes& right, const ShapeSizes& estimated) const {
@@ -394,21 +394,11 @@ class MistakeSearch::Search {
   ByDifference by_difference_;
 };
 
-MistakeSearch::MistakeSearch(const Equal& equal, const Shapes& axes)
-    : search_(std::make_unique<const Search>(equal, axes)) {}
-MistakeSearch::~MistakeSearch() = default;
-Mistakes MistakeSearch::find_simple(const ShapeSizes& difference) const {
-  return search_->find_simple(difference);
-}
-Mistakes MistakeSearch::find_composed(const ShapeSizes& difference) const {
-  return search_->find_composed(difference);
-}
-std::optional<Mistakes> MistakeSearch::find_overflow(const ShapeSizes& difference, const ShapeSizes& recorded,
-                                                     const ShapeSizes& estimated, ShapeSizes& lost) const {
-  return search_->find_overflow(difference, recorded, estimated, lost);
-}
-const Mistake* MistakeSearch::find_beside_constant(const ShapeSizes& difference) const {
-  return search_->find_beside_constant(difference);
+}  // namespace
+
+FoundMistakes find_mistakes(const Equal& equal, const Shapes& axes, const ShapeSizes& difference,
+                            const ShapeSizes& estimated) {
+  return MistakeSearch(equal, axes).find(difference, estimated);
 }
 
 }  // namespace peakmark

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,37 +24,22 @@ struct Mistake {
 };
 using Mistakes = std::vector<Mistake>;
 
-/// Finds mistakes whose differences add up to the difference of an estimator, byte for byte at each shape.
+/// Mistakes that explain the difference of an estimator.
+struct FoundMistakes {
+  Mistakes mistakes;
+  ShapeSizes rest;           ///< the difference that they do not explain; 0 at every shape: nothing
+  bool is_overflow = false;  ///< `rest` are multiples of 2³²: the estimator computes in 32 bits
+};
+
+/// Finds the simplest mistakes whose differences add up to the difference of an estimator, byte for byte at
+/// each shape.
 ///
 /// A mistake omits some of several equal allocations, counts some too often, or computes them with another
 /// size (SizeChange). Single mistakes and pairs are looked up by their difference. Mistakes can also be
 /// composed: first all allocations change, then a mistake affects the changed ones; the last of three is
-/// looked up.
-class MistakeSearch {
- public:
-  /// `equal` and `axes` must outlive this object. `axes`: the shapes of the sizes.
-  MistakeSearch(const std::vector<EqualAllocations>& equal, const Shapes& axes);
-  ~MistakeSearch();
-  MistakeSearch(const MistakeSearch&) = delete;
-  MistakeSearch& operator=(const MistakeSearch&) = delete;
-
-  /// Return the simplest mistakes that explain the whole difference; empty if there are none. The second
-  /// function takes much longer.
-  [[nodiscard]] Mistakes find_simple(const ShapeSizes& difference) const;
-  [[nodiscard]] Mistakes find_composed(const ShapeSizes& difference) const;
-
-  /// Returns mistakes that explain the difference up to a multiple of 2³² at some shapes, and sets `lost` to
-  /// these bytes: the estimator computes in 32 bits.
-  [[nodiscard]] std::optional<Mistakes> find_overflow(const ShapeSizes& difference,
-                                                      const ShapeSizes& recorded, const ShapeSizes& estimated,
-                                                      ShapeSizes& lost) const;
-
-  /// Returns a mistake that leaves only a constant difference; null if there is none.
-  [[nodiscard]] const Mistake* find_beside_constant(const ShapeSizes& difference) const;
-
- private:
-  class Search;
-  std::unique_ptr<const Search> search_;
-};
+/// looked up. `axes`: the shapes of the sizes. `estimated`: the estimated bytes, for mistakes that leave a
+/// constant or an overflow; empty: only mistakes that explain the whole difference are found.
+FoundMistakes find_mistakes(const std::vector<EqualAllocations>& equal, const Shapes& axes,
+                            const ShapeSizes& difference, const ShapeSizes& estimated = {});
 
 }  // namespace peakmark

@@ -50,40 +50,40 @@ class Changes {
   // Adds a change of the bytes at each shape. `changed` returns null if it does not apply.
   template <typename Changed>
   void add_of_bytes(std::string reason, int rank, const Changed& changed) {
-    changes_.emplace_back(
-        std::move(reason), rank,
-        [changed](const ShapeSizes& bytes, const Formula& /*formula*/) -> std::optional<ChangedSize> {
-          ChangedSize result{ShapeSizes(bytes.size(), 0), std::nullopt};
-          for (std::size_t shape = 0; shape < bytes.size(); ++shape) {
-            if (bytes[shape] == 0) continue;
-            const std::optional<Size> other = changed(shape, bytes[shape]);
-            if (!other) return std::nullopt;
-            result.bytes[shape] = *other;
-          }
-          return result;
-        });
+    changes_.push_back(
+        {std::move(reason), rank,
+         [changed](const ShapeSizes& bytes, const Formula& /*formula*/) -> std::optional<ChangedSize> {
+           ChangedSize result{ShapeSizes(bytes.size(), 0), std::nullopt};
+           for (std::size_t shape = 0; shape < bytes.size(); ++shape) {
+             if (bytes[shape] == 0) continue;
+             const std::optional<Size> other = changed(shape, bytes[shape]);
+             if (!other) return std::nullopt;
+             result.bytes[shape] = *other;
+           }
+           return result;
+         }});
   }
 
   // Adds a change of the formula. `changed` returns null if it does not apply.
   template <typename Changed>
   void add_of_formula(std::string reason, int rank, const Changed& changed) {
-    changes_.emplace_back(
-        std::move(reason), rank,
-        [changed, axes = &axes_](const ShapeSizes& bytes,
-                                 const Formula& formula) -> std::optional<ChangedSize> {
-          if (!formula) return std::nullopt;
-          Expression other = changed(*formula);
-          if (other == *formula) return std::nullopt;
-          ChangedSize result{ShapeSizes(bytes.size(), 0), std::nullopt};
-          const auto everywhere = evaluate(other, *axes);  // much faster than shape by shape
-          for (std::size_t shape = 0; shape < bytes.size(); ++shape) {
-            if (bytes[shape] == 0) continue;
-            result.bytes[shape] = everywhere ? (*everywhere)[shape] : evaluate(other, *axes, shape);
-            if (result.bytes[shape] < 0) return std::nullopt;
-          }
-          result.formula = std::move(other);
-          return result;
-        });
+    changes_.push_back({std::move(reason), rank,
+                        [changed, axes = &axes_](const ShapeSizes& bytes,
+                                                 const Formula& formula) -> std::optional<ChangedSize> {
+                          if (!formula) return std::nullopt;
+                          Expression other = changed(*formula);
+                          if (other == *formula) return std::nullopt;
+                          ChangedSize result{ShapeSizes(bytes.size(), 0), std::nullopt};
+                          const auto everywhere = evaluate(other, *axes);  // much faster than shape by shape
+                          for (std::size_t shape = 0; shape < bytes.size(); ++shape) {
+                            if (bytes[shape] == 0) continue;
+                            result.bytes[shape] =
+                                everywhere ? (*everywhere)[shape] : evaluate(other, *axes, shape);
+                            if (result.bytes[shape] < 0) return std::nullopt;
+                          }
+                          result.formula = std::move(other);
+                          return result;
+                        }});
   }
 
   void replace(std::string reason, int rank, std::vector<Replacement> replacements) {
@@ -207,7 +207,7 @@ class Changes {
 std::optional<ChangedSize> SizeChange::apply(const ShapeSizes& bytes,
                                              const std::optional<Expression>& formula) const {
   try {
-    auto changed = apply_(bytes, formula);
+    auto changed = compute(bytes, formula);
     if (changed && changed->bytes == bytes) return std::nullopt;
     return changed;
   } catch (const Error&) {  // it has no value at some shape, or does not fit 64 bits
