@@ -46,18 +46,6 @@ inline std::optional<Size> small_integer(std::uint64_t value) {
 
 using Residues = std::vector<std::uint64_t>;
 
-// Hashes only some of the values: vectors are long, and few different ones are equal at these positions.
-struct ResiduesHash {
-  std::size_t operator()(const Residues& values) const {
-    constexpr std::size_t kMaxHashed = 12;
-    const std::size_t step = std::max<std::size_t>(values.size() / kMaxHashed, 1);
-    std::uint64_t hash = 0x9e3779b97f4a7c15;
-    for (std::size_t i = 0; i < values.size(); i += step)
-      hash = (hash ^ values[i]) * 0xbf58476d1ce4e5b9 + (hash >> 29);
-    return hash;
-  }
-};
-
 // Solves columns · x = right side exactly. Columns that depend on earlier ones get 0, so add simple columns
 // first.
 class Elimination {
