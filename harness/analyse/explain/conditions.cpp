@@ -24,20 +24,11 @@ class ConditionSearch {
   ConditionSearch(const Shapes& shapes, const std::vector<bool>& holds) : shapes_(shapes), holds_(holds) {}
 
   [[nodiscard]] std::optional<std::string> find() const {
-    for (const auto& axis : shapes_.axes) {
-      if (auto found = value(axis)) return found;
-    }
-    for (const auto& axis : shapes_.axes) {
-      if (auto found = multiple(axis)) return found;
-    }
-    for (const auto& one : shapes_.axes) {
-      for (const auto& other : shapes_.axes) {
-        if (&one == &other) continue;
-        if (auto found = comparison(one, other)) return found;
+    for (const auto search : {&ConditionSearch::value, &ConditionSearch::multiple,
+                              &ConditionSearch::comparison, &ConditionSearch::threshold}) {
+      for (const Shapes::Axis& axis : shapes_.axes) {
+        if (auto found = (this->*search)(axis)) return found;
       }
-    }
-    for (const auto& axis : shapes_.axes) {
-      if (auto found = threshold(axis)) return found;
     }
     return std::nullopt;
   }
@@ -87,24 +78,27 @@ class ConditionSearch {
     return std::nullopt;
   }
 
-  [[nodiscard]] std::optional<std::string> comparison(const Shapes::Axis& one,
-                                                      const Shapes::Axis& other) const {
+  [[nodiscard]] std::optional<std::string> comparison(const Shapes::Axis& one) const {
     if (!sides(one).have_several()) return std::nullopt;
-    for (const Size factor : {1, 2, 3, 4}) {
-      const auto scaled = [&](std::size_t shape) { return factor * other.values[shape]; };
-      const std::string right = factor == 1 ? other.name : fmt::format("{}*{}", factor, other.name);
-      if (is([&](std::size_t shape) { return one.values[shape] > scaled(shape); }))
-        return fmt::format("{} > {}", one.name, right);
-      if (is([&](std::size_t shape) { return one.values[shape] >= scaled(shape); }))
-        return fmt::format("{} >= {}", one.name, right);
-      if (is([&](std::size_t shape) { return one.values[shape] < scaled(shape); }))
-        return fmt::format("{} < {}", one.name, right);
-      if (is([&](std::size_t shape) { return one.values[shape] <= scaled(shape); }))
-        return fmt::format("{} <= {}", one.name, right);
-      if (is([&](std::size_t shape) {
-            return remainder(one.values[shape], std::max<Size>(scaled(shape), 1)) != 0;
-          }))
-        return fmt::format("{} is not a multiple of {}", one.name, right);
+    using Compare = bool (*)(Size, Size);
+    static constexpr std::array<std::pair<const char*, Compare>, 5> kComparisons{
+        {{">", [](Size a, Size b) { return a > b; }},
+         {">=", [](Size a, Size b) { return a >= b; }},
+         {"<", [](Size a, Size b) { return a < b; }},
+         {"<=", [](Size a, Size b) { return a <= b; }},
+         {"is not a multiple of", [](Size a, Size b) { return remainder(a, std::max<Size>(b, 1)) != 0; }}}};
+    for (const Shapes::Axis& other : shapes_.axes) {
+      if (&one == &other) continue;
+      for (const Size factor : {1, 2, 3, 4}) {
+        for (const auto& [text, compare] : kComparisons) {
+          if (!is([&, compare = compare](std::size_t shape) {
+                return compare(one.values[shape], factor * other.values[shape]);
+              }))
+            continue;
+          return fmt::format("{} {} {}{}", one.name, text, factor == 1 ? "" : fmt::format("{}*", factor),
+                             other.name);
+        }
+      }
     }
     return std::nullopt;
   }
