@@ -53,7 +53,7 @@ std::string function(const VariantFormulas& variant, const std::string& name) {
   const Expression peak = *variant.explanation.peak();
   std::vector<Expression> formulas;
   for (const PeakMoment& moment : variant.explanation.moments) formulas.push_back(moment.bytes);
-  const auto lengths = used_lengths(find_named_lengths(formulas), formulas);
+  const auto lengths = find_named_lengths(formulas);
   std::string text = fmt::format("\n\ndef {}({}):\n", name, fmt::join(used_axes(variant), ", "));
   for (const NamedLength& one : lengths)
     text += fmt::format("    {} = {}\n", one.name, to_text(one.length, ExpressionStyle::python));

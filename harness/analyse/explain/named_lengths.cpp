@@ -78,6 +78,12 @@ std::vector<NamedLength> find_named_lengths(const std::vector<Expression>& formu
   }
   std::ranges::stable_sort(lengths, std::greater{},
                            [](const NamedLength& one) { return one.length.complexity(); });
+  // A length may occur only in longer ones that have a name.
+  std::set<std::string> used;
+  for (const Expression& formula : formulas) {
+    for (const std::string& axis : with_names(formula, lengths).axes()) used.insert(axis);
+  }
+  std::erase_if(lengths, [&](const NamedLength& one) { return !used.contains(one.name); });
   return lengths;
 }
 
@@ -86,19 +92,6 @@ Expression with_names(const Expression& formula, const std::vector<NamedLength>&
   names.reserve(lengths.size());
   for (const NamedLength& one : lengths) names.emplace_back(one.length, Expression::axis(one.name));
   return replaced(formula, names);
-}
-
-std::vector<NamedLength> used_lengths(const std::vector<NamedLength>& lengths,
-                                      const std::vector<Expression>& formulas) {
-  std::set<std::string> names;
-  for (const Expression& formula : formulas) {
-    for (const std::string& axis : with_names(formula, lengths).axes()) names.insert(axis);
-  }
-  std::vector<NamedLength> used;
-  for (const NamedLength& one : lengths) {
-    if (names.contains(one.name)) used.push_back(one);
-  }
-  return used;
 }
 
 }  // namespace peakmark

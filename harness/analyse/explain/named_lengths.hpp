@@ -13,16 +13,12 @@ struct NamedLength {
   Expression length;
 };
 
-/// Returns sums of axes, and rounded lengths, that occur more than once in `formulas`, largest first. A sum
-/// of ny or nx and pads is called Hp or Wp; other lengths are called L1, L2 and so on. No name equals that of
-/// an axis.
+/// Returns sums of axes, and rounded lengths, that occur more than once in `formulas`, and also outside of
+/// longer ones, largest first. A sum of ny or nx and pads is called Hp or Wp; other lengths are called L1, L2
+/// and so on. No name equals that of an axis.
 std::vector<NamedLength> find_named_lengths(const std::vector<Expression>& formulas);
 
 /// Returns the formula with the names in place of the lengths.
 Expression with_names(const Expression& formula, const std::vector<NamedLength>& lengths);
-
-/// Returns the lengths whose names occur in `formulas`, which were written with names.
-std::vector<NamedLength> used_lengths(const std::vector<NamedLength>& lengths,
-                                      const std::vector<Expression>& formulas);
 
 }  // namespace peakmark
