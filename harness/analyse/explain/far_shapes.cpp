@@ -25,24 +25,21 @@ class ShapeDraw {
   }
 
   Shapes draw() {
-    Shapes shapes;
-    shapes.axes.reserve(recorded_.axes.size());
-    for (const Shapes::Axis& axis : recorded_.axes) shapes.axes.push_back({axis.name, {}});
-    for (std::size_t i = 0; i < kDrawn; ++i) add_shape(shapes, i);
+    Shapes shapes = recorded_.subset({});
+    for (std::size_t i = 0; i < kDrawn; ++i) shapes.add(drawn(i));
     return shapes;
   }
 
  private:
-  void add_shape(Shapes& shapes, std::size_t index) {
-    const std::size_t from = pick(recorded_.count());
-    for (std::size_t axis = 0; axis < recorded_.axes.size(); ++axis)
-      shapes.axes[axis].values.push_back(recorded_.axes[axis].values[from]);
-    if (free_.empty()) return;
+  std::vector<Size> drawn(std::size_t index) {
+    std::vector<Size> lengths = recorded_.lengths(pick(recorded_.count()));
+    if (free_.empty()) return lengths;
     const std::size_t changed = index % 3 == 2 ? free_.size() : index % 3 + 1;
     for (std::size_t i = 0; i < changed; ++i) {
       const std::size_t axis = index % 3 == 2 ? free_[i] : free_[pick(free_.size())];
-      shapes.axes[axis].values.back() = length(recorded_.axes[axis]);
+      lengths[axis] = length(recorded_.axes[axis]);
     }
+    return lengths;
   }
 
   // Returns a random length. All orders of magnitude are equally likely. One in four is a power of two or

@@ -215,11 +215,7 @@ class Fitter::Search {
           shape.axes[axis].values[0] = std::ranges::max(prepared().shapes.axes[axis].values);
         const auto one_value = evaluate(one, shape);
         const auto other_value = evaluate(other, shape);
-        if (!one_value || !other_value || *one_value == *other_value) continue;
-        std::vector<Size> values;
-        values.reserve(shape.axes.size());
-        for (const Shapes::Axis& axis : shape.axes) values.push_back(axis.values[0]);
-        return values;
+        if (one_value && other_value && *one_value != *other_value) return shape.lengths(0);
       }
     }
     return {};

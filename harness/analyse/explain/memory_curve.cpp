@@ -24,24 +24,6 @@ constexpr Size kMaxCurveLength = Size{1} << 48;
 constexpr std::size_t kMaxSearched = 48;
 constexpr std::size_t kRecordedOnCurve = 6;
 
-Lengths shape_lengths(const Shapes& shapes, std::size_t shape) {
-  Lengths values;
-  values.reserve(shapes.axes.size());
-  for (const Shapes::Axis& axis : shapes.axes) values.push_back(axis.values[shape]);
-  return values;
-}
-
-Shapes empty_shapes(const Shapes& like) {
-  Shapes shapes;
-  shapes.axes.reserve(like.axes.size());
-  for (const Shapes::Axis& axis : like.axes) shapes.axes.push_back({axis.name, {}});
-  return shapes;
-}
-
-void append(Shapes& shapes, const Lengths& values) {
-  for (std::size_t axis = 0; axis < values.size(); ++axis) shapes.axes[axis].values.push_back(values[axis]);
-}
-
 // Shapes on a straight line: each axis is a linear function of one of them, rounded to the nearest integer.
 struct Line {
   std::size_t axis = 0;  // the horizontal axis
@@ -64,13 +46,6 @@ struct Line {
   [[nodiscard]] bool has(const Lengths& shape) const { return at(shape[axis]) == shape; }
 };
 
-std::optional<std::size_t> find_axis(const Shapes& shapes, const std::string& name) {
-  for (std::size_t axis = 0; axis < shapes.axes.size(); ++axis) {
-    if (shapes.axes[axis].name == name) return axis;
-  }
-  return std::nullopt;
-}
-
 // Returns the horizontal axis, if `grows` is known for each axis; null if the requested one does not grow.
 std::optional<std::size_t> horizontal_axis(const Shapes& shapes, const std::vector<bool>& grows,
                                            const std::string& wanted) {
@@ -85,15 +60,16 @@ std::optional<std::size_t> horizontal_axis(const Shapes& shapes, const std::vect
 std::optional<Line> line_to(const RecordedCases& cases, const CurveOptions& options) {
   const Shapes& shapes = cases.shapes;
   Line line;
-  line.to = shape_lengths(shapes, largest_shape(cases));
+  line.to = shapes.lengths(largest_shape(cases));
   std::vector<bool> is_given(shapes.axes.size(), false);
   std::vector<bool> grows(shapes.axes.size(), false);
   for (const auto& [name, value] : options.at) {
-    const auto axis = find_axis(shapes, name);
-    if (!axis) continue;
-    line.to[*axis] = value;
-    is_given[*axis] = value > 0;
-    grows[*axis] = value > std::ranges::max(shapes.axes[*axis].values);
+    const Shapes::Axis* const axis = shapes.axis(name);
+    if (axis == nullptr) continue;
+    const auto i = static_cast<std::size_t>(axis - shapes.axes.data());
+    line.to[i] = value;
+    is_given[i] = value > 0;
+    grows[i] = value > std::ranges::max(axis->values);
   }
   if (std::ranges::find(grows, true) == grows.end()) grows = is_given;
   const auto axis = horizontal_axis(shapes, grows, options.axis);
@@ -115,7 +91,7 @@ std::optional<Line> line_of_most(const RecordedCases& cases, const CurveOptions&
   const std::size_t searched = std::min(shapes.count(), kMaxSearched);
   for (std::size_t i = 0; i < searched; ++i) {
     const std::size_t shape = i * shapes.count() / searched;
-    all.push_back(shape_lengths(shapes, shape));
+    all.push_back(shapes.lengths(shape));
     peaks.push_back(cases.peaks[shape]);
   }
   std::optional<Line> best;
@@ -147,7 +123,7 @@ std::optional<Line> line_of_most(const RecordedCases& cases, const CurveOptions&
 }
 
 std::optional<Line> find_line(const RecordedCases& cases, const CurveOptions& options) {
-  if (!options.axis.empty() && !find_axis(cases.shapes, options.axis))
+  if (!options.axis.empty() && cases.shapes.axis(options.axis) == nullptr)
     throw UsageError(fmt::format("{} has no integer axis '{}'", cases.variant, options.axis));
   return options.at.empty() ? line_of_most(cases, options) : line_to(cases, options);
 }
@@ -176,8 +152,8 @@ class PeakAtShape {
   };
   // Throws OverflowError if a formula does not fit 64 bits.
   [[nodiscard]] Peak at(const Lengths& values) const {
-    Shapes shape = empty_shapes(variant_.shapes());
-    append(shape, values);
+    Shapes shape = variant_.shapes().subset({});
+    shape.add(values);
     Peak peak{0, std::vector<Size>(layers_.size(), 0)};
     for (const PeakMoment& moment : *moments_) {
       // If a moment does not occur, its formula is 0 although its terms are not.
@@ -213,7 +189,7 @@ class PeakAtShape {
   // A term without a formula has the name of its allocation instead of an axis.
   [[nodiscard]] bool is_formula(const Expression& term) const {
     return std::ranges::all_of(
-        term.axes(), [&](const std::string& axis) { return find_axis(variant_.shapes(), axis).has_value(); });
+        term.axes(), [&](const std::string& axis) { return variant_.shapes().axis(axis) != nullptr; });
   }
 
   const VariantFormulas& variant_;
@@ -227,12 +203,12 @@ void add_recorded(MemoryCurve& curve, const VariantFormulas& variant, const Line
   std::map<Size, Size> peaks;
   for (const RecordedCases& cases : variant.cases) {
     for (std::size_t shape = 0; shape < cases.shapes.count(); ++shape) {
-      const Lengths values = shape_lengths(cases.shapes, shape);
+      const Lengths values = cases.shapes.lengths(shape);
       if (line.has(values)) peaks.emplace(values[line.axis], cases.peaks[shape]);
     }
   }
   for (const auto& [length, bytes] : peaks) {
-    append(curve.recorded, line.at(length));
+    curve.recorded.add(line.at(length));
     curve.recorded_peak.push_back(bytes);
   }
 }
@@ -297,8 +273,8 @@ std::optional<MemoryCurve> memory_curve(const VariantFormulas& variant, const Cu
 
   MemoryCurve curve;
   curve.axis = variant.shapes().axes[axis].name;
-  curve.shapes = empty_shapes(variant.shapes());
-  curve.recorded = empty_shapes(variant.shapes());
+  curve.shapes = variant.shapes().subset({});
+  curve.recorded = variant.shapes().subset({});
   curve.layers = evaluated.layers();
   curve.unexplained = evaluated.unexplained();
   curve.budget_bytes = options.budget_bytes;
@@ -326,7 +302,7 @@ std::optional<MemoryCurve> memory_curve(const VariantFormulas& variant, const Cu
     const auto peak = builder.peak(length);
     if (!peak) break;
     if (fitting && length == *fitting) curve.within_budget = curve.peak.size();
-    append(curve.shapes, line->at(length));
+    curve.shapes.add(line->at(length));
     curve.peak.push_back(peak->bytes);
     for (std::size_t layer = 0; layer < curve.layers.size(); ++layer)
       curve.layers[layer].bytes.push_back(peak->layers[layer]);
@@ -352,7 +328,7 @@ std::vector<Parameters> shapes_on_curve(const RecordedCases& cases, const CurveO
   }
   std::set<Lengths> recorded;
   for (std::size_t shape = 0; shape < cases.shapes.count(); ++shape)
-    recorded.insert(shape_lengths(cases.shapes, shape));
+    recorded.insert(cases.shapes.lengths(shape));
   for (std::size_t i = 1; i <= kRecordedOnCurve; ++i) {
     const Lengths values = line->at(last * static_cast<Size>(i) / static_cast<Size>(kRecordedOnCurve));
     if (values[line->axis] < 1 || !recorded.insert(values).second) continue;

@@ -15,11 +15,8 @@ std::vector<AxisLine> find_lines(const Shapes& shapes, const std::vector<std::si
   for (std::size_t axis = 0; axis < shapes.axes.size(); ++axis) {
     std::map<std::vector<Size>, std::vector<std::size_t>> groups;
     for (std::size_t row = 0; row < fitted.size(); ++row) {
-      std::vector<Size> others;
-      others.reserve(shapes.axes.size());
-      for (std::size_t other = 0; other < shapes.axes.size(); ++other) {
-        if (other != axis) others.push_back(shapes.axes[other].values[fitted[row]]);
-      }
+      std::vector<Size> others = shapes.lengths(fitted[row]);
+      others[axis] = 0;
       groups[others].push_back(row);
     }
     for (auto& [others, rows] : groups) {

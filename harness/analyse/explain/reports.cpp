@@ -31,13 +31,11 @@ std::string named_text(const std::vector<NamedLength>& lengths) {
 // Returns the shape for which bytes are shown.
 Shapes shown_shape(const RecordedCases& cases, const AxisLengths& at) {
   const std::size_t largest = largest_shape(cases);
-  Shapes shape;
-  for (const Shapes::Axis& axis : cases.shapes.axes) {
-    Size value = axis.values[largest];
+  Shapes shape = cases.shapes.subset(std::span(&largest, 1));
+  for (Shapes::Axis& axis : shape.axes) {
     for (const auto& [name, wanted] : at) {
-      if (name == axis.name) value = wanted;
+      if (name == axis.name) axis.values = {wanted};
     }
-    shape.axes.push_back({axis.name, {value}});
   }
   return shape;
 }
@@ -265,7 +263,7 @@ std::string variant_text(const VariantFormulas& variant, const AxisLengths& at) 
   if (!explanation.has_enough_shapes())
     return fmt::format("{}  {}\n", title(variant), fmt::join(explanation.notes, "; "));
   const std::vector<Expression> formulas = all_formulas(variant);
-  const auto lengths = used_lengths(find_named_lengths(formulas), formulas);
+  const auto lengths = find_named_lengths(formulas);
   const Shapes shape = shown_shape(variant.cases.front(), at);
   std::string text = fmt::format("{}  {} fitted, {} held out", title(variant),
                                  quantity(explanation.fitted, "shape"), explanation.held_out);

@@ -10,6 +10,7 @@
 #include "base/dtype.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "measure/sweep/choose_shapes.hpp"
 #include "measure/sweep/external_estimator.hpp"
 
 namespace peakmark {
@@ -69,21 +70,21 @@ void add_shape(RecordedCases& cases, const std::vector<std::pair<std::string, Si
   if (cases.shapes.axes.empty()) {
     for (const auto& [axis, value] : integers) cases.shapes.axes.push_back({axis, {}});
   }
+  std::vector<Size> lengths;
+  lengths.reserve(integers.size());
+  for (const auto& [axis, value] : integers) lengths.push_back(value);
   // A shape that was recorded before adds nothing, unless its allocations differ.
+  const Size peak = peak_bytes(*observation.allocation_sequence);
   for (std::size_t shape = 0; shape < cases.observations.size(); ++shape) {
-    bool is_same = true;
-    for (std::size_t axis = 0; axis < integers.size(); ++axis)
-      is_same = is_same && cases.shapes.axes[axis].values[shape] == integers[axis].second;
-    if (!is_same) continue;
-    if (const Size peak = peak_bytes(*observation.allocation_sequence); peak != cases.peaks[shape])
+    if (cases.shapes.lengths(shape) != lengths) continue;
+    if (peak != cases.peaks[shape])
       cases.notes.push_back(
           fmt::format("{}: recorded twice with different peaks, {} and {} bytes; the first is used",
                       observation.case_name, cases.peaks[shape], peak));
     return;
   }
-  for (std::size_t axis = 0; axis < integers.size(); ++axis)
-    cases.shapes.axes[axis].values.push_back(integers[axis].second);
-  cases.peaks.push_back(peak_bytes(*observation.allocation_sequence));
+  cases.shapes.add(lengths);
+  cases.peaks.push_back(peak);
   cases.observations.push_back(&observation);
 }
 
@@ -103,26 +104,25 @@ std::string too_long_text(std::size_t cases) {
 // those for fitting.
 void hold_out_whole_shapes(RecordedCases& cases) {
   std::map<std::vector<Size>, std::size_t> ordinals;  // for each shape without its item size
+  const Shapes::Axis* const item_size = cases.shapes.axis(kItemSizeAxis);
   std::vector<std::size_t> fitted;
   std::vector<std::size_t> held_out;
   for (std::size_t i = 0; i < cases.observations.size(); ++i) {
-    std::vector<Size> shape;
-    for (const Shapes::Axis& axis : cases.shapes.axes) {
-      if (axis.name != kItemSizeAxis) shape.push_back(axis.values[i]);
-    }
+    std::vector<Size> shape = cases.shapes.lengths(i);
+    if (item_size != nullptr) shape[static_cast<std::size_t>(item_size - cases.shapes.axes.data())] = 0;
     const std::size_t ordinal = ordinals.try_emplace(std::move(shape), ordinals.size()).first->second;
-    (ordinal % 4 == 3 ? held_out : fitted).push_back(i);
+    (is_held_out(ordinal) ? held_out : fitted).push_back(i);
   }
+  std::vector<std::size_t> order = with_held_out(fitted, held_out);
+  const auto tested = static_cast<std::ptrdiff_t>(order.size() / 4);
+  const auto used = static_cast<std::ptrdiff_t>(order.size()) - tested;
+  order.insert(order.end(), fitted.begin() + used, fitted.end());
+  order.insert(order.end(), held_out.begin() + tested, held_out.end());
   RecordedCases sorted = cases;
-  auto next_fitted = fitted.begin();
-  auto next_held_out = held_out.begin();
-  for (std::size_t i = 0; i < cases.observations.size(); ++i) {
-    const bool is_held_out = next_fitted == fitted.end() || (i % 4 == 3 && next_held_out != held_out.end());
-    const std::size_t from = is_held_out ? *next_held_out++ : *next_fitted++;
-    sorted.observations[i] = cases.observations[from];
-    sorted.peaks[i] = cases.peaks[from];
-    for (std::size_t axis = 0; axis < cases.shapes.axes.size(); ++axis)
-      sorted.shapes.axes[axis].values[i] = cases.shapes.axes[axis].values[from];
+  sorted.shapes = cases.shapes.subset(order);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    sorted.observations[i] = cases.observations[order[i]];
+    sorted.peaks[i] = cases.peaks[order[i]];
   }
   cases = std::move(sorted);
 }
@@ -155,8 +155,7 @@ std::vector<std::string> unread_axes(const VariantFormulas& variant) {
   }
   std::vector<std::string> unread;
   for (const Shapes::Axis& axis : variant.shapes().axes) {
-    const bool varies = std::ranges::adjacent_find(axis.values, std::not_equal_to{}) != axis.values.end();
-    if (varies && !read.contains(axis.name)) unread.push_back(axis.name);
+    if (!is_constant(axis.values) && !read.contains(axis.name)) unread.push_back(axis.name);
   }
   return unread;
 }

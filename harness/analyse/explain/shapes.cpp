@@ -56,6 +56,17 @@ const Shapes::Axis* Shapes::axis(std::string_view name) const {
   return found == axes.end() ? nullptr : &*found;
 }
 
+std::vector<Size> Shapes::lengths(std::size_t shape) const {
+  std::vector<Size> values;
+  values.reserve(axes.size());
+  for (const Axis& axis : axes) values.push_back(axis.values[shape]);
+  return values;
+}
+
+void Shapes::add(const std::vector<Size>& lengths) {
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) axes[axis].values.push_back(lengths[axis]);
+}
+
 Shapes Shapes::subset(std::span<const std::size_t> shapes) const {
   Shapes part;
   part.axes.reserve(axes.size());

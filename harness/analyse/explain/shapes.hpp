@@ -23,6 +23,10 @@ struct Shapes {
   [[nodiscard]] std::size_t count() const { return axes.empty() ? 0 : axes.front().values.size(); }
   /// Returns nullptr if there is no such axis.
   [[nodiscard]] const Axis* axis(std::string_view name) const;
+  /// Returns the value of each axis in a shape.
+  [[nodiscard]] std::vector<Size> lengths(std::size_t shape) const;
+  /// Adds a shape: a value for each axis.
+  void add(const std::vector<Size>& lengths);
   /// Returns the shapes with these indices.
   [[nodiscard]] Shapes subset(std::span<const std::size_t> shapes) const;
   bool operator==(const Shapes&) const = default;
