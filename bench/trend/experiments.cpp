@@ -49,21 +49,33 @@ double sum_of(std::size_t count, Work work) {
   return sum;
 }
 
-/// Returns the alarms for a simulated series, from run `from` on. `confirm`: each run confirms what it finds.
-std::vector<Alarm> alarms_of(const Simulated& simulated, bool confirm, std::size_t from) {
-  return find_alarms(make_history(simulated, confirm), from);
+/// Returns the changes that find_trends() reports from run `from` on.
+std::vector<trend::Change> find_alarms(const trend::DeviceHistory& history, std::size_t from) {
+  std::vector<trend::Change> found = trend::find_trends(history).changes;
+  std::erase_if(found, [&](const trend::Change& change) {
+    return change.verdict == trend::Verdict::suspicious || change.raised < from;
+  });
+  return found;
 }
 
-/// Returns 1 if an alarm reports a slower level, else 0.
-double reports_slower(const std::vector<Alarm>& alarms) {
-  return std::ranges::any_of(alarms, [](const Alarm& alarm) { return alarm.direction > 0; }) ? 1 : 0;
+/// Returns 1 if an alarm from run `from` on reports a slower level, else 0.
+double reports_slower(const trend::DeviceHistory& history, std::size_t from) {
+  return std::ranges::any_of(find_alarms(history, from),
+                             [](const trend::Change& change) { return change.after > change.before; })
+             ? 1
+             : 0;
+}
+
+/// Returns a level with a relative step of `part` at the end of the baseline.
+Level step_level(double part) {
+  return [=](std::size_t run) { return run < kBaseline ? 1 : 1 + part; };
 }
 
 /// Returns alarms of either direction per 1,000 case-runs of series without a step.
 double false_alarms(Family family, double shared, std::size_t series, bool confirm) {
   const double alarms = sum_of(series, [&](std::size_t i) {
     const Simulated simulated = simulate(family, seed_of(family, 0, i), kBefore + kJudged, shared, {});
-    return static_cast<double>(alarms_of(simulated, confirm, kBefore).size());
+    return static_cast<double>(find_alarms(make_history(simulated, confirm), kBefore).size());
   });
   return 1000 * alarms / static_cast<double>(series * kJudged);
 }
@@ -74,9 +86,8 @@ double found(Family family, double shared, std::size_t series, bool confirm, dou
              std::size_t within) {
   const double hits = sum_of(series, [&](std::size_t i) {
     const Simulated simulated =
-        simulate(family, seed_of(family, 1, i), kBaseline + within, shared, step_level(part, kBaseline));
-    const std::vector<Alarm> alarms = alarms_of(simulated, confirm, kBaseline);
-    return reports_slower(alarms);
+        simulate(family, seed_of(family, 1, i), kBaseline + within, shared, step_level(part));
+    return reports_slower(make_history(simulated, confirm), kBaseline);
   });
   return hits / static_cast<double>(series);
 }
@@ -119,7 +130,7 @@ void tabulate_finds(std::size_t series) {
                          {"+10 %", Family::ar1, 0.10, 7},
                          {"+10 %", Family::outliers, 0.10, 3},
                          {"+10 %", Family::two_clocks, 0.10, 7}}) {
-    fmt::print("| {} | {} | {} runs | {:.3f} | {:.3f} |\n", row.step, to_string(row.family), row.within,
+    fmt::print("| {} | {} | {} runs | {:.3f} | {:.3f} |\n", row.step, noise_of(row.family).name, row.within,
                found(row.family, kShared, series, true, row.part, row.within),
                found(row.family, kShared, series, false, row.part, row.within));
   }
@@ -129,10 +140,9 @@ void tabulate_finds(std::size_t series) {
         return run < kBaseline ? 1 : 1 + 0.1 * std::min(1.0, static_cast<double>(run - kBaseline + 1) / 30);
       };
       const Simulated simulated = simulate(family, seed_of(family, 2, i), kBaseline + 30, kShared, drift);
-      const auto alarms = alarms_of(simulated, true, kBaseline);
-      return reports_slower(alarms);
+      return reports_slower(make_history(simulated, true), kBaseline);
     });
-    fmt::print("| drift of 10 % over 30 runs | {} | 30 runs | {:.3f} | |\n", to_string(family),
+    fmt::print("| drift of 10 % over 30 runs | {} | 30 runs | {:.3f} | |\n", noise_of(family).name,
                hits / static_cast<double>(series / 4));
   }
   for (const std::size_t gap : {5, 10, 20}) {
@@ -142,8 +152,7 @@ void tabulate_finds(std::size_t series) {
       };
       const Simulated simulated = simulate(Family::gaussian_3, seed_of(Family::gaussian_3, 3, i),
                                            kBaseline + gap + 7, kShared, level);
-      const auto alarms = alarms_of(simulated, true, kBaseline + gap);
-      return reports_slower(alarms);
+      return reports_slower(make_history(simulated, true), kBaseline + gap);
     });
     fmt::print("| +10 %, {} runs after another | gaussian_3 | 7 runs | {:.3f} | |\n", gap,
                hits / static_cast<double>(series / 2));
@@ -163,9 +172,9 @@ void tabulate_cases(std::size_t runs_of_a_trial) {
     for (std::size_t trial = 0; trial < trials; ++trial) {
       trend::DeviceHistory history;
       for (std::size_t i = 0; i < cases; ++i) {
-        const Simulated simulated = simulate(
-            Family::gaussian_3, seed_of(Family::gaussian_3, 4, trial * 5000 + i), kBaseline + runs_of_a_trial,
-            kShared, i < changed ? step_level(0.05, kBaseline) : Level());
+        const Simulated simulated =
+            simulate(Family::gaussian_3, seed_of(Family::gaussian_3, 4, trial * 5000 + i),
+                     kBaseline + runs_of_a_trial, kShared, i < changed ? step_level(0.05) : Level());
         trend::DeviceHistory one = make_history(simulated, true);
         one.series[0].case_name = fmt::format("{}", i);
         if (history.runs.empty()) history.runs = one.runs;
@@ -223,9 +232,8 @@ void tabulate_reference(std::size_t series) {
       const auto found_in = [&](std::size_t within) {
         return sum_of(series,
                       [&](std::size_t i) {
-                        return reports_slower(find_alarms(
-                            simulated_history(i, 6, kBaseline + within, step_level(0.05, kBaseline)),
-                            kBaseline));
+                        return reports_slower(simulated_history(i, 6, kBaseline + within, step_level(0.05)),
+                                              kBaseline);
                       }) /
                static_cast<double>(series);
       };
@@ -281,13 +289,13 @@ void tabulate_open(std::size_t series) {
   const auto row = [&](const char* what, Family family, std::size_t experiment, std::size_t runs,
                        const Level& level) {
     const auto [reported, open] = open_share(family, experiment, series, runs, level);
-    fmt::print("| {} | {} | {:.3f} | {:.3f} |\n", what, to_string(family), reported, open);
+    fmt::print("| {} | {} | {:.3f} | {:.3f} |\n", what, noise_of(family).name, reported, open);
     std::fflush(stdout);
   };
   for (const Family family : kFamilies) {
     row("never changed, 200 runs", family, 7, 200, Level());
     row("+10 % for 14 runs, then 30 without", family, 8, kBaseline + 44, temporary(0.1, 14));
-    row("+10 %, for 200 runs", family, 9, kBaseline + 200, step_level(0.1, kBaseline));
+    row("+10 %, for 200 runs", family, 9, kBaseline + 200, step_level(0.1));
   }
 }
 
@@ -304,8 +312,7 @@ trend::DeviceHistory history_of_step(Family family, std::uint64_t seed, std::siz
   for (std::size_t run = 0; run < kRuns; ++run) factors.push_back(1 + machine * common.normal());
   trend::DeviceHistory history;
   for (std::size_t i = 0; i < kSharedCases; ++i) {
-    Simulated simulated =
-        simulate(family, seed + i, kRuns, kShared, i < slower ? step_level(part, kBaseline) : Level());
+    Simulated simulated = simulate(family, seed + i, kRuns, kShared, i < slower ? step_level(part) : Level());
     for (std::size_t run = 0; run < kRuns; ++run) {
       simulated.times[run] *= factors[run];
       simulated.again[run] *= factors[run];
@@ -346,7 +353,7 @@ void tabulate_shared(std::size_t histories) {
         [](const trend::Change& change) { return change.shared.has_value(); },
         [](const trend::Change& change) { return change.shared && change.shared->run == kBaseline; });
     fmt::print("| {} of {} cases by {:g} % | {} | {:g} % | {:.3f} | {} |\n", row.slower, kSharedCases,
-               100 * row.part, to_string(row.family), 100 * row.machine, shared,
+               100 * row.part, noise_of(row.family).name, 100 * row.machine, shared,
                row.slower == 0 ? "–" : fmt::format("{:.3f}", right));
     std::fflush(stdout);
   }
