@@ -85,6 +85,16 @@ Interval median_interval(std::vector<double> values) {
   return {at(std::floor(count / 2 - half)), at(std::ceil(count / 2 + half))};
 }
 
+cl_context first_context() {
+  cl_platform_id platform = nullptr;
+  cl_device_id device = nullptr;
+  if (clGetPlatformIDs(1, &platform, nullptr) != CL_SUCCESS ||
+      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr) != CL_SUCCESS) {
+    return nullptr;
+  }
+  return clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
+}
+
 void layer(benchmark::State& state) {
   const auto libraries = peakmark::find_recorder_libraries();
   if (!libraries.opencl) {
@@ -95,15 +105,11 @@ void layer(benchmark::State& state) {
   const std::string profile = folder.path() / "p";
   setenv("OPENCL_LAYERS", libraries.opencl->c_str(), 1);
   setenv("PEAKMARK_PROFILE", profile.c_str(), 1);
-  cl_platform_id platform = nullptr;
-  cl_device_id device = nullptr;
-  cl_int result = CL_SUCCESS;
-  if (clGetPlatformIDs(1, &platform, nullptr) != CL_SUCCESS ||
-      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr) != CL_SUCCESS) {
+  const cl_context context = first_context();
+  if (context == nullptr) {
     state.SkipWithError("no OpenCL device");
     return;
   }
-  const cl_context context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &result);
   const auto recorder = peakmark::attach_recorder(*libraries.opencl);
 
   // An OpenCL handle starts with a pointer to the driver's dispatch table.
@@ -125,16 +131,6 @@ void layer(benchmark::State& state) {
   clReleaseContext(context);
 }
 BENCHMARK(layer)->Iterations(400)->Unit(benchmark::kMillisecond);
-
-cl_context first_context() {
-  cl_platform_id platform = nullptr;
-  cl_device_id device = nullptr;
-  if (clGetPlatformIDs(1, &platform, nullptr) != CL_SUCCESS ||
-      clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, nullptr) != CL_SUCCESS) {
-    return nullptr;
-  }
-  return clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr);
-}
 
 /// A process that times blocks on request. It has not called OpenCL before, so it loads its own recorder.
 class TimingProcess {

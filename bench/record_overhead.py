@@ -24,6 +24,7 @@ import tempfile
 import time
 
 WAYS = ["plain", "again", "recorded"]
+FIGURES = ["processor", "clock"]
 
 
 def children_cpu_seconds():
@@ -51,26 +52,17 @@ def interval(values, draws=2000):
 
 
 def ratio(rounds, way, to, figure):
-    """Returns the ratio of a way to the geometric mean of others, over the rounds."""
+    """Returns the ratio of a way to the geometric mean of others, over the rounds, and its interval."""
     logs = [
         math.log(one[way][figure]) - statistics.fmean(math.log(one[other][figure]) for other in to) for one in rounds
     ]
-    low, high = interval(logs)
-    return {
-        "ratio": math.exp(statistics.median(logs)),
-        "low": math.exp(low),
-        "high": math.exp(high),
-    }
+    return [math.exp(one) for one in (statistics.median(logs), *interval(logs))]
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description="Measures the overhead of `peakmark record` on a program.",
-        usage="%(prog)s [--rounds N] [--record PEAKMARK] [--json] -- PROGRAM ARGS...",
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--record", default=shutil.which("peakmark") or "peakmark", help="the command peakmark")
-    parser.add_argument("--json", action="store_true")
     parser.add_argument("program", nargs="+")
     options = parser.parse_args()
     if options.rounds < 5:
@@ -97,32 +89,12 @@ def main():
     if sys.stderr.isatty():
         print(file=sys.stderr)
 
-    result = {
-        "program": options.program,
-        "rounds": options.rounds,
-        "allocations": shown["requested"]["allocations"],
-        "plain_seconds": {
-            figure: statistics.median(one["plain"][figure] for one in rounds) for figure in ("processor", "clock")
-        },
-        "ratios": {
-            figure: {
-                "recorded": ratio(rounds, "recorded", ["plain", "again"], figure),
-                "plain_again": ratio(rounds, "again", ["plain"], figure),
-            }
-            for figure in ("processor", "clock")
-        },
-    }
-    if options.json:
-        print(json.dumps(result, indent=2))
-        return
-    print(f"{result['rounds']} rounds, {result['allocations']} allocations a run")
-    for figure, ways in result["ratios"].items():
-        print(f"{figure}: {result['plain_seconds'][figure]:.3f} s a run")
-        for way, one in ways.items():
-            print(
-                f"  {way:12} / plain  {100 * (one['ratio'] - 1):+.2f} %"
-                f"  ({100 * (one['low'] - 1):+.2f} to {100 * (one['high'] - 1):+.2f} %)"
-            )
+    print(f"{options.rounds} rounds, {shown['requested']['allocations']} allocations a run")
+    for figure in FIGURES:
+        print(f"{figure}: {statistics.median(one['plain'][figure] for one in rounds):.3f} s a run")
+        for way, to in (("recorded", ["plain", "again"]), ("again", ["plain"])):
+            middle, low, high = (100 * (one - 1) for one in ratio(rounds, way, to, figure))
+            print(f"  {way:12} / plain  {middle:+.2f} %  ({low:+.2f} to {high:+.2f} %)")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Prints what the machine code (sm_90) of each GPU kernel needs, and the share of copy bandwidth that it can reach.
 
-    bench/sass_table.py [PATTERN…] [--cuda ROOT] [--nvdisasm PATH] [--loops]
+    bench/sass_table.py [PATTERN…] [--cuda ROOT] [--nvdisasm PATH]
 
-PATTERN is a regular expression for kernel names; the default is every kernel that runs on a GPU. --loops lists every loop.
+PATTERN is a regular expression for kernel names; the default is every kernel that runs on a GPU.
 No GPU is needed; nvdisasm is (`pip install nvidia-cuda-nvdisasm`, any 13.x).
 
 The hot loop has the fewest instructions per byte that it stores to global memory. Of the paths through it, the script takes the
@@ -197,16 +197,14 @@ def kernel_work(kernel):
 
 def hot_path(blocks, work):
     loops = find_loops(blocks)
-    paths = [(len(body), longest_path(blocks, header, body)) for header, body in loops.items()]
+    paths = {header: longest_path(blocks, header, body) for header, body in loops.items()}
     if work.units:
-        inner = [path for size, path in paths]
-        loads = lambda p: p.bytes("LDS") + p.bytes("LDG") + 16 * p.number("TEX")
-        innermost = [p for (h, b), p in zip(loops.items(), inner) if not any(o != h and loops[o] < b for o in loops)]
-        return max(innermost or inner or [longest_path(blocks, 0, set(range(len(blocks))))], key=loads)
-    storing = [path for _, path in paths if path.bytes("STG")]
-    if storing:
-        return min(storing, key=lambda p: p.count / p.bytes("STG"))
-    return longest_path(blocks, 0, set(range(len(blocks))))
+        chosen = [paths[header] for header, body in loops.items() if not any(other < body for other in loops.values())]  # innermost
+        rank = lambda path: path.bytes("LDS") + path.bytes("LDG") + 16 * path.number("TEX")
+    else:
+        chosen = [path for path in paths.values() if path.bytes("STG")]
+        rank = lambda path: -path.count / path.bytes("STG")
+    return max(chosen, key=rank) if chosen else longest_path(blocks, 0, set(range(len(blocks))))
 
 
 def resident_threads(registers):
@@ -255,8 +253,6 @@ def main():
     parser.add_argument("patterns", nargs="*", metavar="PATTERN")
     parser.add_argument("--cuda", metavar="ROOT", help="root of the CUDA toolkit")
     parser.add_argument("--nvdisasm", metavar="PATH", help="the disassembler; default: in the toolkit or in PATH")
-    parser.add_argument("--arch", default="sm_90")
-    parser.add_argument("--loops", action="store_true", help="list every loop of each kernel")
     options = parser.parse_args()
     nvcc = find_tool("nvcc", options.cuda)
     nvdisasm = options.nvdisasm or find_tool("nvdisasm", options.cuda)
@@ -266,7 +262,7 @@ def main():
                          + (", or pip install nvidia-cuda-nvdisasm and use --nvdisasm" if name == "nvdisasm" else ""))
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for source, cubin, usages in compile_all(kernel_sources(), pathlib.Path(folder), nvcc, options.arch):
+        for source, cubin, usages in compile_all(kernel_sources(), pathlib.Path(folder), nvcc):
             text = subprocess.run([nvdisasm, "-c", str(cubin)], capture_output=True, text=True, check=True).stdout
             for kernel, blocks in sorted(parse_kernels(text).items()):
                 if options.patterns and not any(re.search(p, kernel) for p in options.patterns):
@@ -274,11 +270,6 @@ def main():
                 if not options.patterns and source.budgets().get(kernel) is None:
                     continue
                 rows.append(table_row(kernel, source, usages[kernel], hot_path(blocks, kernel_work(kernel))))
-                if options.loops:
-                    for header, body in sorted(find_loops(blocks).items()):
-                        path = longest_path(blocks, header, body)
-                        print(f"{kernel} {source.dtype}: block {header}, {len(body)} blocks, {path.count} instructions, loads "
-                              f"{path.text('LDG')}, shared {path.text('LDS')}, stores {path.text('STG')}", file=sys.stderr)
     print("| " + " | ".join(HEADINGS) + " |\n|" + "---|" * len(HEADINGS))
     for row in rows:
         print("| " + " | ".join(cells(row)) + " |")
