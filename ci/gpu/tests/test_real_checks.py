@@ -61,7 +61,7 @@ def test_the_benchmark_has_its_known_bytes(bundle):
 
 
 def test_a_suite_without_a_cuda_device_is_skipped(bundle):
-    assert states(bundle, "-R", "^smoke$", LD_LIBRARY_PATH="") == {"smoke": "Skipped"}
+    assert states(bundle, "-R", "^smoke$", CUDA_VISIBLE_DEVICES="") == {"smoke": "Skipped"}
 
 
 def test_a_suite_is_measured_and_judged_and_continues(bundle, tmp_path):
