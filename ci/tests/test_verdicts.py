@@ -63,6 +63,10 @@ def leak(run: dict) -> None:
     observations(run)[0]["leaked_bytes"] = 64
 
 
+def above_a_limit(run: dict) -> None:
+    of_context(run)["planned"][0]["limits"] = {"peak_bytes": 1, "peak_over_floor": None, "time_ns": None}
+
+
 def expects(run: dict, name: str) -> None:
     outcome(run, name)
     of_context(run)["planned"][0]["expected_outcome"] = name
@@ -170,6 +174,9 @@ ROWS = {
         without_an_answer, check=1, baseline=1, branch=1, words={"trends": "1 estimator", "branch": "1 estimator"}
     ),
     "a leak, a repeat that differs, as before": What(leak, before=leak, check=1, baseline=1, words={"branch": "fails as on the base branch"}),
+    "a peak or a time is above a limit of the suite, as before": What(
+        above_a_limit, before=above_a_limit, check=1, baseline=1, words={"branch": "fails as on the base branch"}
+    ),
     "left its suite": What(without_first, words={"baseline": "vanished", "trends": "left its suite", "branch": "left its suite"}),
     "another `version` in its suite": What(
         new_version, baseline=4, compare=4, trends=4, branch=4,

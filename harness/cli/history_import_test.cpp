@@ -73,8 +73,8 @@ TEST_F(HistoryImport, NamesAreNoCommandsOfALogNorFormulas) {
 TEST_F(HistoryImport, OldResultsBecomeRunsThatTrendsAndExportsRead) {
   const std::string first = google("first.json", 1, row("blur/8", "1000", "4096"));
   const std::string second = google("second.json", 2, row("blur/8", "1001", "8192"));
-  const Answer added =
-      history(on_h100({"import", first, second, "--commit", "1a2b3c", "--branch", "main", "--json"}));
+  const Answer added = history(on_h100({"import", first, second, "--commit", "1a2b3c", "--branch", "main",
+                                        "--base-branch", "main", "--json"}));
   ASSERT_EQ(added.end.exit_code, 0) << added.errors;
   EXPECT_THAT(added.errors, AllOf(HasSubstr("added, 1 case: run 1 of 'H100' (cuda); no baseline yet"),
                                   HasSubstr("added, 1 case: run 2 of 'H100' (cuda)")));
@@ -176,7 +176,9 @@ TEST_F(HistoryImport, ExportsAreChosenByDateAndBranch) {
   const std::string first = google("first.json", 1, row("blur/8", "1000", "4096"));
   const std::string second = google("second.json", 2, row("blur/8", "1001", "8192"));
   const std::string topic = google("topic.json", 3, row("blur/8", "1002", "5000"));
-  ASSERT_EQ(history(on_h100({"import", first, second, "--branch", "main"})).end.exit_code, 0);
+  ASSERT_EQ(
+      history(on_h100({"import", first, second, "--branch", "main", "--base-branch", "main"})).end.exit_code,
+      0);
   ASSERT_EQ(history(on_h100({"import", topic, "--branch", "pull/12", "--base-branch", "main"})).end.exit_code,
             0);
   EXPECT_THAT(history({"export", "--since", "2024-05-02"}).output,

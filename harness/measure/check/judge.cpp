@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/difference.hpp"
 #include "base/size.hpp"
 #include "base/text.hpp"
 #include "measure/check/baseline.hpp"
@@ -54,6 +55,7 @@ class CaseJudge {
     if (!judge_outcome(*observation) || is_imported) return;
     judge_memory(*observation);
     judge_times(*observation);
+    judge_limits(*observation);
     judge_estimates(*observation);
   }
 
@@ -140,6 +142,56 @@ class CaseJudge {
                     format_duration(observation.gpu_time->median_ns)),
         "", ratio);
     verdicts_.back().bound = kRecordsAgree;
+  }
+
+  void judge_limits(const Observation& observation) {
+    const Limits& limits = planned_.limits;
+    // Without a peak, the rule window_bytes fails.
+    if (const auto peak = observation.requested_peak_bytes) {
+      if (limits.peak_bytes) {
+        add_limit(static_cast<double>(*peak), static_cast<double>(*limits.peak_bytes), [&] {
+          return fmt::format("peak too high: {} bytes; max_peak is {} ({} more)", fmt::group_digits(*peak),
+                             fmt::group_digits(*limits.peak_bytes),
+                             fmt::group_digits(*peak - *limits.peak_bytes));
+        });
+      }
+      if (limits.peak_over_floor) judge_peak_over_floor(observation, *peak, *limits.peak_over_floor);
+    }
+    if (!limits.time_ns) return;
+    if (!observation.gpu_time) {
+      add(Rule::limit, Judgement::warning, "no time: max_time is not judged");
+      return;
+    }
+    add_limit(observation.gpu_time->median_ns, *limits.time_ns, [&] {
+      const auto [time, limit] = format_durations(observation.gpu_time->median_ns, *limits.time_ns);
+      return fmt::format("too slow: {}; max_time is {}", time, limit);
+    });
+  }
+
+  void judge_peak_over_floor(const Observation& observation, Size peak, double limit) {
+    if (!observation.input_bytes || !observation.output_bytes) {
+      add(Rule::limit, Judgement::warning,
+          "no floor: max_peak_over_floor is not judged, since the bytes of inputs and outputs are unknown");
+      return;
+    }
+    const Size floor = *observation.input_bytes + *observation.output_bytes;
+    if (floor == 0) {
+      add(Rule::limit, Judgement::warning,
+          "no floor: max_peak_over_floor is not judged, since inputs and outputs have no bytes");
+      return;
+    }
+    add_limit(static_cast<double>(peak) / static_cast<double>(floor), limit, [&] {
+      return fmt::format(
+          "peak too high: {:.3f} of the {} bytes of inputs and outputs; max_peak_over_floor is {}",
+          static_cast<double>(peak) / static_cast<double>(floor), fmt::group_digits(floor), limit);
+    });
+  }
+
+  /// `advice` returns what is wrong.
+  template <typename Advice>
+  void add_limit(double value, double limit, Advice advice) {
+    const bool is_kept = value <= limit;
+    add(Rule::limit, is_kept ? Judgement::pass : Judgement::fail, is_kept ? "" : advice(), "", value / limit);
   }
 
   void judge_estimates(const Observation& observation) {
@@ -269,9 +321,9 @@ class CaseJudge {
 }  // namespace
 
 std::string_view to_string(Rule rule) {
-  constexpr std::array<std::string_view, 10> names{"present",      "outcome", "estimator", "window_slices",
+  constexpr std::array<std::string_view, 11> names{"present",      "outcome", "estimator", "window_slices",
                                                    "window_bytes", "dtype",   "leak",      "repeat",
-                                                   "kernel_time",  "baseline"};
+                                                   "kernel_time",  "limit",   "baseline"};
   return names.at(static_cast<std::size_t>(rule));
 }
 

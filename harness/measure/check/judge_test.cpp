@@ -214,6 +214,52 @@ TEST(Judge, TimesThatCannotBeComparedHaveNoVerdict) {
   for (const Verdict& verdict : judge(sample.run, {})) EXPECT_NE(verdict.rule, Rule::kernel_time);
 }
 
+TEST(Judge, ALimitOfThePeakIsKeptUpToItsLastByte) {
+  SampleRun sample;
+  sample.add("case", 20, 2000, 20, 2000);
+  sample.run.context.planned[0].limits.peak_bytes = 2000;
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).judgement, Judgement::pass);
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).figure, 1);
+  sample.run.context.planned[0].limits.peak_bytes = 1600;
+  const Verdict above = verdict_of(sample.run, Rule::limit);
+  EXPECT_EQ(above.judgement, Judgement::fail);
+  EXPECT_EQ(above.figure, 1.25);
+  EXPECT_EQ(above.advice, "peak too high: 2,000 bytes; max_peak is 1,600 (400 more)");
+  EXPECT_EQ(code_of(sample.run), ExitCode::verdict);
+  EXPECT_THAT(headline(sample.run, judge(sample.run, {})), testing::HasSubstr("1 fail (1 limit)"));
+}
+
+TEST(Judge, ALimitOverTheFloorNeedsAFloor) {
+  SampleRun sample;
+  Observation& observation = sample.add("case", 20, 2100, 20, 2100);
+  observation.input_bytes = 800;
+  observation.output_bytes = 1200;
+  sample.run.context.planned[0].limits.peak_over_floor = 1.05;  // 2100 / 2000
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).judgement, Judgement::pass);
+  observation.requested_peak_bytes = 2400;
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).advice,
+            "peak too high: 1.200 of the 2,000 bytes of inputs and outputs; max_peak_over_floor is 1.05");
+  for (const std::optional<Size> unknown : {std::optional<Size>(), std::optional<Size>(0)}) {
+    observation.input_bytes = unknown;
+    observation.output_bytes = unknown;
+    const Verdict verdict = verdict_of(sample.run, Rule::limit);
+    EXPECT_EQ(verdict.judgement, Judgement::warning);
+    EXPECT_EQ(verdict.reason(), "no floor");
+  }
+}
+
+TEST(Judge, ALimitOfTheTimeIsNotPassedWithoutATime) {
+  SampleRun sample;
+  Observation& observation = sample.add("case", 20, 2000, 20, 2000);
+  sample.run.context.planned[0].limits.time_ns = 2e6;
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).judgement, Judgement::warning);
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).reason(), "no time");
+  observation.gpu_time = GpuTime{2e6, 1e6, 3e6, {{2e6}}};
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).judgement, Judgement::pass);
+  observation.gpu_time->median_ns = 2.5e6;
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).advice, "too slow: 2.5 ms; max_time is 2 ms");
+}
+
 TEST(Judge, TheDtypeThatAnEstimatorReturnsMustBeReal) {
   SampleRun sample;
   sample.add("case", 20, 2000, 20, 2000).estimate->dtype = "f64";

@@ -40,6 +40,13 @@ void for_each_field(T& rounds, Fields& fields) {
   fields("confirmation_pass", rounds.confirmation_pass);
 }
 
+template <EitherConst<Limits> T, typename Fields>
+void for_each_field(T& limits, Fields& fields) {
+  fields("peak_bytes", limits.peak_bytes);
+  fields("peak_over_floor", limits.peak_over_floor);
+  fields("time_ns", limits.time_ns);
+}
+
 template <EitherConst<PlannedCase> T, typename Fields>
 void for_each_field(T& planned, Fields& fields) {
   fields("case", planned.name);
@@ -51,6 +58,7 @@ void for_each_field(T& planned, Fields& fields) {
   fields("judged_estimators", planned.judged_estimators);
   fields.written_if("version", planned.version, planned.version != 1);
   fields.null_if_empty("figure", planned.figure);
+  fields.written_if("limits", planned.limits, planned.limits != Limits());
 }
 
 template <EitherConst<RunContext> T, typename Fields>

@@ -64,6 +64,7 @@ inline Run example_run() {
   planned.sweep_case = {"padding/coords1d", "opencl", Parameters({{"n", Size{20}}, {"ny", Size{512}}})};
   planned.window = {0.7, 1.1};
   planned.expected_outcome = "out_of_memory";
+  planned.limits = {1 << 20, 1.5, std::nullopt};
   planned.judged_estimators = {"planted"};
   planned.figure = "growth";
   context.planned = {planned};

@@ -65,8 +65,12 @@ std::string make_fingerprint(const std::vector<PlannedCase>& cases, const Vocabu
     fingerprint.add(planned.expected_outcome);
     for (const std::string& estimator : planned.judged_estimators) fingerprint.add(estimator);
     fingerprint.add("");
-    // Suites without versions keep their fingerprint.
+    // Suites without versions and limits keep their fingerprint.
     if (planned.version != 1) fingerprint.add(fmt::format("version {}", planned.version));
+    const Limits& limits = planned.limits;
+    if (limits.peak_bytes) fingerprint.add(fmt::format("peak {}", *limits.peak_bytes));
+    if (limits.peak_over_floor) fingerprint.add(fmt::format("peak over floor {}", *limits.peak_over_floor));
+    if (limits.time_ns) fingerprint.add(fmt::format("time {}", *limits.time_ns));
   }
   for (const auto& program : vocabulary.programs) add(*program, fingerprint);
   for (const auto& estimator : vocabulary.estimators) add(*estimator, fingerprint);

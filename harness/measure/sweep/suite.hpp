@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "measure/sweep/description.hpp"
+#include "measure/sweep/limits.hpp"
 #include "measure/sweep/source_location.hpp"
 #include "measure/sweep/vocabulary.hpp"
 
@@ -34,7 +35,8 @@ struct PlannedCase {
   std::string name;
   Case sweep_case;
   Window window;
-  std::string expected_outcome = "ok";         ///< an outcome's name
+  std::string expected_outcome = "ok";  ///< an outcome's name
+  Limits limits;
   std::vector<std::string> judged_estimators;  ///< in addition to the variant's default one
   /// From 1 on. The suite increases it when a variant does different work than before: its results begin a
   /// new series.

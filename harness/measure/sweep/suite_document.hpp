@@ -22,6 +22,7 @@ struct Expectation {
   std::optional<std::string> outcome;
   std::optional<std::vector<Located<std::string>>> estimators;
   std::optional<Size> version;
+  Limits limits;
 };
 
 /// The values of one axis; ranges and powers of two are expanded.

@@ -166,6 +166,15 @@ variants = "vertical_shift/fused"
   EXPECT_EQ(find(suite, "vertical_shift/fused/auto").window, (Window{0.7, 1}));
 }
 
+TEST(Suite, LimitsOfARuleReplaceThoseOfItsSweepOneByOne) {
+  const Suite suite = expand(
+      "max_peak = '3 GiB'\n[[sweep]]\nvariants = ['padding/coords1d', 'vertical_shift/fused']\n"
+      "max_time = '2 ms'\nmax_peak_over_floor = 2\n"
+      "[[sweep.rule]]\nwhen = { variant = 'padding/*' }\nmax_peak = '1 kB'\nmax_peak_over_floor = 1.05\n");
+  EXPECT_EQ(find(suite, "vertical_shift/fused/auto").limits, (Limits{Size{3} << 30, 2, 2e6}));
+  EXPECT_EQ(find(suite, "padding/coords1d/auto").limits, (Limits{1000, 1.05, 2e6}));
+}
+
 TEST(Suite, AVersionIsOfItsVariantsAndPartOfTheFingerprint) {
   const auto text = [](const std::string& version) {
     return "[[sweep]]\nvariants = ['padding/coords1d', 'vertical_shift/fused']\n" + version;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 
@@ -256,6 +257,14 @@ class Reader : private TomlReader {
       expectation.version = integer(*entry.node, place);
       if (*expectation.version < 1)
         fail(place, fmt::format("version {}: must be 1 or more", *expectation.version));
+    } else if (entry.key == "max_peak") {
+      const std::string text = limit(*entry.node, place);
+      check_here(place, [&] { expectation.limits.peak_bytes = parse_peak_limit(text); });
+    } else if (entry.key == "max_peak_over_floor") {
+      expectation.limits.peak_over_floor = ratio(*entry.node, place);
+    } else if (entry.key == "max_time") {
+      const std::string text = limit(*entry.node, place);
+      check_here(place, [&] { expectation.limits.time_ns = parse_time_limit(text); });
     } else if (entry.key == "estimators") {
       expectation.estimators = entry.node->is_array() && entry.node->as_array()->empty()
                                    ? std::vector<Located<std::string>>{}
@@ -264,6 +273,19 @@ class Reader : private TomlReader {
       return false;
     }
     return true;
+  }
+
+  /// Reads a text; a number lacks its unit.
+  static std::string limit(const toml::node& node, const SourceLocation& place) {
+    if (node.is_number()) fail(place, "a number has no unit: write a text such as \"3 GiB\" or \"2 ms\"");
+    return word(node, place);
+  }
+
+  static double ratio(const toml::node& node, const SourceLocation& place) {
+    const std::optional<double> value = node.value<double>();
+    if (!node.is_number() || !value || !std::isfinite(*value) || *value <= 0)
+      fail(place, "must be a number above 0, such as 1.05");
+    return *value;
   }
 
   void refuse_repeated_axes(const SweepDocument& sweep) {

@@ -90,6 +90,10 @@ void apply(const Expectation& expectation, PlannedCase& planned) {
   if (expectation.window) planned.window = *expectation.window;
   if (expectation.outcome) planned.expected_outcome = *expectation.outcome;
   if (expectation.version) planned.version = *expectation.version;
+  const Limits& limits = expectation.limits;
+  if (limits.peak_bytes) planned.limits.peak_bytes = limits.peak_bytes;
+  if (limits.peak_over_floor) planned.limits.peak_over_floor = limits.peak_over_floor;
+  if (limits.time_ns) planned.limits.time_ns = limits.time_ns;
   if (expectation.estimators) {
     planned.judged_estimators.clear();
     for (const auto& estimator : *expectation.estimators)
