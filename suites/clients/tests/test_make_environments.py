@@ -38,7 +38,7 @@ def test_every_package_has_its_version(program):
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
         assert lines
         for line in lines:
-            assert re.fullmatch(r"[A-Za-z0-9_.-]+==[0-9][A-Za-z0-9.]*", line), f"{path.name}: {line}"
+            assert re.fullmatch(r'[A-Za-z0-9_.-]+==[0-9][A-Za-z0-9.]*(; python_version (<|>=) "3\.\d+")?', line), f"{path.name}: {line}"
 
 
 def test_a_group_selects_its_environments(program):
@@ -60,9 +60,10 @@ def test_an_environment_is_made_again_when_its_packages_change(program, tmp_path
 
 def test_chosen_packages_keep_their_versions(program, tmp_path):
     path = tmp_path / "one.txt"
-    path.write_text("# a comment\none==1\ntwo==2.5\nthree==3\n", encoding="utf-8")
+    path.write_text("# a comment\none==1\ntwo==2.5; python_version < '3.13'\ntwo==3; python_version >= '3.13'\nthree==3\n", encoding="utf-8")
     assert program.read_requirements(path) == path.read_text(encoding="utf-8")
     assert program.read_requirements(path, ["three", "one"]) == "three==3\none==1\n"
+    assert program.read_requirements(path, ["two"]) == "two==2.5; python_version < '3.13'\ntwo==3; python_version >= '3.13'\n"
     with pytest.raises(ValueError, match="one.txt has no package 'four'; it has one, two, three"):
         program.read_requirements(path, ["one", "four"])
 
