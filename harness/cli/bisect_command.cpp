@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "cli/bisect_report.hpp"
 #include "cli/command.hpp"
+#include "cli/command_words.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
@@ -82,8 +83,7 @@ void add_bisect_command(CLI::App& app, Result& result) {
                    "peak, leak and time")
       ->type_name("{outcome,requested_peak_bytes,setup_bytes,leaked_bytes,gpu_time_ns}")
       ->check(CLI::IsMember({kOutcomeMetric, kPeakMetric, kSetupMetric, kLeakMetric, kTimeMetric}));
-  command->add_option("--backend", sweep.selection.backend, "Use this backend instead of the suite's")
-      ->type_name(value_name::kBackend);
+  add_device_options(*command, sweep.selection);
   const auto of_metrics = [&request](CLI::Option* option, const std::string& when,
                                      const std::function<bool(const std::string&)>& is_judged_by) {
     return only_when(option, when, [&request, is_judged_by] {
@@ -104,12 +104,7 @@ void add_bisect_command(CLI::App& app, Result& result) {
   of_times(command->add_option("--cache", sweep.cache,
                                "Time with a cold cache or a hot one. Default: cold on a GPU, hot on a CPU"))
       ->check(CLI::IsMember({"cold", "hot"}));
-  command->add_option("--device", sweep.selection.device, "Use the device with this index or part of a name")
-      ->type_name(value_name::kDevice);
-  command
-      ->add_option("--worker", sweep.worker,
-                   "Use this program of each commit. Default: the suite's worker, or peakmark-bench")
-      ->type_name(value_name::kProgram);
+  add_worker_option(*command, sweep.worker, "Use this program of each commit");
   add_timeout_option(*command, sweep.case_limit);
   command->add_flag("--force", request.force, "Compare although build types differ");
   command->add_flag("--json", options->json, "Print the result as JSON");

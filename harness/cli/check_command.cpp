@@ -199,11 +199,9 @@ void write_reports(const CheckOptions& options, std::size_t index, const JudgedR
 
 /// Turns failures that were accepted for the device of the run into warnings.
 void accept_verdicts(history::History& history, JudgedRun& judged) {
-  const RunContext& context = judged.run.context;
-  const history::DeviceBackend device{history.device_name(context.filed_under()), context.backend};
-  const std::vector<history::DeviceBackend> known = history.devices();
-  if (std::ranges::find(known, device) == known.end()) return;  // this is the first run of its device
-  trend::accept_verdicts(history.read_device(device), judged.run, judged.verdicts);
+  const auto device = find_device(history, judged.run.context);
+  if (!device) return;  // this is the first run of its device
+  trend::accept_verdicts(history.read_device(*device), judged.run, judged.verdicts);
 }
 
 ExitCode check(const CheckOptions& options) {
@@ -297,11 +295,7 @@ void add_check_command(CLI::App& app, Result& result) {
       ->type_name(value_name::kSuite)
       ->allow_extra_args(false)  // a run file may follow
       ->needs(estimator);
-  command
-      ->add_option("--worker", options->question.worker,
-                   "Use the variants of this worker. Default: the suite's worker, or peakmark-bench")
-      ->type_name(value_name::kProgram)
-      ->needs(estimator);
+  add_worker_option(*command, options->question.worker)->needs(estimator);
   add_python_option(*command, options->question.call, [options] { return options->question.estimator; });
   add_answer_limit_option(*command, options->question.seconds)->needs(estimator);
   only_when(command->add_flag("--full-names", options->full_names,

@@ -42,12 +42,4 @@ inline constexpr std::array kAddCommands{
 /// false for any other command line.
 bool complete_words(const CLI::App& app, const std::vector<std::string>& words);
 
-/// Returns the program that follows `--`, with its arguments; nullopt without `--`.
-std::optional<std::vector<std::string>> program_after_dashes(const std::vector<std::string>& words);
-
-/// Returns `words` with `--` before the program of `record`, so that CLI11 ignores the program's options. For
-/// `bisect`, `fit`, `oom` and `slurm`, which read the program themselves, returns `words` without `--` and
-/// the program.
-std::vector<std::string> separate_program(const CLI::App& app, std::vector<std::string> words);
-
 }  // namespace peakmark::cli

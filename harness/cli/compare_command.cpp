@@ -239,11 +239,7 @@ void add_build_options(CLI::App& command, CompareOptions& options) {
   with_build(add_file_option(command, "-o,--output", options.prefix,
                              "Keep the runs as FILE.base.json and FILE.new.json")
                  ->capture_default_str());
-  with_build(command
-                 .add_option("--worker", sweep.worker,
-                             "Use this program of the new build. Default: the suite's worker, or "
-                             "peakmark-bench next to peakmark")
-                 ->type_name(value_name::kProgram));
+  with_build(add_worker_option(command, sweep.worker, "Use this program of the new build"));
   with_build(add_timeout_option(command, sweep.case_limit));
   with_build(
       add_seconds_option(command, "--deadline", sweep.deadline, "End the whole measurement after this time"));

@@ -3,14 +3,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
-#include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/command_words.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
@@ -138,17 +137,6 @@ end
 complete -c peakmark -f -a '(__peakmark_complete)'
 )fish";
 
-/// The effect of the words before the cursor.
-struct Position {
-  const CLI::App* command = nullptr;
-  const CLI::Option* pending = nullptr;  ///< the option whose value comes next
-  int values_left = 0;                   ///< number of further values of `pending`
-  bool options_ended = false;            ///< after `--`
-  std::vector<std::string> values = {};  ///< values of the positionals
-  std::set<const CLI::Option*> used = {};
-  std::optional<std::size_t> program = {};  ///< the word at which another program's command line begins
-};
-
 struct Completion {
   std::string kind = "words";
   std::string prefix = {};
@@ -160,45 +148,6 @@ struct Completion {
     candidates.push_back(description.empty() ? word : word + "\t" + description);
   }
 };
-
-/// Reads an option, as `--name`, `--name=value`, `-n` or `-nvalue`.
-void read_option(Position& at, const std::string& word) {
-  const std::string name = word.substr(0, word.starts_with("--") ? word.find('=') : 2);
-  const CLI::Option* const option = at.command->get_option_no_throw(name);
-  if (option == nullptr) return;
-  at.used.insert(option);
-  if (name == word) {
-    at.pending = option;
-    at.values_left = max_values(*option);
-  }
-}
-
-Position read_words(const CLI::App& app, std::span<const std::string> words) {
-  Position at{.command = &app};
-  for (std::size_t i = 0; i < words.size() && !at.program; ++i) {
-    const std::string& word = words[i];
-    const bool is_option = word.starts_with('-') && !at.options_ended;
-    if (at.values_left > 0 && !is_option) {
-      --at.values_left;
-      continue;
-    }
-    at.values_left = 0;
-    const CLI::App* const below = at.values.empty() ? find_subcommand(*at.command, word) : nullptr;
-    if (word == "--" && !at.options_ended) {
-      at.options_ended = true;
-      if (at.command->get_prefix_command()) at.program = i + 1;
-    } else if (is_option) {
-      read_option(at, word);
-    } else if (below != nullptr) {
-      at = {.command = below};
-    } else if (at.command->get_prefix_command()) {
-      at.program = i;
-    } else {
-      at.values.push_back(word);
-    }
-  }
-  return at;
-}
 
 void offer_subcommands(const CLI::App& command, const std::string& start, Completion& result) {
   for (const CLI::App* one : subcommands(command)) result.add(one->get_name(), start, one->get_description());
@@ -212,8 +161,8 @@ void offer_variants(const std::string& start, Completion& result) {
   for (const std::string& name : workers.description().variant_names()) result.add(name, start);
 }
 
-void offer_value(const CLI::Option& option, const CLI::App& app, const Position& at, const std::string& start,
-                 Completion& result) {
+void offer_value(const CLI::Option& option, const CLI::App& app, const ReadWords& at,
+                 const std::string& start, Completion& result) {
   const std::string value = placeholder(option);
   const auto is = [&](const auto... names) { return ((value == names) || ...); };
   if (const std::vector<std::string> words = choices(option); !words.empty()) {
@@ -244,14 +193,15 @@ void offer_value(const CLI::Option& option, const CLI::App& app, const Position&
   }
 }
 
-void offer_options(const Position& at, const std::string& start, Completion& result) {
+void offer_options(const ReadWords& at, const std::string& start, Completion& result) {
   for (const CLI::Option* option : shown_options(*at.command)) {
     if (at.used.contains(option) && !is_repeatable(*option)) continue;
     for (const std::string& name : option_names(*option)) result.add(name, start, option->get_description());
   }
 }
 
-void offer_positional(const CLI::App& app, const Position& at, const std::string& start, Completion& result) {
+void offer_positional(const CLI::App& app, const ReadWords& at, const std::string& start,
+                      Completion& result) {
   if (at.values.empty()) offer_subcommands(*at.command, start, result);
   const std::vector<const CLI::Option*> all = positionals(*at.command);
   if (all.empty()) return;
@@ -264,7 +214,7 @@ void offer_positional(const CLI::App& app, const Position& at, const std::string
 /// `words` must not be empty: the last word is the one at the cursor.
 Completion complete(const CLI::App& app, std::span<const std::string> words) {
   const std::string& word = words.back();
-  const Position at = read_words(app, words.first(words.size() - 1));
+  const ReadWords at = read_words(app, words.first(words.size() - 1));
   Completion result;
   if (at.program && *at.program + 1 < words.size()) {
     result.kind = fmt::format("command {}", *at.program);

@@ -374,10 +374,7 @@ void add_estimate_command(CLI::App& app, Result& result) {
   only_when(command->add_option("--estimator", options->estimator, "Use another estimator of the variant"),
             "without python:… and command:…", [options] { return !is_estimator_call(options->variant); })
       ->type_name("NAME");
-  of_variants(
-      command->add_option("--worker", options->worker,
-                          "Use the variants of this worker. Default: the suite's worker, or peakmark-bench"))
-      ->type_name(value_name::kProgram);
+  of_variants(add_worker_option(*command, options->worker));
   command->add_flag("--json", options->json, "Print the answer as JSON");
   const auto of_yours = [options](CLI::Option* option) {
     return only_when(option->group("Only with python:… or command:…"), "with python:… or command:…",

@@ -261,11 +261,8 @@ void add_explain_command(CLI::App& app, Result& result) {
       return all.runs.empty() && all.profiles.empty();
     });
   };
-  of_recording(command->add_option("--backend", options->sweep.selection.backend, "Record on this backend"))
-      ->type_name(value_name::kBackend);
-  of_recording(command->add_option("--device", options->sweep.selection.device,
-                                   "Record on this device: its index or a part of its name"))
-      ->type_name(value_name::kDevice);
+  for (CLI::Option* const option : add_device_options(*command, options->sweep.selection))
+    of_recording(option);
   of_recording(command->add_option(
                    "--shapes", options->effort.shapes,
                    "Record this number of shapes of each variant and its words; a quarter is held out. "
@@ -274,15 +271,12 @@ void add_explain_command(CLI::App& app, Result& result) {
       ->check(CLI::Range(kMinExplainedShapes, std::size_t{200}));
   of_recording(add_seconds_option(*command, "--deadline", options->effort.time,
                                   "Record as many shapes as take no longer than this"));
-  only_when(command->add_option("--worker", options->sweep.worker,
-                                "Record variants of this worker, or ask it for the terms of its estimators. "
-                                "Default: the suite's worker, or peakmark-bench"),
-            "with a variant, a suite or --against",
-            [inputs, has] {
+  only_when(add_worker_option(*command, options->sweep.worker,
+                              "Record variants of this worker, or ask it for the terms of its estimators"),
+            "with a variant, a suite or --against", [inputs, has] {
               const ExplainInputs all = inputs();
               return has("--against") || (all.runs.empty() && all.profiles.empty());
-            })
-      ->type_name(value_name::kProgram);
+            });
   only_when(add_frames_option(*command, options->frames), "without --emit", [has] { return !has("--emit"); });
   command->add_flag("--json", options->json, "Print the formulas as JSON");
   set_help(*command,

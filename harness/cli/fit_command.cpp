@@ -11,6 +11,7 @@
 #include "analyse/fit/fit_axis.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/command_words.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
@@ -222,10 +223,7 @@ void add_fit_command(CLI::App& app, Result& result) {
                    "Run on this device: its index or a part of its name. Several, or all: an answer for each")
       ->type_name(value_name::kDevice)
       ->allow_extra_args(false);
-  command
-      ->add_option("--worker", request.sweep.worker,
-                   "Use the variants of this worker. Default: peakmark-bench")
-      ->type_name(value_name::kProgram);
+  add_worker_option(*command, request.sweep.worker);
   add_timeout_option(*command, request.sweep.case_limit);
   add_file_option(
       *command, "--plot", options->plot,

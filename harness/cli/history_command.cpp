@@ -93,28 +93,20 @@ void add_log_command(CLI::App& app) {
 struct PruneOptions {
   std::string history;
   std::optional<int> days;
-  std::string before;
+  std::string before;  ///< as RunContext::date
   bool branches = false;
   std::string branch;
   bool dry = false;
 };
 
-std::string limit_of(const PruneOptions& options) {
-  if (options.days) return utc_date(std::chrono::system_clock::now() - std::chrono::days(*options.days));
-  std::tm read{};
-  std::istringstream text(options.before);
-  if (!(text >> std::get_time(&read, "%Y-%m-%d")) || options.before.size() != 10) {
-    throw UsageError(
-        fmt::format("--before '{}': not a date; write a day such as 2026-01-31", options.before));
-  }
-  return options.before + "T00:00:00Z";
-}
-
 history::PruneChoice prune_choice(const PruneOptions& options) {
   if (!options.branch.empty()) return {.branch = options.branch, .dry = options.dry};
   if (!options.days && options.before.empty())
     throw UsageError("no age: write --older-than DAYS or --before DATE");
-  return {.date = limit_of(options), .branches_only = options.branches, .branch = {}, .dry = options.dry};
+  const std::string date = options.days
+                               ? utc_date(std::chrono::system_clock::now() - std::chrono::days(*options.days))
+                               : options.before;
+  return {.date = date, .branches_only = options.branches, .branch = {}, .dry = options.dry};
 }
 
 void prune(const PruneOptions& options) {
@@ -142,7 +134,9 @@ void add_prune_command(CLI::App& app) {
           ->type_name("DAYS")
           ->check(CLI::Range(0, 100'000))
           ->excludes(branch);
-  command->add_option("--before", options->before, "Remove runs before this day (UTC), such as 2026-01-31")
+  add_parsed_option(
+      *command, "--before", [options](const std::string& text) { options->before = parse_date_text(text); },
+      "Remove runs before this day or time (UTC), such as 2026-01-31")
       ->type_name("DATE")
       ->excludes(branch)
       ->excludes(days);

@@ -12,7 +12,6 @@
 
 #include "analyse/history/exports.hpp"
 #include "analyse/history/history.hpp"
-#include "base/date.hpp"
 #include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "cli/command.hpp"
@@ -50,25 +49,10 @@ std::string run_files(History& history, const ExportOptions& options) {
   return text;
 }
 
-std::string device_names(const std::vector<history::DeviceBackend>& devices) {
-  std::string names;
-  for (const history::DeviceBackend& one : devices)
-    names += fmt::format("{}'{}' ({})", names.empty() ? "" : ", ", one.device, one.backend);
-  return names;
-}
-
 /// Reads one device after the other, and calls `take` for each that has chosen runs.
 void each_chosen_device(History& history, const ExportOptions& options,
                         const std::function<void(trend::DeviceHistory)>& take) {
-  const std::vector<history::DeviceBackend> known = history.devices(options.branch);
-  std::vector<history::DeviceBackend> devices = known;
-  if (!options.device.empty())
-    std::erase_if(devices, [&](const history::DeviceBackend& one) { return one.device != options.device; });
-  if (devices.empty() && !known.empty()) {
-    throw UsageError(
-        fmt::format("--device '{}': not in this history; it has {}", options.device, device_names(known)));
-  }
-  for (const history::DeviceBackend& one : devices) {
+  for (const history::DeviceBackend& one : devices_named(history, options.branch, options.device)) {
     trend::DeviceHistory device =
         peakmark::history::chosen(history.read_device(one, options.branch, options.choice), options.choice);
     if (!device.runs.empty()) take(std::move(device));
@@ -104,7 +88,7 @@ std::string exported(History& opened, const ExportOptions& options) {
   if (options.format == "bencher") return bencher(opened, devices, options.run);
   if (devices.empty()) return "";
   if (!options.otava.empty()) {
-    replace_text_file(options.otava, history::otava_configuration(devices.front(), options.output));
+    write_output_file(options.otava, history::otava_configuration(devices.front(), options.output));
   }
   return history::series_csv(devices.front());
 }
@@ -146,7 +130,8 @@ void export_history(ExportOptions options) {
   if (options.output.empty()) {
     write(print_text);
   } else {
-    replace_text_file(options.output, write);
+    write_output_file(options.output,
+                      [&](std::ostream& out) { write([&](std::string_view part) { out << part; }); });
   }
 }
 
@@ -182,11 +167,7 @@ void add_export_command(CLI::App& app) {
       ->check(kNotEmpty);
   of_series(add_parsed_option(
                 *command, "--since",
-                [options](const std::string& text) {
-                  const auto date = parse_date(text);
-                  if (!date) throw UsageError(fmt::format("'{}' is not a date such as 2026-01-31", text));
-                  options->choice.since = utc_date(date->moment);
-                },
+                [options](const std::string& text) { options->choice.since = parse_date_text(text); },
                 "Export only runs from this day or time on (UTC), such as 2026-01-31"))
       ->type_name("DATE");
   of_series(command->add_option("--max-runs", options->choice.max_runs,

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/date.hpp"
 #include "base/private_text.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
@@ -62,12 +61,7 @@ void add_result_options(CLI::App& command, ImportOptions& options) {
       ->type_name("COMMIT")
       ->check(kNotEmpty);
   add_parsed_option(
-      command, "--date",
-      [&options](const std::string& text) {
-        const auto date = parse_date(text);
-        if (!date) throw UsageError(fmt::format("'{}' is not a date such as 2026-01-31T02:00:00Z", text));
-        options.date = utc_date(date->moment);
-      },
+      command, "--date", [&options](const std::string& text) { options.date = parse_date_text(text); },
       "When it was measured (UTC without an offset). Default: the file's; nvbench writes none")
       ->type_name("DATE");
   command

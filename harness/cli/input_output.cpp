@@ -86,7 +86,13 @@ void write_output_file(const fs::path& path, const std::function<void(std::ostre
   check_replaceable(path);
   const fs::path target = fs::is_symlink(path) ? fs::weakly_canonical(path) : path;
   const NewFile beside = create_file_beside(target);
-  int error = beside.error != 0 ? beside.error : write_into(beside.path, write);
+  int error = beside.error;
+  try {
+    if (error == 0) error = write_into(beside.path, write);
+  } catch (...) {
+    ::unlink(beside.path.c_str());
+    throw;
+  }
   if (error == 0 && ::rename(beside.path.c_str(), target.c_str()) != 0) error = errno;
   if (error != 0 && beside.error == 0) ::unlink(beside.path.c_str());
   // If the file is mounted, or in another user's folder, only its contents can be replaced.

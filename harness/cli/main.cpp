@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/command_words.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 

@@ -10,6 +10,7 @@
 #include "analyse/fit/oom_run.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/command_words.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
@@ -106,16 +107,8 @@ void add_oom_command(CLI::App& app, Result& result) {
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   add_timeout_option(*command, request.sweep.case_limit);
-  command->add_option("--backend", request.sweep.selection.backend, "Run on this backend")
-      ->type_name(value_name::kBackend);
-  command
-      ->add_option("--device", request.sweep.selection.device,
-                   "Run on this device: its index or a part of its name")
-      ->type_name(value_name::kDevice);
-  command
-      ->add_option("--worker", request.sweep.worker,
-                   "Use the variants of this worker. Default: peakmark-bench")
-      ->type_name(value_name::kProgram);
+  add_device_options(*command, request.sweep.selection);
+  add_worker_option(*command, request.sweep.worker);
   add_frames_option(*command, request.frames);
   add_file_option(*command, "--junit", options->junit, "Write a JUnit file with a test for each refusal");
   command->add_flag("--json", options->json, "Print the refusals as JSON");

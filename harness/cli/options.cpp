@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/date.hpp"
 #include "base/error.hpp"
 #include "base/file_locks.hpp"
 #include "base/text.hpp"
@@ -206,23 +207,26 @@ void add_cases_argument(CLI::App& command, SelectionOptions& selection) {
       ->required();
 }
 
-std::array<CLI::Option*, 4> add_selection_options(CLI::App& command, SelectionOptions& selection) {
+std::array<CLI::Option*, 2> add_device_options(CLI::App& command, SelectionOptions& selection) {
   return {
-      repeatable(command.add_option_function<std::vector<std::string>>(
-                     "--axis",
-                     [&selection](const std::vector<std::string>& texts) {
-                       selection.axes.insert(selection.axes.end(), texts.begin(), texts.end());
-                     },
-                     "Replace the values of an axis in the suites: nx=4096,8192, n=4..64 or n=4..64:20"))
-          ->type_name("AXIS=VALUES"),
-      command
-          .add_option("--filter", selection.filter,
-                      "Select cases whose name, or name with all axes, matches this regular expression")
-          ->type_name(value_name::kRegex),
-      command.add_option("--backend", selection.backend, "Use this backend instead of the suite's")
+      command.add_option("--backend", selection.backend, "Use this backend. Default: the suite's, or auto")
           ->type_name(value_name::kBackend),
       command.add_option("--device", selection.device, "Use the device with this index or part of a name")
           ->type_name(value_name::kDevice)};
+}
+
+std::array<CLI::Option*, 4> add_selection_options(CLI::App& command, SelectionOptions& selection) {
+  CLI::Option* const axis = repeatable(command.add_option_function<std::vector<std::string>>(
+      "--axis",
+      [&selection](const std::vector<std::string>& texts) {
+        selection.axes.insert(selection.axes.end(), texts.begin(), texts.end());
+      },
+      "Replace the values of an axis in the suites: nx=4096,8192, n=4..64 or n=4..64:20"));
+  CLI::Option* const filter =
+      command.add_option("--filter", selection.filter,
+                         "Select cases whose name, or name with all axes, matches this regular expression");
+  const auto [backend, device] = add_device_options(command, selection);
+  return {axis->type_name("AXIS=VALUES"), filter->type_name(value_name::kRegex), backend, device};
 }
 
 CLI::Option* only_with_times(CLI::Option* option, const SelectionOptions& selection) {
@@ -246,11 +250,23 @@ CLI::Option* add_shard_option(CLI::App& command, SelectionOptions& selection) {
   return shard;
 }
 
+namespace {
+
+std::string worker_description(const std::string& description) {
+  return description + ". Default: the suite's worker, or peakmark-bench next to peakmark";
+}
+
+}  // namespace
+
+CLI::Option* add_worker_option(CLI::App& command, std::optional<std::string>& worker,
+                               const std::string& description) {
+  return command.add_option("--worker", worker, worker_description(description))
+      ->type_name(value_name::kProgram);
+}
+
 void add_workers_option(CLI::App& command, std::vector<std::string>& workers,
                         const std::string& description) {
-  repeatable(
-      command.add_option("--worker", workers,
-                         description + ". Default: the suite's worker, or peakmark-bench next to peakmark"))
+  repeatable(command.add_option("--worker", workers, worker_description(description)))
       ->type_name(value_name::kLabelledProgram);
 }
 
@@ -328,15 +344,51 @@ void note_on_shared_file(const history::Address& address, history::History::Purp
 
 }  // namespace
 
+std::string history_place(const std::string& option) {
+  const char* const set = std::getenv("PEAKMARK_HISTORY");
+  return option.empty() && set != nullptr ? set : option;
+}
+
 std::unique_ptr<history::History> open_history(const std::string& option, history::History::Purpose purpose) {
-  std::string place = option;
-  if (const char* const set = std::getenv("PEAKMARK_HISTORY"); place.empty() && set != nullptr) place = set;
+  const std::string place = history_place(option);
   if (place.empty()) {
     throw UsageError("no history: name a file or postgresql://… with --history, or set PEAKMARK_HISTORY");
   }
   auto opened = std::make_unique<history::History>(history::parse_address(place), purpose);
   note_on_shared_file(opened->address(), purpose);
   return opened;
+}
+
+std::string device_names(const std::vector<history::DeviceBackend>& devices) {
+  std::string names;
+  for (const history::DeviceBackend& one : devices)
+    names += fmt::format("{}'{}' ({})", names.empty() ? "" : ", ", one.device, one.backend);
+  return names;
+}
+
+std::vector<history::DeviceBackend> devices_named(history::History& history, const std::string& branch,
+                                                  const std::string& name) {
+  const std::vector<history::DeviceBackend> known = history.devices(branch);
+  if (name.empty()) return known;
+  std::vector<history::DeviceBackend> devices = known;
+  const std::string current = history.device_name(name);
+  std::erase_if(devices, [&](const history::DeviceBackend& one) { return one.device != current; });
+  if (devices.empty() && !known.empty())
+    throw UsageError(fmt::format("--device '{}': not in this history; it has {}", name, device_names(known)));
+  return devices;
+}
+
+std::optional<history::DeviceBackend> find_device(history::History& history, const RunContext& context) {
+  const history::DeviceBackend device{history.device_name(context.filed_under()), context.backend};
+  const std::vector<history::DeviceBackend> known = history.devices();
+  return std::ranges::find(known, device) == known.end() ? std::nullopt : std::optional(device);
+}
+
+std::string parse_date_text(const std::string& text) {
+  const auto date = parse_date(text);
+  if (!date)
+    throw UsageError(fmt::format("'{}' is not a date such as 2026-01-31 or 2026-01-31T02:00:00Z", text));
+  return utc_date(date->moment);
 }
 
 }  // namespace peakmark::cli

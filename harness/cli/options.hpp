@@ -138,6 +138,8 @@ CLI::Option* repeatable(CLI::Option* option);
 
 /// Adds the positional argument: suites, variants and axes. One suite or variant is required.
 void add_cases_argument(CLI::App& command, SelectionOptions& selection);
+/// Adds --backend and --device. Returns them in this order.
+std::array<CLI::Option*, 2> add_device_options(CLI::App& command, SelectionOptions& selection);
 /// Adds --axis, --filter, --backend and --device, for commands that expand suites. Returns them in this
 /// order.
 std::array<CLI::Option*, 4> add_selection_options(CLI::App& command, SelectionOptions& selection);
@@ -147,6 +149,9 @@ CLI::Option* only_with_times(CLI::Option* option, const SelectionOptions& select
 CLI::Option* add_require_option(CLI::App& command, SelectionOptions& selection);
 /// Adds --shard and --balance, for commands whose cases may be distributed. Returns --shard.
 CLI::Option* add_shard_option(CLI::App& command, SelectionOptions& selection);
+/// Adds --worker. `description`: how it is used, without the default.
+CLI::Option* add_worker_option(CLI::App& command, std::optional<std::string>& worker,
+                               const std::string& description = "Use the variants of this worker");
 /// Adds --worker for several programs, each with a label.
 void add_workers_option(CLI::App& command, std::vector<std::string>& workers, const std::string& description);
 
@@ -168,7 +173,20 @@ CLI::Option* add_frames_option(CLI::App& command, std::size_t& frames);
 
 /// Adds --history, for commands that read or write a history.
 CLI::Option* add_history_option(CLI::App& command, std::string& history);
+/// Returns the history that the option names, or $PEAKMARK_HISTORY; empty if both are.
+std::string history_place(const std::string& option);
 /// Opens the history that the option names, or $PEAKMARK_HISTORY. Throws UsageError if both are empty.
 std::unique_ptr<history::History> open_history(const std::string& option, history::History::Purpose purpose);
+/// Returns `'NAME' (BACKEND), …`.
+std::string device_names(const std::vector<history::DeviceBackend>& devices);
+/// Returns the devices with runs of a branch (as in History::devices()) that have this name, which may be an
+/// earlier one; empty: all. Throws UsageError that lists the others if there is none.
+std::vector<history::DeviceBackend> devices_named(history::History& history, const std::string& branch,
+                                                  const std::string& name);
+/// Returns the device of a run in the history; null if the history has no run of it.
+std::optional<history::DeviceBackend> find_device(history::History& history, const RunContext& context);
+
+/// Returns a day, or a day and a time, in the form of files (utc_date()). Throws UsageError.
+std::string parse_date_text(const std::string& text);
 
 }  // namespace peakmark::cli

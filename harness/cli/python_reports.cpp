@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -11,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
+#include "cli/options.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -44,6 +46,24 @@ void set_standard_input(const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<std::string> given_words(const CLI::App& command) {
+  std::vector<std::string> words{command.get_name()};
+  for (const CLI::Option* const option : shown_options(command)) {
+    const std::string name = option->count() > 0 ? option_names(*option).back() : "--history";
+    if (name == "--history") continue;
+    for (const std::string& value : option->results()) {
+      // As one word, because a value may begin with a dash.
+      if (max_values(*option) == 0) words.push_back(name);
+      if (max_values(*option) > 0 && !value.empty()) words.push_back(fmt::format("{}={}", name, value));
+    }
+  }
+  for (const CLI::Option* const one : positionals(command)) {
+    if (one->count() > 0) words.emplace_back("--");  // a run file may begin with a dash
+    words.insert(words.end(), one->results().begin(), one->results().end());
+  }
+  return words;
+}
 
 void become_python_reports(const std::vector<std::string>& words, const std::string& history,
                            const std::string& input) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <CLI/App.hpp>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,10 @@ namespace peakmark::cli {
 /// The note on Python in the help of commands that use it.
 inline constexpr const char* kPythonNote =
     "Needs Python 3.10 or later with matplotlib, pandas and jinja2. Uses python3, or $PEAKMARK_PYTHON.";
+
+/// Returns the name of a command, and its options and then positionals as given, for a command of the same
+/// name in peakmark_reports. Omits empty values, and --history, which may contain a password.
+std::vector<std::string> given_words(const CLI::App& command);
 
 /// Replaces this process with the Python of `share/peakmark/reports`, which runs `words`: a command of
 /// peakmark_reports and its options. Its output, exit code and signals are those of the command. If they are

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -51,39 +50,6 @@ struct RecordOptions {
   std::string junit;
   bool json = false;
 };
-
-bool is_option(const std::string& word) {
-  return word != "--" && word.size() >= 2 && word.front() == '-';
-}
-
-std::string option_name(const std::string& word) {
-  return word.substr(0, word.starts_with("--") ? word.find('=') : 2);  // for -oFILE
-}
-
-/// Returns the index of the program, of the `--` before it, or of an unknown option. The words before it are
-/// options of `record` and their values.
-std::size_t end_of_own_words(const CLI::App& command, const std::vector<std::string>& words) {
-  bool is_value = false;
-  std::size_t i = 1;
-  for (; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (std::exchange(is_value, false)) continue;
-    if (!is_option(word)) break;
-    const std::string name = option_name(word);
-    const CLI::Option* const option = command.get_option_no_throw(name);
-    if (option == nullptr) break;
-    is_value = option->get_items_expected() > 0 && word == name;
-  }
-  return i;
-}
-
-/// Throws UsageError for an unknown option before the program. CLI11 would pass it to the program.
-void refuse_unknown_options(const CLI::App& command, const std::vector<std::string>& words) {
-  const std::size_t end = end_of_own_words(command, words);
-  if (end < words.size() && is_option(words[end])) {
-    throw UsageError("record: " + unknown_option_message(command, option_name(words[end])));
-  }
-}
 
 std::filesystem::path run_profile(const std::filesystem::path& name, int run) {
   return name.string() + ".run" + std::to_string(run);
@@ -389,28 +355,7 @@ void add_record_command(CLI::App& app, Result& result) {
                       {"other",
                        "the program's own exit code: 128 + signal, 127 if not found; of several runs, the "
                        "first that is not 0"}}});
-  command->callback([command, options, &result] {
-    refuse_unknown_options(*command, result.words);
-    record(*options, command->remaining(), result);
-  });
-}
-
-std::optional<std::vector<std::string>> program_after_dashes(const std::vector<std::string>& words) {
-  const auto dashes = std::ranges::find(words, "--");
-  if (dashes == words.end()) return std::nullopt;
-  return std::vector<std::string>(dashes + 1, words.end());
-}
-
-std::vector<std::string> separate_program(const CLI::App& app, std::vector<std::string> words) {
-  constexpr std::array kReadProgram{"bisect", "fit", "oom", "slurm"};
-  const bool reads_program =
-      !words.empty() && std::ranges::find(kReadProgram, words.front()) != kReadProgram.end();
-  if (reads_program) words.erase(std::ranges::find(words, "--"), words.end());
-  if (words.empty() || words.front() != "record") return words;
-  const std::size_t end = end_of_own_words(*app.get_subcommand("record"), words);
-  if (end < words.size() && words[end] != "--" && !is_option(words[end]))
-    words.insert(words.begin() + static_cast<std::ptrdiff_t>(end), "--");
-  return words;
+  command->callback([command, options, &result] { record(*options, command->remaining(), result); });
 }
 
 }  // namespace peakmark::cli

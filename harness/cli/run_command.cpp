@@ -46,20 +46,18 @@ CasesToConfirm suspicious_against(const std::string& place, const Run& measured)
   std::string reason = "the history cannot be read";
   try {
     const auto opened = open_history(place, history::History::Purpose::read);
-    const history::DeviceBackend device{opened->device_name(measured.context.filed_under()),
-                                        measured.context.backend};
-    const std::vector<history::DeviceBackend> known = opened->devices();
-    if (std::ranges::find(known, device) == known.end()) {
-      if (!known.empty()) {
+    const auto device = find_device(*opened, measured.context);
+    if (!device) {
+      if (!opened->devices().empty()) {
         print_message(
             stderr,
             "note: no case is confirmed: '{}' ({}) has no run in the history; if it is another name "
             "of a known device: `peakmark history rename-device`\n",
-            device.device, device.backend);
+            measured.context.filed_under(), measured.context.backend);
       }
       return {{}, ""};
     }
-    return {history::suspicious_cases(opened->read_device(device), measured), ""};
+    return {history::suspicious_cases(opened->read_device(*device), measured), ""};
   } catch (const history::DatabaseError& error) {
     reason += ": " + error.reason();
     print_message(stderr, "warning: the run is not confirmed: {}\n", error.what());

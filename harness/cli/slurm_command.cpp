@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "cli/command.hpp"
+#include "cli/command_words.hpp"
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
@@ -77,10 +77,8 @@ void check_run_options(const SlurmPlan& plan) {
   }
 }
 
-std::string history_of(std::string history) {
-  if (const char* const set = std::getenv("PEAKMARK_HISTORY"); history.empty() && set != nullptr) {
-    history = set;
-  }
+std::string history_of(const std::string& option) {
+  const std::string history = history_place(option);
   if (!history.empty())
     (void)history::parse_address(
         history);  // throws now; otherwise only the last job would find an error in it

@@ -17,7 +17,6 @@
 #include "analyse/trend/reports.hpp"
 #include "base/program.hpp"
 #include "base/text.hpp"
-#include "base/text_file.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/history_formulas.hpp"
@@ -116,24 +115,14 @@ std::string chosen_branch(const TrendsOptions& options, const std::string& base_
 /// Returns the devices that --device selects; without it, all.
 std::vector<history::DeviceBackend> devices_to_judge(History& history, const TrendsOptions& options,
                                                      const std::string& branch) {
+  if (options.device != kNewestDevice) return devices_named(history, branch, options.device);
   std::vector<history::DeviceBackend> devices = history.devices(branch);
-  if (options.device.empty()) return devices;
-  if (options.device == kNewestDevice) {
-    const std::vector<history::LoggedRun> runs = history.log();
-    const auto newest = std::find_if(runs.rbegin(), runs.rend(), [&](const history::LoggedRun& run) {
-      return std::ranges::find(devices, history::DeviceBackend{run.device, run.backend}) != devices.end();
-    });
-    if (newest == runs.rend()) return devices;
-    return {{newest->device, newest->backend}};
-  }
-  std::string known;
-  for (const history::DeviceBackend& one : devices)
-    known += fmt::format("{}'{}'", known.empty() ? "" : ", ", one.device);
-  const std::string name = history.device_name(options.device);
-  std::erase_if(devices, [&](const history::DeviceBackend& one) { return one.device != name; });
-  if (devices.empty() && !known.empty())
-    throw UsageError(fmt::format("--device '{}': not in this history; it has {}", options.device, known));
-  return devices;
+  const std::vector<history::LoggedRun> runs = history.log();
+  const auto newest = std::find_if(runs.rbegin(), runs.rend(), [&](const history::LoggedRun& run) {
+    return std::ranges::find(devices, history::DeviceBackend{run.device, run.backend}) != devices.end();
+  });
+  if (newest == runs.rend()) return devices;
+  return {{newest->device, newest->backend}};
 }
 
 ExitCode show_trends(const TrendsOptions& options) {
@@ -157,8 +146,8 @@ ExitCode show_trends(const TrendsOptions& options) {
   const HistoryTrends found = find_history_trends(*history, devices_to_judge(*history, options, branch),
                                                   branch, options.trend, complete);
   const std::vector<DeviceTrends>& trends = found.devices;
-  if (options.markdown) replace_text_file(*options.markdown, trend::trends_markdown(trends));
-  if (options.junit) replace_text_file(*options.junit, trend::trends_junit(trends));
+  if (options.markdown) write_output_file(*options.markdown, trend::trends_markdown(trends));
+  if (options.junit) write_output_file(*options.junit, trend::trends_junit(trends));
   const ExitCode code = trend::exit_code_of(trends, options.allow_uncompared);
   print_text(options.json ? trend::trends_json(trends, code) : trend::trends_table(trends));
   if (notifies) notify(*history, trends, options.notify);

@@ -60,6 +60,24 @@ TEST_F(TrendsCommand, ADeviceIsReportedWithoutTheOthers) {
   EXPECT_EQ(wrong.end.exit_code, 2);
   EXPECT_THAT(wrong.errors,
               AllOf(HasSubstr("--device 'third': not in this history"), HasSubstr("'another device'")));
+  const auto count_files = [&] {
+    const std::filesystem::directory_iterator files(folder_.path());
+    return std::distance(begin(files), end(files));
+  };
+  const auto before = count_files();
+  const std::string output = folder_.path() / "series.jsonl";
+  const Answer exported =
+      on_history("history", {"export", "--format", "jsonl", "--device", "third", "-o", output});
+  EXPECT_EQ(exported.end.exit_code, 2) << exported.errors;
+  EXPECT_EQ(count_files(), before) << "half a file is left";
+}
+
+TEST_F(TrendsCommand, WritesASummaryToAPipe) {
+  add_run(1, 0);
+  add_run(2, 0);
+  const Answer answer = trends({"--markdown", "/dev/stdout"});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.output, StartsWith("## nothing to do\n"));
 }
 
 TEST_F(TrendsCommand, ExitsOneWhileARegressionIsOpen) {

@@ -208,7 +208,7 @@ TEST_F(Usage, AMisspeltOptionIsNamed) {
   EXPECT_THAT(peakmark({"--verison"}).errors,
               StartsWith("peakmark: no option '--verison'; did you mean '--version'?"));
   EXPECT_THAT(peakmark({"record", "--snyc"}).errors,
-              StartsWith("peakmark record: no option '--snyc'; did you mean '--sync'?"));
+              StartsWith("peakmark: record: no option '--snyc'; did you mean '--sync'?"));
   EXPECT_THAT(peakmark({"check"}).errors, StartsWith("peakmark check: RUN"));
 }
 
