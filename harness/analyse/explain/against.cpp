@@ -26,8 +26,7 @@ class CauseSearch {
       if (estimated.bytes[shape]) shapes_.push_back(shape);
     }
     axes_ = cases.shapes.subset(shapes_);
-    for (std::size_t shape = 0; shape < cases.shapes.count(); ++shape) all_shapes_.push_back(shape);
-    live_ = live_allocations(cases, all_shapes_);
+    live_ = live_allocations(cases);
   }
 
   std::vector<EstimateCause> find() {
@@ -58,7 +57,7 @@ class CauseSearch {
 
   // Formulas are those of all shapes; sizes are those of the shapes for which the estimator answered.
   [[nodiscard]] Equal equal(const std::vector<LiveAllocations>& live) const {
-    Equal all = equal_allocations(live, cases_, all_shapes_);
+    Equal all = equal_allocations(live, cases_);
     for (EqualAllocations& one : all) {
       one.each = answered(one.each);
       one.count = answered(one.count);
@@ -241,9 +240,8 @@ class CauseSearch {
 
   const RecordedCases& cases_;
   const EstimatedCases& estimated_;
-  std::vector<std::size_t> shapes_;  // shapes for which the estimator answered
-  Shapes axes_;                      // axes of these shapes
-  std::vector<std::size_t> all_shapes_;
+  std::vector<std::size_t> shapes_;    // shapes for which the estimator answered
+  Shapes axes_;                        // axes of these shapes
   std::vector<LiveAllocations> live_;  // at all shapes
   std::vector<EstimateCause> causes_;
 };

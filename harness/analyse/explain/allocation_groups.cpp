@@ -14,7 +14,7 @@ constexpr std::size_t kMaxLiveEntries = std::size_t{1} << 20;
 
 // Splits off the last allocation of each shape: for a loop whose last round is smaller.
 void add_rounds(std::vector<MatchedAllocations>& groups, const MatchedAllocations& all) {
-  MatchedAllocations rounds{all.phase, all.name, all.where, all.process, {}};
+  MatchedAllocations rounds{all, {}};
   MatchedAllocations last = rounds;
   for (const auto& members : all.members) {
     const auto end = members.empty() ? members.end() : members.end() - 1;
@@ -27,7 +27,7 @@ void add_rounds(std::vector<MatchedAllocations>& groups, const MatchedAllocation
 
 void add_by_order(std::vector<MatchedAllocations>& groups, const MatchedAllocations& all) {
   for (std::size_t ordinal = 0; ordinal < all.members.front().size(); ++ordinal) {
-    MatchedAllocations one{all.phase, all.name, all.where, all.process, {}};
+    MatchedAllocations one{all, {}};
     one.members.reserve(all.members.size());
     for (const auto& members : all.members) one.members.push_back({members[ordinal]});
     groups.push_back(std::move(one));
@@ -45,7 +45,7 @@ std::vector<MatchedAllocations> group_allocations(const AllocationSequences& seq
       const SequencedAllocation& one = sequence[i];
       const auto [found, is_new] = index.try_emplace(phased_key(one), by_key.size());
       if (is_new) {
-        by_key.push_back({one.phase, one.name, one.where, one.process, {}});
+        by_key.push_back({{one.name, one.phase, one.where, one.process}, {}});
         by_key.back().members.resize(sequences.size());
       }
       by_key[found->second].members[shape].push_back(i);
@@ -75,6 +75,15 @@ std::vector<MatchedAllocations> group_allocations(const AllocationSequences& seq
   return groups;
 }
 
+std::vector<std::size_t> groups_of(const AllocationSequence& sequence,
+                                   const std::vector<MatchedAllocations>& groups, std::size_t shape) {
+  std::vector<std::size_t> group_of(sequence.size());
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    for (const std::size_t i : groups[group].members[shape]) group_of[i] = group;
+  }
+  return group_of;
+}
+
 std::vector<std::size_t> LiveMoment::pattern() const {
   std::vector<std::size_t> result;
   result.reserve(live.size());
@@ -89,10 +98,7 @@ Size LiveMoment::count(std::size_t group) const {
 
 std::vector<LiveMoment> high_points(const AllocationSequence& sequence,
                                     const std::vector<MatchedAllocations>& groups, std::size_t shape) {
-  std::vector<std::size_t> group_of(sequence.size());
-  for (std::size_t group = 0; group < groups.size(); ++group) {
-    for (const std::size_t i : groups[group].members[shape]) group_of[i] = group;
-  }
+  const std::vector<std::size_t> group_of = groups_of(sequence, groups, shape);
   std::vector<LiveMoment> found;
   std::size_t entries = 0;
   std::map<std::size_t, Size> live;  // number of live allocations of each group

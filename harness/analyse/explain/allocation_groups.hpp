@@ -9,12 +9,16 @@
 // Allocations of the same variant at different shapes, matched by phase, name, call site, process and order.
 namespace peakmark {
 
-/// Allocations that correspond to each other at different shapes.
-struct MatchedAllocations {
-  std::string phase;
+/// What allocations have in common that correspond to each other: see SequencedAllocation.
+struct AllocationOrigin {
   std::string name;
+  std::string phase;
   std::string where;
   std::string process;
+};
+
+/// Allocations that correspond to each other at different shapes.
+struct MatchedAllocations : AllocationOrigin {
   std::vector<std::vector<std::size_t>> members;  ///< for each shape, the indices into its sequence, in order
 };
 
@@ -22,6 +26,10 @@ struct MatchedAllocations {
 /// every shape but differ in size, each has its own group, by order. If they are not equally many, the last
 /// one has its own group: the rest of a chunked axis.
 std::vector<MatchedAllocations> group_allocations(const AllocationSequences& sequences);
+
+/// Returns the group of each allocation of a shape, by its index into the sequence.
+std::vector<std::size_t> groups_of(const AllocationSequence& sequence,
+                                   const std::vector<MatchedAllocations>& groups, std::size_t shape);
 
 /// The allocations that are live at a moment: groups in order with their number of allocations, and the sum
 /// of all bytes.

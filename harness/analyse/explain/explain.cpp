@@ -110,25 +110,27 @@ class Explainer {
   }
 
   ExplainedAllocation explain_group(const MatchedAllocations& one) {
+    std::vector<std::size_t> all;
     std::vector<Size> counts;
-    std::vector<Size> bytes;
     std::vector<std::size_t> at;
+    std::vector<Size> bytes;  // the largest of each shape
     for (std::size_t shape = 0; shape < one.members.size(); ++shape) {
+      all.push_back(shape);
       counts.push_back(static_cast<Size>(one.members[shape].size()));
       if (one.members[shape].empty()) continue;
       at.push_back(shape);
-      bytes.push_back(allocation(shape, one.members[shape].front()).bytes);
+      bytes.push_back(largest_bytes(one, shape));
     }
-    Figure count = fitters_.fit(all(), counts);
+    ExplainedAllocation explained{one, fitters_.fit(all, counts), fitters_.fit(at, bytes)};
+    Figure& figure = explained.bytes;
     if (!has_one_size(one)) {
-      Figure largest = largest_sizes(one, at);
-      auto formula = fitters_.fit(at, largest.recorded).formula;
-      return {one.name,         one.phase,          one.where,         one.process,
-              std::move(count), std::move(largest), std::move(formula)};
+      explained.largest = figure.formula;
+      figure = {std::nullopt, figure.recorded, figure.shapes, figure.max_recorded, {}, {}, {}};
+    } else if (std::ranges::all_of(counts, [](Size count) { return count == 1; })) {
+      // There may be too few shapes to find a formula, but they show that the count is always 1.
+      explained.count.formula = Expression(Size{1});
     }
-    // There may be too few shapes to find a formula, but they can show that the count is always 1.
-    if (std::ranges::all_of(counts, [](Size one) { return one == 1; })) count.formula = Expression(Size{1});
-    return {one.name, one.phase, one.where, one.process, std::move(count), fitters_.fit(at, bytes)};
+    return explained;
   }
 
   // Returns whether all allocations of a shape have the same bytes. Those of a loop whose rounds differ do
@@ -144,30 +146,11 @@ class Explainer {
     return true;
   }
 
-  // Returns the largest allocation of each shape, without a formula.
-  [[nodiscard]] Figure largest_sizes(const MatchedAllocations& one,
-                                     const std::vector<std::size_t>& at) const {
-    Figure figure;
-    figure.shapes = at;
-    figure.recorded.reserve(at.size());
-    for (const std::size_t shape : at) {
-      figure.recorded.push_back(largest_bytes(one, shape));
-      figure.max_recorded = std::max(figure.max_recorded, figure.recorded.back());
-    }
-    return figure;
-  }
-
   // Returns the bytes of the largest allocation of a shape; 0 if it has none.
   [[nodiscard]] Size largest_bytes(const MatchedAllocations& one, std::size_t shape) const {
     Size largest = 0;
     for (const std::size_t i : one.members[shape]) largest = std::max(largest, allocation(shape, i).bytes);
     return largest;
-  }
-
-  [[nodiscard]] std::vector<std::size_t> all() const {
-    std::vector<std::size_t> shapes(shapes_.count());
-    for (std::size_t i = 0; i < shapes.size(); ++i) shapes[i] = i;
-    return shapes;
   }
 
   [[nodiscard]] Size unexplained(const Explanation& result) const {
@@ -190,18 +173,13 @@ class Explainer {
     for (const ExplainedAllocation& one : result.allocations) counts.push_back(one.count.formula);
     auto [moments, unknown_beyond] =
         find_peak_moments({fitters_, sequences_, groups_, counts, bytes_, with_names_});
-    if (!unknown_beyond.empty() && std::ranges::none_of(moments, &PeakMoment::is_partial))
+    result.moments = std::move(moments);
+    result.unknown_beyond = std::move(unknown_beyond);
+    if (!result.unknown_beyond.empty() && !result.is_partial())
       result.notes.push_back(fmt::format(
           "at other shapes the peak may be at a moment with {}, which has no formula: the formula "
           "of the peak is too low there; record larger shapes",
-          fmt::join(unknown_beyond, ", ")));
-    result.unknown_beyond.assign(unknown_beyond.begin(), unknown_beyond.end());
-    if (std::ranges::any_of(moments, &PeakMoment::is_partial)) {
-      result.partial_moments = std::move(moments);
-    } else if (!moments.empty()) {
-      result.moments = std::move(moments);
-      result.worst_bytes_off = 0;
-    }
+          fmt::join(result.unknown_beyond, ", ")));
   }
 
   void add_notes(Explanation& result) const {
@@ -278,12 +256,16 @@ bool Explanation::has_enough_shapes() const {
   return fitted + held_out >= kMinExplainedShapes;
 }
 
+bool Explanation::is_partial() const {
+  return std::ranges::any_of(moments, &PeakMoment::is_partial);
+}
+
 std::optional<Expression> Explanation::peak() const {
-  return maximum(moments);
+  return is_partial() ? std::nullopt : maximum(moments);
 }
 
 std::optional<Expression> Explanation::partial_peak() const {
-  return maximum(partial_moments);
+  return is_partial() ? maximum(moments) : std::nullopt;
 }
 
 Explanation explain(Fitters& fitters, const AllocationSequences& sequences) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,8 @@
 namespace peakmark {
 
 /// Allocations with the same name, phase, call site and process that correspond to each other at every shape.
-struct ExplainedAllocation {
-  std::string name;
-  std::string phase;
-  std::string where;
-  std::string process;  ///< SequencedAllocation::process
-  Figure count;         ///< number of allocations in a case; 1 for most
+struct ExplainedAllocation : AllocationOrigin {
+  Figure count;  ///< number of allocations in a case; 1 for most
   Figure bytes;  ///< of each allocation; if they differ within a shape, there is no formula, and the largest
                  ///< of each shape is recorded
   /// If they differ within a shape: the formula of the largest. The peak is derived from it.
@@ -27,25 +24,20 @@ struct Explanation {
   std::vector<ExplainedAllocation> allocations;  ///< in the order of their first use
   /// Their maximum is the peak; empty if the peak could not be derived for every shape.
   std::vector<PeakMoment> moments;
-  /// Set if `moments` is empty because the bytes of some allocations have no formula: the moments, with the
-  /// names of these allocations in place of their bytes. Empty if these could not be derived either.
-  std::vector<PeakMoment> partial_moments;
   std::size_t fitted = 0;    ///< number of shapes from which formulas were found
   std::size_t held_out = 0;  ///< number of shapes on which they were only tested
   /// Maximum over the shapes of the bytes without a formula. 0: every byte is explained.
   Size unexplained_bytes = 0;
-  /// The largest error of the peak's formula at held-out shapes. It is 0, since no other formula is returned;
-  /// null if the peak has no formula.
-  std::optional<Size> worst_bytes_off;
-  std::vector<std::string> unknown_beyond;  ///< PeakMoments::unknown_beyond
-  std::vector<std::string> notes;           ///< what is unknown, and which shapes would help
+  std::set<std::string> unknown_beyond;  ///< PeakMoments::unknown_beyond
+  std::vector<std::string> notes;        ///< what is unknown, and which shapes would help
 
   /// Returns whether there are enough shapes to look for formulas.
   [[nodiscard]] bool has_enough_shapes() const;
-  /// Returns the formula of the peak; null if it could not be derived.
+  /// Returns whether names of allocations are in place of bytes without a formula in some moment.
+  [[nodiscard]] bool is_partial() const;
+  /// Returns the formula of the peak, without names of allocations; null if it could not be derived.
   [[nodiscard]] std::optional<Expression> peak() const;
-  /// Returns the peak, with names of allocations in place of bytes without a formula; null if the peak has a
-  /// formula, or `partial_moments` is empty.
+  /// Returns the formula with such names; null if none is needed, or it could not be derived.
   [[nodiscard]] std::optional<Expression> partial_peak() const;
 };
 

@@ -1,10 +1,9 @@
 #include "analyse/explain/live_allocations.hpp"
 
 #include <algorithm>
-#include <map>
+#include <numeric>
 #include <utility>
 
-#include "analyse/explain/allocation_groups.hpp"
 #include "record/ledger/sequence_steps.hpp"
 
 namespace peakmark {
@@ -32,13 +31,8 @@ using LiveSizes = std::vector<std::pair<std::size_t, Size>>;
 
 LiveAllocations of_group(const MatchedAllocations& group, std::size_t index,
                          const std::vector<LiveSizes>& live) {
-  LiveAllocations one{group.name,
-                      group.phase,
-                      group.where,
-                      group.process,
-                      ShapeSizes(live.size(), 0),
-                      ShapeSizes(live.size(), 0)};
   ShapeSizes all(live.size(), 0);
+  LiveAllocations one{group, all, all};
   bool is_uniform = true;
   for (std::size_t shape = 0; shape < live.size(); ++shape) {
     for (const auto& [of, bytes] : live[shape]) {
@@ -57,23 +51,19 @@ LiveAllocations of_group(const MatchedAllocations& group, std::size_t index,
 
 }  // namespace
 
-std::vector<LiveAllocations> live_allocations(const RecordedCases& cases,
-                                              const std::vector<std::size_t>& shapes) {
+std::vector<LiveAllocations> live_allocations(const RecordedCases& cases) {
   const std::vector<MatchedAllocations> groups = group_allocations(cases.sequences());
   std::vector<LiveSizes> live;
-  for (const std::size_t shape : shapes) {
+  for (std::size_t shape = 0; shape < cases.shapes.count(); ++shape) {
     const AllocationSequence& sequence = cases.sequence(shape);
-    std::vector<std::size_t> group_of(sequence.size());
-    for (std::size_t group = 0; group < groups.size(); ++group) {
-      for (const std::size_t i : groups[group].members[shape]) group_of[i] = group;
-    }
+    const std::vector<std::size_t> group_of = groups_of(sequence, groups, shape);
     LiveSizes& sizes = live.emplace_back();
     for (const std::size_t i : live_at_peak(sequence)) sizes.emplace_back(group_of[i], sequence[i].bytes);
   }
   std::vector<LiveAllocations> all;
   for (std::size_t group = 0; group < groups.size(); ++group) {
     LiveAllocations one = of_group(groups[group], group, live);
-    if (std::ranges::all_of(one.each, [](Size bytes) { return bytes == 0; })) continue;
+    if (is_zero(one.each)) continue;
     const auto known = std::ranges::find_if(all, [&](const LiveAllocations& other) {
       return allocation_key(other) == allocation_key(one) && are_compatible(other, one);
     });
@@ -87,8 +77,9 @@ std::vector<LiveAllocations> live_allocations(const RecordedCases& cases,
 }
 
 std::vector<EqualAllocations> equal_allocations(const std::vector<LiveAllocations>& live,
-                                                const RecordedCases& cases,
-                                                const std::vector<std::size_t>& shapes) {
+                                                const RecordedCases& cases) {
+  std::vector<std::size_t> shapes(cases.shapes.count());
+  std::iota(shapes.begin(), shapes.end(), std::size_t{0});
   std::vector<EqualAllocations> all;
   for (const LiveAllocations& one : live) {
     auto equal = std::ranges::find(all, one.each, &EqualAllocations::each);
@@ -97,7 +88,7 @@ std::vector<EqualAllocations> equal_allocations(const std::vector<LiveAllocation
           {one.each, ShapeSizes(one.each.size(), 0), formula_where_not_zero(one.each, cases, shapes), {}});
       equal = all.end() - 1;
     }
-    for (std::size_t shape = 0; shape < one.count.size(); ++shape) equal->count[shape] += one.count[shape];
+    equal->count = add(equal->count, one.count);
     equal->members.push_back(one);
   }
   return all;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/explain/allocation_groups.hpp"
 #include "analyse/explain/run_formulas.hpp"
 #include "analyse/explain/shape_sizes.hpp"
 
@@ -12,11 +13,7 @@
 namespace peakmark {
 
 /// Live allocations at the peak that have the same name, call site and process.
-struct LiveAllocations {
-  std::string name;
-  std::string phase;
-  std::string where;
-  std::string process;
+struct LiveAllocations : AllocationOrigin {
   ShapeSizes each;   ///< bytes of one; 0 if none is live. If the sizes differ within a shape: bytes of all
   ShapeSizes count;  ///< number of live allocations
 
@@ -33,17 +30,15 @@ struct EqualAllocations {
   std::vector<LiveAllocations> members;
 };
 
-/// Returns the allocations live at the peaks of some shapes of cases.
-std::vector<LiveAllocations> live_allocations(const RecordedCases& cases,
-                                              const std::vector<std::size_t>& shapes);
+/// Returns the allocations live at the peak of each shape.
+std::vector<LiveAllocations> live_allocations(const RecordedCases& cases);
 
-/// Groups allocations by their bytes. `shapes`: the shapes of the sizes, as indices into the shapes of
-/// `cases`.
+/// Groups allocations by their bytes.
 std::vector<EqualAllocations> equal_allocations(const std::vector<LiveAllocations>& live,
-                                                const RecordedCases& cases,
-                                                const std::vector<std::size_t>& shapes);
+                                                const RecordedCases& cases);
 
-/// Returns the formula of sizes at the shapes where they are not 0; null if there is none.
+/// Returns the formula of sizes at the shapes where they are not 0; null if there is none. `shapes`: the
+/// shapes of the sizes, as indices into the shapes of `cases`.
 std::optional<Expression> formula_where_not_zero(const ShapeSizes& sizes, const RecordedCases& cases,
                                                  const std::vector<std::size_t>& shapes);
 

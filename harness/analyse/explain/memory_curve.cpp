@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/bisection.hpp"
 #include "base/error.hpp"
 
 namespace peakmark {
@@ -133,17 +134,15 @@ std::optional<Line> find_line(const RecordedCases& cases, const CurveOptions& op
 class PeakAtShape {
  public:
   explicit PeakAtShape(const VariantFormulas& variant) : variant_(variant) {
-    const Explanation& explanation = variant.explanation;
-    moments_ = explanation.moments.empty() ? &explanation.partial_moments : &explanation.moments;
     std::map<AllocationKey, std::size_t> places;
-    for (const ExplainedAllocation& one : explanation.allocations) {
+    for (const ExplainedAllocation& one : variant.explanation.allocations) {
       const auto [place, is_new] = places.try_emplace(allocation_key(one), layers_.size());
       if (is_new) layers_.push_back({one.name, variant.site(one.where), one.phase, {}});
       layer_of_.push_back(place->second);
     }
   }
 
-  [[nodiscard]] bool has_formula() const { return !moments_->empty(); }
+  [[nodiscard]] bool has_formula() const { return !variant_.explanation.moments.empty(); }
   [[nodiscard]] std::vector<CurveLayer> layers() const { return layers_; }
 
   struct Peak {
@@ -155,7 +154,7 @@ class PeakAtShape {
     Shapes shape = variant_.shapes().subset({});
     shape.add(values);
     Peak peak{0, std::vector<Size>(layers_.size(), 0)};
-    for (const PeakMoment& moment : *moments_) {
+    for (const PeakMoment& moment : variant_.explanation.moments) {
       // If a moment does not occur, its formula is 0 although its terms are not.
       if (!moment.is_sum_of_terms && is_formula(moment.bytes) && evaluate(moment.bytes, shape, 0) == 0)
         continue;
@@ -175,7 +174,7 @@ class PeakAtShape {
   // Returns the names of allocations without a formula.
   [[nodiscard]] std::vector<std::string> unexplained() const {
     std::vector<std::string> names;
-    for (const PeakMoment& moment : *moments_) {
+    for (const PeakMoment& moment : variant_.explanation.moments) {
       for (std::size_t i = 0; i < moment.terms.size(); ++i) {
         const std::string& name = variant_.explanation.allocations[moment.allocations[i]].name;
         if (!is_formula(moment.terms[i]) && std::ranges::find(names, name) == names.end())
@@ -193,7 +192,6 @@ class PeakAtShape {
   }
 
   const VariantFormulas& variant_;
-  const std::vector<PeakMoment>* moments_;
   std::vector<CurveLayer> layers_;
   std::vector<std::size_t> layer_of_;  // for each allocation
 };
@@ -238,23 +236,12 @@ class CurveBuilder {
   // Returns the largest length from `first` on whose peak is within the budget; null if `first` needs more,
   // or all lengths fit.
   [[nodiscard]] std::optional<Size> largest_within(Size budget, Size first) const {
-    const auto fits = [&](Size length) {
-      const auto found = peak(length);
+    const Size lengths = largest([&](Size count) {
+      const auto found = peak(first - 1 + count);
       return found && found->bytes <= budget;
-    };
-    if (!fits(first)) return std::nullopt;
-    Size fitting = first;
-    Size step = std::max<Size>(first, 1);
-    while (fits(fitting + step)) {
-      fitting += step;
-      step *= 2;
-      if (fitting > kMaxCurveLength) return std::nullopt;
-    }
-    for (Size larger = fitting + step; larger - fitting > 1;) {
-      const Size middle = fitting + (larger - fitting) / 2;
-      (fits(middle) ? fitting : larger) = middle;
-    }
-    return fitting;
+    });
+    const Size last = first - 1 + lengths;
+    return lengths == 0 || last == kMaxCurveLength ? std::nullopt : std::optional(last);
   }
 
  private:

@@ -1,12 +1,12 @@
 #include "analyse/explain/peak_moments.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <map>
 
 #include "analyse/explain/far_shapes.hpp"
 #include "analyse/explain/formula_order.hpp"
+#include "base/bisection.hpp"
 #include "base/error.hpp"
 
 namespace peakmark {
@@ -288,12 +288,9 @@ class MomentFinder {
     };
     for (std::size_t axis = 0; axis < shape.axes.size(); ++axis) {
       Size& value = shape.axes[axis].values.front();
-      Size near = search_.shapes.axes[axis].values[largest];
+      const Size near = search_.shapes.axes[axis].values[largest];
       if (try_value(value, near)) continue;
-      while (std::abs(value - near) > 1) {
-        const Size middle = near + (value - near) / 2;
-        if (!try_value(value, middle)) near = middle;
-      }
+      value = bisect(value, near, [&](Size middle) { return try_value(value, middle); });
     }
     std::vector<std::pair<std::string, Size>> example;
     for (const Shapes::Axis& axis : shape.axes) {

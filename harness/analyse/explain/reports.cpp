@@ -137,7 +137,7 @@ std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLen
   const Explanation& explanation = variant.explanation;
   const std::string names = named_text(lengths);
   std::string end = names.empty() ? "" : "  " + names;
-  const std::vector<PeakMoment>* moments = &explanation.moments;
+  const std::vector<PeakMoment>& moments = explanation.moments;
   if (const auto peak = explanation.peak()) {
     end = fmt::format("  = {}{}", bytes_at(peak, shape), end);
   } else {
@@ -145,19 +145,17 @@ std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLen
     const std::size_t largest = largest_shape(cases);
     const std::string recorded = fmt::format("at most {} bytes were recorded, at {}", cases.peaks[largest],
                                              shape_text(cases.shapes, largest));
-    if (explanation.partial_moments.empty())
-      return fmt::format("  peak: not explained; {}{}\n", recorded, end);
-    moments = &explanation.partial_moments;
+    if (moments.empty()) return fmt::format("  peak: not explained; {}{}\n", recorded, end);
     end += "; " + recorded;
   }
-  if (moments->size() == 1)
-    return fmt::format("  peak = {}{}\n", display(with_names(moments->front().bytes, lengths)), end);
+  if (moments.size() == 1)
+    return fmt::format("  peak = {}{}\n", display(with_names(moments.front().bytes, lengths)), end);
   std::vector<std::string> letters;
   std::string lines;
-  for (std::size_t i = 0; i < moments->size(); ++i) {
+  for (std::size_t i = 0; i < moments.size(); ++i) {
     letters.push_back(i < 26 ? std::string(1, static_cast<char>('A' + i)) : "M" + std::to_string(i + 1));
-    const PeakMoment& moment = (*moments)[i];
-    const std::string condition = when(variant, *moments, i);
+    const PeakMoment& moment = moments[i];
+    const std::string condition = when(variant, moments, i);
     // If a condition was found from recorded shapes, it describes when the moment occurs.
     const Expression bytes = moment.shapes.empty() ? moment.bytes : Expression::add(moment.terms);
     lines += fmt::format("    {} = {}, {}\n", letters.back(), display(with_names(bytes, lengths)), condition);
@@ -247,9 +245,7 @@ std::vector<Expression> all_formulas(const VariantFormulas& variant) {
   for (const ExplainedAllocation& one : variant.explanation.allocations) {
     if (one.bytes.formula) all.push_back(*one.bytes.formula);
   }
-  for (const auto* const moments : {&variant.explanation.moments, &variant.explanation.partial_moments}) {
-    for (const PeakMoment& moment : *moments) all.push_back(moment.bytes);
-  }
+  for (const PeakMoment& moment : variant.explanation.moments) all.push_back(moment.bytes);
   return all;
 }
 
@@ -268,7 +264,7 @@ std::string variant_text(const VariantFormulas& variant, const AxisLengths& at) 
   std::string text = fmt::format("{}  {} fitted, {} held out", title(variant),
                                  quantity(explanation.fitted, "shape"), explanation.held_out);
   if (variant.is_explained()) {
-    text += fmt::format(": {} bytes off\n", *explanation.worst_bytes_off);
+    text += ": 0 bytes off\n";
   } else if (explanation.unexplained_bytes > 0) {
     text += fmt::format(": up to {} have no formula\n", quantity(explanation.unexplained_bytes, "byte"));
   } else {

@@ -63,7 +63,7 @@ Json variant_json(const VariantFormulas& variant) {
             {"fitted", explanation.fitted},
             {"held_out", explanation.held_out},
             {"tested", ranges_json(tested_shapes(variant))},
-            {"worst_bytes_off", variant.is_explained() ? Json(*explanation.worst_bytes_off) : Json()},
+            {"worst_bytes_off", variant.is_explained() ? Json(0) : Json()},
             {"peak", formula_json(explanation.peak())},
             {"partial_peak", formula_json(explanation.partial_peak())},
             {"allocations", std::move(allocations)},

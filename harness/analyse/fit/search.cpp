@@ -10,6 +10,7 @@
 #include <iterator>
 #include <limits>
 
+#include "base/bisection.hpp"
 #include "base/error.hpp"
 
 namespace peakmark {
@@ -39,15 +40,10 @@ Size place_of(const SearchRange& range, Size value) {
 /// Returns the largest value of the range between `low`, one of its values, and range.max for which `fits` is
 /// true; null if it is false for `low`. `fits` must be true up to some value and false after it.
 template <typename Fits>
-std::optional<Size> bisect(const SearchRange& range, Size low, const Fits& fits) {
+std::optional<Size> largest_in(const SearchRange& range, Size low, const Fits& fits) {
   if (low > range.max || !fits(low)) return std::nullopt;
-  Size fitting = place_of(range, low);
-  Size beyond = range.count();
-  while (beyond - fitting > 1) {
-    const Size middle = fitting + (beyond - fitting) / 2;
-    (fits(range.at(middle)) ? fitting : beyond) = middle;
-  }
-  return range.at(fitting);
+  return range.at(
+      bisect(place_of(range, low), range.count(), [&](Size place) { return fits(range.at(place)); }));
 }
 
 }  // namespace
@@ -301,7 +297,7 @@ std::optional<Size> LargestValueSearch::next_by_peaks() const {
 
   const long double budget = static_cast<long double>(budget_);
   const auto largest_by = [&](const auto& bytes) {
-    return bisect(range, above, [&](Size value) { return bytes(value) <= budget; });
+    return largest_in(range, above, [&](Size value) { return bytes(value) <= budget; });
   };
   const Model formula = model(demands_);
   const Point& last = demands_.back();
@@ -350,24 +346,16 @@ std::vector<FittingInterval> fitting_intervals(const SearchRange& range, Size bu
   const Size count = range.count();
   const Size stride = divide_up(count, kMaxEvaluated);
   std::vector<FittingInterval> intervals;
-  // Finds the boundary between two steps, of which one fits and the other does not.
-  const auto edge = [&](Size fitting, Size other) {
-    while (std::abs(fitting - other) > 1) {
-      const Size middle = fitting + (other - fitting) / 2;
-      (fits(middle) ? fitting : other) = middle;
-    }
-    return fitting;
-  };
   const auto value = [&](Size step) { return range.at(step); };
   bool was_fitting = false;
   Size previous = 0;
   for (Size step = 0;; step = std::min(step + stride, count - 1)) {
     const bool is_fitting = fits(step);
     if (is_fitting && !was_fitting) {
-      const Size first = step == 0 ? 0 : edge(step, previous);
+      const Size first = step == 0 ? 0 : bisect(step, previous, fits);
       intervals.push_back({value(first), value(step)});
     }
-    if (!is_fitting && was_fitting) intervals.back().last = value(edge(previous, step));
+    if (!is_fitting && was_fitting) intervals.back().last = value(bisect(previous, step, fits));
     was_fitting = is_fitting;
     previous = step;
     if (step == count - 1) break;

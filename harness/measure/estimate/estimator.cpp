@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "base/bisection.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "measure/estimate/largest.hpp"
 
 namespace peakmark {
 namespace {

@@ -8,11 +8,11 @@
 #include <set>
 #include <utility>
 
+#include "base/bisection.hpp"
 #include "base/error.hpp"
 #include "base/program.hpp"
 #include "base/python_environment.hpp"
 #include "base/text.hpp"
-#include "measure/estimate/largest.hpp"
 #include "measure/runfile/observation_json.hpp"
 #include "measure/sweep/external_estimator.hpp"
 
