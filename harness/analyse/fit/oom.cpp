@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <random>
 #include <set>
@@ -19,6 +20,9 @@ namespace peakmark {
 namespace {
 
 using json_fields::Json;
+
+constexpr std::array<std::string_view, 8> kOutcomes{"not_refused", "handled", "retried",  "leaked",
+                                                    "hung",        "crashed", "unusable", "wrong_result"};
 
 /// Returns whether a line indicates a lack of memory to users and programs: by a word, which the names of
 /// error codes contain, too, or by the number of an error code next to the name of the API or of its
@@ -162,33 +166,13 @@ static Json to_json(RefusalOutcome outcome) {
 
 static void read(const Json& json, RefusalOutcome& outcome) {
   const auto name = json.get<std::string>();
-  for (int i = 0; i <= static_cast<int>(RefusalOutcome::wrong_result); ++i) {
-    outcome = static_cast<RefusalOutcome>(i);
-    if (to_string(outcome) == name) return;
-  }
-  throw ProtocolError(fmt::format("'{}' is not an outcome of a refusal", name));
+  const auto* const found = std::ranges::find(kOutcomes, name);
+  if (found == kOutcomes.end()) throw ProtocolError(fmt::format("'{}' is not an outcome of a refusal", name));
+  outcome = static_cast<RefusalOutcome>(found - kOutcomes.begin());
 }
 
 std::string_view to_string(RefusalOutcome outcome) {
-  switch (outcome) {
-    case RefusalOutcome::not_refused:
-      return "not_refused";
-    case RefusalOutcome::handled:
-      return "handled";
-    case RefusalOutcome::retried:
-      return "retried";
-    case RefusalOutcome::leaked:
-      return "leaked";
-    case RefusalOutcome::hung:
-      return "hung";
-    case RefusalOutcome::crashed:
-      return "crashed";
-    case RefusalOutcome::unusable:
-      return "unusable";
-    case RefusalOutcome::wrong_result:
-      return "wrong_result";
-  }
-  return "";
+  return kOutcomes.at(static_cast<std::size_t>(outcome));
 }
 
 bool is_failure(RefusalOutcome outcome) {
