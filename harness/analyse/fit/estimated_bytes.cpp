@@ -1,7 +1,7 @@
 #include "analyse/fit/estimated_bytes.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <utility>
 
 namespace peakmark {
 namespace {
@@ -13,32 +13,31 @@ constexpr Size kValuesBetween = 1024;
 /// power of two fits there, because memory may decrease again.
 constexpr std::size_t kIntervalsBeyond = 2;
 
-/// Returns values of the range after `low` and before `high`, at most `count`, evenly spread.
-std::vector<Size> values_between(const SearchRange& range, Size low, Size high, Size count) {
-  std::vector<Size> values;
-  const Size stride = divide_up(divide_up(high - low, count), range.step) * range.step;
-  for (Size value = low + stride; value < high; value += stride) values.push_back(value);
-  return values;
-}
-
 }  // namespace
 
-EstimatedBytes::EstimatedBytes(const SearchRange& range, Size budget_bytes, const Ask& ask) {
+EstimatedBytes::EstimatedBytes(const SearchRange& range, Size budget_bytes, const Ask& ask)
+    : budget_(budget_bytes) {
   const Size last = *range.at_most(range.max);
-  std::vector<Size> doublings{range.min};
-  while (doublings.back() < last)
-    doublings.push_back(doublings.back() <= last / 2 ? 2 * doublings.back() : last);
-  add(doublings, ask);
-  const auto fits = [&](const Point& point) { return point.bytes && *point.bytes <= budget_bytes; };
-  const auto last_fitting = std::find_if(points_.rbegin(), points_.rend(), fits);
-  const auto after = static_cast<std::size_t>(points_.rend() -
-                                              last_fitting);  // index of the point after the last fitting one
-  std::vector<Size> values;
+  std::vector<Size> values{range.min};
+  while (values.back() < last) values.push_back(values.back() <= last / 2 ? 2 * values.back() : last);
+  add(std::exchange(values, {}), ask);
+  // Adds evenly spread values between a point and the next one.
+  const auto add_between = [&](std::size_t point) {
+    const Size low = points_[point].value;
+    const Size high = points_[point + 1].value;
+    const Size stride = divide_up(divide_up(high - low, kValuesBetween), range.step) * range.step;
+    for (Size value = low + stride; value < high; value += stride) values.push_back(value);
+  };
+  const std::size_t after = after_last_fitting();
   for (std::size_t i = after < 2 ? 0 : after - 2; i + 1 < points_.size() && i <= after + kIntervalsBeyond;
        ++i)
-    std::ranges::copy(values_between(range, points_[i].value, points_[i + 1].value, kValuesBetween),
-                      std::back_inserter(values));
-  for (; !values.empty(); values = values_near_crossings(range, budget_bytes)) add(values, ask);
+    add_between(i);
+  while (!values.empty()) {
+    add(std::exchange(values, {}), ask);
+    for (std::size_t i = 0; i + 1 < points_.size(); ++i) {
+      if (fits(points_[i]) != fits(points_[i + 1])) add_between(i);
+    }
+  }
 }
 
 void EstimatedBytes::add(const std::vector<Size>& values, const Ask& ask) {
@@ -48,25 +47,15 @@ void EstimatedBytes::add(const std::vector<Size>& values, const Ask& ask) {
   std::ranges::sort(points_, {}, &Point::value);
 }
 
-std::vector<Size> EstimatedBytes::values_near_crossings(const SearchRange& range, Size budget_bytes) const {
-  const auto fits = [&](const Point& point) { return point.bytes && *point.bytes <= budget_bytes; };
-  std::vector<Size> values;
-  for (std::size_t i = 0; i + 1 < points_.size(); ++i) {
-    const Point& low = points_[i];
-    const Point& high = points_[i + 1];
-    if (fits(low) == fits(high)) continue;
-    std::ranges::copy(values_between(range, low.value, high.value, kValuesBetween),
-                      std::back_inserter(values));
-  }
-  return values;
+std::size_t EstimatedBytes::after_last_fitting() const {
+  const auto last =
+      std::find_if(points_.rbegin(), points_.rend(), [&](const Point& one) { return fits(one); });
+  return static_cast<std::size_t>(points_.rend() - last);
 }
 
-std::optional<Size> EstimatedBytes::gap_above(Size budget_bytes) const {
-  const auto last_fitting = std::find_if(points_.rbegin(), points_.rend(), [&](const Point& point) {
-    return point.bytes && *point.bytes <= budget_bytes;
-  });
-  const auto next = last_fitting.base();
-  return next == points_.end() || next->bytes ? std::nullopt : std::optional(next->value);
+std::optional<Size> EstimatedBytes::gap_above() const {
+  const std::size_t next = after_last_fitting();
+  return next == points_.size() || points_[next].bytes ? std::nullopt : std::optional(points_[next].value);
 }
 
 std::optional<Size> EstimatedBytes::operator()(Size value) const {

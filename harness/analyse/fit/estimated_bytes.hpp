@@ -22,7 +22,7 @@ class EstimatedBytes {
 
   /// Returns the asked value that follows the largest fitting one, if the estimator has no answer there: then
   /// the largest value that fits is unknown.
-  [[nodiscard]] std::optional<Size> gap_above(Size budget_bytes) const;
+  [[nodiscard]] std::optional<Size> gap_above() const;
 
   /// Returns the bytes at a value of the range; null if they are unknown.
   [[nodiscard]] std::optional<Size> operator()(Size value) const;
@@ -34,8 +34,11 @@ class EstimatedBytes {
   };
 
   void add(const std::vector<Size>& values, const Ask& ask);
-  [[nodiscard]] std::vector<Size> values_near_crossings(const SearchRange& range, Size budget_bytes) const;
+  [[nodiscard]] bool fits(const Point& point) const { return point.bytes && *point.bytes <= budget_; }
+  /// Returns the index of the point after the last fitting one.
+  [[nodiscard]] std::size_t after_last_fitting() const;
 
+  Size budget_;
   std::vector<Point> points_;  ///< sorted by value
 };
 

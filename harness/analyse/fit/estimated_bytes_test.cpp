@@ -45,7 +45,7 @@ TEST(EstimatedBytesTest, HaveAGapIfTheNextAnswerIsMissing) {
   const SearchRange range{1, 1000, 1};
   const auto gap = [&](const std::function<std::optional<Size>(Size)>& bytes) {
     Asked asked;
-    return EstimatedBytes(range, 500, asked.asking(bytes)).gap_above(500);
+    return EstimatedBytes(range, 500, asked.asking(bytes)).gap_above();
   };
   const auto known_at = [](Size step, Size last) {
     return

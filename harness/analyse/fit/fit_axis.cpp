@@ -191,7 +191,7 @@ PredictedBytes AxisFitter::prediction(FitReport& report) {
   if (predictor_ == Predictor::recordings) return {};
   EstimatedBytes bytes(report.range, budget_.bytes,
                        [this](const std::vector<Size>& values) { return estimate(values); });
-  const std::optional<Size> gap = bytes.gap_above(budget_.bytes);
+  const std::optional<Size> gap = bytes.gap_above();
   const bool is_asked_for = request_.predictor == Predictor::estimator;
   if (gap) {
     report.notes.push_back(fmt::format("the estimator has no answer at {}={}: {}", report.axis, *gap,
