@@ -1,7 +1,6 @@
 #include "analyse/explain/case_notes.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -12,15 +11,7 @@
 namespace peakmark {
 namespace {
 
-// Returns at most three names for a message.
-std::string some_names(const std::set<std::string>& names) {
-  constexpr std::size_t kMaxNames = 3;
-  std::vector<std::string> shown;
-  for (const std::string& name : names) {
-    if (shown.size() < kMaxNames) shown.push_back(name);
-  }
-  return fmt::format("{}{}", fmt::join(shown, ", "), names.size() > kMaxNames ? ", …" : "");
-}
+constexpr std::size_t kMaxNames = 3;
 
 void add_other_peaks(RecordedCases& cases) {
   std::vector<std::size_t> off;
@@ -54,7 +45,7 @@ void add_not_repeated(RecordedCases& cases) {
     cases.notes.push_back(fmt::format(
         "{} made other allocations in the second pass ({}): formulas describe the first; set `sync = "
         "true` for the program, and give it a fixed seed",
-        quantity(not_repeated, "case"), some_names(names)));
+        quantity(not_repeated, "case"), first_names({names.begin(), names.end()}, kMaxNames)));
 }
 
 // Returns whether peaks are the same in both passes, and what to do if not.
@@ -96,8 +87,8 @@ void add_other_processes(RecordedCases& cases) {
       "at the peak of {}, {} of {} belong to {} that the program started: {}; an estimator for the "
       "program alone is too low by that amount. Processes that run at the same time are merged by time: {}",
       cases.observations[largest]->case_name, format_size(most), format_size(cases.peaks[largest]),
-      processes.size() == 1 ? "another process" : "other processes", some_names(processes),
-      repetition(cases)));
+      processes.size() == 1 ? "another process" : "other processes",
+      first_names({processes.begin(), processes.end()}, kMaxNames), repetition(cases)));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "analyse/explain/against.hpp"
 #include "base/text.hpp"
@@ -28,17 +29,8 @@ bool is_same(const EstimateCause& one, const EstimateCause& other) {
 }  // namespace
 
 std::string_view to_string(EstimateCause::Kind kind) {
-  switch (kind) {
-    case EstimateCause::Kind::missing:
-      return "missing";
-    case EstimateCause::Kind::extra:
-      return "extra";
-    case EstimateCause::Kind::wrong:
-      return "wrong";
-    case EstimateCause::Kind::difference:
-      return "difference";
-  }
-  return "";
+  constexpr std::array<std::string_view, 4> kNames{"missing", "extra", "wrong", "difference"};
+  return kNames.at(static_cast<std::size_t>(kind));
 }
 
 EstimatedCases recorded_estimates(const RecordedCases& cases, const std::string& name) {
