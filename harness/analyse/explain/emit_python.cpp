@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analyse/explain/emit_inside.hpp"
+#include "analyse/explain/formula_algebra.hpp"
 #include "base/dtype.hpp"
 #include "base/error.hpp"
 
@@ -20,11 +21,10 @@ std::string in_docstring(std::string text) {
 }
 
 bool reads(const std::vector<VariantFormulas>& variants, Expression::Operation operation) {
-  const std::function<bool(const Expression&)> has = [&](const Expression& expression) {
-    return expression.operation() == operation || std::ranges::any_of(expression.operands(), has);
-  };
-  return std::ranges::any_of(variants,
-                             [&](const VariantFormulas& one) { return has(*one.explanation.peak()); });
+  return std::ranges::any_of(variants, [&](const VariantFormulas& one) {
+    const std::vector<Expression> all = parts(*one.explanation.peak());
+    return std::ranges::find(all, operation, &Expression::operation) != all.end();
+  });
 }
 
 constexpr std::string_view kNextPow2 = R"(

@@ -200,11 +200,9 @@ class Explainer {
                                            to_text(one.bytes.part->formula, ExpressionStyle::display),
                                            one.bytes.part->condition));
       if (!one.bytes.rival) continue;
-      std::string shape;
-      for (const auto& [axis, value] : one.bytes.deciding_shape)
-        shape += fmt::format("{}{}={}", shape.empty() ? "" : " ", axis, value);
       result.notes.push_back(fmt::format("{}: {} gives the same bytes at all shapes; record {} to decide",
-                                         one.name, to_text(*one.bytes.rival), shape));
+                                         one.name, to_text(*one.bytes.rival),
+                                         shape_text(one.bytes.deciding_shape, 0)));
     }
     add_multiples(result);
     std::vector<std::string> constant;

@@ -40,7 +40,8 @@ class Fitter::Search {
           fmt::format("{} sizes for {} shapes: give one size per shape", sizes.size(), shapes_.count()));
     const std::size_t fitted = shapes_.count() - held_out_.size();
     if (fitted == 0) return std::nullopt;
-    auto found = is_constant(sizes) ? std::optional(Fit{Expression(sizes.front()), {}, {}}) : searched(sizes);
+    if (!is_constant(sizes)) prepare();
+    auto found = search(sizes, kMaxPeeled, true);
     if (found) found->formula = without_idle_rounding(found->formula);
     // With few shapes, a formula with many parts is a coincidence.
     if (found && !is_shown(found->formula, sizes, fitted)) return std::nullopt;
@@ -67,24 +68,27 @@ class Fitter::Search {
   // Returns whether the shapes where an axis is 0 prove the value of a choice there: if they are few, some
   // sum of axes fits by coincidence.
   [[nodiscard]] bool shows_choices(const Expression& formula) const {
-    if (formula.operation() == Expression::Operation::if_zero) {
-      const Expression& zero = formula.operands()[1];
+    return std::ranges::all_of(parts(formula), [&](const Expression& part) {
+      if (part.operation() != Expression::Operation::if_zero) return true;
+      const Expression& zero = part.operands()[1];
       std::set<Size> values;
       for (std::size_t shape = 0; shape < shapes_.count(); ++shape) {
-        if (evaluate(formula.operands()[0], shapes_, shape) == 0)
-          values.insert(evaluate(zero, shapes_, shape));
+        if (evaluate(part.operands()[0], shapes_, shape) == 0) values.insert(evaluate(zero, shapes_, shape));
       }
-      if (values.size() < kMinValuesOfAxis * zero.axes().size()) return false;
-    }
-    return std::ranges::all_of(formula.operands(), [&](const Expression& one) { return shows_choices(one); });
+      return values.size() >= kMinValuesOfAxis * zero.axes().size();
+    });
   }
 
   // Returns whether the sizes prove each limit of a length: no other limits give the same sizes, if they are
   // one longer or shorter, alone or together with the others of that length. A program may change at any
   // length between two recorded ones.
   [[nodiscard]] bool shows_limits(const Expression& formula) const {
+    using Operation = Expression::Operation;
     std::vector<Expression> limits;
-    add_limits(formula, limits);
+    std::ranges::copy_if(parts(formula), std::back_inserter(limits), [](const Expression& part) {
+      return (part.operation() == Operation::min || part.operation() == Operation::max) &&
+             part.operands()[1].operation() == Operation::integer;
+    });
     const auto has_same_sizes = [&](const std::vector<Expression>& moved, Size by) {
       std::vector<Replacement> replacements;
       for (const Expression& one : moved) {
@@ -103,31 +107,20 @@ class Fitter::Search {
     });
   }
 
-  // Adds each min(length, integer) and max(length, integer), without duplicates.
-  static void add_limits(const Expression& formula, std::vector<Expression>& limits) {
-    using Operation = Expression::Operation;
-    const bool is_limit = (formula.operation() == Operation::min || formula.operation() == Operation::max) &&
-                          formula.operands()[1].operation() == Operation::integer;
-    if (is_limit && std::ranges::find(limits, formula) == limits.end()) limits.push_back(formula);
-    for (const Expression& one : formula.operands()) add_limits(one, limits);
-  }
-
   // Returns whether each quotient of one axis and an integer has more than two values. With two values it is
   // a threshold that may be elsewhere: for 12, 16 and 18 slices, ⌈n / 16⌉ equals "1, and 2 from n = 18".
   [[nodiscard]] bool shows_roundings(const Expression& formula) const {
     using Operation = Expression::Operation;
-    const bool is_quotient = formula.operation() == Operation::divide_down ||
-                             formula.operation() == Operation::divide_up ||
-                             formula.operation() == Operation::remainder;
-    if (is_quotient && formula.operands()[1].operation() == Operation::integer &&
-        formula.axes().size() == 1) {
-      const bool up = formula.operation() == Operation::divide_up;
+    return std::ranges::none_of(parts(formula), [&](const Expression& part) {
+      const bool up = part.operation() == Operation::divide_up;
+      const bool is_quotient =
+          up || part.operation() == Operation::divide_down || part.operation() == Operation::remainder;
+      if (!is_quotient || part.operands()[1].operation() != Operation::integer || part.axes().size() != 1)
+        return false;
       const auto values = evaluate(
-          Expression::apply(up ? Operation::divide_up : Operation::divide_down, formula.operands()), shapes_);
-      if (values && std::set<Size>(values->begin(), values->end()).size() == 2) return false;
-    }
-    return std::ranges::all_of(formula.operands(),
-                               [&](const Expression& one) { return shows_roundings(one); });
+          Expression::apply(up ? Operation::divide_up : Operation::divide_down, part.operands()), shapes_);
+      return values && std::set<Size>(values->begin(), values->end()).size() == 2;
+    });
   }
 
   // If lengths are even at every shape, 8·⌈nx·ny / 2⌉ equals 4·nx·ny: nothing proves the rounding.
@@ -143,19 +136,12 @@ class Fitter::Search {
     return Fit{std::move(*formula), {}, {}};
   }
 
-  std::optional<Fit> searched(std::span<const Size> sizes) {
-    prepare();
-    return search(sizes, kMaxPeeled, true);
-  }
-
   void prepare() {
     if (prepared_) return;
-    if (all_ == nullptr) {
-      prepared_ = std::make_unique<const Prepared>(PreparedShapes(shapes_, held_out_));
-    } else {
-      all_->prepare();
-      prepared_ = std::make_unique<const Prepared>(PreparedShapes(all_->prepared(), at_, shapes_, held_out_));
-    }
+    if (all_ != nullptr) all_->prepare();
+    auto atoms =
+        all_ == nullptr ? candidate_atoms(shapes_) : candidate_atoms(shapes_, all_->prepared().atoms, at_);
+    prepared_ = std::make_unique<const Prepared>(PreparedShapes(shapes_, std::move(atoms), held_out_));
   }
 
   // Finds a formula for sizes; divides out up to `depth` factors. `with_constant`: whether a constant may be
@@ -182,10 +168,11 @@ class Fitter::Search {
   }
 
   static bool has_rounding(const Expression& formula) {
-    using Operation = Expression::Operation;
-    return (formula.operation() != Operation::integer && formula.operation() != Operation::axis &&
-            formula.operation() != Operation::add && formula.operation() != Operation::multiply) ||
-           std::ranges::any_of(formula.operands(), has_rounding);
+    using enum Expression::Operation;
+    return std::ranges::any_of(parts(formula), [](const Expression& part) {
+      return part.operation() != integer && part.operation() != axis && part.operation() != add &&
+             part.operation() != multiply;
+    });
   }
 
   // Returns the simpler of two fits. The other one becomes its rival if it is about as simple and differs
@@ -196,7 +183,7 @@ class Fitter::Search {
     if (weight(other->formula) < weight(one->formula)) std::swap(one, other);
     if (weight(other->formula) > weight(one->formula) + kMaxRivalWeight) return one;
     auto shape = deciding_shape(one->formula, other->formula);
-    if (!shape.empty()) {
+    if (!shape.axes.empty()) {
       one->rival = std::move(other->formula);
       one->deciding_shape = std::move(shape);
     }
@@ -204,8 +191,8 @@ class Fitter::Search {
   }
 
   // Returns a shape of recorded values, at most two of which differ from the first shape, at which two
-  // formulas differ; empty if there is none.
-  [[nodiscard]] std::vector<Size> deciding_shape(const Expression& one, const Expression& other) const {
+  // formulas differ; without axes if there is none.
+  [[nodiscard]] Shapes deciding_shape(const Expression& one, const Expression& other) const {
     const std::size_t first = 0;
     const Shapes tried = prepared().shapes.subset(std::span(&first, 1));
     for (std::size_t a = 0; a < tried.axes.size(); ++a) {
@@ -215,7 +202,7 @@ class Fitter::Search {
           shape.axes[axis].values[0] = std::ranges::max(prepared().shapes.axes[axis].values);
         const auto one_value = evaluate(one, shape);
         const auto other_value = evaluate(other, shape);
-        if (one_value && other_value && *one_value != *other_value) return shape.lengths(0);
+        if (one_value && other_value && *one_value != *other_value) return shape;
       }
     }
     return {};

@@ -12,10 +12,10 @@ namespace peakmark {
 /// A formula that gives every recorded size exactly.
 struct Fit {
   Expression formula;
-  /// Another formula of about the same complexity that is also exact but differs elsewhere, and a shape
-  /// (values in the order of the axes) at which the two differ: recording it decides between them.
+  /// Another formula of about the same complexity that is also exact but differs elsewhere, and the shape at
+  /// which the two differ: recording it decides between them.
   std::optional<Expression> rival;
-  std::vector<Size> deciding_shape;
+  Shapes deciding_shape;
 };
 
 /// Finds formulas for sizes by exact integer arithmetic: nothing is approximated. A formula is correct at

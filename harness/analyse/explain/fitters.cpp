@@ -26,8 +26,7 @@ const Figure& Fitters::fit(const Indices& at, const std::vector<Size>& sizes) {
   if (const auto fit = fit_exactly(at, sizes)) {
     figure.formula = fit->formula;
     figure.rival = fit->rival;
-    for (std::size_t axis = 0; axis < fit->deciding_shape.size(); ++axis)
-      figure.deciding_shape.emplace_back(shapes_.axes[axis].name, fit->deciding_shape[axis]);
+    figure.deciding_shape = fit->deciding_shape;
     return figure;
   }
   figure.formula = fit_bounded(at, sizes);
@@ -37,12 +36,10 @@ const Figure& Fitters::fit(const Indices& at, const std::vector<Size>& sizes) {
 
 std::optional<Fit> Fitters::fit_exactly(const Indices& at, const std::vector<Size>& sizes) {
   if (at.size() < kMinExplainedShapes) return std::nullopt;
-  Entry& entry = entries_[at];
-  const auto [found, is_new] = entry.fits.try_emplace(sizes);
-  if (!is_new) return found->second;
-  if (at.size() == shapes_.count()) return found->second = all_.fit(sizes);
-  if (!entry.fitter) entry.fitter = std::make_unique<Fitter>(all_, at, held_out_places(at.size()));
-  return found->second = entry.fitter->fit(sizes);
+  if (at.size() == shapes_.count()) return all_.fit(sizes);
+  std::unique_ptr<Fitter>& fitter = entries_[at].fitter;
+  if (!fitter) fitter = std::make_unique<Fitter>(all_, at, held_out_places(at.size()));
+  return fitter->fit(sizes);
 }
 
 // Finds `min(formula, bound)` or `max(formula, bound)` if several shapes have the largest or smallest size:

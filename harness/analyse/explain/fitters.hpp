@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analyse/explain/fit.hpp"
@@ -17,9 +16,8 @@ struct Figure {
   std::vector<Size> recorded;       ///< one for each shape that has a value
   std::vector<std::size_t> shapes;  ///< the shape of each recorded value
   Size max_recorded = 0;
-  /// Another formula that is also exact, and a shape that decides between the two (Fit).
-  std::optional<Expression> rival;
-  std::vector<std::pair<std::string, Size>> deciding_shape;
+  std::optional<Expression> rival;  ///< Fit::rival, and the shape that decides
+  Shapes deciding_shape;
   /// If there is no formula: one that is exact only where an axis is 0, or only where it is not.
   struct Part {
     Expression formula;
@@ -45,7 +43,6 @@ class Fitters {
   using Indices = std::vector<std::size_t>;
   struct Entry {
     std::unique_ptr<Fitter> fitter;
-    std::map<std::vector<Size>, std::optional<Fit>> fits;
     std::map<std::vector<Size>, Figure> figures;
   };
 

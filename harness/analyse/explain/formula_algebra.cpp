@@ -40,6 +40,15 @@ Expression rebuilt(Operation operation, std::vector<Expression> operands, const 
 
 }  // namespace
 
+std::vector<Expression> parts(const Expression& formula) {
+  std::vector<Expression> all{formula};
+  for (const Expression& operand : formula.operands()) {
+    const std::vector<Expression> more = parts(operand);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
 Expression replaced(const Expression& formula, const std::vector<Replacement>& replacements) {
   for (const auto& [part, other] : replacements) {
     if (formula == part) return other;

@@ -8,6 +8,9 @@
 
 namespace peakmark {
 
+/// Returns the formula and all its operands, and theirs, each before its operands.
+std::vector<Expression> parts(const Expression& formula);
+
 /// Returns a formula in which some of its parts, such as axes, are replaced.
 using Replacement = std::pair<Expression, Expression>;  ///< a part, and its replacement
 Expression replaced(const Expression& formula, const std::vector<Replacement>& replacements);

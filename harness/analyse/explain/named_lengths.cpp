@@ -54,20 +54,12 @@ std::vector<NamedLength> find_named_lengths(const std::vector<Expression>& formu
   };
   std::vector<Counted> counted;
   std::set<std::string> names;
-  const std::function<void(const Expression&)> visit = [&](const Expression& expression) {
-    if (is_length(expression)) {
-      const auto known =
-          std::ranges::find_if(counted, [&](const Counted& one) { return one.length == expression; });
-      if (known != counted.end()) {
-        ++known->count;
-      } else {
-        counted.push_back({expression, 1});
-      }
-    }
-    for (const Expression& operand : expression.operands()) visit(operand);
-  };
   for (const Expression& formula : formulas) {
-    visit(formula);
+    for (const Expression& part : parts(formula)) {
+      if (!is_length(part)) continue;
+      const auto known = std::ranges::find(counted, part, &Counted::length);
+      (known == counted.end() ? counted.emplace_back(Counted{part, 0}) : *known).count++;
+    }
     for (const std::string& axis : formula.axes()) names.insert(axis);
   }
   std::erase_if(counted, [](const Counted& one) { return one.count < 2; });

@@ -155,8 +155,7 @@ class MomentFinder {
       while (bytes[best][example] <= peaks[example]) ++example;
       raise(peaks, bytes[best]);
       Candidate one = others[best];
-      for (const Shapes::Axis& axis : far.axes)
-        one.moment.example.emplace_back(axis.name, axis.values[example]);
+      one.moment.example = far.subset(std::span(&example, 1));
       kept.push_back(std::move(one));
     }
     for (std::size_t i = usable; i < others.size(); ++i) {
@@ -274,11 +273,8 @@ class MomentFinder {
 
   // Returns the example of a moment. As many axes as possible have the value of the largest recorded peak,
   // and the others are as near to it as possible, as long as the moment is the peak.
-  [[nodiscard]] std::vector<std::pair<std::string, Size>> simplified(
-      const PeakMoment& moment, const std::vector<Candidate>& all) const {
-    Shapes shape;
-    shape.axes.reserve(moment.example.size());
-    for (const auto& [axis, value] : moment.example) shape.axes.push_back({axis, {value}});
+  [[nodiscard]] Shapes simplified(const PeakMoment& moment, const std::vector<Candidate>& all) const {
+    Shapes shape = moment.example;
     const auto largest = static_cast<std::size_t>(std::ranges::max_element(peaks_) - peaks_.begin());
     const auto try_value = [&](Size& value, Size wanted) {
       const Size before = std::exchange(value, wanted);
@@ -292,11 +288,8 @@ class MomentFinder {
       if (try_value(value, near)) continue;
       value = bisect(value, near, [&](Size middle) { return try_value(value, middle); });
     }
-    std::vector<std::pair<std::string, Size>> example;
-    for (const Shapes::Axis& axis : shape.axes) {
-      if (!is_name(axis.name)) example.emplace_back(axis.name, axis.values.front());
-    }
-    return example;
+    std::erase_if(shape.axes, [&](const Shapes::Axis& axis) { return is_name(axis.name); });
+    return shape;
   }
 
   static bool is_peak(const PeakMoment& moment, const std::vector<Candidate>& all, const Shapes& shape) {

@@ -3,7 +3,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analyse/explain/allocation_groups.hpp"
@@ -20,8 +19,8 @@ struct PeakMoment {
   bool is_sum_of_terms = true;      ///< false: the moment does not occur at every shape, and is 0 there
   bool is_partial = false;          ///< names of allocations are in place of bytes without a formula
   std::vector<std::size_t> shapes;  ///< recorded shapes at which it is the peak
-  /// If `shapes` is empty: axes and values of a shape outside the recorded ones at which it is the peak.
-  std::vector<std::pair<std::string, Size>> example;
+  /// If `shapes` is empty: a shape outside the recorded ones at which it is the peak.
+  Shapes example;
 };
 
 /// The input of find_peak_moments(). `counts` and `bytes`: for each group, the formulas of the number of

@@ -104,8 +104,9 @@ std::vector<PolynomialSearch::Variable> PolynomialSearch::variables(
     if (std::ranges::adjacent_find(residues, std::not_equal_to{}) == residues.end()) return;
     taken.push_back({expression, std::move(residues)});
   };
-  for (std::size_t axis = 0; axis < prepared_.axes.size(); ++axis) {
-    if (!problem_.is_idle(axis)) take(prepared_.axes[axis], prepared_.shapes.axes[axis].values);
+  for (std::size_t i = 0; i < prepared_.shapes.axes.size(); ++i) {
+    const Shapes::Axis& axis = prepared_.shapes.axes[i];
+    if (!problem_.is_idle(i)) take(Expression::axis(axis.name), axis.values);
   }
   for (const Atom* const length : lengths) take(length->expression, length->values);
   return taken;

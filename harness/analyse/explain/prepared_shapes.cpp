@@ -68,8 +68,6 @@ Size complexity_of_factors(const Expression& formula) {
 PreparedShapes::PreparedShapes(Shapes recorded, std::vector<Atom> candidates,
                                const std::vector<std::size_t>& held_out)
     : shapes(std::move(recorded)), atoms(std::move(candidates)) {
-  axes.reserve(shapes.axes.size());
-  for (const Shapes::Axis& axis : shapes.axes) axes.push_back(Expression::axis(axis.name));
   std::vector<bool> is_held_out(shapes.count(), false);
   for (const std::size_t shape : held_out) is_held_out.at(shape) = true;
   for (std::size_t shape = 0; shape < shapes.count(); ++shape) {
@@ -78,18 +76,11 @@ PreparedShapes::PreparedShapes(Shapes recorded, std::vector<Atom> candidates,
   lines = find_lines(shapes, fitted);
 }
 
-PreparedShapes::PreparedShapes(const Shapes& recorded, const std::vector<std::size_t>& held_out)
-    : PreparedShapes(recorded, candidate_atoms(recorded), held_out) {}
-
-PreparedShapes::PreparedShapes(const PreparedShapes& all, std::span<const std::size_t> at,
-                               const Shapes& recorded, const std::vector<std::size_t>& held_out)
-    : PreparedShapes(recorded, candidate_atoms(recorded, all.atoms, at), held_out) {}
-
 SizeProblem::SizeProblem(const PreparedShapes& prepared, std::span<const Size> sizes)
     : prepared_(prepared), sizes_(sizes) {
   right_.reserve(prepared.fitted.size());
   for (const std::size_t shape : prepared.fitted) right_.push_back(residue(sizes[shape]));
-  for (std::size_t axis = 0; axis < prepared.axes.size(); ++axis)
+  for (std::size_t axis = 0; axis < prepared.shapes.axes.size(); ++axis)
     idle_.push_back(are_idle(prepared, {axis}, sizes));
 }
 

@@ -18,20 +18,13 @@ struct AxisLine {
 
 /// Shapes, prepared for the search of formulas.
 struct PreparedShapes {
-  /// `held_out`: indices of shapes that only test formulas.
-  PreparedShapes(const Shapes& recorded, const std::vector<std::size_t>& held_out);
-  /// Prepares `recorded`, the shapes `at` of `all`.
-  PreparedShapes(const PreparedShapes& all, std::span<const std::size_t> at, const Shapes& recorded,
-                 const std::vector<std::size_t>& held_out);
+  /// `candidates`: candidate_atoms(). `held_out`: indices of shapes that only test formulas.
+  PreparedShapes(Shapes recorded, std::vector<Atom> candidates, const std::vector<std::size_t>& held_out);
 
   Shapes shapes;
   std::vector<std::size_t> fitted;  ///< shapes that are not held out
-  std::vector<Expression> axes;
   std::vector<Atom> atoms;
   std::vector<AxisLine> lines;
-
- private:
-  PreparedShapes(Shapes recorded, std::vector<Atom> candidates, const std::vector<std::size_t>& held_out);
 };
 
 /// Sizes, one per shape, whose formula is searched.

@@ -126,10 +126,7 @@ std::string when(const VariantFormulas& variant, const std::vector<PeakMoment>& 
   }
   if (!moment.shapes.empty())
     return fmt::format("the peak at {} of {} recorded shapes", moment.shapes.size(), shapes);
-  std::vector<std::string> lengths;
-  lengths.reserve(moment.example.size());
-  for (const auto& [axis, value] : moment.example) lengths.push_back(fmt::format("{}={}", axis, value));
-  return fmt::format("the peak at no recorded shape, but at {}", fmt::join(lengths, " "));
+  return fmt::format("the peak at no recorded shape, but at {}", shape_text(moment.example, 0));
 }
 
 std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLength>& lengths,
