@@ -133,7 +133,7 @@ class Fitter::Search {
 
   static std::optional<Fit> as_fit(std::optional<Expression> formula) {
     if (!formula) return std::nullopt;
-    return Fit{std::move(*formula), {}, {}};
+    return Fit{std::move(*formula)};
   }
 
   void prepare() {
@@ -147,7 +147,7 @@ class Fitter::Search {
   // Finds a formula for sizes; divides out up to `depth` factors. `with_constant`: whether a constant may be
   // added to a product.
   std::optional<Fit> search(std::span<const Size> sizes, int depth, bool with_constant) const {
-    if (is_constant(sizes)) return Fit{Expression(sizes.front()), {}, {}};
+    if (is_constant(sizes)) return Fit{Expression(sizes.front())};
     const SizeProblem problem(prepared(), sizes);
     const PolynomialSearch polynomials(prepared(), problem);
     auto product = as_fit(products().product_of_two(problem));
@@ -224,7 +224,7 @@ class Fitter::Search {
       for (Size& size : rest) size -= *constant;
       // A polynomial includes a constant, so the search is not repeated without it.
       if (auto found = search(rest, depth - 1, false))
-        return Fit{Expression::add({found->formula, Expression(*constant)}), {}, {}};
+        return Fit{Expression::add({found->formula, Expression(*constant)})};
     }
     return std::nullopt;
   }
@@ -245,7 +245,7 @@ class Fitter::Search {
       }
       if (!divides || !are_idle(prepared(), atom->axes, rest)) continue;
       if (auto found = search(std::vector<Size>(rest), depth - 1, with_constant))
-        return Fit{product_in_order(prepared().shapes, {found->formula, atom->expression}), {}, {}};
+        return Fit{product_in_order(prepared().shapes, {found->formula, atom->expression})};
     }
     return std::nullopt;
   }

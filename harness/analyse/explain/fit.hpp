@@ -14,8 +14,8 @@ struct Fit {
   Expression formula;
   /// Another formula of about the same complexity that is also exact but differs elsewhere, and the shape at
   /// which the two differ: recording it decides between them.
-  std::optional<Expression> rival;
-  Shapes deciding_shape;
+  std::optional<Expression> rival = {};
+  Shapes deciding_shape = {};
 };
 
 /// Finds formulas for sizes by exact integer arithmetic: nothing is approximated. A formula is correct at

@@ -129,11 +129,11 @@ std::optional<Line> find_line(const RecordedCases& cases, const CurveOptions& op
   return options.at.empty() ? line_of_most(cases, options) : line_to(cases, options);
 }
 
-// Evaluates the allocations that are live at the peak. Allocations with the same name and call site are one
-// layer.
-class PeakAtShape {
+// Evaluates the allocations that are live at the peak, at shapes on a line. Allocations with the same name
+// and call site are one layer.
+class PeakOnLine {
  public:
-  explicit PeakAtShape(const VariantFormulas& variant) : variant_(variant) {
+  PeakOnLine(const VariantFormulas& variant, const Line& line) : variant_(variant), line_(line) {
     std::map<AllocationKey, std::size_t> places;
     for (const ExplainedAllocation& one : variant.explanation.allocations) {
       const auto [place, is_new] = places.try_emplace(allocation_key(one), layers_.size());
@@ -142,15 +142,48 @@ class PeakAtShape {
     }
   }
 
-  [[nodiscard]] bool has_formula() const { return !variant_.explanation.moments.empty(); }
   [[nodiscard]] std::vector<CurveLayer> layers() const { return layers_; }
 
   struct Peak {
     Size bytes = 0;
     std::vector<Size> layers;
   };
-  // Throws OverflowError if a formula does not fit 64 bits.
-  [[nodiscard]] Peak at(const Lengths& values) const {
+  // Returns null if a formula has no value, or one that does not fit 64 bits.
+  [[nodiscard]] std::optional<Peak> at(Size length) const {
+    if (length > kMaxCurveLength) return std::nullopt;
+    try {
+      return peak(line_.at(length));
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+
+  // Returns the largest length from `first` on whose peak is within the budget; null if `first` needs more,
+  // or all lengths fit.
+  [[nodiscard]] std::optional<Size> largest_within(Size budget, Size first) const {
+    const Size lengths = largest([&](Size count) {
+      const auto found = at(first - 1 + count);
+      return found && found->bytes <= budget;
+    });
+    const Size last = first - 1 + lengths;
+    return lengths == 0 || last == kMaxCurveLength ? std::nullopt : std::optional(last);
+  }
+
+  // Returns the names of allocations without a formula.
+  [[nodiscard]] std::vector<std::string> unexplained() const {
+    std::vector<std::string> names;
+    for (const PeakMoment& moment : variant_.explanation.moments) {
+      for (std::size_t i = 0; i < moment.terms.size(); ++i) {
+        const std::string& name = variant_.explanation.allocations[moment.allocations[i]].name;
+        if (!is_formula(moment.terms[i]) && std::ranges::find(names, name) == names.end())
+          names.push_back(name);
+      }
+    }
+    return names;
+  }
+
+ private:
+  [[nodiscard]] Peak peak(const Lengths& values) const {
     Shapes shape = variant_.shapes().subset({});
     shape.add(values);
     Peak peak{0, std::vector<Size>(layers_.size(), 0)};
@@ -171,20 +204,6 @@ class PeakAtShape {
     return peak;
   }
 
-  // Returns the names of allocations without a formula.
-  [[nodiscard]] std::vector<std::string> unexplained() const {
-    std::vector<std::string> names;
-    for (const PeakMoment& moment : variant_.explanation.moments) {
-      for (std::size_t i = 0; i < moment.terms.size(); ++i) {
-        const std::string& name = variant_.explanation.allocations[moment.allocations[i]].name;
-        if (!is_formula(moment.terms[i]) && std::ranges::find(names, name) == names.end())
-          names.push_back(name);
-      }
-    }
-    return names;
-  }
-
- private:
   // A term without a formula has the name of its allocation instead of an axis.
   [[nodiscard]] bool is_formula(const Expression& term) const {
     return std::ranges::all_of(
@@ -192,6 +211,7 @@ class PeakAtShape {
   }
 
   const VariantFormulas& variant_;
+  const Line& line_;
   std::vector<CurveLayer> layers_;
   std::vector<std::size_t> layer_of_;  // for each allocation
 };
@@ -219,43 +239,13 @@ void add_steps(std::set<Size>& lengths, Size first, Size last) {
   for (Size length = last; length > first; length -= step) lengths.insert(length);
 }
 
-class CurveBuilder {
- public:
-  CurveBuilder(const PeakAtShape& peak, const Line& line) : peak_(peak), line_(line) {}
-
-  // Returns null if a formula has no value, or one that does not fit 64 bits.
-  [[nodiscard]] std::optional<PeakAtShape::Peak> peak(Size length) const {
-    if (length > kMaxCurveLength) return std::nullopt;
-    try {
-      return peak_.at(line_.at(length));
-    } catch (const Error&) {
-      return std::nullopt;
-    }
-  }
-
-  // Returns the largest length from `first` on whose peak is within the budget; null if `first` needs more,
-  // or all lengths fit.
-  [[nodiscard]] std::optional<Size> largest_within(Size budget, Size first) const {
-    const Size lengths = largest([&](Size count) {
-      const auto found = peak(first - 1 + count);
-      return found && found->bytes <= budget;
-    });
-    const Size last = first - 1 + lengths;
-    return lengths == 0 || last == kMaxCurveLength ? std::nullopt : std::optional(last);
-  }
-
- private:
-  const PeakAtShape& peak_;
-  const Line& line_;
-};
-
 }  // namespace
 
 std::optional<MemoryCurve> memory_curve(const VariantFormulas& variant, const CurveOptions& options) {
   const RecordedCases& cases = variant.cases.front();
-  const PeakAtShape evaluated(variant);
   const auto line = find_line(cases, options);
-  if (!evaluated.has_formula() || !line) return std::nullopt;
+  if (variant.explanation.moments.empty() || !line) return std::nullopt;
+  const PeakOnLine evaluated(variant, *line);
   const std::size_t axis = line->axis;
 
   MemoryCurve curve;
@@ -270,10 +260,9 @@ std::optional<MemoryCurve> memory_curve(const VariantFormulas& variant, const Cu
   const Lengths& recorded = curve.recorded.axes[axis].values;
   Size last = options.at.empty() ? checked_multiply(kReach, recorded.back()) : line->to[axis];
   const Size first = recorded.empty() ? std::max<Size>(last / kMaxCurveShapes, 1) : recorded.front();
-  const CurveBuilder builder(evaluated, *line);
   std::optional<Size> fitting;
   if (options.budget_bytes) {
-    fitting = builder.largest_within(*options.budget_bytes, first);
+    fitting = evaluated.largest_within(*options.budget_bytes, first);
     // Slightly further, so that the curve visibly crosses the budget.
     if (fitting)
       last = std::max(options.at.empty() ? Size{0} : last, *fitting + std::max<Size>(*fitting / 12, 1));
@@ -286,7 +275,7 @@ std::optional<MemoryCurve> memory_curve(const VariantFormulas& variant, const Cu
   if (!recorded.empty()) add_steps(lengths_on_curve, first, recorded.back());
   if (fitting) lengths_on_curve.insert(*fitting);
   for (const Size length : lengths_on_curve) {
-    const auto peak = builder.peak(length);
+    const auto peak = evaluated.at(length);
     if (!peak) break;
     if (fitting && length == *fitting) curve.within_budget = curve.peak.size();
     curve.shapes.add(line->at(length));

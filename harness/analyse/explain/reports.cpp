@@ -104,7 +104,7 @@ std::string allocation_table(const VariantFormulas& variant, const std::vector<N
   Fields<Row> fields{{"allocation", As::text, &Row::name}};
   if (has_places) fields.emplace_back("where", As::text, &Row::where, "", "");
   if (has_processes) fields.emplace_back("process", As::text, &Row::process, "", "the program");
-  fields.emplace_back("phase", As::text, &Row::phases);
+  fields.emplace_back("phase", As::text, &Row::phases, "", "");
   fields.emplace_back("bytes", As::text, &Row::bytes);
   fields.emplace_back("at " + shape_text(shape, 0), As::figure, &Row::at);
   return rows_text(fields, all, all.size(), "  ");
