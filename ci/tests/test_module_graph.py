@@ -81,7 +81,7 @@ def configure(folder: Path, modules: str) -> str:
         "cmake_minimum_required(VERSION 3.25)\nproject(modules LANGUAGES NONE)\nset(PEAKMARK_PURE_MODULES check)\n"
         f"include({HARNESS.parent}/cmake/PeakmarkModule.cmake)\n{modules}"
     )
-    found = subprocess.run(["cmake", "-S", folder, "-B", folder / "build"], capture_output=True, text=True, check=False)
+    found = subprocess.run(["cmake", "-G", "Ninja", "-S", folder, "-B", folder / "build"], capture_output=True, text=True, check=False)
     return " ".join(found.stderr.split())
 
 
