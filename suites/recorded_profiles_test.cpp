@@ -75,7 +75,7 @@ Allocations evaluate(const ExpectedCase& expected, const std::string& phase, con
   Allocations allocations;
   for (const auto& [name, formula] : expected.phases.at(phase)) {
     allocations.emplace_back(
-        name, Formula(formula).evaluate([&](const std::string& axis) { return axes.integer(axis); }));
+        name, Formula(formula).evaluate_integer([&](const std::string& axis) { return axes.integer(axis); }));
   }
   return allocations;
 }

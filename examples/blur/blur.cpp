@@ -14,7 +14,7 @@ class Blur final : public Computation {
   Blur(Device& device, const Case& c, const std::string& variant)
       : device_(device), case_(c), variant_(variant) {
     for (Size d = -radius_; d <= radius_; ++d)
-      line_.push_back(std::exp(-2.0 * double(d * d) / double(radius_ * radius_)));
+      line_.push_back(std::exp(-0.5 * double(d * d) / (sigma_ * sigma_)));
     const double sum = std::accumulate(line_.begin(), line_.end(), 0.0);
     for (double& weight : line_) weight /= sum;
   }
@@ -86,6 +86,7 @@ class Blur final : public Computation {
   const Case case_;
   const std::string variant_, dtype_ = case_.word("dtype");
   const Size n_ = case_["n"], ny_ = case_["ny"], nx_ = case_["nx"], radius_ = case_["radius"];
+  const double sigma_ = case_.real("sigma");
   Values line_;  // the weights along one axis
   Kernel kernel_;
   DeviceArray in_, out_, weights_, between_, lines_;
@@ -105,7 +106,12 @@ int main(int argc, char** argv) {
   for (const std::string name : {"whole", "separable", "in_place"})
     worker.add({.name = "blur/" + name,
                 .backends = {"opencl", "cuda", "dry"},
-                .axes = {{"n", 5}, {"ny", 64}, {"nx", 64}, {"radius", 3}, {"dtype", "f32", {"f32", "f64"}}},
+                .axes = {{"n", 5},
+                         {"ny", 64},
+                         {"nx", 64},
+                         {"sigma", 1.5},
+                         {"radius", 3},
+                         {"dtype", "f32", {"f32", "f64"}}},
                 .slice_axis = "n",
                 .destroys_input = name == "in_place",
                 .estimators = {Estimator::of_parts([name](const Case& c) { return parts(c, name); })}},

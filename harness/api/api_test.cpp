@@ -57,6 +57,35 @@ TEST_F(ApiTest, ClassesAndLambdasAreMeasured) {
   EXPECT_EQ(measured.at("known/lambdas").flops, std::nullopt);
 }
 
+TEST_F(ApiTest, AnAxisMayHaveFloatingPointNumbers) {
+  const Description description = description_from_json(worker({"--describe"}).output);
+  const VariantDescription* known = description.variant("known/sigma");
+  ASSERT_NE(known, nullptr);
+  EXPECT_EQ(known->axes[1].default_value, AxisValue(1.5));
+  EXPECT_EQ(known->axes[1].help, "in pixels");
+  EXPECT_EQ(known->axes[2].default_value, AxisValue(0.5));
+  const Answer answer = run(std::string(kDry) + "\"known/sigma\"\naxes.sigma = [0.1]\n");
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const Observation one = observations().at("known/sigma");
+  EXPECT_EQ(one.case_name, "known/sigma/dry/sigma:0.1");
+  EXPECT_EQ(one.axes, Parameters({{"n", Size{20}}, {"sigma", 0.1}, {"scale", 0.5}}));
+  EXPECT_THAT(one.requested_peak_bytes, Optional(4 * 20 * 3));
+  ASSERT_TRUE(one.estimate);
+  EXPECT_EQ(one.estimate->slices_estimated, 20);
+}
+
+TEST_F(ApiTest, AFloatingPointNumberMayBeRefused) {
+  const std::map<std::string, std::string> messages{
+      {"axes.sigma = 0", "sigma must be above 0"},
+      {"axes.n = 1.5", "axis 'n' is an integer: '1.5' is not"},
+      {"axes.sigma = inf", "axis 'sigma' must be a finite number, not inf"}};
+  for (const auto& [axis, message] : messages) {
+    const Answer answer = run(std::string(kDry) + "\"known/sigma\"\n" + axis + "\n");
+    EXPECT_EQ(answer.end.exit_code, 2) << axis;
+    EXPECT_THAT(answer.errors, HasSubstr(message));
+  }
+}
+
 TEST_F(ApiTest, KernelsInTheDialectRunOnDry) {
   const Answer answer =
       run(std::string(kDry) + "[\"kernels/scale\", \"kernels/errors\"]\naxes.dtype = [\"f32\", \"i32\"]\n");
@@ -220,7 +249,7 @@ TEST_F(ApiTest, AnErrorInTheProgramIsReportedAsTheProgramsError) {
        "what makes its cases (a constructor, or the function given to Worker::add) threw: the variant has no "
        "axis 'nz'; it has n, mode, offset, note ("},
       {"an axis in mistake",
-       "its `mistake` threw: axis 'mode' is a word, not a number: ask for its word(); "},
+       "its `mistake` threw: axis 'mode' is a word, not an integer: ask for it by word(); "},
       {"steps without a call", "threw: its Steps have no `call` ("}};
   for (const auto& [mistake, message] : messages) {
     SCOPED_TRACE(mistake);
@@ -286,7 +315,7 @@ TEST_F(ApiTest, MistakesOfAProgramAreMessages) {
       {"one name twice", "variant known/lambdas is registered twice; give one of them another name"},
       {"no backend", "variant bad/one names no backend"},
       {"no name", "malformed variant name 'bad': write OPERATION/WAY"},
-      {"slices of words", "variant bad/one: slice axis 'mode' is an axis of words"},
+      {"slices of words", "variant bad/one: slice axis 'mode' is not an axis of integers"},
       {"nothing that makes", "variant bad/one: the function that makes its cases is empty"},
       {"a third dimension",
        "variant bad/one: its slice_dimension is 7; write 0 (projection) or 1 (sinogram)"},

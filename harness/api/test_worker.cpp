@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -180,6 +181,33 @@ Steps known_steps(Device& device, const Case& asked) {
   };
 }
 
+/// Has an axis of floating-point numbers, on which the length of its array depends.
+Size weights(const Case& asked) {
+  return 2 * static_cast<Size>(std::ceil(3 * asked.real("sigma"))) + 1;
+}
+
+Variant float_axis() {
+  Variant blur = variant("known/sigma");
+  blur.axes = {{"n", 20}, {"sigma", 1.5, "in pixels"}, {"scale", 0.5F}};
+  blur.slice_axis = "n";
+  blur.estimators = {Estimator::of_bytes([](const Case& asked) { return 4 * asked["n"] * weights(asked); })};
+  blur.mistake = [](const Case& asked) {
+    return asked.real("sigma") > 0 ? std::string() : "sigma must be above 0";
+  };
+  return blur;
+}
+
+Steps float_axis_steps(Device& device, const Case& asked) {
+  const auto array = std::make_shared<Array<float>>();
+  const Size n = asked["n"], length = weights(asked);
+  return {.create_inputs =
+              [=, &device] {
+                *array = device.create<float>("weights", {n, length});
+              },
+          .call = [] {},
+          .verify = [] { return std::string(); }};
+}
+
 /// Its estimator waits for a FIFO that nobody writes to.
 Variant waiting_estimator() {
   Variant waiting = variant("waits/estimator");
@@ -207,6 +235,7 @@ int main(int argc, char** argv) {
   Worker worker("api test 1");
   worker.add<KnownBytes>(known_bytes());
   worker.add(variant("known/lambdas"), known_steps);
+  worker.add(float_axis(), float_axis_steps);
   worker.add<WrongAnswer>(variant("known/wrong"));
   worker.add<RoundTrip>(variant("known/round_trip"));
   add_throwing(worker, "throws/out_of_memory", [] { throw OutOfMemory("no memory for the plan"); });

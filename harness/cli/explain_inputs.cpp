@@ -31,8 +31,16 @@ namespace {
 bool has_words(const Parameters& words, const AxisTexts& values) {
   return std::ranges::all_of(values, [&](const auto& one) {
     const AxisValue* const value = words.find(one.first);
-    return value == nullptr || to_text(*value) == one.second;
+    return value == nullptr || is_value(*value, one.second);
   });
+}
+
+/// Sets the floating-point axes, of which word_sets() knows only the defaults.
+void set_floats(Parameters& words, const VariantDescription& variant, const AxisTexts& values) {
+  for (const auto& [axis, text] : values) {
+    const AxisValue value = parse_axis_value(variant.known_axis(axis), text);
+    if (std::holds_alternative<double>(value)) words.set(axis, value);
+  }
 }
 
 /// Returns the case of a suite with these words that has the most elements. Null if there is none.
@@ -42,7 +50,8 @@ std::optional<Parameters> largest_planned(const std::string& variant, const Para
   double elements = 0;
   for (const PlannedCase& one : planned) {
     const Parameters& shape = one.sweep_case.parameters;
-    if (one.sweep_case.variant != variant || word_axes(shape) != words || !has_words(shape, values)) continue;
+    if (one.sweep_case.variant != variant || choice_axes(shape) != words || !has_words(shape, values))
+      continue;
     if (element_count(shape) <= elements) continue;
     elements = element_count(shape);
     largest = shape;
@@ -88,13 +97,15 @@ Run record_shapes(const ExplainInputs& inputs, SweepOptions sweep, const ShapeEf
   std::vector<ShapeRequest> requests;
   for (const std::string& name : inputs.variants) {
     const VariantDescription& variant = description.known_variant(name);
-    add_requests(requests, variant, word_sets(variant), inputs.values, {});
+    std::vector<Parameters> words = word_sets(variant);
+    for (Parameters& set : words) set_floats(set, variant, inputs.values);
+    add_requests(requests, variant, words, inputs.values, {});
   }
   if (inputs.variants.empty()) {
     std::map<std::string, std::vector<Parameters>> planned;
     for (const PlannedCase& one : recorder.planned()) {
       auto& sets = planned[one.sweep_case.variant];
-      Parameters words = word_axes(one.sweep_case.parameters);
+      Parameters words = choice_axes(one.sweep_case.parameters);
       if (std::ranges::find(sets, words) == sets.end()) sets.push_back(std::move(words));
     }
     for (const auto& [name, sets] : planned)
@@ -163,7 +174,8 @@ Observation read_profile(const ExplainInputs::Profile& profile, RunContext& cont
   std::vector<std::pair<std::string, AxisValue>> axes;
   for (const auto& [axis, text] : profile.axes) {
     const auto integer = parse_number<Size>(text);
-    axes.emplace_back(axis, integer ? AxisValue(*integer) : AxisValue(text));
+    const auto number = parse_float(text);
+    axes.emplace_back(axis, integer ? AxisValue(*integer) : number ? AxisValue(*number) : AxisValue(text));
   }
   observation.axes = Parameters(std::move(axes));
   observation.allocation_sequence = recorded_sequence(tree);

@@ -156,8 +156,8 @@ TEST_F(FitCommand, RefusesWrongInput) {
   expect_usage({"fake/case", "n"}, "--budget");
   expect_usage({"fake/case", "--budget", "1 GB"}, "no axis to fit");
   expect_usage({"fake/case", "n", "does", "m", "--budget", "1 GB"}, "three axes without a value");
-  expect_usage({"fake/case", "n", "does", "--budget", "1 GB"}, "has words, not integers");
-  expect_usage({"fake/case", "does", "--budget", "1 GB"}, "has words, not integers");
+  expect_usage({"fake/case", "n", "does", "--budget", "1 GB"}, "is not an axis of integers");
+  expect_usage({"fake/case", "does", "--budget", "1 GB"}, "is not an axis of integers");
   expect_usage({"fake/case", "m", "--budget", "1 GB"}, "has no axis 'm'");
   expect_usage({"fake/caze", "n", "--budget", "1 GB"}, "did you mean 'fake/case'");
   expect_usage({"fake/case", "n=9..3", "--budget", "1 GB"}, "'9..3' is not a range");

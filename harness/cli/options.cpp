@@ -221,7 +221,7 @@ std::array<CLI::Option*, 4> add_selection_options(CLI::App& command, SelectionOp
       [&selection](const std::vector<std::string>& texts) {
         selection.axes.insert(selection.axes.end(), texts.begin(), texts.end());
       },
-      "Replace the values of an axis in the suites: nx=4096,8192, n=4..64 or n=4..64:20"));
+      "Replace the values of an axis in the suites: nx=4096,8192, n=4..64, n=4..64:20 or sigma=0.5..2:0.5"));
   CLI::Option* const filter =
       command.add_option("--filter", selection.filter,
                          "Select cases whose name, or name with all axes, matches this regular expression");

@@ -30,7 +30,7 @@ class FormulaRow:
     allocations: list[str]
 
 
-def words_text(words: dict[str, list[str]]) -> str:
+def words_text(words: dict[str, list[str | float]]) -> str:
     """Returns `mode=edge,wrap  dtype=f32`."""
     return "  ".join(f"{text(axis)}={','.join(map(text, values))}" for axis, values in words.items())
 

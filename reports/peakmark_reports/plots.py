@@ -156,10 +156,7 @@ class NothingToPlot(InputError):
 
 def _full_name(case: pd.Series) -> str:
     """Returns the name with all axes, such as `padding/coords1d/dry/mode:edge/n:1/…`; the short name omits axes at defaults."""
-    # pandas stores whole numbers as floats in a column that some cases lack.
-    values = {name: case[f"axis:{name}"] for name in case["axes"]}
-    axes = [f"{name}:{int(v) if isinstance(v, float) and v.is_integer() else v}" for name, v in values.items()]
-    return "/".join([case["variant"], case["backend"], *axes])
+    return "/".join([case["variant"], case["backend"], *case["axis_texts"]])
 
 
 def matching(run: Run, pattern: str) -> Run:

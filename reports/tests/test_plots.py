@@ -53,6 +53,32 @@ def test_a_filter_sees_short_and_full_names(run_file):
     assert len(matching(run, "nothing").cases) == 0
 
 
+def _with_sigma(variant, ny, sigma):
+    one = observation(variant, "edge", ny)
+    one["case"] += f"/sigma:{sigma}"
+    one["axes"]["sigma"] = sigma
+    one["requested_peak_bytes"] += int(1000 * ny * sigma)
+    return one
+
+
+def test_an_axis_of_floats_is_x(tmp_path):
+    run = load_run(write_run(tmp_path / "run.json", [_with_sigma(v, 32, s) for v in ("padding/old", "padding/new") for s in (0.5, 1.0, 2.5)], None))
+    (figure,) = figures(run)
+    assert figure.x == "axis:sigma" and figure.is_joined
+    assert sorted(set(figure.cases[figure.x])) == [0.5, 1.0, 2.5]
+    assert plot(tmp_path / "run.json", "--metric", "peak", "--svg", "-o", tmp_path / "out") == 0
+    text = (tmp_path / "out" / "padding.svg").read_text(encoding="utf-8")
+    assert ">0.5</text>" in text and ">2.5</text>" in text and ">sigma  (" in text
+
+
+def test_full_names_have_floats_as_the_command_writes_them(tmp_path):
+    # Some cases lack the axis, so that pandas stores all its values, and those of ny, as floats.
+    cases = [_with_sigma("padding/new", 32, sigma) for sigma in (1.0, 1e-7)] + [observation("padding/old", "edge", 32)]
+    run = load_run(write_run(tmp_path / "run.json", cases))
+    assert list(matching(run, "/ny:32/.*sigma:1.0$").cases["axis:sigma"]) == [1.0]
+    assert list(matching(run, "/sigma:1e-07$").cases["axis:sigma"]) == [1e-7]
+
+
 def test_filters_without_a_match_and_invalid_filters_are_errors(run_file, tmp_path, capsys):
     assert plot(run_file, "--filter", "nothing", "-o", tmp_path / "out") == 4
     assert "--filter nothing" in capsys.readouterr().err

@@ -83,7 +83,7 @@ std::string shown(const std::vector<const ExplainedAllocation*>& allocations) {
 
 // Returns whether both have the same words. `dtype` is ignored, because it may be a factor of formulas.
 bool has_same_words(const Parameters& one, const Parameters& other) {
-  return std::ranges::all_of(word_axes(one).values(), [&](const auto& axis) {
+  return std::ranges::all_of(choice_axes(one).values(), [&](const auto& axis) {
     const AxisValue* const value = other.find(axis.first);
     return axis.first == "dtype" || (value != nullptr && *value == axis.second);
   });
@@ -101,7 +101,7 @@ const VariantFormulas* find_formulas(const std::vector<VariantFormulas>& variant
 
 Json words_json(const ChangedVariant& changed) {
   Json words = Json::object();
-  for (const WordSet& set : changed.words) words[set.axis] = set.words;
+  for (const WordSet& set : changed.words) words[set.axis] = json_fields::to_json(set.words);
   return words;
 }
 

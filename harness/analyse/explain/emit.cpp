@@ -70,11 +70,11 @@ std::vector<std::string> origin(const std::vector<VariantFormulas>& variants, co
 std::vector<WordSet> recorded_words(const VariantFormulas& variant) {
   std::vector<WordSet> words = variant.words;
   if (std::ranges::find(words, "dtype", &WordSet::axis) != words.end()) return words;
-  std::vector<std::string> dtypes;
+  std::vector<AxisValue> dtypes;
   for (const RecordedCases& cases : variant.cases) {
     for (const Observation* const one : cases.observations) {
       if (one->axes.find("dtype") == nullptr) continue;
-      const std::string& dtype = one->axes.word("dtype");
+      const AxisValue dtype = one->axes.word("dtype");
       if (std::ranges::find(dtypes, dtype) == dtypes.end()) dtypes.push_back(dtype);
     }
   }
@@ -136,10 +136,13 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
-std::string quoted_list(const std::vector<std::string>& texts) {
+std::string literals(const std::vector<AxisValue>& values) {
   std::vector<std::string> all;
-  all.reserve(texts.size());
-  for (const std::string& text : texts) all.push_back(quoted(text));
+  all.reserve(values.size());
+  for (const AxisValue& value : values) {
+    const bool is_word = std::holds_alternative<std::string>(value);
+    all.push_back(is_word ? quoted(to_text(value)) : to_text(value));
+  }
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
@@ -205,7 +208,7 @@ std::string toml(const std::vector<VariantFormulas>& variants, const RunContext&
   for (const VariantFormulas& variant : variants) {
     std::string when = "variant = " + quoted(variant.variant);
     for (const WordSet& set : recorded_words(variant)) {
-      const std::string list = quoted_list(set.words);
+      const std::string list = literals(set.words);
       when += fmt::format(", {} = {}", set.axis, set.words.size() == 1 ? list : "[" + list + "]");
     }
     for (const auto& [axis, value] : constant_axes(variant)) when += fmt::format(", {} = {}", axis, value);

@@ -33,9 +33,11 @@ std::vector<Part> parts(const VariantFormulas& variant, const EmitOptions& optio
 // Returns the condition on words and dtype under which a formula is valid; empty if there is none.
 std::string cpp_condition(const VariantFormulas& variant) {
   std::string text;
-  for (const WordSet& set : recorded_words(variant))
-    text += fmt::format("{}is_one_of(c.word({}), {{{}}})", text.empty() ? "" : " && ", quoted(set.axis),
-                        quoted_list(set.words));
+  for (const WordSet& set : recorded_words(variant)) {
+    const bool is_word = std::holds_alternative<std::string>(set.words.front());
+    text += fmt::format("{}is_one_of(c.{}({}), {{{}}})", text.empty() ? "" : " && ",
+                        is_word ? "word" : "real", quoted(set.axis), literals(set.words));
+  }
   for (const auto& [axis, value] : constant_axes(variant))
     text += fmt::format("{}c[{}] == {}", text.empty() ? "" : " && ", quoted(axis), value);
   return text;
@@ -114,8 +116,9 @@ inline void check_range(const std::string& axis, Size value, Size longest, bool 
   static std::atomic_flag has_warned = ATOMIC_FLAG_INIT;
   if (!has_warned.test_and_set()) std::cerr << "warning: " << text << "\n";
 }
-inline bool is_one_of(const std::string& word, const std::vector<std::string>& recorded) {
-  return std::find(recorded.begin(), recorded.end(), word) != recorded.end();
+template <typename Value>
+bool is_one_of(const Value& value, const std::vector<Value>& recorded) {
+  return std::find(recorded.begin(), recorded.end(), value) != recorded.end();
 }
 /// A number whose arithmetic throws std::overflow_error where 64 bits are too few, and std::domain_error for
 /// a division by 0 or less. Divisions round down.
@@ -181,7 +184,8 @@ std::string cpp_dtypes(const std::vector<VariantFormulas>& variants) {
     const auto axes = used_axes(variant);
     if (std::ranges::find(axes, kItemSizeAxis) == axes.end()) continue;
     for (const WordSet& set : recorded_words(variant)) {
-      if (set.axis == "dtype") recorded.insert(set.words.begin(), set.words.end());
+      if (set.axis != "dtype") continue;
+      for (const AxisValue& word : set.words) recorded.insert(to_text(word));
     }
   }
   if (recorded.empty()) return "";

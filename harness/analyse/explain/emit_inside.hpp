@@ -42,8 +42,8 @@ std::optional<LinearFormula> split_by_slices(const Expression& formula, const st
 /// Returns the text in double quotes, as Python and TOML write it. Words and names contain no control
 /// characters.
 std::string quoted(const std::string& text);
-/// Returns `"edge", "wrap"`.
-std::string quoted_list(const std::vector<std::string>& texts);
+/// Returns `"edge", "wrap"` or `0.5, 1.5`.
+std::string literals(const std::vector<AxisValue>& values);
 
 /// Return the written text: a module, a header. The caller has checked the formulas.
 std::string python_module(const std::vector<VariantFormulas>& variants, const RunContext& context,

@@ -74,9 +74,11 @@ std::string words_of(const VariantFormulas& variant, DType dtype) {
     sets.push_back({"dtype", {std::string(to_string(dtype))}});
   std::string text;
   for (const WordSet& set : sets) {
-    std::vector<std::string> words = set.words;
-    if (set.axis == "dtype") std::ranges::transform(words, words.begin(), our_dtype_name);
-    text += fmt::format("{}{}: ({},)", text.empty() ? "" : ", ", quoted(set.axis), quoted_list(words));
+    std::vector<AxisValue> words = set.words;
+    if (set.axis == "dtype")
+      std::ranges::transform(words, words.begin(),
+                             [](const AxisValue& word) { return our_dtype_name(to_text(word)); });
+    text += fmt::format("{}{}: ({},)", text.empty() ? "" : ", ", quoted(set.axis), literals(words));
   }
   for (const auto& [axis, value] : constant_axes(variant))
     text += fmt::format(", {}: ({},)", quoted(axis), value);
@@ -127,7 +129,7 @@ def _recorded_bytes(variant, axes, strict=None):
         if axis in axes and axes[axis] not in known:
             raise ValueError(f"{variant}: no formula for {axis}={axes[axis]}: it was not recorded; recorded: {', '.join(map(str, known))}")
         if axis not in axes and len(known) > 1:
-            raise TypeError(f"{variant}: no value for {axis}; recorded: {', '.join(known)}")
+            raise TypeError(f"{variant}: no value for {axis}; recorded: {', '.join(map(str, known))}")
     given = ", ".join(f"{axis}={axes[axis]}" for axis in known_words if axis in axes)
     raise ValueError(f"{variant}: no formula for {given or 'this variant'}: it was not recorded")
 )";

@@ -97,6 +97,22 @@ assert peak_bytes(n=k, ny=k, nx=k, pad_y=7, pad_x=9) == 8 * k**3 + 12 * k**2 + 8
 )");
 }
 
+TEST(Emit, FloatingPointNumbersChooseAFormula) {
+  const auto run = blur_run();
+  std::string check = "from estimator import peak_bytes\n";
+  for (const double sigma : {0.5, 0.6, 1.0}) check += assertion(blur_observation(unseen_shapes()[0], sigma));
+  python(emit(formulas(run), run.context, {}), check + std::string(kNumpy) + R"(
+raises(ValueError, lambda: peak_bytes(n=1, ny=2, nx=3, pad_y=0, pad_x=0, sigma=0.7))
+)");
+  EmitOptions options;
+  options.form = EmitForm::toml;
+  EXPECT_THAT(emit(formulas(run), run.context, options),
+              HasSubstr("when = { variant = \"blur/one\", sigma = [0.5, 0.6] }"));
+  options.form = EmitForm::cpp;
+  EXPECT_THAT(emit(formulas(run), run.context, options),
+              HasSubstr("if (is_one_of(c.real(\"sigma\"), {0.5, 0.6})) {"));
+}
+
 TEST(EmitPython, TakesTheVariantWhereThereAreSeveral) {
   auto run = padding_run({"edge"});
   for (Observation& observation : filter_run().observations)
@@ -422,16 +438,12 @@ TEST(EmitCpp, IsExactAtShapesThatWereNotRecorded) {
   std::string checks;
   const auto check = [&](const Observation& unseen, int estimator, const char* bytes) {
     std::string values;
-    std::size_t count = 0;
     for (const auto& [axis, value] : unseen.axes.values()) {
       const bool is_word = std::holds_alternative<std::string>(value);
-      values += fmt::format("{{\"{}\", {}, {}}}, ", axis, is_word ? "\"" + to_text(value) + "\"" : "nullptr",
-                            is_word ? "0" : to_text(value));
-      ++count;
+      values += fmt::format("{{\"{}\", {}}}, ", axis,
+                            is_word ? "\"" + to_text(value) + "\"" : "Size{" + to_text(value) + "}");
     }
-    checks += fmt::format(
-        "  {{ const peakmark_value values[] = {{{}}};\n    check(explained_{}(), values, {}, {}); }}\n",
-        values, estimator, count, bytes);
+    checks += fmt::format("  check(explained_{}(), Case({{{}}}), {});\n", estimator, values, bytes);
   };
   for (const SampleAxes& shape : unseen_shapes()) {
     check(filter_observation(shape), 2,
@@ -454,11 +466,7 @@ TEST(EmitCpp, IsExactAtShapesThatWereNotRecorded) {
 #include <cstdio>
 using namespace explained;
 int wrong = 0;
-void check(const Estimator& estimator, const peakmark_value* values, std::size_t count, Size expected) {
-  peakmark_case abi{};
-  abi.values = values;
-  abi.count = count;
-  const Case c(abi);
+void check(const Estimator& estimator, const Case& c, Size expected) {
   Size bytes = 0;
   try {
     if (estimator.bytes) bytes = estimator.bytes(c);

@@ -95,6 +95,10 @@ std::optional<Size> FormulaOrder::lower_bound(const Expression& formula) {
       const auto other = least_of(1);
       return one && other ? std::optional(std::min(*one, *other)) : std::nullopt;
     }
+    case Operation::floating:  // in formulas of users only, as the next four
+    case Operation::ceil:
+    case Operation::floor:
+    case Operation::round:
     case Operation::subtract:
       return std::nullopt;
     case Operation::max:

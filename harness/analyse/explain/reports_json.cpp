@@ -38,7 +38,7 @@ Json allocation_json(const ExplainedAllocation& one, const VariantFormulas& vari
 
 Json words_json(const std::vector<WordSet>& sets) {
   Json words = Json::object();
-  for (const WordSet& set : sets) words[set.axis] = set.words;
+  for (const WordSet& set : sets) words[set.axis] = json_fields::to_json(set.words);
   return words;
 }
 

@@ -55,6 +55,20 @@ TEST(RunFormulas, ShapesAreHeldOutWithAllTheirDTypes) {
   }
 }
 
+TEST(RunFormulas, FloatingPointNumbersChooseAFormula) {
+  const auto run = blur_run();
+  const auto variants = explain_cases(group_cases(run));
+  ASSERT_THAT(variants, SizeIs(2));
+  EXPECT_EQ(variants[0].words_text(), "sigma=0.5,0.6");
+  EXPECT_EQ(variants[1].words_text(), "sigma=1.0");
+  ASSERT_TRUE(variants[1].is_explained());
+  EXPECT_EQ(to_text(*variants[0].explanation.allocations[1].bytes.formula), "20 * nx");
+  EXPECT_EQ(to_text(*variants[1].explanation.allocations[1].bytes.formula), "28 * nx");
+  auto chosen = blur_run();
+  keep_explained_cases(chosen, {{"sigma", "10e-1"}});
+  EXPECT_EQ(chosen.observations.size(), sample_shapes().size());
+}
+
 TEST(RunFormulas, FixedValuesChooseCases) {
   auto run = padding_run({"edge", "constant"});
   keep_explained_cases(run, {{"mode", "edge"}});

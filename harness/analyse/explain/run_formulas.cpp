@@ -21,7 +21,7 @@ constexpr const char* kDTypeAxis = "dtype";
 bool has_values(const Observation& observation, const AxisTexts& values) {
   return std::ranges::all_of(values, [&](const auto& one) {
     const AxisValue* const value = observation.axes.find(one.first);
-    return value != nullptr && to_text(*value) == one.second;
+    return value != nullptr && is_value(*value, one.second);
   });
 }
 
@@ -53,7 +53,7 @@ SplitAxes split_axes(const Parameters& axes, bool dtype_is_factor) {
     } else if (axis == kDTypeAxis && dtype_is_factor) {
       split.integers.emplace_back(kItemSizeAxis, size_of(parse_dtype(std::get<std::string>(value))));
     } else {
-      split.words.push_back({axis, {std::get<std::string>(value)}});
+      split.words.push_back({axis, {value}});
     }
   }
   return split;
@@ -234,10 +234,19 @@ AllocationSequences RecordedCases::sequences() const {
   return all;
 }
 
+bool is_value(const AxisValue& value, const std::string& text) {
+  const double* const number = std::get_if<double>(&value);
+  return number != nullptr ? parse_float(text) == *number : to_text(value) == text;
+}
+
 std::string words_text(const std::vector<WordSet>& words) {
   std::vector<std::string> texts;
   texts.reserve(words.size());
-  for (const WordSet& set : words) texts.push_back(fmt::format("{}={}", set.axis, fmt::join(set.words, ",")));
+  for (const WordSet& set : words) {
+    std::string joined;
+    for (const AxisValue& word : set.words) joined += (joined.empty() ? "" : ",") + to_text(word);
+    texts.push_back(fmt::format("{}={}", set.axis, joined));
+  }
   return fmt::format("{}", fmt::join(texts, " "));
 }
 

@@ -11,13 +11,13 @@
 
 namespace peakmark {
 
-/// A word axis, and the words for which the formulas are the same.
+/// An axis of words or floating-point numbers, and its values for which the formulas are the same.
 struct WordSet {
   std::string axis;
-  std::vector<std::string> words;
+  std::vector<AxisValue> words;
   bool operator==(const WordSet&) const = default;
 };
-/// Returns `mode=edge,reflect dtype=f32`; empty without word axes.
+/// Returns `mode=edge,reflect sigma=0.5 dtype=f32`; empty without such axes.
 std::string words_text(const std::vector<WordSet>& words);
 
 /// Cases of a run that may have the same formulas, because variant, backend and combination of words are the
@@ -42,6 +42,9 @@ struct RecordedCases {
 
 /// Values of axes in the user's spelling: `ny` and `4096`, `mode` and `edge`.
 using AxisTexts = std::vector<std::pair<std::string, std::string>>;
+
+/// Returns whether a user's text is this value: `5e-1` is 0.5.
+bool is_value(const AxisValue& value, const std::string& text);
 
 /// Values of integer axes.
 using AxisLengths = std::vector<std::pair<std::string, Size>>;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -131,6 +132,24 @@ inline Run sample_explained_run(const std::function<void(Run&, const SampleAxes&
   run.context.complete = true;
   for (const SampleAxes& shape : sample_shapes()) add(run, shape);
   return run;
+}
+
+/// Returns a blur with lines of 2·⌈3·sigma⌉ + 1 weights.
+inline Observation blur_observation(const SampleAxes& shape, double sigma) {
+  Observation observation = sample_observation("blur/one", shape, {});
+  observation.axes.set("sigma", sigma);
+  const Size weights = 2 * static_cast<Size>(std::ceil(3 * sigma)) + 1;
+  SequenceRecorder recorder;
+  recorder.allocate("image", "inputs", "blur.cpp:1", 4 * shape.n * shape.ny * shape.nx);
+  recorder.allocate("lines", "setup", "blur.cpp:2", 4 * weights * shape.nx);
+  recorder.finish(observation);
+  return observation;
+}
+
+inline Run blur_run() {
+  return sample_explained_run([](Run& run, const SampleAxes& shape) {
+    for (const double sigma : {0.5, 1.0, 0.6}) run.observations.push_back(blur_observation(shape, sigma));
+  });
 }
 
 inline Run padding_run(const std::vector<std::string>& modes, const std::vector<Size>& item_sizes = {4}) {

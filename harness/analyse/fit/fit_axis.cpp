@@ -95,7 +95,7 @@ AxisFitter::AxisFitter(FitRequest request)
 const AxisDescription& AxisFitter::integer_axis(const std::string& name) const {
   const AxisDescription& axis = variant_.known_axis(name);
   if (!std::holds_alternative<Size>(axis.default_value))
-    throw UsageError(fmt::format("axis '{}' of {} has words, not integers", name, variant_.name));
+    throw UsageError(fmt::format("axis '{}' of {} is not an axis of integers", name, variant_.name));
   return axis;
 }
 
@@ -133,8 +133,8 @@ Size AxisFitter::value_of(const std::string& axis, Size fitted) const {
   if (axis == request_.axis.name) return fitted;
   for (const DerivedAxis& one : derived_) {
     if (one.name == axis)
-      return one.formula.evaluate([&](const std::string& other) {
-        return other == request_.axis.name ? fitted : values_.integer(other);
+      return one.formula.evaluate_integer([&](const std::string& other) {
+        return other == request_.axis.name ? Number(fitted) : values_.number(other);
       });
   }
   // The name of an allocation without a formula stands for its bytes.
@@ -233,7 +233,7 @@ void AxisFitter::find_formula() {
   }
   Run run;
   std::vector<Observation> refused;
-  for (RecordedShapes& shapes : recorder_.record_chosen({{variant_.name, word_axes(values_), bounds}})) {
+  for (RecordedShapes& shapes : recorder_.record_chosen({{variant_.name, choice_axes(values_), bounds}})) {
     std::ranges::move(shapes.observations, std::back_inserter(run.observations));
     std::ranges::move(shapes.refused, std::back_inserter(refused));
   }

@@ -15,7 +15,7 @@ using EstimatorDescription = VariantDescription::EstimatorDescription;
 template <EitherConst<AxisDescription> T, typename Fields>
 void for_each_field(T& axis, Fields& fields) {
   fields("name", axis.name);
-  fields.derived("type", std::holds_alternative<Size>(axis.default_value) ? "integer" : "word");
+  fields.derived("type", type_name(axis));
   fields("default", axis.default_value);
   fields("choices", axis.choices);
   fields("min", axis.min);

@@ -98,6 +98,8 @@ AxisValue axis_value(const Json& axis) {
   std::string text = value.is_number() ? value.dump() : value.get<std::string>();
   const std::optional<Size> size = parse_number<Size>(text);
   if (size && axis.value("type", "") == "int64") return *size;
+  const std::optional<double> number = parse_float(text);
+  if (number && axis.value("type", "") == "float64") return *number;
   return text;
 }
 

@@ -96,6 +96,10 @@ inline void read(const Json& json, AxisValue& value) {
     value = json.get<std::string>();
     return;
   }
+  if (json.is_number_float()) {
+    value = json.get<double>();
+    return;
+  }
   Size number = 0;
   read(json, number);
   value = number;

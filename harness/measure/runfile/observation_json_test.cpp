@@ -13,6 +13,15 @@ using json_fields::Json;
 using testing::AllOf;
 using testing::HasSubstr;
 
+TEST(ObservationLine, AxesKeepTheirTypes) {
+  Observation observation = example_observation("a/b/dry");
+  observation.axes =
+      Parameters({{"n", Size{1}}, {"sigma", 1.0}, {"tau", 1e-7}, {"large", 1e22}, {"mode", "1.0"}});
+  const std::string line = to_json_line(observation);
+  EXPECT_EQ(observation_from_json_line(line).axes, observation.axes);
+  EXPECT_THAT(line, HasSubstr(R"("axes":{"n":1,"sigma":1.0,"tau":1e-07,"large":1e+22,"mode":"1.0"})"));
+}
+
 TEST(ObservationLine, ComesBackAsItWas) {
   const Observation observation = example_observation("a/b/dry");
   const std::string line = to_json_line(observation);

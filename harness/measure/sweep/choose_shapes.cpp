@@ -50,14 +50,13 @@ std::size_t integer_axes(const VariantDescription& variant) {
 std::vector<Parameters> word_sets(const VariantDescription& variant) {
   std::vector<Parameters::Values> sets{{}};
   for (const AxisDescription& axis : variant.axes) {
-    const auto* const word = std::get_if<std::string>(&axis.default_value);
-    if (word == nullptr) continue;
-    std::vector<std::string> words{*word};
+    if (std::holds_alternative<Size>(axis.default_value)) continue;
+    std::vector<AxisValue> words{axis.default_value};
     for (const std::string& choice : axis.choices) {
-      if (choice != *word) words.push_back(choice);
+      if (AxisValue(choice) != axis.default_value) words.emplace_back(choice);
     }
     std::vector<Parameters::Values> longer;
-    for (const std::string& one : words) {
+    for (const AxisValue& one : words) {
       for (Parameters::Values set : sets) {
         set.emplace_back(axis.name, one);
         longer.push_back(std::move(set));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "measure/sweep/nearest_word.hpp"
@@ -31,7 +32,23 @@ Size parse_integer(const AxisDescription& axis, std::string_view text) {
   return value;
 }
 
+double parse_float_value(const AxisDescription& axis, std::string_view text) {
+  if (const auto number = parse_float(text)) return *number;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range && end == text.data() + text.size()) {
+    throw OverflowError(
+        fmt::format("axis '{}': {} does not fit a floating-point number of 64 bits", axis.name, text));
+  }
+  throw UsageError(fmt::format("axis '{}' is a floating-point number: '{}' is not", axis.name, text));
+}
+
 }  // namespace
+
+std::string_view type_name(const AxisDescription& axis) {
+  if (std::holds_alternative<Size>(axis.default_value)) return "integer";
+  return std::holds_alternative<double>(axis.default_value) ? "float" : "word";
+}
 
 bool is_axis_name(std::string_view name) {
   return !name.empty() && name.find_first_not_of(kNameLetters) == std::string_view::npos;
@@ -87,17 +104,34 @@ void check_variant(const VariantDescription& variant) {
 }
 
 AxisValue parse_axis_value(const AxisDescription& axis, std::string_view text) {
-  AxisValue value = std::holds_alternative<Size>(axis.default_value) ? AxisValue(parse_integer(axis, text))
-                                                                     : AxisValue(std::string(text));
+  AxisValue value = std::string(text);
+  if (std::holds_alternative<Size>(axis.default_value)) value = parse_integer(axis, text);
+  if (std::holds_alternative<double>(axis.default_value)) value = parse_float_value(axis, text);
+  check_axis_value(axis, value);
+  return value;
+}
+
+AxisValue typed_axis_value(const AxisDescription& axis, AxisValue value) {
+  const Size* const integer = std::get_if<Size>(&value);
+  if (integer != nullptr && std::holds_alternative<double>(axis.default_value))
+    value = static_cast<double>(*integer);
   check_axis_value(axis, value);
   return value;
 }
 
 void check_axis_value(const AxisDescription& axis, const AxisValue& value) {
   if (value.index() != axis.default_value.index()) {
-    const bool word = std::holds_alternative<std::string>(value);
-    throw UsageError(fmt::format("axis '{}' is {}: '{}' is not", axis.name, word ? "an integer" : "a word",
+    const std::string_view type = type_name(axis);
+    throw UsageError(fmt::format("axis '{}' is {}: '{}' is not", axis.name,
+                                 type == "integer" ? "an integer"
+                                 : type == "float" ? "a floating-point number"
+                                                   : "a word",
                                  to_text(value)));
+  }
+  if (const double* number = std::get_if<double>(&value)) {
+    if (!std::isfinite(*number))
+      throw UsageError(fmt::format("axis '{}' must be a finite number, not {}", axis.name, *number));
+    return;
   }
   if (const Size* integer = std::get_if<Size>(&value)) {
     if (*integer < axis.min) {

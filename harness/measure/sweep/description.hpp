@@ -15,15 +15,21 @@ struct AxisDescription {
   std::string name;
   AxisValue default_value;           ///< its type is the type of the axis
   std::vector<std::string> choices;  ///< of a word axis; empty: any word
-  Size min = 0;                      ///< of an integer axis
+  Size min = 0;                      ///< of an integer axis; a floating-point axis has none
   std::string help;                  ///< one line for users
 };
 
+/// Returns `integer`, `word` or `float`.
+std::string_view type_name(const AxisDescription& axis);
 /// Parses a value of the axis. Throws UsageError, with the nearest word, if `text` is not one.
 AxisValue parse_axis_value(const AxisDescription& axis, std::string_view text);
-/// Throws UsageError if the value has the wrong type, is too small, is not a choice of the axis, or is a word
-/// that case names cannot contain: empty, or with `/`, `:`, blanks or control characters.
+/// Throws UsageError if the value has the wrong type, is too small, is not a choice of the axis, is not
+/// finite, or is a word that case names cannot contain: empty, or with `/`, `:`, blanks or control
+/// characters.
 void check_axis_value(const AxisDescription& axis, const AxisValue& value);
+/// Returns a value from a suite, which may have an integer for a floating-point axis, with the type of the
+/// axis. Throws as check_axis_value() does.
+AxisValue typed_axis_value(const AxisDescription& axis, AxisValue value);
 
 /// Returns true for OPERATION/NAME with letters, digits and `- _ . +`: the beginning of case names.
 bool is_variant_name(std::string_view name);

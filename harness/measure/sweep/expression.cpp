@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
@@ -82,10 +83,14 @@ Size next_smooth(Size length, Size largest_prime) {
 }  // namespace
 
 Expression::Expression(Size integer)
-    : node_(std::make_shared<Node>(Node{Operation::integer, 0, integer, {}, {}})) {}
+    : node_(std::make_shared<Node>(Node{Operation::integer, 0, integer, 0, {}, {}})) {}
+
+Expression Expression::floating(double number) {
+  return Expression(std::make_shared<Node>(Node{Operation::floating, 0, 0, number, {}, {}}));
+}
 
 Expression Expression::axis(std::string name) {
-  return Expression(std::make_shared<Node>(Node{Operation::axis, 0, 0, std::move(name), {}}));
+  return Expression(std::make_shared<Node>(Node{Operation::axis, 0, 0, 0, std::move(name), {}}));
 }
 
 namespace {
@@ -186,7 +191,7 @@ Expression Expression::multiply(std::vector<Expression> operands) {
 }
 
 Expression Expression::apply(Operation operation, std::vector<Expression> operands, unsigned column) {
-  return Expression(std::make_shared<Node>(Node{operation, column, 0, {}, std::move(operands)}));
+  return Expression(std::make_shared<Node>(Node{operation, column, 0, 0, {}, std::move(operands)}));
 }
 
 Size compute(Operation operation, Size a, Size b) {
@@ -213,7 +218,12 @@ Size compute(Operation operation, Size a, Size b) {
       return std::min(a, b);
     case Operation::max:
       return std::max(a, b);
+    case Operation::ceil:
+    case Operation::floor:
+    case Operation::round:
+      return a;
     case Operation::integer:
+    case Operation::floating:
     case Operation::axis:
     case Operation::if_zero:
       break;
@@ -221,26 +231,87 @@ Size compute(Operation operation, Size a, Size b) {
   throw std::logic_error("an operation of one or two numbers is computed");
 }
 
-Size Expression::evaluate(const std::function<Size(const std::string& axis)>& value_of) const {
-  switch (operation()) {
-    case Operation::integer:
-      return integer();
-    case Operation::axis:
-      return value_of(name());
-    case Operation::if_zero:
-      return operands()[operands()[0].evaluate(value_of) == 0 ? 1 : 2].evaluate(value_of);
+namespace {
+
+double as_double(const Number& number) {
+  const double* const floating = std::get_if<double>(&number);
+  return floating != nullptr ? *floating : static_cast<double>(std::get<Size>(number));
+}
+
+Size as_integer(double whole) {
+  constexpr double kEnd = 0x1p63;  // the smallest double above all integers of 64 bits
+  if (whole >= -kEnd && whole < kEnd) return static_cast<Size>(whole);
+  throw OverflowError(fmt::format("{} does not fit 64 bits", whole));
+}
+
+double compute_double(Operation operation, double a, double b) {
+  switch (operation) {
+    case Operation::add:
+      return a + b;
+    case Operation::subtract:
+      return a - b;
+    case Operation::multiply:
+      return a * b;
+    case Operation::divide_down:
+      if (b == 0) throw UsageError(fmt::format("{} / 0 has no value", float_text(a)));
+      return a / b;
+    case Operation::min:
+      return std::min(a, b);
+    case Operation::max:
+      return std::max(a, b);
     default:
-      break;
+      throw UsageError("this operation needs integers: write ceil(…), floor(…) or round(…) in it");
   }
-  Size value = operands().front().evaluate(value_of);
-  if (operands().size() == 1) return compute_here(value, 0);
-  for (std::size_t i = 1; i < operands().size(); ++i)
-    value = compute_here(value, operands()[i].evaluate(value_of));
+}
+
+}  // namespace
+
+Number compute(Operation operation, Number a, Number b) {
+  if (std::holds_alternative<Size>(a) && std::holds_alternative<Size>(b))
+    return compute(operation, std::get<Size>(a), std::get<Size>(b));
+  if (operation == Operation::ceil) return as_integer(std::ceil(as_double(a)));
+  if (operation == Operation::floor) return as_integer(std::floor(as_double(a)));
+  if (operation == Operation::round) return as_integer(std::round(as_double(a)));
+  const double value = compute_double(operation, as_double(a), as_double(b));
+  if (!std::isfinite(value)) throw OverflowError("the value does not fit a floating-point number");
   return value;
 }
 
+template <typename Value>
+Value Expression::evaluate_as(const std::function<Value(const std::string& axis)>& value_of) const {
+  switch (operation()) {
+    case Operation::integer:
+      return integer();
+    case Operation::floating:
+      if constexpr (std::is_same_v<Value, Number>) return floating();
+      throw std::logic_error("a formula of integers has a floating-point number");
+    case Operation::axis:
+      return value_of(name());
+    case Operation::if_zero: {
+      const bool is_zero = operands()[0].evaluate_as<Value>(value_of) == Value(Size{0});
+      return operands()[is_zero ? 1 : 2].evaluate_as<Value>(value_of);
+    }
+    default:
+      break;
+  }
+  Value value = operands().front().evaluate_as<Value>(value_of);
+  if (operands().size() == 1) return compute_here<Value>(value, Size{0});
+  for (std::size_t i = 1; i < operands().size(); ++i)
+    value = compute_here<Value>(value, operands()[i].evaluate_as<Value>(value_of));
+  return value;
+}
+
+Size Expression::evaluate(const std::function<Size(const std::string& axis)>& value_of) const {
+  return evaluate_as<Size>(value_of);
+}
+
+Number Expression::evaluate_number(const std::function<Number(const std::string& axis)>& value_of) const {
+  return evaluate_as<Number>(value_of);
+}
+
 // Computes the operation of this node. An error in a user's text has the column.
-Size Expression::compute_here(Size a, Size b) const {
+template <typename Value>
+Value Expression::compute_here(Value a, Value b) const {
   const auto place = [&](const Error& error) {
     return fmt::format("column {}: {}", node_->column, error.what());
   };
@@ -274,8 +345,9 @@ Size Expression::complexity() const {
 }
 
 bool Expression::operator==(const Expression& other) const {
-  return node_ == other.node_ || (operation() == other.operation() && integer() == other.integer() &&
-                                  name() == other.name() && operands() == other.operands());
+  return node_ == other.node_ ||
+         (operation() == other.operation() && integer() == other.integer() &&
+          floating() == other.floating() && name() == other.name() && operands() == other.operands());
 }
 
 namespace {
@@ -323,6 +395,8 @@ class Writer {
         return expression.integer() < 0
                    ? parentheses(std::to_string(expression.integer()), place != Binding::sum)
                    : std::to_string(expression.integer());
+      case Operation::floating:
+        return float_text(expression.floating());  // not below 0: a minus is an operation
       case Operation::axis:
         return expression.name();
       case Operation::add:
@@ -357,6 +431,12 @@ class Writer {
         return call(style_ == ExpressionStyle::cpp ? "std::max<Checked>" : "max", expression);
       case Operation::if_zero:
         return choice(expression);
+      case Operation::ceil:
+        return call("ceil", expression);
+      case Operation::floor:
+        return call("floor", expression);
+      case Operation::round:
+        return call("round", expression);
     }
     return {};
   }

@@ -52,10 +52,10 @@ std::vector<std::string> find_parameters(const ExternalEstimator& estimator,
   return names;
 }
 
-void check_axis(const VariantDescription& variant, const std::string& name, bool integer) {
+void check_axis(const VariantDescription& variant, const std::string& name, bool is_number) {
   const AxisDescription& axis = variant.known_axis(name);
-  if (integer && !is_integer(axis)) {
-    throw UsageError(fmt::format("axis '{}' of {} is a word: formulas need integers", name, variant.name));
+  if (is_number && std::holds_alternative<std::string>(axis.default_value)) {
+    throw UsageError(fmt::format("axis '{}' of {} is a word: formulas need numbers", name, variant.name));
   }
 }
 
@@ -72,8 +72,9 @@ bool is_for_case(const EstimatorFormula& formula, const EstimatorQuestion& quest
          std::ranges::all_of(formula.when, [&](const CaseCondition& condition) {
            if (condition.key == "variant") return true;
            const AxisValue* const value = question.axes.find(condition.key);
-           return value != nullptr &&
-                  std::ranges::any_of(condition.values, [&](const auto& one) { return one.value == *value; });
+           return value != nullptr && std::ranges::any_of(condition.values, [&](const auto& one) {
+                    return is_same_value(one.value, *value);
+                  });
          });
 }
 
@@ -177,11 +178,11 @@ Size formula_bytes(const ExternalEstimator& estimator, const EstimatorQuestion& 
       axes += fmt::format("{}{}={}", axes.empty() ? "" : " ", axis, to_text(value));
     throw UsageError(fmt::format("no formula is for {} {}", question.variant, axes));
   }
-  return formula->bytes.evaluate([&](const std::string& axis) {
+  return formula->bytes.evaluate_integer([&](const std::string& axis) -> Number {
     if (axis == question.slice_axis) return slices;
     if (axis == kItemSizeAxis && question.axes.find(axis) == nullptr)
       return size_of(parse_dtype(question.axes.word("dtype")));
-    return question.axes.integer(axis);
+    return question.axes.number(axis);
   });
 }
 
@@ -206,7 +207,7 @@ void check_estimator_fits(const ExternalEstimator& estimator, const VariantDescr
 EstimatorQuestion make_question(const ExternalEstimator& estimator, const VariantDescription& variant,
                                 const Parameters& parameters) {
   check_estimator_fits(estimator, variant);
-  const auto value_of = [&](const std::string& axis) { return parameters.integer(axis); };
+  const auto value_of = [&](const std::string& axis) { return parameters.number(axis); };
   EstimatorQuestion question;
   question.slice_dimension = variant.slice_dimension;
   question.slices = parameters.integer(variant.slice_axis);
@@ -216,7 +217,7 @@ EstimatorQuestion make_question(const ExternalEstimator& estimator, const Varian
   if (!estimator.formulas.empty()) return question;
   const std::vector<Formula> dimensions = find_dimensions(estimator, variant);
   for (const Formula& dimension : dimensions) {
-    question.other_dimensions.push_back(dimension.evaluate(value_of));
+    question.other_dimensions.push_back(dimension.evaluate_integer(value_of));
   }
   const AxisValue* const dtype = parameters.find("dtype");
   question.dtype = numpy_dtype_name(!estimator.dtype.empty() ? estimator.dtype

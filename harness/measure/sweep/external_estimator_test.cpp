@@ -180,7 +180,7 @@ TEST(ExternalEstimator, MistakesNameFileLineAndKey) {
   EXPECT_THAT(estimator_mistake(formula + "'4 * mx'\n" + kEstimatedSweep + "estimators = 'x'\n"),
               HasSubstr("s.toml:8: estimators: padding/coords1d has no axis 'mx'; did you mean"));
   EXPECT_THAT(estimator_mistake(formula + "'4 * mode'\n" + kEstimatedSweep + "estimators = 'x'\n"),
-              HasSubstr("axis 'mode' of padding/coords1d is a word: formulas need integers"));
+              HasSubstr("axis 'mode' of padding/coords1d is a word: formulas need numbers"));
   EXPECT_THAT(estimator_mistake(kFormulas + "[[sweep]]\nvariants = 'vertical_shift/*'\nestimators = 'x'\n"),
               HasSubstr("has no estimator 'x'"));
   EXPECT_THAT(estimator_mistake("[[estimator]]\nname = 'x'\n[[estimator.formula]]\nwhen = { variant = 'a/*' "

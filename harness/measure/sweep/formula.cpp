@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <tuple>
+#include <utility>
 
 #include "base/error.hpp"
 #include "measure/sweep/nearest_word.hpp"
@@ -80,7 +82,7 @@ class Parser {
 
   Part operand() {
     const char c = next();
-    if (is_digit(c)) return integer();
+    if (is_digit(c)) return number();
     if (starts_name(c)) return name();
     if (c != '(')
       fail(c == '\0' ? "unexpected end: a number or an axis is missing" : "expected a number or an axis");
@@ -90,16 +92,26 @@ class Parser {
     return value;
   }
 
-  Part integer() {
-    Size value = 0;
-    const char* begin = text_.data() + position_;
-    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+  // Reads `4096`, `0.5` or `1e-3`.
+  Part number() {
+    const char* const begin = text_.data() + position_;
+    const char* const text_end = text_.data() + text_.size();
+    Size integer = 0;
+    double floating = 0;
+    auto [end, error] = std::from_chars(begin, text_end, integer);
+    const bool is_integer = end == text_end || (*end != '.' && *end != 'e' && *end != 'E');
+    if (!is_integer) std::tie(end, error) = read_floating(begin, text_end, floating);
     if (error == std::errc::result_out_of_range) {
       throw OverflowError(at(text_, position_ + 1, "the number does not fit 64 bits"));
     }
-    if (end != text_.data() + text_.size() && (*end == '.' || starts_name(*end))) fail("not an integer");
+    if (end != text_end && (*end == '.' || starts_name(*end))) fail("not a number");
     position_ += static_cast<std::size_t>(end - begin);
-    return {Expression(value)};
+    return {is_integer ? Expression(integer) : Expression::floating(floating)};
+  }
+
+  static std::pair<const char*, std::errc> read_floating(const char* begin, const char* end, double& value) {
+    const auto read = std::from_chars(begin, end, value);
+    return {read.ptr, read.ec};
   }
 
   Part name() {
@@ -117,12 +129,15 @@ class Parser {
       Operation operation;
       int values;  // 0: any number
     };
-    static constexpr std::array<Function, 6> kFunctions{{{"min", Operation::min, 0},
+    static constexpr std::array<Function, 9> kFunctions{{{"min", Operation::min, 0},
                                                          {"max", Operation::max, 0},
                                                          {"ceil_div", Operation::divide_up, 2},
                                                          {"pow2", Operation::pow2, 1},
                                                          {"next_pow2", Operation::next_pow2, 1},
-                                                         {"next_smooth", Operation::next_smooth, 2}}};
+                                                         {"next_smooth", Operation::next_smooth, 2},
+                                                         {"ceil", Operation::ceil, 1},
+                                                         {"floor", Operation::floor, 1},
+                                                         {"round", Operation::round, 1}}};
     const auto* const found = std::ranges::find(kFunctions, word, &Function::name);
     if (found == kFunctions.end()) {
       std::vector<std::string> names;
@@ -183,16 +198,23 @@ class Parser {
 Formula::Formula(std::string text)
     : text_(std::move(text)), expression_(Parser(text_).parse()), axes_(expression_.axes()) {}
 
-Size Formula::evaluate(const std::function<Size(const std::string& axis)>& value_of) const {
+Size Formula::evaluate_integer(const std::function<Number(const std::string& axis)>& value_of) const {
+  const Number value = evaluate(value_of);
+  if (const Size* const integer = std::get_if<Size>(&value)) return *integer;
+  throw UsageError(fmt::format("formula '{}' is {}, not an integer: write ceil(…), floor(…) or round(…)",
+                               text_, float_text(std::get<double>(value))));
+}
+
+Number Formula::evaluate(const std::function<Number(const std::string& axis)>& value_of) const {
   // Before the arithmetic, because an error of `value_of` has no column.
-  std::vector<Size> values;
+  std::vector<Number> values;
   values.reserve(axes_.size());
   for (const std::string& axis : axes_) values.push_back(value_of(axis));
   const auto known = [&](const std::string& axis) {
     return values[static_cast<std::size_t>(std::ranges::find(axes_, axis) - axes_.begin())];
   };
   try {
-    return expression_.evaluate(known);
+    return expression_.evaluate_number(known);
   } catch (const OverflowError& error) {
     throw OverflowError(fmt::format("formula '{}', {}", text_, error.what()));
   } catch (const UsageError& error) {

@@ -16,7 +16,7 @@ using testing::ThrowsMessage;
 
 Size value(const std::string& text) {
   static const std::map<std::string, Size> axes{{"n", 20}, {"ny", 512}, {"nx", 1337}, {"pad", -3}};
-  return Formula(text).evaluate([](const std::string& axis) { return axes.at(axis); });
+  return Formula(text).evaluate_integer([](const std::string& axis) { return axes.at(axis); });
 }
 
 auto making(std::string text) {
@@ -92,8 +92,8 @@ TEST(Formula, MistakesHaveTextAndColumn) {
   EXPECT_THAT(making("ny nx"), ThrowsMessage<UsageError>(HasSubstr("column 4: an operator is missing")));
   EXPECT_THAT(making("(ny"), ThrowsMessage<UsageError>(HasSubstr("column 4: ')' is missing")));
   EXPECT_THAT(making("ny)"), ThrowsMessage<UsageError>(HasSubstr("column 3: an operator is missing")));
-  EXPECT_THAT(making("1.5"), ThrowsMessage<UsageError>(HasSubstr("not an integer")));
-  EXPECT_THAT(making("2nx"), ThrowsMessage<UsageError>(HasSubstr("not an integer")));
+  EXPECT_THAT(making("1.5.5"), ThrowsMessage<UsageError>(HasSubstr("not a number")));
+  EXPECT_THAT(making("2nx"), ThrowsMessage<UsageError>(HasSubstr("not a number")));
   EXPECT_THAT(making("ny & 3"), ThrowsMessage<UsageError>(HasSubstr("column 4")));
   EXPECT_THROW(making(std::string("1\0", 2))(), UsageError);
   EXPECT_THAT(making("maxx(ny, 2)"),

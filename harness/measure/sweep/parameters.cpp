@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <mutex>
 #include <unordered_set>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "measure/sweep/nearest_word.hpp"
 
 namespace peakmark {
@@ -18,6 +20,13 @@ const AxisValue& value_of(const Parameters& parameters, std::string_view axis) {
   std::vector<std::string> names;
   for (const auto& [name, value] : parameters.values()) names.push_back(name);
   throw UsageError(fmt::format("unknown axis '{}'{}", axis, suggest_word(axis, names)));
+}
+
+/// Returns `the word 'edge'`, `the integer 20`, `the floating-point number 0.5`.
+std::string typed_text(const AxisValue& value) {
+  if (std::holds_alternative<std::string>(value)) return fmt::format("the word '{}'", to_text(value));
+  const bool is_integer = std::holds_alternative<Size>(value);
+  return fmt::format("the {} {}", is_integer ? "integer" : "floating-point number", to_text(value));
 }
 
 struct PairHash {
@@ -49,21 +58,50 @@ void AxisList::set(value_type pair) {
   }
 }
 
+std::string float_text(double number) {
+  std::string text = fmt::format("{}", number);
+  if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
+  return text;
+}
+
 std::string to_text(const AxisValue& value) {
   if (const Size* integer = std::get_if<Size>(&value)) return fmt::format("{}", *integer);
+  if (const double* number = std::get_if<double>(&value)) return float_text(*number);
   return std::get<std::string>(value);
+}
+
+std::optional<double> parse_float(std::string_view text) {
+  const auto number = parse_number<double>(text);
+  if (!number || !std::isfinite(*number)) return std::nullopt;
+  return *number + 0.0;  // the sum of -0 and 0 is 0
+}
+
+bool is_same_value(const AxisValue& one, const AxisValue& other) {
+  const auto is_word = [](const AxisValue& value) { return std::holds_alternative<std::string>(value); };
+  if (one.index() == other.index() || is_word(one) || is_word(other)) return one == other;
+  const auto as_double = [](const AxisValue& value) {
+    const double* const number = std::get_if<double>(&value);
+    return number != nullptr ? *number : static_cast<double>(std::get<Size>(value));
+  };
+  return as_double(one) == as_double(other);
 }
 
 Size Parameters::integer(std::string_view axis) const {
   const AxisValue& value = value_of(*this, axis);
   if (const Size* integer = std::get_if<Size>(&value)) return *integer;
-  throw UsageError(fmt::format("axis '{}' is the word '{}', not an integer", axis, to_text(value)));
+  throw UsageError(fmt::format("axis '{}' is {}, not an integer", axis, typed_text(value)));
+}
+
+Number Parameters::number(std::string_view axis) const {
+  const AxisValue& value = value_of(*this, axis);
+  if (const double* number = std::get_if<double>(&value)) return *number;
+  return integer(axis);
 }
 
 const std::string& Parameters::word(std::string_view axis) const {
   const AxisValue& value = value_of(*this, axis);
   if (const std::string* word = std::get_if<std::string>(&value)) return *word;
-  throw UsageError(fmt::format("axis '{}' is the integer {}, not a word", axis, to_text(value)));
+  throw UsageError(fmt::format("axis '{}' is {}, not a word", axis, typed_text(value)));
 }
 
 Parameters::Parameters(Values values) {
@@ -89,12 +127,12 @@ void Parameters::set(std::string_view axis, AxisValue value) {
   values_->set({std::string(axis), std::move(value)});
 }
 
-Parameters word_axes(const Parameters& parameters) {
-  Parameters::Values words;
+Parameters choice_axes(const Parameters& parameters) {
+  Parameters::Values choices;
   for (const auto& [axis, value] : parameters.values()) {
-    if (std::holds_alternative<std::string>(value)) words.emplace_back(axis, value);
+    if (!std::holds_alternative<Size>(value)) choices.emplace_back(axis, value);
   }
-  return Parameters(std::move(words));
+  return Parameters(std::move(choices));
 }
 
 std::string largest_axis_note(const Parameters& parameters) {

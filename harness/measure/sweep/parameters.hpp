@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,10 +14,25 @@
 
 namespace peakmark {
 
-/// The value of an axis: an integer (a size, a pad, a shift) or a word (a mode, a dtype).
-using AxisValue = std::variant<Size, std::string>;
+/// The value of an axis: an integer (a size, a pad, a shift), a word (a mode, a dtype), or a finite
+/// floating-point number (a sigma, an angle).
+using AxisValue = std::variant<Size, std::string, double>;
 
+/// The value of a formula, or of an axis that a formula may read.
+using Number = std::variant<Size, double>;
+
+/// Returns the shortest text that reads back as the number, with a point or an exponent: `1.0`, `0.1`,
+/// `1e+16`. Python's repr() returns the same text.
+std::string float_text(double number);
 std::string to_text(const AxisValue& value);
+
+/// Returns the finite number in `text`, which must contain nothing else. -0 becomes 0, so that equal values
+/// have the same text. Returns nullopt for other text, `nan`, `inf`, and a number that does not fit.
+std::optional<double> parse_float(std::string_view text);
+
+/// Returns whether the two are the same value of an axis. The integer 1 is the same as 1.0, because a suite
+/// may write either for a floating-point axis.
+bool is_same_value(const AxisValue& one, const AxisValue& other);
 
 /// The axes of a case with their values, in the variant's order. Equal pairs of all cases share one pair in
 /// memory, which is never released: even a suite of a million cases has few different ones.
@@ -73,6 +89,8 @@ class Parameters {
   /// Throw UsageError with the axis if it is missing or has the other type.
   [[nodiscard]] Size integer(std::string_view axis) const;
   [[nodiscard]] const std::string& word(std::string_view axis) const;
+  /// Returns the value of an axis of integers or floating-point numbers.
+  [[nodiscard]] Number number(std::string_view axis) const;
   [[nodiscard]] const AxisValue* find(std::string_view axis) const;
   /// Sets the value in this copy only.
   void set(std::string_view axis, AxisValue value);
@@ -90,8 +108,9 @@ class Parameters {
   std::shared_ptr<AxisList> values_;  ///< null: no axes
 };
 
-/// Returns the axes whose values are words.
-Parameters word_axes(const Parameters& parameters);
+/// Returns the axes whose values are words or floating-point numbers. `explain` finds a formula of the
+/// integer axes for each combination of their values.
+Parameters choice_axes(const Parameters& parameters);
 
 /// Returns the end of a message about a size that does not fit 64 bits: `; the largest axis is pad_x0 =
 /// 4611686018427387904`. The size is a product of many axes, and its error names none of them. Empty without

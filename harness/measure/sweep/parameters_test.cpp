@@ -66,8 +66,8 @@ TEST(Parameters, KeepEqualPairsOfAxisAndValueOnce) {
 }
 
 TEST(Parameters, OfWordsHaveNoIntegers) {
-  EXPECT_EQ(word_axes(example()), Parameters({{"mode", std::string("edge")}}));
-  EXPECT_EQ(word_axes({}), Parameters{});
+  EXPECT_EQ(choice_axes(example()), Parameters({{"mode", std::string("edge")}}));
+  EXPECT_EQ(choice_axes({}), Parameters{});
 }
 
 TEST(Parameters, AreWrittenAsText) {

@@ -166,7 +166,7 @@ TEST(Program, MistakesNameFileLineAndKey) {
        "s.toml:4: axes.m: unknown word of axis 'm': 'c'"},
       {whole + "slice_axis = 'm'\naxes.n = 3",
        "s.toml:4: slice_axis: a/b has no axis 'm'; did you mean 'n'?"},
-      {whole + "slice_axis = 'm'\naxes.m = 'x'", "s.toml:4: slice_axis: axis 'm' is a word"},
+      {whole + "slice_axis = 'm'\naxes.m = 'x'", "s.toml:4: slice_axis: axis 'm' is not an axis of integers"},
       {whole + "slice_dimension = 2",
        "s.toml:4: slice_dimension: must be 0 (projection) or 1 (sinogram), not 2"},
       {whole + "time = 'gpu'", "s.toml:4: time: must be 'host' or 'device', not 'gpu'"},

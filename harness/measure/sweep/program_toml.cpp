@@ -170,8 +170,11 @@ class ProgramReader : private TomlReader {
       }
       if (!has_default) fail(place, "no default: { default = 512, min = 1 }");
       const bool is_word = std::holds_alternative<std::string>(axis.default_value);
+      const bool is_integer = std::holds_alternative<Size>(axis.default_value);
       if (is_word && table->contains("min")) fail(place, "a word axis has choices, not min");
-      if (!is_word && table->contains("choices")) fail(place, "an integer axis has min, not choices");
+      if (is_integer && table->contains("choices")) fail(place, "an integer axis has min, not choices");
+      if (!is_word && !is_integer && (table->contains("min") || table->contains("choices")))
+        fail(place, "a floating-point axis has neither min nor choices");
     }
     check_here(place, [&] {
       check_axis_value(axis, axis.default_value);
@@ -186,7 +189,8 @@ class ProgramReader : private TomlReader {
     check_here(slice_axis_place_, [&] {
       const AxisDescription& axis = variant.known_axis(variant.slice_axis);
       if (!std::holds_alternative<Size>(axis.default_value))
-        throw UsageError(fmt::format("axis '{}' is a word: the slice axis must be an integer", axis.name));
+        throw UsageError(
+            fmt::format("axis '{}' is not an axis of integers, as the slice axis must be", axis.name));
     });
   }
 

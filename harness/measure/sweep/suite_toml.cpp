@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -168,12 +169,32 @@ class Reader : private TomlReader {
 
   AxisValues read_values(const std::string& axis, const toml::node& node, const SourceLocation& place) {
     AxisValues values{axis, place, {}};
-    if (const toml::table* spec = node.as_table()) {
+    const toml::table* const spec = node.as_table();
+    if (spec != nullptr && is_float_range(*spec)) {
+      for (const double number : read_float_range(*spec, place)) values.values.push_back({number, place});
+    } else if (spec != nullptr) {
       for (const Size integer : read_span(*spec, place)) values.values.push_back({integer, place});
     } else {
       values.values = list(node, place);
     }
     return values;
+  }
+
+  static bool is_float_range(const toml::table& spec) {
+    return std::ranges::any_of(std::array{"from", "to", "step"}, [&](const char* key) {
+      return spec.contains(key) && spec.get(key)->is_floating_point();
+    });
+  }
+
+  std::vector<double> read_float_range(const toml::table& spec, const SourceLocation& place) {
+    only(spec, place, {"from", "to", "step"});
+    const auto bound = [&](const char* key) {
+      const auto number = spec.contains(key) ? spec.get(key)->value<double>() : std::nullopt;
+      if (!number || !std::isfinite(*number))
+        fail(place, fmt::format("a range of floating-point numbers needs a finite number as '{}'", key));
+      return *number;
+    };
+    return expand_range(bound("from"), bound("to"), bound("step"), place);
   }
 
   std::vector<Size> read_span(const toml::table& spec, const SourceLocation& place) {

@@ -46,16 +46,26 @@ const AxisDescription& find_axis(const VariantDescription& variant, std::string_
   }
 }
 
-void check_integer_axis(const VariantDescription& variant, const std::string& name,
-                        const SourceLocation& place) {
-  if (!std::holds_alternative<Size>(find_axis(variant, name, place).default_value)) {
-    fail(place, fmt::format("axis '{}' of {} is a word: formulas need integers", name, variant.name));
+void check_number_axis(const VariantDescription& variant, const std::string& name,
+                       const SourceLocation& place) {
+  if (std::holds_alternative<std::string>(find_axis(variant, name, place).default_value)) {
+    fail(place, fmt::format("axis '{}' of {} is a word: formulas need numbers", name, variant.name));
   }
 }
 
-void check_value(const AxisDescription& axis, const Located<AxisValue>& value) {
+AxisValue typed_value(const AxisDescription& axis, const Located<AxisValue>& value) {
   try {
-    check_axis_value(axis, value.value);
+    return typed_axis_value(axis, value.value);
+  } catch (const UsageError& error) {
+    fail(value.place, error.what());
+  }
+}
+
+/// Returns a value from the command line, where only integers have a type.
+AxisValue parse_typed_value(const AxisDescription& axis, const Located<AxisValue>& value) {
+  if (std::holds_alternative<Size>(axis.default_value)) return value.value;
+  try {
+    return parse_axis_value(axis, to_text(value.value));  // `2023` may be a word, too
   } catch (const UsageError& error) {
     fail(value.place, error.what());
   }
@@ -70,9 +80,14 @@ void check_fits(const ExternalEstimator& estimator, const VariantDescription& va
   }
 }
 
-Size evaluate(const DerivedAxis& derived, const Parameters& parameters) {
+/// Returns the value of the formula with the type of the axis.
+AxisValue evaluate(const DerivedAxis& derived, const AxisDescription& axis, const Parameters& parameters) {
+  const auto value_of = [&](const std::string& name) { return parameters.number(name); };
   try {
-    return derived.formula.evaluate([&](const std::string& axis) { return parameters.integer(axis); });
+    if (std::holds_alternative<Size>(axis.default_value)) return derived.formula.evaluate_integer(value_of);
+    const Number value = derived.formula.evaluate(value_of);
+    const Size* const integer = std::get_if<Size>(&value);
+    return integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value) + 0.0;
   } catch (const UsageError& error) {
     fail(derived.place, error.what());
   }
@@ -82,7 +97,7 @@ bool holds(const CaseCondition& condition, const PlannedCase& planned, const Var
   return std::ranges::any_of(condition.values, [&](const Located<AxisValue>& value) {
     if (condition.key == "variant") return names(to_text(value.value), variant);
     if (condition.key == "backend") return to_text(value.value) == planned.sweep_case.backend;
-    return value.value == *planned.sweep_case.parameters.find(condition.key);
+    return is_same_value(value.value, *planned.sweep_case.parameters.find(condition.key));
   });
 }
 
@@ -135,13 +150,10 @@ bool SweepExpansion::all_have(const std::string& axis) const {
 void SweepExpansion::replace_axes(const std::vector<AxisValues>& axes) {
   for (const AxisValues& typed : axes) {
     if (!all_have(typed.axis)) continue;
-    const bool is_word = std::ranges::any_of(variants_, [&](const auto* variant) {
-      return std::holds_alternative<std::string>(variant->axis(typed.axis)->default_value);
-    });
     AxisValues values = typed;
-    for (Located<AxisValue>& value : values.values) {
-      if (is_word) value.value = to_text(value.value);  // `2023` may be a word, too
-    }
+    for (Located<AxisValue>& value : values.values)
+      value.value = parse_typed_value(*variants_.front()->axis(typed.axis), value);
+    refuse_repeated_values(values);
     replace_axis(sweep_, values);
     has_typed_axes_ = true;
   }
@@ -158,15 +170,15 @@ void SweepExpansion::replace_axes(const std::vector<AxisValues>& axes) {
 }
 
 void SweepExpansion::check_axes(const VariantDescription& variant) {
-  for (const Dimension& dimension : sweep_.dimensions) {
-    for (const AxisValues& values : dimension.axes) {
+  for (Dimension& dimension : sweep_.dimensions) {
+    for (AxisValues& values : dimension.axes) {
       const AxisDescription& axis = find_axis(variant, values.axis, values.place);
-      for (const Located<AxisValue>& value : values.values) check_value(axis, value);
+      for (Located<AxisValue>& value : values.values) value.value = typed_value(axis, value);
     }
   }
   for (const DerivedAxis& derived : sweep_.derived) {
-    check_integer_axis(variant, derived.axis, derived.place);
-    for (const std::string& axis : derived.formula.axes()) check_integer_axis(variant, axis, derived.place);
+    check_number_axis(variant, derived.axis, derived.place);
+    for (const std::string& axis : derived.formula.axes()) check_number_axis(variant, axis, derived.place);
   }
 }
 
@@ -203,7 +215,7 @@ void SweepExpansion::check_rules() const {
       if (condition.key == "variant" || condition.key == "backend") continue;
       for (const Located<AxisValue>& value : condition.values) {
         for (const VariantDescription* variant : variants_) {
-          check_value(find_axis(*variant, condition.key, condition.place), value);
+          static_cast<void>(typed_value(find_axis(*variant, condition.key, condition.place), value));
         }
       }
     }
@@ -250,13 +262,15 @@ Parameters SweepExpansion::parameters(const VariantDescription& variant, Paramet
     for (const AxisValues& axis : dimension->axes) parameters.set(axis.axis, axis.values[step].value);
   }
   for (const DerivedAxis* derived : derived_) {
-    const Size value = evaluate(*derived, parameters);
+    const AxisDescription& described = *variant.axis(derived->axis);
+    const AxisValue value = evaluate(*derived, described, parameters);
     try {
-      check_axis_value(*variant.axis(derived->axis), value);
+      check_axis_value(described, value);
     } catch (const UsageError& error) {
       std::string read;
       for (const std::string& axis : derived->formula.axes()) {
-        read += fmt::format("{} {} = {}", read.empty() ? " with" : ",", axis, parameters.integer(axis));
+        read +=
+            fmt::format("{} {} = {}", read.empty() ? " with" : ",", axis, to_text(*parameters.find(axis)));
       }
       fail(derived->place, fmt::format("{} (formula '{}'{})", error.what(), derived->formula.text(), read));
     }

@@ -124,10 +124,8 @@ Located<AxisValue> TomlReader::scalar(const toml::node& node, const SourceLocati
   const SourceLocation here{place.file, node.source().begin.line, place.key};
   if (const auto integer = node.value_exact<std::int64_t>()) return {Size{*integer}, here};
   if (const auto word = node.value_exact<std::string>()) return {*word, here};
-  if (node.is_floating_point()) {
-    fail(here, fmt::format("{} is not an integer: sizes are whole numbers", *node.value_exact<double>()));
-  }
-  fail(here, "must be an integer or a word in quotes");
+  if (const auto number = node.value_exact<double>()) return {*number + 0.0, here};  // -0 becomes 0
+  fail(here, "must be a number or a word in quotes");
 }
 
 std::vector<Located<AxisValue>> TomlReader::list(const toml::node& node, const SourceLocation& place) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -13,7 +15,15 @@ namespace {
 
 constexpr const char* kForms = "write AXIS=VALUE,VALUE…, AXIS=MIN..MAX or AXIS=MIN..MAX:STEP";
 
-/// Adds the values of `4`, `edge`, `4..64` or `4..64:20`.
+/// Returns the number of decimals with which the number is written without an exponent.
+int count_decimals(double number) {
+  constexpr int kMax = 340;  // of the smallest double, rounded to the 17 digits that identify it
+  int decimals = 0;
+  while (decimals < kMax && parse_float(fmt::format("{:.{}f}", number, decimals)) != number) ++decimals;
+  return decimals;
+}
+
+/// Adds the values of `4`, `edge`, `4..64`, `4..64:20` or `0.5..2:0.5`.
 void add_values(std::string_view part, AxisValues& axis) {
   if (part.empty()) fail(axis.place, fmt::format("an empty value: {}", kForms));
   const std::size_t dots = std::min(part.find(".."), part.size());
@@ -23,13 +33,22 @@ void add_values(std::string_view part, AxisValues& axis) {
     axis.values.push_back({first ? AxisValue(*first) : AxisValue(std::string(part)), axis.place});
     return;
   }
-  const auto last = parse_number<Size>(part.substr(dots + 2, colon - dots - 2));
-  if (!first || !last) {  // a word with dots
-    axis.values.push_back({std::string(part), axis.place});
+  const std::string_view last_text = part.substr(dots + 2, colon - dots - 2);
+  const std::string_view step_text = part.substr(std::min(colon + 1, part.size()));
+  const auto last = parse_number<Size>(last_text);
+  if (!first || !last || step_text.find_first_of(".eE") != std::string_view::npos) {
+    const auto from = parse_float(part.substr(0, dots));
+    const auto to = parse_float(last_text);
+    const auto step = parse_float(step_text);
+    if (!from || !to || !step) {  // a word with dots
+      axis.values.push_back({std::string(part), axis.place});
+      return;
+    }
+    for (const double value : expand_range(*from, *to, *step, axis.place))
+      axis.values.push_back({float_text(value), axis.place});
     return;
   }
-  const auto step =
-      colon == part.size() ? std::optional<Size>(1) : parse_number<Size>(part.substr(colon + 1));
+  const auto step = colon == part.size() ? std::optional<Size>(1) : parse_number<Size>(step_text);
   if (!step || *first > *last || *step < 1)
     fail(axis.place, fmt::format("'{}' is not a range: {}", part, kForms));
   // As unsigned numbers, since the difference and the last sum may be larger than a Size.
@@ -40,6 +59,21 @@ void add_values(std::string_view part, AxisValues& axis) {
     axis.values.push_back({*first + static_cast<Size>(i) * *step, axis.place});
 }
 
+}  // namespace
+
+std::vector<double> expand_range(double from, double to, double step, const SourceLocation& place) {
+  if (!(step > 0)) fail(place, fmt::format("step must be above 0, not {}", float_text(step)));
+  if (!(from <= to)) fail(place, fmt::format("empty range: {} to {}", float_text(from), float_text(to)));
+  // The last value may miss `to` by a rounding error.
+  const double steps = std::floor((to - from) / step + 1e-9);
+  if (!(steps < kMaxCases)) fail(place, fmt::format("range of more than {} values", kMaxCases));
+  const int decimals = std::max(count_decimals(from), count_decimals(step));
+  std::vector<double> values;
+  for (double i = 0; i <= steps; ++i)
+    values.push_back(*parse_float(fmt::format("{:.{}f}", from + i * step, decimals)));
+  return values;
+}
+
 void refuse_repeated_values(const AxisValues& axis) {
   std::vector<AxisValue> values;
   for (const Located<AxisValue>& value : axis.values) values.push_back(value.value);
@@ -47,8 +81,6 @@ void refuse_repeated_values(const AxisValues& axis) {
   const auto repeated = std::ranges::adjacent_find(values);
   if (repeated != values.end()) fail(axis.place, fmt::format("{} is written twice", to_text(*repeated)));
 }
-
-}  // namespace
 
 std::vector<AxisValues> parse_typed_axes(const std::vector<std::string>& texts) {
   std::vector<AxisValues> axes;

@@ -99,12 +99,12 @@ class FakeVariant {
   static constexpr std::array<const char*, 3> kBackends{"opencl", "cuda", "dry"};
   static constexpr std::array<const char*, 2> kDtypes{"f32", "f64"};
   static constexpr std::array<peakmark_axis, 2> kAxes{
-      {{"n", nullptr, 20, 0, nullptr, 0, "slices"},
-       {"dtype", "f32", 0, 0, kDtypes.data(), kDtypes.size(), nullptr}}};
+      {{"n", PEAKMARK_INTEGER, {.integer = 20}, 0, nullptr, 0, "slices"},
+       {"dtype", PEAKMARK_WORD, {.word = "f32"}, 0, kDtypes.data(), kDtypes.size(), nullptr}}};
 
   static Size n_of(const peakmark_case& asked) {
     for (const peakmark_value& value : std::span(asked.values, asked.count))
-      if (value.axis == std::string_view("n")) return value.number;
+      if (value.axis == std::string_view("n")) return value.value.integer;
     throw std::logic_error("a case of a fake has no axis n");
   }
   /// Reports what `function` throws, as the public headers do.

@@ -41,9 +41,9 @@ void check_slice_axis(const VariantDescription& variant) {
                                  variant.slice_axis, suggest_word(variant.slice_axis, variant.axis_names())));
   }
   if (!std::holds_alternative<Size>(axis->default_value)) {
-    throw UsageError(fmt::format(
-        "variant {}: slice axis '{}' is an axis of words; use an axis of numbers, such as {{\"n\", 20}}",
-        variant.name, variant.slice_axis));
+    throw UsageError(
+        fmt::format("variant {}: slice axis '{}' is not an axis of integers; use one, such as {{\"n\", 20}}",
+                    variant.name, variant.slice_axis));
   }
 }
 
@@ -56,7 +56,7 @@ void Registry::add(RegisteredVariant variant) {
   }
   if (!variant.estimators.empty() && variant.description.slice_axis.empty()) {
     throw UsageError(fmt::format(
-        "variant {} has an estimator and no slice_axis: say along which axis of numbers it counts slices",
+        "variant {} has an estimator and no slice_axis: say along which axis of integers it counts slices",
         name));
   }
   check_slice_axis(variant.description);

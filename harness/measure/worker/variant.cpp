@@ -12,14 +12,26 @@
 namespace peakmark {
 namespace {
 
+peakmark_value abi_value(const std::string& axis, const AxisValue& value) {
+  peakmark_value abi{.axis = axis.c_str(), .type = PEAKMARK_INTEGER, .value = {}};
+  if (const auto* const word = std::get_if<std::string>(&value)) {
+    abi.type = PEAKMARK_WORD;
+    abi.value.word = word->c_str();
+  } else if (const auto* const number = std::get_if<double>(&value)) {
+    abi.type = PEAKMARK_FLOAT;
+    abi.value.floating = *number;
+  } else {
+    abi.value.integer = std::get<Size>(value);
+  }
+  return abi;
+}
+
 /// The values of a case as a struct of the C ABI. It points into `parameters`, which must outlive it.
 class AbiCase {
  public:
   explicit AbiCase(const Parameters& parameters) {
     for (const auto& [axis, value] : parameters.values()) {
-      const auto* word = std::get_if<std::string>(&value);
-      values_.push_back({axis.c_str(), word == nullptr ? nullptr : word->c_str(),
-                         word == nullptr ? std::get<Size>(value) : 0});
+      values_.push_back(abi_value(axis, value));
     }
     abi_ = {values_.data(), values_.size()};
   }
@@ -41,14 +53,23 @@ AxisDescription read_axis(const peakmark_axis& abi) {
   AxisDescription axis;
   axis.name = abi.name;
   axis.help = text(abi.help);
-  if (abi.default_word != nullptr) {
-    axis.default_value = std::string(abi.default_word);
-    for (const char* choice : std::span(abi.choices, abi.choice_count)) axis.choices.emplace_back(choice);
-  } else {
-    axis.default_value = Size{abi.default_number};
-    axis.min = abi.minimum;
+  switch (abi.type) {
+    case PEAKMARK_INTEGER:
+      axis.default_value = Size{abi.default_value.integer};
+      axis.min = abi.minimum;
+      return axis;
+    case PEAKMARK_FLOAT:
+      axis.default_value = abi.default_value.floating + 0.0;  // -0 becomes 0
+      return axis;
+    case PEAKMARK_WORD:
+      axis.default_value = std::string(abi.default_value.word);
+      for (const char* choice : std::span(abi.choices, abi.choice_count)) axis.choices.emplace_back(choice);
+      return axis;
+    default:
+      throw UsageError(
+          fmt::format("axis '{}' has the unknown type {}; build the worker anew with this peakmark",
+                      axis.name, abi.type));
   }
-  return axis;
 }
 
 /// Returns the element type in the axis dtype, or f32 without this axis: that of the inputs, as httomo asks.

@@ -106,7 +106,8 @@ def run(
     """
     try:
         words = _words_of_axes(axes)
-        values = {name: found for name, found in words.items() if not all(type(value) is int for value in found.values())}
+        # A float axis gives the function the number in the case's name, as an axis of integers does.
+        values = {name: found for name, found in words.items() if not _are_numbers(found.values(), int, float)}
         prepared = FunctionFile(function, list(words), values, is_call=not marked)
         _check_that_all_have_values(function, words)
     except FunctionError as error:
@@ -124,10 +125,11 @@ def run(
         if exit_code not in _MEASURED or not file.is_file():
             raise RunError(f"peakmark.run: {_message(errors) or f'peakmark run ended with exit code {exit_code}'}")
         frame = load(file)
-    for axis, found in values.items():
-        if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in found.values()):
-            frame[f"axis:{axis}"] = frame[f"axis:{axis}"].map(found)
     return FunctionRun(name, frame)
+
+
+def _are_numbers(values: Iterable[Any], *types: type) -> bool:
+    return all(type(value) in types for value in values)
 
 
 def _message(errors: str) -> str:
@@ -158,8 +160,10 @@ def _words_of_axes(axes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         if cases > MAX_CASES:
             raise FunctionError(f"more than {MAX_CASES:,} cases: choose fewer values of axis '{axis}', or measure in several runs")
         words: dict[str, Any] = {}
-        for value in chosen:
-            word, plain = _word(axis, value)
+        named = [_word(axis, value) for value in chosen]
+        if _are_numbers((plain for _, plain in named), int, float) and not _are_numbers((plain for _, plain in named), int):
+            named = [_word(axis, float(plain)) for _, plain in named]
+        for word, plain in named:
             if word in words:
                 raise FunctionError(f"axis '{axis}' has {word} twice: name each value once")
             words[word] = plain
@@ -219,8 +223,9 @@ def _suite(name: str, command: Sequence[str], axes: Mapping[str, Mapping[str, An
     lines = ["[[program]]", f'variant = "{name}/python"', f"command = {toml([*escaped, *arguments])}"]
     for axis, values in axes.items():
         every = list(values) if axis in words else list(values.values())
-        # The min of an integer is 0 by default.
-        limits = f", choices = {toml(every)}" if axis in words else f", min = {min(0, *every)}"
+        limits = f", choices = {toml(every)}" if axis in words else ""
+        if axis not in words and _are_numbers(every, int):
+            limits = f", min = {min(0, *every)}"  # by default 0
         lines.append(f"axes.{toml(axis)} = {{ default = {toml(every[0])}{limits} }}")
     lines += ["[[sweep]]", f'variants = "{name}/python"']
     for axis, values in axes.items():

@@ -20,13 +20,17 @@ def main(file: str, *words: str) -> None:
     values, is_call = pickle.loads(more)
     arguments = {}
     for name, _, word in (one.partition("=") for one in words):
-        arguments[name] = values[name][word] if name in values else int(word)
+        arguments[name] = values[name][word] if name in values else _number(word)
     if is_call:
         from peakmark.marks import repeat_call
 
         repeat_call(function, **arguments)
     else:
         function(**arguments)
+
+
+def _number(word: str) -> float:
+    return int(word) if word.lstrip("-").isdigit() else float(word)
 
 
 if __name__ == "__main__":

@@ -102,6 +102,17 @@ def test_every_combination_is_measured(run, tmp_path):
     assert checked.returncode == 0 and "6 cases: 0 pass, 6 warnings (6 no estimator), 0 fail" in checked.stdout
 
 
+def test_an_axis_with_a_float_is_one_of_floats(run):
+    found = run("""
+        from blur import blur
+        frame = peakmark.run(blur, {"n": 64, "sigma": [1, 2.5, -1e-7]}, memory_only=True).frame
+        print(json.dumps([list(frame["case"]), list(frame["axis:sigma"]), list(frame["peak"] > 0)]))
+        """)
+    names = ["blur/python/opencl/n:64", "blur/python/opencl/n:64/sigma:2.5", "blur/python/opencl/n:64/sigma:-1e-07"]
+    assert [name.replace("/n:64", "") for name in found[0]] == [name.replace("/n:64", "") for name in names]
+    assert found[1:] == [[1.0, 2.5, -1e-7], [True] * 3]
+
+
 def test_the_example_of_the_docs_runs(run):
     found = run("""
         import example_run

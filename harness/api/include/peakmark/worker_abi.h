@@ -36,11 +36,17 @@ typedef struct peakmark_failure {
   char message[2044];
 } peakmark_failure;
 
-/* The value of an axis: a number, or a word. Valid until the call returns. */
+/* The value of an axis, and its type. Valid until the call returns. */
+enum { PEAKMARK_INTEGER = 0, PEAKMARK_WORD = 1, PEAKMARK_FLOAT = 2 };
+typedef union peakmark_axis_value {
+  int64_t integer;
+  const char* word;
+  double floating;
+} peakmark_axis_value;
 typedef struct peakmark_value {
   const char* axis;
-  const char* word; /* NULL: the value is `number` */
-  int64_t number;
+  int32_t type;
+  peakmark_axis_value value;
 } peakmark_value;
 
 typedef struct peakmark_case {
@@ -168,9 +174,9 @@ typedef struct peakmark_computation {
 
 typedef struct peakmark_axis {
   const char* name;
-  const char* default_word; /* NULL: an axis of numbers */
-  int64_t default_number;
-  int64_t minimum;            /* of numbers */
+  int32_t type; /* of its values */
+  peakmark_axis_value default_value;
+  int64_t minimum;            /* of integers */
   const char* const* choices; /* of words; empty: any word */
   size_t choice_count;
   const char* help;

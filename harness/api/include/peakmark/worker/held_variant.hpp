@@ -71,10 +71,22 @@ class HeldVariant {
     for (const Axis& axis : variant_.axes) {
       std::vector<const char*>& choices = choices_.emplace_back();
       for (const std::string& choice : axis.choices) choices.push_back(choice.c_str());
-      const auto* word = std::get_if<std::string>(&axis.default_value);
-      axes_.push_back({axis.name.c_str(), word == nullptr ? nullptr : word->c_str(),
-                       word == nullptr ? std::get<Size>(axis.default_value) : 0, axis.minimum, choices.data(),
-                       choices.size(), axis.help.c_str()});
+      peakmark_axis abi{};
+      abi.name = axis.name.c_str();
+      if (const auto* const word = std::get_if<std::string>(&axis.default_value)) {
+        abi.type = PEAKMARK_WORD;
+        abi.default_value.word = word->c_str();
+      } else if (const auto* const number = std::get_if<double>(&axis.default_value)) {
+        abi.type = PEAKMARK_FLOAT;
+        abi.default_value.floating = *number;
+      } else {
+        abi.default_value.integer = std::get<Size>(axis.default_value);
+      }
+      abi.minimum = axis.minimum;
+      abi.choices = choices.data();
+      abi.choice_count = choices.size();
+      abi.help = axis.help.c_str();
+      axes_.push_back(abi);
     }
   }
   void view() {

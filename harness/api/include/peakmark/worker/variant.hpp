@@ -103,7 +103,7 @@ struct Variant {
   std::vector<Axis> axes;
   /// One line that `list` shows.
   std::string help = {};
-  /// The axis of numbers along which the work is cut into slices. Required with an estimator.
+  /// The axis of integers along which the work is cut into slices. Required with an estimator.
   std::string slice_axis = {};
   /// The number that httomo gives that dimension: 0 projection, 1 sinogram.
   int slice_dimension = 0;
