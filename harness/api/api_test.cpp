@@ -102,7 +102,7 @@ TEST_F(ApiTest, AnEstimatorOfBytesListsItsParts) {
       {PEAKMARK_PROGRAM, {"estimate", "kernels/scale", "--worker", PEAKMARK_API_WORKER}, environment(""), ""},
       std::chrono::seconds(60));
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
-  EXPECT_THAT(answer.output, AllOf(HasSubstr("numbers"), HasSubstr("scaled"), HasSubstr("8000 bytes")));
+  EXPECT_THAT(answer.output, AllOf(HasSubstr("numbers"), HasSubstr("scaled"), HasSubstr("(8000 B)")));
 }
 
 TEST_F(ApiTest, ASizeThatOverflowsNamesTheLargestAxis) {
