@@ -69,8 +69,8 @@ std::vector<double> expand_range(double from, double to, double step, const Sour
   if (!(steps < kMaxCases)) fail(place, fmt::format("range of more than {} values", kMaxCases));
   const int decimals = std::max(count_decimals(from), count_decimals(step));
   std::vector<double> values;
-  for (double i = 0; i <= steps; ++i)
-    values.push_back(*parse_float(fmt::format("{:.{}f}", from + i * step, decimals)));
+  for (Size i = 0; i <= static_cast<Size>(steps); ++i)
+    values.push_back(*parse_float(fmt::format("{:.{}f}", from + static_cast<double>(i) * step, decimals)));
   return values;
 }
 
