@@ -368,7 +368,7 @@ std::string device_names(const std::vector<history::DeviceBackend>& devices) {
 
 std::vector<history::DeviceBackend> devices_named(history::History& history, const std::string& branch,
                                                   const std::string& name) {
-  const std::vector<history::DeviceBackend> known = history.devices(branch);
+  std::vector<history::DeviceBackend> known = history.devices(branch);
   if (name.empty()) return known;
   std::vector<history::DeviceBackend> devices = known;
   const std::string current = history.device_name(name);

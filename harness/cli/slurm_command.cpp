@@ -78,7 +78,7 @@ void check_run_options(const SlurmPlan& plan) {
 }
 
 std::string history_of(const std::string& option) {
-  const std::string history = history_place(option);
+  std::string history = history_place(option);
   if (!history.empty())
     (void)history::parse_address(
         history);  // throws now; otherwise only the last job would find an error in it
