@@ -44,6 +44,7 @@ TEST(RunRecord, ComesBackButForSingleCalls) {
   EXPECT_EQ(to_json_line(back.observations.front()), to_json_line(run.observations.front()));
   EXPECT_EQ(back.context.planned.size(), 1U);
   EXPECT_EQ(back.context.planned.front().figure, "growth");
+  EXPECT_EQ(back.context.planned.front().limits, run.context.planned.front().limits);
   EXPECT_EQ(back.context.clocks, run.context.clocks);
   EXPECT_EQ(back.context.warnings, run.context.warnings);
 }
@@ -53,6 +54,7 @@ TEST(RunRecord, ThePlanIsOneListWithTheHashOfItsText) {
   peakmark::Run run = example_run();
   run.context.shard.reset();
   run.context.planned.front().figure.clear();
+  run.context.planned.front().limits = {};
   run.context.planned.push_back(run.context.planned.front());
   run.context.planned.back().name = "b";
   run.context.planned.back().judged_estimators.clear();
