@@ -117,7 +117,7 @@ macro(peakmark_find_cuda_toolkit)
     file(REAL_PATH ${peakmark_nvcc} peakmark_cuda_used)
     file(REAL_PATH ${peakmark_cuda_used}/../.. peakmark_cuda_used)
     # FindCUDAToolkit needs one of the runtime's libraries to find the folder.
-    find_library(CUDA_CUDART ${peakmark_cudart} PATHS ${peakmark_cuda_used} ${peakmark_cudart_folders})
+    find_library(CUDA_CUDART ${peakmark_cudart} PATHS ${CUDAToolkit_ROOT} ${peakmark_cuda_used} ${peakmark_cudart_folders})
   endif()
   # In CMake 3.25.1, which Debian 12 has, FindCUDAToolkit fails if the project requires CMake 3.25 and the toolkit has no
   # libnvToolsExt, as CUDA 13 does not.
