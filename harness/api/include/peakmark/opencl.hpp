@@ -78,16 +78,17 @@ inline Kernel compile(const Device& device, const std::string& source, const cha
 namespace detail {
 template <typename T>
 void set_argument(cl_kernel kernel, cl_uint index, const T& argument) {
-  const std::string call = "clSetKernelArg, argument " + std::to_string(index);
+  // Made only for an error, because launches are timed.
+  const auto call = [index] { return "clSetKernelArg, argument " + std::to_string(index); };
   if constexpr (std::is_base_of_v<DeviceArray, T>) {
-    if (!argument) throw std::invalid_argument(call + ": the array has not been created");
-    cl_mem const memory = argument.opencl();
-    check(clSetKernelArg(kernel, index, sizeof(memory), &memory), call);
+    if (!argument) throw std::invalid_argument(call() + ": the array has not been created");
+    set_argument(kernel, index, argument.opencl());
   } else {
     static_assert(
         std::is_trivially_copyable_v<T>,
         "an argument of a kernel is an array, a cl_mem, or a value of exactly the parameter's type");
-    check(clSetKernelArg(kernel, index, sizeof(argument), &argument), call);
+    const cl_int code = clSetKernelArg(kernel, index, sizeof(argument), &argument);
+    if (code != CL_SUCCESS) check(code, call());
   }
 }
 }  // namespace detail
