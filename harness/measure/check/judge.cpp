@@ -169,21 +169,21 @@ class CaseJudge {
   }
 
   void judge_peak_over_floor(const Observation& observation, Size peak, double limit) {
-    if (!observation.input_bytes || !observation.output_bytes) {
-      add(Rule::limit, Judgement::warning,
-          "no floor: max_peak_over_floor is not judged, since the bytes of inputs and outputs are unknown");
-      return;
-    }
-    const Size floor = *observation.input_bytes + *observation.output_bytes;
+    const std::optional<Size> inputs = observation.input_bytes;
+    const std::optional<Size> outputs = observation.output_bytes;
+    const Size floor = inputs && outputs ? checked_add(*inputs, *outputs) : 0;
     if (floor == 0) {
       add(Rule::limit, Judgement::warning,
-          "no floor: max_peak_over_floor is not judged, since inputs and outputs have no bytes");
+          fmt::format("no floor: max_peak_over_floor is not judged, since {}",
+                      inputs && outputs ? "inputs and outputs have no bytes"
+                                        : "the bytes of inputs and outputs are unknown"));
       return;
     }
-    add_limit(static_cast<double>(peak) / static_cast<double>(floor), limit, [&] {
+    const double ratio = static_cast<double>(peak) / static_cast<double>(floor);
+    add_limit(ratio, limit, [&] {
       return fmt::format(
-          "peak too high: {:.3f} of the {} bytes of inputs and outputs; max_peak_over_floor is {}",
-          static_cast<double>(peak) / static_cast<double>(floor), fmt::group_digits(floor), limit);
+          "peak too high: {:.3f} of the {} bytes of inputs and outputs; max_peak_over_floor is {}", ratio,
+          fmt::group_digits(floor), limit);
     });
   }
 

@@ -182,10 +182,11 @@ std::optional<std::vector<std::int64_t>> device_times(std::span<const Event> eve
 /// OpenCL's errors are negative, CUDA's positive. OpenCL reports an invalid buffer size both for one that
 /// exceeds the device's limit and for 0, which no device accepts.
 bool wants_memory(const Event& failed) {
+  constexpr std::int32_t kCudaOutOfMemory = 2;
+  constexpr std::int32_t kOpenClInvalidBufferSize = -61;
   const std::int32_t error = failed.amounts.result;
-  return error == 2 /* CUDA_ERROR_OUT_OF_MEMORY */ ||
-         (is_opencl_out_of_memory(error, "clCreateBuffer") &&
-          (opencl_error_name(error) != "CL_INVALID_BUFFER_SIZE" || failed.amounts.bytes > 0));
+  if (error == kOpenClInvalidBufferSize && failed.amounts.bytes <= 0) return false;
+  return error == kCudaOutOfMemory || is_opencl_out_of_memory(error, "clCreateBuffer");
 }
 
 /// The last failure of each process counts: after a failure a program may find a size that fits, and end for
