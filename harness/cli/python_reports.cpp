@@ -50,8 +50,9 @@ void set_standard_input(const std::string& text) {
 std::vector<std::string> given_words(const CLI::App& command) {
   std::vector<std::string> words{command.get_name()};
   for (const CLI::Option* const option : shown_options(command)) {
-    const std::string name = option->count() > 0 ? option_names(*option).back() : "--history";
-    if (name == "--history") continue;
+    if (option->count() == 0) continue;
+    const std::string name = option_names(*option).back();
+    if (name == "--history") continue;  // it goes into the environment
     for (const std::string& value : option->results()) {
       // As one word, because a value may begin with a dash.
       if (max_values(*option) == 0) words.push_back(name);
