@@ -21,7 +21,8 @@ struct AxisBounds {
 
 /// Returns the sets of words for which formulas are found separately: each combination of the words of a
 /// variant's word axes, the defaults first. If there are more than 64, returns the defaults, and the defaults
-/// with each other word of one axis. An axis without choices has only its default. A variant without words
+/// with each other word of one axis. An axis without choices, such as one of
+/// floating-point numbers, has only its default. A variant without words
 /// has one empty set.
 std::vector<Parameters> word_sets(const VariantDescription& variant);
 

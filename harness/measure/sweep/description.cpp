@@ -169,6 +169,12 @@ const AxisDescription& VariantDescription::known_axis(std::string_view axis_name
       fmt::format("{} has no axis '{}'{}", name, axis_name, suggest_word(axis_name, axis_names())));
 }
 
+const AxisDescription& VariantDescription::number_axis(std::string_view axis_name) const {
+  const AxisDescription& known = known_axis(axis_name);
+  if (!std::holds_alternative<std::string>(known.default_value)) return known;
+  throw UsageError(fmt::format("axis '{}' of {} is a word: formulas need numbers", axis_name, name));
+}
+
 std::vector<std::string> VariantDescription::axis_names() const {
   std::vector<std::string> names;
   for (const AxisDescription& axis : axes) names.push_back(axis.name);

@@ -60,6 +60,8 @@ struct VariantDescription {
   [[nodiscard]] const AxisDescription* axis(std::string_view axis_name) const;
   /// Throws UsageError with the nearest name if the variant has no such axis.
   [[nodiscard]] const AxisDescription& known_axis(std::string_view axis_name) const;
+  /// Returns an axis that formulas may read: of integers or floating-point numbers. Throws UsageError.
+  [[nodiscard]] const AxisDescription& number_axis(std::string_view axis_name) const;
   [[nodiscard]] std::vector<std::string> axis_names() const;
   /// Returns the default of every axis, in order.
   [[nodiscard]] Parameters defaults() const;

@@ -313,11 +313,7 @@ class EstimatorReader : private TomlReader {
 
   static Formula read_bytes(const toml::node& node, const SourceLocation& place) {
     const std::string text = word(node, place);
-    try {
-      return Formula(text);
-    } catch (const UsageError& error) {
-      fail(place, error.what());
-    }
+    return check_here(place, [&] { return Formula(text); });
   }
 
   EstimatorFormula read_formula(const toml::table& table) {

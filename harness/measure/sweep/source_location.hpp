@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.hpp"
+
 namespace peakmark {
 
 /// A position in a suite file, for error messages; or a word of the command line.
@@ -15,6 +17,16 @@ struct SourceLocation {
 
 /// Throws UsageError with `file:line: key: what`, or `word: what`.
 [[noreturn]] void fail(const SourceLocation& place, std::string_view what);
+
+/// Runs `step` and returns its result. Adds the position to its UsageErrors.
+template <typename Step>
+decltype(auto) check_here(const SourceLocation& place, Step step) {
+  try {
+    return step();
+  } catch (const UsageError& error) {
+    fail(place, error.what());
+  }
+}
 
 template <typename T>
 struct Located {

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "measure/sweep/description.hpp"
+#include "measure/sweep/float_range.hpp"
 #include "measure/sweep/nearest_word.hpp"
 #include "measure/sweep/program_toml.hpp"
 #include "measure/sweep/suite.hpp"
@@ -140,11 +141,7 @@ class Reader : private TomlReader {
       if (entry.key != "formula") unknown(at(entry, place.key + "."), entry.key, {"formula"});
     }
     const std::string text = word(*spec.get("formula"), place);
-    try {
-      return {axis, place, Formula(text)};
-    } catch (const UsageError& error) {
-      fail(place, error.what());
-    }
+    return {axis, place, check_here(place, [&] { return Formula(text); })};
   }
 
   Dimension read_zip(const toml::table& group, const SourceLocation& place) {
@@ -262,11 +259,7 @@ class Reader : private TomlReader {
   bool read_expectation(const TomlEntry& entry, const SourceLocation& place, Expectation& expectation) {
     if (entry.key == "window") {
       const std::string text = word(*entry.node, place);
-      try {
-        expectation.window = parse_window(text);
-      } catch (const UsageError& error) {
-        fail(place, error.what());
-      }
+      expectation.window = check_here(place, [&] { return parse_window(text); });
     } else if (entry.key == "expect") {
       const std::string outcome = word(*entry.node, place);
       const std::vector<std::string>& outcomes = suite_keys::outcomes();
@@ -280,12 +273,12 @@ class Reader : private TomlReader {
         fail(place, fmt::format("version {}: must be 1 or more", *expectation.version));
     } else if (entry.key == "max_peak") {
       const std::string text = limit(*entry.node, place);
-      check_here(place, [&] { expectation.limits.peak_bytes = parse_peak_limit(text); });
+      expectation.limits.peak_bytes = check_here(place, [&] { return parse_peak_limit(text); });
     } else if (entry.key == "max_peak_over_floor") {
       expectation.limits.peak_over_floor = ratio(*entry.node, place);
     } else if (entry.key == "max_time") {
       const std::string text = limit(*entry.node, place);
-      check_here(place, [&] { expectation.limits.time_ns = parse_time_limit(text); });
+      expectation.limits.time_ns = check_here(place, [&] { return parse_time_limit(text); });
     } else if (entry.key == "estimators") {
       expectation.estimators = entry.node->is_array() && entry.node->as_array()->empty()
                                    ? std::vector<Located<std::string>>{}

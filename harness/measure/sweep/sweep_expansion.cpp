@@ -39,58 +39,39 @@ void add_matching(const Located<std::string>& pattern, const Description& descri
 
 const AxisDescription& find_axis(const VariantDescription& variant, std::string_view name,
                                  const SourceLocation& place) {
-  try {
-    return variant.known_axis(name);
-  } catch (const UsageError& error) {
-    fail(place, error.what());
-  }
+  return check_here(place, [&]() -> const AxisDescription& { return variant.known_axis(name); });
 }
 
 void check_number_axis(const VariantDescription& variant, const std::string& name,
                        const SourceLocation& place) {
-  if (std::holds_alternative<std::string>(find_axis(variant, name, place).default_value)) {
-    fail(place, fmt::format("axis '{}' of {} is a word: formulas need numbers", name, variant.name));
-  }
+  check_here(place, [&] { static_cast<void>(variant.number_axis(name)); });
 }
 
 AxisValue typed_value(const AxisDescription& axis, const Located<AxisValue>& value) {
-  try {
-    return typed_axis_value(axis, value.value);
-  } catch (const UsageError& error) {
-    fail(value.place, error.what());
-  }
+  return check_here(value.place, [&] { return typed_axis_value(axis, value.value); });
 }
 
 /// Returns a value from the command line, where only integers have a type.
 AxisValue parse_typed_value(const AxisDescription& axis, const Located<AxisValue>& value) {
   if (std::holds_alternative<Size>(axis.default_value)) return value.value;
-  try {
-    return parse_axis_value(axis, to_text(value.value));  // `2023` may be a word, too
-  } catch (const UsageError& error) {
-    fail(value.place, error.what());
-  }
+  // `2023` may be a word, too.
+  return check_here(value.place, [&] { return parse_axis_value(axis, to_text(value.value)); });
 }
 
 void check_fits(const ExternalEstimator& estimator, const VariantDescription& variant,
                 const SourceLocation& place) {
-  try {
-    check_estimator_fits(estimator, variant);
-  } catch (const UsageError& error) {
-    fail(place, error.what());
-  }
+  check_here(place, [&] { check_estimator_fits(estimator, variant); });
 }
 
 /// Returns the value of the formula with the type of the axis.
 AxisValue evaluate(const DerivedAxis& derived, const AxisDescription& axis, const Parameters& parameters) {
   const auto value_of = [&](const std::string& name) { return parameters.number(name); };
-  try {
+  return check_here(derived.place, [&]() -> AxisValue {
     if (std::holds_alternative<Size>(axis.default_value)) return derived.formula.evaluate_integer(value_of);
     const Number value = derived.formula.evaluate(value_of);
     const Size* const integer = std::get_if<Size>(&value);
     return integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value) + 0.0;
-  } catch (const UsageError& error) {
-    fail(derived.place, error.what());
-  }
+  });
 }
 
 bool holds(const CaseCondition& condition, const PlannedCase& planned, const VariantDescription& variant) {

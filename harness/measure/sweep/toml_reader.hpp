@@ -46,16 +46,6 @@ class TomlReader {
     return std::filesystem::absolute(file_name_).parent_path().lexically_normal();
   }
 
-  /// Runs `step` and adds the position to its UsageErrors.
-  template <typename Step>
-  static void check_here(const SourceLocation& place, Step step) {
-    try {
-      step();
-    } catch (const UsageError& error) {
-      fail(place, error.what());
-    }
-  }
-
   static std::string word(const toml::node& node, const SourceLocation& place);
   /// Reads a text or a list of texts.
   static std::vector<Located<std::string>> words(const toml::node& node, const SourceLocation& place);

@@ -49,7 +49,7 @@ class Gatherer {
     estimator->call = call;
     estimator->python = python;
     estimator->suite_folder = folder;
-    at(place, [&] { check_estimator_call(call); });
+    check_here(place, [&] { check_estimator_call(call); });
     vocabulary_.estimators.push_back(std::move(estimator));
   }
 
@@ -82,17 +82,8 @@ class Gatherer {
       fail(place, fmt::format("unknown estimator '{}'{}", program->estimator,
                               suggest_word(program->estimator, names)));
     }
-    at(place, [&] { check_estimator_fits(*estimator, program->variant); });
+    check_here(place, [&] { check_estimator_fits(*estimator, program->variant); });
     description.variants.back().estimators.push_back({estimator->name, estimator->form});
-  }
-
-  template <typename Step>
-  static void at(const SourceLocation& place, Step step) {
-    try {
-      step();
-    } catch (const UsageError& error) {
-      fail(place, error.what());
-    }
   }
 
   Vocabulary vocabulary_;
