@@ -47,8 +47,8 @@ void set_request(BisectOptions& options, const std::vector<std::string>& words) 
   if (request.sweep.selection.suites.empty())
     throw UsageError("no suite: write SUITE GOOD BAD, the suite as a .toml file");
   if (commits.size() != 2)
-    throw UsageError(
-        fmt::format("{} for bisect, not 2: write SUITE GOOD BAD", quantity(commits.size(), "commit")));
+    throw UsageError(fmt::format("bisect needs two commits and was given {}: write SUITE GOOD BAD",
+                                 quantity(commits.size(), "commit")));
   request.good = commits[0];
   request.bad = commits[1];
   const auto program = program_after_dashes(words);

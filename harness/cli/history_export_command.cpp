@@ -109,7 +109,7 @@ void write_export(History& opened, const ExportOptions& options, const TextSink&
 
 void check_export(const ExportOptions& options) {
   if (options.format == "parquet" && options.output.empty()) {
-    throw UsageError("a Parquet file is not a text: name it with -o");
+    throw UsageError("Parquet is binary and is not printed: name a file with -o");
   }
 }
 

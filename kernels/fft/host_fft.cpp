@@ -89,7 +89,8 @@ HostFft::HostFft(std::size_t length) : roots_(length) {
 
 std::vector<Complex> HostFft::operator()(std::span<const Complex> values, bool backward) const {
   if (values.size() != roots_.size())
-    throw UsageError(fmt::format("host_fft: {} values for transforms of {}", values.size(), roots_.size()));
+    throw UsageError(fmt::format("host_fft: {} values given, but the transform length is {}", values.size(),
+                                 roots_.size()));
   std::vector<Complex> in(values.begin(), values.end());
   if (factors_.empty()) return in;
   // Backward is forward between two conjugations.

@@ -53,7 +53,7 @@ def _allocation(entry: dict[str, Any]) -> str:
 
 
 def _allocations(entries: Sequence[dict[str, Any]]) -> list[str]:
-    # What each call allocates again is one line.
+    # Allocations that each call repeats are one line.
     texts = list(dict.fromkeys(map(_allocation, entries)))
     rest = len(texts) - MAX_ALLOCATIONS
     return texts if rest <= 0 else [*texts[:MAX_ALLOCATIONS], f"and {rest} more: see peakmark explain"]

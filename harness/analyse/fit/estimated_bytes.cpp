@@ -6,8 +6,7 @@
 namespace peakmark {
 namespace {
 
-/// The number of values that are asked at once between two answers, one of which fits. One process answers
-/// all.
+/// Number of values that one process is asked about between two answered values of which only one fits.
 constexpr Size kValuesBetween = 1024;
 /// In this many intervals between powers of two beyond the last fitting one, values are asked even if no
 /// power of two fits there, because memory may decrease again.

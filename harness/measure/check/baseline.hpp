@@ -58,11 +58,11 @@ struct BaselineUpdate {
 /// measured.
 ///
 /// Throws UsageError if `path` is not a baseline or cannot be read as one, if two runs have the same case,
-/// and if `prune` is asked and a run is of a part of its suite.
+/// and if `prune` is true and a run measured only a part of its suite.
 BaselineUpdate update_baseline(const std::vector<Run>& runs, const std::filesystem::path& path, bool prune);
 
-/// Throws UsageError if any run is of a part of its suite, which does not know which cases the suite no
-/// longer has.
+/// Throws UsageError if a run measured only a part of its suite: such a run does not show which cases the
+/// suite no longer has.
 void check_can_prune(const std::vector<Run>& runs);
 
 /// Returns the verdicts of the rule `baseline` for the cases of the run, then for those that only the

@@ -157,7 +157,7 @@ void check_all_placed(const std::vector<PlacedCase>& placed, const NamedRun& par
   if (!part.run.context.shard->places) return;
   for (std::size_t i = 0; i < placed.size(); ++i) {
     if (placed[i].place == static_cast<std::int64_t>(i)) continue;
-    throw UsageError("no part has the case at place " + std::to_string(i) +
+    throw UsageError("no shard has the case number " + std::to_string(i) +
                      ": the shards were balanced by different runs; measure all with one --balance");
   }
 }

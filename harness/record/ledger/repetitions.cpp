@@ -193,7 +193,7 @@ class RepetitionObserver : public ReplayObserver {
     if (mark == nullptr || mark->owner == SIZE_MAX) return;
     const std::vector<Span>& spans = phases_[mark->owner].spans;
     const auto repetition = std::ranges::upper_bound(spans, entry.index, {}, &Span::end);
-    // After the last repetition nothing belongs to one.
+    // What is allocated after the last repetition belongs to none.
     if (repetition == spans.end() || released <= repetition->end) return;
     made_.push_back(
         {mark->owner, static_cast<std::size_t>(repetition - spans.begin()), entry.index, released});

@@ -273,8 +273,8 @@ void remove_earlier_recording(const fs::path& name) {
   const fs::path folded = folded_beside(name);
   if (fs::exists(folded) && !is_folded_file(folded)) {
     throw UsageError(
-        fmt::format("{}: not a file of peakmark, and `record` may have to write it; name another "
-                    "file with -o",
+        fmt::format("{}: exists and is not a file of peakmark, so `record` does not overwrite it; name "
+                    "another file with -o",
                     short_name(folded)));
   }
   if (fs::exists(name)) {
