@@ -15,7 +15,7 @@
 namespace peakmark::trend {
 namespace {
 
-/// What was accepted of one case.
+/// The acceptances of one case.
 class AcceptedCase {
  public:
   AcceptedCase(const DeviceHistory& history, std::string_view case_name)
@@ -48,7 +48,8 @@ class AcceptedCase {
     return run && known != nullptr && known->outcomes[*run] == outcome;
   }
 
-  /// Returns true if the bytes are known, and not more than from that run on.
+  /// Returns true if the bytes are known, and are at most those of the first run with a value from `from_run`
+  /// on.
   [[nodiscard]] bool is_within(const std::string& from_run, std::string_view metric,
                                const std::optional<Size>& bytes) const {
     const std::optional<double> level = value(metric, from_run);

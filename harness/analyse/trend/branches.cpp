@@ -22,7 +22,8 @@ std::optional<std::size_t> find_commit(const std::vector<std::string>& commits, 
   return static_cast<std::size_t>(found - commits.begin());
 }
 
-/// A branch's run, and what it is compared with: indices of the whole history.
+/// A run of a branch and the run that it is compared with, as indices in the history. `older`: by how many
+/// commits the compared run is older than the merge base.
 struct Pair {
   std::size_t run = 0;
   std::optional<std::size_t> base;
@@ -38,7 +39,7 @@ Pair find_base(const DeviceHistory& history, std::size_t run, const std::string&
     if (!is_of_base(one.branch, base_branch) || one.suite != of_branch.suite) continue;
     if (i < run) before = i;
     const auto older = find_commit(of_branch.base_commits, one.commit);
-    // The newest of several runs of a commit.
+    // Of several runs of a commit, the newest is taken.
     if (older && (!nearest.older || *older <= *nearest.older)) {
       nearest.base = i;
       nearest.older = older;

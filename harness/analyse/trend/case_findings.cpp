@@ -12,7 +12,7 @@
 namespace peakmark::trend {
 namespace {
 
-/// Returns the section of a case whose state is not due to a change; null: it is no finding.
+/// Returns the section of a case whose state is not due to a change; null if the case is not a finding.
 std::optional<FindingSection> find_section(const CaseStatus& status) {
   switch (status.state) {
     case CaseState::failed:

@@ -17,7 +17,7 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
-/// The cases of a device by what trends found.
+/// The cases of a device, by the results of find_trends().
 struct Found {
   Names regressions, suspicious, improvements, recoveries, accepted_outcomes, left_suite, newly_left, young;
   std::map<std::string_view, std::string_view> is_new;  ///< with NewCase::note
@@ -27,7 +27,7 @@ Found find_all(const DeviceHistory& history, const Trends& trends) {
   Found found;
   for (const Change& change : trends.changes) {
     if (change.metric == metric::outcome) {
-      // The last one decides: changes are in the order of their runs.
+      // Changes are in the order of their runs, so the last one decides.
       found.accepted_outcomes.erase(change.case_name);
       if (change.state == State::accepted) found.accepted_outcomes.insert(change.case_name);
     }
@@ -56,7 +56,7 @@ std::string verdict_text(const peakmark::Verdict& verdict) {
                      *verdict.figure, verdict.bound->lo, verdict.bound->hi);
 }
 
-/// Returns the status from judge() alone.
+/// Returns the status by the verdicts of judge(), without trends.
 CaseStatus judged_status(const JudgedCase& judged) {
   CaseStatus status{std::string(judged.name), CaseState::steady, judged.judgement(), reason(judged), {}};
   const peakmark::Verdict* const worst = judged.worst();
@@ -98,7 +98,7 @@ void set_regression(CaseStatus& status) {
       is_measured ? "regression" : status.reason);
 }
 
-/// Replaces the status by what trends found if that is worse.
+/// Replaces the status by the result of trends if that is worse.
 void add_found(CaseStatus& status, const Found& found) {
   const auto worse_than = [&](const auto& names, CaseState state) {
     return names.contains(status.case_name) && state < status.state;

@@ -34,8 +34,8 @@ double median_in_place(std::span<double> values) {
 
 namespace {
 
-/// Returns the distance from `centre` that `rank` of the sorted values are nearer than or as near as. The
-/// nearest values are neighbours: finds where they begin.
+/// Returns the distance from `centre` within which the nearest `rank` + 1 of the sorted values lie. They are
+/// consecutive: finds where they begin.
 double nearest_distance(std::span<const double> sorted, double centre, std::size_t rank) {
   const auto below = [&](std::size_t first) { return centre - sorted[first]; };
   const auto above = [&](std::size_t first) { return sorted[first + rank] - centre; };
@@ -64,15 +64,16 @@ double median_distance(std::span<const double> sorted, double centre) {
   return sorted.size() % 2 == 1 ? distance : (distance + nearest_distance(sorted, centre, half - 1)) / 2;
 }
 
-/// Fewer runs have no deciles. The noise of the former level is used besides theirs.
+/// With fewer runs than this, deciles mean little: two states of the machine are not looked for.
 constexpr std::size_t kMinRunsOfStates = 20;
-/// Part of the values below the first decile.
+/// The first decile, as a fraction.
 constexpr double kDecile = 0.1;
-/// Distance of the first and last decile of a standard normal: 2 Φ⁻¹(0.9).
+/// Distance between the first and the last decile of a standard normal: 2 Φ⁻¹(0.9).
 constexpr double kDecilesOfNormal = 2.5631;
-/// The spread with two states, relative to that of the larger one.
+/// Two states are assumed if clipping by the deciles instead of the median distance increases the spread by
+/// this factor.
 constexpr double kMinOfStates = 1.2;
-/// Changes of side, relative to those of independent values.
+/// Values alternate if they change sides at least this often, relative to independent values.
 constexpr double kMinAlternation = 0.5;
 
 double quantile_of_sorted(std::span<const double> sorted, double part) {
@@ -82,8 +83,8 @@ double quantile_of_sorted(std::span<const double> sorted, double part) {
   return sorted[low] + (at - static_cast<double>(low)) * (high - sorted[low]);
 }
 
-/// Returns true if neighbours are on different sides of `middle` about as often as independent values, of
-/// which 2 a b / n are (Wald and Wolfowitz).
+/// Returns true if neighbours are on different sides of `middle` about as often as for independent values,
+/// with a values above and b below: 2 a b / n times (Wald and Wolfowitz).
 bool alternates(std::span<const double> values, double middle) {
   std::size_t above = 0;
   std::size_t changes = 0;
@@ -97,7 +98,7 @@ bool alternates(std::span<const double> values, double middle) {
   return static_cast<double>(changes) > kMinAlternation * 2 * high * (count - high) / count;
 }
 
-/// Sets spread and persistence of the values clipped at `bound` from the centre.
+/// Sets spread and persistence of the values, clipped to the centre ± `bound`.
 void estimate_clipped(std::span<const double> values, double bound, std::span<double> work, Noise& noise) {
   static const double consistency = 1 / variance_of_clipped_normal(kClip);
   const std::size_t count = values.size();
@@ -161,16 +162,17 @@ double variance_of_mean(int count, double persistence) {
 
 namespace {
 
-/// Lengths of a new level that are tried. A drift is found by the long ones.
+/// The lengths of a new level that are tried, in runs. Long ones find drifts.
 constexpr std::array<std::size_t, 15> kWindows{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 21, 25, 28};
 constexpr double kWindowClip = 3.1;  ///< spreads: one extreme run is not a level
 constexpr double kMinClip = 0.03;
-/// A temporary level this near may come again: it is a state of the machine, and part of its noise.
+/// A temporary level this near is a state of the machine that may come again, so it counts as noise.
 constexpr double kNear = 6;  ///< spreads
-/// This many runs farther off, all on one side, are a level: their smallest distance counts in full.
+/// This many runs that are farther off, all on one side, are a level: they are clipped only at their smallest
+/// distance.
 constexpr std::size_t kTogether = 3;
 constexpr double kApart = 4;  ///< spreads, between two measurements of a run
-/// Minimum of the rank statistic, in its standard deviations. Few runs cannot reach it: for them this share
+/// Minimum of the rank statistic, in its standard deviations. Few runs cannot reach it; for them kMinRankPart
 /// of the statistic at complete separation is enough.
 constexpr double kMinRank = 2.5;
 constexpr double kMinRankPart = 0.98;
@@ -202,14 +204,14 @@ double normal_equivalent(double t, double freedom) {
   return std::copysign(factor * std::sqrt(freedom * std::log1p(t * t / freedom)), t);
 }
 
-/// Returns a t, at least 0, of which smaller ones have a normal equivalent below `z`.
+/// Returns a bound of t: every smaller t ≥ 0 has a normal equivalent below `z`.
 double min_t_for(double z, double freedom) {
   constexpr double kRounding = 1 - 1e-9;
   const double factor = (8 * freedom + 1) / (8 * freedom + 3);
   return kRounding * std::sqrt(freedom * std::expm1(z * z / (factor * factor * freedom)));
 }
 
-/// Returns true if the last runs outrank those before (or are outranked, for a negative sign).
+/// Returns true if the last runs rank above those before them, or below for a negative sign.
 bool ranks_agree(std::span<const double> before, std::span<const double> last, double newest, double sign) {
   double wins = 0;
   const auto count = [&](double value) {
@@ -235,8 +237,8 @@ double min_distance(std::span<const double> last, double newest, const Noise& no
   return std::abs(least) / noise.spread;
 }
 
-/// Returns memory for `count` values, until the next call in this thread. One for all series: thousands of
-/// them would not stay in the caches.
+/// Returns memory for `count` values, valid until the next call in this thread. All series share it, because
+/// thousands of buffers would not stay in the caches.
 std::span<double> scratch(std::size_t count) {
   static thread_local std::vector<double> values;
   if (values.size() < count) values.resize(count);
@@ -263,7 +265,7 @@ Noise ChangePointDetector::blended(Noise noise, std::size_t runs) const {
   const double spread =
       std::sqrt((kFormerWeight * former_->spread * former_->spread + n * noise.spread * noise.spread) / all);
   const double persistence = (kFormerWeight * former_->persistence + n * noise.persistence) / all;
-  // A few runs may share a state of the machine, and be less noisy than later ones.
+  // A few runs may share a state of the machine, and then have less noise than later ones.
   noise.spread = std::max(spread, former_->spread);
   noise.persistence = std::max(persistence, former_->persistence);
   return noise;
@@ -314,7 +316,8 @@ Scan ChangePointDetector::scan(double value) const {
   const double freedom =
       static_cast<double>(count) - 1 + (former_ && count < kFormerNeeded ? kFormerWeight : 0);
 
-  const std::span<double> sums = scratch(count + 1);  // of the first values of the baseline, clipped
+  const std::span<double> sums =
+      scratch(count + 1);  // sums[i]: of the first i values of the baseline, clipped
   sums[0] = 0;
   const auto clipped = [&](double one, double clip) {
     return std::clamp(one, noise.centre - clip * noise.spread, noise.centre + clip * noise.spread);
@@ -322,7 +325,7 @@ Scan ChangePointDetector::scan(double value) const {
   for (std::size_t i = 0; i < count; ++i) sums[i + 1] = sums[i] + clipped(values[i], kClip);
 
   const std::size_t min_before = former_ ? kMinOfNewLevel : options_.min_runs / 2;
-  // The size of a step is measured on values that small noise does not clip away.
+  // If noise is small, values are clipped less for the size of a step, which would otherwise be cut off.
   const double loose = std::max(kWindowClip, kMinClip / noise.spread);
   const double far = min_distance(values.last(kTogether - 1), value, noise);
   const double wide = far > kNear ? far : kWindowClip;
@@ -349,7 +352,7 @@ Scan ChangePointDetector::scan(double value) const {
     const double variance = tabled_variance_of_mean(window, noise.persistence) +
                             tabled_variance_of_mean(before, noise.persistence);
     const double t = effect / (noise.spread * std::sqrt(variance));
-    if (std::abs(t) <= max_t && std::abs(t) < min_t) continue;  // changes neither suspicion nor score
+    if (std::abs(t) <= max_t && std::abs(t) < min_t) continue;  // cannot change suspicion or score
     max_t = std::max(max_t, std::abs(t));
     const double score = normal_equivalent(t, freedom);
     if (std::abs(score) > std::abs(found.suspicion)) found.suspicion = score;

@@ -31,8 +31,8 @@ TEST(Noise, OfAConstantIsTheLeast) {
 }
 
 TEST(Noise, ClipsWhatLiesOutside) {
-  // Quantiles of a normal distribution at (i + 1/2) / 40 times 0.03: its standard deviation, whatever one
-  // day does.
+  // Quantiles of a normal distribution at (i + 1/2) / 40, times 0.03: the standard deviation is 0.03 whatever
+  // one day does.
   std::vector<double> values;
   for (int i = 0; i < 40; ++i) {
     double low = -5;
@@ -127,8 +127,8 @@ TEST(ChangePointDetector, AnOutlierIsNotALevelInTheNextRun) {
   EXPECT_LT(detector.scan(noise(62)).suspicion, 2.6);
 }
 
-// Where days hang together as in a drift, the mean of a few that count for 3 spreads each says little; one
-// that doubled is a level all the same.
+// If days are correlated as in a drift, the mean of a few days that are clipped at 3 spreads means little;
+// days with twice the time are a level nevertheless.
 TEST(ChangePointDetector, ALargeStepIsALevelEvenIfRunsDrift) {
   ChangePointDetector detector{DetectorOptions{}};
   const auto drift = [](int day) { return 1e-4 * day; };

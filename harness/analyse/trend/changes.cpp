@@ -98,7 +98,7 @@ bool accepts(const Acceptance& acceptance, std::size_t from, const Change& chang
 
 void apply_acceptances(const DeviceHistory& history, std::vector<Change>& changes) {
   if (history.acceptances.empty()) return;
-  // A pattern accepts each of its cases: both lists may have one for each case of a suite.
+  // Acceptances and changes may both have an entry for each case of a suite, so they are matched by maps.
   std::unordered_map<std::string_view, std::size_t> runs;
   for (const HistoryRun& run : history.runs) runs.emplace(run.id, runs.size());
   std::unordered_map<std::string_view, std::vector<Change*>> open;
@@ -133,13 +133,14 @@ bool same(double a, double b, bool is_bytes) {
   return is_bytes ? a == b : std::abs(a - b) <= kSameRatio * std::max(std::abs(a), std::abs(b));
 }
 
-/// Maps peak / estimate: above 1 memory runs out, far below 1 it is wasted.
+/// Maps peak / estimate to a number that is larger if it is worse: above 1 memory runs out, far below 1 it is
+/// wasted.
 double ratio_badness(double ratio) {
   constexpr double kUnderestimate = 1e6;
   return ratio > 1 ? kUnderestimate * ratio : 1 / std::max(ratio, 1e-9);
 }
 
-/// Within the window a step is reported, and is not a regression.
+/// Returns true if the step stays within the window: it is reported, but is not a regression.
 bool within_window(const Change& change) {
   const auto within = [](double ratio) { return ratio >= kMinRatio && ratio <= kMaxRatio; };
   return within(change.before) && within(change.after);
@@ -185,7 +186,7 @@ ExactChanges find_exact_changes(const DeviceHistory& history, const Series& seri
     if (!value || !std::isfinite(*value)) continue;
     found.allowed_growth.reset();
     if (last && !allowed.is_zero()) {
-      // The level is kept: growth in many small steps must be found.
+      // `last` stays: otherwise growth in many small steps would never be found.
       const auto level = static_cast<Size>(*series.values[*last]);
       const auto now = static_cast<Size>(*value);
       if (allowed.covers(level, now)) {

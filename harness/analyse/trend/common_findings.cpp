@@ -10,11 +10,11 @@
 namespace peakmark::trend {
 namespace {
 
-/// Verdict, state, metric, the last good and the first bad commit.
+/// Verdict, state, metric, last good commit and first bad commit.
 using CauseKey = std::tuple<Verdict, std::optional<State>, std::string, std::string, std::string>;
 
-/// Returns the keys of all changes: times of one cause may have changed between several pairs of commits.
-/// None has an unknown commit, or the same twice.
+/// Returns the keys of all changes, because times with one cause may change between different pairs of
+/// commits. Leaves out changes with an unknown commit or with one commit on both sides.
 std::set<CauseKey> cause_keys(const DeviceFinding& part) {
   std::set<CauseKey> keys;
   for (const Change* const change : part.finding.changes) {
@@ -26,8 +26,8 @@ std::set<CauseKey> cause_keys(const DeviceFinding& part) {
   return keys;
 }
 
-/// The variants of a finding, and the names of allocations that changed: `buffer` of one backend is `device`
-/// of another.
+/// Returns the variants (false) of a finding and the names of changed allocations (true). Without their
+/// kinds, because `buffer` of one backend is `device` of another.
 std::set<std::pair<bool, std::string>> marks(const Finding& finding) {
   std::set<std::pair<bool, std::string>> found;
   for (const std::string& variant : finding.variants) found.emplace(false, variant);
@@ -40,7 +40,7 @@ std::set<std::pair<bool, std::string>> marks(const Finding& finding) {
   return found;
 }
 
-/// Parts that were found to be one finding.
+/// Parts that belong to one finding.
 struct Group {
   std::vector<DeviceFinding> parts;
   std::set<std::pair<bool, std::string>> marks;
@@ -67,7 +67,7 @@ class Groups {
   std::vector<Group> take() { return std::move(groups_); }
 
  private:
-  /// Returns the group of another device with this cause; if there are two, that which is as new.
+  /// Returns the group with this cause on other devices; if there are several, one that is equally new.
   [[nodiscard]] std::optional<std::size_t> find(
       const DeviceFinding& part, const std::set<CauseKey>& keys,
       const std::set<std::pair<bool, std::string>>& part_marks) const {

@@ -94,7 +94,8 @@ Noise plain_noise(const Values& values) {
   return of_states.spread > 1.2 * noise.spread && alternates ? of_states : noise;
 }
 
-/// The definition in docs/statistics.md, "Trends": all values of a level, no state but levels.
+/// The definition in docs/statistics.md, "Trends". Uses all values of a level, and keeps no state except
+/// levels.
 class PlainDetector {
  public:
   void add(double value) {
@@ -181,7 +182,7 @@ class PlainDetector {
     return sum / static_cast<double>(values.size());
   }
 
-  /// The table of the detector has steps of 0.05 in the correlation.
+  /// The detector's table has correlations in steps of 0.05.
   static double mean_variance(std::size_t count, const Noise& noise) {
     const double step = std::min(19.0, std::round(noise.persistence * 20));
     return variance_of_mean(static_cast<int>(count), step / 20);

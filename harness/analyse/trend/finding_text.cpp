@@ -25,7 +25,7 @@ class Reasons {
   std::string text_;
 };
 
-/// Allocations of a finding that are listed, and bytes of a message of a program.
+/// Maximum number of listed allocations of a finding, and of bytes of a program's message.
 constexpr std::size_t kMaxAllocations = 6;
 constexpr std::size_t kMaxMessage = 400;
 
@@ -76,7 +76,7 @@ TextStyle markdown_style(const std::string& commit_url) {
 std::optional<std::int64_t> commits_between(const HistoryRun& before, const HistoryRun& after) {
   const std::optional<std::int64_t>& first = before.commit_text.number;
   const std::optional<std::int64_t>& last = after.commit_text.number;
-  // Another order is that of branches of which none contains the other.
+  // Otherwise neither commit is an ancestor of the other.
   if (!first || !last || *first >= *last) return std::nullopt;
   return *last - *first;
 }

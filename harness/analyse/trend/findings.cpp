@@ -17,7 +17,7 @@
 namespace peakmark::trend {
 namespace {
 
-/// Of more variants all cases are compared: the command stays readable.
+/// A finding with more variants gets a command without --filter, so that the command stays readable.
 constexpr std::size_t kMaxFilteredVariants = 5;
 
 std::size_t metric_order(const std::string& metric) {
@@ -83,8 +83,8 @@ bool overlap(const MovedNames& one, const MovedNames& other) {
   return std::ranges::any_of(one, [&](const auto& name) { return other.contains(name); });
 }
 
-/// Joins groups, of one verdict, state and metric between the same two runs, that have a named allocation in
-/// common.
+/// Joins groups that have a named allocation in common. All groups have one verdict, state and metric, and
+/// changed between the same two runs.
 std::vector<std::vector<CaseChanges>> joined_by_allocation(std::vector<std::vector<CaseChanges>> groups) {
   std::vector<std::pair<MovedNames, std::vector<CaseChanges>>> joined;
   for (std::vector<CaseChanges>& group : groups) {

@@ -39,8 +39,8 @@ std::vector<const Change*> all_changes(const Finding& finding) {
   return all;
 }
 
-/// Of all changes of the device that had it first, so that two findings of one run differ, and that the id
-/// stays when further devices have it.
+/// Returns a hash of all changes on the device that had the finding first. So two findings of one run differ,
+/// and the id stays when further devices get the finding.
 std::string new_id(const CommonFinding& finding) {
   const DeviceFinding& first = *std::ranges::min_element(finding.parts, {}, [](const DeviceFinding& part) {
     const DeviceHistory& history = *part.device->history;
@@ -71,7 +71,7 @@ Json begin_document(const char* event, const std::string& finding, const std::st
   return json;
 }
 
-/// Adds the keys of a finding but for its id, which may be that of an earlier part of it.
+/// Adds all keys of a finding except its id, because the finding may keep the id of an earlier part of it.
 void add_finding(Json& json, const CommonFinding& finding) {
   Json keys = finding_json(finding);
   keys.erase("finding");
@@ -114,7 +114,8 @@ class Search {
     return false;
   }
 
-  /// What was sent of the changes of a device.
+  /// Which changes of a device were sent (`rows`), which not (`missing`), and one that is known as open
+  /// (`known`).
   struct Sent {
     std::vector<Notified> rows;
     std::vector<Notified> missing;
@@ -139,7 +140,7 @@ class Search {
 
   void find_opened(const CommonFinding& finding) {
     const Notified* known = nullptr;
-    std::vector<Sent> unsent;  // of devices of which nothing was sent
+    std::vector<Sent> unsent;  // for devices without a sent change
     for (const DeviceFinding& part : finding.parts) {
       Sent sent = find_sent(part);
       if (sent.known == nullptr) {
@@ -268,7 +269,8 @@ std::string_view to_string(NotifiedState state) {
 
 std::string finding_id(const CommonFinding& finding, const std::vector<Notified>& notified) {
   if (notified.empty()) return new_id(finding);
-  std::map<KeyView, std::size_t> places;  // of the changes; both lists may have one for each case of a suite
+  std::map<KeyView, std::size_t>
+      places;  // of the changes; a map, because both lists may have an entry for each case of a suite
   for (const DeviceFinding& part : finding.parts) {
     for (const Change* const change : all_changes(part.finding))
       places.emplace(KeyView(change->case_name, change->metric, part.device->history->runs[change->first].id),

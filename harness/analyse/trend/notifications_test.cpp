@@ -61,7 +61,7 @@ class Notifications : public testing::Test {
   }
 
   DeviceHistory history_;
-  DeviceHistory other_;  ///< without runs: there is none
+  DeviceHistory other_;  ///< has no runs until add_device()
   std::vector<Notified> sent_;
 };
 

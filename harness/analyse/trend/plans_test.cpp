@@ -1,4 +1,4 @@
-// What becomes of cases from run to run, where runs are asked for all cases of their suite or for some.
+// Tests how trends report cases from run to run, if runs measure all cases of their suite or only some.
 #include <gmock/gmock.h>
 
 #include "analyse/trend/changes.hpp"
@@ -98,7 +98,7 @@ TEST_F(Plan, ARunWithABackendSaysNothingOfCasesOfOthers) {
   history_.runs[3].fingerprint = "b";
   history_.runs[3].asked_backend = "opencl";
   add("a/always/opencl", {kOk, kOk, kOk, kOk});
-  add("a/dry/dry/n:20", {kOk, kOk, kOk, kNo});  // its variant is called as a backend is
+  add("a/dry/dry/n:20", {kOk, kOk, kOk, kNo});  // its variant has the name of a backend
   add("a/gone/opencl/n:20", {kOk, kOk, kOk, kNo});
   EXPECT_THAT(left_suite(), ElementsAre("a/gone/opencl/n:20"));
 }

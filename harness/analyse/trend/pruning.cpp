@@ -20,7 +20,7 @@ class Kept {
     if (run > 0) add(run - 1);
   }
 
-  /// Adds runs whose value differs from the previous one, and the run of that one.
+  /// Adds each run whose value differs from the previous value, and the run of that previous value.
   template <typename T>
   void add_changes(const std::vector<std::optional<T>>& values) {
     std::optional<std::size_t> before;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMinCases = 5;
 constexpr std::size_t kMinVariants = 2;
-/// Nearly all cases: this share of those that are judged.
+/// Minimum share of the judged cases that have the step.
 constexpr double kMinShare = 0.9;
 
 /// Returns the number of cases with a time in this run and enough runs before it.

@@ -14,11 +14,12 @@ namespace peakmark::trend {
 
 namespace {
 
-/// Runs whose median must be back. That of fewer may be a temporary state of the machine.
+/// The median of this many runs must be back at the former level. Fewer runs may be a temporary state of the
+/// machine.
 constexpr std::size_t kRunsBack = 14;
 constexpr std::size_t kRunsBefore = 30;
 constexpr std::size_t kMinBefore = 10;
-/// Standard errors between the median and the middle of the two levels.
+/// Minimum distance of the median from the middle of the two levels, in standard errors.
 constexpr double kSure = 2.5;
 /// Standard error of a median relative to a mean, for Gaussian noise: √(π/2).
 constexpr double kErrorOfMedian = 1.2533;
@@ -94,7 +95,7 @@ double chance(double score) {
 /// Below this number of series a second thread costs more than it saves.
 constexpr std::size_t kMinToShare = 256;
 
-/// Runs that one series is replayed for before the next, so that its values stay in the cache.
+/// One series is replayed for this many runs before the next series, so that its values stay in the cache.
 constexpr std::size_t kRunsAtOnce = 64;
 
 /// One series of times during the replay.
@@ -128,8 +129,8 @@ class Replay {
     }
   }
 
-  /// Begins a level of a case with the first run from `from` on that has a time: somebody accepted a change
-  /// that the replay does not find.
+  /// Begins a level of a case at the first run from `from` on that has a time: a user accepted a change that
+  /// the replay does not find.
   void restart(const std::string& case_name, std::size_t from) {
     for (TimeSeries& one : series_) {
       if (one.series->case_name != case_name) continue;
@@ -160,11 +161,12 @@ class Replay {
   }
 
  private:
-  /// Replays a block of runs. Only the limit of false discoveries among the cases of a run connects series:
-  /// each is scanned up to a run that may raise a change, which is decided once the scores of all are known.
+  /// Replays a block of runs. Series depend on each other only by the limit of false discoveries among the
+  /// cases of a run. So each series is scanned up to a run that may raise a change. This is decided once the
+  /// scores of all series are known.
   void replay(std::size_t begin, std::size_t end) {
     for (TimeSeries& one : series_) one.next = begin;
-    std::vector<std::vector<TimeSeries*>> waiting(end - begin);  // for the decision on a run
+    std::vector<std::vector<TimeSeries*>> waiting(end - begin);  // series that wait for the decision on a run
     const auto wait = [&](TimeSeries& one, bool waits) {
       if (waits) waiting[one.next - 1 - begin].push_back(&one);
     };
@@ -178,7 +180,7 @@ class Replay {
     }
   }
 
-  /// Scans up to `end`, or to a run that may raise a change. Returns true for such a run.
+  /// Scans up to `end`, or up to a run that may raise a change. Returns true if it stops at such a run.
   bool advance(TimeSeries& one, std::size_t begin, std::size_t end) const {
     while (one.next < end) {
       const std::size_t run = one.next++;
@@ -193,7 +195,7 @@ class Replay {
     return false;
   }
 
-  /// Advances all series, many of them on all cores. Returns those that wait.
+  /// Advances all series, on all cores if they are many. Returns for each series whether it waits.
   std::vector<char> advance_all(std::size_t begin, std::size_t end) {
     const std::size_t workers =
         series_.size() < kMinToShare ? 1 : std::max(1U, std::thread::hardware_concurrency());
@@ -211,7 +213,7 @@ class Replay {
   /// Raises the changes that are certain enough among the scores of all series in this run.
   void raise_certain(std::size_t run, std::size_t begin, const std::vector<TimeSeries*>& confirmed) {
     std::vector<double> chances;
-    std::vector<std::size_t> places;  // in `chances`, of `confirmed`
+    std::vector<std::size_t> places;  // index in `chances` of each of `confirmed`
     auto next = confirmed.begin();
     for (TimeSeries& one : series_) {
       const double score = one.scores[run - begin];
@@ -255,7 +257,7 @@ class Replay {
     change.evidence = one.evidence;
     const double step = std::abs(change.after - change.before) / change.before;
     one.open.judge(change, one.changes, std::max(options_.detector.min_effect, step / 2));
-    // Back at the former level, whose noise is known already.
+    // The series is back at the former level, whose noise is already known.
     const bool is_back = change.verdict == Verdict::recovery && !one.changes.empty() &&
                          one.changes.back().verdict == Verdict::regression;
     one.changes.push_back(std::move(change));

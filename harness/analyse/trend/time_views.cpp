@@ -11,7 +11,7 @@ constexpr std::size_t kChooseEvery = 5;  ///< runs
 /// Share of the runs that must have the reference.
 constexpr double kCovered = 0.8;
 constexpr std::size_t kTypicalOf = 31;  ///< runs
-/// The noise of a mean of this many runs is compared.
+/// Views are compared by the noise of the mean of this many runs.
 constexpr int kWeek = 7;
 constexpr std::array<const char*, References::kViews> kNames{"", "copy", "arithmetic"};
 

@@ -145,7 +145,7 @@ class Writer {
     json_["changes"].push_back(std::move(entry));
   }
 
-  /// Skips steady cases, and young ones, which are in `not_enough_data`.
+  /// Skips steady cases, and cases with too few runs, which are in `not_enough_data`.
   void add(const CaseStatus& status) {
     if (status.state >= CaseState::young) return;
     Json entry{{"case", status.case_name}};
@@ -175,7 +175,7 @@ class Writer {
   const DeviceHistory* history_ = nullptr;
 };
 
-/// An entry of `findings`, and what it is sorted by.
+/// An entry of `findings` with its sort keys.
 struct JsonRow {
   FindingSection section{};
   CaseState state{};
@@ -183,7 +183,7 @@ struct JsonRow {
   Json json;
 };
 
-/// The place of each change in `changes`.
+/// Maps each change to its index in `changes`.
 class ChangePlaces {
  public:
   explicit ChangePlaces(const std::vector<DeviceTrends>& devices) {
@@ -221,7 +221,7 @@ JsonRow row(const CommonFinding& finding, const ChangePlaces& places) {
   JsonRow row{find_section(history, worst), state(worst.verdict), history.runs[worst.first].date,
               finding_json(finding)};
   if (row.section == FindingSection::is_new && !finding.is_new()) row.section = FindingSection::open;
-  // The largest step first, also of several devices.
+  // The largest step is first, across devices.
   std::vector<std::pair<const DeviceTrends*, const Change*>> members;
   for (const DeviceFinding& part : finding.parts) {
     for (const Change* const change : part.finding.changes) members.emplace_back(part.device, change);

@@ -343,7 +343,7 @@ TEST(Trends, AChangeThatWasResolvedIsReportedOnce) {
   }
 }
 
-/// Of 1000 bytes that grow, with 50 allowed.
+/// Returns the trends of a case with 1000 bytes that grows, if growth by 50 bytes is allowed.
 Trends allowing_50(std::vector<std::optional<double>> values,
                    std::string_view name = metric::requested_peak_bytes) {
   DeviceHistory history = nightly_history(values.size());

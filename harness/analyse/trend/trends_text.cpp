@@ -22,16 +22,17 @@ namespace {
 
 constexpr std::size_t kMaxListed = 10;
 
-/// What a markdown report may have.
+/// Limits of a markdown report.
 struct MarkdownLimits {
   std::size_t findings;
   std::size_t commands;     ///< of a section
   std::size_t table_bytes;  ///< leaves space for the lists after the tables
   std::size_t bytes;
 };
-/// A summary of a job.
+/// Limits for the summary of a CI job.
 constexpr MarkdownLimits kSummary{kMarkdownLimit, kMaxListed, kMarkdownLimit - 100'000, kMarkdownLimit};
-/// A comment of a pull request: a screen. GitHub refuses one of 65,536 characters.
+/// Limits for a comment on a pull request, which should fit on a screen. GitHub refuses comments from 65,536
+/// characters on.
 constexpr MarkdownLimits kComment{10, 1, 30'000, 60'000};
 
 /// A row of the table of findings.
@@ -133,7 +134,7 @@ std::vector<Section> find_sections(const std::vector<DeviceTrends>& devices) {
   return sections;
 }
 
-/// Returns the commands that compare the commits of these findings, a line each.
+/// Returns the commands that compare the commits of these findings, one per line.
 std::vector<std::string> compare_lines(const Section& section, std::size_t max_lines = kMaxListed) {
   std::vector<std::string> lines;
   for (const CommonFinding& one : section.findings) {
@@ -268,7 +269,7 @@ std::string device_title(const DeviceTrends& device) {
   return title;
 }
 
-/// Returns the newest run of each suite, a line each, stale ones first.
+/// Returns one line for the newest run of each suite, stale ones first.
 std::vector<std::string> newest_lines(const DeviceTrends& device) {
   std::vector<std::string> lines;
   for (const bool is_stale : {true, false}) {
@@ -280,7 +281,7 @@ std::vector<std::string> newest_lines(const DeviceTrends& device) {
   return lines;
 }
 
-/// Returns what the runs of a branch are compared with, or what was not compared, a line each.
+/// Returns one line for each run of a branch: what it is compared with, or that it was not compared.
 std::vector<std::string> base_lines(const DeviceTrends& device) {
   std::vector<std::string> lines;
   if (device.history->base_runs.empty()) {
@@ -299,14 +300,14 @@ std::vector<std::string> base_lines(const DeviceTrends& device) {
   return lines;
 }
 
-/// Returns the first line of a comment, which is not shown, by which it is found again to be updated; empty
-/// for the base branch. It names the suites: each workflow has a comment of its own.
+/// Returns the hidden first line of a comment, by which a later job finds the comment and updates it; empty
+/// for the base branch. It names the suites, so that each workflow has a separate comment.
 std::string comment_marker(const std::vector<DeviceTrends>& devices) {
   std::set<std::string> suites;
   for (const DeviceTrends& device : devices) {
     for (const BaseRun& base : device.history->base_runs) {
       std::string name = base.suite;
-      // What may end a comment of HTML is left out.
+      // Replaces characters that could end an HTML comment.
       std::ranges::replace_if(
           name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; }, '.');
       suites.insert(std::move(name));
@@ -315,7 +316,7 @@ std::string comment_marker(const std::vector<DeviceTrends>& devices) {
   return suites.empty() ? "" : fmt::format("<!-- peakmark trends: {} -->\n", fmt::join(suites, " "));
 }
 
-/// `is_folded`: a reader opens the list.
+/// `is_folded`: the list is closed until a reader opens it.
 std::string remarks_markdown(const DeviceTrends& device, bool is_folded) {
   std::string list;
   for (const std::string& line : remarks(device)) list += "- " + markdown_cell(line) + "\n";

@@ -105,7 +105,7 @@ bool is_baseline(const std::string& text) {
   return first.is_object() && first.contains(kVersionKey);
 }
 
-/// Reads the baseline that is updated; empty if there is none yet.
+/// Reads the baseline that will be updated; empty if there is none yet.
 Baseline read_earlier(const std::filesystem::path& path) {
   std::error_code none;
   if (!std::filesystem::exists(path, none) || std::filesystem::file_size(path, none) == 0) return {};
@@ -141,7 +141,7 @@ bool has_bytes(const Observation& observation) {
   return observation.outcome == Outcome::ok && observation.requested_peak_bytes;
 }
 
-/// Adds an observation to a baseline. Bytes stay where it has none.
+/// Adds an observation to a baseline. If it has no bytes, those of the baseline stay.
 void merge(const Observation& observation, Baseline& baseline, BaselineUpdate& update) {
   BaselineCase now = baseline_case(observation);
   const auto [known, is_new] = baseline.cases.try_emplace(observation.case_name, now);
@@ -159,8 +159,8 @@ void merge(const Observation& observation, Baseline& baseline, BaselineUpdate& u
   known->second = std::move(now);
 }
 
-/// Returns the options that left cases of the suite out: `--filter 'n:2' --shard 1/4`; empty if the run has
-/// all of its backend.
+/// Returns the options that left out cases of the suite, such as `--filter 'n:2' --shard 1/4`; empty if the
+/// run has all cases of its backend.
 std::string limits_text(const RunContext& context) {
   std::vector<std::string> limits;
   if (context.filter) limits.push_back("--filter " + shell_word(*context.filter));
@@ -176,7 +176,7 @@ std::string limits_text(const RunContext& context) {
 /// The parts of suites that runs have.
 struct Coverage {
   std::set<std::string_view> planned;
-  std::set<std::string_view> backends;  ///< of `run --backend`; empty: those of the suites
+  std::set<std::string_view> backends;  ///< given with `run --backend`; empty: the backends of the suites
   bool is_limited = false;
 
   explicit Coverage(std::span<const Run> runs) {
@@ -345,7 +345,7 @@ Verdict judge_case(const PlannedCase& planned, const BaselineCase& base, const O
   const bool was_ok = base.outcome == Outcome::ok;
   const bool is_ok = now.outcome == Outcome::ok;
   if (!is_ok) {
-    // What crashes fails by the rule `outcome`.
+    // A crash is reported by the rule `outcome`.
     const bool is_skipped = end_of(planned, now) == CaseEnd::skipped;
     if (is_skipped && is_worse(level_of(planned, base.outcome), level_of(planned, now.outcome))) {
       verdict.judgement = Judgement::fail;

@@ -44,7 +44,7 @@ class CaseJudge {
         window_tolerance_(options.window_tolerance),
         verdicts_(verdicts) {}
 
-  /// `is_imported`: of another program, which recorded no memory and asked no estimator.
+  /// `is_imported`: the run is from another program, which recorded no memory and asked no estimators.
   void judge(const Observation* observation, bool is_imported) {
     if (observation == nullptr) {
       add(Rule::present, Judgement::failed_measurement,
@@ -88,7 +88,7 @@ class CaseJudge {
     return false;
   }
 
-  /// Keeps the reason before the first colon as it is: headlines count by it.
+  /// The text before the first colon stays unchanged, because headlines group cases by it.
   std::string note_on_expectation(const Observation& observation) const {
     if (planned_.expected_outcome != to_string(observation.outcome)) return "";
     return observation.message.empty() ? ": as the suite expects" : " (as the suite expects)";
@@ -356,8 +356,8 @@ std::unordered_map<std::string_view, const Observation*> by_name(const Run& run)
 
 namespace {
 
-/// Of a case with one estimator and two memory passes. A list of a million cases should not grow while it is
-/// filled.
+/// Usual number of verdicts of a case, with one estimator and two memory passes. Reserves memory, so that the
+/// list of a million cases is not moved while it grows.
 constexpr std::size_t kVerdictsOfACase = 7;
 
 /// Marks failures that the baseline does not have.
@@ -387,7 +387,7 @@ std::vector<Verdict> judge(const Run& run, const JudgeOptions& options) {
     CaseJudge(planned, options, verdicts)
         .judge(found == observations.end() ? nullptr : found->second, is_imported);
   }
-  // A row of its own, since the plan lacks the cases of a missing shard.
+  // Missing shards get a separate row, since the plan lacks their cases.
   if (!run.context.partial.empty()) {
     verdicts.push_back({run.context.partial, Rule::present, Judgement::failed_measurement, "", std::nullopt,
                         std::nullopt, "cases are lost: measure that shard, and merge again"});

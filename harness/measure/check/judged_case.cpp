@@ -37,7 +37,7 @@ Judgement JudgedCase::judgement() const {
 }
 
 const Verdict* JudgedCase::worst() const {
-  // A change of bytes matters more than a warning that every run has, such as granularity.
+  // A change of bytes is more important than a warning that every run has, such as granularity.
   const auto weight = [](const Verdict* verdict) {
     const bool has_changed = verdict->judgement == Judgement::warning && verdict->rule == Rule::baseline;
     return std::pair(verdict->judgement, has_changed);

@@ -24,7 +24,7 @@ JunitProperties properties(const JudgedCase& judged) {
   return all;
 }
 
-/// Returns the options, if they let something pass.
+/// Returns the options for growth and tolerance if one of them is set.
 JunitProperties properties(const JudgeOptions& options) {
   if (notes_on(options).empty()) return {};
   return {{"allow_growth", options.allowed_growth.text},
@@ -40,8 +40,8 @@ std::string cause_text(const JudgedCase& judged, const std::vector<EstimateCause
   return is_failed && of_variant != causes.end() ? of_variant->text : std::string();
 }
 
-/// Sets the result and its texts. JUnit readers expect at most one for each test, so it has the texts of all
-/// verdicts.
+/// Sets the result and its text. JUnit readers expect at most one result for each test, so it contains the
+/// texts of all verdicts.
 void set_result(JunitTest& test, const JudgedCase& judged, const std::vector<EstimateCauses>& causes) {
   const Verdict* worst = judged.worst();
   if (worst == nullptr) return;

@@ -23,13 +23,13 @@ namespace {
 
 using json_fields::Json;
 
-/// A row of both tables.
+/// A row of the console table and of the markdown table.
 struct CaseRow {
   const JudgedCase& judged;
   const RunContext& context;
 };
 
-/// Returns a function of a case's observation that gives null for a case without one.
+/// Returns a function that applies `get` to the observation of a row; null if the case has none.
 template <typename Get>
 auto observed(Get get) {
   return [get](const CaseRow& row) -> Json {
@@ -50,7 +50,7 @@ std::string rate_cell(const CaseRow& row) {
   return one == nullptr ? "" : rate_text(throughput_of(*one, row.context));
 }
 
-/// `20/20 1.000`: slices estimated and used, then peak over estimated bytes.
+/// Returns `20/20 1.000`: slices estimated and used, then peak over estimated bytes.
 std::string estimate_cell(const Observation& observation) {
   if (!observation.estimate) return "–";
   const EstimateObservation& estimate = *observation.estimate;
@@ -80,7 +80,7 @@ std::string short_verdict_cell(const CaseRow& row) {
   return fmt::format("{} {}", worst->judgement == Judgement::fail ? "FAIL" : "ERROR", to_string(worst->rule));
 }
 
-/// Returns true for a batch with too few slices to be judged: there is nothing to do about it.
+/// Returns true if the case has too few slices to judge its estimate by slices, which needs no action.
 bool is_too_small(const JudgedCase& judged) {
   const Verdict* worst = judged.worst();
   return worst != nullptr && worst->judgement == Judgement::warning && worst->rule == Rule::window_slices;
@@ -205,7 +205,7 @@ void sort_worst_first(std::vector<JudgedCase>& cases) {
 }
 
 std::string device_line(const RunContext& context) {
-  // `dry` has no driver, and its device is called like its backend.
+  // `dry` has no driver, and its device has the name of its backend.
   std::string details = context.device == context.backend ? "" : context.backend;
   if (!context.device_class.empty())
     details += (details.empty() ? "class " : ", class ") + context.device_class;
@@ -216,8 +216,8 @@ std::string device_line(const RunContext& context) {
   return line + ".\n";
 }
 
-/// Returns the peaks of each kind of memory, a column a kind; empty if the run has one kind, whose peak is
-/// the case's. `–`: the case has no memory figures.
+/// Returns the peaks of each kind of memory, one column per kind. Empty if the run has only one kind, whose
+/// peak is the peak of the case. `–`: the case has no memory figures.
 std::string kinds_table(const std::vector<JudgedCase>& cases) {
   std::set<std::string> kinds;
   for (const JudgedCase& judged : cases) {

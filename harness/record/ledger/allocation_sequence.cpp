@@ -87,7 +87,7 @@ namespace {
 
 struct Peak {
   Size bytes = 0;
-  std::optional<Size> step;  // at which it is first reached; null: nothing is allocated
+  std::optional<Size> step;  // the first step at which the peak is reached; null if nothing is allocated
 };
 
 Peak find_peak(const AllocationSequence& sequence) {

@@ -34,7 +34,7 @@ Account account_of(std::span<const Event> events) {
   Account account;
   for (Event event : events) {
     if (event.type != EventType::allocation && event.type != EventType::release) continue;
-    if (event.kind == MemoryKind::module_globals) continue;  // records have each variable
+    if (event.kind == MemoryKind::module_globals) continue;  // records list each variable separately
     event.kind = merged(event.kind);
     if (event.type == EventType::allocation) {
       ++account.allocations[{event.address, event.amounts.bytes, event.kind}];

@@ -15,10 +15,10 @@
 namespace peakmark {
 namespace {
 
-/// The lines of EventType::device: a device by its number in the process.
+/// Names of devices by their number in the process, from the events EventType::device.
 using DeviceNames = std::map<std::uint64_t, std::string>;
 
-/// The memory of the devices whose memory has one number in events, and of all.
+/// Counts allocations, live bytes and peak of each device.
 class DeviceLedger : public ReplayObserver {
  public:
   explicit DeviceLedger(std::span<const Event> events) : events_(events) {
@@ -62,13 +62,13 @@ class DeviceLedger : public ReplayObserver {
 
   [[nodiscard]] const DeviceNames& names() const { return names_; }
 
-  /// `if_unknown`: what is returned if its devices are not known.
+  /// `if_unknown` is the result if the devices of the event are unknown.
   [[nodiscard]] bool is_on(std::uint64_t device, const Event& event, bool if_unknown) const {
     const auto devices = devices_of_.find(event.amounts.device);
     return devices == devices_of_.end() ? if_unknown : std::ranges::count(devices->second, device) > 0;
   }
 
-  /// Returns false for memory that is on other devices only; true if its devices are not known.
+  /// Returns false for memory that is only on other devices, true if its devices are unknown.
   [[nodiscard]] bool may_be_on(const Event& event, const std::string& name) const {
     const auto devices = devices_of_.find(event.amounts.device);
     return devices == devices_of_.end() ||
@@ -137,7 +137,7 @@ std::vector<Event> events_of_device(std::span<const Event> events, const std::st
     const bool is_memory = event.type == EventType::allocation || event.type == EventType::name;
     if (is_memory && left_out.contains(event.address)) continue;
     if (event.type == EventType::release && left_out.erase(event.address) > 0) continue;
-    // Not the first event, which marks folded events and changes nothing.
+    // The first event of folded events has 0 bytes and only marks them.
     const bool is_total = (event.type == EventType::live && event.amounts.bytes != 0) ||
                           (event.type == EventType::folded &&
                            static_cast<FoldedCount>(event.amounts.result) == FoldedCount::allocations);

@@ -16,13 +16,13 @@ namespace {
 
 using namespace folding;
 
-/// Of the allocations that are only counted: those of a kind on a device.
+/// Sums over the allocations of one kind on one device that are only counted.
 struct Counted {
   MemoryKind kind = MemoryKind::none;
   std::uint32_t device = 0;
   Size live = 0;      // of all events
-  Size replayed = 0;  // by a replay of what was written so far: no more than was live
-  /// The written event that takes back what has been released since `replayed` was last exact; kNone: none.
+  Size replayed = 0;  // live by a replay of the events written so far; never more than was really live
+  /// The written event that subtracts the releases since `replayed` was last exact; kNone if there is none.
   std::size_t taken_back = kNone;
   std::int64_t allocations = 0;  // in this phase
   Size bytes = 0;                // of these
@@ -59,7 +59,7 @@ class Folding {
     if ((marks_[i] & kMarkEndOfPhase) != 0) end_phase(event);
   }
 
-  /// Counts what is not kept of an event.
+  /// Updates the sums by an event that is not kept.
   void count(std::size_t i) {
     const Event& event = events_[i];
     switch (event.type) {
@@ -70,7 +70,7 @@ class Folding {
         Counted& counted = counted_as(event);
         counted.live += event.amounts.bytes;
         if (event.amounts.result != 0) {
-          ++refused_releases_;  // it is live again, and was counted before
+          ++refused_releases_;  // it is live again, and was counted when it was allocated
         } else {
           ++counted.allocations;
           counted.bytes += event.amounts.bytes;
@@ -95,7 +95,7 @@ class Folding {
     }
   }
 
-  /// Writes what is kept of an event, except for releases.
+  /// Writes the events that are kept, except releases.
   void keep(std::size_t i) {
     const Event& event = events_[i];
     switch (event.type) {
@@ -129,7 +129,7 @@ class Folding {
     }
   }
 
-  /// `event` may be the allocation that took its address: then the release was lost.
+  /// `event` is the release, or, if that was lost, the next allocation at the same address.
   void release(std::size_t place, const Event& event) {
     const Life& life = lives_.all[place];
     const Event& allocation = events_[life.from];
@@ -146,7 +146,7 @@ class Folding {
     const auto is_same = [&](const Counted& one) {
       return one.kind == memory.kind && one.device == memory.amounts.device;
     };
-    // A program has few kinds and devices, and uses one of them again and again.
+    // A program has few combinations of kind and device, so a linear search is fast.
     const auto found = std::ranges::find_if(counted_, is_same);
     if (found != counted_.end()) return *found;
     return counted_.emplace_back(Counted{memory.kind, memory.amounts.device});
@@ -206,15 +206,16 @@ class Folding {
     }
   }
 
-  /// The head of a text, and its continuations.
+  /// Writes the head of a text and its continuations.
   void put_text(std::size_t i) {
     do put(events_[i++]);
     while (i < events_.size() && events_[i].type == EventType::text &&
            events_[i].commit == events_[i - 1].commit + 1);
   }
 
-  /// A merge by time puts an event behind all that came before it, though the clocks of two threads may
-  /// contradict their order: so what was left out leaves its time behind.
+  /// merge_by_time() places an event after all earlier events of its process, even if their times are later,
+  /// because the clocks of two threads may differ. If such an earlier event is omitted, an empty event keeps
+  /// its time, so that the merged order stays the same.
   Event& put(const Event& event) {
     if (event.time_ns < latest_ns_ && written_ns_ < latest_ns_ && event.type != EventType::text) {
       Event time = total_at(event, EventType::live);
@@ -269,7 +270,8 @@ class Folding {
   std::int64_t written_ns_ = INT64_MIN;  // that folded_ holds
   std::int64_t unmatched_releases_ = 0;
   std::int64_t refused_releases_ = 0;
-  /// Place in folded_ of the requests refused in this phase: bytes, kind, error, stack, process, by budget.
+  /// Index in folded_ of the requests refused in this phase, by bytes, kind, error, stack, process, and what
+  /// refused them.
   std::map<std::tuple<std::int64_t, MemoryKind, std::int32_t, std::uint64_t, std::uint64_t, RefusedBy>,
            std::size_t>
       refused_;

@@ -58,7 +58,7 @@ void FoldLives::other(std::size_t i, const LiveMemory& live) {
   const Event& event = events_[i];
   if (event.type == EventType::phase) end_phase(live.bytes());
   if (event.type != EventType::pool) return;
-  // An unknown one makes all unknown.
+  // One unknown size makes the largest size unknown.
   if (largest_pool == kNone || event.amounts.bytes == kUnknownPoolBytes ||
       (events_[largest_pool].amounts.bytes != kUnknownPoolBytes &&
        event.amounts.bytes > events_[largest_pool].amounts.bytes))

@@ -45,10 +45,11 @@ class Summary : public ReplayObserver {
       released_since_peak_.push_back(entry.index);
   }
 
-  /// A name may come any time while the allocation lives; it belongs to the one that has the address then.
+  /// An allocation can be named at any time while it is live. The name belongs to the allocation that has the
+  /// address at that time.
   void named(std::size_t i, const LiveEntry& entry) { name_of_allocation_[entry.index] = i; }
 
-  /// It never exceeds the peak, whose allocations are there one by one.
+  /// Cannot exceed the overall peak, because folding keeps all allocations of the peak as events.
   void changed(std::size_t i, const LiveMemory& live) { see_peaks(events_[i], live); }
 
   void other(std::size_t i, const LiveMemory& live) {
@@ -100,7 +101,8 @@ class Summary : public ReplayObserver {
     }
     std::ranges::stable_sort(summary_.refused, std::ranges::greater(), &RefusedAllocation::bytes);
     summary_.leaked = describe(live_indices(live, events_.size()));
-    // What was live at the peak: what has lived since before it, and what was released since.
+    // Live at the peak were the allocations from before it that are still live, and those that were released
+    // after it.
     std::vector<std::uint64_t> at_peak = live_indices(live, events_to_peak_);
     at_peak.insert(at_peak.end(), released_since_peak_.begin(), released_since_peak_.end());
     summary_.at_peak = describe(std::move(at_peak));
@@ -194,7 +196,7 @@ class Summary : public ReplayObserver {
   bool is_pool_unknown_ = false;
   std::array<KindSummary, kKindSlots> kinds_{};
   std::size_t events_to_peak_ = 0;
-  std::vector<std::uint64_t> released_since_peak_;  ///< allocations of before the peak, by index
+  std::vector<std::uint64_t> released_since_peak_;  ///< allocations from before the peak, by index
   std::unordered_map<std::uint64_t, std::size_t> name_of_allocation_;  ///< allocation's event → name's event
   /// Place in summary_.refused, by bytes, kind, error, phase, stack and whether the budget refused it.
   std::map<std::tuple<std::int64_t, MemoryKind, std::int32_t, std::string, std::uint64_t, RefusedBy>,

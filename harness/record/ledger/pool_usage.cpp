@@ -22,7 +22,7 @@ class PoolSamples : public ReplayObserver {
     if (is_of_pool(allocation)) now_.requested_bytes += allocation.amounts.bytes;
     if (live.bytes() <= peak_) return;
     peak_ = live.bytes();
-    // Of an allocation from a pool the sample follows.
+    // For an allocation from a pool, the recorder writes the sample after the allocation.
     at_peak_ = now_;
     at_peak_.time_ns = allocation.time_ns;
     is_peak_sampled_ = !is_of_pool(allocation);
@@ -61,8 +61,8 @@ class PoolSamples : public ReplayObserver {
   Size peak_ = 0;
 };
 
-/// Keeps the first, the last, and of each of max / 4 equal runs of samples the most held and the most
-/// fragmented one.
+/// Divides the samples into max / 4 equal parts. Keeps of each part the first and the last sample, and those
+/// with the most held bytes and the most fragmentation.
 std::vector<PoolPoint> thinned(const std::vector<PoolPoint>& points, std::size_t max) {
   if (points.size() <= max) return points;
   const std::size_t runs = std::max<std::size_t>(1, max / 4);

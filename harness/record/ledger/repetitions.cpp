@@ -24,7 +24,7 @@ struct SpannedPhase {
   std::vector<Span> spans;
 };
 
-/// Returns `call`, `call/fft` of `call/fft`.
+/// Returns a phase with those around it: `call` and `call/fft` for `call/fft`.
 std::vector<std::string> with_outer_phases(const std::string& phase) {
   std::vector<std::string> phases;
   for (std::size_t at = phase.find('/'); at != std::string::npos; at = phase.find('/', at + 1))
@@ -47,9 +47,9 @@ class PhaseSpans {
     for (const std::string& phase : open_) spans_of(phase).back().end = events.size();
   }
 
-  /// Returns the repeated phases. One that occurs as often as a phase around it is left out.
+  /// Returns the repeated phases, except those that occur as often as a phase around them.
   std::vector<SpannedPhase> repeated() {
-    // `tests` of `tests/test_a.py` is a folder, and no phase that the program marks.
+    // In the phase `tests/test_a.py`, `tests` is a folder, which the program does not mark as a phase.
     std::erase_if(phases_, [this](const SpannedPhase& one) {
       return one.spans.size() < kMinRepetitions || !marked_.contains(one.name);
     });
@@ -68,7 +68,7 @@ class PhaseSpans {
   void mark(std::size_t index, const std::string& text) {
     const std::vector<std::string> now = with_outer_phases(text);
     for (const std::string& phase : open_) {
-      // A program that marks `call` twice without an end between has two repetitions.
+      // If a program marks `call` twice without an end in between, these are two repetitions.
       if (!contains(now, phase) || (phase == text && phase == last_)) spans_of(phase).back().end = index;
     }
     for (const std::string& phase : now) {
@@ -152,7 +152,7 @@ class RepetitionObserver : public ReplayObserver {
  private:
   struct Mark {
     std::size_t event = 0;
-    std::size_t owner = SIZE_MAX;  ///< the repeated phase to which later allocations belong
+    std::size_t owner = SIZE_MAX;  ///< the repeated phase to which allocations after this mark belong
   };
 
   [[nodiscard]] const Mark* mark_before(std::size_t event) const {
@@ -160,7 +160,7 @@ class RepetitionObserver : public ReplayObserver {
     return later == marks_.begin() ? nullptr : &*(later - 1);
   }
 
-  /// Ends and begins the repetitions that do so at this event.
+  /// Ends and begins the repetitions that end or begin at this event.
   void advance(std::size_t index, Size live) {
     for (std::size_t phase = 0; phase < phases_.size(); ++phase) {
       const std::vector<Span>& spans = phases_[phase].spans;
@@ -187,13 +187,13 @@ class RepetitionObserver : public ReplayObserver {
     marks_.push_back({index, owner});
   }
 
-  /// Keeps an allocation that outlived its repetition. Most do not, and say nothing.
+  /// Keeps an allocation that outlived its repetition; most do not.
   void end_life(const LiveEntry& entry, std::size_t released) {
     const Mark* const mark = mark_before(entry.index);
     if (mark == nullptr || mark->owner == SIZE_MAX) return;
     const std::vector<Span>& spans = phases_[mark->owner].spans;
     const auto repetition = std::ranges::upper_bound(spans, entry.index, {}, &Span::end);
-    // What is allocated after the last repetition belongs to none.
+    // Allocations after the last repetition belong to none.
     if (repetition == spans.end() || released <= repetition->end) return;
     made_.push_back(
         {mark->owner, static_cast<std::size_t>(repetition - spans.begin()), entry.index, released});
@@ -208,17 +208,18 @@ class RepetitionObserver : public ReplayObserver {
   std::vector<Mark> marks_;
 };
 
-/// Memory that repetitions 1 to N - 1 left, of one key. Index 0 is before the first.
+/// Memory with one key that repetitions 1 to N - 1 left behind. Index 0 is the time before the first
+/// repetition.
 struct LeftMemory {
-  std::vector<Size> left;     ///< by each: live at the end of the last repetition
-  std::vector<Size> settled;  ///< after each: what is also live after the next one
+  std::vector<Size> left;     ///< allocated by each repetition and live at the end of the last one
+  std::vector<Size> settled;  ///< live after each repetition and still live after the next one
   bool is_released_later = true;
 
   explicit LeftMemory(std::size_t repetitions) : left(repetitions), settled(repetitions) {}
 };
 
-/// True if values from `first` on are positive at least twice, one of them in the first half: once may be a
-/// cache that grew late, and what only the last repetitions left is still in use.
+/// Returns true if at least two values are positive, one of them in the first half. A single one may be a
+/// cache that grew late, and memory that only the last repetitions left may still be in use.
 bool grows_again_and_again(std::span<const Size> values) {
   const auto positive = [](Size value) { return value > 0; };
   const std::size_t half = (values.size() + 1) / 2;
@@ -226,7 +227,7 @@ bool grows_again_and_again(std::span<const Size> values) {
 }
 
 std::optional<Growth> judge(const LeftMemory& memory, bool is_settled) {
-  const std::size_t mid = (memory.left.size() - 1) / 2;  // what grew up to there is the warm-up
+  const std::size_t mid = (memory.left.size() - 1) / 2;  // growth up to here is the warm-up
   const std::span<const Size> late = std::span(memory.left).subspan(mid + 1);
   const bool has_grown = memory.settled.back() > memory.settled[mid];
   Growth growth;
@@ -249,7 +250,7 @@ std::optional<Growth> judge(const LeftMemory& memory, bool is_settled) {
   } else if (was_early && !is_late) {
     growth.verdict = GrowthVerdict::warm_up;
   } else {
-    return std::nullopt;  // results that a later repetition replaces
+    return std::nullopt;  // results that the next repetition replaces
   }
   return growth;
 }

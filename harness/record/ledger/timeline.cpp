@@ -9,7 +9,7 @@
 namespace peakmark {
 namespace {
 
-/// Keeps every change as long as there are few, and thins them from then on.
+/// Keeps every change until there are more than the maximum, and thins them from then on.
 class Thinning {
  public:
   Thinning(std::int64_t from_ns, std::int64_t to_ns, std::size_t max)
@@ -114,7 +114,7 @@ std::vector<ThinnedValues::Value> ThinnedValues::values() const {
     if (!span.has_values) continue;
     std::array<Value, 4> kept{span.first, span.lowest, span.highest, span.last};
     std::ranges::sort(kept, {}, &Value::number);
-    // Not std::ranges::unique: clang 14 knows no std::ranges::subrange of GCC 12.
+    // Not std::ranges::unique, because clang 14 cannot compile std::ranges::subrange of GCC 12.
     const auto repeated = std::unique(kept.begin(), kept.end(),
                                       [](const Value& a, const Value& b) { return a.number == b.number; });
     values.insert(values.end(), kept.begin(), repeated);

@@ -13,8 +13,8 @@
 namespace peakmark {
 namespace {
 
-/// The beginnings of the names of libraries between the driver and the caller: wheels append a number to the
-/// names of the libraries in them. Frames of sanitizers are between a recorder and the unwinder.
+/// Libraries between the driver and the caller, by the beginning of their names, because wheels append a
+/// number. Sanitizers are included: their frames are between a recorder and the unwinder.
 constexpr std::array<std::string_view, 15> kDriverLibraries{
     "libpeakmark-",  "libOpenCL",        "libpocl",   "libcuda.",  "libcudart",
     "libcupti",      "libnvidia-",       "libamdocl", "libigdrcl", "libintelocl",
@@ -29,7 +29,7 @@ std::string_view base_name(std::string_view path) {
 constexpr std::array<std::string_view, 5> kDriverHeaders{
     "cl::", "boost::compute::", "thrust::", "std::", "__gnu_cxx::"};
 
-/// The beginnings of the names of libraries and functions between Python and a library that it calls.
+/// Libraries and functions between Python and a library that it calls, by the beginning of their names.
 constexpr std::array<std::string_view, 3> kBindingLibraries{"libffi", "_ctypes.", "_cffi_backend."};
 constexpr std::array<std::string_view, 5> kBindings{"nanobind::", "pybind11::", "boost::python::", "_wrap_",
                                                     "__pyx_"};
@@ -49,20 +49,20 @@ bool is_binding(const CallFrame& frame) {
          begins_with_one(frame.function, kBindings);
 }
 
-/// The path of a file of Python as it is shown, and what it belongs to (package_of()).
+/// The path of a Python file as reports show it, and its package (package_of()).
 struct PythonPlace {
   std::string path;
   std::string package;
 };
 
-/// Returns the part of a path behind the last `folder`; nothing if it is not in such a folder.
+/// Returns the part of a path after the last `folder`; null if the path is not in such a folder.
 std::optional<std::string_view> path_in(std::string_view path, std::string_view folder) {
   const std::size_t at = path.rfind(folder);
   if (at == std::string_view::npos) return std::nullopt;
   return path.substr(at + folder.size());
 }
 
-/// Returns the part of a path from `python3.11` on, of files of the standard library.
+/// Returns the part from `python3.11` on of the path of a file in the standard library; null for other files.
 std::optional<std::string_view> path_in_library(std::string_view path) {
   constexpr std::string_view kPython = "python3";
   for (const std::string_view folder : {"/lib/", "/lib64/"}) {
@@ -75,8 +75,8 @@ std::optional<std::string_view> path_in_library(std::string_view path) {
   return std::nullopt;
 }
 
-/// What is typed (`<stdin>`, `python -c`, a cell of a notebook) is the user's own code. Code that a package
-/// generates (`f <string>:3`) is not, nor is a script in a `bin` folder, as pip writes them for packages.
+/// Typed code (`<stdin>`, `python -c`, a cell of a notebook) is the user's own code. Code that a package
+/// generates (`f <string>:3`) and scripts in a `bin` folder, which pip writes for packages, are not.
 PythonPlace python_place(const CallFrame& frame) {
   const std::string_view file = frame.file;
   for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
@@ -101,8 +101,8 @@ PythonPlace python_place(const CallFrame& frame) {
   return {name, ""};
 }
 
-/// Returns the file of a native frame if it is the system's, a package's or the interpreter's; or if it is a
-/// library and the function is not known, so that the frame says nothing to its owner.
+/// Returns the file of a native frame if it belongs to the system, a package or the interpreter. Also for a
+/// library whose function is unknown, because such a frame does not help even the author of the library.
 std::string native_package(const CallFrame& frame) {
   const std::string_view file = frame.file;
   const std::string_view name = base_name(file);
@@ -194,7 +194,7 @@ std::vector<CallFrame> caller_frames(const std::vector<CallFrame>& frames) {
     }
   }
   const auto caller = std::ranges::find_if_not(native, is_of_driver);
-  // The stack of a thread of the driver has no caller: it is shown as it is.
+  // On a thread of the driver there is no caller, and the stack is shown unchanged.
   if (caller != native.end()) native.erase(native.begin(), caller);
   if (!python.empty()) {
     const auto interpreter = std::ranges::find_if(native, runs_python);
@@ -233,7 +233,7 @@ std::vector<CallFrame> native_frames(const std::vector<CallFrame>& chain) {
 
 std::string call_chain(std::string_view stack, const Symbols& symbols) {
   constexpr std::size_t kMaxFrames = 8;
-  constexpr std::size_t kMaxNativeFrames = 4;  // before those of Python
+  constexpr std::size_t kMaxNativeFrames = 4;  // shown before the frames of Python
   const std::vector<CallFrame> chain = caller_frames(parse_stack(stack, symbols));
   std::vector<CallFrame> shown;
   const auto show = [&](const std::vector<CallFrame>& frames, CallFrame::Kind kind, std::size_t max) {

@@ -10,8 +10,8 @@ namespace {
 
 using Places = std::vector<std::size_t>;
 
-/// Returns whether frames of a package are between other callers: the interpreter, its library, and scripts
-/// and modules that start a program.
+/// Returns whether frames of a package are only in between: the interpreter, its library, and scripts and
+/// modules that start a program.
 bool is_between(std::string_view package) {
   constexpr std::array<std::string_view, 8> kBetween{"python3", "libpython3", "<frozen",   "generated",
                                                      "libc.so", "libpthread", "libstdc++", "libffi"};
@@ -26,7 +26,8 @@ Places own_frames(const std::vector<SiteFrame>& frames) {
   return own;
 }
 
-/// Returns the frames that may name the site of a chain, the best first. The last one always may.
+/// Returns the frames that may name the site of a chain, the best first. There is at least one if the chain
+/// has frames.
 Places candidates(const std::vector<SiteFrame>& frames) {
   if (Places own = own_frames(frames); !own.empty()) return own;
   Places known;
@@ -37,8 +38,8 @@ Places candidates(const std::vector<SiteFrame>& frames) {
     for (std::size_t i = 0; i < frames.size(); ++i) known.push_back(i);
     return known;
   }
-  Places callers;    // of another package
-  Places innermost;  // of the package that allocates
+  Places callers;    // the first frame of each further package
+  Places innermost;  // frames of the package that allocates
   for (std::size_t i = 0; i < known.size(); ++i) {
     if (frames[known[i]].package == frames[known.front()].package && callers.empty()) {
       innermost.push_back(known[i]);
@@ -52,10 +53,11 @@ Places candidates(const std::vector<SiteFrame>& frames) {
   return callers;
 }
 
-/// Returns how many of the first texts of each chain are wrappers. The last one is none.
+/// Returns how many of the first texts of each chain are wrappers. The last text of a chain is never a
+/// wrapper.
 std::vector<std::size_t> count_wrappers(const std::vector<std::vector<std::string>>& chains,
                                         const std::vector<double>& bytes) {
-  constexpr std::size_t kMaxWrappers = 16;  // deeper than that a program is not made of wrappers
+  constexpr std::size_t kMaxWrappers = 16;  // real programs have fewer nested wrappers
   struct Through {
     std::set<std::vector<std::string>> chains;
     double bytes = 0;
@@ -98,9 +100,9 @@ std::vector<std::string> texts(const std::vector<SiteFrame>& frames, const Place
   return all;
 }
 
-/// Adds to sites of one name the outermost of the frames inside of them by which their chains differ.
+/// If sites have equal names, adds to each the outermost inner frame that distinguishes their chains.
 void distinguish(const std::vector<WeighedChain>& chains, std::vector<Places>& sites) {
-  /// The chains of a site by their frames from it inwards.
+  /// The chains of a site, by their frames from the site inwards.
   using Inside = std::map<std::vector<std::string>, std::vector<std::size_t>>;
   std::map<std::vector<std::string>, Inside> by_name;
   std::vector<Places> inside(chains.size());
@@ -114,7 +116,7 @@ void distinguish(const std::vector<WeighedChain>& chains, std::vector<Places>& s
   }
   for (const auto& [name, paths] : by_name) {
     for (auto one = paths.begin(); one != paths.end() && paths.size() > 1; ++one) {
-      // Neighbours in the order of the map have the longest equal beginning.
+      // In the map's order, the chain with the longest common beginning is a neighbour.
       std::size_t equal = 0;
       if (one != paths.begin()) equal = count_equal(one->first, std::prev(one)->first);
       if (std::next(one) != paths.end())
@@ -126,7 +128,8 @@ void distinguish(const std::vector<WeighedChain>& chains, std::vector<Places>& s
   }
 }
 
-/// Returns the places of the innermost native frames and lines of Python, and of own lines.
+/// Returns the indices of the innermost native frames, of the innermost Python lines, and of the first line
+/// of the user's own code.
 Places innermost_frames(const std::vector<SiteFrame>& frames, std::size_t max) {
   std::set<std::size_t> places;
   std::size_t python = 0;

@@ -107,7 +107,7 @@ std::string text_of(std::span<const Event> events, std::size_t index) {
   text.reserve(left);
   for (std::size_t i = index; left > 0 && i < events.size(); ++i) {
     const Event& slot = events[i];
-    // The continuations are the very next slots; anything else is a text that was cut off.
+    // The continuations are in the next slots. If another event is there, the text was cut off.
     if (i > index && (slot.type != EventType::text || slot.commit != head.commit + (i - index))) break;
     const std::size_t bytes = std::min(left, sizeof(slot.text));
     text.append(slot.text, bytes);

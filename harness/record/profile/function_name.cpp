@@ -26,7 +26,7 @@ bool is_in_name(char letter) {
          (letter >= '0' && letter <= '9') || letter == '_';
 }
 
-/// Reads a demangled function from its beginning.
+/// Reads the name of a demangled function.
 class FunctionReader {
  public:
   explicit FunctionReader(std::string_view text) : text_(text) {}
@@ -48,7 +48,7 @@ class FunctionReader {
   }
 
  private:
-  /// Returns whether what follows the parameters is no name: `const`, `[clone .cold]`.
+  /// Returns whether the text after the parameters is a qualifier, such as `const` or `[clone .cold]`.
   static bool is_qualifier(std::string_view rest) {
     constexpr std::array<std::string_view, 7> kQualifiers{"const", "volatile", "&",       "[",
                                                           "(.",    "noexcept", "requires"};
@@ -67,7 +67,7 @@ class FunctionReader {
            (text_.size() == kOperator.size() || !is_in_name(text_[kOperator.size()]));
   }
 
-  /// Takes `operator` with its symbol, which may have brackets, or its type.
+  /// Reads `operator` with its symbol, which may contain brackets, or with its type.
   void take_operator() {
     constexpr std::string_view kSymbols = "+-*/%^&|~!=<>,";
     take("operator");
@@ -92,7 +92,7 @@ class FunctionReader {
       depth_ = std::max(depth_ - 1, 0);
       has_parameters_ = has_parameters_ || (letter == ')' && depth_ == 0);
     } else if (letter == ' ' && depth_ == 0) {
-      name_.clear();  // it was the return type
+      name_.clear();  // the text so far was the return type
     } else if (depth_ == 0) {
       name_ += letter;
     }

@@ -25,7 +25,7 @@ struct ProfileReader::File {
   int descriptor = -1;
   ProfileHeader header{};
   std::uint64_t skipped = 0;           ///< slots whose events are in another file
-  std::optional<std::uint64_t> holes;  ///< of a closed profile, once it was read: it changes no more
+  std::optional<std::uint64_t> holes;  ///< known once a closed profile was read, because it no longer changes
 
   explicit File(std::filesystem::path p) : path(std::move(p)) {}
   File(const File&) = delete;
@@ -34,7 +34,7 @@ struct ProfileReader::File {
     if (descriptor >= 0) ::close(descriptor);
   }
 
-  /// Returns the bytes read: fewer than asked at the end of the file.
+  /// Returns the number of bytes read, which is smaller than `bytes` only at the end of the file.
   std::size_t read(void* into, std::size_t bytes, std::uint64_t offset) const {
     std::size_t done = 0;
     while (done < bytes) {
@@ -50,7 +50,7 @@ struct ProfileReader::File {
     return done;
   }
 
-  /// Returns the slots [0, end), mapped; empty if they cannot be mapped.
+  /// Maps the slots [0, end). Returns an empty block if that fails.
   [[nodiscard]] EventBlock map(std::uint64_t end) const {
     struct stat status {};
     const std::uint64_t bytes = ProfileHeader::kBytes + end * sizeof(Event);
@@ -70,8 +70,7 @@ struct ProfileReader::File {
     return (static_cast<std::uint64_t>(status.st_size) - ProfileHeader::kBytes) / sizeof(Event);
   }
 
-  /// Returns the number of slots before the end without an event. The end of an open profile is its last
-  /// event.
+  /// Returns the number of slots without an event before the end. An open profile ends at its last event.
   std::uint64_t count_holes() {
     constexpr std::uint64_t kChunk = 16384;
     const bool is_closed = header.closed == 1;
@@ -93,8 +92,8 @@ struct ProfileReader::File {
     return (is_closed ? std::max(header.end, skipped) : end) - events;
   }
 
-  /// Reserves memory for the slots [first, last) of the file: growing step by step would copy each event
-  /// twice.
+  /// Reserves memory for the slots [first, last) of the file, because growing step by step would copy each
+  /// event twice.
   void reserve(std::vector<Event>& events, std::uint64_t first, std::uint64_t last) const {
     last = std::min(last, slots());
     if (first < last) events.reserve(last - first);
@@ -160,7 +159,7 @@ std::vector<std::string> ProfileReader::command_line() const {
   const char* text = file_->header.command_line;
   const char* const limit = text + sizeof(file_->header.command_line);
   std::vector<std::string> arguments;
-  // What follows the last argument is padding.
+  // After the last argument there is padding.
   const char* last = limit;
   while (last > text && last[-1] == '\0') --last;
   while (text < last) {
@@ -206,8 +205,8 @@ std::vector<Event> ProfileReader::events(std::uint64_t first, std::uint64_t last
     const std::uint64_t asked = std::min(kChunk, last - first);
     read(first, asked);
     if (file_->header.closed == 0) {
-      // Another thread may write a slot while it is copied. A slot whose commit was there before the copy
-      // began is whole: so the commits are read first.
+      // Another thread may write a slot while it is copied. A slot is whole if its commit was there before
+      // the copy began. So the commits are read first.
       seen.clear();
       for (const Event& event : chunk) seen.push_back(event.commit);
       read(first, seen.size());
@@ -255,7 +254,7 @@ EventBlock ProfileReader::all_events() {
   if (file_->skipped > 0 || header.closed != 1 || header.end > UINT64_MAX / sizeof(Event) - 1)
     return events();
   EventBlock block = file_->map(header.end);
-  // A slot that a thread reserved and never wrote must be left out: then the rest is copied.
+  // If a thread reserved a slot and never wrote it, the events are copied without this slot.
   for (std::size_t i = 0; i < block.size(); ++i) {
     if (block[i].commit != i + 1) return events();
   }

@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// NAME.2026 may also be another recording with that name: the header has the process.
+/// NAME.2026 may be a separate recording with that name, so the header decides, which has the process.
 bool is_profile_of(const fs::path& path, std::int64_t process) {
   try {
     return ProfileReader(path).header().pid == process;
@@ -111,14 +111,14 @@ void remove_error_file(const fs::path& name) {
   }
 }
 
-/// Removes what killed recordings of other names have left in the folder.
+/// Removes the lock files that killed recordings with other names have left in the folder.
 void remove_stale_locks(const fs::path& own) {
   for (const fs::path& file : files_in(folder_of(own))) {
     const std::string path = file.string();
     if (!path.ends_with(kRecordingLockEnding)) continue;
     const fs::path name = path.substr(0, path.size() - std::strlen(kRecordingLockEnding));
     std::error_code error;
-    // A recording that begins creates its lock file before it takes the lock.
+    // A new recording creates its lock file before it takes the lock, so recent files are kept.
     const auto age = fs::file_time_type::clock::now() - fs::last_write_time(file, error);
     if (error || age < std::chrono::minutes(1) || name.filename() == own.filename()) continue;
     try {
@@ -127,7 +127,7 @@ void remove_stale_locks(const fs::path& own) {
     } catch (const UsageError&) {
       // A recording holds it.
     } catch (const IoError&) {
-      // It may not be removed by this user.
+      // This user may not remove it.
     }
   }
 }
@@ -221,7 +221,7 @@ RecordingName::RecordingName(fs::path name)
   folder_ = ::open(folder_of(name_).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/// Returns false if the last holder of the lock has removed the file between our open and our flock.
+/// Returns false if the previous lock holder has removed the file between our open() and our flock().
 bool RecordingName::lock() {
   descriptor_ = ::open(lock_file_.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor_ < 0) refuse_recording_name(name_, errno);
@@ -241,7 +241,7 @@ bool RecordingName::lock() {
 }
 
 RecordingName::~RecordingName() {
-  // The folder may have been renamed since.
+  // The folder may have been renamed since, so the file is removed through the descriptor.
   if (folder_ >= 0) {
     ::unlinkat(folder_, lock_file_.filename().c_str(), 0);
     ::close(folder_);
@@ -256,7 +256,7 @@ std::string RecordingName::write_id() const {
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return "";
   std::string id;
   for (const unsigned char byte : bytes) id += fmt::format("{:02x}", byte);
-  // If the file cannot be written, recorders of an earlier recording are not kept out.
+  // Without the id in the file, recorders of an earlier recording cannot be recognised.
   const int file = ::open(lock_file_.c_str(), O_WRONLY | O_CLOEXEC);
   if (file < 0) return id;
   [[maybe_unused]] const ssize_t written = ::pwrite(file, id.data(), id.size(), 0);
@@ -289,7 +289,7 @@ void remove_earlier_recording(const fs::path& name) {
                     "another file with -o",
                     short_name(name), ProfileReader(file).header().pid, short_name(file)));
   }
-  // The profiles go first: without the folded file they would lack events.
+  // The profiles are removed first, because without the folded file they would be incomplete.
   for (const fs::path& file : files) fs::remove(file);
   fs::remove(folded);
   remove_error_file(name);

@@ -13,10 +13,10 @@
 namespace peakmark {
 namespace {
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1}
-                                    << 30;  // of one table: a damaged file may claim anything
+constexpr std::uint64_t kMaxBytes =
+    std::uint64_t{1} << 30;  // maximum size of a table, because a damaged file may have any number here
 
-/// `count` records at `offset`; nothing where the file does not have them.
+/// Reads `count` records at `offset`. Returns null if the file does not have them.
 template <typename Record>
 std::optional<std::vector<Record>> records(std::ifstream& file, std::uint64_t offset, std::uint64_t count) {
   if (count > kMaxBytes / sizeof(Record)) return std::nullopt;
@@ -34,7 +34,8 @@ bool is_readable(const Elf64_Ehdr& header) {
          header.e_shentsize == sizeof(Elf64_Shdr);
 }
 
-/// The address that the file gives to its beginning: 0, but for programs that cannot be moved.
+/// Returns the address of the beginning of the file: 0, except for programs that are not
+/// position-independent.
 std::uint64_t base_of(const std::vector<Elf64_Phdr>& segments) {
   std::uint64_t base = UINT64_MAX;
   for (const Elf64_Phdr& segment : segments) {

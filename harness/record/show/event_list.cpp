@@ -37,7 +37,7 @@ std::string stack_of(const Event& event) {
   return fmt::format(" stack {:#x}", event.amounts.stack);
 }
 
-/// The parts of a line of a stack, with the tabs between them.
+/// Returns a line of a stack, in which only the tabs are kept unescaped.
 std::string with_tabs(std::string_view line) {
   std::string text;
   for (;;) {
@@ -49,7 +49,7 @@ std::string with_tabs(std::string_view line) {
   }
 }
 
-/// The lines of a stack, moved in.
+/// Returns the lines of a stack, indented.
 std::string stack_lines(const std::string& text) {
   std::string lines = "\n";
   for (std::size_t from = 0; from < text.size();) {

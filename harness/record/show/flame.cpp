@@ -8,7 +8,7 @@
 namespace peakmark {
 namespace {
 
-/// While it grows: children by name.
+/// A node of the flame graph while it is built, with its children by name.
 struct GrowingNode {
   Size bytes = 0;
   std::int64_t count = 0;

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t kFoldedVersion = 1;
 
-/// The start of the file. Then follow the entries and the events of each process.
+/// The beginning of the file. The entries of all processes follow, then their events.
 struct FoldedHeader {
   char magic[8];
   std::uint32_t version;
@@ -35,7 +35,7 @@ struct FoldedEntry {
   std::uint64_t events;
 };
 
-/// A file that is closed when it goes.
+/// Closes the file in its destructor.
 class FoldedFile {
  public:
   explicit FoldedFile(int descriptor) : descriptor_(descriptor) {}
@@ -125,7 +125,8 @@ std::optional<FoldedProfiles> read_folded(const fs::path& path) {
                     "recorded it",
                     path.string(), header.version, kFoldedVersion));
   }
-  // No count may ask for more memory than the file has.
+  // The counts must not exceed the size of the file, so that a damaged file does not allocate too much
+  // memory.
   const std::uint64_t bytes = file.bytes();
   check(header.processes <= bytes / sizeof(FoldedEntry));
   std::vector<FoldedEntry> entries(header.processes);
@@ -146,7 +147,7 @@ std::optional<FoldedProfiles> read_folded(const fs::path& path) {
 
 namespace {
 
-/// As write_folded.
+/// Writes and renames as write_folded() does; returns 0 or the errno.
 int write_new(const fs::path& path, const std::function<bool(const FoldedFile&)>& write,
               const std::function<void()>& before_rename) {
   NewFile written = create_file_beside(path);

@@ -36,7 +36,7 @@ std::optional<Size> bytes_at_peak(const LedgerSummary& summary, MemoryKind kind)
 
 namespace {
 
-/// The phases of one process. In merged events those of all processes follow each other.
+/// The phases of one process by time. In merged events, the phases of all processes are mixed.
 class OwnPhases {
  public:
   explicit OwnPhases(const RecordedProcess& process) {

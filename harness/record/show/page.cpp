@@ -20,9 +20,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMaxPoints = 8000;  // four a pixel of a wide screen
+constexpr std::size_t kMaxPoints = 8000;  // four per pixel of a wide screen
 constexpr std::size_t kMaxPhases = 2000;
-constexpr Size kSmallestPart = 4000;  // of the bytes at the peak, in the flame graph
+constexpr Size kSmallestPart =
+    4000;  // the flame graph omits parts below this fraction (1/4000) of the bytes at the peak
 
 Json flame_json(const FlameNode& node) {
   Json::array_t children;
@@ -31,7 +32,7 @@ Json flame_json(const FlameNode& node) {
       {"name", node.name}, {"bytes", node.bytes}, {"count", node.count}, {"children", std::move(children)}};
 }
 
-/// `[name, from, to]` of the phases that are long enough to be seen.
+/// Returns `[name, from, to]` of each phase that is long enough to be visible.
 Json phases_json(const LedgerSummary& summary, std::int64_t zero_ns, std::int64_t end_ns,
                  std::size_t& left_out) {
   Json::array_t list;
@@ -59,7 +60,7 @@ Json timeline_json(const std::vector<LivePoint>& points) {
   return {{"times_ns", std::move(times)}, {"live_bytes", std::move(live)}};
 }
 
-/// What pools hold over time; null if that is not known.
+/// Returns the bytes that pools hold over time; null if they are unknown.
 Json pools_json(const RecordedProcess& process, std::int64_t zero_ns) {
   const std::optional<PoolUsage> usage = pool_usage(process.events, kMaxPoints);
   if (!usage) return nullptr;
@@ -76,7 +77,7 @@ Json pools_json(const RecordedProcess& process, std::int64_t zero_ns) {
           {"requested_bytes", std::move(requested)}};
 }
 
-/// Of all processes together; null where there is one.
+/// Returns the timeline of all processes together; null if there is only one.
 Json tree_json(const RecordedTree& tree) {
   if (tree.processes.size() == 1) return nullptr;
   return {{"timeline", timeline_json(live_over_time(merge_by_time(tree), kMaxPoints))},
@@ -112,7 +113,7 @@ void write_json(const std::string& json, std::ostream& out) {
   }
 }
 
-/// A page is for others: all texts of it as they may be published.
+/// Replaces all texts by their public form, because pages are shared with others.
 void publish(Json& json, const PrivateTexts& texts) {
   if (json.is_string()) {
     json = public_text(json.get<std::string>(), texts);

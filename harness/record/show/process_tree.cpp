@@ -22,7 +22,7 @@
 namespace peakmark {
 namespace {
 
-/// NAME of NAME.<pid> and NAME.<pid>.2; the path itself where it has no such end.
+/// Returns NAME for NAME.<pid> and NAME.<pid>.2, and any other path unchanged.
 std::filesystem::path without_process(const std::filesystem::path& path) {
   std::filesystem::path name = path;
   const auto is_number = [](const std::string& extension) {
@@ -32,7 +32,7 @@ std::filesystem::path without_process(const std::filesystem::path& path) {
   return name;
 }
 
-/// Each time that the file is replaced these change.
+/// Returns numbers that change each time the file is replaced.
 std::pair<ino_t, std::int64_t> version_of(const std::filesystem::path& file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) return {};
@@ -43,7 +43,7 @@ std::pair<ino_t, std::int64_t> version_of(const std::filesystem::path& file) {
 struct FoldedFileOfTree {
   std::filesystem::path path;
   std::pair<ino_t, std::int64_t> version;
-  FoldedProfiles folded;  ///< empty where there is no such file
+  FoldedProfiles folded;  ///< empty if there is no such file
 };
 
 FoldedFileOfTree read_folded_of(const std::filesystem::path& path) {
@@ -92,7 +92,8 @@ RecordedTree read_tree_once(const std::filesystem::path& path, const FoldedProfi
             [](const RecordedProcess& a, const RecordedProcess& b) {
               return a.header.start_monotonic_ns < b.header.start_monotonic_ns;
             });
-  // Of a process that outlived an earlier recording of this name, which was killed.
+  // A process may have outlived an earlier recording with this name that was killed; its profile does not
+  // belong here.
   const ProfileHeader first = tree.processes.front().header;
   std::erase_if(tree.processes,
                 [&](const RecordedProcess& one) { return is_of_another_recording(one.header, first); });
@@ -105,7 +106,7 @@ RecordedProcess read_process(const std::filesystem::path& path, const FoldedProc
   ProfileReader reader(path);
   RecordedProcess process;
   process.path = path;
-  // A profile that begins with folded events has all of them.
+  // If the profile itself begins with folded events, it is complete without the other file.
   if (folded != nullptr && is_folded(reader.events(0, 1))) folded = nullptr;
   if (folded != nullptr) reader.skip(folded->slots);
   process.events = reader.all_events();
@@ -142,7 +143,7 @@ std::string why_not_whole(const RecordedProcess& process, const std::string& inv
 }
 
 RecordedTree read_tree(const std::filesystem::path& path) {
-  // While it is recorded, events may be folded, and go from their profile, between two reads.
+  // During a recording, events may be folded between two reads, and are then no longer in their profile.
   constexpr int kAttempts = 100;
   for (int attempt = 1;; ++attempt) {
     const FoldedFileOfTree file = read_folded_of(path);
@@ -163,7 +164,8 @@ std::optional<std::int64_t> end_of(const RecordedProcess& process, const Recorde
   const ProfileHeader& header = process.header;
   std::optional<std::int64_t> end;
   if (header.end_monotonic_ns != 0) end = header.end_monotonic_ns;
-  // A program that executes another in its place is gone when the other's recorder comes up at the latest.
+  // A program that executes another one in its place has ended at the latest when the other's recorder
+  // starts.
   for (const RecordedProcess& other : tree.processes) {
     if (other.header.pid == header.pid && other.header.start_monotonic_ns > header.start_monotonic_ns &&
         is_same_recorder(other, process)) {
@@ -175,7 +177,7 @@ std::optional<std::int64_t> end_of(const RecordedProcess& process, const Recorde
 
 namespace {
 
-/// The releases that the system makes when a process ends: of all that is live then.
+/// Returns releases for all memory that is live when a process ends, because the system then frees it.
 std::vector<Event> releases_at_end(const RecordedProcess& process, const RecordedTree& tree) {
   const std::optional<std::int64_t> end = end_of(process, tree);
   if (!end || process.events.empty()) return {};
@@ -193,7 +195,7 @@ std::vector<Event> releases_at_end(const RecordedProcess& process, const Recorde
   return releases;
 }
 
-/// A process's events, and what its end released.
+/// The events of a process, followed by the releases at its end.
 struct WholeLife {
   const EventBlock& events;
   std::vector<Event> releases;
@@ -204,8 +206,9 @@ struct WholeLife {
   }
 };
 
-/// For each profile the first one of its process: a process with both recorders, of OpenCL and of CUDA,
-/// writes two. One that executed another program, or itself again, begins a new life.
+/// Returns for each profile the index of the first profile of its process: a process with the recorders of
+/// OpenCL and of CUDA writes two. If a process executes another program, or itself again, this counts as a
+/// new process.
 std::vector<std::size_t> first_of_process(const RecordedTree& tree) {
   const auto& processes = tree.processes;
   std::vector<std::size_t> first;
@@ -226,8 +229,8 @@ std::vector<std::size_t> first_of_process(const RecordedTree& tree) {
 }  // namespace
 
 std::vector<Event> merge_by_time(const RecordedTree& tree, std::vector<MergedFrom>* from) {
-  // A merge of heads, not a sort: within a process the order of the slots is the truth, and two threads'
-  // clocks may contradict it by some nanoseconds.
+  // Merges instead of sorting: within a process the order of the slots is right, and the clocks of two
+  // threads may contradict it by some nanoseconds.
   using Head = std::pair<std::int64_t, std::size_t>;  // time of the next event, process
   std::priority_queue<Head, std::vector<Head>, std::greater<>> heads;
   std::vector<std::size_t> next(tree.processes.size(), 0);
@@ -249,7 +252,7 @@ std::vector<Event> merge_by_time(const RecordedTree& tree, std::vector<MergedFro
     const WholeLife& events = lives[p];
     // Both recorders of a process record its phases.
     const bool is_in_both = first[p] != p && events[next[p]].type == EventType::phase;
-    // A text and its continuations stay together.
+    // A text must stay together with its continuations.
     do {
       Event event = events[next[p]++];
       if (is_in_both) continue;
@@ -272,8 +275,8 @@ const RecordedProcess& process_of(const RecordedTree& tree, const Allocation& me
 
 std::vector<ProcessPlace> process_order(const RecordedTree& tree) {
   const auto& processes = tree.processes;
-  // Of a process that wrote several profiles the first is the parent. A process number may have been used
-  // twice.
+  // If the parent wrote several profiles, the first one counts. The system may reuse a process id, so a
+  // parent must have started before its child.
   const auto parent_of = [&](std::size_t child) {
     for (std::size_t i = 0; i < processes.size(); ++i) {
       if (processes[i].header.pid == processes[child].header.parent_pid &&
@@ -306,7 +309,8 @@ LedgerSummary summarise_together(const RecordedTree& tree) {
   LedgerSummary together = summarise(merge_by_time(tree));
   together.live_at_end_bytes = 0;
   together.leaked.clear();
-  together.refused.clear();  // the phase of a request is that of its own process
+  together.refused
+      .clear();  // the phase of a request is that of its own process, so they are collected by process below
   for (const RecordedProcess& process : tree.processes) {
     const LedgerSummary own = summarise(process.events);
     together.live_at_end_bytes = checked_add(together.live_at_end_bytes, own.live_at_end_bytes);

@@ -11,20 +11,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Null where no call stacks were recorded.
+/// Returns null if no call stacks were recorded.
 Json sites_json(const LedgerSummary& summary, const SiteNames& sites) {
   if (summary.stacks.empty()) return nullptr;
   return {{"at_peak", rows_json(site_fields(), sites_of(summary.at_peak, sites))},
           {"leaked", rows_json(site_fields(), sites_of(summary.leaked, sites))}};
 }
 
-/// Null if the process used one device.
+/// Returns null if the process used only one device.
 Json devices_json(const RecordedProcess& process) {
   const std::vector<DeviceUse> devices = use_by_device(process.events);
   return devices.empty() ? Json(nullptr) : rows_json(device_fields(), devices);
 }
 
-/// Null if what pools hold is not known.
+/// Returns null if the bytes in pools are unknown.
 Json pools_json(const RecordedProcess& process) {
   const std::optional<PoolUsage> usage = pool_usage(process.events, 0);
   if (!usage) return nullptr;
@@ -92,7 +92,7 @@ nlohmann::ordered_json profile_json(const RecordedTree& tree, const ReportOption
   for (std::size_t i = 1; i < tree.processes.size(); ++i)
     others.push_back(process_json(tree.processes[i], options));
   json["processes"] = std::move(others);
-  // One process is a tree of itself.
+  // With a single process, the figures of the tree are those of the process.
   const bool is_one = tree.processes.size() == 1;
   const LedgerSummary together = is_one ? LedgerSummary{} : summarise_together(tree);
   json["tree_peak_bytes"] = is_one ? json["requested"]["peak_bytes"] : Json(together.peak_bytes);

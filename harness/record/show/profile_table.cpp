@@ -26,7 +26,7 @@ std::string groups_text(const std::vector<Allocation>& allocations) {
   return rows_text(group_fields(), group(allocations), kMaxRows, "  ");
 }
 
-/// A line for each size, error, kind and phase, with the call site where stacks were recorded.
+/// Returns a line for each size, error, kind and phase, with the call site if stacks were recorded.
 std::string refused_table(const std::vector<RefusedAllocation>& refused) {
   Fields<RefusedAllocation> fields = counted_refused_fields();
   const bool has_sites =
@@ -35,7 +35,7 @@ std::string refused_table(const std::vector<RefusedAllocation>& refused) {
   return rows_text(fields, refused, kMaxRows, "  ");
 }
 
-/// What each limit refused, with a heading that ends with `where`.
+/// Returns the requests that each limit refused, below a heading that ends with `where`.
 std::string refused_text(const std::vector<RefusedAllocation>& refused, const ProfileHeader& header,
                          const std::string& where = "") {
   std::string text;
@@ -53,8 +53,8 @@ std::string refused_text(const std::vector<RefusedAllocation>& refused, const Pr
   return text;
 }
 
-/// The largest peak first; equals in the order in which they first appear. What was outside of phases, to
-/// which what lives on counts, is last.
+/// Sorts by peak, the largest first, equal ones in the order of their first appearance. The time outside of
+/// phases, which includes memory that outlives its phase, is last.
 std::string phases_text(std::vector<PhaseGroup> phases) {
   std::ranges::stable_sort(
       phases, {}, [](const PhaseGroup& phase) { return std::pair(phase.name.empty(), -phase.peak_bytes); });
@@ -76,7 +76,7 @@ std::string pools_text(const PoolUsage& usage) {
   return rows_text(pool_moment_fields(), moments, moments.size(), "  ");
 }
 
-/// What was live at the peak, and what leaked: by name, or by site.
+/// Returns tables of the memory that was live at the peak and that leaked, by name or by site.
 std::string contents_text(const RecordedProcess& process, const LedgerSummary& summary,
                           const ReportOptions& options) {
   std::string text;
@@ -139,7 +139,7 @@ std::string process_text(const RecordedProcess& process, const ReportOptions& op
 
 /// Returns the width that is left for a program's command line next to its figures.
 std::size_t width_of_program(const ReportOptions& options, std::size_t indent) {
-  constexpr std::size_t kFigures = 45;  // pid, peak and what is live at the end, with the blanks between
+  constexpr std::size_t kFigures = 45;  // columns pid, peak and live at the end, with the blanks between them
   constexpr std::size_t kMinWidth = 20;
   return std::max(kMinWidth, options.max_width - std::min(options.max_width, kFigures + indent));
 }
@@ -155,7 +155,7 @@ std::string profile_table(const RecordedTree& tree, const ReportOptions& options
   text += "\nprocesses\n";
   using enum TextTable::Align;
   TextTable table({{"  program"}, {"pid", right}, {"peak", right}, {"live at the end", right}});
-  std::string refused;  // of the first process it is above
+  std::string refused;  // requests that processes other than the first one were refused
   for (const ProcessPlace& place : process_order(tree)) {
     const RecordedProcess& process = tree.processes[place.index];
     const LedgerSummary summary = summarise(process.events);

@@ -19,7 +19,7 @@ void CallChains::add(std::span<const Event> events) {
 void CallChains::add_new(EventSource& source) {
   const std::vector<Event> events = source.events(read_);
   add(events);
-  // A text at the end may have continuations that are not there yet: it is read again.
+  // The continuations of a text at the end may not be written yet. In that case the text is read again later.
   read_ += count_whole(events);
 }
 
@@ -35,7 +35,7 @@ ProcessName process_names(const RecordedTree& tree) {
   std::vector<std::string> names;
   names.reserve(tree.processes.size());
   for (const RecordedProcess& process : tree.processes) {
-    // A program that another executed in its place is the same process.
+    // If a program executes another one in its place, both are the same process.
     const bool is_program = process.header.pid == tree.processes.front().header.pid;
     names.push_back(is_program ? "" : program_name(process.command_line));
   }

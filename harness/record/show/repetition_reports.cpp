@@ -12,14 +12,14 @@
 namespace peakmark {
 namespace {
 
-/// Of the growth with this verdict.
+/// Returns the bytes of the growth with this verdict.
 Size total_bytes(const RepeatedPhase& phase, GrowthVerdict verdict) {
   Size bytes = 0;
   for (const Growth& one : phase.growth) bytes += one.verdict == verdict ? one.bytes : 0;
   return bytes;
 }
 
-/// Null unless each leak has the same bytes in each repetition.
+/// Returns null unless each leak has the same bytes in each repetition.
 std::optional<Size> leaked_per_repetition(const RepeatedPhase& phase) {
   Size bytes = 0;
   for (const Growth& one : phase.growth) {

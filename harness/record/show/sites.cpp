@@ -25,7 +25,7 @@ std::map<std::uint64_t, double> bytes_by_stack(const LedgerSummary& summary) {
 std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const LedgerSummary& summary,
                                                               const Symbols& symbols) {
   std::map<std::uint64_t, std::vector<CallFrame>> stacks;
-  // Of what is shown: a long program has many more, and each needs the files of its libraries.
+  // Only stacks that are shown: a long program has many more, and each needs the files of its libraries.
   const auto add = [&](std::uint64_t stack) {
     const auto text = summary.stacks.find(stack);
     if (text == summary.stacks.end()) return;

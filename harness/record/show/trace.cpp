@@ -48,7 +48,8 @@ class TraceWriter : public ReplayObserver {
                         json_text(name));
     const bool is_thinned = !options_.full && process_.events.size() > options_.max_events;
     if (is_thinned || is_folded(process_.events)) return write_thinned(summary);
-    // A span carries its name at its beginning, and the mark that names it comes later.
+    // The beginning of a span contains its name, but an allocation is named later. So all names are found
+    // first.
     Lives lives;
     replay(process_.events, lives);
     for (const Life& life : lives.all) {
@@ -76,7 +77,7 @@ class TraceWriter : public ReplayObserver {
   }
 
  private:
-  /// Few counters and spans of many events; each part is in the order of time.
+  /// Writes a few counters and spans that represent many events; each part is in the order of time.
   void write_thinned(TraceSummary& summary) {
     const std::span<const Event> events = process_.events;
     Lives lives;
