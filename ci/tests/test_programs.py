@@ -66,6 +66,12 @@ def test_the_page_has_the_table(programs):
     assert "\n".join(programs.markdown(programs.read_table())) in page, "insert the output of ci/programs --list"
 
 
+def test_the_table_has_formula_bytes_and_sizes(programs):
+    assert programs.peak_text({"expected": {"peak": "3 * n"}, "sizes": {"n": 5000}}) == "`3 * n`: 15,000 with n 5000"
+    assert programs.peak_text({"expected": {"peak": "3 * 4096"}}) == "`3 * 4096`: 12,288"
+    assert programs.peak_text({"expected": {"live": 5}}) == "as the layer counts"
+
+
 def test_equal_figures_are_no_difference(programs):
     assert programs.differences({"varying": ["time"]}, "pocl", measured(), measured(output="one\ntime 4 s\n")) == {}
 
