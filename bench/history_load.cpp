@@ -1,4 +1,5 @@
-// Measures a large history: adding the newest run, and reading and trends of each device. See --help.
+// Measures a large history: the time to add the newest run, and to read each device and find its trends. See
+// --help.
 #include <fmt/format.h>
 #include <sys/resource.h>
 

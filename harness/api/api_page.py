@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""docs/api.md, from the comments of the public headers.
+"""Writes docs/api.md from the comments of the public headers.
 
     harness/api/api_page.py          writes the page
-    harness/api/api_page.py --check  exit code 1 where the page is not what the headers say
+    harness/api/api_page.py --check  exit code 1 if the page differs from the headers
 
-Needs tree-sitter and tree-sitter-cpp (ci/requirements-test.txt): a parser that needs neither a compiler nor the headers of
-others. What is public is documented, or the page is refused: a comment `///` before a declaration or `///<` behind it;
-`//` before declarations says that they are not for programs, up to the next empty line.
+Needs tree-sitter and tree-sitter-cpp (ci/requirements-test.txt), which parse a header without a compiler and without the
+headers that it includes. Every public declaration needs a comment, `///` before it or `///<` after it. `//` before declarations
+marks them, up to the next empty line, as not for programs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import tree_sitter_cpp
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "api.md"
 INCLUDE = "harness/api/include/peakmark"
-# What stands under which heading, and what a program includes for it.
+# The headings of the page, the header below each, and the header that a program includes for it.
 SECTIONS = [
     ("A program", f"{INCLUDE}/worker/program.hpp", "worker.hpp"),
     ("Variants", f"{INCLUDE}/worker/variant.hpp", "worker.hpp"),
@@ -37,19 +37,19 @@ SECTIONS = [
     ("Device memory in a Google Benchmark", f"{INCLUDE}/benchmark.hpp", "benchmark.hpp"),
     ("Marks of phases", "harness/record/recorders/phase.h", "phase.h"),
 ]
-# Namespaces within peakmark, with which names are called.
+# Namespaces within peakmark that programs write before a name.
 CALLED_WITH = ("opencl",)
 WIDTH = 120
 PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
 
 
 class Mistake(Exception):
-    """What is wrong with a header, and where."""
+    """An error in a header, with its place."""
 
 
 @dataclass
 class Entry:
-    """A function, a member, a type: its declaration and what is said of it."""
+    """A function, a member, a type: its declaration and its comment."""
 
     signature: str
     text: str
@@ -62,7 +62,7 @@ def text_of(node: tree_sitter.Node) -> str:
 
 
 def plain(comment: str) -> str:
-    """The text of a comment, without its signs."""
+    """Returns the text of a comment without its comment signs."""
     if comment.startswith("/*"):
         lines = comment.removeprefix("/*").removesuffix("*/").rstrip().split("\n")
         return "\n".join([lines[0].strip(), *(re.sub(r"^ \* ?", "", line) for line in lines[1:])]).strip("\n")
@@ -96,7 +96,7 @@ class Header:
 
     @staticmethod
     def _joined(nodes: list[tree_sitter.Node], begin: int) -> tuple[list[str], int]:
-        """The lines of the comments that follow each other from `begin` on, and the index of what comes after."""
+        """Returns the lines of the consecutive comments from `begin` on, and the index of the node after them."""
         lines, at = [], begin
         while at < len(nodes) and nodes[at].type == "comment":
             if at > begin and nodes[at].start_point.row != nodes[at - 1].end_point.row + 1:
@@ -106,11 +106,11 @@ class Header:
         return lines, at
 
     def _entries(self, scope: tree_sitter.Node, inside: str) -> Iterator[Entry]:
-        """`inside`: the namespace or type that `scope` is of."""
+        """`inside`: the namespace or type of `scope`."""
         nodes = scope.children
         is_public = scope.type != "field_declaration_list" or text_of(scope.parent.child(0)) != "class"  # type: ignore
         at = 0
-        hidden_to: int | None = None  # the last line of what is not for programs
+        hidden_to: int | None = None  # the last line of declarations that are not for programs
         while at < len(nodes):
             node = nodes[at]
             if node.type == "access_specifier":
@@ -154,7 +154,7 @@ class Header:
 
     @staticmethod
     def _is_trailing(nodes: list[tree_sitter.Node], at: int) -> bool:
-        """A comment behind a declaration, or the next line of one."""
+        """Returns whether a comment follows a declaration, or continues such a comment."""
         node = nodes[at]
         if node.type != "comment" or at == 0:
             return False
@@ -197,7 +197,7 @@ class Header:
         )
 
     def _goes_without_saying(self, node: tree_sitter.Node, inside: str) -> bool:
-        """What every type has: no copies, moves, a destructor; and what is not for programs by its name."""
+        """Returns whether a declaration needs no comment, such as deleted copies, moves and destructors."""
         text = text_of(node)
         if node.type == "function_definition" and "{" in text:
             text = text.split("{")[0]
@@ -213,7 +213,7 @@ class Header:
 
     @staticmethod
     def _signature(node: tree_sitter.Node) -> str:
-        """The declaration without its body and initialisers, on one line."""
+        """Returns the declaration without its body and initialisers, on one line."""
         end = node.end_byte
         for child in node.children:
             if child.type in ("compound_statement", "field_initializer_list"):
@@ -232,7 +232,7 @@ class Header:
 
 
 def wrapped(text: str, indent: str = "", first: str = "") -> str:
-    """Paragraphs; lines that are indented by four are code."""
+    """Wraps paragraphs; lines that are indented by four are code."""
     parts = []
     for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
         for block, is_code in blocks(paragraph):

@@ -130,7 +130,7 @@ TEST_F(ApiTest, EstimatorsOfThreeFormsAnswerAlikeAndOneThatThrowsHasAnError) {
   EXPECT_EQ(one.other_estimates[2].bytes_estimated, std::nullopt);
 }
 
-// It waits for what never comes, so any limit is too short for it and none is too long for the test.
+// The estimator never answers, so it exceeds any limit.
 TEST_F(ApiTest, AnEstimatorThatDoesNotAnswerCostsOnlyItsAnswer) {
   const std::filesystem::path fifo = folder_.path() / "fifo";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
@@ -242,7 +242,7 @@ TEST_F(ApiTest, WhatAStepThrowsIsTheOutcome) {
   EXPECT_EQ(measured.at("throws/number").outcome, Outcome::crashed);
 }
 
-// Nobody should look for it in the suite.
+// The message must not point to the suite.
 TEST_F(ApiTest, AnErrorInTheProgramIsReportedAsTheProgramsError) {
   const std::map<std::string, std::string> messages{
       {"a constructor's axis",
@@ -280,8 +280,8 @@ TEST_F(ApiTest, AProgramOfAnotherVersionIsRefusedWithAdvice) {
   }
 }
 
-// Older and later than the command line; a later MINOR of the same MAJOR brings its own library and is
-// served.
+// Versions older and newer than that of the command line. A later MINOR of the same MAJOR brings its own
+// library and works.
 TEST_F(ApiTest, AWorkerOnALibraryOfAnotherMajorIsRefusedWithWhatToDo) {
   nlohmann::json description = nlohmann::json::parse(worker({"--describe"}).output);
   const std::filesystem::path other = folder_.path() / "other_worker";
@@ -331,7 +331,7 @@ TEST_F(ApiTest, MistakesOfAProgramAreMessages) {
   }
 }
 
-// Old and new of a kernel: two workers in one run.
+// An old and a new kernel: two workers in one run.
 
 const std::string kOld = "old=" PEAKMARK_API_WORKER;
 const std::string kNew = "new=" PEAKMARK_API_WORKER;

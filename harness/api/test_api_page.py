@@ -1,4 +1,4 @@
-"""The page of the API: what it takes from a header, and what it refuses."""
+"""Tests which comments api_page.py takes from a header, and which headers it refuses."""
 
 import sys
 from pathlib import Path

@@ -43,12 +43,12 @@ class Finding:
 
     @property
     def date(self) -> str:
-        """That of the change's run, which may have been left out of the runs of the device."""
+        """The date of the change's run, which may have been left out of the device's runs."""
         return self.change.date or self.device.runs[self.at].date
 
     @property
     def commit(self) -> str:
-        """As date; empty if unknown."""
+        """The commit of the change's run; empty if unknown."""
         run = self.device.runs[self.at]
         return run.commit if run.id == self.change.run else self.change.commit
 
@@ -106,7 +106,7 @@ class Assessment:
 
     @property
     def tally(self) -> str:
-        """`12 cases: 10 pass, 1 skipped (1 unsupported), 1 fail (1 regression)`: that of `peakmark trends`."""
+        """The headline of `peakmark trends`: `12 cases: 10 pass, 1 skipped (1 unsupported), 1 fail (1 regression)`."""
         return self.trends.tally
 
 
@@ -161,7 +161,7 @@ def _throughputs(runs: list[Run], devices: list[DeviceHistory]) -> dict[tuple, f
 
 
 def assess(history: History, trends: Trends, runs: list[Run]) -> Assessment:
-    """Combines the three. Omits changes whose run or case is not in the history."""
+    """Combines history, trends and runs. Omits changes whose run or case is not in the history."""
     changes: dict[str, list[Change]] = {}
     for change in trends.changes:
         changes.setdefault(change.case, []).append(change)

@@ -15,7 +15,7 @@ MIN_SHARE = 0.01
 OTHERS = "others"
 HATCHES = ["", "////", "...."]
 LEGEND_INCHES, LEGEND_LINE_INCHES, LEGEND_CHARACTERS, MAX_TITLE = 1.9, 0.15, 24, 32
-# Of an axes: its min width, and that of a bar, of a level total and of a character of a tick.
+# Minimum widths: of an axes, of a bar, of the total of a level, and of a character of a tick.
 COLUMN_INCHES, BAR_INCHES, TOTAL_INCHES, TICK_INCHES = 1.3, 0.17, 0.4, 0.06
 
 

@@ -38,7 +38,7 @@ MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
 # Metadata removed from each format, so that equal figures give equal files.
 FORMATS = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 CAPTION_CHARACTERS_PER_INCH, TITLE_CHARACTERS_PER_INCH = 19, 11
-# Of the part of a figure that is not labels.
+# Characters per inch of a figure's width without its labels.
 WORD_CHARACTERS_PER_INCH = 8
 # An axis with a larger ratio of its ends is logarithmic, even if shapes grow by steps. A slow repetition is often many times as
 # slow as the others.
@@ -302,7 +302,7 @@ MAX_JOINED = 4
 FONT_SIZE = 7
 # Points between the axes and their labels, for the lines that connect them.
 LEADER = 9
-# Points of that space that a line takes, and between a line and the data.
+# Points of that space for the line, and between the line and the data.
 LEADER_LENGTH, LEADER_GAP = 6.5, 2
 # Inches per character and per line of a label, to choose the size of a figure before its layout.
 INCHES_PER_CHARACTER, INCHES_PER_LINE = 0.058, 0.125

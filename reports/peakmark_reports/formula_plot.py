@@ -30,9 +30,9 @@ from .figure_style import (
     use_style,
 )
 
-# Layers with a label of their own; the others are one.
+# Layers with a separate label; the others become one.
 MAX_LAYERS = 7
-# Columns: recorded shapes, then the shapes beyond. Where recorded shapes reach this share of the axis, one is enough.
+# Columns: recorded shapes, then the shapes beyond. If recorded shapes cover this share of the axis, one is enough.
 RECORDED_INCHES, BEYOND_INCHES, ONLY_INCHES, ROW_INCHES = 2.1, 3.2, 3.8, 2.1
 ENOUGH_RECORDED = 0.2
 MAX_DENOMINATOR = 16
@@ -267,7 +267,7 @@ def _set_scales(axes, curve: Curve, high: float, top: float) -> None:
 
 
 def _colours(curves: Sequence[Curve]) -> dict[str, str]:
-    """Returns one colour a label, the same in every row."""
+    """Returns one colour per label, the same in every row."""
     labels = list(dict.fromkeys(layer.label for curve in curves for layer in curve.layers))
     palette = COLOURS[:-1]  # black is the peak
     return {

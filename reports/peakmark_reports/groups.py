@@ -46,7 +46,7 @@ class Group:
 
     @property
     def devices(self) -> list[str]:
-        """Those of the members, that of the largest change first."""
+        """The devices of the members, that of the largest change first."""
         return list(dict.fromkeys(member.status.device.device for member in self.members))
 
     @property

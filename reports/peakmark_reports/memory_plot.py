@@ -44,7 +44,7 @@ COLUMN_INCHES, ROW_INCHES = 3.2, 1.7
 TITLE_CHARACTERS, TITLE_CHARACTERS_PER_INCH = 32, 10
 # Share of an axis within which two lines look like one.
 LOOKS_EQUAL = 0.006
-# Of a line in a panel, and of its estimates.
+# Maximum number of markers of a line in a panel, and of its estimates.
 MAX_MARKERS = 20
 REFERENCE = "0.35"
 OUTSIDE = "#B3261E"

@@ -130,7 +130,7 @@ def _title(by: Sequence[str], key: tuple, shown: Sequence[str]) -> str:
 
 @dataclass
 class _Choice:
-    """Of one figure: its x, the axes with a panel for each value, and the axis with a line for each value."""
+    """The choice for one figure: its x, the axes with a panel for each value, and the axis with a line for each value."""
 
     x: str
     panel_axes: list[str]
@@ -143,7 +143,7 @@ def _choose(measured: pd.DataFrame, run: Run, asked: Sequence[str], min_shapes: 
     every = _varying(measured, [*run.axis_columns(measured), "backend"])
     words = [axis for axis in every if is_words(measured[axis])]
     explained = {axis: _explained(measured, axis, words) for axis in every if axis not in words}
-    # Of equal axes, the first.
+    # If axes are equal, the first is used.
     numbers = sorted(explained, key=lambda axis: -explained[axis])
     wanted = [f"axis:{axis}" for axis in asked]
     if any(axis not in every for axis in wanted):
@@ -204,7 +204,7 @@ def _joined_title(titles: list[str]) -> str:
 
 
 def merged(panels: Sequence[Panel], facts: Callable[[pd.DataFrame], Hashable]) -> list[Panel]:
-    """Returns the panels, of those with equal facts one."""
+    """Returns the panels, but only one of those with equal facts."""
     groups: dict[Hashable, list[Panel]] = {}
     for panel in panels:
         groups.setdefault(facts(panel.cases), []).append(panel)

@@ -35,10 +35,10 @@ class Change:
     verdict: str
     state: str
     before: float | int | str | None
-    """A word of an outcome."""
+    """A word if the metric is the outcome."""
     after: float | int | str | None
     allocations: list[str]
-    """What changed at the peak; of an outcome its message."""
+    """What changed at the peak; for an outcome, its message."""
     new: bool = False
     """Since the previous run."""
     commit: str = ""
@@ -46,7 +46,7 @@ class Change:
     commit_before: str = ""
     """The last good one."""
     commit_text: str = ""
-    """`3 commits, the last: Pad rows, by Ada`: what git says of the commits; empty if unknown."""
+    """`3 commits, the last: Pad rows, by Ada`: facts from git about the commits; empty if unknown."""
     recovered: str = ""
     """`2026-02-03, commit 1a2b3c4d5e6f: Free the copy, by Ada`: what ended a regression; empty if unknown."""
     now: float | int | str | None = None
@@ -121,9 +121,9 @@ class FindingEntry:
     metric: str
     """Empty: the cases have no change."""
     new: bool
-    """The previous run had it on no device."""
+    """True if the previous run had it on no device."""
     variants: tuple[str, ...]
-    """That of the first member first."""
+    """The variants of the members, that of the first member first."""
     members: tuple[Change, ...]
     """The largest first."""
     with_it: tuple[Change, ...]
@@ -133,7 +133,7 @@ class FindingEntry:
     compare: str
     """The command that compares the two commits; may be empty."""
     id: str
-    """That of `trends accept --finding`; empty without a change."""
+    """The id for `trends accept --finding`; empty without a change."""
     machine: str
     """Why the machine is suspected: nearly all cases of a run took one step. Empty otherwise."""
 

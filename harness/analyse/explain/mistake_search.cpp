@@ -24,7 +24,7 @@ constexpr std::size_t kMaxPaired = 400;
 constexpr int kMaxRankOfThree = 3;
 constexpr int kMaxRankAfterChanges = 1;
 constexpr int kMaxRankOfFirst =
-    2;  // of two changes: above this rank, the second is tried without formulas, which take long
+    2;  // if the second of two changes has a rank above this, it is tried without formulas, which take long
 constexpr Size kWrap = Size{1} << 32;
 
 std::optional<Expression> difference_of(const std::optional<Expression>& one,
@@ -236,7 +236,7 @@ class MistakeSearch {
   };
   using Chain = std::vector<const Changed*>;
 
-  // Returns a change of allocations `of`; null if none of them changes. `with_formulas`: see Tried.
+  // Applies a change to the allocations `of`; null if none of them changes. `with_formulas`: see Tried.
   [[nodiscard]] std::optional<Changed> apply(const SizeChange& change, const Sizes& before,
                                              const std::vector<std::size_t>& of, bool with_formulas) const {
     std::vector<std::pair<std::size_t, ChangedSize>> changed;

@@ -160,7 +160,7 @@ class Addition {
   using enum ColumnType;
 
  public:
-  /// `record`: of `run`, without the texts of its facts. `before`: as in RunPlace.
+  /// `record`: the record of `run`, without the texts of its facts. `before`: as in RunPlace.
   Addition(Database& database, const Run& run, const RunRecord& record, const RunOrigin& origin,
            std::optional<std::int64_t> before)
       : database_(database),

@@ -30,7 +30,7 @@ static_assert(kMetrics.size() == trend::metric::measured.size());
 struct Columns {
   std::array<std::vector<std::optional<double>>, kMetrics.size()> values;
   std::vector<std::optional<std::string>> outcomes;
-  std::vector<bool> is_expected;                     ///< for each outcome; empty: none is
+  std::vector<bool> is_expected;                     ///< whether each outcome is expected; empty: none is
   std::vector<std::optional<double>> confirmations;  ///< empty if no run has one
   std::vector<std::uint8_t> methods;  ///< of the time of each run: an index into Reader::methods_
   std::vector<Size> versions;         ///< of each run; empty: all are 1

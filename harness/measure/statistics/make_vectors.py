@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes scipy_vectors.inc: samples, and what scipy says of them.
+"""Writes scipy_vectors.inc: samples, and the results of scipy for them.
 
 Run with numpy and scipy 1.11 or later: python3 make_vectors.py > scipy_vectors.inc
-p is of scipy.stats.mannwhitneyu: `exact` where no values are equal, else scipy.stats.permutation_test over all ways to
-deal the values out (scipy's own exact distribution knows no ties), and `asymptotic` for large samples. The interval is
-found by asking mannwhitneyu which shifts it does not refuse at 5 %, one between each two neighbours of the differences;
-only where no values are equal.
+p is that of scipy.stats.mannwhitneyu: `exact` for small samples without equal values, and `asymptotic` for large samples. For
+small samples with equal values, p is that of scipy.stats.permutation_test over all ways to distribute the values, because
+scipy's exact distribution does not allow ties. The interval consists of the shifts that mannwhitneyu does not reject at 5 %; one
+shift between each two neighbouring differences is tried, and only for samples without equal values.
 """
 import itertools
 

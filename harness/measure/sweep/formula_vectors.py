@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes formula_vectors.inc: random formulas and their values, as Python's exact integers have them.
+"""Writes formula_vectors.inc: random formulas and their values, computed with Python's exact integers.
 
 Python's // and % round down, as the formulas of suites do. Run: python3 formula_vectors.py > formula_vectors.inc
 """
@@ -25,7 +25,7 @@ def formula(depth):
 
 
 class Checked(int):
-    """An int that is an error outside 64 bits, after each operation and not only at the end."""
+    """An int whose operations raise an error if the result does not fit into 64 bits."""
 
     def __new__(cls, value):
         if not -(2**63) <= value <= MOST:
