@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "analyse/explain/explain.hpp"
+#include "analyse/explain/derive/explain.hpp"
 
 namespace peakmark {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/explain/run_formulas.hpp"
+#include "analyse/explain/derive/run_formulas.hpp"
 #include "base/dtype.hpp"
 #include "measure/estimate/worker_estimates.hpp"
 #include "measure/supervise/record_shapes.hpp"

@@ -34,12 +34,12 @@ def module_order(harness: Path) -> list[str]:
 def pure_modules(harness: Path) -> list[str]:
     """Returns the modules that open no device and start no process, in order."""
     pure = list_of(harness, "PEAKMARK_PURE_MODULES")
-    return [module for module in module_order(harness) if module.split("/")[-1] in pure]
+    return [module for module in module_order(harness) if "_".join(module.split("/")[1:] or [module]) in pure]
 
 
 def included_modules(text: str, modules: list[str]) -> set[str]:
     """Returns the modules whose headers a source includes."""
-    folders = ["/".join(folder.split("/")[:length]) for folder in INCLUDE.findall(text) for length in (1, 2)]
+    folders = ["/".join(folder.split("/")[:length]) for folder in INCLUDE.findall(text) for length in (1, 2, 3)]
     return set(folders) & set(modules)
 
 

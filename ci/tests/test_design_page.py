@@ -46,7 +46,7 @@ def test_modules_in_the_picture_are_in_that_wing() -> None:
         names = re.findall(r"([a-z, ]+) ─ [\w ]+ ▶ ([a-z, ]+)", box)
         modules = {one for pair in names for text in pair for one in re.findall(r"[a-z]+", text)} - {wing}
         assert modules, wing
-        assert [one for one in modules if f"{wing}/{one}" not in order] == []
+        assert modules <= {one.split("/")[-1] for one in order if one.startswith(wing)}
 
 
 def test_types_on_arrows_exist() -> None:

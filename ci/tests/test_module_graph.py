@@ -29,10 +29,9 @@ def test_every_pure_module_is_a_module() -> None:
 
 def test_every_folder_of_the_harness_is_a_module() -> None:
     order = module_order(HARNESS)
-    wings = {module.split("/")[0] for module in order if "/" in module}
-    folders = {path.name for path in HARNESS.iterdir() if path.is_dir() and path.name not in wings | {"python"}}
-    folders |= {f"{wing}/{path.name}" for wing in wings for path in (HARNESS / wing).iterdir()}
-    assert set(order) == {one for one in folders if not one.split("/")[-1].startswith((".", "__"))}
+    groups = {parent for module in order for parent in (HARNESS / module).parents if parent.is_relative_to(HARNESS)}
+    folders = {path for group in groups for path in group.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))}
+    assert {HARNESS / module for module in order} == folders - groups - {HARNESS / "python"}
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/explain/reports.hpp"
+#include "analyse/explain/report/formulas_text.hpp"
 #include "analyse/history/history.hpp"
 #include "analyse/trend/accepted_levels.hpp"
 #include "base/text.hpp"

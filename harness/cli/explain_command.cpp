@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "analyse/explain/changed_formulas.hpp"
-#include "analyse/explain/emit.hpp"
-#include "analyse/explain/reports.hpp"
+#include "analyse/explain/derive/changed_formulas.hpp"
+#include "analyse/explain/report/emit.hpp"
+#include "analyse/explain/report/formulas_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/explain_inputs.hpp"

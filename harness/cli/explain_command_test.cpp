@@ -3,7 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "analyse/explain/sample_explained_run.hpp"
+#include "analyse/explain/derive/sample_explained_run.hpp"
 #include "cli/command_testing.hpp"
 #include "record/profile/profile_testing.hpp"
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/explain/memory_curve.hpp"
-#include "analyse/explain/run_formulas.hpp"
+#include "analyse/explain/derive/memory_curve.hpp"
+#include "analyse/explain/derive/run_formulas.hpp"
 #include "measure/supervise/record_shapes.hpp"
 #include "measure/supervise/sweep_run.hpp"
 

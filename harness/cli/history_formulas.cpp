@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "analyse/explain/reports.hpp"
+#include "analyse/explain/report/formulas_text.hpp"
 
 namespace peakmark::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/explain/run_formulas.hpp"
+#include "analyse/explain/derive/run_formulas.hpp"
 #include "analyse/history/history.hpp"
 #include "measure/runfile/run_file.hpp"
 

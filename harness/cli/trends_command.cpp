@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/explain/changed_formulas.hpp"
+#include "analyse/explain/derive/changed_formulas.hpp"
 #include "analyse/history/history.hpp"
 #include "analyse/trend/findings.hpp"
 #include "analyse/trend/reports.hpp"

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "analyse/explain/sample_explained_run.hpp"
+#include "analyse/explain/derive/sample_explained_run.hpp"
 #include "base/text.hpp"
 #include "base/text_file.hpp"
 #include "cli/history_command_testing.hpp"

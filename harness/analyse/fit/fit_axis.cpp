@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "analyse/explain/run_formulas.hpp"
+#include "analyse/explain/derive/run_formulas.hpp"
 #include "analyse/fit/estimated_bytes.hpp"
 #include "base/text.hpp"
 #include "measure/estimate/worker_estimates.hpp"
