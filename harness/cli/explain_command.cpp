@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "analyse/explain/derive/changed_formulas.hpp"
+#include "analyse/explain/report/changed_formulas_text.hpp"
 #include "analyse/explain/report/emit.hpp"
+#include "analyse/explain/report/formulas_json.hpp"
 #include "analyse/explain/report/formulas_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"

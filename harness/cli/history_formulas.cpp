@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "analyse/explain/report/formulas_text.hpp"
+#include "analyse/explain/report/causes_text.hpp"
 
 namespace peakmark::cli {
 namespace {

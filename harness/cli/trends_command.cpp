@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/explain/derive/changed_formulas.hpp"
+#include "analyse/explain/report/changed_formulas_text.hpp"
 #include "analyse/history/history.hpp"
 #include "analyse/trend/findings.hpp"
 #include "analyse/trend/reports.hpp"
@@ -82,8 +82,9 @@ void add_details(HistoryFormulas& formulas, DeviceTrends& device) {
     if (one == nullptr) continue;
     if (is_outcome) change.message = one->message;
     if (is_outcome || !one->allocation_sequence) continue;
-    change.formulas = changed_formula_lines(formulas.formulas(runs[change.last_before].id, one->variant),
-                                            formulas.formulas(run, one->variant), one->axes);
+    change.formulas = changed_formula_lines(
+        changed_allocations(formulas.formulas(runs[change.last_before].id, one->variant),
+                            formulas.formulas(run, one->variant), one->axes));
   }
 }
 

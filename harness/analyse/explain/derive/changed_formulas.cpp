@@ -1,31 +1,23 @@
 #include "analyse/explain/derive/changed_formulas.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <map>
 #include <tuple>
 
-#include "base/text_table.hpp"
-#include "measure/runfile/json_fields.hpp"
-
 namespace peakmark {
 namespace {
 
-using json_fields::Json;
 using Allocations = ChangedVariant::Allocations;
 
-// Returns the sum of the bytes of some allocations, in a style; null if one has no formula.
-std::optional<std::string> sum_text(const std::vector<const ExplainedAllocation*>& allocations,
-                                    ExpressionStyle style) {
-  std::vector<std::string> texts;
-  texts.reserve(allocations.size());
+// Returns the formula of the bytes of each; null if one has none.
+std::optional<std::vector<Expression>> all_bytes(const std::vector<const ExplainedAllocation*>& allocations) {
+  std::vector<Expression> all;
   for (const ExplainedAllocation* const one : allocations) {
-    if (!one->bytes.formula || !one->count.formula) return std::nullopt;
-    texts.push_back(to_text(Expression::multiply({*one->count.formula, *one->bytes.formula}), style));
+    const auto bytes = one->all_bytes();
+    if (!bytes) return std::nullopt;
+    all.push_back(*bytes);
   }
-  return fmt::format("{}", fmt::join(texts, " + "));
+  return all;
 }
 
 std::vector<Allocations> changed_allocations(const VariantFormulas& base, const VariantFormulas& next) {
@@ -38,22 +30,14 @@ std::vector<Allocations> changed_allocations(const VariantFormulas& base, const 
   for (const ExplainedAllocation& one : base.explanation.allocations) find(one).base.push_back(&one);
   for (const ExplainedAllocation& one : next.explanation.allocations) find(one).next.push_back(&one);
   std::erase_if(all, [](const Allocations& one) {
-    return one.base.size() == one.next.size() &&
-           sum_text(one.base, ExpressionStyle::plain) == sum_text(one.next, ExpressionStyle::plain);
+    return one.base.size() == one.next.size() && all_bytes(one.base) == all_bytes(one.next);
   });
   return all;
 }
 
-std::optional<std::string> peak_formula(const VariantFormulas& variant, ExpressionStyle style) {
-  const auto peak = variant.explanation.peak();
-  return peak ? std::optional(to_text(*peak, style)) : std::nullopt;
-}
-
 ChangedVariant compare(const VariantFormulas& base, const VariantFormulas& next) {
-  ChangedVariant changed{&base, &next, {}, changed_allocations(base, next), false};
-  changed.is_peak_changed =
-      peak_formula(base, ExpressionStyle::plain) != peak_formula(next, ExpressionStyle::plain);
-  return changed;
+  return {
+      &base, &next, {}, changed_allocations(base, next), base.explanation.peak() != next.explanation.peak()};
 }
 
 using Key = std::tuple<std::string, std::string, std::string>;
@@ -67,18 +51,6 @@ std::map<Key, const VariantFormulas*> by_case(const std::vector<VariantFormulas>
     for (const RecordedCases& cases : variant.cases) found[key(cases)] = &variant;
   }
   return found;
-}
-
-std::string title(const ChangedVariant& changed) {
-  const std::string words = words_text(changed.words);
-  return (changed.next != nullptr ? changed.next : changed.base)->variant +
-         (words.empty() ? "" : "  " + words);
-}
-
-// Returns the bytes of one side of a line, for users.
-std::string shown(const std::vector<const ExplainedAllocation*>& allocations) {
-  return allocations.empty() ? "–"
-                             : sum_text(allocations, ExpressionStyle::display).value_or("not explained");
 }
 
 // Returns whether both have the same words. `dtype` is ignored, because it may be a factor of formulas.
@@ -97,16 +69,6 @@ const VariantFormulas* find_formulas(const std::vector<VariantFormulas>& variant
     }
   }
   return nullptr;
-}
-
-Json words_json(const ChangedVariant& changed) {
-  Json words = Json::object();
-  for (const WordSet& set : changed.words) words[set.axis] = json_fields::to_json(set.words);
-  return words;
-}
-
-Json text_or_null(const std::optional<std::string>& text) {
-  return text && !text->empty() ? Json(*text) : Json();
 }
 
 }  // namespace
@@ -142,78 +104,13 @@ std::vector<ChangedVariant> changed_formulas(const std::vector<VariantFormulas>&
   return all;
 }
 
-std::vector<std::string> changed_formula_lines(const std::vector<VariantFormulas>& base,
-                                               const std::vector<VariantFormulas>& next,
-                                               const Parameters& axes) {
+std::vector<Allocations> changed_allocations(const std::vector<VariantFormulas>& base,
+                                             const std::vector<VariantFormulas>& next,
+                                             const Parameters& axes) {
   const VariantFormulas* const before = find_formulas(base, axes);
   const VariantFormulas* const after = find_formulas(next, axes);
-  std::vector<std::string> lines;
-  if (before == nullptr || after == nullptr) return lines;
-  for (const Allocations& one : changed_allocations(*before, *after)) {
-    lines.push_back(fmt::format("{} ({}): {} → {}", one.name.empty() ? "unnamed" : one.name, one.phase,
-                                shown(one.base), shown(one.next)));
-  }
-  std::ranges::sort(lines);
-  return lines;
-}
-
-std::string changed_formulas_text(const std::vector<ChangedVariant>& changed) {
-  constexpr ExpressionStyle kStyle = ExpressionStyle::display;
-  std::string text;
-  for (const ChangedVariant& one : changed) {
-    if (!one.is_in_both()) {
-      text += fmt::format("{}  only in the {} run\n", title(one), one.base == nullptr ? "new" : "base");
-      continue;
-    }
-    TextTable table({{"  allocation"}, {"phase"}, {"base"}, {"new"}});
-    for (const Allocations& line : one.allocations)
-      table.add({"  " + (line.name.empty() ? std::string("–") : line.name), line.phase, shown(line.base),
-                 shown(line.next)});
-    if (one.is_peak_changed)
-      table.add({"  peak", "", peak_formula(*one.base, kStyle).value_or("not explained"),
-                 peak_formula(*one.next, kStyle).value_or("not explained")});
-    text += title(one) + "\n" + table.text();
-  }
-  return text.empty() ? "no formula changed\n" : text;
-}
-
-std::string changed_formulas_json(const std::vector<ChangedVariant>& changed) {
-  constexpr ExpressionStyle kStyle = ExpressionStyle::plain;
-  Json changes = Json::array();
-  Json unmatched = Json::array();
-  for (const ChangedVariant& one : changed) {
-    const VariantFormulas& variant = one.next != nullptr ? *one.next : *one.base;
-    // Objects are created in one step, because nlohmann's diagnostics lose the parents of an object in a list
-    // when it is extended.
-    if (!one.is_in_both()) {
-      unmatched.push_back({{"variant", variant.variant},
-                           {"backend", variant.backend},
-                           {"words", words_json(one)},
-                           {"run", one.base == nullptr ? "new" : "base"}});
-      continue;
-    }
-    const auto add = [&](const Json& allocation, const Json& phase, const char* kind, const Json& base,
-                         const Json& next) {
-      changes.push_back({{"variant", variant.variant},
-                         {"backend", variant.backend},
-                         {"words", words_json(one)},
-                         {"allocation", allocation},
-                         {"phase", phase},
-                         {"kind", kind},
-                         {"base", base},
-                         {"new", next}});
-    };
-    for (const Allocations& line : one.allocations)
-      add(text_or_null(line.name), line.phase,
-          line.base.empty()   ? "added"
-          : line.next.empty() ? "removed"
-                              : "changed",
-          text_or_null(sum_text(line.base, kStyle)), text_or_null(sum_text(line.next, kStyle)));
-    if (one.is_peak_changed)
-      add("peak", Json(), "changed", text_or_null(peak_formula(*one.base, kStyle)),
-          text_or_null(peak_formula(*one.next, kStyle)));
-  }
-  return json_fields::pretty({{"changes", std::move(changes)}, {"unmatched", std::move(unmatched)}});
+  if (before == nullptr || after == nullptr) return {};
+  return changed_allocations(*before, *after);
 }
 
 }  // namespace peakmark

@@ -30,17 +30,10 @@ struct ChangedVariant {
 std::vector<ChangedVariant> changed_formulas(const std::vector<VariantFormulas>& base,
                                              const std::vector<VariantFormulas>& next);
 
-/// Returns the changes of the formulas of a case, one line per changed allocation: `row coordinates (setup):
-/// 4·Hp·Wp → 4·Hp`. Empty if nothing differs, or one run has no formulas for the words of the case. `axes`:
-/// of the case, in both runs.
-std::vector<std::string> changed_formula_lines(const std::vector<VariantFormulas>& base,
-                                               const std::vector<VariantFormulas>& next,
-                                               const Parameters& axes);
-
-/// Returns both side by side for the console, or one line that says that nothing differs.
-std::string changed_formulas_text(const std::vector<ChangedVariant>& changed);
-
-/// Returns the output of `explain OLD NEW --json` (docs/explain.md).
-std::string changed_formulas_json(const std::vector<ChangedVariant>& changed);
+/// Returns the allocations of a case whose formulas differ. Empty if one run has no formulas for the words of
+/// the case. `axes`: of the case, in both runs. The result refers to both runs.
+std::vector<ChangedVariant::Allocations> changed_allocations(const std::vector<VariantFormulas>& base,
+                                                             const std::vector<VariantFormulas>& next,
+                                                             const Parameters& axes);
 
 }  // namespace peakmark

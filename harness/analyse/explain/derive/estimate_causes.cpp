@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "analyse/explain/derive/mistake_search.hpp"
@@ -247,6 +248,11 @@ class CauseSearch {
 };
 
 }  // namespace
+
+std::string_view to_string(EstimateCause::Kind kind) {
+  constexpr std::array<std::string_view, 4> kNames{"missing", "extra", "wrong", "difference"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
 
 std::vector<EstimateCause> find_causes(const RecordedCases& cases, const EstimatedCases& estimated) {
   if (estimated.bytes.size() != cases.shapes.count())

@@ -1,13 +1,12 @@
+#include "analyse/explain/derive/estimator_findings.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
-#include "analyse/explain/derive/estimate_causes.hpp"
 #include "base/text.hpp"
 
 namespace peakmark {
-
 namespace {
 
 const EstimateObservation* find_answer(const Observation& observation, const std::string& name) {
@@ -27,11 +26,6 @@ bool is_same(const EstimateCause& one, const EstimateCause& other) {
 }
 
 }  // namespace
-
-std::string_view to_string(EstimateCause::Kind kind) {
-  constexpr std::array<std::string_view, 4> kNames{"missing", "extra", "wrong", "difference"};
-  return kNames.at(static_cast<std::size_t>(kind));
-}
 
 EstimatedCases recorded_estimates(const RecordedCases& cases, const std::string& name) {
   EstimatedCases estimated;

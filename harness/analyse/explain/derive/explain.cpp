@@ -250,6 +250,11 @@ class Explainer {
 
 }  // namespace
 
+std::optional<Expression> ExplainedAllocation::all_bytes() const {
+  if (!count.formula || !bytes.formula) return std::nullopt;
+  return Expression::multiply({*count.formula, *bytes.formula});
+}
+
 bool Explanation::has_enough_shapes() const {
   return fitted + held_out >= kMinExplainedShapes;
 }

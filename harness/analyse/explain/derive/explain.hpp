@@ -17,6 +17,11 @@ struct ExplainedAllocation : AllocationOrigin {
                  ///< of each shape is recorded
   /// If they differ within a shape: the formula of the largest. The peak is derived from it.
   std::optional<Expression> largest = {};
+
+  /// Returns the formula of the bytes of all of them; null if there is none.
+  [[nodiscard]] std::optional<Expression> all_bytes() const;
+  /// Returns whether the allocation exists only at some shapes, and no formula describes which.
+  [[nodiscard]] bool is_at_some_shapes() const { return !count.formula && count.max_recorded == 1; }
 };
 
 /// The allocations and the peak of a variant, with their formulas.

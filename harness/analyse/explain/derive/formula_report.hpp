@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "analyse/explain/derive/estimate_causes.hpp"
+#include "analyse/explain/derive/estimator_findings.hpp"
 #include "analyse/explain/derive/memory_curve.hpp"
 #include "analyse/explain/derive/run_formulas.hpp"
 
 namespace peakmark {
 
-/// What `explain` found. reports.hpp renders it.
+/// What `explain` found.
 struct FormulaReport {
   std::vector<VariantFormulas> variants;
   /// Findings about the estimators of these variants; empty without `--against`.

@@ -250,6 +250,11 @@ std::string words_text(const std::vector<WordSet>& words) {
   return fmt::format("{}", fmt::join(texts, " "));
 }
 
+std::string variant_title(const std::string& variant, const std::vector<WordSet>& words) {
+  const std::string text = words_text(words);
+  return variant + (text.empty() ? "" : "  " + text);
+}
+
 void keep_explained_cases(Run& run, const AxisTexts& values) {
   const auto has_sequence = [](const Observation& one) { return one.allocation_sequence.has_value(); };
   if (std::ranges::none_of(run.observations, has_sequence)) {

@@ -20,6 +20,9 @@ struct WordSet {
 /// Returns `mode=edge,reflect sigma=0.5 dtype=f32`; empty without such axes.
 std::string words_text(const std::vector<WordSet>& words);
 
+/// Returns `padding/nabu  mode=edge`.
+std::string variant_title(const std::string& variant, const std::vector<WordSet>& words);
+
 /// Cases of a run that may have the same formulas, because variant, backend and combination of words are the
 /// same. They differ in integer axes, and in `dtype`, which becomes the axis `itemsize` if a run has several.
 struct RecordedCases {
@@ -73,6 +76,7 @@ struct VariantFormulas {
   /// Returns the call site of an allocation without wrappers: `padding.py:88`.
   [[nodiscard]] std::string site(const std::string& where) const;
   [[nodiscard]] std::string words_text() const { return peakmark::words_text(words); }
+  [[nodiscard]] std::string title() const { return variant_title(variant, words); }
 };
 
 /// Explains each group of cases, and merges groups that differ only in words and have the same formulas.

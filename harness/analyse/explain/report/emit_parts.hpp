@@ -45,10 +45,12 @@ std::string quoted(const std::string& text);
 /// Returns `"edge", "wrap"` or `0.5, 1.5`.
 std::string literals(const std::vector<AxisValue>& values);
 
-/// Return the written text: a module, a header. The caller has checked the formulas.
+/// Return the written text: a module, a header, tables of a suite. The caller has checked the formulas.
 std::string python_module(const std::vector<VariantFormulas>& variants, const RunContext& context,
                           const EmitOptions& options);
 std::string cpp_header(const std::vector<VariantFormulas>& variants, const RunContext& context,
                        const EmitOptions& options);
+std::string toml_estimator(const std::vector<VariantFormulas>& variants, const RunContext& context,
+                           const EmitOptions& options);
 
 }  // namespace peakmark::emitting

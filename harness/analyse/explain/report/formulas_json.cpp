@@ -1,6 +1,8 @@
+#include "analyse/explain/report/formulas_json.hpp"
+
 #include <algorithm>
 
-#include "analyse/explain/report/formulas_text.hpp"
+#include "analyse/explain/report/causes_text.hpp"
 #include "measure/runfile/json_fields.hpp"
 
 namespace peakmark {
@@ -34,12 +36,6 @@ Json allocation_json(const ExplainedAllocation& one, const VariantFormulas& vari
             {"bytes", formula_json(one.bytes.formula)}};
   if (!one.bytes.formula) json["recorded"] = recorded_sizes(one.bytes, variant.shapes());
   return json;
-}
-
-Json words_json(const std::vector<WordSet>& sets) {
-  Json words = Json::object();
-  for (const WordSet& set : sets) words[set.axis] = json_fields::to_json(set.words);
-  return words;
 }
 
 // Returns the smallest and the largest value of each axis.
@@ -95,15 +91,6 @@ Json cause_json(const VariantFormulas& variant, const EstimatorFindings& finding
           {"text", cause_line(variant, cause)}};
 }
 
-Json causes(const FormulaReport& report) {
-  Json all = Json::array();
-  for (const EstimatorFindings& findings : report.findings) {
-    for (const EstimateCause& cause : findings.causes)
-      all.push_back(cause_json(report.variants[findings.variant], findings, cause));
-  }
-  return all;
-}
-
 Json shapes_json(const Shapes& shapes) {
   Json values = Json::object();
   for (const Shapes::Axis& axis : shapes.axes) values[axis.name] = axis.values;
@@ -157,14 +144,25 @@ std::string formulas_json(const FormulaReport& report) {
                           {"estimator", findings.estimator},
                           {"error", findings.error}});
     }
-    json["causes"] = causes(report);
+    json["causes"] = causes_json(report);
     json["estimator_errors"] = std::move(errors);
   }
   return json_fields::pretty(json);
 }
 
 nlohmann::ordered_json causes_json(const FormulaReport& report) {
-  return causes(report);
+  Json all = Json::array();
+  for (const EstimatorFindings& findings : report.findings) {
+    for (const EstimateCause& cause : findings.causes)
+      all.push_back(cause_json(report.variants[findings.variant], findings, cause));
+  }
+  return all;
+}
+
+nlohmann::ordered_json words_json(const std::vector<WordSet>& sets) {
+  Json words = Json::object();
+  for (const WordSet& set : sets) words[set.axis] = json_fields::to_json(set.words);
+  return words;
 }
 
 }  // namespace peakmark

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyse/explain/report/causes_text.hpp"
 #include "analyse/explain/report/named_lengths.hpp"
 #include "analyse/explain/report/unexplained_text.hpp"
 #include "analyse/explain/search/conditions.hpp"
@@ -49,12 +50,6 @@ std::string bytes_at(const std::optional<Expression>& formula, const Shapes& sha
   }
 }
 
-// Returns the bytes of a group: number of allocations times the bytes of each.
-std::optional<Expression> product(const ExplainedAllocation& one) {
-  if (!one.count.formula || !one.bytes.formula) return std::nullopt;
-  return Expression::multiply({*one.count.formula, *one.bytes.formula});
-}
-
 std::string bytes_text(const ExplainedAllocation& one, const std::vector<NamedLength>& lengths) {
   const auto text = [&](const Figure& figure, std::string_view what) {
     if (figure.formula) return display(with_names(*figure.formula, lengths));
@@ -64,7 +59,7 @@ std::string bytes_text(const ExplainedAllocation& one, const std::vector<NamedLe
   };
   std::string bytes = text(one.bytes, " bytes");
   if (one.count.formula && one.count.formula->is_integer(1)) return bytes;
-  if (is_at_some_shapes(one)) return "at some shapes: " + bytes;
+  if (one.is_at_some_shapes()) return "at some shapes: " + bytes;
   const std::string count = text(one.count, " times");
   const bool is_simple = one.count.formula && one.count.formula->operation() != Expression::Operation::add;
   const bool is_sum = one.bytes.formula && one.bytes.formula->operation() == Expression::Operation::add;
@@ -81,7 +76,7 @@ std::vector<Row> rows(const VariantFormulas& variant, const std::vector<NamedLen
   std::vector<Row> all;
   for (const ExplainedAllocation& one : variant.explanation.allocations) {
     Row row{one.name,  variant.site(one.where),  one.process,
-            one.phase, bytes_text(one, lengths), bytes_at(product(one), shape)};
+            one.phase, bytes_text(one, lengths), bytes_at(one.all_bytes(), shape)};
     const auto same = std::ranges::find_if(all, [&](const Row& other) {
       return other.name == row.name && other.where == row.where && other.process == row.process &&
              other.bytes == row.bytes && other.phases.starts_with("call") && row.phases.starts_with("call") &&
@@ -160,83 +155,6 @@ std::string peak_text(const VariantFormulas& variant, const std::vector<NamedLen
   return fmt::format("  peak = max({}){}\n{}", fmt::join(letters, ", "), end, lines);
 }
 
-// Returns `1 of 4 allocations of 4·n·ny·nx`; empty for a single one.
-std::string copies_text(const EstimateCause& cause) {
-  if (cause.of < 2 || !cause.each) return "";
-  const std::string copies = cause.copies == cause.of ? fmt::format("all {}", cause.of)
-                                                      : fmt::format("{} of {}", cause.copies, cause.of);
-  return fmt::format("{} allocations of {}", copies, display(*cause.each));
-}
-
-std::string difference_text(const EstimateCause& cause) {
-  std::string bytes;
-  if (cause.bytes) {
-    bytes = display(*cause.bytes);
-  } else {
-    std::vector<Size> sizes = cause.recorded;
-    std::erase(sizes, 0);
-    const auto [min, max] = std::ranges::minmax(sizes);
-    bytes = min == max ? fmt::format("{} bytes", min) : fmt::format("{} to {} bytes (no formula)", min, max);
-  }
-  if (cause.kind == EstimateCause::Kind::missing || cause.kind == EstimateCause::Kind::extra) return bytes;
-  if (cause.is_mixed) return bytes + " off";
-  return bytes + (cause.is_too_high ? " too many" : " too few");
-}
-
-std::string same_bytes_text(const VariantFormulas& variant, const EstimateCause& cause) {
-  std::vector<std::string> others;
-  for (const auto& [allocation, where] : cause.same_bytes) {
-    const std::string site = variant.site(where);
-    const bool has_both = !allocation.empty() && !site.empty();
-    others.push_back(has_both ? fmt::format("{} ({})", allocation, site) : allocation + site);
-  }
-  return others.empty() ? "" : fmt::format("the same bytes as {}", fmt::join(others, ", "));
-}
-
-std::string cause_text(const VariantFormulas& variant, const EstimateCause& cause) {
-  const std::string copies = copies_text(cause);
-  const bool is_missing = cause.kind == EstimateCause::Kind::missing;
-  std::string text = fmt::format("  {}: {}", to_string(cause.kind),
-                                 is_missing && !copies.empty() ? copies : difference_text(cause));
-  if (!cause.condition.empty()) {
-    text += cause.condition.starts_with("at ") ? " " : " when ";
-    text += cause.condition;
-  }
-  if (!is_missing && !copies.empty()) text += ", " + copies;
-  if (!cause.allocation.empty()) text += ", " + cause.allocation;
-  if (!cause.where.empty()) text += ", " + variant.site(cause.where);
-  if (!cause.process.empty()) text += ", by the process " + cause.process;
-  const std::string others = same_bytes_text(variant, cause);
-  if (!cause.reason.empty()) text += ": " + cause.reason;
-  if (!others.empty()) text += (cause.reason.empty() ? ": " : "; ") + others;
-  return text + "\n";
-}
-
-// Returns the reason and the last line of a traceback: `exception: … TypeError: f() takes 2 arguments`.
-std::string shortened_error(const std::string& error) {
-  const std::size_t first = error.find('\n');
-  const std::size_t last = error.rfind('\n', error.find_last_not_of('\n'));
-  if (first == std::string::npos || last == std::string::npos) return one_line(error);
-  const std::string begin = error.substr(0, first);
-  return begin.substr(0, begin.find("Traceback")) + "… " + one_line(error.substr(last + 1));
-}
-
-std::string findings_text(const VariantFormulas& variant, const EstimatorFindings& findings) {
-  if (findings.compared == 0)
-    return fmt::format("  {}: not compared: {}\n", findings.estimator, shortened_error(findings.error));
-  std::string text;
-  if (!findings.error.empty())
-    text += fmt::format("  {}: {}\n", findings.estimator, shortened_error(findings.error));
-  if (findings.wrong == 0)
-    return text + fmt::format("  {}: exact at {} {}\n", findings.estimator,
-                              findings.error.empty() ? "all" : "the other",
-                              quantity(findings.compared, "shape"));
-  text += fmt::format("  {}: wrong at {} of {}\n", findings.estimator, findings.wrong,
-                      quantity(findings.compared, "shape"));
-  for (const EstimateCause& cause : findings.causes) text += "  " + cause_text(variant, cause);
-  return text;
-}
-
 std::vector<Expression> all_formulas(const VariantFormulas& variant) {
   std::vector<Expression> all;
   for (const ExplainedAllocation& one : variant.explanation.allocations) {
@@ -246,19 +164,14 @@ std::vector<Expression> all_formulas(const VariantFormulas& variant) {
   return all;
 }
 
-std::string title(const VariantFormulas& variant) {
-  const std::string words = variant.words_text();
-  return variant.variant + (words.empty() ? "" : "  " + words);
-}
-
 std::string variant_text(const VariantFormulas& variant, const AxisLengths& at) {
   const Explanation& explanation = variant.explanation;
   if (!explanation.has_enough_shapes())
-    return fmt::format("{}  {}\n", title(variant), fmt::join(explanation.notes, "; "));
+    return fmt::format("{}  {}\n", variant.title(), fmt::join(explanation.notes, "; "));
   const std::vector<Expression> formulas = all_formulas(variant);
   const auto lengths = find_named_lengths(formulas);
   const Shapes shape = shown_shape(variant.cases.front(), at);
-  std::string text = fmt::format("{}  {} fitted, {} held out", title(variant),
+  std::string text = fmt::format("{}  {} fitted, {} held out", variant.title(),
                                  quantity(explanation.fitted, "shape"), explanation.held_out);
   if (variant.is_explained()) {
     text += ": 0 bytes off\n";
@@ -286,21 +199,6 @@ std::string formulas_text(const FormulaReport& report) {
     for (const EstimatorFindings& one : report.findings) {
       if (one.variant == i) text += findings_text(report.variants[i], one);
     }
-  }
-  return text;
-}
-
-std::string cause_line(const VariantFormulas& variant, const EstimateCause& cause) {
-  const std::string text = cause_text(variant, cause);
-  const std::size_t begin = text.find_first_not_of(' ');
-  return text.substr(begin, text.size() - begin - 1);  // without indentation and end of line
-}
-
-std::string causes_text(const FormulaReport& report) {
-  std::string text;
-  for (const EstimatorFindings& one : report.findings) {
-    const VariantFormulas& variant = report.variants[one.variant];
-    if (!one.causes.empty()) text += title(variant) + "\n" + findings_text(variant, one);
   }
   return text;
 }

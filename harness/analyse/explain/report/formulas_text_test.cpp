@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyse/explain/derive/sample_explained_run.hpp"
+#include "analyse/explain/report/formulas_json.hpp"
 #include "base/error.hpp"
 
 namespace peakmark {

@@ -94,10 +94,6 @@ std::string where_it_is_text(const VariantFormulas& variant, const ExplainedAllo
 
 }  // namespace
 
-bool is_at_some_shapes(const ExplainedAllocation& one) {
-  return !one.count.formula && one.count.max_recorded == 1;
-}
-
 std::string unexplained_text(const VariantFormulas& variant) {
   std::string text;
   const RecordedCases& cases = variant.cases.front();
@@ -111,8 +107,8 @@ std::string unexplained_text(const VariantFormulas& variant) {
       continue;
     }
     const bool is_count = one.bytes.formula.has_value();
-    if (is_at_some_shapes(one)) text += where_it_is_text(variant, one);
-    if (is_count && is_at_some_shapes(one)) continue;
+    if (one.is_at_some_shapes()) text += where_it_is_text(variant, one);
+    if (is_count && one.is_at_some_shapes()) continue;
     const Figure& figure = is_count ? one.count : one.bytes;
     text += fmt::format("  {} has no formula{}, at most {}{}:\n", label(variant, one),
                         is_count                     ? " of its number; its numbers"

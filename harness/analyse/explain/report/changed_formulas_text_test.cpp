@@ -1,4 +1,4 @@
-#include "analyse/explain/derive/changed_formulas.hpp"
+#include "analyse/explain/report/changed_formulas_text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -90,14 +90,14 @@ TEST(ChangedFormulas, OfACaseAreThoseOfItsWords) {
   const auto before = explain_cases(group_cases(base));
   const auto after = explain_cases(group_cases(next));
   const Parameters edge = base.observations.front().axes;
-  EXPECT_THAT(changed_formula_lines(before, after, edge),
+  EXPECT_THAT(changed_formula_lines(changed_allocations(before, after, edge)),
               ElementsAre("column coordinates (setup): 4·(ny + 2·pad_y)·(nx + 2·pad_x) → –",
                           "row coordinates (setup): 4·(ny + 2·pad_y)·(nx + 2·pad_x) → 4·(ny + 2·pad_y)"));
   Parameters constant = edge;
   constant.set("mode", std::string("constant"));
-  EXPECT_THAT(changed_formula_lines(before, after, constant), IsEmpty());
-  EXPECT_THAT(changed_formula_lines(before, before, edge), IsEmpty());
-  EXPECT_THAT(changed_formula_lines(before, {}, edge), IsEmpty());
+  EXPECT_THAT(changed_formula_lines(changed_allocations(before, after, constant)), IsEmpty());
+  EXPECT_THAT(changed_formula_lines(changed_allocations(before, before, edge)), IsEmpty());
+  EXPECT_THAT(changed_formula_lines(changed_allocations(before, {}, edge)), IsEmpty());
 }
 
 }  // namespace
