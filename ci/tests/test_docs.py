@@ -69,6 +69,21 @@ def test_pages_that_the_sources_name_exist():
     assert [one for one in sorted(set(listed.split())) if not (ROOT / one).exists()] == []
 
 
+def test_files_that_contributing_names_exist():
+    named = re.findall(r"`((?:harness|kernels|suites|ci)/[\w./-]+)", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    assert len(named) > 15
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_formats_has_each_field_of_a_run_file():
+    quoted = re.findall(r"`([^`]*)`", (ROOT / "docs/formats.md").read_text(encoding="utf-8"))
+    for file in ("observation.hpp", "context_json.cpp"):
+        source = (ROOT / "harness/measure/runfile" / file).read_text(encoding="utf-8")
+        fields = set(re.findall(r'fields(?:\.\w+)?\(\s*"(\w+)"', source))
+        assert len(fields) > 40
+        assert fields - set(re.findall(r"\w+", " ".join(quoted))) == set()
+
+
 def test_code_that_does_not_exist_is_found():
     text = (ROOT / "docs/estimators.md").read_text(encoding="utf-8")
     assert len(MARKED.findall(text)) == 1
