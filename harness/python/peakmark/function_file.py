@@ -57,8 +57,8 @@ def run_peakmark(arguments: Sequence[str]) -> tuple[str, str, int]:
     if program is None:
         raise NoRecorder("the command peakmark is not installed: install the wheel of peakmark, or add it to PATH")
     process = subprocess.Popen(
-        [program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env=environment_without_recorders(),
+        [program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        encoding="utf-8", errors="replace", env=environment_without_recorders(),
     )  # fmt: skip
     try:
         answer, errors = process.communicate()

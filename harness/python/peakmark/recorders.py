@@ -86,7 +86,9 @@ def _budget_of_device(budget: str) -> int:
     if program is None:
         raise SizeError(f"{budget}: the command peakmark, which knows the devices, is not installed: write bytes")
     command = [program, "devices", "--json", f"--budget={budget}"]
-    answer = subprocess.run(command, capture_output=True, text=True, env=environment_without_recorders(), check=False)
+    answer = subprocess.run(
+        command, capture_output=True, encoding="utf-8", errors="replace", env=environment_without_recorders(), check=False
+    )
     if not answer.stdout:
         raise SizeError(answer.stderr.strip().removeprefix("peakmark: "))
     devices = [one for one in json.loads(answer.stdout)["devices"] if one["backend"] != "dry"]

@@ -122,3 +122,33 @@ def test_a_budget_may_be_a_share_of_the_device(monkeypatch):
     monkeypatch.setattr(recorders, "find_peakmark", lambda: None)
     with pytest.raises(SizeError, match="is not installed: write bytes"):
         recorders.parse_budget("50%")
+
+
+def test_the_commands_output_is_utf8_in_every_locale(tmp_path):
+    fake = tmp_path / "peakmark"
+    device = {"backend": "opencl", "name": "Grafik für alle", "budget_bytes": 5}
+    answer = json.dumps({"causes": [{"text": "8·⌈n/2⌉ bytes"}], "devices": [device, device | {"budget_bytes": 6}]}, ensure_ascii=False)
+    (tmp_path / "answer").write_text(answer, encoding="utf-8")
+    fake.write_text('#!/bin/sh\ncat "${0%/*}/answer"\n')
+    fake.chmod(0o755)
+    script = f"""
+from peakmark import function_file, recorders
+from peakmark.pytest_plugin import estimator_causes
+recorders.find_peakmark = function_file.find_peakmark = lambda: {str(fake)!r}
+estimator_causes.run_document = lambda *_: {{}}
+print(ascii(estimator_causes._explain({str(fake)!r}, "", [{{"estimator": ""}}])))
+print(ascii(function_file.run_peakmark([])[0]))
+try:
+    recorders.parse_budget("50%")
+except recorders.SizeError as error:
+    print(ascii(str(error)))
+"""
+    ascii_locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ended = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, **environment(), **ascii_locale}, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    causes, output, message = ended.stdout.splitlines()
+    assert causes == ascii(["8·⌈n/2⌉ bytes"])
+    assert output == ascii(answer)
+    assert ascii("Grafik für alle")[1:-1] in message

@@ -174,8 +174,9 @@ def _explain(program: str, variant: str, entries: Sequence[Mapping[str, Any]]) -
         command = [program, "explain", str(run), "--against", entries[0]["estimator"], "--json"]
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=SECONDS, env=environment_without_recorders(), check=False
-            )
+                command, capture_output=True, encoding="utf-8", errors="replace", timeout=SECONDS,
+                env=environment_without_recorders(), check=False,
+            )  # fmt: skip
         except subprocess.TimeoutExpired:
             return [f"not explained within {SECONDS:g} s"]
     try:
