@@ -1,4 +1,4 @@
-# Functions of ci/nightly, ci/test and ci/wheel: sourced, never run. Installs missing apt packages and virtual environments.
+# Functions of the programs in ci: sourced, never run. Installs missing apt packages and virtual environments.
 
 say() { printf '\nci: %s\n' "$*"; }
 die() { printf 'ci: %s\n' "$*" >&2; exit 2; }
@@ -123,9 +123,10 @@ make_environment() {
   printf '%s\n' "$stamp" >"$folder/.stamp"
 }
 
-# configure FOLDER OPTIONS…, build FOLDER [TARGET…]: quiet if they succeed; the output is in FOLDER.log.
+# configure FOLDER OPTIONS…, build FOLDER [TARGET…]: quiet if they succeed, else print the errors; the output is in FOLDER.log.
 configure() {
-  cmake -S . -B "$1" -G Ninja "${@:2}" >"$1.log" 2>&1 || { cat "$1.log"; return 1; }
+  cmake -S . -B "$1" -G Ninja "${@:2}" >"$1.log" 2>&1 ||
+    { sed -n '/^CMake Error/,/^-- Configuring incomplete/p' "$1.log" | grep . >&2 || cat "$1.log" >&2; return 1; }
 }
 build() {
   cmake --build "$1" -j "$(nproc)" ${2:+--target "${@:2}"} >"$1.log" 2>&1 ||

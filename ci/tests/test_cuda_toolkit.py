@@ -158,3 +158,16 @@ def test_ci_takes_the_wheels_if_the_installed_toolkit_is_too_old_or_incomplete(m
     expected = "-DPEAKMARK_CUDA=ON -DCUDAToolkit_ROOT=/wheels" if reason else "-DPEAKMARK_CUDA=ON"
     assert ended.stdout.splitlines()[-1] == expected
     assert reason in ended.stdout and ("NVIDIA's wheels are used" in ended.stdout) == bool(reason)
+
+
+def test_wheels_without_an_index_say_what_to_do(tmp_path):
+    ended = subprocess.run(
+        [ROOT / "ci/cuda-wheels", tmp_path / "cuda"],
+        env={**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": ""},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    [line] = ended.stderr.splitlines()
+    assert line.startswith("ci/cuda-wheels: pip could not install NVIDIA's wheels: ERROR: No matching distribution found for nvidia-cuda-nvcc==")
+    assert line.endswith("; check the network and pip's configuration")

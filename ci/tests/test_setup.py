@@ -159,6 +159,23 @@ chmod +x "$3/bin/pip"
     assert "Retrying" in (tmp_path / "build/a b/venv.log").read_text()
 
 
+def test_a_failed_configuration_shows_its_errors_alone(setup, tmp_path):
+    cmake = tmp_path / "bin" / "cmake"
+    (tmp_path / "build").mkdir()
+
+    def configured(log):
+        (tmp_path / "cmake.log").write_text(log)
+        cmake.write_text(f'#!{shutil.which("bash")}\ncat "{tmp_path}/cmake.log"; exit 1\n')
+        cmake.chmod(0o755)
+        return setup(DEBIAN_13, "configure build/release || exit 2")[0]
+
+    error = "CMake Error at a.cmake:1 (message):\n  VkFFT is missing\n\n\n-- Configuring incomplete, errors occurred!\n"
+    ended = configured("-- The C compiler is GNU\n" + error + 'See also "CMakeOutput.log".\n')
+    assert (ended.returncode, ended.stderr) == (2, error.replace("\n\n\n", "\n"))
+    ended = configured("Killed\n")
+    assert (ended.returncode, ended.stderr) == (2, "Killed\n")
+
+
 def test_a_program_without_a_package_is_skipped_with_a_line(setup):
     ended, _ = setup(DEBIAN_13, "has_program oclgrind || echo goes on", FAKE_ABSENT="oclgrind")
     assert "skipped: oclgrind is not installed" in ended.stdout and "goes on" in ended.stdout
