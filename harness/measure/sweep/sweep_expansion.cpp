@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "measure/sweep/nearest_word.hpp"
+#include "measure/sweep/typed_axes.hpp"
 
 namespace peakmark {
 namespace {
