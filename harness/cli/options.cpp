@@ -271,14 +271,15 @@ void add_workers_option(CLI::App& command, std::vector<std::string>& workers,
 }
 
 CLI::Option* add_answer_limit_option(CLI::App& command, std::optional<double>& seconds) {
-  return command
-      .add_option(
-          "--seconds", seconds,
-          fmt::format("Wait at most this long for an answer of an estimator. Default: {:g}, or `seconds` of "
-                      "its [[estimator]]",
-                      kEstimatorSeconds))
-      ->type_name(value_name::kSeconds)
-      ->check(CLI::Range(0.1, 1e6));
+  return add_parsed_option(
+             command, "--seconds",
+             [&seconds](const std::string& text) {
+               seconds = std::chrono::duration<double>(parse_seconds(text)).count();
+             },
+             fmt::format("Wait at most this long for an answer of an estimator. Default: {:g}, or `seconds` "
+                         "of its [[estimator]]",
+                         kEstimatorSeconds))
+      ->type_name(value_name::kSeconds);
 }
 
 CLI::Option* add_frames_option(CLI::App& command, std::size_t& frames) {

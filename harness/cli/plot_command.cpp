@@ -1,4 +1,6 @@
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <string>
 
 #include "cli/command.hpp"
 #include "cli/help.hpp"
@@ -37,7 +39,10 @@ void add_plot_command(CLI::App& app, Result& /*result*/) {
   command->add_flag("--from-zero")->description("Begin y axes at 0")->excludes(log);
   command->add_option("--width", "Width of each figure. Default: 13 cm, or 17 cm for several panels")
       ->type_name("CM")
-      ->check(CLI::Range(5.0, 100.0));
+      ->check(CLI::Range(5.0, 100.0))
+      ->check([](const std::string& text) {  // CLI::Range accepts NaN
+        return std::isnan(std::stod(text)) ? "Value nan is not a width" : std::string();
+      });
   set_help(*command, {.notes = {kPythonNote},
                       .exit_codes = {{"0", "written"},
                                      {"2", "wrong usage, or a run file cannot be read"},

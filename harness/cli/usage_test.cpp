@@ -180,6 +180,19 @@ TEST_F(Usage, AWrongValueChangesNothing) {
   }
 }
 
+TEST_F(Usage, NanIsNoNumber) {
+  std::ofstream(run_file_) << "{}";
+  const std::vector<std::pair<std::vector<std::string>, const char*>> cases{
+      {{"plot", run_file_.string(), "--width", "nan"}, "--width: Value nan is not a width"},
+      {{"estimate", "fake/case", "n=3", "--seconds", "nan"},
+       "--seconds: 'nan' is not a time: write seconds"}};
+  for (const auto& [arguments, message] : cases) {
+    const Answer answer = peakmark(arguments);
+    EXPECT_EQ(answer.end.exit_code, 2) << answer.errors;
+    EXPECT_THAT(answer.errors, HasSubstr(message));
+  }
+}
+
 TEST_F(Usage, AMisspeltCommandIsNamed) {
   const Answer answer = peakmark({"rnu"});
   EXPECT_EQ(answer.end.exit_code, 2);

@@ -195,9 +195,9 @@ class Device {
 
   /// Waits until all enqueued work is done. Throws asynchronous errors of the device.
   virtual void finish() = 0;
-  /// Releases an array's memory before it returns, as a blocking free does: waits for the queue and for the
-  /// driver's references. After a destructor the driver chooses the time of the release, so the peak could
-  /// vary.
+  /// Releases an array's memory before it returns, as a blocking free does: waits for the queue, and until
+  /// the driver has destroyed the memory and the event source, if there is one, has the event. After a
+  /// destructor the driver chooses the time of the release, so the peak could vary.
   virtual void release(Array& array) {
     finish();
     array.reset();
@@ -230,6 +230,8 @@ class Device {
   [[nodiscard]] virtual Native native() const { return {}; }
 
  protected:
+  /// Null: nothing is recorded.
+  [[nodiscard]] EventSource* event_source() const { return events_; }
   virtual std::unique_ptr<Buffer> allocate(Size bytes) = 0;
   virtual void write_bytes(Array& array, Size offset_bytes, std::span<const std::byte> data) = 0;
   virtual void read_bytes(const Array& array, Size offset_bytes, std::span<std::byte> data) = 0;

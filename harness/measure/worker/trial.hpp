@@ -32,7 +32,7 @@ struct TrialOptions {
   CacheChoice cache = CacheChoice::automatic;
   ClockSource* clocks = nullptr;  ///< null: the clocks of the device are unknown
   /// How long late destructors may keep memory before it counts as leaked. Only cases with memory left wait.
-  std::chrono::milliseconds late_release{100};
+  std::chrono::milliseconds late_release{1000};
   bool sequences = false;             ///< keep the sequence of allocations of the memory pass
   int repeat_calls = 0;               ///< further calls that find a leak of each call; 0: none
   bool verify = true;                 ///< whether to verify the result of the first memory pass

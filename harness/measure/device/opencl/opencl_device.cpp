@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <type_traits>
 
@@ -10,13 +13,34 @@
 #include "measure/device/opencl/opencl_api.hpp"
 #include "measure/device/opencl/opencl_devices.hpp"
 #include "measure/device/opencl/program_cache.hpp"
+#include "record/profile/event_source.hpp"
 
 namespace peakmark {
 namespace {
 
+/// Set by a thread of the driver when it destroys a memory object.
+using Destroyed = std::shared_ptr<std::atomic<bool>>;
+
+void CL_CALLBACK on_destroyed(cl_mem /*memory*/, void* data) {
+  const std::unique_ptr<Destroyed> destroyed(static_cast<Destroyed*>(data));
+  **destroyed = true;
+}
+
+/// Returns null if the driver does not tell when it destroys the object: drivers of OpenCL 1.0.
+Destroyed watch_destruction(cl_mem memory) {
+  auto destroyed = std::make_unique<Destroyed>(std::make_shared<std::atomic<bool>>(false));
+  Destroyed result = *destroyed;
+  if (opencl().clSetMemObjectDestructorCallback(memory, on_destroyed, destroyed.get()) != CL_SUCCESS)
+    return nullptr;
+  destroyed.release();  // NOLINT(bugprone-unused-return-value): on_destroyed() owns it
+  return result;
+}
+
 class OpenClBuffer final : public Buffer {
  public:
-  OpenClBuffer(MemoryHandle memory, Size bytes) : memory_(std::move(memory)), bytes_(bytes) {}
+  OpenClBuffer(MemoryHandle memory, Size bytes)
+      : memory_(std::move(memory)), bytes_(bytes), destroyed_(watch_destruction(memory_.get())) {}
+  [[nodiscard]] const Destroyed& destroyed() const { return destroyed_; }
   [[nodiscard]] Size bytes() const override { return bytes_; }
   [[nodiscard]] std::uint64_t handle() const override {
     return reinterpret_cast<std::uintptr_t>(memory_.get());
@@ -26,6 +50,7 @@ class OpenClBuffer final : public Buffer {
  private:
   MemoryHandle memory_;
   Size bytes_;
+  Destroyed destroyed_;
 };
 
 cl_mem memory_handle(const Array& array) {
@@ -137,15 +162,23 @@ class OpenClDevice final : public Device {
 
   void finish() override { check_opencl(opencl().clFinish(queue_.get()), "clFinish"); }
 
-  // PoCL reports that work has finished before it drops the work's references. Occasionally two generations
-  // of a temporary are live at the same time, longer on a busy machine. The wait is limited, since other
-  // drivers may count differently.
+  // A driver destroys memory some time after the commands that used it have finished, PoCL 7 even later than
+  // it counts their references: without the wait, two generations of a temporary are live at the same time.
+  // The event of the release is awaited too, because the driver calls the recorder after on_destroyed(). The
+  // wait is limited, since the program may hold further references.
   void release(Array& array) override {
     finish();
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-    while (array && references(memory_handle(array)) > 1 && std::chrono::steady_clock::now() < deadline)
-      std::this_thread::yield();
+    if (!array) return;
+    const auto& buffer = static_cast<OpenClBuffer&>(array.buffer());
+    const Destroyed destroyed = buffer.destroyed();
+    const std::uint64_t handle = buffer.handle();
+    const std::uint64_t first_event = event_source() == nullptr ? 0 : event_source()->count();
     array.reset();
+    if (!destroyed) return;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (!(*destroyed && is_release_recorded(handle, first_event)) &&
+           std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
   }
 
   std::unique_ptr<TimePoint> time_point() override {
@@ -208,11 +241,12 @@ class OpenClDevice final : public Device {
     return queue;
   }
 
-  static cl_uint references(cl_mem memory) {
-    cl_uint count = 0;
-    check_opencl(opencl().clGetMemObjectInfo(memory, CL_MEM_REFERENCE_COUNT, sizeof(count), &count, nullptr),
-                 "clGetMemObjectInfo");
-    return count;
+  [[nodiscard]] bool is_release_recorded(std::uint64_t handle, std::uint64_t first_event) const {
+    if (event_source() == nullptr) return true;
+    const std::vector<Event> recorded = event_source()->events(first_event);
+    return std::ranges::any_of(recorded, [handle](const Event& event) {
+      return event.type == EventType::release && event.address == handle;
+    });
   }
 
   // Not all drivers compare the width of an argument with that of the parameter: PoCL accepts 4 bytes for a
