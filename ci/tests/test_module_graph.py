@@ -17,6 +17,14 @@ def test_no_module_includes_a_later_one_or_becomes_impure() -> None:
     assert violations(HARNESS) == []
 
 
+def test_analyse_starts_processes_only_through_measure() -> None:
+    order = module_order(HARNESS)
+    impure = {module for module in order if module.startswith("record/")} - set(pure_modules(HARNESS))
+    for module in order:
+        if module.startswith("analyse/"):
+            assert impure & set(used_modules(HARNESS, module, order)) == set()
+
+
 def test_modules_are_in_the_order_of_the_wings() -> None:
     wings = [module.split("/")[0] for module in module_order(HARNESS)]
     assert list(dict.fromkeys(wings)) == [*WINGS, "api", "fuzz"]

@@ -5,22 +5,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
-#include <future>
 #include <string>
 
 #include "base/error.hpp"
-#include "base/program.hpp"
-#include "base/text.hpp"
-#include "record/subprocess/processes.hpp"
-#include "record/subprocess/signals.hpp"
-#include "record/subprocess/worker_process.hpp"
+#include "measure/supervise/command_jobs.hpp"
 
 namespace peakmark {
 namespace {
-
-// Each run of a job has a separate limit.
-constexpr std::chrono::hours kJobLimit{24 * 7};
 
 std::string with_number(std::string text, int job) {
   const std::string placeholder = kJobPlaceholder;
@@ -57,18 +48,6 @@ std::vector<std::string> job_words(const OomRequest& request, const std::vector<
   return words;
 }
 
-OomReport run_job(const WorkerCommand& command, int job, int interrupt) {
-  const Answer answer = ask(command, kJobLimit, interrupt);
-  const int code = answer.end.exit_code.value_or(-1);
-  const bool has_report = code == static_cast<int>(ExitCode::clean) ||
-                          code == static_cast<int>(ExitCode::verdict) ||
-                          code == static_cast<int>(ExitCode::nothing);
-  if (has_report && !answer.output.empty()) return parse_oom_json(answer.output);
-  const std::string message = fmt::format("job {} of --jobs: {}", job, answer.how_it_ended());
-  throw_error_of_exit_code(code, message);
-  throw MeasurementError(message);
-}
-
 }  // namespace
 
 void check_jobs(const OomRequest& request) {
@@ -90,31 +69,21 @@ OomRequest with_job_number(OomRequest request, int job) {
 
 void refuse_in_jobs(const OomRequest& request, const std::vector<Size>& chosen, OomReport& report) {
   const auto jobs = std::min(static_cast<std::size_t>(request.jobs), chosen.size());
-  const SignalWatch signals;
-  const OrphanGuard orphans;  // for programs of a job that was killed
-  std::vector<std::future<OomReport>> answers;
-  answers.reserve(jobs);
+  std::vector<std::vector<std::string>> commands;
+  commands.reserve(jobs);
   for (std::size_t job = 0; job < jobs; ++job) {
     std::vector<Size> own;
     own.reserve(chosen.size() / jobs + 1);
     for (std::size_t i = job; i < chosen.size(); i += jobs) own.push_back(chosen[i]);
-    const int number = static_cast<int>(job) + 1;
-    const WorkerCommand command{own_program(), job_words(with_job_number(request, number), own), {}, ""};
-    answers.push_back(std::async(std::launch::async, run_job, command, number, signals.descriptor()));
+    commands.push_back(job_words(with_job_number(request, static_cast<int>(job) + 1), own));
   }
-  std::exception_ptr failure;
-  for (std::future<OomReport>& answer : answers) {
-    try {
-      const OomReport part = answer.get();
-      report.refusals.insert(report.refusals.end(), part.refusals.begin(), part.refusals.end());
-      for (const std::string& note : part.notes) {
-        if (std::ranges::find(report.notes, note) == report.notes.end()) report.notes.push_back(note);
-      }
-    } catch (...) {
-      if (!failure) failure = std::current_exception();
+  for (const std::string& output : run_command_jobs(commands)) {
+    const OomReport part = parse_oom_json(output);
+    report.refusals.insert(report.refusals.end(), part.refusals.begin(), part.refusals.end());
+    for (const std::string& note : part.notes) {
+      if (std::ranges::find(report.notes, note) == report.notes.end()) report.notes.push_back(note);
     }
   }
-  if (failure) std::rethrow_exception(failure);
   std::ranges::sort(report.refusals, {}, &Refusal::index);
 }
 
