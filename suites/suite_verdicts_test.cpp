@@ -35,7 +35,7 @@ class SuiteVerdicts : public testing::Test {
 
   /// Writes a run file with these parts replaced.
   std::string run_file(const std::function<void(nlohmann::json&)>& change) const {
-    std::ifstream in(PEAKMARK_OLDER_RUN);
+    std::ifstream in(PEAKMARK_SAMPLE_RUN);
     nlohmann::json run = nlohmann::json::parse(in);
     change(run);
     const std::string path = (folder_.path() / "run.json").string();
@@ -71,7 +71,7 @@ TEST_F(SuiteVerdicts, FailsOnAFileThatIsNoRunFile) {
 TEST_F(SuiteVerdicts, FailsOnARunInWhichNothingWasMeasured) {
   const std::string path = run_file([](nlohmann::json& run) { run["benchmarks"] = nlohmann::json::array(); });
   const Answer answer = verdicts({path});
-  expect_failed(answer, "nothing was measured", "3 FAILED TESTS");
+  expect_failed(answer, "nothing was measured", "5 FAILED TESTS");
   EXPECT_THAT(answer.output, HasSubstr("no observation in the run: finish it with `peakmark run --resume`"));
 }
 

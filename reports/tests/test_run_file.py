@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -30,11 +29,6 @@ def test_a_file_that_is_not_a_run_is_an_error(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(RunFileError, match=message):
         load_run(path)
-
-
-def test_a_file_of_the_first_version_is_read():
-    run = load_run(Path(__file__).parents[2] / "harness" / "measure" / "runfile" / "versions" / "run-1.0.json")
-    assert list(run.cases["peak"]) == [315456, 656928]
 
 
 def test_a_later_minor_is_read(tmp_path):

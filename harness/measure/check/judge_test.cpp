@@ -33,13 +33,6 @@ TEST(Judge, AnExactEstimateIsInsideTheWindow) {
   EXPECT_EQ(verdict_of(sample.run, Rule::window_bytes).figure, 1.0);
 }
 
-TEST(Judge, AFileOfTheFirstVersionOfTheFormatIsJudgedAsOneOfToday) {
-  const peakmark::Run run = read_run(PEAKMARK_RUN_VERSIONS "/run-1.0.json");
-  EXPECT_EQ(code_of(run), ExitCode::clean);
-  const auto verdicts = judge(run, {});
-  EXPECT_EQ(std::ranges::count(verdicts, Rule::window_bytes, &Verdict::rule), 2);
-}
-
 TEST(Judge, TheWindowIsClosedAtBothEnds) {
   SampleRun low;
   low.add("case", 20, 800, 16, 1000);

@@ -100,29 +100,18 @@ TEST_F(RunFile, HasGoogleBenchmarksSchema) {
   }
 }
 
-// This file was written by the first peakmark that had `run` (b9d90c6), on PoCL. It was cut by hand to four
-// blocks per case, and the names of its machine were removed.
-TEST_F(RunFile, OfVersion1_0IsReadAndWhatItLacksIsUnknown) {
-  const peakmark::Run run = read_run(std::filesystem::path(PEAKMARK_RUN_VERSIONS) / "run-1.0.json");
-  EXPECT_EQ(run.context.commit, "b9d90c6");
-  EXPECT_EQ(run.context.planned.size(), 2u);
-  EXPECT_EQ(run.context.filter, std::nullopt);
-  EXPECT_EQ(run.context.suite_files, std::nullopt);
+TEST_F(RunFile, Of0_1IsReadAndWrittenUnchanged) {
+  const peakmark::Run run = read_run(PEAKMARK_RUN_OF_0_1);
+  EXPECT_EQ(run.context.planned.size(), 4u);
   EXPECT_EQ(run.context.largest_allocation_bytes, std::nullopt);
-  EXPECT_EQ(run.context.clocks, Clocks{});
   EXPECT_FALSE(run.context.rounds);
-  ASSERT_EQ(run.observations.size(), 2u);
-  const Observation& padding = run.observations[1];
-  EXPECT_EQ(padding.variant, "padding/coords1d");
-  EXPECT_EQ(padding.requested_peak_bytes, 656928);
-  EXPECT_EQ(padding.at_peak.size(), 3u);
-  EXPECT_EQ(padding.gpu_time->blocks.size(), 4u);
-  EXPECT_EQ(padding.estimate->bytes_estimated, 656928);
-  // Read, written by this peakmark and read again, the file has the same contents, and says that it is of
-  // this version.
-  const Json again = written(run);
-  EXPECT_EQ(again.at("context").at("peakmark").at("minor"), format::kRunFile.minor);
-  EXPECT_EQ(to_json_line(read_run(path_).observations[1]), to_json_line(padding));
+  ASSERT_EQ(run.observations.size(), 4u);
+  const Observation& whole = run.observations[1];
+  EXPECT_EQ(whole.variant, "mul_add/whole");
+  EXPECT_EQ(whole.requested_peak_bytes, 2 * 4 * 3 * 60 * 70);
+  EXPECT_EQ(whole.at_peak.size(), 2u);
+  EXPECT_EQ(whole.estimate->bytes_estimated, whole.requested_peak_bytes);
+  EXPECT_EQ(written(run), Json::parse(read_text_file(PEAKMARK_RUN_OF_0_1)));
 }
 
 // Fields that a later peakmark of the same MAJOR may have written.
