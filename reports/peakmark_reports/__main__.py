@@ -4,6 +4,7 @@ parquet`, and `python -m peakmark_reports slice SLICE.npy` of ci/nightly."""
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from pathlib import Path
 
@@ -100,6 +101,14 @@ def _report(options: argparse.Namespace) -> list[Path]:
     return written
 
 
+# As the command advises.
+_ADVICE = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free space there, or name another place"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "allow it, or name another place"),
+    errno.ENOENT: "check the path",
+}
+
+
 def _run(arguments: list[str] | None, prog: str) -> int:
     options = _parser(prog).parse_args(arguments)
     commands = {"plot": _plot, "slice": _slice, "fit": _fit, "formulas": _formulas, "parquet": _parquet, "report": _report}
@@ -109,7 +118,8 @@ def _run(arguments: list[str] | None, prog: str) -> int:
         print(f"{prog}: {error}", file=sys.stderr)
         return error.code
     except OSError as error:
-        print(f"{prog}: {error.filename}: {error.strerror}" if error.filename else f"{prog}: {error}", file=sys.stderr)
+        text = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        print(f"{prog}: {text}; {_ADVICE.get(error.errno, 'name another path')}", file=sys.stderr)
         return EXIT_USAGE
     for path in written:
         print(path)

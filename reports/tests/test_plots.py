@@ -1,6 +1,8 @@
 """Tests `peakmark plot` from its options to its files. test_memory_plot.py and test_composition_plot.py test the figures."""
 
+import errno
 import json
+from pathlib import Path
 
 import pytest
 from peakmark_reports.__main__ import main
@@ -85,6 +87,21 @@ def test_filters_without_a_match_and_invalid_filters_are_errors(run_file, tmp_pa
     assert plot(run_file, "--filter", "(", "-o", tmp_path / "out") == 2
     assert "not a regular expression" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_place_that_cannot_be_used_is_an_error_with_advice(run_file, tmp_path, capsys, monkeypatch):
+    assert plot(tmp_path / "nowhere.json", "-o", tmp_path) == 2
+    assert capsys.readouterr().err.endswith(f"{tmp_path}/nowhere.json: No such file or directory; check the path\n")
+    (tmp_path / "file").touch()
+    assert plot(run_file, "-o", tmp_path / "file/plots") == 2
+    assert capsys.readouterr().err.endswith("file/plots: Not a directory; name another path\n")
+
+    def read_only(folder, **_):
+        raise OSError(errno.EROFS, "Read-only file system", str(folder))
+
+    monkeypatch.setattr(Path, "mkdir", read_only)
+    assert plot(run_file, "-o", tmp_path / "plots") == 2
+    assert capsys.readouterr().err.endswith("plots: Read-only file system; allow it, or name another place\n")
 
 
 def test_an_unknown_axis_is_an_error_with_the_known_axes(run_file, tmp_path, capsys):
