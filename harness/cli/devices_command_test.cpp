@@ -95,6 +95,22 @@ TEST_F(DevicesCommand, WithoutADriverThereIsDryAlone) {
   EXPECT_THAT(answer.errors, HasSubstr("no device found for opencl: no OpenCL device found"));
 }
 
+/// A home or a temporary folder may be mounted noexec. A worker on PoCL would end with SIGABRT.
+TEST_F(DevicesCommand, APoclThatCannotLoadItsKernelsIsNoDevice) {
+  const std::string cache = folder_.path() / "cache";
+  std::filesystem::create_directory(cache);
+  const std::string mount = "unshare -Urm sh -c 'mount -t tmpfs -o noexec none " + cache;
+  if (std::system((mount + "' 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << "this system mounts no tmpfs in a user namespace";
+  const std::string errors = folder_.path() / "errors";
+  const std::string devices = " && CUDA_VISIBLE_DEVICES= POCL_CACHE_DIR=" + cache + "/kernels " +
+                              PEAKMARK_PROGRAM " devices 2>" + errors + "'";
+  EXPECT_EQ(WEXITSTATUS(std::system((mount + devices).c_str())), 4);
+  EXPECT_THAT(read_text_file(errors),
+              AllOf(HasSubstr("no device found for opencl: "), HasSubstr("mounted noexec: " + cache),
+                    HasSubstr("set POCL_CACHE_DIR to")));
+}
+
 TEST_F(DevicesCommand, WithoutALoaderThereIsDryAlone) {
   without_loader();
   const json answer = json_of("devices", 4);

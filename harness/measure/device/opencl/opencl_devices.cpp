@@ -1,6 +1,7 @@
 #include "measure/device/opencl/opencl_devices.hpp"
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "base/error.hpp"
 #include "measure/device/backend.hpp"
@@ -72,14 +74,24 @@ std::filesystem::path cache_folder() {
   return home.empty() ? home : home / ".cache" / "pocl" / "kcache";
 }
 
-/// Checks the nearest existing parent if the folder does not exist: PoCL creates the rest.
-bool is_writable(std::filesystem::path folder) {
+/// Returns the folder, or its nearest parent that exists: PoCL creates the rest.
+std::filesystem::path existing_part(std::filesystem::path folder) {
   std::error_code ignored;
   while (!std::filesystem::exists(folder, ignored) && folder.has_parent_path() &&
          folder != folder.parent_path()) {
     folder = folder.parent_path();
   }
+  return folder;
+}
+
+bool is_writable(const std::filesystem::path& folder) {
+  std::error_code ignored;
   return std::filesystem::is_directory(folder, ignored) && ::access(folder.c_str(), W_OK | X_OK) == 0;
+}
+
+bool is_mounted_noexec(const std::filesystem::path& folder) {
+  struct statvfs facts {};
+  return ::statvfs(folder.c_str(), &facts) == 0 && (facts.f_flag & ST_NOEXEC) != 0;
 }
 
 // Extension: cl_amd_device_attribute_query.
@@ -176,9 +188,17 @@ std::string pci_address(std::string_view extensions, const OpenClQuery& query) {
 
 std::string pocl_cache_error() {
   const std::filesystem::path folder = cache_folder();
-  if (folder.empty() || is_writable(folder)) return {};
-  return fmt::format("PoCL cannot write its cache folder: {}; set POCL_CACHE_DIR to a writable folder",
-                     folder.string());
+  if (folder.empty()) return {};
+  const std::filesystem::path existing = existing_part(folder);
+  if (!is_writable(existing))
+    return fmt::format("PoCL cannot write its cache folder: {}; set POCL_CACHE_DIR to a writable folder",
+                       folder.string());
+  if (is_mounted_noexec(existing))
+    return fmt::format(
+        "PoCL cannot load kernels from its cache folder, which is mounted noexec: {}; set POCL_CACHE_DIR to "
+        "a folder of another file system",
+        folder.string());
+  return {};
 }
 
 void choose_pocl_method(const DeviceInfo& device) {
@@ -202,8 +222,10 @@ std::vector<OpenClDeviceEntry> opencl_devices() {
     check_opencl(cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, devices, ids.data(), nullptr),
                  "clGetDeviceIDs");
     for (const cl_device_id id : ids) {
-      entries.push_back({platform, id, device_info(platform, id)});
-      entries.back().info.index = static_cast<int>(entries.size()) - 1;
+      DeviceInfo info = device_info(platform, id);
+      if (is_pocl(info) && !pocl_cache_error().empty()) continue;
+      info.index = static_cast<int>(entries.size());
+      entries.push_back({platform, id, std::move(info)});
     }
   }
   return entries;

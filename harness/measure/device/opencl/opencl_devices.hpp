@@ -17,8 +17,9 @@ struct OpenClDeviceEntry {
   DeviceInfo info;
 };
 
-/// Returns all devices of all platforms in the loader's order; `info.index` is the index in this list. Throws
-/// DeviceError if OpenCL is absent.
+/// Returns the devices of all platforms in the loader's order, without those of a PoCL that cannot use its
+/// cache folder (pocl_cache_error). `info.index` is the index in this list. Throws DeviceError if OpenCL is
+/// absent.
 std::vector<OpenClDeviceEntry> opencl_devices();
 
 /// Returns the free memory by AMD's extension; null on other devices, because OpenCL has no such query.
@@ -32,8 +33,9 @@ using OpenClQuery = std::function<bool(unsigned what, std::size_t bytes, void* v
 /// cl_amd_device_attribute_query.
 std::string pci_address(std::string_view extensions, const OpenClQuery& query);
 
-/// Returns an error message if PoCL cannot write its cache folder, else an empty string. PoCL compiles
-/// kernels into this folder and reports nothing if it cannot. The folder is POCL_CACHE_DIR, else
+/// Returns an error message if PoCL cannot write its cache folder or load code from it, else an empty string.
+/// PoCL compiles kernels into this folder. If it cannot write it, it reports no device and no reason; if it
+/// cannot load a kernel, it ends the process. The folder is POCL_CACHE_DIR, else
 /// XDG_CACHE_HOME/pocl/kcache, else HOME/.cache/pocl/kcache
 /// (https://portablecl.org/docs/html/env_variables.html).
 std::string pocl_cache_error();
