@@ -26,7 +26,7 @@ void CL_CALLBACK on_destroyed(cl_mem /*memory*/, void* data) {
   **destroyed = true;
 }
 
-/// Returns null if the driver does not tell when it destroys the object: drivers of OpenCL 1.0.
+/// Returns null if the driver does not report when it destroys the object, as those of OpenCL 1.0.
 Destroyed watch_destruction(cl_mem memory) {
   auto destroyed = std::make_unique<Destroyed>(std::make_shared<std::atomic<bool>>(false));
   Destroyed result = *destroyed;
