@@ -120,6 +120,13 @@ bool runs_python(const CallFrame& frame) {
   return frame.function.starts_with("_PyEval_EvalFrame");
 }
 
+/// Returns whether the function is one of the C API of Python, and thus of the interpreter's file.
+bool is_of_python_api(const CallFrame& frame) {
+  constexpr std::string_view kModule = "PyInit_";  // of extension modules
+  return (frame.function.starts_with("Py") || frame.function.starts_with("_Py")) &&
+         !frame.function.starts_with(kModule);
+}
+
 bool has_python(const std::vector<CallFrame>& chain) {
   return std::ranges::find(chain, CallFrame::Kind::python, &CallFrame::kind) != chain.end();
 }
@@ -197,7 +204,9 @@ std::vector<CallFrame> caller_frames(const std::vector<CallFrame>& frames) {
   // On a thread of the driver there is no caller, and the stack is shown unchanged.
   if (caller != native.end()) native.erase(native.begin(), caller);
   if (!python.empty()) {
-    const auto interpreter = std::ranges::find_if(native, runs_python);
+    // Python 3.14 does not export the function that runs Python's functions.
+    auto interpreter = std::ranges::find_if(native, runs_python);
+    if (interpreter == native.end()) interpreter = std::ranges::find_if(native, is_of_python_api);
     if (interpreter != native.end()) {
       const std::string file = interpreter->file;
       native.erase(interpreter, native.end());

@@ -62,6 +62,19 @@ TEST(CallerFrames, PythonTakesTheInterpretersPlace) {
       ElementsAre(ffi, native("_PyEval_EvalFrameDefault", interpreter), remark("python: not held")));
 }
 
+/// Debian's Python 3.14 in a virtual environment, whose program has another name.
+TEST(CallerFrames, PythonTakesThePlaceOfAnInterpreterThatHidesItsLoop) {
+  const std::string interpreter = "/opt/venv/bin/python";
+  const CallFrame ffi = native("ffi_call", "/usr/lib/libffi.so.8");
+  const CallFrame module = native("PyInit_filters", "/opt/filters.so");
+  EXPECT_THAT(
+      caller_frames({python("inner", 3), python("<module>", 9), ffi, module,
+                     native("", interpreter, 0x17313a), native("PyEval_EvalCode", interpreter),
+                     native("", interpreter, 0x343493), native("Py_BytesMain", interpreter),
+                     native("__libc_start_main", "/usr/lib/libc.so.6"), native("_start", interpreter)}),
+      ElementsAre(ffi, module, python("inner", 3), python("<module>", 9)));
+}
+
 TEST(CallerFrames, AsText) {
   EXPECT_EQ(text_of(native("put", "/opt/program")), "put (program)");
   EXPECT_EQ(text_of(native("", "/opt/program", 0x1f)), "program+0x1f");
