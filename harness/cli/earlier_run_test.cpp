@@ -141,6 +141,19 @@ TEST_F(EarlierRun, IsNotTakenForTheResultOfARunThatFails) {
   EXPECT_FALSE(std::filesystem::exists(previous));
 }
 
+TEST_F(EarlierRun, StaysIfTheCommandLineNamesAVariantOrAnAxisThatDoesNotExist) {
+  suite({"ok"});
+  ASSERT_EQ(run().end.exit_code, 0);
+  const std::string measured = read_text_file(run_file_);
+  for (const std::string word : {"fake/no_such", "--axis=no_such=3"}) {
+    const Answer answer = run({word});
+    EXPECT_EQ(answer.end.exit_code, 2) << answer.errors;
+    EXPECT_THAT(answer.errors, HasSubstr("no_such"));
+    EXPECT_EQ(read_text_file(run_file_), measured) << word;
+    EXPECT_FALSE(std::filesystem::exists(path("run.json.previous")));
+  }
+}
+
 TEST_F(EarlierRun, ALinkedRunFileIsSetAsideBesideItsTarget) {
   suite({"ok"});
   ASSERT_EQ(run().end.exit_code, 0);

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
 #include <utility>
 
 #include "base/text.hpp"
 #include "measure/git/git_repository.hpp"
+#include "measure/runfile/run_file.hpp"
 #include "measure/runfile/run_summary.hpp"
 #include "measure/statistics/time_change.hpp"
 #include "measure/supervise/case_listeners.hpp"
@@ -35,17 +37,14 @@ class SweepRun {
 
   ExitCode run() {
     RunJournal journal(options_.run_file);
+    const bool is_set_aside = !options_.resume && std::filesystem::exists(options_.run_file);
     if (!options_.resume) journal.set_earlier_run_aside();
     if (options_.check_first) options_.check_first();
     const int interrupt = measurement_.signals().descriptor();
     const RunWorkers workers(options_, interrupt);
     const Description& description = workers.description();
     const MachineFacts facts = gather_machine_facts();
-    Selection selection =
-        select(options_.selection, description, facts.devices, [&](const std::vector<PlannedCase>& cases) {
-          say_checking(cases.size());
-          workers.check(cases, interrupt);
-        });
+    Selection selection = select_cases(workers, facts, is_set_aside);
     say_device(selection.device);
     if (!selection.device_class.empty()) say("  filed under the device class " + selection.device_class);
     check_estimators_found(selection.suite.vocabulary, selection.planned, {interrupt, std::nullopt});
@@ -94,6 +93,23 @@ class SweepRun {
   }
 
  private:
+  /// Selects the cases. If the words of the command line that name them are wrong, the earlier run stays.
+  Selection select_cases(const RunWorkers& workers, const MachineFacts& facts, bool is_set_aside) {
+    const SelectionOptions& selection = options_.selection;
+    try {
+      return select(selection, workers.description(), facts.devices,
+                    [&](const std::vector<PlannedCase>& cases) {
+                      say_checking(cases.size());
+                      workers.check(cases, measurement_.signals().descriptor());
+                    });
+    } catch (const UsageError&) {
+      const bool names_cases =
+          !selection.named_variants.empty() || !selection.axes.empty() || selection.variants;
+      if (names_cases && is_set_aside) take_back_run_set_aside(options_.run_file);
+      throw;
+    }
+  }
+
   /// Several workers are builds of several commits, for which no warning is possible.
   [[nodiscard]] std::string commit_warning(const RunWorkers& workers) const {
     if (workers.calls().size() > 1) return {};
