@@ -19,6 +19,7 @@
 #include "measure/check/judge.hpp"
 #include "measure/compare/recordings.hpp"
 #include "measure/compare/run_comparison.hpp"
+#include "measure/compare/speedups.hpp"
 #include "measure/git/git_repository.hpp"
 #include "measure/runfile/json_fields.hpp"
 #include "record/show/process_tree.hpp"
@@ -31,6 +32,7 @@ namespace {
 struct CompareOptions {
   std::vector<std::filesystem::path> files;
   std::vector<std::string> variants;
+  std::optional<std::string> against;
   bool force = false;
   bool json = false;
   GrowthAllowance allow_growth;
@@ -95,6 +97,12 @@ ExitCode show(const CompareOptions& options, const RunComparison& comparison) {
 }
 
 ExitCode compare_files(const CompareOptions& options) {
+  if (options.against) {
+    if (options.files.size() != 1) throw UsageError("--against takes one run file");
+    const Speedups found = speedups(read_run_to_compare(options.files[0]), *options.against);
+    print_text(options.json ? json_fields::pretty(speedup_json(found)) : speedup_table(found));
+    return exit_code_of(found);
+  }
   if (!options.variants.empty()) {
     if (options.files.size() != 1) throw UsageError("--variants takes one run file");
     return show(options, compare_variants(read_run_to_compare(options.files[0]), options.variants[0],
@@ -102,8 +110,8 @@ ExitCode compare_files(const CompareOptions& options) {
   }
   if (options.files.size() != 2) {
     throw UsageError(
-        "name two files BASE and NEW, one run file with --variants OLD NEW, or a suite with --build BUILD or "
-        "--commits OLD NEW");
+        "name two files BASE and NEW, one run file with --variants OLD NEW or --against VARIANT, or a suite "
+        "with --build BUILD or --commits OLD NEW");
   }
   for (const std::filesystem::path& file : options.files) {
     // Throws the error of a killed run.
@@ -179,9 +187,9 @@ ExitCode compare_commits(const CompareOptions& options) {
 
 ExitCode compare_suite(const CompareOptions& options) {
   const char* const option = options.build ? "--build" : "--commits";
-  if (!options.variants.empty())
-    throw UsageError(
-        fmt::format("{} compares two builds, --variants two variants of one build; choose one", option));
+  if (!options.variants.empty() || options.against)
+    throw UsageError(fmt::format("{} compares two builds, {} variants of one build; choose one", option,
+                                 options.against ? "--against" : "--variants"));
   if (!options.build) return compare_commits(options);
   return compare_builds(options, two_builds(options, *options.build));
 }
@@ -259,9 +267,10 @@ void add_compare_command(CLI::App& app, Result& result) {
     return only_when(option, "with runs and suites", [options] { return !options->are_profiles(); });
   };
   command
-      ->add_option("FILE", options->files,
-                   "Two run files or profiles; one run file with --variants; suites with --build or "
-                   "--commits")
+      ->add_option(
+          "FILE", options->files,
+          "Two run files or profiles; one run file with --variants or --against; suites with --build "
+          "or --commits")
       ->required();
   CLI::Option* const variants =
       command
@@ -270,12 +279,21 @@ void add_compare_command(CLI::App& app, Result& result) {
                        "part after `/` or `.` is enough if no other variant ends with it")
           ->type_name(value_name::kVariant)
           ->expected(2);
+  CLI::Option* const against =
+      command
+          ->add_option("--against", options->against,
+                       "Print peak and time of every other variant of a run relative to this one, for each "
+                       "shape and as geometric mean")
+          ->type_name(value_name::kVariant)
+          ->excludes(variants);
   of_runs(command->add_flag("--force", options->force,
                             "Compare although device, driver, platform or build type differ"))
-      ->excludes(variants);
-  add_allow_growth_option(*command, options->allow_growth);
+      ->excludes(variants)
+      ->excludes(against);
+  add_allow_growth_option(*command, options->allow_growth)->excludes(against);
   command->add_flag("--json", options->json, "Print the comparison as JSON");
-  of_runs(add_file_option(*command, "--markdown", options->markdown, "Write a summary in markdown"));
+  of_runs(add_file_option(*command, "--markdown", options->markdown, "Write a summary in markdown"))
+      ->excludes(against);
   add_build_options(*command, *options);
   set_help(
       *command,

@@ -285,12 +285,13 @@ RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, b
   return comparison;
 }
 
-RunComparison compare_variants(const RunToCompare& run, const std::string& old_name,
-                               const std::string& new_name, const GrowthAllowance& allowed) {
+namespace {
+
+/// Compares two variants of a run, given by their full names.
+RunComparison compare_two_variants(const RunToCompare& run, const std::string& old_variant,
+                                   const std::string& new_variant, const GrowthAllowance& allowed) {
   RunComparison comparison;
   comparison.allowed_growth = allowed;
-  const std::string old_variant = find_variant(run, old_name);
-  const std::string new_variant = find_variant(run, new_name);
   comparison.base = make_side(run, old_variant);
   comparison.next = make_side(run, new_variant);
   note_incomplete(comparison, run);
@@ -304,8 +305,34 @@ RunComparison compare_variants(const RunToCompare& run, const std::string& old_n
   }
   fill(comparison, run.run.context, observations_of(run.run, old_variant), run.run.context,
        observations_of(run.run, new_variant), PairBy::axes, rounds);
+  return comparison;
+}
+
+}  // namespace
+
+RunComparison compare_variants(const RunToCompare& run, const std::string& old_name,
+                               const std::string& new_name, const GrowthAllowance& allowed) {
+  RunComparison comparison =
+      compare_two_variants(run, find_variant(run, old_name), find_variant(run, new_name), allowed);
   check_common(comparison);
   return comparison;
+}
+
+std::vector<RunComparison> compare_with_variant(const RunToCompare& run, const std::string& base_name) {
+  const std::string base = find_variant(run, base_name);
+  std::vector<RunComparison> comparisons;
+  std::set<std::string_view> seen{base};
+  for (const Observation& one : run.run.observations) {
+    if (!seen.insert(one.variant).second) continue;
+    const std::size_t operation = base.find('/') + 1;
+    if (one.variant.compare(0, operation, base, 0, operation) == 0) {
+      comparisons.push_back(compare_two_variants(run, base, one.variant, {}));
+    } else {
+      comparisons.emplace_back();
+      comparisons.back().next = make_side(run, one.variant);
+    }
+  }
+  return comparisons;
 }
 
 ExitCode exit_code_of(const RunComparison& comparison) {

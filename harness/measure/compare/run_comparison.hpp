@@ -96,6 +96,10 @@ RunComparison compare_runs(const RunToCompare& base, const RunToCompare& next, b
 RunComparison compare_variants(const RunToCompare& run, const std::string& old_name,
                                const std::string& new_name, const GrowthAllowance& allowed = {});
 
+/// Compares each other variant of a run with one, which is given by name or short name. A variant of another
+/// operation, or without a case in common, has no cases. Throws UsageError if the run lacks the variant.
+std::vector<RunComparison> compare_with_variant(const RunToCompare& run, const std::string& base_name);
+
 /// Returns
 /// - measurement: a case that succeeded before now crashes, hangs or is wrong;
 /// - verdict: a peak or a leak grew, a time is slower, a case is now out of memory or unsupported;
