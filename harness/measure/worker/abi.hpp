@@ -1,6 +1,8 @@
 #pragma once
 
 // The library's side of the C ABI between a program and libpeakmark-worker (peakmark/worker_abi.h).
+// The public Device, Array and errors (namespace api_1) are a header over this ABI, so that a program needs
+// neither the compiler nor the libraries of peakmark; the functions here connect them to measure/device.
 
 #include <type_traits>
 
