@@ -37,6 +37,14 @@ TEST_F(ApiTest, AWorkerDescribesItsProgram) {
   EXPECT_EQ(known->estimators[2].form, "documented");
 }
 
+TEST_F(ApiTest, AWorkerThatRunsAlonePrintsHowItIsMeasured) {
+  const Answer answer = worker({});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_EQ(answer.output, "");
+  EXPECT_THAT(answer.errors, HasSubstr(" is a worker of peakmark, with "));
+  EXPECT_THAT(answer.errors, HasSubstr(std::string(" --worker ") + PEAKMARK_API_WORKER + "\n"));
+}
+
 TEST_F(ApiTest, ClassesAndLambdasAreMeasured) {
   const Answer answer = run(std::string(kDry) + "[\"known/bytes\", \"known/lambdas\"]\n");
   ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;

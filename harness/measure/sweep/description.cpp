@@ -195,7 +195,12 @@ const VariantDescription* Description::variant(std::string_view name) const {
 
 const VariantDescription& Description::known_variant(std::string_view name) const {
   if (const VariantDescription* const known = variant(name)) return *known;
-  throw UsageError(fmt::format("no variant '{}'{}", name, suggest_word(name, variant_names())));
+  throw UsageError(
+      fmt::format("no variant '{}'{}{}", name, suggest_word(name, variant_names()), hint_at_own_worker()));
+}
+
+std::string_view Description::hint_at_own_worker() const {
+  return api.empty() ? "; name your own worker with --worker PROGRAM" : "";
 }
 
 std::vector<std::string> Description::variant_names() const {

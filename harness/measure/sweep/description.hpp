@@ -93,6 +93,9 @@ struct Description {
   /// Throws UsageError with the nearest name if there is no such variant.
   [[nodiscard]] const VariantDescription& known_variant(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> variant_names() const;
+  /// Returns the end of an error message about an unknown variant, if the worker is peakmark's own: the user
+  /// may have forgotten to name another one. Otherwise empty.
+  [[nodiscard]] std::string_view hint_at_own_worker() const;
 };
 
 /// Returns the backends that a case may name, including those that this worker lacks: a suite for CUDA is

@@ -143,6 +143,20 @@ TEST(CaseName, OfRandomCasesParsesBack) {
   }
 }
 
+TEST(Description, AnUnknownVariantMayBeOfAnotherWorker) {
+  Description own = kExample;
+  const auto message = [&] {
+    try {
+      return std::string(own.known_variant("blur/separable").name);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_THAT(message(), testing::EndsWith("; name your own worker with --worker PROGRAM"));
+  own.api = "1.0";
+  EXPECT_THAT(message(), testing::Not(HasSubstr("--worker")));
+}
+
 TEST(CaseName, MistakesAreNamedWithTheNearestWord) {
   EXPECT_THAT(parsing("padding/coord1d/opencl"),
               ThrowsMessage<UsageError>(

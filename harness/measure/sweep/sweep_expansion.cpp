@@ -30,11 +30,9 @@ void add_matching(const Located<std::string>& pattern, const Description& descri
     variants.push_back(&variant);
   }
   if (!found) {
-    // The worker is peakmark's own: the user may have forgotten to name another one.
-    const char* const forgotten =
-        description.api.empty() ? "; name your own worker with --worker PROGRAM" : "";
     fail(pattern.place, fmt::format("unknown variant '{}'{}{}", pattern.value,
-                                    suggest_pattern(pattern.value, description.variant_names()), forgotten));
+                                    suggest_pattern(pattern.value, description.variant_names()),
+                                    description.hint_at_own_worker()));
   }
 }
 

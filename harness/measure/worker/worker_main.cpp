@@ -13,6 +13,7 @@
 #include <iostream>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "measure/runfile/description_json.hpp"
 #include "measure/runfile/json_fields.hpp"
 #include "measure/worker/case_benchmarks.hpp"
@@ -110,7 +111,19 @@ int measure(const Registry& registry, const WorkerOptions& options) {
   return benchmarks.run();
 }
 
+/// Prints what this program is, to a user who runs it alone.
+int introduce(const std::string& program, const Registry& registry) {
+  const std::vector<std::string> names = registry.describe().variant_names();
+  fmt::print(stderr,
+             "{0} is a worker of peakmark, with {1}: {2}\n"
+             "To measure it:  peakmark run {3} --worker {0}\n"
+             "Options for peakmark and for debugging:  {0} --help\n",
+             shell_word(program), quantity(names.size(), "variant"), first_names(names, 5), names.front());
+  return static_cast<int>(ExitCode::usage);
+}
+
 int run(int argc, char** argv, const Registry& unlabelled, const WorkerProgram& program) {
+  if (argc == 1) return introduce(argv[0], unlabelled);
   const ParsedWorkerOptions parsed = parse_worker_options(argc, argv);
   if (parsed.exit_code) return *parsed.exit_code;
   const std::string& label = parsed.options.label;

@@ -25,6 +25,7 @@ WorkerProgram this_program(const char* path);
 
 /// The main function of a worker: describes the variants, calls their estimators, or measures cases, each as
 /// a Google Benchmark benchmark. Returns the exit code and does not throw. `--help` prints the options.
+/// Without arguments it prints how peakmark measures it, and returns 2.
 ///
 /// Protocol between worker and supervisor:
 /// - `--describe` prints the Description as JSON (measure/runfile/description_json.hpp);
