@@ -51,6 +51,84 @@ TEST_F(ApiTest, ArraysOfOursAreMeasuredOnADevice) {
   EXPECT_EQ(measured.at("known/wrong").message, "element 7 is 1 instead of 2");
 }
 
+constexpr const char* kOutside =
+    "backend = \"opencl\"\n[[sweep]]\nvariants = \"opencl/outside\"\naxes.side = ";
+
+TEST_F(ApiTest, GuardsFindAWriteOutsideOfAnArray) {
+  const Answer answer =
+      run(std::string(kOutside) + "[\"nowhere\", \"before\", \"after\", \"temporary\"]\n", {"--guard"});
+  EXPECT_EQ(answer.end.exit_code, 3) << answer.errors;
+  EXPECT_THAT(answer.errors, HasSubstr("guards: 16 arrays of 4 cases\n"));
+  std::map<std::string, Observation> by_side;
+  for (const Observation& one : read_run(run_file_).observations) by_side[one.axes.word("side")] = one;
+  EXPECT_EQ(by_side.at("nowhere").outcome, Outcome::ok) << by_side.at("nowhere").message;
+  EXPECT_EQ(by_side.at("nowhere").message, "");
+  for (const auto& [side, message] : std::map<std::string, std::string>{
+           {"before", "array 'output' (number 2, 3.906 KiB): bytes 1 to 4 before its start were overwritten"},
+           {"after", "array 'output' (number 2, 3.906 KiB): bytes 0 to 3 after its end were overwritten"},
+           {"temporary",
+            "array 'temporary' (number 3, 3.906 KiB): bytes 4 to 7 after its end were overwritten"}}) {
+    EXPECT_EQ(by_side.at(side).outcome, Outcome::wrong_answer);
+    EXPECT_EQ(by_side.at(side).message, "a write outside of an array, in the first `call`: " + message);
+  }
+  for (const auto& [side, one] : by_side) {
+    EXPECT_THAT(one.requested_peak_bytes, Optional(12000)) << side;
+    EXPECT_THAT(one.guarded_arrays, Optional(4)) << "input, output, and a temporary of each call";
+    EXPECT_THAT(one.unguarded_allocations, Optional(0));
+    EXPECT_FALSE(one.gpu_time);
+  }
+}
+
+/// Returns the allocations of a case. Their call sites differ, since guards are allocated by another
+/// function.
+AllocationSequence without_places(const Observation& observation) {
+  AllocationSequence all = observation.allocation_sequence.value();
+  for (SequencedAllocation& one : all) one.where.clear();
+  return all;
+}
+
+// The work of the temporaries of known/bytes is still enqueued when they are released.
+TEST_F(ApiTest, GuardsChangeNoByteOfTheMeasurement) {
+  const std::string suite =
+      "backend = \"opencl\"\n[[sweep]]\nvariants = [\"known/bytes\", \"opencl/outside\", \"opencl/raw\"]\n";
+  ASSERT_EQ(run(suite, {"--sequences"}).end.exit_code, 0);
+  const auto plain = observations();
+  const Answer answer = run(suite, {"--sequences", "--guard", "--budget", "44000"});
+  ASSERT_EQ(answer.end.exit_code, 0) << answer.errors;
+  for (const auto& [variant, guarded] : observations()) {
+    SCOPED_TRACE(variant);
+    const Observation& without = plain.at(variant);
+    EXPECT_EQ(guarded.requested_peak_bytes, without.requested_peak_bytes);
+    EXPECT_EQ(guarded.first_call_peak_bytes, without.first_call_peak_bytes);
+    EXPECT_EQ(guarded.setup_bytes, without.setup_bytes);
+    EXPECT_EQ(guarded.input_bytes, without.input_bytes);
+    EXPECT_EQ(guarded.output_bytes, without.output_bytes);
+    EXPECT_EQ(guarded.leaked_bytes, without.leaked_bytes);
+    EXPECT_EQ(guarded.allocations, without.allocations);
+    EXPECT_EQ(guarded.at_peak, without.at_peak);
+    EXPECT_EQ(guarded.by_kind, without.by_kind);
+    EXPECT_EQ(guarded.moved_allocations, without.moved_allocations);
+    EXPECT_EQ(without_places(guarded), without_places(without));
+    EXPECT_FALSE(without.guarded_arrays);
+  }
+}
+
+TEST_F(ApiTest, AllocationsThatHaveNoGuardsAreCounted) {
+  const Answer answer = run("backend = \"opencl\"\n[[sweep]]\nvariants = \"opencl/raw\"\n", {"--guard"});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const Observation one = observations().at("opencl/raw");
+  EXPECT_THAT(one.guarded_arrays, Optional(0));
+  EXPECT_THAT(one.unguarded_allocations, Optional(2));
+  EXPECT_EQ(one.message, "2 allocations without guards (2 buffer): not made by `Device::create`");
+  EXPECT_THAT(answer.errors, HasSubstr("opencl/raw/opencl: 2 allocations without guards"));
+}
+
+TEST_F(ApiTest, GuardsNeedADeviceThatRunsKernels) {
+  const Answer answer = run("backend = \"dry\"\n[[sweep]]\nvariants = \"known/bytes\"\n", {"--guard"});
+  EXPECT_EQ(answer.end.exit_code, 2);
+  EXPECT_THAT(answer.errors, HasSubstr("--guard finds nothing on dry"));
+}
+
 TEST_F(ApiTest, KernelsInTheDialectRunOnOpenCl) {
   const Answer answer =
       run("backend = \"opencl\"\n[[sweep]]\nvariants = [\"kernels/scale\", \"kernels/errors\"]\n"

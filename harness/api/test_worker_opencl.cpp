@@ -125,6 +125,33 @@ class Launched final : public Computation {
   DeviceArray out_;
 };
 
+constexpr const char* kSetSource = "kernel void set(global float* data, long index) { data[index] = 5; }";
+
+/// Writes an element of its output, or one next to an array: `side` says where.
+class Outside final : public Computation {
+ public:
+  Outside(Device& device, const Case& asked) : device_(device), n_(asked["n"]), side_(asked.word("side")) {}
+  void set_up() override { kernel_ = opencl::compile(device_, kSetSource, "set"); }
+  void create_inputs() override { in_ = device_.create<float>("input", {n_}); }
+  void create_outputs() override { out_ = device_.create<float>("output", {n_}); }
+  void call() override {
+    auto temporary = device_.create<float>("temporary", {n_});
+    set(temporary, side_ == "temporary" ? n_ + 1 : 0);
+    set(out_, side_ == "after" ? n_ : side_ == "before" ? -1 : 0);
+  }
+  std::string verify() override { return ""; }
+
+ private:
+  void set(Array<float>& array, Size index) { opencl::launch(device_, kernel_, {1}, array, index); }
+
+  Device& device_;
+  Size n_;
+  std::string side_;
+  opencl::Kernel kernel_;
+  Array<float> in_;
+  Array<float> out_;
+};
+
 Variant raw(const char* name) {
   return {.name = name,
           .backends = {"opencl"},
@@ -139,6 +166,11 @@ void add_opencl(Worker& worker) {
   worker.add<Raw>(raw("opencl/raw"));
   worker.add<OwnQueue>(raw("opencl/own_queue"));
   worker.add<Launched>(raw("opencl/launched"));
+  worker.add<Outside>(
+      {.name = "opencl/outside",
+       .backends = {"opencl"},
+       .axes = {{"n", 1000}, {"side", "nowhere", {"nowhere", "before", "after", "temporary"}}},
+       .slice_axis = "n"});
   worker.add(raw("opencl/no_kernel"), [](Device& device, const Case&) {
     return Steps{.set_up = [&device] { const auto kernel = opencl::compile(device, "no kernel", "none"); },
                  .call = [] {},

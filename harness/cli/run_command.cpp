@@ -79,8 +79,8 @@ void check_history(const std::string& place) {
 }
 
 void run(RunOptions& options, Result& result) {
-  options.sweep.memory_only =
-      options.sweep.memory_only || options.sweep.sequences || options.sweep.repeat_call != 0;
+  SweepOptions& sweep = options.sweep;
+  sweep.memory_only = sweep.memory_only || sweep.sequences || sweep.repeat_call != 0 || sweep.guard;
   set_workers(options.sweep, options.workers);
   if (options.confirm) {
     options.sweep.check_first = [&options] { check_history(*options.confirm); };
@@ -132,6 +132,10 @@ void add_run_command(CLI::App& app, Result& result) {
                        "call leaves memory behind. Measures no times")
           ->type_name("N")
           ->check(CLI::Range(static_cast<int>(kMinRepetitions), 1'000'000));
+  CLI::Option* const guard = command->add_flag(
+      "--guard", sweep.guard,
+      "Put guard bytes around each array of a worker: a case that writes outside of an array fails. Measures "
+      "the same bytes as without, and no times");
   const auto of_times = [&selection](CLI::Option* option) { return only_with_times(option, selection); };
   CLI::Option* const rounds =
       of_times(command->add_option(
@@ -142,13 +146,15 @@ void add_run_command(CLI::App& app, Result& result) {
           ->excludes(shard)
           ->excludes(memory_only)
           ->excludes(sequences)
-          ->excludes(repeat_call);
+          ->excludes(repeat_call)
+          ->excludes(guard);
   of_times(command->add_option("--repetitions", sweep.repetitions, "Time each case this many times"))
       ->check(CLI::Range(1, 1000))
       ->excludes(rounds)
       ->excludes(memory_only)
       ->excludes(sequences)
-      ->excludes(repeat_call);
+      ->excludes(repeat_call)
+      ->excludes(guard);
   of_times(command->add_option(
                "--cache", sweep.cache,
                "Time with a cold last-level cache (flushed before each call), a hot one (calls in a row), or "
@@ -156,7 +162,8 @@ void add_run_command(CLI::App& app, Result& result) {
       ->check(CLI::IsMember({"cold", "hot", "both"}))
       ->excludes(memory_only)
       ->excludes(sequences)
-      ->excludes(repeat_call);
+      ->excludes(repeat_call)
+      ->excludes(guard);
   command
       ->add_option("--seed", sweep.seed,
                    "Order the rounds by this seed. Default: a random seed, which is recorded")
@@ -187,7 +194,8 @@ void add_run_command(CLI::App& app, Result& result) {
       ->excludes(memory_only)
       ->excludes(rounds)
       ->excludes(sequences)
-      ->excludes(repeat_call);
+      ->excludes(repeat_call)
+      ->excludes(guard);
   command->add_flag("--host-name", sweep.host_name,
                     "Write the host name into the run file. Default: a hash of it");
   command->add_flag("--json", options->json, "Print the run file on standard output as well");

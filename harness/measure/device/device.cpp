@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <stdexcept>
 
 #include "base/error.hpp"
 #include "record/profile/event_source.hpp"
@@ -34,14 +35,92 @@ class Staging {
   std::byte* data_;
 };
 
+/// While it lives, the recorder does not count the guards of an allocation.
+class UncountedGuards {
+ public:
+  explicit UncountedGuards(EventSource* events) : events_(events) {
+    if (events_ != nullptr) events_->guards(2 * kGuardBytes);
+  }
+  ~UncountedGuards() {
+    if (events_ != nullptr) events_->guards(0);
+  }
+  UncountedGuards(const UncountedGuards&) = delete;
+  UncountedGuards& operator=(const UncountedGuards&) = delete;
+
+ private:
+  EventSource* events_;
+};
+
 }  // namespace
 
 Array Device::create_uninitialised(std::string_view name, const Shape& shape, DType dtype) {
   const Size bytes = shape.bytes(dtype);
   if (bytes == 0) return {nullptr, shape, dtype};
+  if (guards_) return allocate_guarded(name, shape, dtype);
   Array array(allocate(bytes), shape, dtype);
   if (events_ != nullptr) events_->name(array.buffer().handle(), name);
   return array;
+}
+
+std::unique_ptr<Buffer> Device::part(const Array& /*whole*/, Size /*offset_bytes*/, Size /*bytes*/) {
+  throw std::logic_error("this device has no parts of arrays");
+}
+
+Array Device::allocate_guarded(std::string_view name, const Shape& shape, DType dtype) {
+  const Size bytes = shape.bytes(dtype);
+  const Size whole_bytes = checked_add(bytes, 2 * kGuardBytes);
+  auto memory = std::make_shared<GuardedMemory>();
+  std::unique_ptr<Buffer> buffer;
+  try {
+    const UncountedGuards uncounted(events_);
+    memory->whole = Array(allocate(whole_bytes), {whole_bytes}, DType::u8);
+    buffer = part(memory->whole, kGuardBytes, bytes);
+  } catch (const OutOfMemory& error) {
+    throw OutOfMemory(
+        fmt::format("{}; {} of the bytes are guards (--guard)", error.what(), format_size(2 * kGuardBytes)));
+  }
+  const std::uint64_t handle = memory->whole.buffer().handle();
+  if (events_ != nullptr) events_->name(handle, name);
+  guarded_allocations_.push_back(handle);
+  memory->array = {std::string(name), std::ssize(guarded_allocations_), bytes, *guards_};
+  const std::vector<std::byte> pattern = guard_pattern(memory->array);
+  write_bytes(memory->whole, 0, std::span(pattern).first(kGuardBytes));
+  write_bytes(memory->whole, kGuardBytes + bytes, std::span(pattern).last(kGuardBytes));
+  guarded_.push_back(memory);
+  return {std::move(buffer), shape, dtype, std::move(memory)};
+}
+
+void Device::begin_guards(GuardFill fill) {
+  if (is_dry()) return;
+  guards_ = fill;
+  guarded_allocations_.clear();
+  guarded_.clear();  // what an earlier case has not released
+}
+
+void Device::check_guards(GuardedMemory& memory) {
+  if (memory.is_reported) return;
+  std::vector<std::byte> before(static_cast<std::size_t>(kGuardBytes));
+  std::vector<std::byte> after(before.size());
+  read_bytes(memory.whole, 0, before);
+  read_bytes(memory.whole, kGuardBytes + memory.array.bytes, after);
+  if (const auto text = overwritten_text(memory.array, before, after)) {
+    memory.is_reported = true;
+    overwritten_.push_back(*text);
+  }
+}
+
+std::vector<std::string> Device::overwritten_guards() {
+  std::erase_if(guarded_, [](const std::weak_ptr<GuardedMemory>& one) { return one.expired(); });
+  for (const std::weak_ptr<GuardedMemory>& one : guarded_) check_guards(*one.lock());
+  return std::exchange(overwritten_, {});
+}
+
+void Device::release(Array& array) {
+  finish();
+  const std::shared_ptr<GuardedMemory> memory = array.guarded();
+  if (memory) check_guards(*memory);
+  release_idle(array);
+  if (memory) release_idle(memory->whole);
 }
 
 void Device::name_allocation(std::uint64_t address, std::string_view name) {

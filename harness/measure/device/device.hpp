@@ -16,6 +16,7 @@
 #include "base/shape.hpp"
 #include "base/size.hpp"
 #include "measure/device/compiled_programs.hpp"
+#include "measure/device/guards.hpp"
 #include "peakmark/worker/kernel.hpp"
 
 namespace peakmark {
@@ -66,12 +67,16 @@ class Buffer {
   Buffer() = default;
 };
 
+struct GuardedMemory;
+
 /// A typed n-d array on a device, in C order, contiguous. Movable, not copyable: a copy would cost memory.
 class Array {
  public:
   Array() = default;
-  Array(std::unique_ptr<Buffer> buffer, Shape shape, DType dtype)
-      : buffer_(std::move(buffer)), shape_(std::move(shape)), dtype_(dtype) {}
+  /// `guarded`: the memory that contains `buffer` between its guards; null without guards.
+  Array(std::unique_ptr<Buffer> buffer, Shape shape, DType dtype,
+        std::shared_ptr<GuardedMemory> guarded = nullptr)
+      : guarded_(std::move(guarded)), buffer_(std::move(buffer)), shape_(std::move(shape)), dtype_(dtype) {}
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] DType dtype() const { return dtype_; }
@@ -79,12 +84,24 @@ class Array {
   [[nodiscard]] Buffer& buffer() const { return *buffer_; }
   [[nodiscard]] explicit operator bool() const { return buffer_ != nullptr; }
   /// Releases the memory now.
-  void reset() { buffer_.reset(); }
+  void reset() {
+    buffer_.reset();
+    guarded_.reset();
+  }
+  [[nodiscard]] const std::shared_ptr<GuardedMemory>& guarded() const { return guarded_; }
 
  private:
+  std::shared_ptr<GuardedMemory> guarded_;  // declared first, since it outlives the buffer in it
   std::unique_ptr<Buffer> buffer_;
   Shape shape_;
   DType dtype_ = DType::f32;
+};
+
+/// The memory of an array with guards around it.
+struct GuardedMemory {
+  GuardedArray array;
+  Array whole;  ///< bytes: a guard, the array, a guard
+  bool is_reported = false;
 };
 
 /// Generates host data in pieces, so that an input may be larger than host memory; on `dry` it is not called.
@@ -198,10 +215,16 @@ class Device {
   /// Releases an array's memory before it returns, as a blocking free does: waits for the queue, and until
   /// the driver has destroyed the memory and the event source, if there is one, has the event. After a
   /// destructor the driver chooses the time of the release, so the peak could vary.
-  virtual void release(Array& array) {
-    finish();
-    array.reset();
-  }
+  void release(Array& array);
+
+  /// Puts guards around the arrays that are created from now on, and numbers these from 1. The recorder does
+  /// not count the guards. Does nothing on `dry`, whose arrays nobody writes.
+  void begin_guards(GuardFill fill);
+  /// Returns the handles of the allocations with guards since begin_guards().
+  [[nodiscard]] const std::vector<std::uint64_t>& guarded_allocations() const { return guarded_allocations_; }
+  /// Reads the guards of the live arrays. Returns a text for each array whose guards were overwritten since
+  /// the last call, including arrays that release() has released meanwhile. Call it after finish().
+  std::vector<std::string> overwritten_guards();
   /// Returns a marker of the current point in the queue.
   virtual std::unique_ptr<TimePoint> time_point() = 0;
   /// Returns the device's nanoseconds between two points; null if the device measures no time.
@@ -233,6 +256,10 @@ class Device {
   /// Null: nothing is recorded.
   [[nodiscard]] EventSource* event_source() const { return events_; }
   virtual std::unique_ptr<Buffer> allocate(Size bytes) = 0;
+  /// Returns a part of `whole`, which outlives it. Guards need it.
+  virtual std::unique_ptr<Buffer> part(const Array& whole, Size offset_bytes, Size bytes);
+  /// Releases the memory of an array that no enqueued work uses, as release() does.
+  virtual void release_idle(Array& array) { array.reset(); }
   virtual void write_bytes(Array& array, Size offset_bytes, std::span<const std::byte> data) = 0;
   virtual void read_bytes(const Array& array, Size offset_bytes, std::span<std::byte> data) = 0;
   /// Writes pieces of 64 MiB through write_bytes. `dry` does nothing.
@@ -242,7 +269,13 @@ class Device {
   static void check(const Array& array, DType dtype, Size elements);
   /// Throws before the host allocates memory for a pull, which may be more than the host has.
   void check_holds_data() const;
+  Array allocate_guarded(std::string_view name, const Shape& shape, DType dtype);
+  void check_guards(GuardedMemory& memory);
   EventSource* events_ = nullptr;
+  std::optional<GuardFill> guards_;
+  std::vector<std::uint64_t> guarded_allocations_;
+  std::vector<std::weak_ptr<GuardedMemory>> guarded_;
+  std::vector<std::string> overwritten_;
   CompiledPrograms library_programs_;
 };
 

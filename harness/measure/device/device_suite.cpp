@@ -104,6 +104,26 @@ TEST_P(DeviceSuite, AReleasedArrayIsEmpty) {
   EXPECT_THROW(device().fill(array, 1), UsageError);
 }
 
+TEST_P(DeviceSuite, AnArrayWithGuardsIsAnArray) {
+  NameCollector collector;
+  device().set_event_source(&collector);
+  device().begin_guards(GuardFill::plain);
+  Array array = device().create("a", {1001}, DType::u8);
+  const Array empty = device().create("empty", {0}, DType::u8);
+  EXPECT_EQ(array.bytes(), 1001);
+  EXPECT_EQ(array.buffer().bytes(), 1001);
+  EXPECT_FALSE(empty);
+  device().fill(array, 7);
+  device().finish();
+  EXPECT_THAT(device().overwritten_guards(), ::testing::IsEmpty());
+  EXPECT_EQ(device().guarded_allocations().size(), device().is_dry() ? 0U : 1U);
+  EXPECT_THAT(collector.names, ::testing::ElementsAre(::testing::Pair(::testing::_, "a")));
+  EXPECT_EQ(collector.guard_bytes, device().is_dry() ? std::vector<Size>{} : (std::vector<Size>{8192, 0}));
+  device().release(array);
+  EXPECT_FALSE(array);
+  device().set_event_source(nullptr);
+}
+
 TEST_P(DeviceSuite, AnArrayThatWasResetIsRejected) {
   Array a = device().create("a", {8}, DType::f32);
   a.reset();
@@ -203,6 +223,41 @@ TEST_P(DeviceDataSuite, AGeneratorFillsPieceByPiece) {
   std::vector<std::int64_t> end(6);
   device().pull_part<std::int64_t>(array, count - 6, end);
   EXPECT_THAT(end, ::testing::ElementsAre(count - 6, count - 5, count - 4, count - 3, count - 2, count - 1));
+}
+
+TEST_P(DeviceDataSuite, AWriteOutsideOfAnArrayIsFoundOnce) {
+  device().begin_guards(GuardFill::plain);
+  const Kernel set_at = device().kernel(test_kernels_source(), "set_at", DType::f32);
+  const auto set = [&](const Array& array, Size index) {
+    device().launch(set_at, {}, {&array, index, 3.0F});
+    device().finish();
+  };
+  const Array right = device().create("right", {5}, DType::f32);
+  const Array before = device().create("before", {16}, DType::f32);
+  Array released = device().create("released", {3}, DType::f32);
+  set(right, 0);
+  set(right, 4);
+  EXPECT_THAT(device().overwritten_guards(), ::testing::IsEmpty());
+  set(before, -1);
+  set(released, 4);
+  device().release(released);
+  EXPECT_THAT(device().overwritten_guards(),
+              ::testing::UnorderedElementsAre(
+                  "array 'before' (number 2, 64 B): bytes 1 to 4 before its start were overwritten",
+                  "array 'released' (number 3, 12 B): bytes 4 to 7 after its end were overwritten"));
+  EXPECT_THAT(device().overwritten_guards(), ::testing::IsEmpty());
+  EXPECT_EQ(device().pull<float>(right), (std::vector<float>{3, 0, 0, 0, 3}));
+}
+
+TEST_P(DeviceDataSuite, ArraysWithGuardsAreCopiedAndFilledAsOthers) {
+  device().begin_guards(GuardFill::inverted);
+  Array from = device().create("from", {1003}, DType::u16);
+  Array to = device().create("to", {1003}, DType::u16);
+  device().fill(from, 7);
+  device().copy(from, 0, to, 0, from.bytes());
+  EXPECT_EQ(device().pull<std::uint16_t>(to), std::vector<std::uint16_t>(1003, 7));
+  EXPECT_THROW(device().copy(from, 0, from, 1000, 1000), UsageError);
+  EXPECT_THAT(device().overwritten_guards(), ::testing::IsEmpty());
 }
 
 template <typename T>

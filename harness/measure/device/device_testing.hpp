@@ -33,9 +33,11 @@ class NameCollector final : public EventSource {
  public:
   void phase(std::string_view /*name*/) override {}
   void name(std::uint64_t address, std::string_view name) override { names[address] = name; }
+  void guards(Size bytes) override { guard_bytes.push_back(bytes); }
   [[nodiscard]] std::uint64_t count() const override { return 0; }
   [[nodiscard]] std::vector<Event> events(std::uint64_t /*first*/) override { return {}; }
   std::map<std::uint64_t, std::string> names;
+  std::vector<Size> guard_bytes;
 };
 
 class DeviceSuite : public ::testing::TestWithParam<OpenDevice> {

@@ -33,6 +33,11 @@ PM_KERNEL(arguments)(PM_GLOBAL pm_element* data, pm_int a, pm_uint b, pm_long c,
   }
 }
 
+/* `index` may be outside of the array. */
+PM_KERNEL(set_at)(PM_GLOBAL pm_element* data, pm_long index, pm_element value) {
+  if (pm_global_x() == 0) data[index] = value;
+}
+
 PM_KERNEL(is_null)(PM_GLOBAL pm_element* data, PM_GLOBAL const pm_element* nothing) {
   if (pm_global_x() == 0) data[0] = nothing == 0 ? (pm_element)1 : (pm_element)0;
 }

@@ -238,6 +238,9 @@ struct Observation {
   std::optional<Size> output_bytes;
   std::optional<Size> leaked_bytes;
   std::optional<std::int64_t> allocations;
+  /// Arrays of the first memory pass with guards around them (`run --guard`). Null: the case ran without.
+  std::optional<std::int64_t> guarded_arrays;
+  std::optional<std::int64_t> unguarded_allocations;  ///< the other allocations of that pass
   /// Allocations that the driver, the budget or `peakmark oom` refused in the first memory pass; null: none.
   std::optional<std::int64_t> failed_allocations;
   std::optional<Size> largest_refused_bytes;  ///< the largest of these requests
@@ -300,6 +303,9 @@ void for_each_field(T& observation, Fields& fields) {
   fields("output_bytes", observation.output_bytes);
   fields.bytes("leaked_bytes", observation.leaked_bytes);
   fields("allocations", observation.allocations);
+  fields.written_if("guarded_arrays", observation.guarded_arrays, observation.guarded_arrays.has_value());
+  fields.written_if("unguarded_allocations", observation.unguarded_allocations,
+                    observation.unguarded_allocations.has_value());
   fields.written_if("failed_allocations", observation.failed_allocations,
                     observation.failed_allocations.has_value());
   fields.written_if("largest_refused_bytes", observation.largest_refused_bytes,

@@ -208,7 +208,7 @@ std::string reproduce_command(const SweepOptions& options, const DeviceInfo& dev
   }
   for (const std::string& worker : typed_workers(options)) command += " --worker " + shell_word(worker);
   if (options.cache) command += " --cache " + *options.cache;
-  if (options.memory_only) command += " --memory-only";
+  if (options.memory_only) command += options.guard ? " --guard" : " --memory-only";
   if (options.budget) command += fmt::format(" --budget {}", *options.budget);
   if (options.max_allocation) command += fmt::format(" --max-allocation {}", *options.max_allocation);
   if (options.case_limit != CaseLimit{}) {

@@ -119,6 +119,9 @@ TEST(ReproduceCommand, NamesEverythingThatMatters) {
       reproduce_command(options, device, case_on("mul_add/whole/opencl/n:1", "opencl")),
       R"(peakmark run suites/smoke.toml 'it'\''s mine.toml' --filter '^mul_add/whole/opencl/n:1$' --device 2 )"
       "--backend opencl --worker /opt/bench --memory-only --repetitions 3 -o alone.json");
+  options.guard = true;  // implies --memory-only
+  EXPECT_THAT(reproduce_command(options, device, case_on("mul_add/whole/opencl/n:1", "opencl")),
+              testing::HasSubstr(" --worker /opt/bench --guard --repetitions 3 "));
   options = {};
   options.selection.suites = {"a.toml"};
   options.selection.device = "EPYC";  // found by its name, and reported by its index

@@ -31,6 +31,38 @@ void note_resumption(RunJournal& journal, const std::vector<std::string>& warnin
   });
 }
 
+/// Throws UsageError if guards find nothing in any case of this selection. Prints how many cases have none.
+void check_guards(const Selection& selection) {
+  if (selection.device.backend == Backend::dry) {
+    throw UsageError(
+        "--guard finds nothing on dry, which runs no kernel: choose another device with --backend");
+  }
+  const auto is_program = [&](const PlannedCase& planned) { return is_program_of(selection, planned); };
+  const auto programs = static_cast<std::size_t>(std::ranges::count_if(selection.planned, is_program));
+  if (programs == 0) return;
+  if (programs == selection.planned.size()) {
+    throw UsageError(
+        "--guard has no effect on programs of a suite: guards are around arrays of workers; use oclgrind or "
+        "compute-sanitizer");
+  }
+  say(fmt::format("  {} of programs {} no guards", quantity(programs, "case"),
+                  programs == 1 ? "has" : "have"));
+}
+
+/// Returns `guards: 27 arrays of 9 cases; 1 case without guards`.
+std::string guards_text(const Run& run) {
+  std::int64_t arrays = 0;
+  std::size_t cases = 0;
+  for (const Observation& one : run.observations) {
+    if (!one.guarded_arrays) continue;
+    arrays += *one.guarded_arrays;
+    ++cases;
+  }
+  const std::size_t others = run.observations.size() - cases;
+  return fmt::format("guards: {} of {}{}", quantity(arrays, "array"), quantity(cases, "case"),
+                     others == 0 ? "" : fmt::format("; {} without guards", quantity(others, "case")));
+}
+
 class SweepRun {
  public:
   explicit SweepRun(const SweepOptions& options) : options_(options), measurement_(options) {}
@@ -48,6 +80,7 @@ class SweepRun {
     say_device(selection.device);
     if (!selection.device_class.empty()) say("  filed under the device class " + selection.device_class);
     check_estimators_found(selection.suite.vocabulary, selection.planned, {interrupt, std::nullopt});
+    if (options_.guard) check_guards(selection);
     RunContext context = make_run_context(selection, description, options_.memory_only, options_.host_name);
     std::vector<PlannedCase>().swap(selection.planned);  // from here on they are in the run's context
     context.asked_cache = options_.cache;
@@ -83,6 +116,9 @@ class SweepRun {
     if (journal.run().context.planned.empty()) return conclude_without_cases(journal);
 
     MeasuredSide side{"", options_, journal, selection, workers.calls(), {}};
+    if (options_.guard) {
+      for (WorkerCall& call : side.workers) call.arguments.emplace_back("--guard");
+    }
     side.worker_of = [&](const PlannedCase& planned) { return workers.index_of(planned); };
     ExitCode code = ExitCode::clean;
     measurement_.run({side}, [&](Stop stop, std::chrono::seconds spent) {
@@ -157,6 +193,7 @@ class SweepRun {
     }
     journal.finish();
     say(fmt::format("{} in {}; {}", summary(journal.run()), clock_text(spent), options_.run_file.string()));
+    if (options_.guard) say(guards_text(journal.run()));
     if (is_unmeasured(journal.run())) {
       say("nothing was measured: every case was skipped");
     } else if (!has_measurement(journal.run())) {

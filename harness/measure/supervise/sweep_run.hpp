@@ -38,6 +38,7 @@ struct SweepOptions {
   bool asks_estimators =
       true;             ///< ask the suites' estimators about each case; false: their answers are not used
   int repeat_call = 0;  ///< further calls of each case that find leaks; 0: none
+  bool guard = false;   ///< put guards around the arrays of workers; needs `memory_only`
   /// Device memory that the cases may use; null: all of it.
   std::optional<Size> budget = std::nullopt;
   /// Maximum bytes of one allocation; null: what the device allows.

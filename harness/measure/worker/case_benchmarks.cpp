@@ -173,6 +173,7 @@ void CaseBenchmarks::begin(Entry& entry) {
   trial.clocks = use.clocks.get();
   trial.sequences = options_.sequences;
   trial.repeat_calls = options_.repeat_call;
+  trial.guard = options_.guard;
   trial.verify = !options_.no_verify;
   trial.call_chains = use.call_chains.get();
   if (options_.report_steps) {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <new>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "measure/worker/estimates.hpp"
 #include "record/ledger/repetitions.hpp"
 
@@ -91,8 +93,20 @@ void Trial::mark(std::string_view phase) {
   if (events_ != nullptr) events_->phase(phase);
 }
 
-void Trial::report(std::string_view step) const {
+void Trial::report(std::string_view step) {
+  step_ = step;
   if (options_.report_step) options_.report_step(step);
+}
+
+/// Waits until the work of a step is done. A write outside of an array is the error of that step.
+void Trial::finish() {
+  device_.finish();
+  const std::vector<std::string> found = device_.overwritten_guards();
+  if (found.empty()) return;
+  const std::string others =
+      found.size() == 1 ? "" : fmt::format("; {} as well", quantity(found.size() - 1, "other array"));
+  fail(Outcome::wrong_answer,
+       fmt::format("a write outside of an array, in {}: {}{}", step_, found.front(), others));
 }
 
 void Trial::run_steps(CaseInstance& instance, bool verify) {
@@ -100,29 +114,29 @@ void Trial::run_steps(CaseInstance& instance, bool verify) {
   report("`set_up`");
   mark(phase::set_up);
   instance.set_up();
-  device_.finish();
+  finish();
   report("`create_inputs`");
   mark(phase::inputs);
   instance.create_inputs();
-  device_.finish();
+  finish();
   report("`create_outputs`");
   mark(phase::outputs);
   instance.create_outputs();
-  device_.finish();
+  finish();
   report("the first `call`");
   mark(phase::call_1);
   instance.call();
-  device_.finish();
+  finish();
   if (observation_.destroys_input) {
     report("`restore_inputs`");
     mark(phase::restore);
     instance.restore_inputs();
-    device_.finish();
+    finish();
   }
   report("the second `call`");
   mark(phase::call_2);
   instance.call();
-  device_.finish();
+  finish();
   report("`bytes_moved`");
   mark(phase::verify);
   observation_.bytes_moved = instance.bytes_moved();
@@ -156,8 +170,39 @@ void Trial::count_failed_allocations(std::uint64_t first_event) {
   }
 }
 
-std::optional<MemoryPass> Trial::memory_pass(bool verify) {
+/// Reports how many arrays of the first pass had guards, and which of its allocations had none.
+void Trial::count_guards(std::uint64_t first_event) {
+  if (!options_.guard || device_.is_dry()) return;
+  const std::vector<std::uint64_t>& guarded = device_.guarded_allocations();
+  observation_.guarded_arrays = std::ssize(guarded);
+  if (events_ == nullptr) return;
+  std::map<std::string, Size> others;  // kind → number
+  Size count = 0;
+  std::size_t next = 0;
+  for (const Event& event : events_->events(first_event)) {
+    if (event.type != EventType::allocation || event.kind == MemoryKind::view) continue;
+    if (next < guarded.size() &&
+        event.address == guarded[next]) {  // both are in the order of the allocations
+      ++next;
+    } else {
+      ++others[to_string(event.kind)];
+      ++count;
+    }
+  }
+  observation_.unguarded_allocations = count;
+  if (count == 0) return;
+  std::string kinds;
+  for (const auto& [kind, number] : others)
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", number, kind);
+  note(fmt::format("{} without guards ({}): not made by `Device::create`", quantity(count, "allocation"),
+                   kinds));
+}
+
+std::optional<MemoryPass> Trial::memory_pass(Pass pass) {
   const std::uint64_t first_event = events_ != nullptr ? events_->count() : 0;
+  const bool verify = pass == Pass::first && options_.verify;
+  // The passes have different patterns, since a write of exactly the pattern is not found.
+  if (options_.guard) device_.begin_guards(pass == Pass::first ? GuardFill::plain : GuardFill::inverted);
   const bool passed = attempt([&] {
     report(kMaking);
     const std::unique_ptr<CaseInstance> instance = variant_.make(device_, observation_.axes);
@@ -166,7 +211,8 @@ std::optional<MemoryPass> Trial::memory_pass(bool verify) {
     mark(phase::end);
   });
   if (!passed) mark(phase::end);
-  if (!broken_) attempt([&] { device_.finish(); });
+  if (!broken_) attempt([&] { finish(); });
+  if (passed && pass == Pass::first) count_guards(first_event);
   if (events_ == nullptr) return std::nullopt;
   settle_leak(first_event);
   count_failed_allocations(first_event);
@@ -188,20 +234,20 @@ void Trial::repeat_calls() {
     instance->set_up();
     instance->create_inputs();
     instance->create_outputs();
-    device_.finish();
+    finish();
     for (int call = 1; call <= options_.repeat_calls; ++call) {
       report(fmt::format("call {} of {}", call, options_.repeat_calls));
       mark(kRepeatedCall);
       instance->call();
-      device_.finish();
+      finish();
       mark(phase::restore);
       if (observation_.destroys_input) instance->restore_inputs();
-      device_.finish();
+      finish();
     }
     report("the destructor of the case");
     mark(phase::end);
   });
-  if (!broken_) attempt([&] { device_.finish(); });
+  if (!broken_) attempt([&] { finish(); });
   settle_leak(first_event);
   if (!passed) return;
   if (options_.call_chains != nullptr) options_.call_chains->add_new(*events_);
@@ -213,11 +259,11 @@ void Trial::repeat_calls() {
 
 void Trial::measure_memory() {
   device_.set_event_source(events_);
-  const std::optional<MemoryPass> first = memory_pass(options_.verify);
+  const std::optional<MemoryPass> first = memory_pass(Pass::first);
   // The second pass only checks the first one: without a recorder, or after a failure, there is nothing to
   // check.
   if (first) {
-    const std::optional<MemoryPass> second = memory_pass(false);
+    const std::optional<MemoryPass> second = memory_pass(Pass::second);
     note_memory(*first, second, observation_);
   }
   repeat_calls();

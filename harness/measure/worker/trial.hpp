@@ -35,6 +35,7 @@ struct TrialOptions {
   std::chrono::milliseconds late_release{1000};
   bool sequences = false;             ///< keep the sequence of allocations of the memory pass
   int repeat_calls = 0;               ///< further calls that find a leak of each call; 0: none
+  bool guard = false;                 ///< put guards around arrays, and find writes outside of them
   bool verify = true;                 ///< whether to verify the result of the first memory pass
   CallChains* call_chains = nullptr;  ///< of the event source; null: no call stacks are recorded
   /// Called before each step, so that a crash can be attributed to a step. May be empty.
@@ -82,10 +83,13 @@ class Trial {
 
  private:
   bool attempt(const std::function<void()>& step);
-  std::optional<MemoryPass> memory_pass(bool verify);
+  enum class Pass : std::uint8_t { first, second };
+  std::optional<MemoryPass> memory_pass(Pass pass);
   void run_steps(CaseInstance& instance, bool verify);
   void mark(std::string_view phase);
-  void report(std::string_view step) const;
+  void report(std::string_view step);
+  void finish();
+  void count_guards(std::uint64_t first_event);
   void repeat_calls();
   void settle_leak(std::uint64_t first_event);
   void count_failed_allocations(std::uint64_t first_event);
@@ -106,6 +110,7 @@ class Trial {
   std::optional<TimingPlan> plan_;
   std::optional<TimingPlan> hot_plan_;  ///< of the hot times that are measured in addition to cold ones
   std::unique_ptr<CacheFlush> flush_;   ///< set while a timing measures cold times
+  std::string step_;                    ///< as last reported
   bool broken_ = false;
 };
 

@@ -64,6 +64,8 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
   app.add_option("--repeat-call", options.repeat_call,
                  "Make this many further calls of each case, to find memory that each call leaves behind")
       ->check(CLI::Range(static_cast<int>(kMinRepetitions), 1'000'000));
+  app.add_flag("--guard", options.guard, "Put guard bytes around every array, and find writes outside of it")
+      ->needs(memory_only);
   app.add_flag("--no-verify", options.no_verify, "Do not verify results: only memory is asked for")
       ->needs(memory_only);
   app.add_flag("--require-recorder", options.require_recorder, "Exit 5 when memory cannot be recorded");

@@ -24,6 +24,7 @@ struct WorkerOptions {
   bool no_memory = false;
   bool sequences = false;  ///< observations contain the sequence of the case's allocations
   int repeat_call = 0;     ///< further calls of each case that find leaks; 0: none
+  bool guard = false;      ///< put guards around arrays, and find writes outside of them
   bool no_verify = false;
   bool require_recorder = false;
   bool report_steps = false;  ///< write a line before each step of a case, among the observations

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/size.hpp"
 #include "record/profile/event.hpp"
 
 namespace peakmark {
@@ -19,6 +20,9 @@ class EventSource {
 
   virtual void phase(std::string_view name) = 0;
   virtual void name(std::uint64_t address, std::string_view name) = 0;
+  /// From now on, each allocation of this thread contains so many bytes of guards, which are not recorded. 0
+  /// ends it.
+  virtual void guards(Size /*bytes*/) {}
   /// Events so far; an index for `events`.
   [[nodiscard]] virtual std::uint64_t count() const = 0;
   /// The events from `first` on.

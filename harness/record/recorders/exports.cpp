@@ -2,6 +2,7 @@
 // NVTX, and the functions with which the two recorders of a process call each other.
 #include "record/recorders/exports.hpp"
 
+#include "record/recorders/guard_bytes.hpp"
 #include "record/recorders/marks.h"
 #include "record/recorders/nvtx.hpp"
 #include "record/recorders/open_ranges.hpp"
@@ -30,6 +31,10 @@ PEAKMARK_EXPORT uint64_t peakmark_event_count() {
 
 PEAKMARK_EXPORT const char* peakmark_synchronise() {
   return peakmark::synchronise_devices();
+}
+
+PEAKMARK_EXPORT void peakmark_guards(int64_t bytes) {
+  peakmark::guard_bytes = bytes;
 }
 
 PEAKMARK_EXPORT int InitializeInjectionNvtx2(peakmark::nvtx::ExportTable export_table) {

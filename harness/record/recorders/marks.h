@@ -27,6 +27,10 @@ typedef uint64_t (*peakmark_event_count_t)(void);
  * released before is freed. Returns NULL, or a static text with the reason if it did not wait. Older recorders do not have
  * this symbol. */
 typedef const char* (*peakmark_synchronise_t)(void);
+/* From now on, each allocation of the calling thread contains so many bytes of guards, which the program did not request:
+ * they are not recorded, and on OpenCL no budget counts them. Until it is called with 0, sub-buffers of OpenCL are not
+ * recorded either. Older recorders do not have this symbol. */
+typedef void (*peakmark_guards_t)(int64_t bytes);
 
 /* Environment: PEAKMARK_PROFILE=<path> - the recorder writes <path>.<pid>.
  *              PEAKMARK_SYNC=1         - finish the queue after each enqueue, so that the peak repeats. */
@@ -47,6 +51,7 @@ typedef const char* (*peakmark_synchronise_t)(void);
 #define PEAKMARK_PROFILE_PATH_SYMBOL "peakmark_profile_path"
 #define PEAKMARK_EVENT_COUNT_SYMBOL "peakmark_event_count"
 #define PEAKMARK_SYNCHRONISE_SYMBOL "peakmark_synchronise"
+#define PEAKMARK_GUARDS_SYMBOL "peakmark_guards"
 
 /* Times of kernels, copies and fills, from CUPTI's activity records (the CUDA recorder only). Tracing costs time and
  * device memory: it is off until started, and is meant for a timing pass, never for a memory pass. The process must have

@@ -111,6 +111,16 @@ class AttachedRecorder final : public EventSource {
     name_(address, std::string(name).c_str());
   }
 
+  void guards(Size bytes) override {
+    if (guards_ == nullptr) {
+      throw RecorderError(
+          fmt::format("the recorder {} does not know of guards: build and install it and this program from "
+                      "the same sources",
+                      library_.string()));
+    }
+    guards_(bytes);
+  }
+
   [[nodiscard]] std::uint64_t count() const override { return count_(); }
 
   [[nodiscard]] std::vector<Event> events(std::uint64_t first) override {
@@ -134,6 +144,7 @@ class AttachedRecorder final : public EventSource {
     phase_ = symbol<peakmark_phase_t>(handle, PEAKMARK_PHASE_SYMBOL);
     name_ = symbol<peakmark_name_t>(handle, PEAKMARK_NAME_SYMBOL);
     count_ = symbol<peakmark_event_count_t>(handle, PEAKMARK_EVENT_COUNT_SYMBOL);
+    guards_ = reinterpret_cast<peakmark_guards_t>(dlsym(handle, PEAKMARK_GUARDS_SYMBOL));
     const auto path = symbol<peakmark_profile_path_t>(handle, PEAKMARK_PROFILE_PATH_SYMBOL);
     if (const int found = version(); found != PEAKMARK_MARKS_VERSION && found != 0) {
       throw RecorderError(
@@ -198,6 +209,7 @@ class AttachedRecorder final : public EventSource {
   peakmark_phase_t phase_ = nullptr;
   peakmark_name_t name_ = nullptr;
   peakmark_event_count_t count_ = nullptr;
+  peakmark_guards_t guards_ = nullptr;  ///< null in an older recorder
   const char* profile_;
   ProfileReader reader_;
 };

@@ -21,8 +21,12 @@ class CudaBuffer : public Buffer {
   CudaBuffer(int device, Size bytes) : device_(device), bytes_(bytes) {
     check_cuda(cudaMalloc(&pointer_, static_cast<std::size_t>(bytes)), "allocate " + format_size(bytes));
   }
+  /// A part of other memory, which outlives it.
+  CudaBuffer(int device, void* pointer, Size bytes)
+      : device_(device), bytes_(bytes), pointer_(pointer), is_owned_(false) {}
   // An error here belongs to earlier work: `finish` reports it.
   ~CudaBuffer() override {
+    if (!is_owned_) return;
     cudaSetDevice(device_);
     cudaFree(pointer_);
   }
@@ -36,6 +40,7 @@ class CudaBuffer : public Buffer {
   int device_;
   Size bytes_;
   void* pointer_ = nullptr;
+  bool is_owned_ = true;
 };
 
 class CudaTimePoint : public TimePoint {
@@ -222,6 +227,10 @@ class CudaDevice : public Device {
  protected:
   std::unique_ptr<Buffer> allocate(Size bytes) override {
     return std::make_unique<CudaBuffer>(info_.index, bytes);
+  }
+
+  std::unique_ptr<Buffer> part(const Array& whole, Size offset_bytes, Size bytes) override {
+    return std::make_unique<CudaBuffer>(info_.index, at(whole, offset_bytes), bytes);
   }
 
   void write_bytes(Array& array, Size offset_bytes, std::span<const std::byte> data) override {

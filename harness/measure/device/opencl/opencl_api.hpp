@@ -18,6 +18,7 @@ namespace peakmark {
   X(clCreateContext)                  \
   X(clCreateKernel)                   \
   X(clCreateProgramWithSource)        \
+  X(clCreateSubBuffer)                \
   X(clEnqueueCopyBuffer)              \
   X(clEnqueueFillBuffer)              \
   X(clEnqueueMarkerWithWaitList)      \

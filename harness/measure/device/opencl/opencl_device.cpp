@@ -38,8 +38,9 @@ Destroyed watch_destruction(cl_mem memory) {
 
 class OpenClBuffer final : public Buffer {
  public:
-  OpenClBuffer(MemoryHandle memory, Size bytes)
-      : memory_(std::move(memory)), bytes_(bytes), destroyed_(watch_destruction(memory_.get())) {}
+  /// `destroyed`: null if nobody waits for the destruction.
+  OpenClBuffer(MemoryHandle memory, Size bytes, Destroyed destroyed)
+      : memory_(std::move(memory)), bytes_(bytes), destroyed_(std::move(destroyed)) {}
   [[nodiscard]] const Destroyed& destroyed() const { return destroyed_; }
   [[nodiscard]] Size bytes() const override { return bytes_; }
   [[nodiscard]] std::uint64_t handle() const override {
@@ -166,8 +167,7 @@ class OpenClDevice final : public Device {
   // it counts their references: without the wait, two generations of a temporary are live at the same time.
   // The event of the release is awaited too, because the driver calls the recorder after on_destroyed(). The
   // wait is limited, since the program may hold further references.
-  void release(Array& array) override {
-    finish();
+  void release_idle(Array& array) override {
     if (!array) return;
     const auto& buffer = static_cast<OpenClBuffer&>(array.buffer());
     const Destroyed destroyed = buffer.destroyed();
@@ -202,7 +202,18 @@ class OpenClDevice final : public Device {
                    fmt::format("{} bytes on {}, whose maximum buffer size is {} bytes", bytes,
                                entry_.info.name, entry_.info.max_allocation_bytes.value_or(0)));
     }
-    return std::make_unique<OpenClBuffer>(std::move(memory), bytes);
+    Destroyed destroyed = watch_destruction(memory.get());
+    return std::make_unique<OpenClBuffer>(std::move(memory), bytes, std::move(destroyed));
+  }
+
+  // A part is not awaited: the driver destroys it before the memory that it is a part of.
+  std::unique_ptr<Buffer> part(const Array& whole, Size offset_bytes, Size bytes) override {
+    const cl_buffer_region region{static_cast<std::size_t>(offset_bytes), static_cast<std::size_t>(bytes)};
+    cl_int code = CL_SUCCESS;
+    MemoryHandle memory(opencl().clCreateSubBuffer(memory_handle(whole), CL_MEM_READ_WRITE,
+                                                   CL_BUFFER_CREATE_TYPE_REGION, &region, &code));
+    check_opencl(code, "clCreateSubBuffer", fmt::format("{} bytes at {}", bytes, offset_bytes));
+    return std::make_unique<OpenClBuffer>(std::move(memory), bytes, nullptr);
   }
 
   void write_bytes(Array& array, Size offset_bytes, std::span<const std::byte> data) override {

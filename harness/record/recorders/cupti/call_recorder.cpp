@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "record/recorders/cupti/allocation_size.hpp"
+#include "record/recorders/guard_bytes.hpp"
 
 namespace peakmark {
 namespace {
@@ -75,7 +76,7 @@ void CallRecorder::begin_refusal(const DriverCall& call) {
   if (!request || !(request->stream_ordered || counts_into_peak(request->kind))) return;
   if (request->stream_ordered && driver_.is_capturing(request->stream)) return;
   refused_->begin(request->device ? *request->device : driver_.device_ordinal(call.context, call.context_id),
-                  request->bytes);
+                  without_guards(request->bytes));
 }
 
 void CallRecorder::write_name(std::uint32_t device) {
@@ -183,7 +184,7 @@ void CallRecorder::set_pool(CudaAllocation& allocation) {
 void CallRecorder::end_allocation(const DriverCall& call, const AllocationRequest& request) {
   CudaAllocation allocation{
       .address = request.address,
-      .bytes = request.bytes,
+      .bytes = without_guards(request.bytes),
       .kind = request.kind,
       .pool = reinterpret_cast<std::uint64_t>(request.pool),
       .device = request.device ? *request.device : driver_.device_ordinal(call.context, call.context_id),

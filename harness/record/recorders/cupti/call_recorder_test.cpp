@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "record/recorders/cupti/tests/fake_cuda_driver.hpp"
+#include "record/recorders/guard_bytes.hpp"
 
 namespace peakmark {
 namespace {
@@ -23,6 +24,18 @@ TEST_F(CallRecorderTest, DeviceMemory) {
       recorder_, ID(cuMemAlloc_v2), cuMemAlloc_v2_params{&address, 1000}, CUDA_SUCCESS, [] {}, 3);
   free(address);
   EXPECT_THAT(events_.lines, ElementsAre(Line{EventType::allocation, 0x7000, 1000, MemoryKind::device, 30},
+                                         Line{EventType::release, 0x7000}));
+}
+
+TEST_F(CallRecorderTest, GuardsAreNotCounted) {
+  CUdeviceptr address = 0x7000;
+  guard_bytes = 8192;
+  call(recorder_, ID(cuMemAlloc_v2), cuMemAlloc_v2_params{&address, 8192 + 1000});
+  call(recorder_, ID(cuMemAlloc_v2), cuMemAlloc_v2_params{&address, 8192 + 2000}, CUDA_ERROR_OUT_OF_MEMORY);
+  guard_bytes = 0;
+  free(address);
+  EXPECT_THAT(events_.lines, ElementsAre(Line{EventType::allocation, 0x7000, 1000, MemoryKind::device},
+                                         Line{EventType::failed_allocation, 0, 2000, MemoryKind::device, 2},
                                          Line{EventType::release, 0x7000}));
 }
 

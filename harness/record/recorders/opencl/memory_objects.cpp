@@ -3,6 +3,7 @@
 #include <atomic>
 #include <initializer_list>
 
+#include "record/recorders/guard_bytes.hpp"
 #include "record/recorders/opencl/layer.hpp"
 
 namespace peakmark::opencl_layer {
@@ -127,10 +128,11 @@ std::int64_t object_bytes(cl_mem memory, std::int64_t otherwise) {
 
 cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void* host_pointer,
                                  cl_int* errcode_ret) {
-  return create_memory({context, static_cast<std::int64_t>(size), memory_kind(flags, MemoryKind::buffer)},
-                       errcode_ret, [&](cl_int* result) {
-                         return layer.next().clCreateBuffer(context, flags, size, host_pointer, result);
-                       });
+  return create_memory(
+      {context, without_guards(static_cast<std::int64_t>(size)), memory_kind(flags, MemoryKind::buffer)},
+      errcode_ret, [&](cl_int* result) {
+        return layer.next().clCreateBuffer(context, flags, size, host_pointer, result);
+      });
 }
 
 cl_mem CL_API_CALL create_buffer_with_properties(cl_context context, const cl_mem_properties* properties,
@@ -145,6 +147,7 @@ cl_mem CL_API_CALL create_buffer_with_properties(cl_context context, const cl_me
 
 cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
                                      const void* info, cl_int* errcode_ret) {
+  if (guard_bytes != 0) return layer.next().clCreateSubBuffer(buffer, flags, type, info, errcode_ret);
   return create_memory({nullptr, 0, MemoryKind::view}, errcode_ret, [&](cl_int* result) {
     return layer.next().clCreateSubBuffer(buffer, flags, type, info, result);
   });
@@ -302,7 +305,9 @@ cl_mem record_memory(cl_mem memory, cl_int result, const Request& request, Charg
     layer.writer.failed_allocation(request.bytes, request.kind, result, {.device = device});
     return memory;
   }
-  const std::int64_t bytes = request.kind == MemoryKind::view ? 0 : object_bytes(memory, request.bytes);
+  const std::int64_t bytes = request.kind == MemoryKind::view
+                                 ? 0
+                                 : without_guards(object_bytes(memory, request.bytes + guard_bytes));
   if (is_too_large(bytes, request.kind) || !change_budget(charge, bytes)) {
     give_budget_back(charge);
     ask_driver<&cl_icd_dispatch::clReleaseMemObject>(memory);

@@ -18,6 +18,7 @@ void peakmark_name(std::uint64_t, const char*);
 const char* peakmark_profile_path();
 std::uint64_t peakmark_event_count();
 const char* peakmark_synchronise();
+void peakmark_guards(std::int64_t);
 }
 
 namespace peakmark::opencl_layer {
@@ -141,6 +142,19 @@ TEST_F(OpenclLayer, BuffersOfEachFlag) {
       return hooks_.clCreateBufferWithProperties(nullptr, nullptr, f, 4000, nullptr, result);
     });
   }
+}
+
+TEST_F(OpenclLayer, GuardsAreNotCountedAndTheArrayInThemIsNoView) {
+  peakmark_guards(96);
+  fake.size = 4096;
+  expect_counted(MemoryKind::buffer, 4000, 3904, [&](cl_int* result) {
+    return hooks_.clCreateBuffer(nullptr, CL_MEM_READ_WRITE, 4000, nullptr, result);
+  });
+  first_ = peakmark_event_count();
+  fake.has_parent = true;
+  destroy(hooks_.clCreateSubBuffer(nullptr, 0, CL_BUFFER_CREATE_TYPE_REGION, nullptr, nullptr));
+  peakmark_guards(0);
+  EXPECT_EQ(peakmark_event_count(), first_);
 }
 
 TEST_F(OpenclLayer, SubBuffersAreViews) {
