@@ -89,9 +89,9 @@ def main():
     if sys.stderr.isatty():
         print(file=sys.stderr)
 
-    print(f"{options.rounds} rounds, {shown['requested']['allocations']} allocations a run")
+    print(f"{options.rounds} rounds, {shown['requested']['allocations']} allocations per run")
     for figure in FIGURES:
-        print(f"{figure}: {statistics.median(one['plain'][figure] for one in rounds):.3f} s a run")
+        print(f"{figure}: {statistics.median(one['plain'][figure] for one in rounds):.3f} s per run")
         for way, to in (("recorded", ["plain", "again"]), ("again", ["plain"])):
             middle, low, high = (100 * (one - 1) for one in ratio(rounds, way, to, figure))
             print(f"  {way:12} / plain  {middle:+.2f} %  ({low:+.2f} to {high:+.2f} %)")

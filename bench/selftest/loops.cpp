@@ -28,7 +28,7 @@ class Loops final : public Computation {
   std::string verify() override {
     // Four geometric series near their limits: 1/2, 1/4, 1, 1/2.
     for (const float value : output_.read()) {
-      if (std::abs(value - 2.25F) > 1e-3F) return "the loops did not come to their limit";
+      if (std::abs(value - 2.25F) > 1e-3F) return "the loops did not reach their limit";
     }
     return "";
   }

@@ -108,8 +108,8 @@ void add_misbehaving(Worker& worker) {
   add<Crash>(worker, "selftest/crash", "writes through a null pointer in its call");
   add<Hang>(worker, "selftest/hang", "never ends its call");
   add<SilentExit>(worker, "selftest/exit", "ends the process with 0 in its call");
-  add<WrongAnswer>(worker, "selftest/wrong_answer", "computes something else");
-  add<Throw>(worker, "selftest/throw", "has an error of the device in its call");
+  add<WrongAnswer>(worker, "selftest/wrong_answer", "computes a wrong result");
+  add<Throw>(worker, "selftest/throw", "reports a device error in its call");
   add<Leak>(worker, "selftest/leak", "leaves 64 bytes on the device each time");
   add<OutOfMemoryInCall>(worker, "selftest/out_of_memory", "runs out of memory in its call");
   add<UnsupportedInSetUp>(worker, "selftest/unsupported", "cannot do any case");

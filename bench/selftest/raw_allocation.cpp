@@ -78,7 +78,7 @@ std::unique_ptr<RawMemory> allocate_raw(Device& device, [[maybe_unused]] Size by
 #ifdef PEAKMARK_HAS_CUDA
   if (device.backend() == "cuda") return std::make_unique<RawCudaMemory>(bytes);
 #endif
-  throw Unsupported(fmt::format("no memory past our arrays on {}", device.backend()));
+  throw Unsupported(fmt::format("{} has no driver to allocate from directly", device.backend()));
 }
 
 constexpr Size kRawSliceBytes = 1000;
@@ -100,7 +100,7 @@ class RawAllocation final : public SelftestComputation {
 
 void add_raw_allocation(Worker& worker) {
   Variant variant =
-      selftest_variant("selftest/raw_allocation", "allocates past our arrays", 100, kRawSliceBytes);
+      selftest_variant("selftest/raw_allocation", "allocates directly from the driver", 100, kRawSliceBytes);
   variant.backends = {"opencl", "cuda"};
   worker.add<RawAllocation>(std::move(variant));
 }

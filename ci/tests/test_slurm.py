@@ -153,7 +153,7 @@ def test_messages_of_sbatch_are_shown_and_jobs_can_be_cancelled(project, cluster
     project.suite("ok", "report_pid")
     refused = project.slurm("nightly.toml", "--tasks", "2", "--partition", "elsewhere")
     assert refused.returncode == 2
-    assert "sbatch does not take it" in refused.stderr and "invalid partition" in refused.stderr, refused.stderr
+    assert "sbatch rejects it" in refused.stderr and "invalid partition" in refused.stderr, refused.stderr
     assert cluster.call("squeue", "--me", "--noheader").stdout == ""
     held = project.slurm("nightly.toml", "--tasks", "2", "--sbatch-option=--hold")
     assert held.returncode == 0, held.stderr

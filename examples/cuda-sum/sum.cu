@@ -129,7 +129,7 @@ Variant variant(const std::string& name, const std::string& help) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Variant two_kernels = variant("sum/two_kernels", "a sum a block, then the sum of those");
+  Variant two_kernels = variant("sum/two_kernels", "one sum per block, then the sum of these");
   two_kernels.slice_axis = "n";
   two_kernels.estimators = {Estimator::of_parts([](const Case&) -> std::vector<Part> {
     return {{"in", 4}, {"sums of blocks", 0, 4 * TwoKernels::kBlocks}, {"out", 0, 4}};

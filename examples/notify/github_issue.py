@@ -70,7 +70,7 @@ def main() -> None:
             api("POST", "issues", {"title": title[:250], "body": issue_text(finding, marker), "labels": [LABEL]})
         else:
             api("PATCH", f"issues/{issue['number']}", {"state": "open", "body": issue_text(finding, marker)})
-            said = "It is back." if finding["event"] == "opened" else f"It is there{devices_text(finding)}."
+            said = "The regression is back." if finding["event"] == "opened" else f"The regression is still open{devices_text(finding)}."
             api("POST", f"issues/{issue['number']}/comments", {"body": said})
     elif issue is not None and issue["state"] == "open":
         api("POST", f"issues/{issue['number']}/comments", {"body": f"```\n{finding['text']}\n```"})

@@ -246,7 +246,7 @@ def wrapped(text: str, indent: str = "", first: str = "") -> str:
             )  # fmt: skip
             bad = [line for line in lines[1:] if re.match(r"\s*([-+*#>|]|\d+\.)\s", line)]
             if bad:
-                raise Mistake(f"a line of the page would begin with {bad[0].strip()[:20]!r}; word its comment otherwise")
+                raise Mistake(f"a line of the page would begin with {bad[0].strip()[:20]!r}; reword its comment")
             parts.append("\n".join(lines))
     return "\n\n".join(parts)
 

@@ -323,13 +323,13 @@ TEST_F(ApiTest, MistakesOfAProgramAreMessages) {
       {"one name twice", "variant known/lambdas is registered twice; give one of them another name"},
       {"no backend", "variant bad/one names no backend"},
       {"no name", "malformed variant name 'bad': write OPERATION/WAY"},
-      {"slices of words", "variant bad/one: slice axis 'mode' is not an axis of integers"},
+      {"slices of words", "variant bad/one: slice axis 'mode' is not an integer axis"},
       {"nothing that makes", "variant bad/one: the function that makes its cases is empty"},
       {"a third dimension",
        "variant bad/one: its slice_dimension is 7; write 0 (projection) or 1 (sinogram)"},
       {"no such output dtype", "variant bad/one: its output_dtype: "},
       {"no such dtype", "variant bad/one: its axis dtype: "},
-      {"no slice axis", "variant bad/one has an estimator and no slice_axis: say along which axis"},
+      {"no slice axis", "variant bad/one has an estimator and no slice_axis: name the integer axis"},
       {"two estimators of one name", "variant bad/one: two of its estimators are called 'own'"},
       {"crash at load", "--describe ended with signal SIGSEGV"}};
   for (const auto& [mistake, message] : messages) {

@@ -74,7 +74,7 @@ def test_a_header_that_is_no_cpp_is_refused():
 
 
 def test_a_line_that_markdown_would_take_for_a_list_is_refused():
-    with pytest.raises(api_page.Mistake, match="word its comment otherwise"):
+    with pytest.raises(api_page.Mistake, match="reword its comment"):
         api_page.wrapped("a" * 119 + " - b")
 
 

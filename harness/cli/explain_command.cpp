@@ -102,7 +102,7 @@ void check_shown_shape(const FormulaReport& report) {
   for (const auto& [axis, value] : report.at) {
     if (!known.contains(axis))
       throw UsageError(
-          fmt::format("--at {}={}: no such axis; there are {}", axis, value, fmt::join(known, ", ")));
+          fmt::format("--at {}={}: no such axis; the axes are {}", axis, value, fmt::join(known, ", ")));
   }
 }
 

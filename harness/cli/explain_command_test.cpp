@@ -295,7 +295,7 @@ TEST_F(ExplainCommand, RefusesWrongInput) {
     EXPECT_THAT(answer.errors, HasSubstr(text));
   };
   expect_usage({"vertical_shift/*"}, "vertical_shift/*: neither a file nor the name of a variant");
-  expect_usage({run_file_.string(), "--at", "nq=3"}, "--at nq=3: no such axis; there are n, nx, ny");
+  expect_usage({run_file_.string(), "--at", "nq=3"}, "--at nq=3: no such axis; the axes are n, nx, ny");
   expect_usage({plain_.string()}, "--sequences");
   expect_usage({run_file_.string(), "nx=7"}, "correct AXIS=VALUE");
   expect_usage({run_file_.string(), "--emit", "fortran"}, "fortran");

@@ -65,7 +65,7 @@ TEST_F(FitCommand, TriesOnlyTheValuesOfAList) {
 TEST_F(FitCommand, ThroughputNeedsADeviceThatTakesTimes) {
   const Answer answer = fit({"fake/case", "n", "--budget", "20500", "--objective", "throughput"});
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("dry takes no times"));
+  EXPECT_THAT(answer.errors, HasSubstr("dry measures no times"));
 }
 
 TEST_F(FitCommand, ExtrapolatesPeaksInAtMostFourTrials) {
@@ -156,8 +156,8 @@ TEST_F(FitCommand, RefusesWrongInput) {
   expect_usage({"fake/case", "n"}, "--budget");
   expect_usage({"fake/case", "--budget", "1 GB"}, "no axis to fit");
   expect_usage({"fake/case", "n", "does", "m", "--budget", "1 GB"}, "three axes without a value");
-  expect_usage({"fake/case", "n", "does", "--budget", "1 GB"}, "is not an axis of integers");
-  expect_usage({"fake/case", "does", "--budget", "1 GB"}, "is not an axis of integers");
+  expect_usage({"fake/case", "n", "does", "--budget", "1 GB"}, "is not an integer axis");
+  expect_usage({"fake/case", "does", "--budget", "1 GB"}, "is not an integer axis");
   expect_usage({"fake/case", "m", "--budget", "1 GB"}, "has no axis 'm'");
   expect_usage({"fake/caze", "n", "--budget", "1 GB"}, "did you mean 'fake/case'");
   expect_usage({"fake/case", "n=9..3", "--budget", "1 GB"}, "'9..3' is not a range");
@@ -167,7 +167,7 @@ TEST_F(FitCommand, RefusesWrongInput) {
   expect_usage({"fake/case", "n", "--budget", "101%"}, "is not a percentage");
   expect_usage({"fake/case", "n", "--budget", "free"}, "dry allocates nothing on a device");
   expect_usage({"fake/case", "n", "--budget", "1 GB", "--predict", "guess"},
-               "'guess' is none of formula, estimator, recordings");
+               "'guess' is not one of formula, estimator, recordings");
   expect_usage({"n=1..8", "--budget", "1 GB", "--predict", "estimator", "--", "./train", "--batch", "{n}"},
                "program/train has no estimator");
   expect_usage({"n=1..8", "--budget", "1 GB", "--", "./train", "--batch", "8"},

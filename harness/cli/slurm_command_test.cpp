@@ -165,7 +165,7 @@ TEST_F(SlurmCommand, WhatSbatchRefusesIsCancelledAndItsMessageShown) {
   const Answer refused = submit();
   EXPECT_EQ(refused.end.exit_code, 2);
   EXPECT_THAT(refused.errors,
-              AllOf(HasSubstr("merge.sh: sbatch does not take it"), HasSubstr("Invalid qos specification"),
+              AllOf(HasSubstr("merge.sh: sbatch rejects it"), HasSubstr("Invalid qos specification"),
                     HasSubstr("--dry-run prints the script")));
   EXPECT_THAT(calls(), HasSubstr("scancel 11\n"));
   EXPECT_EQ(slurm({"--status"}).end.exit_code, 2) << "nothing was submitted";
@@ -202,7 +202,7 @@ TEST_F(SlurmCommand, EachConstraintHasARunOfItsOwn) {
   EXPECT_THAT(read_text_file(slurm_ / "h100" / "merge.sh"), HasSubstr("run.h100.json && exit"));
   EXPECT_THAT(read_text_file(slurm_ / "finish.sh"), HasSubstr("run.a100.json " + folder_.path().string()));
   EXPECT_THAT(submit({"--constraint", "a|b", "--constraint", "a&b"}).errors,
-              HasSubstr("another one has the run file run.a-b.json too"));
+              HasSubstr("another feature has the same run file, run.a-b.json"));
 }
 
 TEST_F(SlurmCommand, RefusesMistakesBeforeTheQueue) {

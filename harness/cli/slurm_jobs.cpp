@@ -53,9 +53,8 @@ std::string joined_lines(const std::string& text) {
 }
 
 [[noreturn]] void throw_refusal(const fs::path& script, const std::string& why) {
-  throw UsageError(
-      fmt::format("{}: sbatch does not take it: {}; change the options; --dry-run prints the script",
-                  script.string(), joined_lines(why)));
+  throw UsageError(fmt::format("{}: sbatch rejects it: {}; change the options; --dry-run prints the script",
+                               script.string(), joined_lines(why)));
 }
 
 /// Returns `12` for `12;cluster`, the output of `sbatch --parsable`.

@@ -200,8 +200,9 @@ std::vector<ShardArray> shard_arrays(const fs::path& run_file, const std::vector
     fs::path own = run_file;
     own.replace_filename(run_file.stem().string() + "." + part + run_file.extension().string());
     if (std::ranges::find(arrays, own, &ShardArray::run_file) != arrays.end()) {
-      throw UsageError(fmt::format("--constraint {}: another one has the run file {} too; leave one out",
-                                   constraint, own.filename().string()));
+      throw UsageError(
+          fmt::format("--constraint {}: another feature has the same run file, {}; leave one out", constraint,
+                      own.filename().string()));
     }
     arrays.push_back({constraint, own, folder / part});
   }

@@ -136,7 +136,7 @@ void add_variant(Worker& worker, BackprojectionMethod method, std::string help,
                  std::vector<std::string> dtypes) {
   constexpr int kSinogram = 1;
   const std::string name = "backprojection/" + std::string(to_string(method));
-  std::vector<Axis> axes{{"n_a", 180, "lines of a sinogram, one an angle"},
+  std::vector<Axis> axes{{"n_a", 180, "lines of a sinogram, one per angle"},
                          {"w", 128, "columns of a sinogram"},
                          {"n_z", 20, "sinograms and slices"}};
   for (Axis& axis : scan_axes()) axes.push_back(std::move(axis));
@@ -166,7 +166,7 @@ void add_backprojection(Worker& worker) {
   add_variant(worker, BackprojectionMethod::linear,
               "old: a work-item per pixel, sine and cosine of each angle from tables", {"f32", "f64"});
   add_variant(worker, BackprojectionMethod::tiled,
-              "new: a tile of pixels at a time, bounds settled once a tile and angle", {"f32"});
+              "new: a tile of pixels at a time, bounds computed once per tile and angle", {"f32"});
   add_variant(worker, BackprojectionMethod::texture,
               "CUDA: the texture unit interpolates, bound to the sinograms' own memory", {"f32"});
 }

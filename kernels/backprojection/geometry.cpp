@@ -19,7 +19,8 @@ constexpr Size kMaxLines = Size{1} << 24;
 
 void check_list(const std::vector<double>& values, Size n_a, const char* one, const char* many) {
   if (static_cast<Size>(values.size()) != n_a)
-    wrong(fmt::format("{} {} for a sinogram of {} lines; give one {} a line", values.size(), many, n_a, one));
+    wrong(
+        fmt::format("{} {} for a sinogram of {} lines; give one {} per line", values.size(), many, n_a, one));
   for (std::size_t a = 0; a < values.size(); ++a)
     if (!std::isfinite(values[a])) wrong(fmt::format("{} {} is {}; give finite numbers", one, a, values[a]));
 }
@@ -53,13 +54,13 @@ void check_frame(const BackprojectionGeometry& geometry) {
   const auto& [n_a, w] = std::pair(geometry.n_a, geometry.w);
   if (n_a < 1) wrong(fmt::format("a sinogram of {} lines; it needs one or more", n_a));
   // Lists and tables of the angles must also fit into host memory.
-  if (n_a > kMaxLines) wrong(fmt::format("a sinogram of {} lines (n_a); {} are the most", n_a, kMaxLines));
+  if (n_a > kMaxLines) wrong(fmt::format("a sinogram of {} lines (n_a); the maximum is {}", n_a, kMaxLines));
   if (w < 2)
     wrong(
-        fmt::format("a sinogram {} columns wide; between columns is where values are interpolated: "
+        fmt::format("a sinogram {} columns wide; values are interpolated between columns, so "
                     "it needs two or more",
                     w));
-  if (w > kMaxPixels) wrong(fmt::format("a sinogram {} columns wide; {} are the most", w, kMaxPixels));
+  if (w > kMaxPixels) wrong(fmt::format("a sinogram {} columns wide; the maximum is {}", w, kMaxPixels));
   const double last = static_cast<double>(w) - 0.5;
   if (!(geometry.axis >= -0.5 && geometry.axis <= last))
     wrong(
@@ -67,7 +68,7 @@ void check_frame(const BackprojectionGeometry& geometry) {
                     geometry.axis, last));
   const SliceFrame frame = slice_frame(geometry);
   if (frame.side > kMaxPixels)
-    wrong(fmt::format("a slice of {} pixels a side; {} are the most", frame.side, kMaxPixels));
+    wrong(fmt::format("a slice {} pixels wide; the maximum is {}", frame.side, kMaxPixels));
   const auto fits = [&](Size first, Size count) {
     return first >= 0 && count >= 1 && count <= frame.side && first <= frame.side - count;
   };
@@ -88,7 +89,7 @@ void check(const BackprojectionGeometry& geometry) {
   const Size most = geometry.half && !geometry.weigh ? 2 * geometry.w : geometry.w;
   for (std::size_t a = 0; a < geometry.corrections.size(); ++a)
     if (std::abs(geometry.corrections[a]) > static_cast<double>(most))
-      wrong(fmt::format("correction of the axis {} is {} columns; {} are the most for a sinogram of {}", a,
+      wrong(fmt::format("correction of the axis {} is {} columns; the maximum is {} for a sinogram of {}", a,
                         geometry.corrections[a], most, geometry.w));
 }
 

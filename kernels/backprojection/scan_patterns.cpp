@@ -17,8 +17,8 @@ constexpr std::uint32_t kSeedAngles = 41;
 constexpr std::uint32_t kSeedCorrections = 42;
 
 [[noreturn]] void no_pattern(const char* what, std::string_view name, const std::vector<std::string>& known) {
-  throw UsageError(fmt::format("backprojection: there is no pattern of {} '{}'; those there are: {}", what,
-                               name, fmt::join(known, ", ")));
+  throw UsageError(fmt::format("backprojection: unknown pattern of {} '{}'; write one of {}", what, name,
+                               fmt::join(known, ", ")));
 }
 
 }  // namespace
@@ -89,8 +89,9 @@ std::vector<Axis> scan_axes() {
   return {
       {"angles", "half_turn", angle_patterns(), "pattern of the angles, in radians"},
       {"rotation_axis", "centre", {}, "column of the rotation axis: centre, 511.25, 85%"},
-      {"correction", "none", correction_patterns(), "pattern of the axis's correction an angle, columns"},
-      {"half", 0, "1: half-acquisition, a wider slice and weights for what is measured twice"},
+      {"correction", "none", correction_patterns(),
+       "pattern of the axis's corrections, one per angle, in columns"},
+      {"half", 0, "1: half-acquisition, a wider slice and weights for pixels that are measured twice"},
       {"roi_y0", 0, "first row of the region that is computed"},
       {"roi_x0", 0, "first column of it"},
       {"roi_h", 0, "rows of it; 0: to the end of the slice"},

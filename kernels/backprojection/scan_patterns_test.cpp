@@ -91,7 +91,7 @@ TEST(ScanPatterns, ErrorsAreReported) {
   EXPECT_THAT(scan_complaint({{"roi_y0", Size{2}}, {"roi_h", Size{8}}}), HasSubstr("region"));
   EXPECT_THAT(scan_complaint({{"roi_x0", Size{3}}, {"roi_w", Size{7}}}), HasSubstr("region"));
   EXPECT_THAT(scan_complaint({{"clip", Size{2}}}), HasSubstr("clip is 2; give 0 or 1"));
-  EXPECT_THAT(scan_complaint({{"n_a", Size{1} << 62}}), HasSubstr("lines (n_a); 16777216 are the most"));
+  EXPECT_THAT(scan_complaint({{"n_a", Size{1} << 62}}), HasSubstr("lines (n_a); the maximum is 16777216"));
 }
 
 }  // namespace

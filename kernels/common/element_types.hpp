@@ -52,7 +52,7 @@ auto with_element_type(DType dtype, F&& f) {
       break;
   }
   throw UsageError(
-      fmt::format("padding: elements of type {} are not supported; there are u8, i8, u16, i16, u32, "
+      fmt::format("padding: elements of type {} are not supported; write one of u8, i8, u16, i16, u32, "
                   "i32, u64, i64, f32, f64",
                   to_string(dtype)));
 }

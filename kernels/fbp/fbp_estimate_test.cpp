@@ -141,7 +141,7 @@ TEST_F(FbpEstimate, WrongAnglesAreUsageErrorsBeforeAnyAllocation) {
     EXPECT_THAT(message({{0, 1}}), HasSubstr("2 angles for a sinogram of 3 lines"));
     EXPECT_THAT(message({{0, std::numeric_limits<double>::quiet_NaN(), 2}}), HasSubstr("angle 1 is nan"));
     EXPECT_THAT(message({{0, 1, 2}, {0}}), HasSubstr("1 corrections of the axis"));
-    EXPECT_THAT(message({{0, 1, 2}, {0, 54, 0}}), HasSubstr("1 is 54 columns; 53 are the most"));
+    EXPECT_THAT(message({{0, 1, 2}, {0, 54, 0}}), HasSubstr("1 is 54 columns; the maximum is 53"));
   }
 }
 
@@ -272,7 +272,7 @@ TEST_F(FbpEstimate, MistakesComeBeforeAnyAllocation) {
                 AllOf(HasSubstr("shep-logan"), HasSubstr("'shepp-logan'")));
     EXPECT_THAT(message(method, {{"roi_y0", Size{300}}}), HasSubstr("roi_y0 is 300; the slice has 256 rows"));
     EXPECT_THAT(message(method, {{"n_a", Size{1} << 40}}),
-                HasSubstr("1099511627776 lines (n_a); 16777216 are the most"));
+                HasSubstr("1099511627776 lines (n_a); the maximum is 16777216"));
   }
   // With this number of angles, the tables alone exceed 512 KiB.
   EXPECT_THAT(message("inplace", {{"n_a", Size{20'000}}, {"w", Size{16}}}),

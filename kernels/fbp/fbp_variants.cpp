@@ -110,7 +110,7 @@ void add_variant(Worker& worker, FbpMethod method, std::string help, Size chunk)
   constexpr int kSinogram = 1;
   const std::string name = "fbp/" + std::string(to_string(method));
   std::vector<Axis> axes{
-      {"n_a", 400, "lines of a sinogram, one an angle"},
+      {"n_a", 400, "lines of a sinogram, one per angle"},
       {"w", 256, "columns of a sinogram", 2},
       {"n_z", 20, "sinograms and slices"},
       {"chunk", chunk, "max slices processed at a time; 0: all", 0},

@@ -55,13 +55,13 @@ void check(const FbpShape& shape, const FbpOptions& options) {
   check(filter_problem(shape, options));
   if (options.chunk < 0)
     throw UsageError(
-        fmt::format("fbp: chunk is {}; give the most slices worked on at a time, 1 or more, or 0 for all",
+        fmt::format("fbp: chunk is {}; give the maximum number of slices processed at a time, or 0 for all",
                     options.chunk));
   try {
     static_cast<void>(checked_multiply(shape.n_z, floor_bytes(shape, options)));
   } catch (const OverflowError&) {
     throw OverflowError(fmt::format(
-        "fbp: {} sinograms and slices (n_z) of {} bytes are more bytes than 64 bits count; give fewer",
+        "fbp: {} sinograms and slices (n_z) of {} bytes need more bytes than 64 bits can count; give fewer",
         shape.n_z, floor_bytes(shape, options)));
   }
 }

@@ -56,7 +56,7 @@ int run(int argc, char** argv) {
   app.add_option("-o,--output", options.output, "The slice, f32")->required();
   app.add_option("--truth", options.truth, "The phantom itself, of the same shape");
   app.add_option("--backend", options.backend, "opencl or cuda");
-  app.add_option("--device", options.device, "Index, or part of the name, of the device");
+  app.add_option("--device", options.device, "Index of the device, or part of its name");
   app.add_option("--variant", options.method, "of fbp")->check(CLI::IsMember({"whole", "inplace", "kept"}));
   app.add_option("--scan", options.scan, "What was measured")
       ->check(CLI::IsMember({"half_turn", "full_turn", "half_acquisition"}));

@@ -47,14 +47,14 @@ std::vector<std::string> fft_names() {
 FftLibrary parse_fft_library(std::string_view name) {
   if (name == "vkfft") return FftLibrary::vkfft;
   if (name == "cufft") return FftLibrary::cufft;
-  throw UsageError(fmt::format("fft: no library '{}'; there are vkfft and cufft", name));
+  throw UsageError(fmt::format("fft: unknown library '{}'; write vkfft or cufft", name));
 }
 
 void check_fft(const Device& device, FftLibrary library, Size length) {
   if (library == FftLibrary::cufft && device.backend() != "cuda")
-    throw api_1::Unsupported(fmt::format(
-        "fft: cufft runs on CUDA; on {} there is vkfft{}", device.backend(),
-        device.is_dry() ? " (what a plan of cuFFT needs is only known where a GPU makes it)" : ""));
+    throw api_1::Unsupported(
+        fmt::format("fft: cufft runs on CUDA only; on {} use vkfft{}", device.backend(),
+                    device.is_dry() ? " (the memory of a cuFFT plan is known only on a GPU)" : ""));
   if (maker(device, library) == nullptr)
     throw api_1::Unsupported(
         fmt::format("fft: this peakmark was built without {} for {}", to_string(library), device.backend()));

@@ -114,7 +114,7 @@ Variant make_variant(const std::string& name, std::string help, std::vector<Part
   constexpr int kSinogram = 1;
   return {.name = name,
           .backends = {"opencl", "cuda", "dry"},
-          .axes = {{"n_a", 400, "lines of a sinogram, one an angle"},
+          .axes = {{"n_a", 400, "lines of a sinogram, one per angle"},
                    {"w", 512, "pixels of a line", 2},
                    {"n_z", 20, "sinograms"},
                    {"filter", "ramlak", filter_names(), "the filter"},
@@ -131,13 +131,13 @@ Variant make_variant(const std::string& name, std::string help, std::vector<Part
 }  // namespace
 
 void add_filter(Worker& worker) {
-  worker.add<WholeComputation>(
-      make_variant("filter/whole", "old: every line padded, and its spectrum beside it", whole_parts));
+  worker.add<WholeComputation>(make_variant(
+      "filter/whole", "old: every line padded, and its spectrum in a second array", whole_parts));
   Variant inplace = make_variant("filter/inplace",
                                  "new: lines in batches through one work buffer, written back over the input",
                                  inplace_parts);
   inplace.axes.emplace_back("batch", 0, "lines at a time; 0: as many as fit the allowance");
-  inplace.axes.emplace_back("allowance", 5, "percent of a sinogram's bytes for all that is beside it");
+  inplace.axes.emplace_back("allowance", 5, "memory besides the sinogram, as a percentage of its bytes");
   inplace.destroys_input = true;
   inplace.mistake = [](const Case& asked) {
     return usage_error([&] {

@@ -38,15 +38,15 @@ void check(const FilterProblem& problem) {
   least("w", problem.w, 2, "a line of one pixel has no frequency to filter; give w:2 or more");
   // Checked before the search for a length that the library supports.
   if (problem.w > kMaxFilterColumns)
-    throw UsageError(fmt::format("filter: w is {}; {} columns are the most", problem.w, kMaxFilterColumns));
+    throw UsageError(fmt::format("filter: w is {}; the maximum is {}", problem.w, kMaxFilterColumns));
   if (problem.mode == PaddingMode::custom)
     throw UsageError("filter: padding mode custom is for images; use one of numpy.pad's");
   try {
     checked_multiply(4, checked_multiply(problem.lines(), checked_add(problem.padded_width(), 2)));
   } catch (const OverflowError&) {
     throw OverflowError(
-        fmt::format("filter: n_z {} x n_a {} x w {}, padded to twice the width, are more bytes than 64 bits "
-                    "count; give fewer",
+        fmt::format("filter: n_z {} x n_a {} x w {}, padded to twice the width, need more bytes than 64 bits "
+                    "can count; give fewer",
                     problem.n_z, problem.n_a, problem.w));
   }
   if (problem.fft == FftLibrary::vkfft && problem.padded_width() > kLongestVkfftTable)

@@ -121,7 +121,7 @@ TEST(FilterProblem, ErrorsAreReported) {
   EXPECT_THAT(usage_error([] { filter_problem(make_case(parameters(1, 0, 8))); }), HasSubstr("n_a is 0"));
   EXPECT_THAT(usage_error([] { filter_problem(make_case(parameters(1, 10, 8, "shep-logan"))); }),
               AllOf(HasSubstr("shep-logan"), HasSubstr("'shepp-logan'")));
-  EXPECT_THAT(usage_error([] { parse_fft_library("cufftw"); }), HasSubstr("there are vkfft and cufft"));
+  EXPECT_THAT(usage_error([] { parse_fft_library("cufftw"); }), HasSubstr("write vkfft or cufft"));
   EXPECT_THAT(usage_error([] { filter_problem(make_case(parameters(Size{1} << 40, Size{1} << 20, 64))); }),
               HasSubstr("n_z 1099511627776 x n_a 1048576 x w 64"));
   try {
@@ -137,7 +137,7 @@ TEST(FilterProblem, ErrorsAreReported) {
       Parameters wide = parameters(1, 1, w);
       wide.set("fft", fft);
       EXPECT_THAT(usage_error([&] { filter_problem(make_case(wide)); }),
-                  HasSubstr(std::to_string(w) + "; 16777216 columns are the most"));
+                  HasSubstr(std::to_string(w) + "; the maximum is 16777216"));
     }
   Parameters widest = parameters(1, 1, Size{1} << 24);
   widest.set("fft", std::string("cufft"));

@@ -53,7 +53,8 @@ Problem subregion_problem(const Case& asked, Size n) {
   dst.w = other.w = extent("w", stack[2] - std::max(dst.x0, other.x0));
   const Size alias = asked["alias"];
   if (alias != 0 && alias != 1)
-    throw UsageError(fmt::format("alias is {}; 0 means two arrays, 1 that dst and other are one", alias));
+    throw UsageError(
+        fmt::format("alias is {}; give 0 (two arrays) or 1 (dst and other are one array)", alias));
   check_region(dst, stack, "dst");
   check_region(other, stack, "other");
   return {stack, parse_dtype(asked.word("dtype")), dst, other, alias == 1};

@@ -100,8 +100,8 @@ void add_padding(Worker& worker) {
   add_variant(worker, "padding/coords1d",
               "new: a source for each padded row and column; constant from a template", make_coords1d,
               coords1d_parts);
-  add_variant(worker, "padding/computed", "next: sources worked out in the kernel, nothing kept",
-              make_computed, computed_parts);
+  add_variant(worker, "padding/computed", "next: sources computed in the kernel, no tables", make_computed,
+              computed_parts);
 }
 
 }  // namespace peakmark

@@ -37,8 +37,8 @@ void check_custom_axis(std::string_view axis, const PaddedAxis& padded) {
   check_axis(axis, padded);
   if (padded.padded() > kMaxCustomCoordinates)
     throw UsageError(
-        fmt::format("padding: pad_{0}0 + n{0} + pad_{0}1 is {1}; mode custom keeps a coordinate for each, "
-                    "{2} are the most",
+        fmt::format("padding: pad_{0}0 + n{0} + pad_{0}1 is {1}; mode custom keeps one coordinate for each; "
+                    "the maximum is {2}",
                     axis, padded.padded(), kMaxCustomCoordinates));
 }
 
@@ -79,7 +79,8 @@ std::string_view to_string(PaddingMode mode) {
 PaddingMode parse_padding_mode(std::string_view name) {
   const auto found = std::find(kModeNames.begin(), kModeNames.end(), name);
   if (found == kModeNames.end())
-    throw UsageError(fmt::format("padding: no mode '{}'; there are {}", name, fmt::join(kModeNames, ", ")));
+    throw UsageError(
+        fmt::format("padding: unknown mode '{}'; write one of {}", name, fmt::join(kModeNames, ", ")));
   return static_cast<PaddingMode>(found - kModeNames.begin());
 }
 

@@ -47,8 +47,9 @@ Parameters parameters(Size n, Size ny, Size nx, Size pad, const std::string& dty
 }
 
 TEST(PaddingProblem, AnUnknownModeIsReportedWithTheKnownOnes) {
-  EXPECT_THAT(usage_error([] { parse_padding_mode("mirror"); }),
-              HasSubstr("no mode 'mirror'; there are constant, edge, reflect, symmetric, wrap, custom"));
+  EXPECT_THAT(
+      usage_error([] { parse_padding_mode("mirror"); }),
+      HasSubstr("unknown mode 'mirror'; write one of constant, edge, reflect, symmetric, wrap, custom"));
   for (const std::string& name : padding_mode_names()) EXPECT_EQ(to_string(parse_padding_mode(name)), name);
 }
 
@@ -94,8 +95,8 @@ TEST(PaddingProblem, CustomCoordinatesAreBoundedBeforeTheyAreDrawn) {
   Parameters custom = parameters(1, 1, 1, Size{1} << 34);
   custom.set("mode", std::string("custom"));
   EXPECT_THAT(usage_error([&] { padding_problem(make_case(custom)); }),
-              HasSubstr("pad_y0 + ny + pad_y1 is 34359738369; mode custom keeps a coordinate for each, "
-                        "16777216 are the most"));
+              HasSubstr("pad_y0 + ny + pad_y1 is 34359738369; mode custom keeps one coordinate for each; "
+                        "the maximum is 16777216"));
 }
 
 TEST(PaddingProblem, DrawnCoordinatesLieInTheImageAndRepeat) {

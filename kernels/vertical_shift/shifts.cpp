@@ -85,8 +85,8 @@ constexpr std::array kPatterns = {
 Pattern find_pattern(std::string_view name) {
   for (const NamedPattern& pattern : kPatterns)
     if (pattern.name == name) return pattern.shift;
-  throw UsageError(fmt::format("there is no shift pattern '{}'; those there are: {}", name,
-                               fmt::join(shift_patterns(), ", ")));
+  throw UsageError(
+      fmt::format("unknown shift pattern '{}'; write one of {}", name, fmt::join(shift_patterns(), ", ")));
 }
 
 }  // namespace

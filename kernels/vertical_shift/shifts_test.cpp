@@ -110,10 +110,9 @@ TEST(ShiftPattern, AnUnknownWordIsAUsageErrorThatListsThem) {
     shift_of_angle("random9", 0, 64);
     FAIL() << "not thrown";
   } catch (const UsageError& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "there is no shift pattern 'random9'; those there are: random8, integer8, positive4, negative4, "
-        "zero, beyond");
+    EXPECT_STREQ(error.what(),
+                 "unknown shift pattern 'random9'; write one of random8, integer8, positive4, negative4, "
+                 "zero, beyond");
   }
 }
 

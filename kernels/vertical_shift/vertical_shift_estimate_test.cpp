@@ -73,8 +73,8 @@ TEST_F(VerticalShiftEstimate, RadiosAreBoundedBeforeTheirShiftsAreMade) {
   for (const testing_variants::TestVariant& variant : variants_) {
     const Parameters many = variant.parameters({{"n_a", Size{1} << 36}, {"n_z", 1}, {"nx", 1}});
     EXPECT_THAT([&] { variant.make(device, many); },
-                testing::ThrowsMessage<UsageError>(
-                    testing::HasSubstr("n_a is 68719476736; each radio has a shift, 1048576 are the most")));
+                testing::ThrowsMessage<UsageError>(testing::HasSubstr(
+                    "n_a is 68719476736; each radio has a shift, the maximum is 1048576")));
   }
 }
 

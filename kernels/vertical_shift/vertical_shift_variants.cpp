@@ -34,7 +34,7 @@ Problem make_problem(const Case& asked) {
   Problem problem{{asked["n_a"], asked["n_z"], asked["nx"]}, parse_dtype(asked.word("dtype")), {}};
   with_floating(problem.dtype, [](auto) {});
   if (problem.radios[0] > kMaxRadios)
-    throw UsageError(fmt::format("vertical_shift: n_a is {}; each radio has a shift, {} are the most",
+    throw UsageError(fmt::format("vertical_shift: n_a is {}; each radio has a shift, the maximum is {}",
                                  problem.radios[0], kMaxRadios));
   // No implementation needs more than two radios in addition to the stack.
   checked_add(problem.radios.bytes(problem.dtype),
@@ -204,10 +204,10 @@ void add_variant(Worker& worker, const std::string& name, std::string help, Esti
   worker.add<VerticalShiftCase<ShifterType>>(
       {.name = name,
        .backends = {"opencl", "cuda", "dry"},
-       .axes = {{"n_a", 20, fmt::format("radios, one an angle; at most {}", kMaxRadios)},
+       .axes = {{"n_a", 20, fmt::format("radios, one per angle; at most {}", kMaxRadios)},
                 {"n_z", 512, "rows of a radio"},
                 {"nx", 512, "columns of a radio"},
-                {"shift", "random8", shift_patterns(), "seeded pattern of a shift an angle"},
+                {"shift", "random8", shift_patterns(), "seeded pattern of the shifts, one per angle"},
                 {"dtype", "f32", {"f32", "f64"}, "element type"}},
        .help = std::move(help),
        .slice_axis = "n_a",

@@ -87,7 +87,7 @@ AxisFitter::AxisFitter(FitRequest request)
       values_(variant_.defaults()),
       budget_(resolve_budget_on(request_.budget, recorder_.device())) {
   if (request_.wants_throughput && recorder_.device().backend == Backend::dry)
-    throw UsageError("--objective throughput: dry takes no times; fit on a device");
+    throw UsageError("--objective throughput: dry measures no times; fit on a device");
   set_values();
   find_predictor();
 }
@@ -95,7 +95,7 @@ AxisFitter::AxisFitter(FitRequest request)
 const AxisDescription& AxisFitter::integer_axis(const std::string& name) const {
   const AxisDescription& axis = variant_.known_axis(name);
   if (!std::holds_alternative<Size>(axis.default_value))
-    throw UsageError(fmt::format("axis '{}' of {} is not an axis of integers", name, variant_.name));
+    throw UsageError(fmt::format("axis '{}' of {} is not an integer axis", name, variant_.name));
   return axis;
 }
 
@@ -117,7 +117,7 @@ void AxisFitter::set_values() {
     for (const std::string& other : one.formula.axes()) {
       integer_axis(other);
       if (std::ranges::find(derived_, other, &DerivedAxis::name) != derived_.end())
-        throw UsageError(fmt::format("{}={}: '{}' has a formula itself: use '{}' and axes with values",
+        throw UsageError(fmt::format("{}={}: '{}' is itself a formula: use '{}' and axes with values",
                                      one.name, one.formula.text(), other, request_.axis.name));
     }
   }
@@ -356,8 +356,8 @@ void AxisFitter::try_values(LargestValueSearch& search, FitReport& report, const
   while (const std::optional<Size> value = search.next()) {
     check_changes_memory(report, search, predicted);
     if (search.trials().size() == kMaxTrials) {
-      report.notes.push_back(fmt::format("the search ended after {} trials: the peaks are no function of {}",
-                                         kMaxTrials, report.axis));
+      report.notes.push_back(fmt::format(
+          "the search ended after {} trials: the peaks are not a function of {}", kMaxTrials, report.axis));
       break;
     }
     search.add(record(*value, search.predict(*value)));

@@ -125,7 +125,7 @@ TEST_F(AxisFit, ShapesBeyondTheLimitOfOneAllocationAreOneNote) {
               HasSubstr("`peakmark explain padding/coords1d` records them without the limit"));
   // 2048 floats and their margins of 64 on both sides.
   EXPECT_THAT(fit_text(report, false), HasSubstr("nothing fits: ny = 1 asks for 8.5 KiB in one allocation, "
-                                                 "which may have 1 KiB"));
+                                                 "where 1 KiB is the limit"));
 }
 
 TEST_F(AxisFit, RefusesWhatItCannotFit) {
@@ -139,7 +139,7 @@ TEST_F(AxisFit, RefusesWhatItCannotFit) {
   };
   expect_usage(request("mul_add/subregion", "other_y0", "1 GiB", {"h=4", "w=4"}),
                "axis 'other_y0' does not change the memory of mul_add/subregion");
-  expect_usage(request("padding/computed", "nx", "1 GiB", {"ny=ny+1"}), "'ny' has a formula itself");
+  expect_usage(request("padding/computed", "nx", "1 GiB", {"ny=ny+1"}), "'ny' is itself a formula");
   expect_usage(request("padding/computed", "nx", "1 GiB", {"nx=7"}),
                "is fitted and has a value: leave out nx=7");
   expect_usage(request("padding/computed", "nx", "1 GiB", {"ny=2*mode"}), "'mode'");

@@ -238,7 +238,7 @@ TEST_F(OomPrograms, RefusesWrongInput) {
   expect_usage({"padding/coords1d", "--", "true"}, "a program after -- cannot be combined");
   expect_usage({"padding/coords1d", "--backend", "dry", "--allocations", "99"},
                "--allocations: 99: the program makes");
-  expect_usage({"padding/coords1d", "--backend", "dry", "--once"}, "--once: a variant is refused one");
+  expect_usage({"padding/coords1d", "--backend", "dry", "--once"}, "--once: a variant is always refused one");
   expect_usage({"padding/coords1d", "--backend", "dry", "--refuse-at-use"}, "--refuse-at-use: ");
   expect_usage({"--jobs", "2", "--compare-output", "result.txt", "--", "true"},
                "2 jobs would write one file, result.txt; write {job} into its name");

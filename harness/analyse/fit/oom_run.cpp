@@ -85,7 +85,7 @@ class RefusalRunner {
     const std::string& name = request.command.empty() ? request.variant : program_variant_;
     variant_ = &recorder_.vocabulary().description.known_variant(name);
     if (once_ && !is_program())
-      throw UsageError("--once: a variant is refused one allocation; only programs find the device full");
+      throw UsageError("--once: a variant is always refused one allocation only; leave --once out");
     shapes_ = measured_shapes(recorder_, *variant_, parse_parameters(*variant_, request.values));
     reference_ = record(0);
     for (const Observation& one : reference_) check_reference(one);

@@ -35,7 +35,7 @@ bool is_out_of_memory(const FitReport& report, const FitTrial& trial) {
 /// Returns why a trial ran out of memory: `needs more than the budget`.
 std::string reason(const FitReport& report, const FitTrial& trial) {
   if (exceeds_allocation(trial, report.max_allocation))
-    return fmt::format("asks for {} in one allocation, which may have {}",
+    return fmt::format("asks for {} in one allocation, where {} is the limit",
                        format_size(*trial.largest_allocation), format_size(*report.max_allocation));
   const bool is_over_budget = trial.peak_bytes.value_or(0) > report.budget_bytes ||
                               trial.predicted_bytes.value_or(0) > report.budget_bytes;
@@ -100,7 +100,8 @@ std::string throughput_text(const FitReport& report) {
     if (one.value != best.value && one.high >= best.low) close.push_back(one.value);
   }
   if (!close.empty())
-    text += fmt::format("  within its quartiles, so as good: {} = {}\n", report.axis, fmt::join(close, ", "));
+    text += fmt::format("  within its quartiles, so equally good: {} = {}\n", report.axis,
+                        fmt::join(close, ", "));
   if (best.time_source == time_source::process)
     text += "  times are of the whole process, imports included: mark the call that counts\n";
   return text;
@@ -126,7 +127,7 @@ std::string largest_text(const FitReport& report) {
       return static_cast<double>(part) / static_cast<double>(whole);
     };
     if (share(*trial.largest_allocation, *report.max_allocation) > share(peak, report.budget_bytes))
-      text += fmt::format("  the limit is one allocation: its largest has {} of the {} that one may have\n",
+      text += fmt::format("  the limit is that of one allocation: the largest has {} of {}\n",
                           format_size(*trial.largest_allocation), format_size(*report.max_allocation));
   }
   const FitTrial* const above = report.refused_above();
@@ -155,7 +156,7 @@ std::string answer_text(const FitReport& report) {
                                 : fmt::format("does not run within {} ({})", format_size(report.budget_bytes),
                                               quantity(report.budget_bytes, "byte"));
     const std::string larger = fmt::format(
-        "; larger values were not run: if memory falls where {0} grows, begin there, {0}=MIN..MAX",
+        "; larger values were not run: if memory falls as {0} grows, start with larger values: {0}=MIN..MAX",
         report.axis);
     return fmt::format("nothing fits: {} = {} {}{}\n", report.axis, tried.value, why,
                        report.range.above(tried.value) ? larger : "");
@@ -257,7 +258,7 @@ std::string_view to_string(Predictor predictor) {
 Predictor parse_predictor(std::string_view name) {
   const auto* const found = std::ranges::find(kPredictors, name);
   if (found == kPredictors.end())
-    throw UsageError(fmt::format("'{}' is none of {}", name, fmt::join(kPredictors, ", ")));
+    throw UsageError(fmt::format("'{}' is not one of {}", name, fmt::join(kPredictors, ", ")));
   return static_cast<Predictor>(found - kPredictors.begin());
 }
 

@@ -48,8 +48,7 @@ TEST(FitReport, NamesTheLimitOfOneAllocation) {
   report.trials[0].largest_allocation = 9000;
   report.trials[1].largest_allocation = 9001;
   const std::string text = fit_text(report, false);
-  EXPECT_THAT(text,
-              HasSubstr("the limit is one allocation: its largest has 8.789 KiB of the 8.789 KiB that"));
+  EXPECT_THAT(text, HasSubstr("the limit is that of one allocation: the largest has 8.789 KiB of 8.789 KiB"));
   EXPECT_THAT(text, HasSubstr("401 was run, and asks for 8.79 KiB in one allocation"));
   EXPECT_TRUE(report.is_proven());
   const auto json = nlohmann::json::parse(fit_json(report));

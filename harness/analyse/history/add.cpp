@@ -424,7 +424,7 @@ std::string note_on_suite(soci::session& sql, const Run& run, const NumberedRuns
   const auto before = to_history_run(context.value()).suite_files;
   if (!before || before->empty() || before == run.context.suite_files) return {};
   return fmt::format(
-      "suite '{}' is measured from {} now, and was from {}: two suites of one name share their series. If "
+      "suite '{}' is measured from {} now, and was from {}: suites with the same name share their series. If "
       "they are not the same suite, `peakmark history remove {}` and rename one",
       run.context.suite, fmt::join(*run.context.suite_files, ", "), fmt::join(*before, ", "), run.context.id);
 }

@@ -32,7 +32,7 @@ std::optional<Size> read_number(const Json& answer, const char* key) {
     const NoEstimate reason = number < 0                        ? negative
                               : number >= 9223372036854775808.0 ? NoEstimate::too_large
                                                                 : NoEstimate::wrong_type;
-    throw NoEstimateError(reason, fmt::format("{} is {}, no 64-bit integer", key, value.dump()));
+    throw NoEstimateError(reason, fmt::format("{} is {}, not a 64-bit integer", key, value.dump()));
   }
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62U &&
       value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<Size>::max())) {

@@ -88,7 +88,7 @@ std::string note_on_marks(const std::vector<std::string>& phases, const std::vec
   if (all.empty()) return "";
   std::vector<Misspelt> misspelt = misspelt_among(all);
   if (!is_marked(phases, "call")) {
-    return fmt::format("measured whole: the program marks {}, and no 'call'{}", list_of(all),
+    return fmt::format("measured whole: the program marks {}, but no 'call'{}", list_of(all),
                        question_on(misspelt));
   }
   std::erase_if(misspelt, [](const Misspelt& one) { return !is_sure(one); });

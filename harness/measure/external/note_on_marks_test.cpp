@@ -17,18 +17,18 @@ TEST(NoteOnMarks, MarksInOrderHaveNoNote) {
 TEST(NoteOnMarks, WithoutACallTheNoteListsTheMarks) {
   EXPECT_EQ(
       note_on_marks({"inputs", "Call"}, {}),
-      "measured whole: the program marks 'inputs', 'Call', and no 'call'; did you mean 'call' by 'Call'?");
+      "measured whole: the program marks 'inputs', 'Call', but no 'call'; did you mean 'call' by 'Call'?");
   EXPECT_EQ(note_on_marks({"fft", "filter"}, {}),
-            "measured whole: the program marks 'fft', 'filter', and no 'call'");
+            "measured whole: the program marks 'fft', 'filter', but no 'call'");
   EXPECT_EQ(note_on_marks({"input", "cal/fft"}, {}),
-            "measured whole: the program marks 'input', 'cal/fft', and no 'call'; did you mean 'inputs' by "
+            "measured whole: the program marks 'input', 'cal/fft', but no 'call'; did you mean 'inputs' by "
             "'input', "
             "'call' by 'cal'?");
   EXPECT_EQ(note_on_marks({}, {"calls"}),
-            "measured whole: the program marks 'calls', and no 'call'; did you mean 'call' by 'calls'?");
+            "measured whole: the program marks 'calls', but no 'call'; did you mean 'call' by 'calls'?");
   EXPECT_EQ(
       note_on_marks({"1", "2", "3", "4", "5", "6", "7", "8", "9", "\x1b[2J"}, {}),
-      "measured whole: the program marks '1', '2', '3', '4', '5', '6', '7', '8' and 2 more, and no 'call'");
+      "measured whole: the program marks '1', '2', '3', '4', '5', '6', '7', '8' and 2 more, but no 'call'");
 }
 
 TEST(NoteOnMarks, BesideACallMisspeltWordsAreNamed) {

@@ -205,7 +205,7 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
       how += fmt::format(" after {} failed, the last with error {}, which does not mean too little memory",
                          quantity(pass.record->failed_allocations, "allocation"), *pass.record->last_failure);
     }
-    if (end.signal == SIGKILL) how += ": killed by the system, out of memory, or by someone else";
+    if (end.signal == SIGKILL) how += ": killed by the system for lack of memory, or by another process";
     return fail(out_of_memory ? Outcome::out_of_memory : Outcome::crashed, with_last_words(how, pass.end));
   }
   if (!pass.failure.empty()) return fail(Outcome::crashed, with_last_words(pass.failure, pass.end));

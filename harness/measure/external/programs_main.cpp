@@ -39,23 +39,23 @@ struct Options {
 void add_options(CLI::App& app, Options& options) {
   app.add_option("SUITE", options.suites, "Suites whose programs are measured")->required();
   app.add_flag("--describe", options.describe, "Print the programs, their axes and estimators as JSON");
-  app.add_option("--cases", options.cases, "Cases to measure, a name a line; - is standard input");
+  app.add_option("--cases", options.cases, "Cases to measure, one name per line; - is standard input");
   app.add_option("--observations-fd", options.observations_fd,
-                 "Descriptor for observations; else standard output");
+                 "Write observations to this descriptor. Default: standard output");
   app.add_option("--backend", options.trial.backend, "Backend of the run's device")->capture_default_str();
   app.add_option("--device", options.trial.device, "Index of the run's device")->capture_default_str();
   CLI::Option* const memory_only = app.add_flag("--memory-only", options.trial.memory_only, "No timings");
-  app.add_flag("--times-only", options.trial.times_only, "Only timings: the memory was measured before")
+  app.add_flag("--times-only", options.trial.times_only, "Only time cases, whose memory was measured before")
       ->excludes(memory_only);
   app.add_flag("--sequences", options.trial.sequences,
-               "Observations have every allocation of the memory pass in order, with its call site");
+               "Record every allocation of the memory pass in order, with its call site");
   app.add_option("--repeat-call", options.trial.repeat_calls,
                  "Run each program once more, with this many calls, to find leaks of each call")
       ->check(CLI::Range(static_cast<int>(kMinRepetitions), 1'000'000));
   app.add_flag_function(
-      "--report-steps", [](std::int64_t) {}, "As of every worker; a program has no steps");
-  app.add_flag("--require-recorder", options.require_recorder, "Exit 5 when there is no recorder to load");
-  app.add_option("--repetitions", options.trial.repetitions, "Runs that are timed")
+      "--report-steps", [](std::int64_t) {}, "No effect: a program has no steps");
+  app.add_flag("--require-recorder", options.require_recorder, "Exit with 5 if no recorder is found");
+  app.add_option("--repetitions", options.trial.repetitions, "Number of timed runs")
       ->check(CLI::Range(1, 1000));
   app.set_version_flag("--version", PEAKMARK_VERSION);
 }

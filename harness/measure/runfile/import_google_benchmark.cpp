@@ -246,7 +246,7 @@ Observation benchmark_observation(const std::string& name, const Rows& rows, con
   if (rows.outcome == Outcome::ok) {
     observation.gpu_time = gpu_time(rows);
     if (observation.gpu_time) observation.statistic = statistic_of(rows);
-    if (!observation.gpu_time) observation.message = std::string(kNoTime) + "real_time is 0 or no number";
+    if (!observation.gpu_time) observation.message = std::string(kNoTime) + "real_time is 0 or not a number";
     const std::optional<double> peak = rows.times_ns.empty() ? rows.aggregate_peak_bytes : rows.peak_bytes;
     const std::string counter = source.options.peak_counter.value_or("device peak");
     if (peak) observation.requested_peak_bytes = checked_bytes(*peak, counter, name);

@@ -360,7 +360,7 @@ class Supervision {
     if (current_ != nullptr) {
       stderr_.flush();
       std::string how = "the worker ended in the middle of the case" + in_step() + ": " + end.text();
-      if (end.signal == SIGKILL) how += ": killed by the system, out of memory, or by someone else";
+      if (end.signal == SIGKILL) how += ": killed by the system for lack of memory, or by another process";
       fail_current(Outcome::crashed, with_last_words(how));
     } else {
       stderr_.end(end);

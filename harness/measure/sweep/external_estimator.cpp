@@ -169,7 +169,7 @@ Size formula_bytes(const ExternalEstimator& estimator, const EstimatorQuestion& 
     std::string axes;
     for (const auto& [axis, value] : question.axes.values())
       axes += fmt::format("{}{}={}", axes.empty() ? "" : " ", axis, to_text(value));
-    throw UsageError(fmt::format("no formula is for {} {}", question.variant, axes));
+    throw UsageError(fmt::format("no formula applies to {} {}", question.variant, axes));
   }
   return formula->bytes.evaluate_integer([&](const std::string& axis) -> Number {
     if (axis == question.slice_axis) return slices;

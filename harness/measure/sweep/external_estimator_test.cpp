@@ -116,7 +116,7 @@ TEST(ExternalEstimator, TakesTheFirstFormulaWhoseConditionsHold) {
     FAIL();
   } catch (const UsageError& error) {
     EXPECT_THAT(error.what(),
-                HasSubstr("no formula is for padding/coords1d mode=constant n=20 ny=512 nx=7 pad_y0=0"));
+                HasSubstr("no formula applies to padding/coords1d mode=constant n=20 ny=512 nx=7 pad_y0=0"));
   }
 }
 

@@ -190,7 +190,7 @@ class ProgramReader : private TomlReader {
       const AxisDescription& axis = variant.known_axis(variant.slice_axis);
       if (!std::holds_alternative<Size>(axis.default_value))
         throw UsageError(
-            fmt::format("axis '{}' is not an axis of integers, as the slice axis must be", axis.name));
+            fmt::format("axis '{}' is not an integer axis, as the slice axis must be", axis.name));
     });
   }
 
@@ -211,7 +211,7 @@ class ProgramReader : private TomlReader {
 
   void check_texts() const {
     if (program_.shell && !is_one_text_) {
-      fail(command_place_, "must be one text with shell = true: \"make && ./run {n}\"");
+      fail(command_place_, "must be one string with shell = true: \"make && ./run {n}\"");
     }
     if (!program_.shell && is_one_text_) {
       fail(command_place_, "must be a list of words, [\"./run\", \"{n}\"], or add shell = true");

@@ -175,7 +175,7 @@ Suite expand_suites(const std::vector<SuiteDocument>& documents, const Descripti
   if (!options.variants.empty()) add(typed);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (!are_used[i])
-      fail(axes[i].place, fmt::format("no sweep has only variants with the axis '{}'{}", axes[i].axis,
+      fail(axes[i].place, fmt::format("no sweep has the axis '{}' in all its variants{}", axes[i].axis,
                                       suggest_word(axes[i].axis, axes_of(suite.cases))));
     suite.name += " " + options.axes[i];
   }

@@ -291,7 +291,7 @@ class Reader : private TomlReader {
 
   /// Reads a text; a number lacks its unit.
   static std::string limit(const toml::node& node, const SourceLocation& place) {
-    if (node.is_number()) fail(place, "a number has no unit: write a text such as \"3 GiB\" or \"2 ms\"");
+    if (node.is_number()) fail(place, "a number has no unit: write a string such as \"3 GiB\" or \"2 ms\"");
     return word(node, place);
   }
 

@@ -96,14 +96,14 @@ SourceLocation TomlReader::at(const TomlEntry& entry, const std::string& above) 
 
 std::string TomlReader::word(const toml::node& node, const SourceLocation& place) {
   if (const auto word = node.value_exact<std::string>()) return *word;
-  fail(place, "must be a text in quotes");
+  fail(place, "must be a quoted string");
 }
 
 std::vector<Located<std::string>> TomlReader::words(const toml::node& node, const SourceLocation& place) {
   std::vector<Located<std::string>> all;
   for (const Located<AxisValue>& value : list(node, place)) {
     const std::string* word = std::get_if<std::string>(&value.value);
-    if (word == nullptr) fail(value.place, fmt::format("{} is not a text in quotes", to_text(value.value)));
+    if (word == nullptr) fail(value.place, fmt::format("{} is not a quoted string", to_text(value.value)));
     all.push_back({*word, value.place});
   }
   return all;
@@ -125,7 +125,7 @@ Located<AxisValue> TomlReader::scalar(const toml::node& node, const SourceLocati
   if (const auto integer = node.value_exact<std::int64_t>()) return {Size{*integer}, here};
   if (const auto word = node.value_exact<std::string>()) return {*word, here};
   if (const auto number = node.value_exact<double>()) return {*number + 0.0, here};  // -0 becomes 0
-  fail(here, "must be a number or a word in quotes");
+  fail(here, "must be a number or a quoted string");
 }
 
 std::vector<Located<AxisValue>> TomlReader::list(const toml::node& node, const SourceLocation& place) {

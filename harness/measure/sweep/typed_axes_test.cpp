@@ -134,8 +134,8 @@ TEST(TypedAxes, ThatNothingHasAreRefused) {
     EXPECT_THAT([&] { (void)names(variants.empty() ? toml : "", variants, axes); },
                 ThrowsMessage<UsageError>(HasSubstr(what)));
   };
-  refused({}, {"nxx=4"}, "nxx=4: no sweep has only variants with the axis 'nxx'; did you mean 'nx'?");
-  refused({}, {"ny=4"}, "ny=4: no sweep has only variants with the axis 'ny'");
+  refused({}, {"nxx=4"}, "nxx=4: no sweep has the axis 'nxx' in all its variants; did you mean 'nx'?");
+  refused({}, {"ny=4"}, "ny=4: no sweep has the axis 'ny' in all its variants");
   refused({"padding/computed"}, {"nxx=4"}, "nxx=4: padding/computed has no axis 'nxx'; did you mean 'nx'?");
   refused({"padding/computed"}, {"nx=0"}, "nx=0: ");
   refused({"padding/computed"}, {"nx=4,0.5"}, "nx=4,0.5: ");

@@ -187,7 +187,7 @@ void CaseBenchmarks::begin(Entry& entry) {
 
 void CaseBenchmarks::measure(benchmark::State& state, Entry& entry) {
   if (stopped_) {
-    state.SkipWithError("not measured: a case before it has spoiled the device");
+    state.SkipWithError("not measured: an earlier case left the device unusable");
     return;
   }
   if (!entry.begun) begin(entry);

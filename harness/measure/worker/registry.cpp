@@ -42,7 +42,7 @@ void check_slice_axis(const VariantDescription& variant) {
   }
   if (!std::holds_alternative<Size>(axis->default_value)) {
     throw UsageError(
-        fmt::format("variant {}: slice axis '{}' is not an axis of integers; use one, such as {{\"n\", 20}}",
+        fmt::format("variant {}: slice axis '{}' is not an integer axis; use one, such as {{\"n\", 20}}",
                     variant.name, variant.slice_axis));
   }
 }
@@ -56,7 +56,7 @@ void Registry::add(RegisteredVariant variant) {
   }
   if (!variant.estimators.empty() && variant.description.slice_axis.empty()) {
     throw UsageError(fmt::format(
-        "variant {} has an estimator and no slice_axis: say along which axis of integers it counts slices",
+        "variant {} has an estimator and no slice_axis: name the integer axis along which it counts slices",
         name));
   }
   check_slice_axis(variant.description);

@@ -18,7 +18,7 @@ namespace peakmark {
 namespace {
 
 constexpr std::string_view kRepeatedCall = "call";
-constexpr std::string_view kMaking = "what makes the case, its constructor";
+constexpr std::string_view kMaking = "the constructor of the case";
 
 void append_block(std::optional<GpuTime>& time, std::vector<double> samples_ns) {
   std::vector<std::vector<double>> blocks;
@@ -81,7 +81,7 @@ bool Trial::attempt(const std::function<void()>& step) {
   } catch (const UsageError& error) {
     fail(Outcome::crashed, error.what());
   } catch (const std::bad_alloc&) {
-    fail(Outcome::crashed, "the host has not the memory for this case");
+    fail(Outcome::crashed, "the host has too little memory for this case");
   } catch (const std::exception& error) {
     fail(Outcome::crashed, error.what());
     broken_ = true;

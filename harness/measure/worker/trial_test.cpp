@@ -61,7 +61,7 @@ TEST_F(TrialTest, StepsAreReportedBeforeTheyBegin) {
   Steps steps = known_bytes();
   steps.call = [&](FakeCase&) { EXPECT_THAT(reported.back(), HasSubstr("`call`")); };
   measure(fake_variant("a/b", steps, {FakeEstimator{"own", 0, 1}}), options);
-  const std::vector<std::string> pass{"what makes the case, its constructor",
+  const std::vector<std::string> pass{"the constructor of the case",
                                       "`set_up`",
                                       "`create_inputs`",
                                       "`create_outputs`",

@@ -23,7 +23,7 @@ constexpr const char* kFooter =
 void check_benchmark_arguments(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     if (argument.rfind("--benchmark_", 0) == 0 || argument.rfind("--v=", 0) == 0) continue;
-    throw UsageError(fmt::format("unknown option '{}'; --help lists what there is", argument));
+    throw UsageError(fmt::format("unknown option '{}'; --help lists the options", argument));
   }
 }
 
@@ -40,54 +40,55 @@ ParsedWorkerOptions parse_worker_options(int argc, char** argv) {
   std::string budget;
   std::string max_allocation;
   app.add_flag("--describe", options.describe, "Print the variants, their axes and estimators as JSON");
-  app.add_flag("--estimate", options.estimate,
-               "Answer estimator questions, JSON lines on standard input, one line each");
-  app.add_flag("--check", options.check,
-               "Say of each case name on standard input whether it can be, JSON lines; needs no device");
-  app.add_flag("--reference", options.reference,
-               "Measure the reference case, a copy of fixed size; alone where no --cases are given");
-  app.add_option("--label", options.label,
-                 "What the names of variants end with, `OPERATION/WAY.LABEL`: for runs with several workers");
-  app.add_option("--cases", options.cases, "Cases to measure, a name a line; - is standard input");
-  app.add_option("--observations-fd", options.observations_fd, "Descriptor for observations, JSON lines")
-      ->check(CLI::NonNegativeNumber);
   app.add_flag(
-      "--report-steps", options.report_steps,
-      "Report each step of a case there before it begins, so that a crash can be attributed to a step");
-  app.add_option("--backend", backend, "opencl, cuda or dry, for cases that leave it open");
-  app.add_option("--device", options.device, "Index, or part of the name, of the device");
+      "--estimate", options.estimate,
+      "Answer questions to estimators: a JSON line on standard output for each one on standard input");
+  app.add_flag(
+      "--check", options.check,
+      "Check whether each case name on standard input is valid; answers are JSON lines. Needs no device");
+  app.add_flag("--reference", options.reference,
+               "Measure the reference case, a copy of fixed size; without --cases, nothing else");
+  app.add_option("--label", options.label,
+                 "Append this to names of variants, `OPERATION/WAY.LABEL`: for runs with several workers");
+  app.add_option("--cases", options.cases, "Cases to measure, one name per line; - is standard input");
+  app.add_option("--observations-fd", options.observations_fd,
+                 "Write observations to this descriptor, as JSON lines")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--report-steps", options.report_steps,
+               "Write each step of a case to it before the step begins, so that a crash can be attributed");
+  app.add_option("--backend", backend, "opencl, cuda or dry, for cases without a backend");
+  app.add_option("--device", options.device, "Index of the device, or part of its name");
   CLI::Option* memory_only = app.add_flag("--memory-only", options.memory_only, "No timings");
-  app.add_flag("--no-memory", options.no_memory, "No memory figures: nothing but verification and timings")
+  app.add_flag("--no-memory", options.no_memory, "Do not record memory, only verify results and time them")
       ->excludes(memory_only);
-  app.add_flag("--sequences", options.sequences,
-               "Observations have every allocation of the memory pass in order");
+  app.add_flag("--sequences", options.sequences, "Record every allocation of the memory pass in order");
   app.add_option("--repeat-call", options.repeat_call,
                  "Make this many further calls of each case, to find memory that each call leaves behind")
       ->check(CLI::Range(static_cast<int>(kMinRepetitions), 1'000'000));
   app.add_flag("--guard", options.guard, "Put guard bytes around every array, and find writes outside of it")
       ->needs(memory_only);
-  app.add_flag("--no-verify", options.no_verify, "Do not verify results: only memory is asked for")
+  app.add_flag("--no-verify", options.no_verify, "Do not verify results, which memory does not need")
       ->needs(memory_only);
-  app.add_flag("--require-recorder", options.require_recorder, "Exit 5 when memory cannot be recorded");
+  app.add_flag("--require-recorder", options.require_recorder, "Exit with 5 if memory cannot be recorded");
   app.add_option("--repetitions", options.repetitions, "Timings of each case")->check(CLI::Range(1, 1000));
-  app.add_option("--blocks", options.blocks, "Exactly so many blocks a timing, not until they agree")
+  app.add_option("--blocks", options.blocks, "Time exactly this many blocks, instead of until they agree")
       ->check(CLI::Range(1, 1000));
-  app.add_flag("--times-only", options.times_only,
-               "Nothing but timings: for cases that have been verified and measured before")
+  app.add_flag("--times-only", options.times_only, "Only time cases, which an earlier pass has verified")
       ->excludes(memory_only);
-  app.add_option("--seconds", options.seconds_per_case, "Time for the timings of a case, about")
+  app.add_option("--seconds", options.seconds_per_case,
+                 "Approximate seconds to spend on the timings of a case")
       ->check(CLI::Range(0.001, 3600.0));
   app.add_option("--cache", options.cache,
                  "Last-level cache when a timed call begins: cold (flushed), hot, both; auto: cold on a GPU, "
                  "hot on a CPU")
       ->check(CLI::IsMember({"auto", "cold", "hot", "both"}));
   app.add_option("--dry-refuse", options.dry_refused_allocation,
-                 "The dry device refuses this allocation, from 1")
+                 "Number of the allocation that the dry device refuses, from 1")
       ->envname("PEAKMARK_REFUSE");
-  app.add_option("--dry-budget", budget, "Memory of the dry device: `4096`, `16GiB`; without it, no end")
+  app.add_option("--dry-budget", budget, "Memory of the dry device, such as `16GiB`. Default: unlimited")
       ->envname("PEAKMARK_BUDGET");
   app.add_option("--dry-max-allocation", max_allocation,
-                 "Bytes of the largest allocation on the dry device; without it, no limit")
+                 "Largest allocation on the dry device. Default: unlimited")
       ->envname("PEAKMARK_MAX_ALLOCATION");
   try {
     app.parse(argc, argv);

@@ -104,7 +104,7 @@ def import_numpy() -> Any:
     except ImportError as error:
         raise EstimatorError(
             "not_found",
-            f"numpy, which has the dtype argument of estimators, is missing in {sys.executable}: {error}; install it there, "
+            f"numpy, which estimators need for their dtype argument, is missing in {sys.executable}: {error}; install it there, "
             "or name another Python with `python`",
         ) from error
     return numpy
@@ -206,7 +206,7 @@ class Linear(Form):
 
     def bytes(self, slices: int) -> int:
         per_slice, fixed = self.checked_terms()
-        return whole(math.ceil(per_slice * slices + fixed), f"the need of {quantity(slices, 'slice')}")
+        return whole(math.ceil(per_slice * slices + fixed), f"the memory for {quantity(slices, 'slice')}")
 
 
 class Direct(Linear):
@@ -247,7 +247,7 @@ class Iterative(Form):
         found = named_terms(answer, 1)
         if found is None:
             return None, answer
-        return [Term(name, 0, whole(size, f"the need of {name}")) for name, (size,) in found], answer
+        return [Term(name, 0, whole(size, f"the memory for {name}")) for name, (size,) in found], answer
 
     def named(self, slices: int) -> list[Term] | None:
         return self.ask(slices)[0]
@@ -256,7 +256,7 @@ class Iterative(Form):
         terms, answer = self.ask(slices)
         if terms is not None:
             answer = sum(term.fixed for term in terms)
-        needed = whole(answer, f"the need of {quantity(slices, 'slice')}")
+        needed = whole(answer, f"the memory for {quantity(slices, 'slice')}")
         if needed == 0:  # also numpy's integers after an overflow
             raise EstimatorError("zero_per_slice", f"{quantity(slices, 'slice needs', 'slices need')} 0 bytes, so any number of them would fit")
         return needed
@@ -307,7 +307,7 @@ class Nabu(Form):
 
     def bytes(self, slices: int) -> int:
         needed = self.nabu["estimate_required_memory"](self.configuration(), delta_z=slices)
-        return whole(needed, f"the need of {quantity(slices, 'slice')}")
+        return whole(needed, f"the memory for {quantity(slices, 'slice')}")
 
     def slices(self, available: int) -> tuple[int, str | None]:
         found = self.nabu["estimate_max_chunk_size"](available / 1e9, self.configuration())
@@ -544,7 +544,7 @@ def add_folders(folders: list[str]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m peakmark.estimators", description=__doc__.splitlines()[0])
-    parser.add_argument("--path", action="append", default=[], help="a folder in which modules are")
+    parser.add_argument("--path", action="append", default=[], help="a folder with modules")
     add_folders(parser.parse_args().path)
     # Redirects the output of estimators to standard error, so that standard output has only answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")

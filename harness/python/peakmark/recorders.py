@@ -95,9 +95,9 @@ def _budget_of_device(budget: str) -> int:
     budgets = {one["budget_bytes"] for one in devices}
     names = ", ".join(one["name"] for one in devices) or "no device"
     if not budgets or None in budgets:
-        raise SizeError(f"{budget}: the memory is not known of {names}: write bytes, such as 16GiB")
+        raise SizeError(f"{budget}: the memory of {names} is unknown: write bytes, such as 16GiB")
     if len(budgets) > 1:
-        raise SizeError(f"{budget} is another size on each of {names}: write bytes, such as 16GiB")
+        raise SizeError(f"{budget} is a different size on each of {names}: write bytes, such as 16GiB")
     return int(budgets.pop())
 
 

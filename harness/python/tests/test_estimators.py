@@ -187,7 +187,7 @@ def test_bytes_beyond_64_bits_are_an_error_and_fit_nowhere():
     overflowed = asked("iterative", "iterative", slices=2**60)
     assert overflowed["error"].startswith("zero_per_slice: 1152921504606846976 slices")
     assert overflowed["warnings"][0].startswith("RuntimeWarning: overflow")
-    assert asked("module", "module", slices=2**60)["error"].startswith("too_large: the need of")
+    assert asked("module", "module", slices=2**60)["error"].startswith("too_large: the memory for")
 
 
 def test_random_estimators_answer_by_every_form_what_arithmetic_says():
@@ -263,7 +263,7 @@ def test_functions_are_found_without_calling_them(tmp_path):
 def test_missing_numpy_is_found_before_anything_is_asked(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "numpy", None)
     error = check_found(["example_estimators:module"])["error"]
-    assert error.startswith("not_found: numpy, which has the dtype argument of estimators, is missing in ")
+    assert error.startswith("not_found: numpy, which estimators need for their dtype argument, is missing in ")
     assert "install it there" in error
 
 

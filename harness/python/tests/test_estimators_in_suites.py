@@ -297,5 +297,5 @@ def test_python_may_be_an_interpreter_and_a_missing_numpy_is_named_once_before_a
     (folder / "run.json").unlink()
     refused = peakmark("run", "s.toml", "-o", "run.json", cwd=folder)
     assert refused.returncode == 2
-    assert refused.stderr.count("numpy, which has the dtype argument of estimators, is missing in") == 1, refused.stderr
+    assert refused.stderr.count("numpy, which estimators need for their dtype argument, is missing in") == 1, refused.stderr
     assert not (folder / "run.json").exists() and not (folder / "run.json.partial").exists()

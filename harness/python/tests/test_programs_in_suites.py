@@ -192,8 +192,8 @@ def test_a_program_without_marks_is_measured_as_a_whole(folder):
 @pytest.mark.parametrize(
     ("mark", "note"),
     [
-        ("Call", "measured whole: the program marks 'inputs', 'Call', and no 'call'; did you mean 'call' by 'Call'?"),
-        ("fft", "measured whole: the program marks 'inputs', 'fft', and no 'call'"),
+        ("Call", "measured whole: the program marks 'inputs', 'Call', but no 'call'; did you mean 'call' by 'Call'?"),
+        ("fft", "measured whole: the program marks 'inputs', 'fft', but no 'call'"),
         ("call", ""),
     ],
 )

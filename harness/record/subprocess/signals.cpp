@@ -22,7 +22,7 @@ constexpr std::chrono::seconds kOneKeyPress{1};
 
 constexpr std::string_view kSecond =
     "\npeakmark: interrupted twice: ends at once; the results so far are in the partial file, and --resume "
-    "goes on with it\n";
+    "continues it\n";
 
 sigset_t watched_signals() {
   sigset_t set{};

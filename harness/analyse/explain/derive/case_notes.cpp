@@ -22,8 +22,8 @@ void add_other_peaks(RecordedCases& cases) {
   if (off.empty()) return;
   const Observation& first = *cases.observations[off.front()];
   cases.notes.push_back(fmt::format(
-      "the allocation sequence of {} has another peak than the run file; the first: {}: {} bytes, the run "
-      "file {}",
+      "the allocation sequence of {} has another peak than the run file; the first: {}: {} bytes in the "
+      "sequence, {} in the run file",
       quantity(off.size(), "case"), first.case_name, cases.peaks[off.front()], *first.requested_peak_bytes));
 }
 

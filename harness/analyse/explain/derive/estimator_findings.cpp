@@ -84,7 +84,7 @@ EstimatorFindings compare_estimator(const VariantFormulas& variant, const std::s
     findings.error =
         fmt::format("it failed on {}; the first: {}", quantity(errors.size(), "shape"), errors[0]);
   else if (findings.compared == 0)
-    findings.error = "the run has no answers of it";
+    findings.error = "the run has no answers from it";
   for (Found& one : found) {
     if (one.words.size() < variant.cases.size()) {
       std::string words;

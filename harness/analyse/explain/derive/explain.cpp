@@ -193,10 +193,10 @@ class Explainer {
     for (const ExplainedAllocation& one : result.allocations) {
       if (one.count.part)
         result.notes.push_back(fmt::format(
-            "{}: {} of them when {}; no formula of their number otherwise", one.name,
+            "{}: {} of them when {}; otherwise their number has no formula", one.name,
             to_text(one.count.part->formula, ExpressionStyle::display), one.count.part->condition));
       if (one.bytes.part)
-        result.notes.push_back(fmt::format("{}: {} when {}; no formula otherwise", one.name,
+        result.notes.push_back(fmt::format("{}: {} when {}; otherwise no formula", one.name,
                                            to_text(one.bytes.part->formula, ExpressionStyle::display),
                                            one.bytes.part->condition));
       if (!one.bytes.rival) continue;
@@ -214,7 +214,7 @@ class Explainer {
     }
     if (!constant.empty())
       result.notes.push_back(
-          fmt::format("{} at every shape: formulas do not show the part of {}; add shapes with {}",
+          fmt::format("{} at every shape: formulas do not show the effect of {}; add shapes with {}",
                       fmt::join(constant, ", "), constant.size() == 1 ? "this axis" : "these axes",
                       fmt::join(others, ", ")));
   }
@@ -233,10 +233,10 @@ class Explainer {
       others.push_back(fmt::format("{}={}", axis.name, std::ranges::max(axis.values) + 1));
     }
     if (!multiples.empty())
-      result.notes.push_back(fmt::format(
-          "{} at every shape: what a program rounds to such lengths looks as if it were not rounded; "
-          "add shapes with {}",
-          fmt::join(multiples, ", "), fmt::join(others, ", ")));
+      result.notes.push_back(
+          fmt::format("{} at every shape: lengths that the program rounds to such multiples look unrounded; "
+                      "add shapes with {}",
+                      fmt::join(multiples, ", "), fmt::join(others, ", ")));
   }
 
   const Shapes& shapes_;

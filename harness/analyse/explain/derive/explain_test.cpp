@@ -368,7 +368,7 @@ TEST(Explain, NamesAnAxisThatNeverVaries) {
   std::vector<Shape> shapes = chosen_shapes();
   for (Shape& shape : shapes) shape.chunk = 3;
   EXPECT_THAT(explained(shapes).notes,
-              ElementsAre(HasSubstr("chunk=3 at every shape: formulas do not show the part of this axis")));
+              ElementsAre(HasSubstr("chunk=3 at every shape: formulas do not show the effect of this axis")));
 }
 
 TEST(Explain, TooFewShapesGiveNumbersOnly) {
@@ -388,7 +388,7 @@ TEST(Explain, OfEvenLengthsANoteAsksForOthers) {
     for (const Size nx : {64, 66, 128}) shapes.push_back({8, 4, ny, nx});
   }
   EXPECT_THAT(explained(shapes).notes,
-              Contains(HasSubstr("nx is even at every shape: what a program rounds")));
+              Contains(HasSubstr("nx is even at every shape: lengths that the program rounds")));
   for (Shape& shape : shapes) shape.ny *= 3;
   EXPECT_THAT(explained(shapes).notes,
               Contains(HasSubstr("ny is a multiple of 3, nx is even at every shape")));

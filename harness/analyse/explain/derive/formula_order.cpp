@@ -21,7 +21,7 @@ void add_to(Sum& sum, const Sum& other) {
 }
 
 Sum multiplied(const Sum& one, const Sum& other) {
-  if (one.size() * other.size() > kMaxProducts) throw OverflowError("a formula of too many products");
+  if (one.size() * other.size() > kMaxProducts) throw OverflowError("a formula with too many products");
   Sum result;
   for (const auto& [first, coefficient] : one) {
     for (const auto& [second, factor] : other) {

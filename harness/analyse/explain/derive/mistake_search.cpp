@@ -141,7 +141,7 @@ class MistakeSearch {
   static std::string counted_too_often(Size count, Size more) {
     if (count == 1 && more == 1) return "counted twice";
     if (count == 0) return "";
-    return fmt::format("counted {} times, but {} have these bytes", count + more,
+    return fmt::format("counted {} times, but {} have this size", count + more,
                        quantity(static_cast<std::size_t>(count), "allocation"));
   }
 

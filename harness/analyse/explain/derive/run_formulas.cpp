@@ -259,9 +259,10 @@ void keep_explained_cases(Run& run, const AxisTexts& values) {
   const auto has_sequence = [](const Observation& one) { return one.allocation_sequence.has_value(); };
   if (std::ranges::none_of(run.observations, has_sequence)) {
     const auto too_long = std::ranges::count_if(run.observations, is_too_long);
-    throw UsageError(too_long > 0 ? too_long_text(static_cast<std::size_t>(too_long))
-                                  : "no case of this run has its allocations: record them with `peakmark run "
-                                    "SUITE --sequences`");
+    throw UsageError(too_long > 0
+                         ? too_long_text(static_cast<std::size_t>(too_long))
+                         : "no case of this run has its allocation sequence: record them with `peakmark run "
+                           "SUITE --sequences`");
   }
   std::erase_if(run.observations, [&](const Observation& one) { return !has_values(one, values); });
   if (std::ranges::none_of(run.observations, has_sequence))

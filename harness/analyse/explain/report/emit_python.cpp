@@ -216,7 +216,7 @@ std::vector<std::string> find_others(const VariantFormulas& variant, const std::
     if (std::ranges::find(axes, other, &Shapes::Axis::name) == axes.end() || other == slices)
       throw UsageError(
           fmt::format("--other-dimensions: {} has no integer axis '{}' besides its slices; an emitted "
-                      "estimator needs axes here, no formulas",
+                      "estimator needs axes here, not formulas",
                       variant.variant, other));
   }
   return options.other_dimensions;

@@ -415,7 +415,7 @@ TEST(EmitToml, IsExactAtShapesThatWereNotRecorded) {
   const Observation other_dtype =
       sample_observation("padding/nabu", unseen_shapes()[0], {{"mode", "edge"}, {"dtype", "u8"}});
   EXPECT_THAT([&] { bytes(estimator, other_dtype); },
-              ThrowsMessage<UsageError>(HasSubstr("no formula is for")));
+              ThrowsMessage<UsageError>(HasSubstr("no formula applies to")));
   EXPECT_THROW(bytes(estimator, too_large(filter_observation(unseen_shapes()[0]))), OverflowError);
   options.margin_percent = 2;
   const Observation unseen = filter_observation(unseen_shapes()[1]);

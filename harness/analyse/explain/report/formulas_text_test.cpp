@@ -88,7 +88,8 @@ TEST(RunFormulas, APeakThatIsNotThatOfTheSequenceIsANote) {
   auto run = padding_run({"edge"});
   run.observations[3].requested_peak_bytes = 1;
   const auto variants = explain_cases(group_cases(run));
-  EXPECT_THAT(variants[0].explanation.notes, ElementsAre(HasSubstr("the run file 1")));
+  EXPECT_THAT(variants[0].explanation.notes,
+              ElementsAre(HasSubstr("bytes in the sequence, 1 in the run file")));
   EXPECT_THAT(variants[0].explanation.notes[0],
               HasSubstr("the allocation sequence of 1 case has another peak"));
 }

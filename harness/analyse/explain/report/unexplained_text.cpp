@@ -70,8 +70,8 @@ std::string where_it_is_text(const VariantFormulas& variant, const ExplainedAllo
   }
   if (const auto condition = find_condition(shapes, is_there)) {
     const auto between = value_between(shapes, is_there);
-    return fmt::format("  {} is there when {}, at {} of {}; no formula says so{}\n", label(variant, one),
-                       *condition, there.size(), quantity(shapes.count(), "shape"),
+    return fmt::format("  {} is there when {}, at {} of {}; no formula has this condition{}\n",
+                       label(variant, one), *condition, there.size(), quantity(shapes.count(), "shape"),
                        between ? fmt::format("; add a shape with {} to find the limit", *between) : "");
   }
   // Lists the shorter of the two lists.
@@ -82,9 +82,9 @@ std::string where_it_is_text(const VariantFormulas& variant, const ExplainedAllo
   }
   const auto between = value_between(shapes, is_there);
   std::string text =
-      fmt::format("  {} is there at {} of {}; no condition on one or two axes says at which. {}:\n",
+      fmt::format("  {} is there at {} of {}; no condition on one or two axes describes these shapes. {}:\n",
                   label(variant, one), there.size(), quantity(shapes.count(), "shape"),
-                  between ? fmt::format("Add shapes with {} and about it", *between)
+                  between ? fmt::format("Add shapes with {} and close to it", *between)
                           : "Fix axes (AXIS=VALUE) until one does");
   for (std::size_t i = 0; i < listed.size() && i < kMaxSizesShown; ++i)
     text += fmt::format("    {} {}\n", is_mostly_there ? "not at" : "at", shape_text(shapes, listed[i]));
@@ -111,7 +111,7 @@ std::string unexplained_text(const VariantFormulas& variant) {
     if (is_count && one.is_at_some_shapes()) continue;
     const Figure& figure = is_count ? one.count : one.bytes;
     text += fmt::format("  {} has no formula{}, at most {}{}:\n", label(variant, one),
-                        is_count                     ? " of its number; its numbers"
+                        is_count                     ? " for its number; its numbers"
                         : one.count.max_recorded > 1 ? "; the largest of each shape"
                                                      : "; its sizes",
                         figure.max_recorded, is_count ? "" : " bytes");
@@ -131,9 +131,9 @@ std::string unexplained_text(const VariantFormulas& variant) {
     if (differs_between_passes(cases, one)) {
       text +=
           "    two passes at the same shape differ: it does not depend on the axes alone; give the program a "
-          "fixed seed, or make an axis of what it depends on\n";
+          "fixed seed, or make what it depends on an axis\n";
     } else if (figure.recorded.size() < kManyShapes) {
-      text += fmt::format("    from {} only a short formula is believed; add {} or more, such as {}\n",
+      text += fmt::format("    from {} only a short formula is accepted; add {} or more, such as {}\n",
                           quantity(figure.recorded.size(), "shape"), kManyShapes - figure.recorded.size(),
                           shapes_to_add(variant.shapes().subset(figure.shapes), kShapesShown));
     } else {

@@ -44,9 +44,10 @@ TEST(UnexplainedText, AnAllocationThatIsThereByAnUnknownConditionIsNamedInThePea
   for (const Observation& one : run.observations) there += one.allocation_sequence->size() - 1;
   const std::string text = formulas_text({{variant}, {}, {}});
   EXPECT_THAT(text, HasSubstr("at some shapes: 8·ny·nx"));
-  EXPECT_THAT(text, HasSubstr("copy is there at " + std::to_string(there) +
-                              " of 36 shapes; no condition on one or two axes says at which. Fix axes "
-                              "(AXIS=VALUE) until one does:\n    at n=5 "));
+  EXPECT_THAT(text,
+              HasSubstr("copy is there at " + std::to_string(there) +
+                        " of 36 shapes; no condition on one or two axes describes these shapes. Fix axes "
+                        "(AXIS=VALUE) until one does:\n    at n=5 "));
 }
 
 TEST(UnexplainedText, AConditionWithoutAFormulaIsSaid) {
@@ -100,7 +101,7 @@ TEST(UnexplainedText, OfFewShapesMoreAreNeeded) {
   EXPECT_THAT(unexplained_text(explained(run)), HasSubstr("record one of these shapes again"));
   run.observations.resize(6);
   EXPECT_THAT(unexplained_text(explained(run)),
-              HasSubstr("from 6 shapes only a short formula is believed; add 10 or more, such as "));
+              HasSubstr("from 6 shapes only a short formula is accepted; add 10 or more, such as "));
 }
 
 TEST(UnexplainedText, SaysWhichValueGivesMoreShapes) {

@@ -159,7 +159,7 @@ void CallRecorder::end_enqueue(const DriverCall& call) {
   if (!stream || driver_.is_capturing(*stream) || driver_.synchronise(*stream)) return;
   finish_each_ = false;
   note_once(noted_wait_,
-            "--sync: a stream was not idle in time, as one that waits for work on another device; from here "
+            "--sync: a stream was not idle in time: it may wait for work on another device; from here "
             "on the recorder does not wait, and the peak may differ from run to run");
 }
 
