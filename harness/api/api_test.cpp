@@ -257,7 +257,7 @@ TEST_F(ApiTest, AnErrorInTheProgramIsReportedAsTheProgramsError) {
        "what makes its cases (a constructor, or the function given to Worker::add) threw: the variant has no "
        "axis 'nz'; it has n, mode, offset, note ("},
       {"an axis in mistake",
-       "its `mistake` threw: axis 'mode' is a word, not an integer: ask for it by word(); "},
+       "its `mistake` threw: axis 'mode' is a word, not an integer: read it with word(); "},
       {"steps without a call", "threw: its Steps have no `call` ("}};
   for (const auto& [mistake, message] : messages) {
     SCOPED_TRACE(mistake);

@@ -6,8 +6,8 @@
 
 namespace peakmark {
 
-/// Returns the last number for which `holds` is true, on the way from `first`, for which it is, to `end`, for
-/// which it is not. `end` may be smaller. `holds` must change once; it is not called for these two.
+/// Returns the last number for which `holds` is true. It is true for `first`, false for `end` (which may be
+/// smaller), and changes once in between; it is not called for these two.
 template <typename Holds>
 Size bisect(Size first, Size end, const Holds& holds) {
   while (end - first > 1 || first - end > 1) {

@@ -12,9 +12,9 @@
 
 namespace peakmark {
 
-/// whole (old): has all padded lines, all spectra and the tables for padding at once; then `linear`. inplace
-/// (new): filters lines in batches in one work buffer and writes them back, which overwrites the sinograms;
-///   then `tiled`.
+/// whole (old): all padded lines, all spectra and the tables for padding exist at once; then `linear`.
+/// inplace (new): filters lines in batches in one work buffer and writes them back, which overwrites the
+///   sinograms; then `tiled`.
 /// kept: as inplace, on a copy of the sinograms, `chunk` of them at a time.
 enum class FbpMethod : std::uint8_t { whole, inplace, kept };
 std::string_view to_string(FbpMethod method);

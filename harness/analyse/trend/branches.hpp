@@ -9,15 +9,17 @@
 
 namespace peakmark::trend {
 
-/// Returns true for a run of the base branch. A run without a branch is one: earlier versions kept none.
+/// Returns true for a run of the base branch. A run without a branch counts as one, because earlier versions
+/// stored no branch.
 bool is_of_base(const std::string& branch, const std::string& base_branch);
 
-/// Returns true if one is the other or its beginning of at least 7 digits. False for modified sources (`+`).
+/// Returns true if both are equal, or one is the beginning of the other with at least 7 digits. False for
+/// modified sources (`+`).
 bool is_same_commit(std::string_view one, std::string_view other);
 
-/// Returns the runs of the base branch up to the one that `branch` is compared with, of the suites that the
-/// branch has, then the newest run of the branch of each suite, so that find_trends() finds what the branch
-/// changed. `base_runs` says what each is compared with:
+/// Returns the history from which find_trends() finds the changes of a branch: for the suites of the branch,
+/// the runs of the base branch up to the compared ones, then the newest run of the branch for each suite.
+/// `base_runs` has the run that each is compared with:
 /// - the newest run of the suite at the merge base, or at its nearest earlier commit that was measured;
 /// - if the merge base is unknown, or no such commit was measured: the newest run of the suite before the
 ///   branch's.

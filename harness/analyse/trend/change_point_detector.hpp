@@ -15,7 +15,8 @@ struct Noise {
   double persistence = 0;  ///< correlation of neighbouring runs, 0 … 1, estimated with a margin
 };
 
-/// Smaller spreads (of a counter, of a rounded clock) count as this one, or tiny steps would be significant.
+/// Smaller spreads, as of a counter or a rounded clock, are raised to this one; otherwise tiny steps would be
+/// significant.
 inline constexpr double kMinSpread = 1e-3;
 /// Values are clipped at this many spreads from the centre when spread and persistence are estimated.
 inline constexpr double kClip = 2.5;
@@ -31,13 +32,13 @@ enum class States : std::uint8_t { covered, ignored };
 /// noise (Huber's proposal in one step). The persistence is the correlation of neighbours among the clipped
 /// values plus 0.4 of its standard error 1/√n, at least 0.
 ///
-/// If more than half of the runs are in one of two states, the median absolute deviation is that within it.
-/// So the values are clipped at `kClip` scaled distances of their first and last decile instead, where that
-/// makes the spread larger by a fifth, and the values alternate between both sides of the middle at least
-/// half as often as independent ones would: a step in the history does not. It takes 20 values. `scratch` has
-/// space for as many values.
+/// If more than half of the runs are in one of two states, the median absolute deviation covers only that
+/// state. So with at least 20 values, they are clipped at `kClip` scaled distances of their first and last
+/// decile instead, on two conditions: the spread becomes larger by a fifth, and the values alternate between
+/// both sides of the middle at least half as often as independent values would. A step in the history does
+/// not alternate. `scratch` has space for as many values.
 Noise estimate_noise(std::span<const double> values, std::span<double> scratch, States states);
-/// The same with states, in linear time. `sorted`: the values in ascending order.
+/// Does the same in linear time. `sorted`: the values in ascending order.
 Noise estimate_noise(std::span<const double> values, std::span<const double> sorted,
                      std::span<double> scratch, States states = States::covered);
 
@@ -49,17 +50,17 @@ double variance_of_mean(int count, double persistence);
 /// Thresholds of the detector, chosen on the simulated noise of bench/trend with other seeds than those of
 /// docs/statistics.md. "Trends" there explains each of them.
 struct DetectorOptions {
-  std::size_t min_runs = 20;        ///< of a first level, before changes are reported
+  std::size_t min_runs = 20;        ///< runs of the first level before changes are reported
   std::size_t baseline_runs = 120;  ///< the runs before that a run is compared with
   double suspicion = 2.6;           ///< the score from which a case is measured a second time in the same run
   double slower = 3.18;             ///< the score of a change to slower
-  double faster = 4.6;              ///< to faster: less urgent, so with more certainty
-  double back = 3.5;                ///< to faster, while a regression is open
+  double faster = 4.6;              ///< the score of a change to faster, which is less urgent
+  double back = 3.5;                ///< the score of a change to faster while a regression is open
   double min_effect = 0.019;        ///< smaller steps are never reported
 };
 
-/// The last runs compared with those before. Scores are standard deviations of a normal distribution,
-/// positive for slower.
+/// The result of comparing the last runs with those before. Scores are standard deviations of a normal
+/// distribution, positive for slower.
 struct Scan {
   bool enough = false;   ///< there are enough runs
   double suspicion = 0;  ///< the largest score of the last 1, 2, 3, … runs
@@ -106,17 +107,17 @@ class ChangePointDetector {
   /// Returns the runs that a new one is compared with.
   [[nodiscard]] std::span<const double> baseline() const;
   [[nodiscard]] Noise blended(Noise noise, std::size_t runs) const;
-  /// To be called after `values_` or `former_` were replaced.
+  /// Call it after `values_` or `former_` is replaced.
   void sort_baseline();
 
   DetectorOptions options_;
-  std::vector<double> values_;  ///< of the present level, without old ones that nothing needs
+  std::vector<double> values_;  ///< of the present level, without old ones that are not needed
   std::vector<double> sorted_;  ///< the baseline in ascending order
   /// Runs since a return to this level. A longer window would find the level in between again.
   std::size_t since_return_ = kAll;
   std::vector<double> former_values_;
   std::optional<Noise> former_;         ///< noise of the level before
-  mutable std::optional<Noise> noise_;  ///< of the level, once it was asked for; empty after each change
+  mutable std::optional<Noise> noise_;  ///< of the level, computed on demand; reset after each change
 };
 
 }  // namespace peakmark::trend

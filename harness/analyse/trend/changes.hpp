@@ -13,8 +13,7 @@
 
 namespace peakmark::trend {
 
-/// Knows which runs of a device were meant to have a case. A run that lacks a case was not meant to have it
-/// if
+/// Determines which runs of a device should have a case. A run without the case need not have it if
 /// - its filter, its variants or its `--backend` exclude the case;
 /// - it had no `--backend`, and only runs with one, which adds cases to the suite, had the case;
 /// - its suite, by the fingerprint, is that of a run that had the case: something else excluded it.
@@ -30,14 +29,15 @@ class Plans {
   [[nodiscard]] std::size_t last(const CaseOutcomes& of, const std::string& suite) const;
 
  private:
-  /// What all runs need to know of a case, found in one pass: else each of many runs would go over all.
+  /// Facts about a case that every run needs. They are found in one pass; otherwise each run would need a
+  /// pass over all runs.
   struct CasePlan {
     const CaseOutcomes* of = nullptr;
     std::vector<bool> is_in_plan;             ///< by the numbers of plan_of_run_
     bool is_of_asked_backends = true;         ///< only runs with `--backend` had it
-    std::map<const Pattern*, bool> is_found;  ///< by filters that were asked
+    std::map<const Pattern*, bool> is_found;  ///< by the filters used so far
   };
-  /// Returns the plan of the case; valid until it is called for another one. `of` is one of the history's.
+  /// Returns the plan of the case; valid until it is called for another one. `of` belongs to the history.
   CasePlan& plan_of(const CaseOutcomes& of) const;
   [[nodiscard]] bool is_excluded(const CaseOutcomes& of, const HistoryRun& run) const;
 
@@ -61,8 +61,8 @@ ExactChanges find_exact_changes(const DeviceHistory& history, const Series& seri
 /// Relative difference of two ratios that count as the same: a quotient may differ in its last bit.
 inline constexpr double kSameRatio = 1e-9;
 
-/// Finds changes of the outcome of a case: a worse one is a regression, a better one an improvement. What a
-/// suite expects is as good as `ok`.
+/// Finds changes of the outcome of a case: a worse one is a regression, a better one an improvement. An
+/// outcome that the suite expects is as good as `ok`.
 std::vector<Change> find_outcome_changes(const CaseOutcomes& of);
 
 /// Changes of all series of times.
@@ -99,16 +99,17 @@ class OpenRegressions {
 };
 
 /// Marks open regressions of times as recovered if the times went back without a change point, as after a
-/// short regression that increased the noise: the median of 14 runs is nearer to the former level, by 2.5
-/// standard errors from the middle of the two. `changes` are those of the series, in order.
+/// short regression that increased the noise: the median of 14 runs is on the former level's side of the
+/// middle of the two levels, by 2.5 standard errors. `changes` are those of the series, in order.
 void close_resolved_regressions(const DeviceHistory& history, const Series& series,
                                 std::vector<Change>& changes);
 
 /// Marks changes of times that nearly all cases of a run have in one direction within 3 runs: at least 5
-/// cases of at least 2 variants. Ratios to a reference do not count, since the reference is of the machine.
+/// cases of at least 2 variants. Ratios to a reference do not count, since the reference already measures the
+/// machine.
 void mark_shared_steps(const DeviceHistory& history, std::size_t min_runs, std::vector<Change>& changes);
 
-/// Returns true if `acceptance`, of the run `from`, applies to this change.
+/// Returns true if `acceptance`, which begins at the run `from`, applies to this change.
 bool accepts(const Acceptance& acceptance, std::size_t from, const Change& change);
 /// Marks accepted changes.
 void apply_acceptances(const DeviceHistory& history, std::vector<Change>& changes);

@@ -16,9 +16,9 @@ struct DeviceFinding {
   Finding finding;
 };
 
-/// A finding of one device, or findings of several devices with presumably one cause: one verdict, state and
-/// metric between the same two commits, of a variant in common, or of variants whose peaks have an allocation
-/// in common that changed, by its name. Without a known commit, each device has its own.
+/// A finding of one device, or findings of several devices with presumably one cause: they have one verdict,
+/// state and metric, lie between the same two commits, and have a variant or the name of a changed allocation
+/// in common. If a commit is unknown, each device has a separate finding.
 struct CommonFinding {
   const DeviceTrends* device = nullptr;  ///< of the worst case
   Finding finding;                       ///< the changes of all devices, the largest step first

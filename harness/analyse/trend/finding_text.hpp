@@ -14,7 +14,7 @@
 
 namespace peakmark::trend {
 
-/// How texts of other people and commits are written.
+/// How commits and texts from outside are written.
 struct TextStyle {
   std::function<std::string(const std::string& text)> text;
   std::function<std::string(const std::string& name)> name;
@@ -31,11 +31,12 @@ std::string commit_text(const HistoryRun& run, const TextStyle& style);
 
 /// Returns the day of a date.
 std::string day(const std::string& date);
-/// Returns the levels before and after a change, with their unit; of an outcome its words. The texts differ.
+/// Returns the levels before and after a change, with their unit; for an outcome, its words. The texts
+/// differ.
 std::pair<std::string, std::string> level_texts(const Change& change);
 /// Returns the level after a change, and the present one if that was undone in part: `2 us, now 1.5 us`.
 std::string after_text(const Change& change);
-/// Returns the step in bytes, as a difference of ratios, or in percent for times; of outcomes `worse` or
+/// Returns the step in bytes, as a difference of ratios, or in percent for times; for outcomes, `worse` or
 /// `better`.
 std::string step_text(const Change& change);
 /// Returns the range of steps from the smallest to the largest: `+256 B to +1024 B`; if they were undone in

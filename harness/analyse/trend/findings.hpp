@@ -9,8 +9,8 @@
 
 namespace peakmark::trend {
 
-/// Changes of one device with presumably one cause: one verdict, state and metric, and one variant, or
-/// variants whose peaks have a named allocation in common that changed, or nearly all cases of a run
+/// Changes of one device with presumably one cause: they have one verdict, state and metric, and are of one
+/// variant, of variants with a changed named allocation in common, or of nearly all cases of a run
 /// (SharedStep). Bytes and estimates changed between the same two runs, times within 3 runs of each other.
 struct Finding {
   std::string variant;                 ///< of the worst case
@@ -22,7 +22,7 @@ struct Finding {
   [[nodiscard]] bool has_case(const std::string& name) const;
 };
 
-/// Because of noise, one change of times is found some runs later in one shape than in another.
+/// Because of noise, a change of times may be found some runs later for one shape than for another.
 inline constexpr std::size_t kSameTimeChangeRuns = 3;
 
 /// Returns true if `a` is worse than `b`: the larger step in percent; of equal ones the more important
@@ -38,17 +38,17 @@ std::vector<Finding> find_findings(const std::vector<const Change*>& changes);
 
 /// Returns the command that compares the last good commit with the first bad one, on the cases of the
 /// finding: `peakmark compare nightly.toml --commits 1a2b3c4d5e6f 9f8e7d6c5b4a --build-command BUILD --filter
-/// '^(padding/coords1d)/'`. It is for the root of the repository. The user writes the command that builds a
-/// commit for BUILD. Empty if a commit is unknown, has modified sources, or both are one.
+/// '^(padding/coords1d)/'`. Run it in the root of the repository, with the command that builds a commit in
+/// place of BUILD. Empty if a commit is unknown or has modified sources, or if both are the same commit.
 std::string compare_command(const DeviceHistory& history, const Finding& finding);
 
-/// The same for all cases of two runs, indices of the history.
+/// Returns the command for all cases of two runs, given by their indices in the history.
 std::string compare_command(const DeviceHistory& history, std::size_t before, std::size_t after);
 
 /// Returns `padding/coords1d` for `padding/coords1d/opencl/n:20`.
 std::string variant_name(const std::string& case_name);
 
-/// Acceptances that one person gave at once: of one variant and run, for one reason.
+/// Acceptances that one person added together: of one variant and run, with one reason.
 struct AcceptedFinding {
   std::string variant;
   std::vector<const Acceptance*> acceptances;

@@ -12,7 +12,7 @@ namespace peakmark::trend {
 /// The newest run of a suite on a device: the last in the order of runs.
 struct NewestRun {
   HistoryRun run;
-  /// Null if its date is later than tomorrow: a wrong clock says nothing.
+  /// Null if its date is later than tomorrow, because the clock was wrong.
   std::optional<std::chrono::seconds> age;
   bool is_current = true;  ///< one of the device's last kCurrentRuns
   bool is_stale = false;   ///< older than allowed, or of unknown age

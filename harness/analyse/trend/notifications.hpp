@@ -13,7 +13,7 @@ namespace peakmark::trend {
 struct CommonFinding;
 struct DeviceTrends;
 
-/// `opening`, `closing`: a process sends it now, or ended before it had.
+/// `opening`, `closing`: a process is sending it, or ended before it was sent.
 enum class NotifiedState : std::uint8_t { opening, open, closing, closed };
 std::string_view to_string(NotifiedState state);
 /// Throws UsageError for another text: the history is damaged.
@@ -43,7 +43,7 @@ struct Notice {
   std::vector<Notified> failed;    ///< or when it could not be sent
 };
 
-/// What a process that sends notices writes first, and what is sent.
+/// The notices to send, and further rows to write before they are sent.
 struct Notices {
   std::vector<Notice> notices;
   /// Rows of further cases of findings that were sent for their device: they are not sent again.
@@ -53,9 +53,9 @@ struct Notices {
 /// Returns the id under which a finding was sent or would be. It stays when further devices have the finding.
 std::string finding_id(const CommonFinding& finding, const std::vector<Notified>& notified);
 
-/// Returns the findings to send: open regressions of which no change was sent, findings that were sent and
-/// that another device has now, and findings that were sent and of which no change is open any more. Skips
-/// those that another process began to send after `stale_before`. `now`: as `changed_at`.
+/// Returns the findings to send: open regressions without a sent change, sent findings that another device
+/// now has, too, and sent findings without an open change. Skips those that another process began to send
+/// after `stale_before`. `now`: as `changed_at`.
 Notices find_notices(const std::vector<DeviceTrends>& devices, const std::vector<Notified>& notified,
                      const std::string& now, const std::string& stale_before);
 

@@ -18,8 +18,8 @@ struct DeviceTrends {
   Trends trends;
   std::vector<CaseStatus> statuses;
   std::string commit_url = {};          ///< template with `{commit}`; empty: no links
-  std::vector<Notified> notified = {};  ///< of its cases, which gives findings their ids
-  std::vector<NewestRun> newest = {};   ///< of the base branch; empty for another one
+  std::vector<Notified> notified = {};  ///< of its cases; they give findings their ids
+  std::vector<NewestRun> newest = {};   ///< of the base branch; empty for other branches
 };
 
 /// Throws UsageError unless `url` is `http://…` or `https://…` with `{commit}`, without characters that end a
@@ -32,8 +32,8 @@ std::string commit_link(const std::string& url, const std::string& commit);
 std::size_t count_cases_needing_action(const std::vector<DeviceTrends>& devices);
 /// Returns the number of cases by judgement, in the words of `check` (measure/check/judged_case.hpp).
 std::string tally(const std::vector<DeviceTrends>& devices);
-/// Returns the first line of every report: `3 findings: 2 regressions, 1 estimator`. A finding is what
-/// presumably one cause changed; cases that need action without a change are one for each variant and device.
+/// Returns the first line of every report: `3 findings: 2 regressions, 1 estimator`. A finding has presumably
+/// one cause. Cases that need action without a change are one finding for each variant and device.
 std::string headline(const std::vector<DeviceTrends>& devices);
 
 /// Returns the number of suites whose newest run is older than `--max-age` allows.
@@ -48,8 +48,8 @@ ExitCode exit_code_of(const std::vector<DeviceTrends>& devices, bool allow_uncom
 std::string trends_json(const std::vector<DeviceTrends>& devices, ExitCode exit_code);
 /// Returns the text for the console: new changes, open ones, then cases without enough data.
 std::string trends_table(const std::vector<DeviceTrends>& devices);
-/// Returns a summary of a job. Of a branch, returns a comment of a pull request: a screen, after an invisible
-/// first line by which a workflow finds its comment again.
+/// Returns a summary of a job. For a branch, returns a comment for a pull request: about a screen long, with
+/// an invisible first line by which a workflow finds its comment again.
 std::string trends_markdown(const std::vector<DeviceTrends>& devices);
 /// Returns a JUnit file with a test for each case and device. A case that fails as on the base branch passes;
 /// a case without enough data is skipped if its bytes were not measured.

@@ -23,10 +23,10 @@ inline constexpr std::string_view setup_bytes = "setup_bytes";
 inline constexpr std::string_view leaked_bytes = "leaked_bytes";
 inline constexpr std::string_view gpu_time_ns = "gpu_time_ns";        ///< median of the block medians
 inline constexpr std::string_view estimate_ratio = "estimate_ratio";  ///< requested peak / bytes estimated
-/// Those with a series in a history.
+/// The metrics with a series in a history.
 inline constexpr std::array measured{requested_peak_bytes, setup_bytes, leaked_bytes, gpu_time_ns,
                                      estimate_ratio};
-/// All that may change, the most important first.
+/// All metrics that may change, the most important first.
 inline constexpr std::array all{outcome,      requested_peak_bytes, setup_bytes,
                                 leaked_bytes, gpu_time_ns,          estimate_ratio};
 /// Returns true for bytes, which repeat exactly: any difference is a change.
@@ -35,11 +35,11 @@ constexpr bool is_exact(std::string_view name) {
 }
 }  // namespace metric
 
-/// What git says of the commit of a run.
+/// Facts from git about the commit of a run.
 struct CommitText {
   std::string subject;                 ///< the first line of its message; empty if unknown
   std::string author;                  ///< the name; empty if unknown
-  std::optional<std::int64_t> number;  ///< it and its ancestors; null if unknown
+  std::optional<std::int64_t> number;  ///< of commits up to it, with its ancestors; null if unknown
 };
 
 /// One run on one device: its facts without the plan, and its place in the history. Two runs of a day, or of
@@ -47,10 +47,11 @@ struct CommitText {
 struct HistoryRun : RunContext {
   CommitText commit_text = {};
   std::string branch;  ///< `main`, `pull/12`
-  /// Of a run that is not of the base branch: the merge base, then its first parents, newest first. Empty if
-  /// unknown.
+  /// For a run of another branch than the base branch: the merge base, then its first parents, newest first.
+  /// Empty if unknown.
   std::vector<std::string> base_commits;
-  /// Of keep_newest_version(): no case has an earlier result, and each has one of another version.
+  /// Set by keep_newest_version(): no case has an earlier result of its version, but each has one of another
+  /// version.
   bool begins_new_series = false;
   /// ns, ReferenceTimes::median() of the facts. Null if not measured.
   std::optional<double> reference_copy_ns;
@@ -67,8 +68,8 @@ struct Series {
   /// The second measurement of `run --confirm` in the same run, null if there was none. Empty if no run of
   /// the series has one. Only for times.
   std::vector<std::optional<double>> confirmations;
-  /// Of times: how they were taken (time_method()). Runs of another method are null, because the two cannot
-  /// be compared.
+  /// For times: how they were measured (time_method()). Values measured with another method are null, because
+  /// they cannot be compared.
   std::string method = {};
 };
 
@@ -82,7 +83,7 @@ struct CaseOutcomes {
   std::vector<bool> is_expected = {};
   /// Observation::version in each run. Empty: 1 in all.
   std::vector<Size> versions = {};
-  /// Of keep_newest_version(): that of the newest run, and the one before it; null: there is none.
+  /// Set by keep_newest_version(): the version in the newest run, and the version before it (null: none).
   Size version = 1;
   std::optional<Size> version_before = std::nullopt;
 
@@ -93,14 +94,14 @@ struct CaseOutcomes {
   [[nodiscard]] std::optional<std::size_t> last_planned() const;
 };
 
-/// Replaces `ok` by `incomplete` in runs without a value of a metric that an earlier run of the case has: it
-/// is no longer measured. `values`: of that metric, empty if no run has one. Of a time, a run that took none
-/// is as the run before it.
+/// Replaces `ok` by `incomplete` in runs that lack a metric which an earlier run of the case has, because it
+/// is no longer measured. `values`: of that metric; empty if no run has one. For a time, a run that measured
+/// no times keeps the level of the run before it.
 void mark_incomplete(const std::vector<HistoryRun>& runs, std::string_view metric,
                      const std::vector<std::optional<double>>& values,
                      std::vector<std::optional<std::string>>& outcomes);
 
-/// A change that somebody accepted: the level of `metric` from `from_run` on is the new baseline.
+/// A change that a user accepted: the level of `metric` from `from_run` on is the new baseline.
 struct Acceptance {
   std::string case_name;
   std::string metric;    ///< empty: every metric of the case
@@ -110,7 +111,7 @@ struct Acceptance {
   std::string reason;
 };
 
-/// What the run of a branch is compared with.
+/// The run with which the run of a branch is compared.
 struct BaseRun {
   std::string branch;
   std::string base_branch;
@@ -134,7 +135,7 @@ struct DeviceHistory {
   std::vector<Series> series;          ///< sorted by case name, then metric
   std::vector<CaseOutcomes> outcomes;  ///< sorted by case name
   std::vector<Acceptance> acceptances;
-  /// Of compare_with_base(): one for each of its last runs, which are the branch's. Else empty.
+  /// Set by compare_with_base(): one for each of the last runs, which belong to the branch. Otherwise empty.
   std::vector<BaseRun> base_runs = {};
   /// Ids of runs that were not read (history::RunLimits), each with the index in `runs` of the next one.
   std::map<std::string, std::size_t> left_out = {};

@@ -45,8 +45,8 @@ class References {
   std::array<std::vector<bool>, kViews> is_known_;
 };
 
-/// The times of one case in the three views. If the machine is what differs between runs, a ratio is less
-/// noisy. The view with the least noise so far is scanned.
+/// The times of one case in the three views. If the differences between runs come from the machine, a ratio
+/// is less noisy. The view with the least noise so far is scanned.
 class TimeViews {
  public:
   TimeViews(const Series& series, const References& references, const TrendOptions& options);
@@ -75,7 +75,7 @@ class TimeViews {
   std::vector<std::optional<double>> logs_;
   std::vector<std::optional<double>> confirmations_;
   std::array<ChangePointDetector, kViews> detectors_;
-  std::array<std::vector<bool>, kViews> measured_;  ///< for each run of the case: it has the reference
+  std::array<std::vector<bool>, kViews> measured_;  ///< if a run of the case has the reference
   View chosen_ = References::plain;
   std::size_t runs_ = 0;
 };

@@ -17,7 +17,7 @@ namespace peakmark::trend {
 enum class Verdict : std::uint8_t { regression, suspicious, improvement, recovery };
 std::string_view to_string(Verdict verdict);
 
-/// What became of a change. `past`: needs no action. Null for suspicions.
+/// The state of a change after all runs. `past`: needs no action. Null for suspicions.
 enum class State : std::uint8_t { open, accepted, recovered, past };
 std::string_view to_string(State state);
 
@@ -25,10 +25,10 @@ std::string_view to_string(State state);
 enum class Evidence : std::uint8_t { exact, measured_again, next_run };
 std::string_view to_string(Evidence evidence);
 
-/// A step of nearly all cases of a run: the machine is likelier to be the cause than the code of each.
+/// A step that nearly all cases of a run take: its cause is more likely the machine than the code.
 struct SharedStep {
   std::size_t number = 0;  ///< equal for the changes of one step
-  std::size_t run = 0;     ///< the first that most cases took it in, an index of DeviceHistory::runs
+  std::size_t run = 0;     ///< the first in which most cases took it, an index of DeviceHistory::runs
   std::size_t cases = 0;   ///< that took it
   std::size_t of = 0;      ///< cases of the run whose times are judged
 };
@@ -43,27 +43,26 @@ struct Change {
   bool is_news = false;         ///< reported first by the last run that covers the case
   double before = 0;            ///< the former level, in the metric's unit
   double after = 0;
-  std::optional<double> now;  ///< of an open regression that was undone in part: the level since; else null
+  std::optional<double> now;  ///< level since an open regression was undone in part; else null
   Verdict verdict{};
   std::optional<State> state;
-  /// The run that was as good again, of a recovered regression. Null also if times went back little by
-  /// little.
+  /// For a recovered regression, the run that was as good again. Null also if times went back gradually.
   std::optional<std::size_t> recovered_in = {};
-  std::optional<std::size_t> acceptance = {};  ///< of an accepted change: index of DeviceHistory::acceptances
+  std::optional<std::size_t> acceptance = {};  ///< if accepted, an index of DeviceHistory::acceptances
   std::optional<Evidence> evidence;
   /// The reference of ratios, if they were less noisy than times: `copy` or `arithmetic`; else empty.
   std::string reference;
-  std::optional<std::vector<MovedAllocations>> allocations;  ///< of the requested peak only
-  /// What became of formulas of allocations, of the requested peak only: `output (outputs): 8·n → 4·n`.
-  /// Empty where a run has none.
+  std::optional<std::vector<MovedAllocations>> allocations;  ///< for the requested peak only
+  /// Changes of the formulas of allocations, for the requested peak only: `output (outputs): 8·n → 4·n`.
+  /// Empty if a run has no formulas.
   std::vector<std::string> formulas = {};
-  std::string message = {};              ///< of a worse outcome, from the first run that had it; may be empty
-  std::vector<std::string> environment;  ///< facts that changed between the two levels
-  std::optional<SharedStep> shared = {};  ///< of times only
+  std::string message = {};               ///< for a worse outcome, from its first run; may be empty
+  std::vector<std::string> environment;   ///< facts that changed between the two levels
+  std::optional<SharedStep> shared = {};  ///< for times only
 
   /// Returns (after − before) / before; null if `before` is 0.
   [[nodiscard]] std::optional<double> relative() const;
-  /// The same of `now`; null without it.
+  /// Returns the same for `now`; null if that is null.
   [[nodiscard]] std::optional<double> relative_now() const;
 };
 
@@ -123,22 +122,22 @@ struct TrendOptions {
   double false_discoveries = 0.2;
   /// Ratios to a reference are used if their noise is at most this share of the plain time's.
   double quieter = 0.8;
-  /// For peak and setup, since the last change: many small steps add up.
+  /// Allowed growth of peak and setup since the last change, so that many small steps add up.
   GrowthAllowance allowed_growth = {};
 };
 
 /// Finds changes over the runs of a device, as each run would have found them with the runs up to it: later
 /// runs do not alter earlier reports. Any difference of bytes or outcome is a change. A change of times needs
 /// ChangePointDetector and a confirmation, by a second measurement in the same run or by the next run. Values
-/// that are not finite, and times that are not positive, count as missing. Of a history from
-/// compare_with_base(), only what the branch's runs changed is returned. Throws UsageError if a list is not
-/// as long as `runs`.
+/// that are not finite, and times that are not positive, count as missing. For a history from
+/// compare_with_base(), returns only the changes of the branch's runs. Throws UsageError if a list is not as
+/// long as `runs`.
 Trends find_trends(const DeviceHistory& history, const TrendOptions& options = {},
                    const AllocationsAtPeak& at_peak = {});
 
-/// Returns what was not compared because no earlier run has it, a sentence each: suites of a branch that the
-/// base branch never ran on this device, or whose cases all begin a new series. Of the base branch: the
-/// device, if that is so of every suite.
+/// Returns one sentence for each thing that was not compared because no earlier run has it. For a branch:
+/// suites that the base branch never ran on this device, or whose cases all begin a new series. For the base
+/// branch: the device, if this applies to every suite.
 std::vector<std::string> uncompared(const DeviceHistory& history);
 
 /// Runs of a device that count as recent: a suite must be among them, and improvements are reported.

@@ -24,7 +24,7 @@ struct BaselineCase {
   bool operator==(const BaselineCase&) const = default;
 };
 
-/// The bytes of each case of a run, to compare later runs with where there is no history.
+/// The bytes of each case of a run, with which later runs are compared if there is no history.
 struct Baseline {
   std::map<std::string, BaselineCase> cases;  ///< by name
 };
@@ -48,9 +48,9 @@ struct BaselineUpdate {
   std::size_t measured = 0;  ///< of the runs
   std::size_t added = 0;
   std::size_t changed = 0;
-  std::vector<std::string> not_in_run;    ///< kept: the runs are of a part of the suite
+  std::vector<std::string> not_in_run;    ///< kept, because the runs measured only a part of the suite
   std::vector<std::string> not_measured;  ///< kept, with the outcome of the run: `op/a/opencl (crashed)`
-  std::vector<std::string> not_in_suite;  ///< kept, or removed if asked
+  std::vector<std::string> not_in_suite;  ///< kept, or removed with `prune`
 };
 
 /// Adds what complete runs measured to the baseline in `path`, which need not exist. A case that they did not

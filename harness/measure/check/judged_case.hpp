@@ -20,8 +20,8 @@ struct JudgedCase {
   [[nodiscard]] std::string variant() const;
   /// Returns the worst judgement, `pass` if there is no verdict.
   [[nodiscard]] Judgement judgement() const;
-  /// Returns the verdict that explains judgement(): the first of the worst, of warnings the baseline's. Null
-  /// for a pass.
+  /// Returns the verdict that explains judgement(): the first of the worst ones; among warnings, that of the
+  /// baseline. Null for a pass.
   [[nodiscard]] const Verdict* worst() const;
   /// Returns the figure of a rule for the variant's own estimator, null if it was not judged.
   [[nodiscard]] std::optional<double> figure(Rule rule) const;

@@ -10,16 +10,15 @@
 
 namespace peakmark {
 
-// The forms in which verdicts are shown: pure functions of what judge() returns. Each names the options that
-// let something pass.
+// Reports of verdicts: pure functions of the result of judge(). Each names the options that let something
+// pass.
 
-/// Returns the headline of a run, the first line of every form. It says where nothing was measured.
+/// Returns the headline of a run, the first line of every form. It says if nothing was measured.
 std::string headline(const Run& run, const std::vector<Verdict>& verdicts);
 
 /// Returns the console's table, one of the kinds of memory if the run has several, the advice on all cases
-/// that did not pass, and the headline. A table wider
-/// than `max_width` loses the columns for the top entry, setup, estimate and GB/s, in this order, until it
-/// fits.
+/// that did not pass, and the headline. A table wider than `max_width` loses the columns for the top entry,
+/// setup, estimate and GB/s, in this order, until it fits.
 std::string console_table(const Run& run, const std::vector<Verdict>& verdicts,
                           std::size_t max_width = std::numeric_limits<std::size_t>::max(),
                           const JudgeOptions& options = {});

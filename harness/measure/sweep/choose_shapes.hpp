@@ -21,9 +21,8 @@ struct AxisBounds {
 
 /// Returns the sets of words for which formulas are found separately: each combination of the words of a
 /// variant's word axes, the defaults first. If there are more than 64, returns the defaults, and the defaults
-/// with each other word of one axis. An axis without choices, such as one of
-/// floating-point numbers, has only its default. A variant without words
-/// has one empty set.
+/// with each other word of one axis. An axis without choices, such as one of floating-point numbers, has only
+/// its default. A variant without words has one empty set.
 std::vector<Parameters> word_sets(const VariantDescription& variant);
 
 /// The number of shapes to record for one set of words: for fitting, and held out.

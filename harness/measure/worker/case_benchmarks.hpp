@@ -56,7 +56,7 @@ class CaseBenchmarks {
   std::vector<std::unique_ptr<Entry>> entries_;
   std::unordered_map<std::string, Entry*> entry_of_case_;
   ReferenceSchedule schedule_;
-  bool stopped_ = false;  ///< the device is spoiled: another process runs the other cases
+  bool stopped_ = false;  ///< the device may be broken: another process runs the other cases
   bool device_is_broken_ = false;
   bool failed_ = false;
 };

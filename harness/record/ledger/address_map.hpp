@@ -11,15 +11,15 @@ namespace peakmark {
 /// The allocation that is live at an address.
 struct LiveEntry {
   std::uint64_t address = 0;
-  std::uint64_t index = 0;  ///< of the allocation's event
+  std::uint64_t index = 0;  ///< index of the allocation's event
   std::int64_t bytes = 0;
   MemoryKind kind = MemoryKind::none;
-  std::uint32_t number = 0;  ///< of the allocation in a replay, from 0
+  std::uint32_t number = 0;  ///< number of the allocation in a replay, from 0
 };
 
-/// Address → what is live there. Open addressing with linear probing and back-shift deletion: replaying is
-/// bound by cache misses, and a node-based map takes three of them an event where this takes one, which
-/// `prefetch` hides. Address 0 is not a key: no allocation that succeeded has it.
+/// Maps addresses to live allocations. Uses open addressing with linear probing and back-shift deletion,
+/// because cache misses limit the speed of a replay: a node-based map has three of them per event, this map
+/// has one, which `prefetch` hides. Address 0 is not a key, because no successful allocation has it.
 class AddressMap {
  public:
   AddressMap() : slots_(kMinSlots) {}
@@ -27,12 +27,12 @@ class AddressMap {
   /// Returns the entry at `address`, or null. Valid until the next insertion or erasure.
   [[nodiscard]] const LiveEntry* find(std::uint64_t address) const {
     for (std::size_t i = home(address);; i = next(i)) {
-      if (slots_[i].address == 0) return nullptr;  // also where 0 itself is asked for
+      if (slots_[i].address == 0) return nullptr;  // also if `address` is 0
       if (slots_[i].address == address) return &slots_[i];
     }
   }
 
-  /// Replaces what was at `entry.address`.
+  /// Inserts an entry, and replaces one at the same address.
   void insert(const LiveEntry& entry) {
     if (4 * (size_ + 1) > 3 * slots_.size()) grow();
     std::size_t i = home(entry.address);
@@ -41,7 +41,7 @@ class AddressMap {
     slots_[i] = entry;
   }
 
-  /// Loads what a later `find` of this address reads into the cache.
+  /// Loads the slot that a later `find` of this address reads into the cache.
   void prefetch(std::uint64_t address) const { __builtin_prefetch(&slots_[home(address)], 1); }
 
   void erase(std::uint64_t address) {
@@ -51,7 +51,7 @@ class AddressMap {
       hole = next(hole);
     }
     --size_;
-    // Entries behind the hole that are found through it move up; no tombstones are left.
+    // Entries after the hole that are found through it move up, so no tombstones are needed.
     for (std::size_t i = next(hole); slots_[i].address != 0; i = next(i)) {
       const std::size_t wanted = home(slots_[i].address);
       const bool reachable_without_hole =

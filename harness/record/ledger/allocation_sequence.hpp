@@ -20,28 +20,28 @@ namespace peakmark {
 /// One allocation of a recorded case that counts into the peak: what it is and how long it was live. Steps
 /// count the allocations and releases of the case from 0.
 struct SequencedAllocation {
-  std::string name;   ///< as the program named it; empty where it did not
-  std::string phase;  ///< in which it was made
+  std::string name;   ///< given by the program; may be empty
+  std::string phase;  ///< in which it was allocated
   std::string where;  ///< call chain (call_chain()); empty without call stacks
   Size bytes = 0;
   Size allocated_at = 0;            ///< step
-  std::optional<Size> released_at;  ///< step; nothing: live at the end
+  std::optional<Size> released_at;  ///< step; null: live at the end
   bool is_repeated = true;          ///< the second memory pass made the same allocation
-  /// Program of the process that made it; empty: the recorded program itself, or a file that does not say.
+  /// Program of the process that made it; empty: the recorded program itself, or unknown.
   std::string process = {};
   bool operator==(const SequencedAllocation&) const = default;
 };
 /// The allocations of a case in the order in which they were made.
 using AllocationSequence = std::vector<SequencedAllocation>;
 
-/// Key of the allocations that a program makes for one purpose: name, call chain and process. Refers to the
-/// strings of an allocation, of a sequence or of what was found from sequences.
+/// Key of allocations that belong together: name, call chain and process. Refers to strings of other objects,
+/// which must outlive it.
 using AllocationKey = std::tuple<std::string_view, std::string_view, std::string_view>;
 template <typename Allocation>
 AllocationKey allocation_key(const Allocation& one) {
   return {one.name, one.where, one.process};
 }
-/// The same in one phase.
+/// An AllocationKey with its phase.
 using PhasedKey = std::pair<std::string_view, AllocationKey>;
 template <typename Allocation>
 PhasedKey phased_key(const Allocation& one) {
@@ -63,14 +63,14 @@ using CallChain = std::function<std::string(std::uint64_t stack)>;
 /// Returns SequencedAllocation::process of an address of merged events (merge_by_time()).
 using ProcessName = std::function<std::string(std::uint64_t address)>;
 
-/// Returns the allocations of events that began with nothing live, as summarise() counts them: the most bytes
-/// that are live are LedgerSummary::peak_bytes. Returns nothing if there are more than
-/// kMaxSequencedAllocations. Throws UsageError if events were folded (`record --compact`).
+/// Returns the allocations of events before which nothing was live, as summarise() counts them: their maximum
+/// of live bytes is LedgerSummary::peak_bytes. Returns null if there are more than kMaxSequencedAllocations.
+/// Throws UsageError if events were folded (`record --compact`).
 std::optional<AllocationSequence> allocation_sequence(std::span<const Event> events,
                                                       const CallChain& call_chain = nullptr,
                                                       const ProcessName& process_name = nullptr);
 
-/// Returns the most bytes that are live at one time.
+/// Returns the maximum of live bytes.
 Size peak_bytes(const AllocationSequence& sequence);
 
 /// Sets `is_repeated` of the allocations of the first memory pass by those of the second. Returns how the

@@ -8,7 +8,7 @@
 
 namespace peakmark {
 
-/// Returns the differences of two accounts of one process, a line each: peaks, sums and counts of each kind
+/// Returns the differences of two accounts of one process, one per line: peaks, sums and counts of each kind
 /// of memory, and each allocation that only one of them has. Kinds that activity records do not distinguish
 /// are counted together: pitched with device memory, registered with pinned host memory, physical with device
 /// memory. Empty if they agree to the byte.

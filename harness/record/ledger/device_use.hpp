@@ -13,7 +13,7 @@ namespace peakmark {
 
 /// The memory of one device. Bytes are requested bytes of the kinds that count into the peak.
 struct DeviceUse {
-  std::string name;  ///< `PLATFORM: NAME`; with ` (1)` behind it, its number, if another has the same name
+  std::string name;  ///< `PLATFORM: NAME`, with its number, as in ` (1)`, if another device has the same name
   Size peak_bytes = 0;
   Size live_at_end_bytes = 0;
   std::int64_t allocations = 0;
@@ -24,11 +24,11 @@ struct DeviceUse {
 /// devices counts on each of them. Empty if it used one device.
 std::vector<DeviceUse> use_by_device(std::span<const Event> events);
 
-/// Returns whether memory (an allocation, EventType::live) is of what is looked at.
+/// Returns whether memory (an allocation, EventType::live) is included.
 using MemoryFilter = std::function<bool(const Event&)>;
 
-/// Returns the memory of each device of a process that used several, without and with what may be on any, of
-/// unknown devices. Valid as long as `events`.
+/// Returns two filters for each device of a process that used several: without and with memory whose devices
+/// are unknown. Valid as long as `events`.
 std::vector<MemoryFilter> memory_by_device(std::span<const Event> events);
 
 /// Returns the events without the memory of other devices than this one, by DeviceUse::name.

@@ -18,7 +18,7 @@ namespace peakmark::folding {
 
 inline constexpr std::size_t kNone = SIZE_MAX;
 
-/// A highest value, and the event after which it was first reached.
+/// A maximum, and the event after which it was first reached.
 struct Highest {
   Size value = 0;
   std::size_t event = kNone;
@@ -33,16 +33,16 @@ struct Highest {
 /// The allocations of events, and their peaks.
 class FoldLives : public Lives {
  public:
-  /// `events`: at least one. `is_counted`: which memory there is; all of it without.
+  /// `events`: at least one. `is_counted`: selects the memory; null: all of it.
   explicit FoldLives(std::span<const Event> events, const MemoryFilter& is_counted = nullptr);
 
-  /// Of an allocation, a release and a name: the place in `all`.
+  /// For an allocation, a release or a name: the index of the allocation in `all`.
   std::vector<std::size_t> of_event;
-  /// Of an allocation whose address was live: the place of that one.
+  /// For an allocation at an address that was live: the index in `all` of the replaced allocation.
   std::unordered_map<std::size_t, std::size_t> replaced;
   std::size_t largest_pool = kNone;
 
-  /// Adds the marks of these events to `marks`, which has one for each.
+  /// Adds the marks of these events to `marks`, which has one entry for each event.
   void mark(std::vector<std::uint8_t>& marks) const;
 
   void allocated(std::size_t i, const LiveMemory& live);
@@ -59,7 +59,7 @@ class FoldLives : public Lives {
   Highest peak_of_phase_;
   std::vector<std::size_t> peaks_of_phases_;
   std::array<Highest, kKindSlots> peak_of_kind_;
-  std::vector<ThinnedValues> points_;  // by slot of the kind; then of all
+  std::vector<ThinnedValues> points_;  // by slot of the kind; the last is for all kinds
 };
 
 }  // namespace peakmark::folding

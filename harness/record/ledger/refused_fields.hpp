@@ -7,7 +7,8 @@
 
 namespace peakmark {
 
-/// What was refused, without counts. `site`: As::lines shows the whole call chain, As::text its first line.
+/// Returns the fields of refused requests, without counts. `site`: As::lines shows the whole call chain,
+/// As::text its first line.
 inline Fields<RefusedAllocation> refused_fields(As site) {
   const auto error = [](const RefusedAllocation& one) { return error_text(one.error); };
   const auto error_name = [](const RefusedAllocation& one) { return allocation_error_name(one.error); };

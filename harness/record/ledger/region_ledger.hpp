@@ -28,7 +28,7 @@ struct RegionFigures {
   Size live_at_start_bytes = 0;  ///< of everything
   Size live_peak_bytes = 0;      ///< maximum live bytes of everything
   Size live_bytes = 0;           ///< of everything, now
-  Size peak_since_bytes = 0;     ///< in the region, of what was allocated since the start of an earlier one
+  Size peak_since_bytes = 0;     ///< maximum in the region, of allocations since the start of an earlier one
   Size total_bytes = 0;          ///< of all allocations, whether or not they were live at the same time
   std::int64_t allocations = 0;
   std::int64_t failed_allocations = 0;
@@ -58,35 +58,35 @@ struct RegionRefusal {
   std::int64_t count = 0;
 };
 
-/// What a region's figures consist of. Lists begin with the largest; of equals with the oldest.
+/// The allocations behind a region's figures. The largest come first, of equal ones the oldest.
 struct RegionLists {
   std::vector<RegionGroup> at_peak;        ///< at the first moment of peak_bytes
   std::vector<RegionGroup> live_at_peak;   ///< at the first moment of live_peak_bytes
   std::vector<RegionGroup> since_at_peak;  ///< at the first moment of peak_since_bytes
   std::vector<RegionGroup> left;           ///< what left_bytes are
   std::vector<RegionRefusal> refused;
-  /// Of what was allocated in the region: the peak of each kind, at its own moment.
+  /// The peak of each kind over the allocations of the region.
   std::vector<std::pair<MemoryKind, Size>> peaks_by_kind;
-  std::optional<Size> pool_reserved_peak_bytes;  ///< nothing: no pool of the CUDA driver was seen
+  std::optional<Size> pool_reserved_peak_bytes;  ///< null: there was no pool of the CUDA driver
   std::vector<std::string> notes;
   std::vector<LivePoint> timeline;  ///< live bytes of what was allocated in the region, after each change
 };
 
-/// What is live in running processes, followed event by event, and the regions that are open. Regions may
-/// nest and overlap. An event costs a lookup in the map of its source, and a few additions for each open
-/// region. `summarise` (ledger.hpp) is for whole profiles.
+/// Tracks live memory in running processes, event by event, and the open regions. Regions may nest and
+/// overlap. An event costs a lookup in the map of its source, and a few additions for each open region.
+/// `summarise` (ledger.hpp) is for whole profiles.
 class RegionLedger {
  public:
   RegionLedger();
 
   /// Adds a recorder of a process; returns its number. Each recorder has its own addresses and call stacks,
-  /// each process its own phases. `process` 0 is the own process; every other one is a child.
+  /// each process its own phases. `process` 0 is this process; every other one is a child.
   std::size_t add_source(std::int64_t process);
 
   /// Replays events[index]; its text may continue in the next ones. Does nothing for the continuations.
   void replay(std::size_t source, std::span<const Event> events, std::size_t index);
 
-  /// The process has ended: what it held is released.
+  /// Releases the memory of a process that has ended.
   void end_source(std::size_t source, std::int64_t time_ns);
 
   /// Opens a region and returns its number. `since`: an earlier region, also one that is closed, from whose
@@ -149,7 +149,7 @@ class RegionLedger {
     std::int64_t allocations = 0;
     std::int64_t failed_allocations = 0;
     std::array<TallyOfKind, kKindSlots> by_kind{};
-    std::vector<std::pair<Request, std::int64_t>> refused;  ///< with their counts, in the order they came
+    std::vector<std::pair<Request, std::int64_t>> refused;  ///< with their counts, in order of time
     std::map<Request, std::size_t> place_in_refused;
     std::optional<Size> pool_reserved_peak;
     std::size_t first_note = 0;
@@ -171,7 +171,7 @@ class RegionLedger {
   [[nodiscard]] std::vector<RegionGroup> group(std::vector<Allocation> allocations) const;
 
   bool is_pool_unknown_ = false;           // a query of the driver failed: no region has a peak of pools
-  std::unordered_set<std::string> texts_;  // each text once; their addresses stay
+  std::unordered_set<std::string> texts_;  // each text once, at a constant address
   Text empty_;
   std::vector<Source> sources_;
   std::unordered_map<std::int64_t, Text> phases_;  // by process

@@ -26,17 +26,18 @@ struct Repetition {
   bool operator==(const Repetition&) const = default;
 };
 
-/// What memory that repetitions leave behind is.
+/// Classifies memory that repetitions leave behind.
 enum class GrowthVerdict : std::uint8_t {
   leak,       ///< it grows again and again, up to the end
-  unsettled,  ///< as a leak, but all of it was released after the last repetition, maybe by the device
+  unsettled,  ///< like a leak, but all of it was released after the last repetition, perhaps late by a busy
+              ///< device
   undecided,  ///< it grew once in the second half of the repetitions
   warm_up,    ///< it grew in the first half only, as caches and pools do
 };
 std::string_view to_string(GrowthVerdict verdict);
 
 /// Memory of one name, kind, phase and call chain that repetitions leave behind: it is live at the end of the
-/// last repetition. Of the last one itself nothing counts, since its results may still be in use.
+/// last repetition. What the last one itself allocated does not count, since its results may still be in use.
 struct Growth {
   GrowthVerdict verdict = GrowthVerdict::leak;
   std::string name;
@@ -44,9 +45,9 @@ struct Growth {
   std::string phase;  ///< in which it is allocated
   std::string where;  ///< its call chain (call_chain); empty if no call stacks were recorded
   Size bytes = 0;     ///< left by all repetitions but the last
-  /// Of each repetition in the second half, but the last; null if they differ.
+  /// Bytes of each repetition in the second half except the last; null if they differ.
   std::optional<Size> bytes_per_repetition;
-  std::size_t repetitions = 0;  ///< that left some, of those before the last
+  std::size_t repetitions = 0;  ///< that left some, without the last
   bool operator==(const Growth&) const = default;
 };
 
@@ -65,9 +66,9 @@ struct RepeatedPhase {
 };
 
 struct RepetitionOptions {
-  /// What the program releases is released in the events at once (releases_at_once of profile.hpp). Otherwise
-  /// a device that still works keeps memory, and memory that is released after the last repetition may not
-  /// have been kept by the program.
+  /// Memory that the program releases is released in the events at once (releases_at_once of profile.hpp).
+  /// Otherwise a busy device may keep memory, so memory that is released after the last repetition was
+  /// perhaps not kept by the program.
   bool is_settled = false;
   Symbols symbols = nullptr;  ///< for `where`; null: only names that the recorder found
 };

@@ -17,7 +17,7 @@ namespace peakmark {
 /// counts (EventType::live).
 class LiveMemory {
  public:
-  /// Nothing may be live at its address.
+  /// Adds an allocation; nothing may be live at its address.
   void allocate(const Event& event, std::uint64_t index) {
     map_.insert({event.address, index, event.amounts.bytes, event.kind, allocations_++});
     add(event.kind, event.amounts.bytes);
@@ -38,7 +38,7 @@ class LiveMemory {
     of_kind_[slot_of(kind)] += bytes;
   }
 
-  /// As AddressMap.
+  /// As AddressMap::prefetch.
   [[nodiscard]] const LiveEntry* find(std::uint64_t address) const { return map_.find(address); }
   void prefetch(std::uint64_t address) const { map_.prefetch(address); }
   template <typename Visit>
@@ -72,7 +72,7 @@ struct ReplayObserver {
 };
 
 /// Replays events in their order, beginning with no live memory, and returns the memory that is live at the
-/// end. If an address is allocated again without a release between, the release was lost. Only allocations
+/// end. If an address is allocated again without a release in between, the release was lost. Only allocations
 /// for which `is_counted` returns true are replayed. An event costs one lookup in the map, whose cache line
 /// was prefetched some events before.
 template <typename Observer, typename IsCounted>

@@ -17,11 +17,11 @@ struct LivePoint {
   bool operator==(const LivePoint&) const = default;
 };
 
-/// The first, the lowest, the highest and the last value in each of some equal spans of time. Values are
-/// added in the order of time; those outside of [from_ns, to_ns] belong to the first or the last span.
+/// Keeps the first, lowest, highest and last value in each of several equal spans of time. Values are added
+/// in the order of time; those outside of [from_ns, to_ns] belong to the first or the last span.
 class ThinnedValues {
  public:
-  /// A value, and the number that it was added with.
+  /// A value and the number with which it was added.
   struct Value {
     LivePoint point;
     std::size_t number = 0;
@@ -50,12 +50,12 @@ class ThinnedValues {
 };
 
 /// Returns the live bytes over time of the kinds that count into the peak, as steps: each point holds until
-/// the next. The first is 0 at the first event, the last is what is live at the last event. More than `max`
-/// changes are thinned to max / 4 equal spans of time (ThinnedValues): the peak is kept exactly, at its first
-/// moment.
+/// the next. The first point is 0 at the first event, the last has the live bytes at the last event. More
+/// than `max` changes are thinned to max / 4 equal spans of time (ThinnedValues): the peak is kept exactly,
+/// at its first moment.
 std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t max);
 
-/// Returns the same of one kind of memory, whether or not it counts into the peak.
+/// Returns the same for one kind of memory, whether or not it counts into the peak.
 std::vector<LivePoint> live_over_time(std::span<const Event> events, std::size_t max, MemoryKind kind);
 
 }  // namespace peakmark

@@ -12,10 +12,10 @@ namespace peakmark {
 struct CallFrame {
   enum class Kind : std::uint8_t { native, python, remark };
   Kind kind = Kind::native;
-  /// As readable_function() returns it; empty if only the place is known. Of a remark: its text.
+  /// The name by readable_function(); empty if only the place is known. For a remark, its text.
   std::string function;
-  std::string file;         ///< library or program; of Python the source file; empty if unknown
-  std::uint64_t place = 0;  ///< offset in the library; of Python the line
+  std::string file;         ///< library or program, or Python source file; empty if unknown
+  std::uint64_t place = 0;  ///< offset in the library, or line in the Python file
   bool operator==(const CallFrame&) const = default;
 };
 
@@ -31,24 +31,24 @@ std::vector<CallFrame> parse_stack(std::string_view text, const Symbols& symbols
 /// interpreter's frames that run them.
 std::vector<CallFrame> caller_frames(const std::vector<CallFrame>& frames);
 
-/// Returns the native frames of a chain that Python called and that a user recognises: named functions that
-/// are no bindings, as those of ctypes or pybind11 are. Of a chain without Python all native frames.
+/// Returns the native frames of a chain that Python called and that a user recognises: named functions other
+/// than bindings such as ctypes or pybind11. For a chain without Python, returns all native frames.
 std::vector<CallFrame> native_frames(const std::vector<CallFrame>& chain);
 
 /// Returns what a frame belongs to, if that is not the user's own code: the first folder in site-packages
 /// (`pyopencl`), `python3.11` of the standard library, the file of a library of the system or of a package
-/// (`libfftw3.so.3`). Empty: the user's own code, to which packages count that are outside of site-packages,
-/// such as those of an editable installation.
+/// (`libfftw3.so.3`). Empty: the user's own code, which includes packages outside of site-packages, such as
+/// editable installations.
 std::string package_of(const CallFrame& frame);
 
 /// Separates the frames of call_chain().
 inline constexpr std::string_view kCallerSign = " < ";
 
 /// Returns the innermost frames of a stack's text, innermost first: `pyopencl/array.py:2410 < padding.py:61`.
-/// At most 4 native_frames() that Python called and 8 lines of Python, without Python at most 8 native
-/// frames; and behind these as many of the user's own code. A line of a package has its path in
-/// site-packages, the user's own lines have no folders. A native frame is the function's name, of a package
-/// followed by its library: `fftwf_execute (libfftw3f.so.3)`; without a name `library+0x1f`. Those of the
+/// Has at most 4 native_frames() that Python called and 8 lines of Python, or without Python at most 8 native
+/// frames; then as many frames of the user's own code. A line of a package has its path in site-packages, the
+/// user's own lines have no folders. A native frame is the name of the function, followed by the library if
+/// it belongs to a package: `fftwf_execute (libfftw3f.so.3)`; without a name `library+0x1f`. Frames of the
 /// recorder, the loader and the driver are left out.
 std::string call_chain(std::string_view stack, const Symbols& symbols);
 

@@ -22,7 +22,7 @@ struct SiteFrame {
 /// Frames, innermost first, and the bytes that were allocated through them.
 struct WeighedChain {
   std::vector<SiteFrame> frames;
-  double bytes = 0;  ///< of many shapes: may exceed Size
+  double bytes = 0;  ///< of many shapes, so they may exceed Size
 };
 
 /// Returns the frames of a chain by which a site can be named: native_frames() and lines of Python, with
@@ -31,15 +31,15 @@ std::vector<SiteFrame> site_frames(const std::vector<CallFrame>& chain);
 
 /// Returns for each chain the places of the frames that name its site, innermost first.
 ///
-/// The site is the innermost frame of the user's own code that is no wrapper: wrappers are frames through
-/// which more than half of the chains go, or more than half of the bytes, with different callers. If it is
-/// native, the innermost own line of Python follows. Where all frames are of packages, it is the outermost
-/// one that calls another package, without those that most chains share; of the standard library and of
-/// launchers no frame. Chains of one site that go through different frames of packages also have the first of
-/// these frames by which they differ.
+/// The site is the innermost frame of the user's own code that is not a wrapper. A wrapper is a frame with
+/// different callers through which more than half of the chains, or of the bytes, go. If the site is native,
+/// the innermost own line of Python follows. If all frames belong to packages, the site is the outermost one
+/// that calls another package, except frames that most chains share and frames of the standard library and of
+/// launchers. If chains of one site go through different frames of packages, the first frame that
+/// distinguishes them is added.
 ///
-/// `frames`: not 0: that many innermost lines of Python and native frames instead, and the innermost own
-/// line. Sites depend on all chains: pass those that are shown together.
+/// `frames`: unless 0, returns this number of innermost lines of Python and of native frames instead, and the
+/// innermost own line. Sites depend on all chains: pass those that are shown together.
 std::vector<std::vector<std::size_t>> name_sites(const std::vector<WeighedChain>& chains,
                                                  std::size_t frames = 0);
 
@@ -52,7 +52,7 @@ std::map<std::string, std::string> short_call_sites(const std::map<std::string, 
                                                     std::size_t frames = 0);
 
 /// Returns the user's own frames of a call_chain(), innermost first, at most 4: `sharpen.py:12 < main.py:4`.
-/// Of packages alone, its site. For messages on one allocation, such as a leak.
+/// For a chain of packages only, returns its site. For messages on one allocation, such as a leak.
 std::string own_lines(const std::string& chain);
 
 }  // namespace peakmark

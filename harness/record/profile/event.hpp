@@ -17,7 +17,7 @@ enum class EventType : std::uint8_t {
   release = 3,  ///< `address`
   name = 4,     ///< `text` names the allocation at `address`
   phase = 5,    ///< from here on the program is in phase `text`
-  text = 6,     ///< continues the text of the slot before it (32 bytes a slot)
+  text = 6,     ///< continues the text of the slot before it (32 bytes per slot)
   pool = 7,     ///< `bytes` reserved by the pool `address` now, `auxiliary` used
   note = 8,   ///< `text`: a message of the recorder (an extension that it does not record, a refused extent)
   stack = 9,  ///< `text` is the call stack whose id is `address`
@@ -27,7 +27,7 @@ enum class EventType : std::uint8_t {
   // In folded profiles only (`record --compact`; fold() of harness/record/ledger), which begin with a `live`:
   /// The live bytes of `kind` on `device` changed by `bytes`, through allocations that are only counted.
   live = 11,
-  /// `auxiliary` events of which only this count is left, and their `bytes`; `result` is a FoldedCount.
+  /// Stands for a number (`auxiliary`) of events with `bytes` in total; `result` is a FoldedCount.
   folded = 12,
   /// `text` names the devices whose memory has the number `address` in Amounts::device: a line for each,
   /// `0 PLATFORM: NAME`, with the number of the device in this process.
@@ -43,7 +43,7 @@ constexpr bool has_text(EventType type) {
 /// What a `folded` event counts.
 enum class FoldedCount : std::int32_t {
   allocations = 0,         ///< of `kind` on `device`, in the current phase
-  unmatched_releases = 1,  ///< of addresses never seen allocated
+  unmatched_releases = 1,  ///< of addresses without a recorded allocation
   refused_releases = 2,    ///< by the driver
 };
 
@@ -54,7 +54,7 @@ inline constexpr std::uint64_t kRepeatsMask = (std::uint64_t{1} << 48U) - 1;
 /// Which limit refused an allocation: `auxiliary` of a failed allocation. The numbers are on disk.
 enum class RefusedBy : std::uint8_t {
   driver = 0,          ///< its own
-  budget = 1,          ///< $PEAKMARK_BUDGET, or the rehearsal of `oom`
+  budget = 1,          ///< $PEAKMARK_BUDGET, or a refusal by `oom`
   max_allocation = 2,  ///< $PEAKMARK_MAX_ALLOCATION, the limit of one allocation
 };
 /// Returns `driver`, `budget` or `max_allocation`, as in JSON.
@@ -76,7 +76,7 @@ enum class MemoryKind : std::uint8_t {
   pool_async = 18,       ///< CUDA cuMemAllocAsync, cuMemAllocFromPoolAsync
   array = 19,            ///< CUDA array or mipmapped array
   managed = 20,          ///< CUDA managed
-  physical = 21,         ///< CUDA cuMemCreate (cuMemMap of it counts nothing)
+  physical = 21,         ///< CUDA cuMemCreate; mapping it (cuMemMap) adds nothing
   host_pinned = 22,      ///< CUDA cuMemHostAlloc without flags, cuMemAllocHost: beside the peak
   host_registered = 23,  ///< CUDA cuMemHostRegister: beside the peak
   usm_device = 24,       ///< Intel's clDeviceMemAllocINTEL
@@ -100,7 +100,7 @@ constexpr bool counts_into_peak(MemoryKind kind) {
 /// Size of an array with a place for each kind: more than MemoryKind has.
 inline constexpr std::size_t kKindSlots = 32;
 
-/// Returns the place of a kind in such an array; a number that is not known shares that of `none`.
+/// Returns the place of a kind in such an array; an unknown number gets the place of `none`.
 constexpr std::size_t slot_of(MemoryKind kind) {
   const auto number = static_cast<std::size_t>(kind);
   return number < kKindSlots ? number : 0;
@@ -129,11 +129,11 @@ struct Event {
   struct Amounts {
     std::int64_t bytes;
     std::int64_t auxiliary;  ///< CUDA: stream or pool handle; otherwise 0, or RefusedBy
-    /// Of a failed allocation the API's error code. Of an allocation 0, or the code with which the driver
-    /// refused the release before it: then it is no new allocation, but memory that is live again.
+    /// For a failed allocation, the API's error code. For an allocation, 0; or the code with which the driver
+    /// refused the release before it: then it is not a new allocation, but memory that is live again.
     std::int32_t result;
     std::uint32_t device;  ///< whose memory it is: see EventType::device
-    std::uint64_t stack;   ///< of an allocation, also a failed one: id of its call stack; 0: not recorded
+    std::uint64_t stack;   ///< for an allocation, also a failed one, id of its call stack; 0: not recorded
   };
   union {
     Amounts amounts{};
@@ -142,15 +142,15 @@ struct Event {
 };
 static_assert(sizeof(Event) == 64 && std::is_trivially_copyable_v<Event>);
 
-/// A `pool` event with this address, or a little above, is of the graph memory of a device, whose ordinal is
-/// added. No pool has it. The allocations of graphs are not in the profile.
+/// The address of `pool` events for the graph memory of a device, to which the ordinal of the device is
+/// added. No pool has such an address. The allocations of graphs are not in the profile.
 inline constexpr std::uint64_t kGraphMemoryPool = 0xffff'ffff'ffff'0000;
 
-/// `bytes` and `auxiliary` of a `pool` event when the driver did not report them: what pools hold is unknown
-/// for the whole profile, since a later figure would hide what came before.
+/// `bytes` and `auxiliary` of a `pool` event if the driver did not report them. The bytes in pools are then
+/// unknown for the whole profile, because a later figure would hide the gap.
 inline constexpr std::int64_t kUnknownPoolBytes = -1;
 
-/// Returns which limit refused a failed allocation. An unknown number is that of the driver.
+/// Returns which limit refused a failed allocation. An unknown number counts as the driver.
 inline RefusedBy refused_by(const Event& event) {
   const std::int64_t limit = event.amounts.auxiliary;
   return limit == 1 || limit == 2 ? static_cast<RefusedBy>(limit) : RefusedBy::driver;
@@ -168,8 +168,7 @@ std::string invalid_note(std::span<const Event> events);
 /// Returns the whole text of the name, phase, note or stack `events[index]`, its continuation slots included.
 std::string text_of(std::span<const Event> events, std::size_t index);
 
-/// Returns how many of the events are whole: all of them, or those before a last text whose continuations are
-/// not all there.
+/// Returns the number of complete events: all, or those before a last text that lacks continuations.
 std::size_t count_whole(std::span<const Event> events);
 
 }  // namespace peakmark

@@ -9,8 +9,8 @@
 
 namespace peakmark {
 
-/// The events of this process, and the marks that a trial adds: from the recorder that is loaded into this
-/// process, or from the allocation log of the `dry` backend.
+/// Source of the events of this process, to which a trial adds marks: the recorder that is loaded into this
+/// process, or the allocation log of the `dry` backend.
 class EventSource {
  public:
   EventSource() = default;
@@ -23,9 +23,9 @@ class EventSource {
   /// From now on, each allocation of this thread contains so many bytes of guards, which are not recorded. 0
   /// ends it.
   virtual void guards(Size /*bytes*/) {}
-  /// Events so far; an index for `events`.
+  /// Returns the number of events so far, an index for `events`.
   [[nodiscard]] virtual std::uint64_t count() const = 0;
-  /// The events from `first` on.
+  /// Returns the events from index `first` on.
   [[nodiscard]] virtual std::vector<Event> events(std::uint64_t first) = 0;
 };
 

@@ -29,7 +29,7 @@ struct ProfileHeader {
   std::int32_t parent_pid;
   std::int64_t start_monotonic_ns;
   std::int64_t start_realtime_ns;
-  std::uint64_t closed;     ///< 1: the recorder closed the file; 0: it runs, or was killed
+  std::uint64_t closed;     ///< 1: the recorder closed the file; 0: it still runs, or was killed
   std::uint64_t end;        ///< number of slots when it was closed
   std::uint64_t lost;       ///< events after the recorder had to stop (`stop_error`)
   char recorder[48];        ///< `opencl-layer 1`, `cupti 130001`
@@ -40,8 +40,7 @@ struct ProfileHeader {
   std::uint64_t is_synced;  ///< 1: the recorder finished the queue after each enqueue (`record --sync`)
   /// The id of the recording (RecordingName), the same in all its processes; zero: not started by `record`.
   unsigned char recording[16];
-  /// When the recorder closed the file; if it could not, when `record` saw its process end. 0: unknown, since
-  /// nobody saw it.
+  /// When the recorder closed the file; if it could not, when `record` saw its process end. 0: unknown.
   std::int64_t end_monotonic_ns;
 };
 static_assert(sizeof(ProfileHeader) == ProfileHeader::kBytes);
@@ -54,8 +53,9 @@ inline std::optional<std::int64_t> budget_bytes(const ProfileHeader& header) {
   return header.budget > 0 ? std::optional(header.budget) : std::nullopt;
 }
 
-/// Returns true if what the program has released is released in the profile at once: queues were finished
-/// after each enqueue. CUDA's recorder counts a release when it is requested, also one in a stream's order.
+/// Returns true if a release is in the profile as soon as the program requests it: queues were finished after
+/// each enqueue, or it is from CUDA's recorder, which counts a release when it is requested, even a
+/// stream-ordered one.
 inline bool releases_at_once(const ProfileHeader& header) {
   return header.is_synced == 1 ||
          std::string_view(header.recorder, sizeof(header.recorder)).starts_with("cupti");
@@ -92,7 +92,7 @@ inline const char* stop_reason(int error) {
   }
 }
 
-/// Returns what the user does about it.
+/// Returns what the user can do about it.
 inline const char* stop_advice(int error) {
   switch (error) {
     case ENOSPC:
@@ -144,10 +144,9 @@ class EventBlock {
   std::span<const Event> events_;
 };
 
-/// Reads a profile, also one that is being written or whose program was killed: it sees every committed
-/// event. A file that may still grow is read with pread, not mapped: a recorder that trims its file at that
-/// moment would take pages away under the reader. The constructor throws UsageError if the file is not a
-/// profile, or has another version.
+/// Reads the committed events of a profile, even while it is being written or after its program was killed. A
+/// file that may still grow is read with pread and not mapped, because its recorder may truncate it at any
+/// moment. The constructor throws UsageError if the file is not a profile, or has another version.
 class ProfileReader {
  public:
   explicit ProfileReader(const std::filesystem::path& path);
@@ -155,7 +154,7 @@ class ProfileReader {
   ProfileReader(ProfileReader&&) noexcept;
   ProfileReader& operator=(ProfileReader&&) noexcept;
 
-  /// Skips the first slots: their events are in another file as long as `record --compact` runs.
+  /// Skips the first slots, whose events are in another file while `record --compact` runs.
   void skip(std::uint64_t slots);
 
   [[nodiscard]] const std::filesystem::path& path() const;

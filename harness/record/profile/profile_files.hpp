@@ -9,24 +9,25 @@
 
 namespace peakmark {
 
-/// Returns the process of the file name NAME.<pid> or NAME.<pid>.2; nothing for any other name.
+/// Returns the process of the file name NAME.<pid> or NAME.<pid>.2; null for any other name.
 std::optional<std::int64_t> process_in_name(std::string_view file, std::string_view name);
 
 /// Returns the profiles of further processes next to the profile `name`, sorted: NAME.<pid>, and NAME.<pid>.2
 /// if one process wrote several (it executed another program, or has both recorders). Leaves out files that
-/// are not profiles, and profiles of another process than their name says: those are other recordings.
+/// are not profiles, and profiles whose process does not match their name: they are other recordings.
 std::vector<std::filesystem::path> profiles_beside(const std::filesystem::path& name);
 
-/// Returns the profile of a program itself among those of profiles_beside(): that of its process. Without one
-/// (a shell, or an unknown process, 0), of the process that started first of those whose parent has none. Its
-/// child may open the device before it. Null if there are no profiles.
+/// Returns the profile of a program itself among those of profiles_beside(): that of its process. If it has
+/// none (a shell, or an unknown process, 0), returns the profile of the process that started first among
+/// those whose parent has no profile; a child may open the device before its parent. Null if there are no
+/// profiles.
 std::optional<std::filesystem::path> program_profile(const std::filesystem::path& name, std::int64_t program);
 
-/// Returns the disk space that files of such a name take, in bytes.
+/// Returns the disk space of the profiles of this name, in bytes.
 std::uint64_t disk_bytes_beside(const std::filesystem::path& name);
 
-/// Returns the files of such a name, sorted, that are empty or have zeros in the place of a profile's magic:
-/// what a recorder leaves that found no disk space for its header.
+/// Returns the files of this name, sorted, that are empty or begin with zeros instead of a profile's magic: a
+/// recorder leaves them if there is no disk space for its header.
 std::vector<std::filesystem::path> unwritten_beside(const std::filesystem::path& name);
 
 /// Returns the file next to the profile `name` with the folded events of all its processes (`record
@@ -72,9 +73,9 @@ class RecordingName {
 /// Throws IoError with the reason why nothing can be recorded under that name (errno), and what to do.
 [[noreturn]] void refuse_recording_name(const std::filesystem::path& name, int error);
 
-/// Removes the profiles of an earlier recording of that name, which the caller holds, and what killed
-/// recordings, also of other names, have left in the folder. Throws UsageError, and removes nothing, if the
-/// name is that of another file, or a process still writes a profile of that name.
+/// Removes the profiles of an earlier recording of that name, which the caller holds, and the remains of
+/// killed recordings of any name in the folder. Throws UsageError, and removes nothing, if the name is that
+/// of another file, or a process still writes a profile of that name.
 void remove_earlier_recording(const std::filesystem::path& name);
 
 }  // namespace peakmark

@@ -42,7 +42,7 @@ typedef void (*peakmark_guards_t)(int64_t bytes);
 #define PEAKMARK_RECORDER_FILE "libpeakmark-"
 
 /* A program built with an older phase.h sets this variable to <process id>:<phase> instead. A recorder still reads it
- * once, when it comes up. Do not set it: setenv races with getenv in other threads. */
+ * once, when it starts. Do not set it: setenv races with getenv in other threads. */
 #define PEAKMARK_PHASE_VARIABLE "PEAKMARK_PHASE"
 
 #define PEAKMARK_MARKS_VERSION_SYMBOL "peakmark_marks_version"

@@ -6,15 +6,16 @@
 
 namespace peakmark {
 
-/// Names of functions from the symbol tables of programs and libraries. The recorder asks the loader, which
-/// knows only what a file exports; a program's own functions are in the symbol table of its file.
+/// Names of functions from the symbol tables of programs and libraries. The recorder gets names from the
+/// loader, which knows only exported functions; the symbol table of a program's file has its other functions,
+/// too.
 class ElfSymbols {
  public:
   /// A file that was changed after `newest_ns` (CLOCK_REALTIME) is not the one that ran, and is not read.
   explicit ElfSymbols(std::int64_t newest_ns) : newest_ns_(newest_ns) {}
 
-  /// Returns the function at the offset from where the file was loaded, as the linker names it; empty if the
-  /// file is gone, changed, stripped, or not a 64-bit ELF file of this machine's byte order.
+  /// Returns the linker's name of the function at this offset from the load address; empty if the file is
+  /// gone, changed, stripped, or not a 64-bit ELF file of this machine's byte order.
   std::string function(const std::string& file, std::uint64_t offset);
 
  private:

@@ -17,14 +17,14 @@ struct AllocationGroup {
   MemoryKind kind = MemoryKind::none;
   Size bytes = 0;
   std::int64_t count = 0;
-  Size largest_bytes = 0;  ///< of one of them
+  Size largest_bytes = 0;  ///< of the largest of them
 };
 
 /// Returns the groups, the largest first; of equals in the order in which they first appear.
 std::vector<AllocationGroup> group(const std::vector<Allocation>& allocations);
 
-/// Returns the bytes of a kind that were live at the peak; null for a kind that does not count into it, since
-/// what of it was live then is not known.
+/// Returns the bytes of a kind that were live at the peak; null for a kind that does not count into the peak,
+/// since its live bytes at that moment are unknown.
 std::optional<Size> bytes_at_peak(const LedgerSummary& summary, MemoryKind kind);
 
 /// A group of one process of a tree.
@@ -41,8 +41,8 @@ std::vector<ProcessGroup> group_by_process(const RecordedTree& tree,
 struct PhaseGroup {
   std::string name;
   std::int64_t times = 0;
-  Size peak_bytes = 0;         ///< maximum of all
-  Size live_at_end_bytes = 0;  ///< of the last
+  Size peak_bytes = 0;         ///< maximum over all of them
+  Size live_at_end_bytes = 0;  ///< of the last of them
   std::int64_t allocations = 0;
   std::int64_t failed_allocations = 0;
 };

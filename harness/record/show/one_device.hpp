@@ -6,9 +6,9 @@
 
 namespace peakmark {
 
-/// Keeps of a program that used several devices in one process the memory of the device that needs most: the
-/// budget, the window of an estimator and the formulas are of one device. Returns the peaks of all, for
-/// people; empty, and changes nothing, if it used one device.
+/// If a process of the program used several devices, keeps only the memory of the device with the highest
+/// peak, because budget, estimator window and formulas apply to one device. Returns a text with the peaks of
+/// all devices. If it used only one device, changes nothing and returns an empty text.
 std::string keep_one_device(RecordedTree& tree);
 
 }  // namespace peakmark

@@ -20,7 +20,7 @@ struct RecordedProcess {
   std::vector<std::string> command_line;
   bool complete = false;   ///< the recorder closed it, and no event is missing
   bool cut_short = false;  ///< the recorder closed it, and the end of the file is missing: an incomplete copy
-  std::uint64_t lost_events = 0;  ///< that are missing, for any reason
+  std::uint64_t lost_events = 0;  ///< missing, for any reason
   EventBlock events;
 };
 
@@ -29,34 +29,34 @@ struct RecordedProcess {
 /// events.
 std::string why_not_whole(const RecordedProcess& process, const std::string& invalid);
 
-/// What one `record` wrote: the program itself first, then the other processes by the time they started.
+/// The profiles that one `record` wrote: the program itself first, then the other processes by the time they
+/// started.
 struct RecordedTree {
   std::vector<RecordedProcess> processes;
 };
 
 /// Reads `path` and the profiles `path.<pid>` of the program's other processes next to it. If only those
-/// exist
-/// (`record` was killed before it could rename one), program_profile() is the program's. Reads what was
-/// folded, and is not in its profile yet, from `path.folded`. Throws UsageError if there is no profile.
+/// exist (`record` was killed before it could rename one), program_profile() is the program's. Reads folded
+/// events that are not in their profile yet from `path.folded`. Throws UsageError if there is no profile.
 RecordedTree read_tree(const std::filesystem::path& path);
 
 /// Reads one profile; `folded` has the events of its first slots, or is null.
 RecordedProcess read_process(const std::filesystem::path& path, const FoldedProcess* folded);
 
-/// Returns when the process, or the program that it executed, ended; nothing if nobody saw it.
+/// Returns when the process, or the program that it executed, ended; null if unknown.
 std::optional<std::int64_t> end_of(const RecordedProcess& process, const RecordedTree& tree);
 
-/// Where an event of a merge is from.
+/// The origin of an event in a merge.
 struct MergedFrom {
   std::size_t process = 0;  ///< its place in the tree
-  std::size_t event = 0;    ///< its place in the events of the process; behind them: released at its end
+  std::size_t event = 0;    ///< its place in the events of the process; beyond them: a release at its end
 };
 
-/// Returns the events of all processes in the order of time; the order within a process stays. Handles of two
-/// processes may be equal numbers, so the upper 16 bits of addresses become the place of the process, also of
-/// phases and failed allocations. Two profiles of one process with both recorders are one place, and have
-/// each phase once. What a process holds when it ends is released then; never, if its end is unknown.
-/// `from`, unless null: receives where each is from.
+/// Returns the events of all processes in the order of time; the order within a process stays. Handles of
+/// different processes may be equal, so the upper 16 bits of addresses (also of phases and failed
+/// allocations) become the place of the process in the tree. Two profiles of one process, from both
+/// recorders, have one place, and each phase once. Memory that a process holds is released at its end, or
+/// never if its end is unknown. `from`, unless null, receives the origin of each event.
 std::vector<Event> merge_by_time(const RecordedTree& tree, std::vector<MergedFrom>* from = nullptr);
 
 /// Returns the process of an allocation from merged events.
@@ -70,8 +70,8 @@ struct ProcessPlace {
 };
 std::vector<ProcessPlace> process_order(const RecordedTree& tree);
 
-/// Returns summarise() of one process. For several: the peak of all together, by time; leaked is what each of
-/// them had not released when it ended.
+/// Returns summarise() of one process. For several: the peak of all together, by time; leaked is the memory
+/// that each process had not released at its end.
 LedgerSummary summarise_together(const RecordedTree& tree);
 
 }  // namespace peakmark

@@ -58,7 +58,7 @@ inline const Fields<PhaseGroup>& phase_fields() {
   return fields;
 }
 
-/// What a process allocated of a kind of memory.
+/// The allocations of one kind of memory by a process.
 struct KindUse {
   MemoryKind kind = MemoryKind::none;
   KindSummary summary;
@@ -100,7 +100,7 @@ inline const Fields<DeviceUse>& device_fields() {
   return fields;
 }
 
-/// What the pools hold at a moment.
+/// The memory of the pools at one moment.
 struct PoolMoment {
   const char* moment;
   PoolPoint point;

@@ -15,8 +15,8 @@ namespace peakmark {
 /// What the reports contain.
 struct ReportOptions {
   bool by_site = false;               ///< the table lists sites instead of names
-  std::size_t frames = 0;             ///< innermost frames by which sites differ; 0: see name_sites()
-  std::size_t max_width = SIZE_MAX;   ///< of the console's table of processes, whose command lines are cut
+  std::size_t frames = 0;             ///< innermost frames that name a site; 0: see name_sites()
+  std::size_t max_width = SIZE_MAX;   ///< of the console's table of processes; it shortens command lines
   std::size_t max_phases = SIZE_MAX;  ///< JSON lists no phases if there are more, only phases_by_name
 };
 
@@ -46,7 +46,7 @@ struct TraceOptions {
 struct TraceSummary {
   bool thinned = false;
   std::size_t allocations = 0;  ///< of the thinned processes
-  std::size_t spans = 0;        ///< of these that have one
+  std::size_t spans = 0;        ///< of these allocations that have one
   std::size_t phases_left_out = 0;
   std::size_t failures_left_out = 0;
 };
@@ -57,10 +57,10 @@ struct TraceSummary {
 /// ones. What is left out is also in `otherData` of the trace.
 TraceSummary write_trace(const RecordedTree& tree, const TraceOptions& options, std::ostream& out);
 
-/// Writes one self-contained HTML page: live bytes over time with the
-/// phases, what was live at the peak, what leaked, and the bytes at the peak by call stack. Its element
-/// `data` holds, as JSON, `profile` (what profile_json returns) and a view of each process (see
-/// docs/formats.md). The size of the page does not grow with the number of events.
+/// Writes one self-contained HTML page: live bytes over time with the phases, what was live at the peak, what
+/// leaked, and the bytes at the peak by call stack. Its element `data` holds, as JSON, `profile` (what
+/// profile_json returns) and a view of each process (see docs/formats.md). The size of the page does not grow
+/// with the number of events.
 void write_page(const RecordedTree& tree, const ReportOptions& options, std::ostream& out);
 
 }  // namespace peakmark

@@ -15,8 +15,8 @@ namespace peakmark {
 /// counted.
 std::optional<std::vector<RepeatedPhase>> find_repetitions(const RecordedProcess& process);
 
-/// Returns a table of the phases with a verdict each, and a table of what their repetitions leave behind. Of
-/// none it is empty.
+/// Returns a table of the phases with their verdicts, and a table of the memory that their repetitions leave
+/// behind; empty without phases.
 std::string repetitions_text(const std::vector<RepeatedPhase>& phases);
 
 /// Returns only the latter.

@@ -16,16 +16,16 @@ namespace peakmark {
 std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const LedgerSummary& summary,
                                                               const Symbols& symbols);
 
-/// Returns the same of a process, with names from the files of its libraries if the recorder found none.
+/// Returns the same for a process, with names from the files of its libraries if the recorder found none.
 std::map<std::uint64_t, std::vector<CallFrame>> caller_stacks(const RecordedProcess& process,
                                                               const LedgerSummary& summary);
 
-/// The site of each call stack by its id: its frames, the site itself first, then what it called; with a
-/// number of frames the innermost lines of Python first, then native ones.
+/// Maps the id of each call stack to the frames of its site: the site itself, then the frames that it called;
+/// if a number of frames is given, the innermost lines of Python, then native frames.
 using SiteNames = std::map<std::uint64_t, std::vector<std::string>>;
 
-/// Returns the sites of these stacks (name_sites()). `bytes`: what was allocated through each; 0 if it is not
-/// there. Behind the frames are the remarks of the recorder.
+/// Returns the sites of these stacks (name_sites()). `bytes`: allocated through each stack; 0 if a stack is
+/// missing. Remarks of the recorder follow the frames.
 SiteNames name_sites(const std::map<std::uint64_t, std::vector<CallFrame>>& stacks,
                      const std::map<std::uint64_t, double>& bytes, std::size_t frames);
 
@@ -43,15 +43,15 @@ struct Site {
 /// Returns the allocations by site, the largest first.
 std::vector<Site> sites_of(const std::vector<Allocation>& allocations, const SiteNames& names);
 
-/// Returns what the driver or the budget refused, with the frames of its site. Requests of one site are one
-/// entry, even if their stacks differ.
+/// Returns the requests that the driver or the budget refused, with the frames of their sites. Requests of
+/// one site are one entry, even if their stacks differ.
 std::vector<RefusedAllocation> refused_by_site(const std::vector<RefusedAllocation>& refused,
                                                const SiteNames& names);
-/// The same of a process, whose sites are named by this number of frames (name_sites()).
+/// Returns the same for a process, whose sites are named by this number of frames (name_sites()).
 std::vector<RefusedAllocation> refused_by_site(const RecordedProcess& process, const LedgerSummary& summary,
                                                std::size_t frames);
 
-/// Returns the same of all processes, the largest first.
+/// Returns the same for all processes, the largest first.
 std::vector<RefusedAllocation> refused_by_site(const RecordedTree& tree);
 
 }  // namespace peakmark

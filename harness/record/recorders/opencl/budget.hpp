@@ -33,7 +33,7 @@ class Charge {
   [[nodiscard]] constexpr std::uint64_t packed() const { return packed_; }
   [[nodiscard]] constexpr bool is_empty() const { return packed_ == 0; }
   /// Returned by take_budget() if the budget refuses. A std::optional would be slower than the account
-  /// itself: its two words in memory are read in other pieces than they were written.
+  /// itself, because its two words are read from memory in pieces of another size than they were written.
   static constexpr Charge refused() { return Charge(~std::uint64_t{0}); }
   [[nodiscard]] constexpr bool is_refused() const { return packed_ == ~std::uint64_t{0}; }
   [[nodiscard]] constexpr std::uint8_t devices() const { return static_cast<std::uint8_t>(packed_ >> 56); }

@@ -104,10 +104,10 @@ class Case {
     const AxisValue& found = value(axis);
     if (const Value* const held = std::get_if<Value>(&found)) return *held;
     const std::string is = std::holds_alternative<Size>(found)
-                               ? "an integer, not " + wanted + ": ask for it by []"
+                               ? "an integer, not " + wanted + ": read it with []"
                            : std::holds_alternative<double>(found)
-                               ? "a floating-point number, not " + wanted + ": ask for it by real()"
-                               : "a word, not " + wanted + ": ask for it by word()";
+                               ? "a floating-point number, not " + wanted + ": read it with real()"
+                               : "a word, not " + wanted + ": read it with word()";
     throw std::invalid_argument("axis '" + std::string(axis) + "' is " + is);
   }
   [[nodiscard]] const AxisValue& value(std::string_view axis) const {
