@@ -79,7 +79,7 @@ def test_a_session_may_undo_gc_freeze(project):
 
         @pytest.mark.limit_device_leaks("0 B")
         def test_cycle(queue):
-            assert (gc.get_freeze_count() == 0) == {unfrozen}
+            assert (gc.get_freeze_count() < len(gc.get_objects())) == {unfrozen}
             cycle = [device_buffer(queue, 50)]
             cycle.append(cycle)
         """

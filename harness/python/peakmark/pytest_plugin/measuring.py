@@ -157,7 +157,8 @@ class Measuring:
             self.load_recorders(self._settings)
             # Excludes objects of imports, which stay alive, from the collections at the ends of each window. With large
             # packages, these collections would take longer than most tests.
-            if gc.get_freeze_count() == 0:
+            # If the session has done so already, its choice stays. Python 3.12 counts its few immortal objects as frozen.
+            if gc.get_freeze_count() < len(gc.get_objects()):
                 gc.collect()
                 gc.freeze()
                 session.config.add_cleanup(gc.unfreeze)
