@@ -216,7 +216,7 @@ TEST_F(HistoryImport, TimesAloneAreNoFailedMeasurement) {
 TEST_F(HistoryImport, ParquetIsWrittenByPython) {
   ASSERT_EQ(
       history(on_h100({"import", google("first.json", 1, row("blur/8", "1000", "4096"))})).end.exit_code, 0);
-  EXPECT_THAT(history({"export", "--format", "parquet"}).errors, HasSubstr("name it with -o"));
+  EXPECT_THAT(history({"export", "--format", "parquet"}).errors, HasSubstr("name a file with -o"));
   const std::string python = folder_.path() / "python";
   std::ofstream(python) << "#!/bin/sh\ncat\nshift 2\necho \"$@\"\n";
   std::filesystem::permissions(python, std::filesystem::perms::owner_all);

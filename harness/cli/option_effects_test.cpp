@@ -253,7 +253,7 @@ const std::map<std::string, std::string> kAlwaysWithEffect{
      "--json"},
     {"plot", "--output --png --svg --pdf --filter --metric --axis --against --width"},
     {"record", "--output --sync --stacks --budget --max-allocation --max-size --allow-incomplete --json"},
-    {"compare", "--allow-growth --json"},
+    {"compare", "--json"},
     {"bisect", "--case --metric --backend --device --worker --timeout --force --json"},
     {"history create", "--history"},
     {"history add", "--history --branch --base-branch --merge-base --retry --by-date --json"},
