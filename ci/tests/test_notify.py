@@ -107,7 +107,7 @@ def test_an_issue_is_opened_updated_and_closed(server):
     assert issue(server, UPDATED).returncode == 0
     assert (len(server.issues), opened["state"]) == (2, "open")
     assert UPDATED["text"] in opened["body"] and "2 cases on GPU, CPU:" in opened["body"]
-    assert server.comments[-1] == (2, "It is there on GPU, CPU.")
+    assert server.comments[-1] == (2, "The regression is still open on GPU, CPU.")
     assert issue(server, CLOSED).returncode == 0
     assert (opened["state"], opened["state_reason"]) == ("closed", "completed")
     assert server.comments[-1] == (2, f"```\n{CLOSED['text']}\n```")
