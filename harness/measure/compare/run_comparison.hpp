@@ -110,6 +110,8 @@ ExitCode exit_code_of(const RunComparison& comparison);
 /// Returns `3 of 40 cases regressed: …`, the first line of every report.
 std::string headline(const RunComparison& comparison);
 
+/// Returns a line for the console for each of the first names of cases, and how many more there are.
+std::string case_lines(const std::vector<std::string>& names);
 /// Returns the text for the console: the headline, a table for each status, remarks.
 std::string comparison_table(const RunComparison& comparison);
 

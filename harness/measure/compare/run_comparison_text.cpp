@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::size_t kMaxShown = 40;  ///< cases of a group on the console
 constexpr std::size_t kMaxMoved = 10;  ///< allocations of a case
-constexpr std::size_t kMaxNames = 20;  ///< names of cases of one side, on the console
 constexpr std::size_t kMaxNamesInMarkdown = 100;
 /// Leaves space for the lists after the tables.
 constexpr std::size_t kMaxTableBytes = kMarkdownLimit - 100'000;
@@ -228,10 +227,7 @@ std::string remarks_text(const std::vector<const CaseComparison*>& cases) {
 
 std::string names_text(const char* where, const std::vector<std::string>& names) {
   if (names.empty()) return {};
-  std::string text = fmt::format("\nonly {}: {}\n", where, quantity(names.size(), "case"));
-  for (std::size_t i = 0; i < std::min(kMaxNames, names.size()); ++i)
-    text += "  " + plain_text(names[i]) + "\n";
-  return text + more_than(kMaxNames, names.size());
+  return fmt::format("\nonly {}: {}\n", where, quantity(names.size(), "case")) + case_lines(names);
 }
 
 std::string names_markdown(const char* where, const std::vector<std::string>& names) {
@@ -247,6 +243,14 @@ std::string names_markdown(const char* where, const std::vector<std::string>& na
 }
 
 }  // namespace
+
+std::string case_lines(const std::vector<std::string>& names) {
+  constexpr std::size_t kMaxNames = 20;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMaxNames, names.size()); ++i)
+    text += "  " + plain_text(names[i]) + "\n";
+  return text + more_than(kMaxNames, names.size());
+}
 
 std::string headline(const RunComparison& comparison) {
   CaseGroups groups = group_cases(comparison);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -15,8 +14,6 @@ namespace peakmark {
 namespace {
 
 using json_fields::Json;
-
-constexpr std::size_t kMaxLacking = 20;  ///< of cases without a counterpart, on the console
 
 CaseRatio case_ratio(const CaseComparison& compared) {
   CaseRatio one{compared.name, compared.base_name, {}, {}, {}};
@@ -73,10 +70,7 @@ const Fields<VariantRatios>& variant_fields() {
 /// Returns a line with the first cases that one side lacks; empty without any.
 std::string lacking_text(const std::string& who, const std::vector<std::string>& names) {
   if (names.empty()) return "";
-  std::string text = fmt::format("\n{} lacks {}:\n", who, quantity(names.size(), "shape"));
-  for (std::size_t i = 0; i < std::min(kMaxLacking, names.size()); ++i)
-    text += "  " + plain_text(names[i]) + "\n";
-  return text + more_than(kMaxLacking, names.size());
+  return fmt::format("\n{} lacks {}:\n", who, quantity(names.size(), "shape")) + case_lines(names);
 }
 
 }  // namespace

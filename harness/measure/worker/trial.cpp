@@ -181,8 +181,8 @@ void Trial::count_guards(std::uint64_t first_event) {
   std::size_t next = 0;
   for (const Event& event : events_->events(first_event)) {
     if (event.type != EventType::allocation || event.kind == MemoryKind::view) continue;
-    if (next < guarded.size() &&
-        event.address == guarded[next]) {  // both are in the order of the allocations
+    // Both are in the order of the allocations.
+    if (next < guarded.size() && event.address == guarded[next]) {
       ++next;
     } else {
       ++others[to_string(event.kind)];

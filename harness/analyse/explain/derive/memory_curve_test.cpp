@@ -95,13 +95,7 @@ TEST(MemoryCurveTest, AMaximumIsThatOfTheMomentThatWins) {
 
 TEST(MemoryCurveTest, LeavesOutWhatHasNoFormula) {
   auto run = padding_run({"edge"});
-  Size random = 12345;
-  for (Observation& observation : run.observations) {
-    random = (random * 1103515245 + 12345) % 2147483648;
-    AllocationSequence& sequence = *observation.allocation_sequence;
-    sequence.push_back({"workspace", "call 1", "", random, sequence.back().allocated_at + 1, std::nullopt});
-    *observation.requested_peak_bytes += random;
-  }
+  add_random_workspace(run);
   const auto curve = memory_curve(explain_cases(group_cases(run)).front(), {kLargeImage, "", {}});
   ASSERT_TRUE(curve);
   EXPECT_THAT(curve->unexplained, ElementsAre("workspace"));

@@ -171,4 +171,15 @@ inline Run filter_run() {
       [](Run& run, const SampleAxes& shape) { run.observations.push_back(filter_observation(shape)); });
 }
 
+/// Adds to each case an allocation at the peak whose size follows no formula.
+inline void add_random_workspace(Run& run) {
+  Size random = 12345;
+  for (Observation& observation : run.observations) {
+    random = (random * 1103515245 + 12345) % 2147483648;
+    AllocationSequence& sequence = *observation.allocation_sequence;
+    sequence.push_back({"workspace", "call 1", "", random, sequence.back().allocated_at + 1, std::nullopt});
+    *observation.requested_peak_bytes += random;
+  }
+}
+
 }  // namespace peakmark

@@ -23,6 +23,13 @@ std::vector<VariantFormulas> formulas(const Run& run) {
   return explain_cases(group_cases(run));
 }
 
+Run padding_and_filter_run() {
+  Run run = padding_run({"edge", "constant", "wrap"}, {4, 8});
+  for (Observation& observation : filter_run().observations)
+    run.observations.push_back(std::move(observation));
+  return run;
+}
+
 // Runs the emitted module, then `check`, with the system's Python; returns what it prints.
 std::string python(const std::string& module, const std::string& check) {
   const TemporaryFolder folder;
@@ -383,9 +390,7 @@ TEST(Emit, WritesNothingOfTwoBackendsWhoseFormulasDiffer) {
 
 // A suite can read what is written, and gives the bytes of cases that were never recorded.
 TEST(EmitToml, IsExactAtShapesThatWereNotRecorded) {
-  auto run = padding_run({"edge", "constant", "wrap"}, {4, 8});
-  for (Observation& observation : filter_run().observations)
-    run.observations.push_back(std::move(observation));
+  const auto run = padding_and_filter_run();
   EmitOptions options;
   options.form = EmitForm::toml;
   const auto emitted = [&] {
@@ -425,9 +430,7 @@ TEST(EmitToml, IsExactAtShapesThatWereNotRecorded) {
 
 // The emitted C++ is compiled against the public headers, and asked about cases that were never recorded.
 TEST(EmitCpp, IsExactAtShapesThatWereNotRecorded) {
-  auto run = padding_run({"edge", "constant", "wrap"}, {4, 8});
-  for (Observation& observation : filter_run().observations)
-    run.observations.push_back(std::move(observation));
+  const auto run = padding_and_filter_run();
   EmitOptions options;
   options.form = EmitForm::cpp;
   const std::string header = emit(formulas(run), run.context, options);

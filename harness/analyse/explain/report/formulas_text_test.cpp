@@ -224,13 +224,7 @@ TEST(FormulasText, AMaximumSaysWhenEachMomentIsThePeak) {
 
 TEST(FormulasText, WhatHasNoFormulaIsATableOfSizes) {
   auto run = padding_run({"edge"});
-  Size random = 12345;
-  for (Observation& observation : run.observations) {
-    random = (random * 1103515245 + 12345) % 2147483648;
-    AllocationSequence& sequence = *observation.allocation_sequence;
-    sequence.push_back({"workspace", "call 1", "", random, sequence.back().allocated_at + 1, std::nullopt});
-    *observation.requested_peak_bytes += random;
-  }
+  add_random_workspace(run);
   const auto variants = explain_cases(group_cases(run));
   EXPECT_FALSE(variants[0].is_explained());
   const std::string text = formulas_text({variants, {}, {}});
