@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from peakmark.function_file import FunctionError, FunctionFile, run_peakmark
-from peakmark.recorders import RecorderError
+from peakmark.function_file import FunctionError, FunctionFile
+from peakmark.recorders import RecorderError, run_peakmark
 from peakmark.sizes import exact_size, quantity
 
 _CLEAN, _NOTHING_FITS, _NO_RECORDER = 0, 1, 5

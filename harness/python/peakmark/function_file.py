@@ -8,14 +8,9 @@ import multiprocessing.spawn
 import os
 import pathlib
 import pickle
-import signal
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-from peakmark.installed_programs import find_peakmark
-from peakmark.recorders import NoRecorder, environment_without_recorders
 
 _TRIAL = pathlib.Path(__file__).resolve().parent / "function_trial.py"
 #: What a trial needs to import the functions of the main module, as processes of multiprocessing do.
@@ -48,25 +43,6 @@ class FunctionFile:
         file = folder / "function"
         file.write_bytes(self._content)
         return [sys.executable, str(_TRIAL), str(file), *(f"{name}={{{name}}}" for name in self._names)]
-
-
-def run_peakmark(arguments: Sequence[str]) -> tuple[str, str, int]:
-    """Returns the output, the message and the exit code of the command. Ends it if this process is interrupted. Raises NoRecorder
-    if it is not installed."""
-    program = find_peakmark()
-    if program is None:
-        raise NoRecorder("the command peakmark is not installed: install the wheel of peakmark, or add it to PATH")
-    process = subprocess.Popen(
-        [program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        encoding="utf-8", errors="replace", env=environment_without_recorders(),
-    )  # fmt: skip
-    try:
-        answer, errors = process.communicate()
-    except BaseException:
-        process.send_signal(signal.SIGINT)  # the command then ends its trials
-        process.communicate()
-        raise
-    return answer, errors.removeprefix("peakmark: ").strip(), process.returncode
 
 
 def _check_arguments(function: Callable[..., object], names: Sequence[str]) -> None:

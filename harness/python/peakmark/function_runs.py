@@ -16,8 +16,9 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from peakmark.function_file import FunctionError, FunctionFile, run_peakmark
+from peakmark.function_file import FunctionError, FunctionFile
 from peakmark.memory_library import RecorderError
+from peakmark.recorders import run_peakmark
 from peakmark.runs import RunError, load, plot_memory
 from peakmark.sizes import format_size, quantity
 

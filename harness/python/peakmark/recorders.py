@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
+from collections.abc import Sequence
 
 from peakmark.installed_programs import find_peakmark
 from peakmark.marks import loaded_recorders
@@ -24,6 +26,7 @@ from peakmark.sizes import SizeError, parse_size
 __all__ = [
     "CUDA_RECORDER", "OPENCL_RECORDER", "NoRecorder", "RecorderError", "RecorderTooLate", "environment_without_recorders",
     "find_library", "is_requested_here", "library_folders", "load", "parse_budget", "parse_limit", "require_recorders",
+    "run_peakmark",
 ]  # fmt: skip
 
 _VARIABLES = (
@@ -82,16 +85,13 @@ def _checked(text: int | str, what: str, size_in_bytes: int) -> int:
 
 
 def _budget_of_device(budget: str) -> int:
-    program = find_peakmark()
-    if program is None:
-        raise SizeError(f"{budget}: the command peakmark, which knows the devices, is not installed: write bytes")
-    command = [program, "devices", "--json", f"--budget={budget}"]
-    answer = subprocess.run(
-        command, capture_output=True, encoding="utf-8", errors="replace", env=environment_without_recorders(), check=False
-    )
-    if not answer.stdout:
-        raise SizeError(answer.stderr.strip().removeprefix("peakmark: "))
-    devices = [one for one in json.loads(answer.stdout)["devices"] if one["backend"] != "dry"]
+    try:
+        answer, errors, _ = run_peakmark(["devices", "--json", f"--budget={budget}"])
+    except NoRecorder as error:
+        raise SizeError(f"{budget}: the command peakmark, which knows the devices, is not installed: write bytes") from error
+    if not answer:
+        raise SizeError(errors)
+    devices = [one for one in json.loads(answer)["devices"] if one["backend"] != "dry"]
     budgets = {one["budget_bytes"] for one in devices}
     names = ", ".join(one["name"] for one in devices) or "no device"
     if not budgets or None in budgets:
@@ -106,6 +106,25 @@ def _is_recorded() -> bool:
         OPENCL_RECORDER in os.environ.get("OPENCL_LAYERS", "")
         or CUDA_RECORDER in os.environ.get("CUDA_INJECTION64_PATH", "")
     )
+
+
+def run_peakmark(arguments: Sequence[str], seconds: float | None = None) -> tuple[str, str, int]:
+    """Returns the output, the message and the exit code of the command. Ends it if this process is interrupted. Raises NoRecorder
+    if it is not installed, and subprocess.TimeoutExpired if it has not ended after `seconds`."""
+    program = find_peakmark()
+    if program is None:
+        raise NoRecorder("the command peakmark is not installed: install the wheel of peakmark, or add it to PATH")
+    process = subprocess.Popen(
+        [program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        encoding="utf-8", errors="replace", env=environment_without_recorders(),
+    )  # fmt: skip
+    try:
+        answer, errors = process.communicate(timeout=seconds)
+    except BaseException:
+        process.send_signal(signal.SIGINT)  # the command then ends its trials
+        process.communicate()
+        raise
+    return answer, errors.removeprefix("peakmark: ").strip(), process.returncode
 
 
 def environment_without_recorders() -> dict[str, str]:

@@ -315,6 +315,6 @@ def test_a_failed_trial_of_a_program_is_reproduced_by_the_printed_command():
 
 
 def test_the_command_must_be_installed(monkeypatch):
-    monkeypatch.setattr("peakmark.function_file.find_peakmark", lambda: None)
+    monkeypatch.setattr("peakmark.recorders.find_peakmark", lambda: None)
     with pytest.raises(peakmark.NoRecorder, match="the command peakmark is not installed"):
         peakmark.fit(print, "sep", "1 MiB")

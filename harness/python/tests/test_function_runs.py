@@ -304,6 +304,6 @@ def test_a_run_that_measured_nothing_has_its_reasons(run):
 
 
 def test_the_command_must_be_installed(monkeypatch):
-    monkeypatch.setattr("peakmark.function_file.find_peakmark", lambda: None)
+    monkeypatch.setattr("peakmark.recorders.find_peakmark", lambda: None)
     with pytest.raises(peakmark.NoRecorder, match="the command peakmark is not installed"):
         peakmark.run(needs_two, {"first": 1, "second": 2})

@@ -132,12 +132,12 @@ def test_the_commands_output_is_utf8_in_every_locale(tmp_path):
     fake.write_text('#!/bin/sh\ncat "${0%/*}/answer"\n')
     fake.chmod(0o755)
     script = f"""
-from peakmark import function_file, recorders
+from peakmark import recorders
 from peakmark.pytest_plugin import estimator_causes
-recorders.find_peakmark = function_file.find_peakmark = lambda: {str(fake)!r}
+recorders.find_peakmark = lambda: {str(fake)!r}
 estimator_causes.run_document = lambda *_: {{}}
-print(ascii(estimator_causes._explain({str(fake)!r}, "", [{{"estimator": ""}}])))
-print(ascii(function_file.run_peakmark([])[0]))
+print(ascii(estimator_causes._explain("", [{{"estimator": ""}}])))
+print(ascii(recorders.run_peakmark([])[0]))
 try:
     recorders.parse_budget("50%")
 except recorders.SizeError as error:

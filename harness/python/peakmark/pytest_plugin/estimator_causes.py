@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from peakmark.estimator_check import Answer, EstimatorQuestion
-from peakmark.installed_programs import find_peakmark
-from peakmark.recorders import environment_without_recorders
+from peakmark.recorders import NoRecorder, run_peakmark
 from peakmark.sizes import quantity
 from peakmark.windows import Group
 
@@ -166,23 +165,21 @@ def run_document(variant: str, entries: Sequence[Mapping[str, Any]]) -> dict[str
     return {"context": {"peakmark": _context()}, "benchmarks": rows}
 
 
-def _explain(program: str, variant: str, entries: Sequence[Mapping[str, Any]]) -> list[str]:
+def _explain(variant: str, entries: Sequence[Mapping[str, Any]]) -> list[str]:
     """Returns a line for each cause."""
     with tempfile.TemporaryDirectory() as folder:
         run = pathlib.Path(folder) / "run.json"
         run.write_text(json.dumps(run_document(variant, entries)), encoding="utf-8")
-        command = [program, "explain", str(run), "--against", entries[0]["estimator"], "--json"]
         try:
-            done = subprocess.run(
-                command, capture_output=True, encoding="utf-8", errors="replace", timeout=SECONDS,
-                env=environment_without_recorders(), check=False,
-            )  # fmt: skip
+            answer, errors, exit_code = run_peakmark(["explain", str(run), "--against", entries[0]["estimator"], "--json"], SECONDS)
+        except NoRecorder:
+            return ["not explained: the program peakmark is not found; install it, or add it to PATH"]
         except subprocess.TimeoutExpired:
             return [f"not explained within {SECONDS:g} s"]
     try:
-        causes = json.loads(done.stdout)["causes"]
+        causes = json.loads(answer)["causes"]
     except (ValueError, KeyError):
-        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        last = (errors.splitlines() or [f"exit code {exit_code}"])[-1]
         return [f"not explained: {last}"]
     return [str(cause["text"]) for cause in causes]
 
@@ -202,8 +199,6 @@ def cause_lines(tests: Mapping[str, Mapping[str, Any]]) -> list[str]:
         lines.append(f"{estimator} is outside its window at {outside} of {quantity(len(entries), 'shape')} of {test}")
         if shapes < MIN_SHAPES:
             lines.append(f"\tparametrize the test with {MIN_SHAPES} shapes or more: then the cause is named here")
-        elif (program := find_peakmark()) is None:
-            lines.append("\tnot explained: the program peakmark is not found; install it, or add it to PATH")
         else:
-            lines += [f"\t{line}" for line in _explain(program, test, entries)]
+            lines += [f"\t{line}" for line in _explain(test, entries)]
     return lines
