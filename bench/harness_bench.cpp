@@ -21,7 +21,7 @@ namespace {
 
 using namespace peakmark;
 
-void bare_steps(Device& device, const RegisteredVariant& variant, const Parameters& parameters) {
+void bare_steps(backend::Device& device, const RegisteredVariant& variant, const Parameters& parameters) {
   for (const bool verify : {!device.is_dry(), false}) {  // two passes, as a trial makes
     const auto instance = variant.make(device, parameters);
     instance->set_up();
@@ -34,7 +34,8 @@ void bare_steps(Device& device, const RegisteredVariant& variant, const Paramete
   }
 }
 
-void add(const std::string& backend, Device& device, EventSource& events, const RegisteredVariant& variant) {
+void add(const std::string& backend, backend::Device& device, EventSource& events,
+         const RegisteredVariant& variant) {
   const Parameters parameters = variant.description.defaults();
   benchmark::RegisterBenchmark(("bare/" + backend).c_str(), [=, &device, &variant](benchmark::State& state) {
     for (auto _ : state) bare_steps(device, variant, parameters);
@@ -42,7 +43,7 @@ void add(const std::string& backend, Device& device, EventSource& events, const 
   benchmark::RegisterBenchmark(("trial/" + backend).c_str(), [=, &device, &events,
                                                               &variant](benchmark::State& state) {
     for (auto _ : state) {
-      const Case sweep_case{variant.description.name, backend, parameters};
+      const SweepCase sweep_case{variant.description.name, backend, parameters};
       Trial trial(device, &events, variant, sweep_case, "case", {});
       trial.measure_memory();
       trial.ask_estimators();
@@ -65,7 +66,7 @@ int main(int argc, char** argv) {
   const std::unique_ptr<DryDevice> dry = open_dry();
   add("dry", *dry, dry->allocation_log(), variant);
 
-  std::unique_ptr<Device> opencl;
+  std::unique_ptr<backend::Device> opencl;
   std::unique_ptr<EventSource> recorder;
   if (const char* library = std::getenv("PEAKMARK_RECORDER_LIBRARY")) {
     try {

@@ -78,7 +78,7 @@ TEST(ShippedSuites, OfClientsExpand) {
   }
 }
 
-Observation record_sequence(const Case& sweep_case) {
+Observation record_sequence(const SweepCase& sweep_case) {
   const std::unique_ptr<DryDevice> device = open_dry();
   TrialOptions options;
   options.sequences = true;

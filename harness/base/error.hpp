@@ -90,13 +90,13 @@ class MeasurementError : public Error {
 };
 
 /// The device (or the budget) has less memory than requested. Becomes the outcome `out_of_memory` of a case.
-class OutOfMemory : public MeasurementError {
+class OutOfMemoryError : public MeasurementError {
  public:
   using MeasurementError::MeasurementError;
 };
 
 /// The variant cannot do this case on this device. Becomes the outcome `unsupported`.
-class Unsupported : public MeasurementError {
+class UnsupportedError : public MeasurementError {
  public:
   using MeasurementError::MeasurementError;
 };

@@ -238,7 +238,7 @@ void check_element_type(BackprojectionMethod method, DType dtype) {
 
 void check_method(BackprojectionMethod method, const Device& device, DType dtype) {
   if (method == BackprojectionMethod::texture && device.backend() == "opencl")
-    throw api_1::Unsupported("backprojection/texture runs on CUDA only; use tiled");
+    throw Unsupported("backprojection/texture runs on CUDA only; use tiled");
   with_floating(dtype, [](auto) {});
   require_dtype(device, dtype);
   check_element_type(method, dtype);

@@ -29,7 +29,7 @@ LineTexture::LineTexture(const DeviceArray& sinograms, Size offset, Size n_a, Si
   // The runtime keeps the last error. If it were not cleared, the next launch would report it.
   if (result != cudaSuccess) cudaGetLastError();
   if (result == cudaErrorMemoryAllocation)
-    throw api_1::OutOfMemory("CUDA has no memory to bind a texture to a sinogram");
+    throw OutOfMemory("CUDA has no memory to bind a texture to a sinogram");
   if (result != cudaSuccess)
     throw std::runtime_error(
         fmt::format("CUDA could not bind a texture to a sinogram: {}", cudaGetErrorString(result)));
@@ -49,15 +49,15 @@ void LineTexture::check(Size n_z, Size n_a, Size w) {
   constexpr Size kMaxLines = 65'000;
   constexpr Size kMaxColumns = 131'072;
   if (n_a > kMaxLines || w > kMaxColumns)
-    throw api_1::Unsupported(
+    throw Unsupported(
         fmt::format("backprojection/texture: a sinogram of {} lines and {} columns; a texture has at "
                     "most {} and {}",
                     n_a, w, kMaxLines, kMaxColumns));
   if (w % 8 != 0)
-    throw api_1::Unsupported(fmt::format(
+    throw Unsupported(fmt::format(
         "backprojection/texture: a sinogram {} columns wide; a texture needs a multiple of 8, or a copy", w));
   if (n_z > 1 && n_a * w % 128 != 0)
-    throw api_1::Unsupported(fmt::format(
+    throw Unsupported(fmt::format(
         "backprojection/texture: sinograms of {} x {} elements in a stack; a texture needs a multiple "
         "of 128, or a copy",
         n_a, w));

@@ -51,8 +51,8 @@ inline Kernel find_kernel(Device& device, const KernelSource& source, const std:
 /// Throws Unsupported if the device does not compute in `dtype`.
 inline void require_dtype(const Device& device, DType dtype) {
   if (dtype == DType::f64 && !device.has_f64())
-    throw api_1::Unsupported("the device '" + std::string(device.name()) +
-                             "' does not compute in f64; use dtype f32");
+    throw Unsupported("the device '" + std::string(device.name()) +
+                      "' does not compute in f64; use dtype f32");
 }
 
 /// Returns a number with the width of the kernel's `pm_element`. Throws UsageError unless it is f32 or f64.

@@ -11,6 +11,10 @@
 #include "measure/worker/variant.hpp"
 
 namespace peakmark::testing_variants {
+
+using backend::Array;
+using backend::Device;
+
 namespace {
 
 class HostBuffer final : public Buffer {
@@ -80,7 +84,7 @@ class HarnessCase final : public TestCase {
       const std::optional<std::string> error = instance_->verify();
       EXPECT_NE(error, "");
       return error.value_or("");
-    } catch (const Unsupported& error) {
+    } catch (const UnsupportedError& error) {
       throw UnsupportedCase(error.what());
     }
   }
@@ -144,7 +148,7 @@ Parameters TestVariant::parameters(Overrides overrides) const {
 std::unique_ptr<TestCase> TestVariant::make(const HarnessDevice& device, const Parameters& parameters) const {
   try {
     return std::make_unique<HarnessCase>(variant_->make(harness_device(device), parameters));
-  } catch (const Unsupported& error) {
+  } catch (const UnsupportedError& error) {
     throw UnsupportedCase(error.what());
   }
 }

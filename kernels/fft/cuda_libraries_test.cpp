@@ -14,7 +14,7 @@ using testing::Property;
 
 TEST(CudaLibraries, AMissingOneIsUnsupportedAndTheMessageReportsWhatToDo) {
   EXPECT_THAT([] { open_cuda_library("libno-such-library.so.13"); },
-              testing::Throws<api_1::Unsupported>(Property(
+              testing::Throws<Unsupported>(Property(
                   &std::exception::what,
                   AllOf(HasSubstr("libno-such-library.so.13 is not found"), HasSubstr("CUDA_HOME")))));
 }
@@ -22,7 +22,7 @@ TEST(CudaLibraries, AMissingOneIsUnsupportedAndTheMessageReportsWhatToDo) {
 TEST(CudaLibraries, AFunctionThatALibraryLacksIsUnsupported) {
   void* library = open_cuda_library("libm.so.6");
   EXPECT_NE(function_of_library(library, "cos"), nullptr);
-  EXPECT_THROW(function_of_library(library, "no_such_function"), api_1::Unsupported);
+  EXPECT_THROW(function_of_library(library, "no_such_function"), Unsupported);
 }
 
 }  // namespace

@@ -49,8 +49,8 @@ void check_cufft(cufftResult result, const char* what, Size length) {
   if (result == CUFFT_SUCCESS) return;
   const std::string message =
       fmt::format("cuFFT could not {} at length {} (its code {})", what, length, static_cast<int>(result));
-  if (result == CUFFT_ALLOC_FAILED) throw api_1::OutOfMemory(message);
-  if (result == CUFFT_INVALID_SIZE || result == CUFFT_NOT_SUPPORTED) throw api_1::Unsupported(message);
+  if (result == CUFFT_ALLOC_FAILED) throw OutOfMemory(message);
+  if (result == CUFFT_INVALID_SIZE || result == CUFFT_NOT_SUPPORTED) throw Unsupported(message);
   throw MeasurementError(message);
 }
 

@@ -78,9 +78,9 @@ TEST_F(Cufft, StaysWithinTheMemoryItMay) {
 TEST_F(Cufft, ErrorsKeepTheirKind) {
   const auto make = [&] { make_real_fft(*device_, FftLibrary::cufft, {.length = 60, .lines = 2}); };
   fake_cufft::set_answer(kInvalidSize);
-  EXPECT_THROW(make(), api_1::Unsupported);
+  EXPECT_THROW(make(), Unsupported);
   fake_cufft::set_answer(kAllocFailed);
-  EXPECT_THROW(make(), api_1::OutOfMemory);
+  EXPECT_THROW(make(), OutOfMemory);
   fake_cufft::set_answer(kInternalError);
   EXPECT_THAT(make, testing::Throws<Error>(testing::Property(
                         &std::exception::what, testing::HasSubstr("make a plan at length 60 (its code 5)"))));

@@ -52,14 +52,14 @@ FftLibrary parse_fft_library(std::string_view name) {
 
 void check_fft(const Device& device, FftLibrary library, Size length) {
   if (library == FftLibrary::cufft && device.backend() != "cuda")
-    throw api_1::Unsupported(
+    throw Unsupported(
         fmt::format("fft: cufft runs on CUDA only; on {} use vkfft{}", device.backend(),
                     device.is_dry() ? " (the memory of a cuFFT plan is known only on a GPU)" : ""));
   if (maker(device, library) == nullptr)
-    throw api_1::Unsupported(
+    throw Unsupported(
         fmt::format("fft: this peakmark was built without {} for {}", to_string(library), device.backend()));
   if (length < 4 || length % 2 != 0 || !is_seven_smooth(length))
-    throw api_1::Unsupported(fmt::format(
+    throw Unsupported(fmt::format(
         "fft: length {}; peakmark transforms even lengths without prime factors beyond 7", length));
   if (library == FftLibrary::vkfft) check_vkfft_length(length);
 }

@@ -55,7 +55,7 @@ Size vkfft_work_bytes(const FftPlan& plan) {
 
 void check_vkfft_length(Size length) {
   if (length > kLongestVkfftTable)
-    throw api_1::Unsupported(
+    throw Unsupported(
         fmt::format("fft: length {} is beyond {}, the longest that was seen to work with VkFFT and whose "
                     "tables are written down",
                     length, kLongestVkfftTable));
@@ -65,8 +65,7 @@ Size vkfft_table_bytes(Size length) {
   check_vkfft_length(length);
   const auto* row = std::ranges::lower_bound(kTables, length, {}, &TableRow::length);
   if (row == kTables.end() || row->length != length)
-    throw api_1::Unsupported(
-        fmt::format("fft: what VkFFT's tables take at length {} is not written down", length));
+    throw Unsupported(fmt::format("fft: what VkFFT's tables take at length {} is not written down", length));
   return row->bytes;
 }
 

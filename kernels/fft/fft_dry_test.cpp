@@ -31,13 +31,13 @@ TEST(FftOnDry, TablesDoNotDependOnTheLines) {
 
 TEST(FftOnDry, APlanBeyondTheBudgetIsOutOfMemory) {
   const testing_variants::TestDevice device = testing_variants::open_dry(testing_variants::Grain::gpu, 5000);
-  EXPECT_THROW(make_real_fft(*device, FftLibrary::vkfft, {.length = 1024}), api_1::OutOfMemory);
+  EXPECT_THROW(make_real_fft(*device, FftLibrary::vkfft, {.length = 1024}), OutOfMemory);
   EXPECT_EQ(device.harness().used_bytes(), 0);
 }
 
 TEST(FftOnDry, CufftIsUnsupported) {
   const testing_variants::TestDevice device = testing_variants::open_dry();
-  EXPECT_THROW(check_fft(*device, FftLibrary::cufft, 1024), api_1::Unsupported);
+  EXPECT_THROW(check_fft(*device, FftLibrary::cufft, 1024), Unsupported);
   EXPECT_NO_THROW(check_fft(*device, FftLibrary::vkfft, 1024));
   for (const std::string& name : fft_names()) EXPECT_EQ(to_string(parse_fft_library(name)), name);
   EXPECT_THROW(parse_fft_library("fftw"), UsageError);

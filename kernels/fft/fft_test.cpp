@@ -80,7 +80,7 @@ TEST_F(Fft, ReportsWhatItCannotDo) {
   const auto message = [&](FftLibrary library, Size length) -> std::string {
     try {
       make_real_fft(*device_, library, {.length = length});
-    } catch (const api_1::Unsupported& error) {
+    } catch (const Unsupported& error) {
       return error.what();
     }
     return "nothing";

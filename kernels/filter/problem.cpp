@@ -50,7 +50,7 @@ void check(const FilterProblem& problem) {
                     problem.n_z, problem.n_a, problem.w));
   }
   if (problem.fft == FftLibrary::vkfft && problem.padded_width() > kLongestVkfftTable)
-    throw api_1::Unsupported(
+    throw Unsupported(
         fmt::format("filter: lines of {} columns are padded to {}, beyond {}, the longest that was seen to "
                     "work with VkFFT and whose tables are written down; give lines of up to {} (axis w; "
                     "joined lines of half-acquisition are up to twice as long), or on CUDA fft:cufft",

@@ -127,7 +127,7 @@ TEST(FilterProblem, ErrorsAreReported) {
   try {
     filter_problem(make_case(parameters(1, 1, 200'000)));
     FAIL() << "no error";
-  } catch (const api_1::Unsupported& error) {
+  } catch (const Unsupported& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("lines of 200000 columns are padded to 400000, beyond 262144"),
                                     HasSubstr("up to 131072 (axis w")));
   }

@@ -89,7 +89,7 @@ CoordinateVectors push_coordinate_images(Device& device, const PaddingProblem& p
 void require_int32_coordinates(const PaddingProblem& problem) {
   constexpr Size kMost = std::numeric_limits<std::int32_t>::max();
   if (problem.y.extent > kMost || problem.x.extent > kMost)
-    throw api_1::Unsupported(
+    throw Unsupported(
         fmt::format("padding: int32 coordinates cannot count an image of {} by {}; use "
                     "padding/computed, which keeps none",
                     problem.y.extent, problem.x.extent));

@@ -217,7 +217,7 @@ Refusal judge_refusal(Size index, const Observation& reference, const Observatio
     case Outcome::crashed:
     case Outcome::unsupported:
       if (refused.outcome == Outcome::unsupported) return ended(RefusalOutcome::handled);
-      // A variant that threw OutOfMemory.
+      // A variant that threw OutOfMemoryError.
       if (refused.outcome == Outcome::out_of_memory && !refused.program_failure)
         return ended(RefusalOutcome::handled);
       if (refusal.exit_code && std::ranges::any_of(refusal.last_lines, names_memory))

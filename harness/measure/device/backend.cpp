@@ -11,6 +11,8 @@
 #include "base/error.hpp"
 
 namespace peakmark {
+
+using backend::Array;
 namespace {
 
 static_assert(std::endian::native == std::endian::little);

@@ -17,21 +17,22 @@ namespace peakmark {
 // device with this index no longer exists.
 
 void list_opencl(DeviceList& list);
-std::unique_ptr<Device> open_opencl(const DeviceInfo& info);
+std::unique_ptr<backend::Device> open_opencl(const DeviceInfo& info);
 
 void list_cuda(DeviceList& list);
-std::unique_ptr<Device> open_cuda(const DeviceInfo& info);
+std::unique_ptr<backend::Device> open_cuda(const DeviceInfo& info);
 
 /// Throws UsageError if [offset, offset + bytes) is not inside the array, or the array was reset.
-void check_inside(const Array& array, Size offset_bytes, Size bytes);
+void check_inside(const backend::Array& array, Size offset_bytes, Size bytes);
 struct ByteRange {
   Size offset;
   Size bytes;
 };
 /// Returns the bytes of elements [first, first + count). Throws as check_inside() does.
-ByteRange elements_inside(const Array& array, Size first, Size count);
+ByteRange elements_inside(const backend::Array& array, Size first, Size count);
 /// Throws UsageError if a range is outside its array, or if both arrays are the same memory.
-void check_copy(const Array& from, Size from_offset_bytes, const Array& to, Size to_offset_bytes, Size bytes);
+void check_copy(const backend::Array& from, Size from_offset_bytes, const backend::Array& to,
+                Size to_offset_bytes, Size bytes);
 
 /// One element as a device holds it: little-endian, in the first `size` bytes.
 struct Element {

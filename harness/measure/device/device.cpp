@@ -11,6 +11,9 @@
 #include "record/profile/event_source.hpp"
 
 namespace peakmark {
+
+using backend::Array;
+using backend::Device;
 namespace {
 
 constexpr Size kPieceBytes = Size{64} << 20;
@@ -75,8 +78,8 @@ Array Device::allocate_guarded(std::string_view name, const Shape& shape, DType 
     const UncountedGuards uncounted(events_);
     memory->whole = Array(allocate(whole_bytes), {whole_bytes}, DType::u8);
     buffer = part(memory->whole, kGuardBytes, bytes);
-  } catch (const OutOfMemory& error) {
-    throw OutOfMemory(
+  } catch (const OutOfMemoryError& error) {
+    throw OutOfMemoryError(
         fmt::format("{}; {} of the bytes are guards (--guard)", error.what(), format_size(2 * kGuardBytes)));
   }
   const std::uint64_t handle = memory->whole.buffer().handle();
@@ -161,7 +164,7 @@ void Device::check(const Array& array, DType dtype, Size elements) {
 }
 
 void Device::check_holds_data() const {
-  if (is_dry()) throw Unsupported("the dry backend computes nothing: it has no data to read");
+  if (is_dry()) throw UnsupportedError("the dry backend computes nothing: it has no data to read");
 }
 
 }  // namespace peakmark

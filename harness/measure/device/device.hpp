@@ -69,6 +69,8 @@ class Buffer {
 
 struct GuardedMemory;
 
+namespace backend {
+
 /// A typed n-d array on a device, in C order, contiguous. Movable, not copyable: a copy would cost memory.
 class Array {
  public:
@@ -97,12 +99,22 @@ class Array {
   DType dtype_ = DType::f32;
 };
 
+}  // namespace backend
+
 /// The memory of an array with guards around it.
 struct GuardedMemory {
   GuardedArray array;
-  Array whole;  ///< bytes: a guard, the array, a guard
+  backend::Array whole;  ///< bytes: a guard, the array, a guard
   bool is_reported = false;
 };
+
+/// A point in the device's queue, timed by the device.
+class TimePoint {
+ public:
+  virtual ~TimePoint() = default;
+};
+
+namespace backend {
 
 /// Generates host data in pieces, so that an input may be larger than host memory; on `dry` it is not called.
 /// Fills `piece`, whose first element is element `first` of the array in C order.
@@ -124,15 +136,9 @@ class Kernel {
 using Argument =
     std::variant<const Array*, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t, float, double>;
 
-/// A point in the device's queue, timed by the device.
-class TimePoint {
- public:
-  virtual ~TimePoint() = default;
-};
-
 /// One device with one in-order queue. `finish`, `release`, `pull`, `push`, `write` and `elapsed_ns` wait;
-/// the others only enqueue. Throws OutOfMemory if the device has too little memory, Unsupported if it lacks a
-/// feature, Error otherwise.
+/// the others only enqueue. Throws OutOfMemoryError if the device has too little memory, UnsupportedError if
+/// it lacks a feature, Error otherwise.
 class Device {
  public:
   Device() = default;
@@ -176,8 +182,8 @@ class Device {
       generator({reinterpret_cast<T*>(piece.data()), piece.size() / sizeof(T)}, first);
     });
   }
-  /// Copies an array to the host. Throws UsageError if the dtype differs, Unsupported on `dry`, which has no
-  /// data.
+  /// Copies an array to the host. Throws UsageError if the dtype differs, UnsupportedError on `dry`, which
+  /// has no data.
   template <typename T>
   std::vector<T> pull(const Array& array) {
     check(array, dtype_of<T>, array.shape().elements());
@@ -279,6 +285,8 @@ class Device {
   CompiledPrograms library_programs_;
 };
 
+}  // namespace backend
+
 /// Selects a device by its index within its backend, or by a part of its name (case-insensitive). Digits
 /// alone are always an index.
 struct DeviceChoice {
@@ -301,6 +309,6 @@ DeviceList list_devices();
 DeviceInfo choose_device(const DeviceChoice& choice, const DeviceList& list);
 /// Opens a device. `is_cpu` may differ from the list, to run the kernels for the other kind of device.
 /// Threads that its driver starts block all signals.
-std::unique_ptr<Device> open_device(const DeviceInfo& info);
+std::unique_ptr<backend::Device> open_device(const DeviceInfo& info);
 
 }  // namespace peakmark

@@ -13,6 +13,8 @@
 #include "measure/sweep/nearest_word.hpp"
 
 namespace peakmark {
+
+using backend::Device;
 namespace {
 
 constexpr std::array<std::string_view, 3> kBackendNames{"opencl", "cuda", "dry"};

@@ -2,6 +2,11 @@
 
 namespace peakmark {
 
+using backend::Array;
+using backend::Device;
+using backend::Generator;
+using backend::Kernel;
+
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(DeviceDataSuite);
 
 // Tests without data.
@@ -134,7 +139,7 @@ TEST_P(DeviceSuite, AnArrayThatWasResetIsRejected) {
 // Tests with data.
 
 TEST_P(DeviceDataSuite, TooLargeAnArrayIsOutOfMemory) {
-  EXPECT_THROW(device().create("a", {Size{1} << 59}, DType::f64), OutOfMemory);
+  EXPECT_THROW(device().create("a", {Size{1} << 59}, DType::f64), OutOfMemoryError);
 }
 
 TEST_P(DeviceDataSuite, CreateGivesZeros) {

@@ -22,7 +22,7 @@
 
 namespace peakmark {
 
-using OpenDevice = std::unique_ptr<Device> (*)();
+using OpenDevice = std::unique_ptr<backend::Device> (*)();
 // Without this function the names of the tests would contain an address, which differs in every process.
 inline void PrintTo(OpenDevice /*open*/, std::ostream* out) {
   *out << "device";
@@ -42,8 +42,8 @@ class NameCollector final : public EventSource {
 
 class DeviceSuite : public ::testing::TestWithParam<OpenDevice> {
  protected:
-  std::unique_ptr<Device> device_ = GetParam()();
-  Device& device() { return *device_; }
+  std::unique_ptr<backend::Device> device_ = GetParam()();
+  backend::Device& device() { return *device_; }
 };
 class DeviceDataSuite : public DeviceSuite {};
 

@@ -9,6 +9,9 @@
 #include "base/error.hpp"
 
 namespace peakmark {
+
+using backend::Array;
+using backend::Device;
 namespace {
 
 constexpr Size kResolution = 1 << 20;
@@ -23,9 +26,9 @@ std::optional<Array> allocate_and_touch(Device& device, Size bytes) {
     device.fill_part(array, bytes - 1, 1, 0);
     device.finish();
     return array;
-  } catch (const OutOfMemory&) {
+  } catch (const OutOfMemoryError&) {
     return std::nullopt;
-  } catch (const Unsupported&) {
+  } catch (const UnsupportedError&) {
     return std::nullopt;
   }
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Size kMaxSize = std::numeric_limits<Size>::max();
 
-class Form : public Estimator {
+class Form : public FormulaEstimator {
  public:
   Form(EstimatorTraits traits, std::string_view form) : traits_(std::move(traits)), form_(form) {}
 
@@ -185,21 +185,21 @@ class DocumentedForm final : public Form {
 
 }  // namespace
 
-std::shared_ptr<const Estimator> make_direct_estimator(EstimatorTraits traits, double multiplier) {
+std::shared_ptr<const FormulaEstimator> make_direct_estimator(EstimatorTraits traits, double multiplier) {
   return std::make_shared<DirectForm>(std::move(traits), multiplier);
 }
 
-std::shared_ptr<const Estimator> make_module_estimator(EstimatorTraits traits, TermsFormula terms) {
+std::shared_ptr<const FormulaEstimator> make_module_estimator(EstimatorTraits traits, TermsFormula terms) {
   return std::make_shared<ModuleForm>(std::move(traits), std::move(terms));
 }
 
-std::shared_ptr<const Estimator> make_iterative_estimator(EstimatorTraits traits, BytesFormula bytes,
-                                                          TermsFormula terms) {
+std::shared_ptr<const FormulaEstimator> make_iterative_estimator(EstimatorTraits traits, BytesFormula bytes,
+                                                                 TermsFormula terms) {
   return std::make_shared<IterativeForm>(std::move(traits), std::move(bytes), std::move(terms));
 }
 
-std::shared_ptr<const Estimator> make_documented_estimator(std::string name, int slice_dimension,
-                                                           SlicesFormula slices) {
+std::shared_ptr<const FormulaEstimator> make_documented_estimator(std::string name, int slice_dimension,
+                                                                  SlicesFormula slices) {
   return std::make_shared<DocumentedForm>(EstimatorTraits{std::move(name), slice_dimension, {}},
                                           std::move(slices));
 }

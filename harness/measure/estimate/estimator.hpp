@@ -30,12 +30,12 @@ struct SlicesAnswer {
 };
 
 /// An estimator under test: a formula. It never runs the variant, not even on `dry`.
-class Estimator {
+class FormulaEstimator {
  public:
-  Estimator() = default;
-  Estimator(const Estimator&) = delete;
-  Estimator& operator=(const Estimator&) = delete;
-  virtual ~Estimator() = default;
+  FormulaEstimator() = default;
+  FormulaEstimator(const FormulaEstimator&) = delete;
+  FormulaEstimator& operator=(const FormulaEstimator&) = delete;
+  virtual ~FormulaEstimator() = default;
 
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// `direct`, `module`, `iterative`, `documented`
@@ -62,22 +62,22 @@ struct EstimatorTraits {
 };
 
 /// *direct*: bytes per slice = multiplier × product of the other dimensions × item size of the input dtype.
-std::shared_ptr<const Estimator> make_direct_estimator(EstimatorTraits traits, double multiplier);
+std::shared_ptr<const FormulaEstimator> make_direct_estimator(EstimatorTraits traits, double multiplier);
 
 /// *module*: named parts with bytes per slice and fixed bytes; slices = (available − fixed) // per slice.
 using TermsFormula = std::function<std::vector<EstimateTerm>(const EstimateRequest& request)>;
-std::shared_ptr<const Estimator> make_module_estimator(EstimatorTraits traits, TermsFormula terms);
+std::shared_ptr<const FormulaEstimator> make_module_estimator(EstimatorTraits traits, TermsFormula terms);
 
 /// *iterative*: bytes for n slices, not decreasing with n; slices = the largest n that fits, found exactly by
 /// doubling and bisection (httomo's own search stops within 10 % of it).
 using BytesFormula = std::function<Size(const EstimateRequest& request, Size slices)>;
-std::shared_ptr<const Estimator> make_iterative_estimator(EstimatorTraits traits, BytesFormula bytes,
-                                                          TermsFormula terms = {});
+std::shared_ptr<const FormulaEstimator> make_iterative_estimator(EstimatorTraits traits, BytesFormula bytes,
+                                                                 TermsFormula terms = {});
 
 /// *documented*: httomo's calc_max_slices itself. bytes(n) is the smallest memory for which it answers at
 /// least n.
 using SlicesFormula = std::function<SlicesAnswer(const EstimateRequest& request)>;
-std::shared_ptr<const Estimator> make_documented_estimator(std::string name, int slice_dimension,
-                                                           SlicesFormula slices);
+std::shared_ptr<const FormulaEstimator> make_documented_estimator(std::string name, int slice_dimension,
+                                                                  SlicesFormula slices);
 
 }  // namespace peakmark

@@ -20,7 +20,7 @@ std::vector<EstimateTerm> input_and_output(const EstimateRequest& request) {
   return {{"input", slice, 0}, {"output", slice, 0}};
 }
 
-std::vector<std::shared_ptr<const Estimator>> all_forms() {
+std::vector<std::shared_ptr<const FormulaEstimator>> all_forms() {
   return {make_direct_estimator({"direct", 0, {}}, 2),
           make_module_estimator({"module", 0, {}}, input_and_output),
           make_iterative_estimator({"iterative", 0, {}},

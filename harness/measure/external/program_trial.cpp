@@ -293,7 +293,7 @@ std::optional<std::string> output_dtype(const ProgramDescription& program, const
 
 }  // namespace
 
-Observation ProgramTrial::measure(const Case& sweep_case, const std::string& name) {
+Observation ProgramTrial::measure(const SweepCase& sweep_case, const std::string& name) {
   Observation observation;
   observation.case_name = name;
   observation.axes = sweep_case.parameters;

@@ -36,7 +36,7 @@ class ProgramTrial {
   ProgramTrial(const ProgramDescription& program, const RecorderLibraries& libraries,
                std::filesystem::path folder, ProgramTrialOptions options);
 
-  [[nodiscard]] Observation measure(const Case& sweep_case, const std::string& name);
+  [[nodiscard]] Observation measure(const SweepCase& sweep_case, const std::string& name);
 
  private:
   struct Pass;

@@ -98,12 +98,12 @@ void measure(const Vocabulary& vocabulary, const Options& options, const std::fi
     throw RecorderError("no recorder is installed; looked in" + folders +
                         " (PEAKMARK_LIBRARY_DIR names another folder)");
   }
-  std::map<std::string, Case> cases;
+  std::map<std::string, SweepCase> cases;
   const std::vector<std::string> names = lines_of(options.cases);
   for (const std::string& name : names) cases.emplace(name, parse_case(name, vocabulary.description));
   ObservationWriter writer(options.observations_fd >= 0 ? options.observations_fd : STDOUT_FILENO);
   for (const std::string& name : names) {
-    const Case& sweep_case = cases.at(name);
+    const SweepCase& sweep_case = cases.at(name);
     writer.start(name);
     ProgramTrial trial(*vocabulary.program(sweep_case.variant), libraries, folder, options.trial);
     writer.observation(trial.measure(sweep_case, name));

@@ -250,7 +250,7 @@ void parse_axes(std::string_view axes, const VariantDescription& variant, Parame
   }
 }
 
-Case parse_checked(std::string_view name, const Description& description) {
+SweepCase parse_checked(std::string_view name, const Description& description) {
   const auto [head, axes] = split_off_axes(name);
   if (description.variant(head) != nullptr) {
     throw UsageError(fmt::format("no backend: write '{}/BACKEND', with BACKEND one of {}", head,
@@ -268,14 +268,14 @@ Case parse_checked(std::string_view name, const Description& description) {
   if (std::ranges::find(known_backends(), backend) == known_backends().end()) {
     throw UsageError(fmt::format("unknown backend '{}'{}", backend, suggest_word(backend, known_backends())));
   }
-  Case sweep_case{variant->name, std::string(backend), variant->defaults()};
+  SweepCase sweep_case{variant->name, std::string(backend), variant->defaults()};
   if (head.size() < name.size()) parse_axes(axes, *variant, sweep_case.parameters);
   return sweep_case;
 }
 
 }  // namespace
 
-std::string case_name(const Case& sweep_case, const VariantDescription& variant) {
+std::string case_name(const SweepCase& sweep_case, const VariantDescription& variant) {
   for (const auto& [axis, value] : sweep_case.parameters.values())
     static_cast<void>(variant.known_axis(axis));
   std::string name = sweep_case.variant + "/" + sweep_case.backend;
@@ -291,7 +291,7 @@ std::string case_name(const Case& sweep_case, const VariantDescription& variant)
   return name;
 }
 
-std::string full_case_name(const Case& sweep_case) {
+std::string full_case_name(const SweepCase& sweep_case) {
   std::string name = sweep_case.variant + "/" + sweep_case.backend;
   for (const auto& [axis, value] : sweep_case.parameters.values()) {
     name += fmt::format("/{}:{}", axis, to_text(value));
@@ -305,7 +305,7 @@ std::string_view case_backend(std::string_view case_name) {
   return head.substr(head.rfind('/') + 1);
 }
 
-Case parse_case(std::string_view name, const Description& description) {
+SweepCase parse_case(std::string_view name, const Description& description) {
   try {
     return parse_checked(name, description);
   } catch (const UsageError& error) {

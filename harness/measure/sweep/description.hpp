@@ -104,27 +104,27 @@ struct Description {
 const std::vector<std::string>& known_backends();
 
 /// A variant with values for its axes, on a backend.
-struct Case {
+struct SweepCase {
   std::string variant;  ///< `padding/coords1d`
   std::string backend;  ///< `opencl`, `cuda`, `dry`; `auto` until a device is known
   Parameters parameters;
 
-  friend bool operator==(const Case&, const Case&) = default;
+  friend bool operator==(const SweepCase&, const SweepCase&) = default;
 };
 
 /// Returns `padding/coords1d/opencl/mode:wrap/n:24/ny:511`: axes in the variant's order, without those that
 /// have their default. Throws UsageError for a value that a name cannot contain.
-std::string case_name(const Case& sweep_case, const VariantDescription& variant);
+std::string case_name(const SweepCase& sweep_case, const VariantDescription& variant);
 
 /// Returns the name with every axis, in the order of the parameters:
 /// `padding/coords1d/opencl/mode:edge/n:20/…`.
-std::string full_case_name(const Case& sweep_case);
+std::string full_case_name(const SweepCase& sweep_case);
 
 /// Returns BACKEND of operation/variant/BACKEND/axis:value/…
 std::string_view case_backend(std::string_view case_name);
 
 /// Parses both forms, with axes in any order. Throws UsageError with the nearest variant, backend, axis or
 /// word.
-Case parse_case(std::string_view name, const Description& description);
+SweepCase parse_case(std::string_view name, const Description& description);
 
 }  // namespace peakmark

@@ -76,7 +76,7 @@ using testing::ThrowsMessage;
 const Description kExample = example_description();
 
 std::string round_trip(const std::string& name) {
-  const Case sweep_case = parse_case(name, kExample);
+  const SweepCase sweep_case = parse_case(name, kExample);
   return case_name(sweep_case, *kExample.variant(sweep_case.variant));
 }
 
@@ -113,7 +113,7 @@ TEST(CaseName, LeavesOutDefaultsAndKeepsTheOrderOfTheVariant) {
 }
 
 TEST(CaseName, ParsesToEveryAxis) {
-  const Case sweep_case = parse_case("padding/coords2d/cuda/mode:wrap/pad_x1:4294967296", kExample);
+  const SweepCase sweep_case = parse_case("padding/coords2d/cuda/mode:wrap/pad_x1:4294967296", kExample);
   EXPECT_EQ(sweep_case.variant, "padding/coords2d");
   EXPECT_EQ(sweep_case.backend, "cuda");
   EXPECT_EQ(sweep_case.parameters.values().size(), 9u);
@@ -127,7 +127,7 @@ TEST(CaseName, OfRandomCasesParsesBack) {
   const auto below = [&](std::size_t n) { return random() % n; };
   for (int i = 0; i < 2000; ++i) {
     const VariantDescription& variant = kExample.variants[below(kExample.variants.size())];
-    Case sweep_case{variant.name, known_backends()[below(known_backends().size())], variant.defaults()};
+    SweepCase sweep_case{variant.name, known_backends()[below(known_backends().size())], variant.defaults()};
     for (const AxisDescription& axis : variant.axes) {
       if (below(2) == 0) continue;
       if (std::holds_alternative<Size>(axis.default_value)) {
@@ -188,7 +188,7 @@ TEST(CaseName, MistakesAreNamedWithTheNearestWord) {
 
 TEST(CaseName, IsRefusedForACaseThatDoesNotFitItsVariant) {
   const VariantDescription& padding = *kExample.variant("padding/coords1d");
-  Case sweep_case{padding.name, "dry", padding.defaults()};
+  SweepCase sweep_case{padding.name, "dry", padding.defaults()};
   sweep_case.parameters.set("nz", Size{3});
   EXPECT_THAT([&] { (void)case_name(sweep_case, padding); },
               ThrowsMessage<UsageError>(HasSubstr("has no axis 'nz'")));

@@ -117,7 +117,7 @@ class Collector {
  private:
   [[noreturn]] static void fail_duplicate(const SweepExpansion::Expanded& expanded, const PlannedCase& known,
                                           const SourceLocation& first, const SourceLocation& place) {
-    Case written = known.sweep_case;
+    SweepCase written = known.sweep_case;
     written.backend = expanded.written_backend;
     fail(place, fmt::format("duplicate case {}: it is already in {}:{}",
                             case_name(written, *expanded.variant), first.file, first.line));

@@ -33,7 +33,7 @@ std::string to_text(const Window& window);
 /// A case of a suite with its expectations.
 struct PlannedCase {
   std::string name;
-  Case sweep_case;
+  SweepCase sweep_case;
   Window window;
   std::string expected_outcome = "ok";  ///< an outcome's name
   Limits limits;

@@ -13,6 +13,12 @@
 #include "measure/worker/opened_device.hpp"
 
 namespace peakmark {
+
+using backend::Argument;
+using backend::Array;
+using backend::Device;
+using backend::Generator;
+using backend::Kernel;
 namespace {
 
 void note(peakmark_failure* failure, int kind, std::string_view message) {
@@ -66,7 +72,7 @@ void with_element_type(DType dtype, Use use) {
     case DType::f64:
       return use(double{});
     default:
-      throw Unsupported(fmt::format("arrays of {} are not supported", to_string(dtype)));
+      throw UnsupportedError(fmt::format("arrays of {} are not supported", to_string(dtype)));
   }
 }
 
@@ -136,7 +142,7 @@ void read(void* self, void* array, void* to, std::int64_t bytes, peakmark_failur
     const Array& from = as_array(array);
     check_bytes(from, bytes);
     if (as_device(self).is_dry())
-      throw Unsupported("the dry backend computes nothing: there is no data to read");
+      throw UnsupportedError("the dry backend computes nothing: there is no data to read");
     with_element_type(from.dtype(), [&](auto zero) {
       using T = decltype(zero);
       as_device(self).pull_part<T>(
@@ -259,9 +265,9 @@ void raise_failure(const peakmark_failure& failure) {
     case PEAKMARK_FINE:
       return;
     case PEAKMARK_OUT_OF_MEMORY:
-      throw OutOfMemory(failure.message);
+      throw OutOfMemoryError(failure.message);
     case PEAKMARK_UNSUPPORTED:
-      throw Unsupported(failure.message);
+      throw UnsupportedError(failure.message);
     case PEAKMARK_USAGE:
       throw UsageError(failure.message);
     case PEAKMARK_OVERFLOW:
@@ -276,9 +282,9 @@ void raise_failure(const peakmark_failure& failure) {
 void note_failure(peakmark_failure* failure) noexcept {
   try {
     throw;
-  } catch (const OutOfMemory& error) {
+  } catch (const OutOfMemoryError& error) {
     note(failure, PEAKMARK_OUT_OF_MEMORY, error.what());
-  } catch (const Unsupported& error) {
+  } catch (const UnsupportedError& error) {
     note(failure, PEAKMARK_UNSUPPORTED, error.what());
   } catch (const UsageError& error) {
     note(failure, PEAKMARK_USAGE, error.what());

@@ -2,7 +2,8 @@
 
 // The library's side of the C ABI between a program and libpeakmark-worker (peakmark/worker_abi.h).
 // The public Device, Array and errors (namespace api_1) are a header over this ABI, so that a program needs
-// neither the compiler nor the libraries of peakmark; the functions here connect them to measure/device.
+// neither the compiler nor the libraries of peakmark; the functions here connect them to backend::Device and
+// the errors of base/error.hpp.
 
 #include <type_traits>
 
@@ -11,7 +12,7 @@
 
 namespace peakmark {
 
-/// Throws the error that a program reported: OutOfMemory, Unsupported, UsageError, OverflowError or
+/// Throws the error that a program reported: OutOfMemoryError, UnsupportedError, UsageError, OverflowError or
 /// std::bad_alloc, and std::runtime_error for any other, after which the device may be broken. Returns if
 /// there is no error.
 void raise_failure(const peakmark_failure& failure);
@@ -34,6 +35,6 @@ auto call_program(Function&& function) {
 }
 
 /// Returns the device as a struct of the C ABI. It points to `device`, which must outlive it.
-peakmark_device abi_device(Device& device);
+peakmark_device abi_device(backend::Device& device);
 
 }  // namespace peakmark

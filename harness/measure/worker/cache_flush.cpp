@@ -4,6 +4,8 @@
 #include "cache_flush_source.hpp"
 
 namespace peakmark {
+
+using backend::Device;
 namespace {
 
 // Flush twice the L2 size of a GPU, in two passes: its two halves hash addresses, and one pass of its size
@@ -15,7 +17,7 @@ constexpr int kGpuSweeps = 2;
 constexpr Size kCpuElementsAnItem = Size{16} << 10;
 
 Size elements_of(const DeviceInfo& device) {
-  if (!device.cache_bytes) throw Unsupported("the device does not report the size of its cache");
+  if (!device.cache_bytes) throw UnsupportedError("the device does not report the size of its cache");
   const Size bytes = checked_multiply(*device.cache_bytes, device.is_cpu ? 1 : kGpuCaches);
   return divide_up(bytes, size_of(DType::f32));
 }

@@ -8,8 +8,9 @@ namespace peakmark {
 /// because a memory pass would count the buffer.
 class CacheFlush {
  public:
-  /// Throws OutOfMemory if the buffer does not fit, Unsupported if the device does not report its cache.
-  explicit CacheFlush(Device& device);
+  /// Throws OutOfMemoryError if the buffer does not fit, UnsupportedError if the device does not report its
+  /// cache.
+  explicit CacheFlush(backend::Device& device);
   /// Waits until the memory is released.
   ~CacheFlush();
   CacheFlush(const CacheFlush&) = delete;
@@ -20,10 +21,10 @@ class CacheFlush {
   void enqueue();
 
  private:
-  Device& device_;
+  backend::Device& device_;
   Size elements_;
-  Kernel kernel_;
-  Array buffer_;
+  backend::Kernel kernel_;
+  backend::Array buffer_;
 };
 
 }  // namespace peakmark

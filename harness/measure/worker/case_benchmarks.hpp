@@ -21,7 +21,7 @@ namespace peakmark {
 /// A case to measure.
 struct NamedCase {
   std::string name;  ///< the requested name, which the observation has too
-  Case sweep_case;
+  SweepCase sweep_case;
 };
 
 /// The cases of a worker as Google Benchmark benchmarks, and their results.

@@ -8,7 +8,7 @@
 namespace peakmark::testing_support {
 
 /// A device whose clock advances only when a fake computation calls `work`.
-class ClockDevice final : public Device {
+class ClockDevice final : public backend::Device {
  public:
   explicit ClockDevice(bool keeps_time = true) : keeps_time_(keeps_time) {}
 
@@ -16,11 +16,11 @@ class ClockDevice final : public Device {
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
   [[nodiscard]] DeviceMemory memory() const override { return {}; }
-  void fill_part(Array&, Size, Size, double) override {}
-  void copy(const Array&, Size, Array&, Size, Size) override {}
-  Kernel kernel(const KernelSource&, std::string_view, DType) override { return {}; }
+  void fill_part(backend::Array&, Size, Size, double) override {}
+  void copy(const backend::Array&, Size, backend::Array&, Size, Size) override {}
+  backend::Kernel kernel(const KernelSource&, std::string_view, DType) override { return {}; }
   // The only kernel here is that of CacheFlush.
-  void launch(const Kernel&, const Range&, std::span<const Argument>) override {
+  void launch(const backend::Kernel&, const Range&, std::span<const backend::Argument>) override {
     work(5555);
     ++flushes;
   }
@@ -44,11 +44,11 @@ class ClockDevice final : public Device {
 
  protected:
   std::unique_ptr<Buffer> allocate(Size bytes) override {
-    if (bytes > max_bytes) throw OutOfMemory("no memory for a buffer");
+    if (bytes > max_bytes) throw OutOfMemoryError("no memory for a buffer");
     return std::make_unique<Memory>(live_bytes, bytes);
   }
-  void write_bytes(Array&, Size, std::span<const std::byte>) override {}
-  void read_bytes(const Array&, Size, std::span<std::byte>) override {}
+  void write_bytes(backend::Array&, Size, std::span<const std::byte>) override {}
+  void read_bytes(const backend::Array&, Size, std::span<std::byte>) override {}
 
  private:
   struct Point final : TimePoint {

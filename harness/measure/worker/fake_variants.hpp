@@ -20,17 +20,17 @@ namespace peakmark::testing_support {
 /// The arrays of a fake case, kept by name until a step drops them.
 class FakeCase {
  public:
-  explicit FakeCase(Device& device) : device_(device) {}
+  explicit FakeCase(backend::Device& device) : device_(device) {}
 
   void hold(const std::string& name, Size bytes) {
     arrays[name] = device_.create_uninitialised(name, {bytes}, DType::u8);
   }
   void drop(const std::string& name) { arrays.erase(name); }
 
-  std::map<std::string, Array> arrays;
+  std::map<std::string, backend::Array> arrays;
 
  private:
-  Device& device_;
+  backend::Device& device_;
 };
 
 /// What a fake does at each step; null: nothing. Steps may throw errors of the harness.
@@ -91,7 +91,7 @@ class FakeVariant {
 
  private:
   struct Instance {
-    Instance(const Steps& all, Device& device) : steps(all), fake(device) {}
+    Instance(const Steps& all, backend::Device& device) : steps(all), fake(device) {}
     const Steps& steps;
     FakeCase fake;
   };
@@ -131,7 +131,7 @@ class FakeVariant {
     const auto& fake = *static_cast<FakeVariant*>(self);
     guard(failure, [&] {
       if (fake.errors_.make) fake.errors_.make(n_of(*asked));
-      auto instance = std::make_unique<Instance>(fake.steps_, *static_cast<Device*>(device->self));
+      auto instance = std::make_unique<Instance>(fake.steps_, *static_cast<backend::Device*>(device->self));
       *made = {instance.release(), step, bytes_moved, destroy, nullptr};
     });
   }

@@ -9,6 +9,10 @@
 
 namespace peakmark {
 
+using backend::Array;
+using backend::Device;
+using backend::Kernel;
+
 namespace {
 
 /// Amount of arithmetic: enough to fill a device of either kind, and to take about 10 ms on a CPU, 0.1 ms on
@@ -41,8 +45,8 @@ class ReferenceArray {
 std::optional<double> median_ns(const std::function<std::optional<Timing>()>& measure) {
   try {
     if (const std::optional<Timing> timing = measure()) return timing->gpu_time.median_ns;
-  } catch (const OutOfMemory&) {
-  } catch (const Unsupported&) {
+  } catch (const OutOfMemoryError&) {
+  } catch (const UnsupportedError&) {
   }
   return std::nullopt;
 }

@@ -15,7 +15,7 @@ Size reference_copy_bytes(const DeviceInfo& device);
 /// between runs, the machine has changed. Times are null on `dry`, on a device without a clock, and if there
 /// is not enough memory. With `clocks`, warms the device up first, because the clocks of an idle device are
 /// slow.
-ReferenceTime time_reference_case(Device& device, const StoppingOptions& options,
+ReferenceTime time_reference_case(backend::Device& device, const StoppingOptions& options,
                                   ClockSource* clocks = nullptr);
 
 /// Decides when to time the reference again between cases, so that it takes at most 1/50 of the run. Times

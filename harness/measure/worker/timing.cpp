@@ -8,6 +8,8 @@
 
 namespace peakmark {
 
+using backend::Device;
+
 namespace {
 
 // The first call on new memory also maps its pages, and the threads of a CPU device wake up over a few

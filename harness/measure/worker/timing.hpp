@@ -64,14 +64,14 @@ struct Timing {
 /// Times calls with the device's clock: warms up until the clocks are steady, then runs blocks until the
 /// stopping rule is met, or exactly the blocks of `plan`. Repeats a limited number of throttled blocks.
 /// Returns nullopt if the device has no clock.
-std::optional<Timing> time_calls(Device& device, const TimedWork& work, const StoppingOptions& options,
-                                 const std::optional<TimingPlan>& plan, KernelTracer* tracer,
-                                 const TimingConditions& conditions = {});
+std::optional<Timing> time_calls(backend::Device& device, const TimedWork& work,
+                                 const StoppingOptions& options, const std::optional<TimingPlan>& plan,
+                                 KernelTracer* tracer, const TimingConditions& conditions = {});
 
 /// Returns the ns of `calls` calls between two points of the device's queue. If inputs must be restored or
 /// the cache flushed, this happens outside the timer: each call is timed alone and the times are added. Null
 /// if the device measures no time.
-std::optional<double> elapsed_of_calls(Device& device, const TimedWork& work, std::int64_t calls,
+std::optional<double> elapsed_of_calls(backend::Device& device, const TimedWork& work, std::int64_t calls,
                                        CacheFlush* flush = nullptr);
 
 }  // namespace peakmark

@@ -179,7 +179,7 @@ TEST(ColdTiming, OnAGpuTheFlushIsLongAndItsBufferLargerThanTheCache) {
 
 TEST(ColdTiming, ADeviceThatDoesNotReportItsCacheHasNoColdTimes) {
   ClockDevice device;
-  EXPECT_THROW(CacheFlush{device}, Unsupported);
+  EXPECT_THROW(CacheFlush{device}, UnsupportedError);
 }
 
 TEST(ColdTiming, RecordsOfKernelsAreColdToo) {

@@ -15,6 +15,8 @@
 
 namespace peakmark {
 
+using backend::Device;
+
 namespace {
 
 constexpr std::string_view kRepeatedCall = "call";
@@ -53,8 +55,8 @@ CacheChoice parse_cache_choice(std::string_view name) {
   throw UsageError(fmt::format("unknown cache '{}'; choose auto, cold, hot or both", name));
 }
 
-Trial::Trial(Device& device, EventSource* events, const RegisteredVariant& variant, const Case& sweep_case,
-             std::string name, const TrialOptions& options)
+Trial::Trial(Device& device, EventSource* events, const RegisteredVariant& variant,
+             const SweepCase& sweep_case, std::string name, const TrialOptions& options)
     : device_(device), events_(events), variant_(variant), options_(options) {
   observation_.case_name = std::move(name);
   observation_.axes = sweep_case.parameters;
@@ -74,9 +76,9 @@ bool Trial::attempt(const std::function<void()>& step) {
   try {
     step();
     return true;
-  } catch (const OutOfMemory& error) {
+  } catch (const OutOfMemoryError& error) {
     fail(Outcome::out_of_memory, error.what());
-  } catch (const Unsupported& error) {
+  } catch (const UnsupportedError& error) {
     fail(Outcome::unsupported, error.what());
   } catch (const UsageError& error) {
     fail(Outcome::crashed, error.what());
@@ -341,10 +343,10 @@ void Trial::open_flush() {
   if (wants_cold() && observation_.cache != cache_state::hot) {
     try {
       flush_ = std::make_unique<CacheFlush>(device_);
-    } catch (const OutOfMemory&) {
+    } catch (const OutOfMemoryError&) {
       if (observation_.gpu_time) throw;  // earlier repetitions were cold: cold and hot times are never mixed
       note("hot times: too little device memory for the buffer that flushes the cache");
-    } catch (const Unsupported& error) {
+    } catch (const UnsupportedError& error) {
       note(fmt::format("hot times: {}", error.what()));
     }
   }

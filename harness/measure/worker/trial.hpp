@@ -49,8 +49,8 @@ struct TrialOptions {
 class Trial {
  public:
   /// `events`: the recorder of this device's allocations; if null, the memory figures are unknown.
-  Trial(Device& device, EventSource* events, const RegisteredVariant& variant, const Case& sweep_case,
-        std::string name, const TrialOptions& options);
+  Trial(backend::Device& device, EventSource* events, const RegisteredVariant& variant,
+        const SweepCase& sweep_case, std::string name, const TrialOptions& options);
 
   /// Measures the memory: two passes, and further calls if requested. Call it once, before any timing.
   void measure_memory();
@@ -102,7 +102,7 @@ class Trial {
   void note(const std::string& text);
   void note_throttling(const Timing& timing);
 
-  Device& device_;
+  backend::Device& device_;
   EventSource* events_;
   const RegisteredVariant& variant_;
   TrialOptions options_;

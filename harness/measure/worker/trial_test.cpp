@@ -8,6 +8,8 @@
 #include "measure/worker/fake_variants.hpp"
 
 namespace peakmark {
+
+using backend::Array;
 namespace {
 
 using testing::ElementsAre;
@@ -36,7 +38,7 @@ class TrialTest : public testing::Test {
  protected:
   Observation measure(const RegisteredVariant& variant, TrialOptions options = {}) {
     // No test waits for the clock: late records arrive when the events are asked for.
-    const Case sweep_case{variant.description.name, "dry", variant.description.defaults()};
+    const SweepCase sweep_case{variant.description.name, "dry", variant.description.defaults()};
     Trial trial(*device_, events_ != nullptr ? events_ : &device_->allocation_log(), variant, sweep_case,
                 "the/case", options);
     trial.measure_memory();
@@ -209,7 +211,7 @@ TEST_F(TrialTest, ASecondPassThatDoesNotEndHasNoPeak) {
   auto steps = known_bytes();
   int instances = 0;
   steps.set_up = [&instances](FakeCase& /*fake*/) {
-    if (++instances == 2) throw OutOfMemory("no memory the second time");
+    if (++instances == 2) throw OutOfMemoryError("no memory the second time");
   };
   const Observation observation = measure(fake_variant("a/b", steps));
   EXPECT_EQ(observation.outcome, Outcome::out_of_memory);
@@ -329,7 +331,7 @@ TEST_F(TrialTest, RunningOutOfMemoryIsAnOutcome) {
 
 TEST_F(TrialTest, UnsupportedIsAnOutcome) {
   auto steps = known_bytes();
-  steps.set_up = [](FakeCase&) { throw Unsupported("no plan for this length"); };
+  steps.set_up = [](FakeCase&) { throw UnsupportedError("no plan for this length"); };
   const Observation observation = measure(fake_variant("a/b", steps));
   EXPECT_EQ(observation.outcome, Outcome::unsupported);
   EXPECT_EQ(observation.message, "no plan for this length");

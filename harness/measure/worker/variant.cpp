@@ -10,6 +10,8 @@
 #include "measure/worker/abi.hpp"
 
 namespace peakmark {
+
+using backend::Device;
 namespace {
 
 peakmark_value abi_value(const std::string& axis, const AxisValue& value) {
@@ -134,8 +136,8 @@ SlicesFormula slices_formula(const peakmark_estimator& abi, const std::function<
   };
 }
 
-std::shared_ptr<const Estimator> make_estimator(const peakmark_estimator& abi,
-                                                const peakmark_variant& variant) {
+std::shared_ptr<const FormulaEstimator> make_estimator(const peakmark_estimator& abi,
+                                                       const peakmark_variant& variant) {
   EstimatorTraits traits{text(abi.name), variant.slice_dimension, {}};
   if (variant.output_dtype != nullptr) {
     traits.output_dtype = [dtype = parse_dtype(variant.output_dtype)](DType) { return dtype; };

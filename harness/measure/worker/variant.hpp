@@ -26,7 +26,7 @@ class WorkerMistake : public UsageError {
 /// program reports (abi.hpp). The destructor releases what they allocated.
 class CaseInstance {
  public:
-  CaseInstance(const peakmark_variant& variant, Device& device, const Parameters& parameters);
+  CaseInstance(const peakmark_variant& variant, backend::Device& device, const Parameters& parameters);
   CaseInstance(const CaseInstance&) = delete;
   CaseInstance& operator=(const CaseInstance&) = delete;
   ~CaseInstance() { made_.destroy(made_.self); }
@@ -67,11 +67,12 @@ class RegisteredVariant {
   [[nodiscard]] EstimateRequest request(const Parameters& parameters) const;
   /// Makes a case, which allocates nothing yet. Throws as `check` does, and WorkerMistake if the program
   /// refuses a case that its check accepted.
-  [[nodiscard]] std::unique_ptr<CaseInstance> make(Device& device, const Parameters& parameters) const;
+  [[nodiscard]] std::unique_ptr<CaseInstance> make(backend::Device& device,
+                                                   const Parameters& parameters) const;
   [[nodiscard]] bool runs_on(Backend backend) const;
 
   VariantDescription description;
-  std::vector<std::shared_ptr<const Estimator>> estimators;  ///< the first is the default
+  std::vector<std::shared_ptr<const FormulaEstimator>> estimators;  ///< the first is the default
   /// An estimator of a user's program may crash or not return, so it is evaluated only within its case.
   /// Estimators of peakmark's operations are also evaluated while a suite is checked.
   bool is_own_operation = false;

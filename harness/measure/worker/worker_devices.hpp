@@ -16,9 +16,9 @@ namespace peakmark {
 
 /// A device for cases, and the recorder of its allocations.
 struct DeviceInUse {
-  std::unique_ptr<Device> device;  ///< null: there is no such device
-  std::string missing;             ///< why there is no device
-  EventSource* events = nullptr;   ///< null: memory is not recorded
+  std::unique_ptr<backend::Device> device;  ///< null: there is no such device
+  std::string missing;                      ///< why there is no device
+  EventSource* events = nullptr;            ///< null: memory is not recorded
   std::unique_ptr<EventSource> recorder;
   std::unique_ptr<CallChains> call_chains;  ///< of the recorder; null unless sequences are requested
   std::unique_ptr<KernelTracer> tracer;     ///< null: single kernels are not timed

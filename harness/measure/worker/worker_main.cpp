@@ -64,7 +64,7 @@ std::vector<NamedCase> small_set(const Registry& registry, const std::string& ba
   std::vector<NamedCase> cases;
   for (const RegisteredVariant& variant : registry.variants()) {
     const VariantDescription& description = variant.description;
-    Case sweep_case{description.name, backend, description.defaults()};
+    SweepCase sweep_case{description.name, backend, description.defaults()};
     cases.push_back({case_name(sweep_case, description), std::move(sweep_case)});
   }
   return cases;

@@ -16,13 +16,15 @@
 
 namespace peakmark {
 
+using backend::Device;
+
 namespace {
 
 using json_fields::Json;
 
 struct Question {
   const RegisteredVariant* variant = nullptr;
-  const Estimator* estimator = nullptr;
+  const FormulaEstimator* estimator = nullptr;
   Parameters parameters;
   std::optional<Size> available_bytes;
   std::optional<Size> slices;
@@ -39,7 +41,8 @@ Parameters with_defaults(const VariantDescription& variant, const Json& given) {
   return parameters;
 }
 
-const Estimator& choose_estimator(const RegisteredVariant& variant, const std::optional<std::string>& name) {
+const FormulaEstimator& choose_estimator(const RegisteredVariant& variant,
+                                         const std::optional<std::string>& name) {
   if (variant.estimators.empty()) {
     throw UsageError(fmt::format("{} has no estimator", variant.description.name));
   }
@@ -171,7 +174,7 @@ std::optional<CaseMistake> mistake_in(const RegisteredVariant& variant, const Pa
   } catch (const UsageError& error) {
     return CaseMistake{error.what()};
   } catch (const std::exception&) {
-    // OutOfMemory, Unsupported, too little host memory: these become the outcome of the case.
+    // OutOfMemoryError, UnsupportedError, too little host memory: these become the outcome of the case.
   }
   return std::nullopt;
 }
@@ -184,7 +187,7 @@ void serve_checks(const Registry& registry, std::istream& names, std::ostream& a
     if (name.empty()) continue;
     std::optional<CaseMistake> mistake;
     try {
-      const Case sweep_case = parse_case(name, description);
+      const SweepCase sweep_case = parse_case(name, description);
       mistake = mistake_in(*registry.find(sweep_case.variant), sweep_case.parameters, *dry);
     } catch (const UsageError& error) {
       mistake = CaseMistake{error.what()};

@@ -32,7 +32,7 @@ struct CaseMistake {
 /// image. Null if nothing is. Limits of a single device are found by a trial. `dry`: a dry device, on which
 /// the case is made.
 std::optional<CaseMistake> mistake_in(const RegisteredVariant& variant, const Parameters& parameters,
-                                      Device& dry);
+                                      backend::Device& dry);
 
 /// Returns the bytes that a case of one of peakmark's own operations needs, by its first estimator. Null if
 /// the estimator has no answer, and for a program's variants, whose estimators may not return. Throws

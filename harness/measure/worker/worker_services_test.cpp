@@ -101,8 +101,8 @@ std::string answers_to(const std::string& names) {
   Registry registry;
   FakeErrors errors;
   errors.make = [](Size n) {
-    if (n == 1) throw OutOfMemory("not here");
-    if (n == 2) throw Unsupported("not so");
+    if (n == 1) throw OutOfMemoryError("not here");
+    if (n == 2) throw UnsupportedError("not so");
     if (n == 3) throw std::bad_alloc();
     if (n == 5) throw UsageError("five is wrong");
     checked_multiply(n, 4);

@@ -58,10 +58,10 @@ void check_cuda(cudaError_t result, std::string_view what) {
   }
   // The runtime keeps the last error: if it is not cleared, the next launch reports it.
   cudaGetLastError();
-  if (result == cudaErrorMemoryAllocation) throw OutOfMemory(message);
+  if (result == cudaErrorMemoryAllocation) throw OutOfMemoryError(message);
   if (result == cudaErrorNotSupported || result == cudaErrorNoKernelImageForDevice ||
       result == cudaErrorLaunchOutOfResources) {
-    throw Unsupported(message);
+    throw UnsupportedError(message);
   }
   throw MeasurementError(message);
 }

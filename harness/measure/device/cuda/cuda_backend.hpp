@@ -11,9 +11,9 @@
 
 namespace peakmark {
 
-/// Throws if `result` is not cudaSuccess: OutOfMemory (cleared: the context stays usable), Unsupported if the
-/// device lacks the feature, otherwise MeasurementError. Its message says whether the context is lost; then
-/// the process must end. `what` is the attempted action, such as "allocate 24 MiB".
+/// Throws if `result` is not cudaSuccess: OutOfMemoryError (cleared: the context stays usable),
+/// UnsupportedError if the device lacks the feature, otherwise MeasurementError. Its message says whether the
+/// context is lost; then the process must end. `what` is the attempted action, such as "allocate 24 MiB".
 void check_cuda(cudaError_t result, std::string_view what);
 
 /// Returns true if the context and all its device memory are lost: every further call fails with the same

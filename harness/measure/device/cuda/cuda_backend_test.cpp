@@ -48,8 +48,8 @@ TEST(CudaList, ADeviceThatIsNotThereIsADeviceError) {
 
 TEST(CudaErrors, OnlyAFullMemoryIsOutOfMemory) {
   EXPECT_NO_THROW(check_cuda(cudaSuccess, "try"));
-  EXPECT_THROW(check_cuda(cudaErrorMemoryAllocation, "try"), OutOfMemory);
-  EXPECT_THROW(check_cuda(cudaErrorNoKernelImageForDevice, "try"), Unsupported);
+  EXPECT_THROW(check_cuda(cudaErrorMemoryAllocation, "try"), OutOfMemoryError);
+  EXPECT_THROW(check_cuda(cudaErrorNoKernelImageForDevice, "try"), UnsupportedError);
 }
 
 // After an error with one of these codes of CUDA, the context cannot be used: 700, 702, 710, 714 to 721 and
@@ -61,7 +61,7 @@ TEST(CudaErrors, ALostContextIsReported) {
     try {
       check_cuda(result, "try");
       FAIL() << code;
-    } catch (const OutOfMemory&) {
+    } catch (const OutOfMemoryError&) {
       FAIL() << code;
     } catch (const MeasurementError& error) {
       EXPECT_NE(std::string(error.what()).find("context is lost"), std::string::npos) << error.what();

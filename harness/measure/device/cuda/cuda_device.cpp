@@ -14,6 +14,11 @@
 #include "measure/device/cuda/cuda_backend.hpp"
 
 namespace peakmark {
+
+using backend::Argument;
+using backend::Array;
+using backend::Device;
+using backend::Kernel;
 namespace {
 
 class CudaBuffer : public Buffer {
@@ -71,7 +76,7 @@ Function driver_function(const char* name) {
   check_cuda(cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found),
 #endif
              fmt::format("find {} in the driver", name));
-  if (function == nullptr) throw Unsupported(fmt::format("cuda: this driver lacks {}", name));
+  if (function == nullptr) throw UnsupportedError(fmt::format("cuda: this driver lacks {}", name));
   return reinterpret_cast<Function>(function);
 }
 #define PEAKMARK_DRIVER(name) driver_function<decltype(&(name))>(#name)
@@ -90,7 +95,7 @@ class CudaKernels {
   CudaKernels(const CudaKernels&) = delete;
   CudaKernels& operator=(const CudaKernels&) = delete;
 
-  /// Throws Unsupported if the source has no image of this dtype, UsageError if it has no such kernel.
+  /// Throws UnsupportedError if the source has no image of this dtype, UsageError if it has no such kernel.
   CUkernel get(const KernelSource& source, std::string_view name, DType dtype);
 
  private:
@@ -111,7 +116,7 @@ CUlibrary CudaKernels::library(const KernelSource& source, DType dtype) {
   if (const auto found = libraries_.find(key); found != libraries_.end()) return found->second;
   const auto image = std::ranges::find(source.cuda_images, to_string(dtype), &CudaImage::dtype);
   if (image == source.cuda_images.end()) {
-    throw Unsupported(fmt::format("cuda: {} is not compiled for {}", source.name, to_string(dtype)));
+    throw UnsupportedError(fmt::format("cuda: {} is not compiled for {}", source.name, to_string(dtype)));
   }
   CUlibrary library = nullptr;
   check_driver(load_(&library, image->bytes.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),

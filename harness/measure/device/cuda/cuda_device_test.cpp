@@ -5,6 +5,9 @@
 #include "measure/device/device_testing.hpp"
 
 namespace peakmark {
+
+using backend::Array;
+using backend::Device;
 namespace {
 
 std::unique_ptr<Device> open_first_cuda() {
@@ -27,7 +30,7 @@ TEST_F(CudaTest, TheGrainIsTheCallersChoice) {
 
 TEST_F(CudaTest, OutOfMemoryLeavesTheDeviceUsable) {
   const Size total = device_->info().memory_bytes.value();
-  EXPECT_THROW(device_->create_uninitialised("too large", {total * 2}, DType::u8), OutOfMemory);
+  EXPECT_THROW(device_->create_uninitialised("too large", {total * 2}, DType::u8), OutOfMemoryError);
   const Array array = device_->create("small", {4}, DType::f32);
   EXPECT_EQ(device_->pull<float>(array), std::vector<float>(4, 0.0F));
 }
@@ -52,7 +55,7 @@ TEST_F(CudaTest, EveryElementBeyond32BitsIsReached) {
 
 TEST_F(CudaTest, ASourceWithoutAnImageIsUnsupported) {
   const KernelSource source{"text only", "", {}};
-  EXPECT_THROW(device_->kernel(source, "a", DType::f32), Unsupported);
+  EXPECT_THROW(device_->kernel(source, "a", DType::f32), UnsupportedError);
 }
 
 TEST_F(CudaTest, TheStreamIsThere) {

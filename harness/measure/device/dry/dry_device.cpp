@@ -11,6 +11,8 @@
 #include "measure/device/backend.hpp"
 
 namespace peakmark {
+
+using backend::Array;
 namespace {
 
 constexpr std::int32_t kRefused = -4;  // like OpenCL's CL_MEM_OBJECT_ALLOCATION_FAILURE
@@ -70,7 +72,7 @@ class DryBackend final : public DryDevice {
     check_inside(array, offset_bytes, static_cast<Size>(data.size()));
   }
   void read_bytes(const Array& /*array*/, Size /*offset_bytes*/, std::span<std::byte> /*data*/) override {
-    throw Unsupported("the dry backend computes nothing: it has no data to read");
+    throw UnsupportedError("the dry backend computes nothing: it has no data to read");
   }
   void write_generated(Array& array,
                        const std::function<void(std::span<std::byte>, Size)>& /*generate*/) override {
@@ -114,7 +116,7 @@ std::uint64_t AllocationLog::allocate(Size bytes) {
     Event& event = append(EventType::failed_allocation, kind_, 0);
     event.amounts.bytes = bytes;
     event.amounts.result = kRefused;
-    throw OutOfMemory("out of memory: " + why);
+    throw OutOfMemoryError("out of memory: " + why);
   };
   if (until_refused_-- == 1) refuse(fmt::format("{} bytes were refused on request", bytes));
   if (max_allocation_ && bytes > *max_allocation_)

@@ -23,8 +23,8 @@ class AllocationLog final : public EventSource {
         until_refused_(refused_allocation) {}
 
   /// Returns an address that no other allocation of this log has or had. Logs a failed allocation and throws
-  /// OutOfMemory beyond the budget or the limit of one allocation, and for the refused allocation. Throws
-  /// OverflowError if the live bytes exceed 64 bits.
+  /// OutOfMemoryError beyond the budget or the limit of one allocation, and for the refused allocation.
+  /// Throws OverflowError if the live bytes exceed 64 bits.
   std::uint64_t allocate(Size bytes);
   void release(std::uint64_t address, Size bytes);
 
@@ -63,15 +63,16 @@ struct DryOptions {
 };
 
 /// A device that runs no kernel and measures no time.
-class IdleDevice : public Device {
+class IdleDevice : public backend::Device {
  public:
-  using Device::launch;
+  using backend::Device::launch;
 
-  Kernel kernel(const KernelSource& /*source*/, std::string_view /*name*/, DType /*dtype*/) override {
-    return Kernel{this};
+  backend::Kernel kernel(const KernelSource& /*source*/, std::string_view /*name*/,
+                         DType /*dtype*/) override {
+    return backend::Kernel{this};
   }
-  void launch(const Kernel& /*kernel*/, const Range& /*range*/,
-              std::span<const Argument> /*arguments*/) override {}
+  void launch(const backend::Kernel& /*kernel*/, const Range& /*range*/,
+              std::span<const backend::Argument> /*arguments*/) override {}
   void finish() override {}
   std::unique_ptr<TimePoint> time_point() override { return std::make_unique<TimePoint>(); }
   std::optional<std::int64_t> elapsed_ns(const TimePoint& /*from*/, const TimePoint& /*to*/) override {

@@ -3,6 +3,10 @@
 #include "measure/device/device_testing.hpp"
 
 namespace peakmark {
+
+using backend::Array;
+using backend::Device;
+using backend::Generator;
 namespace {
 
 std::unique_ptr<Device> open_plain_dry() {
@@ -92,7 +96,7 @@ TEST(DryDevice, ABudgetLimitsAllocations) {
   const auto device = open_dry({.budget_bytes = 100});
   const Array a = device->create("a", {60}, DType::u8);
   EXPECT_EQ(device->memory().free_bytes, 40);
-  EXPECT_THROW(device->create("b", {41}, DType::u8), OutOfMemory);
+  EXPECT_THROW(device->create("b", {41}, DType::u8), OutOfMemoryError);
   const Array c = device->create("c", {40}, DType::u8);
   device->set_budget(std::nullopt);
   const Array d = device->create("d", {1000}, DType::u8);
@@ -106,7 +110,7 @@ TEST(DryDevice, RefusesAnAllocationThatIsLargerThanOneMayBe) {
   const auto device = open_dry({.max_allocation = 100});
   const Array a = device->create("a", {100}, DType::u8);
   const Array b = device->create("b", {100}, DType::u8);
-  EXPECT_THROW(device->create("c", {101}, DType::u8), OutOfMemory);
+  EXPECT_THROW(device->create("c", {101}, DType::u8), OutOfMemoryError);
   EXPECT_EQ(device->allocation_log().events(0).back().type, EventType::failed_allocation);
 }
 
@@ -128,9 +132,9 @@ TEST(DryDevice, GeneratorsAreNeverCalledAndKernelsNeverCompiled) {
 TEST(DryDevice, HasNoDataAndNoTimes) {
   const auto device = open_dry();
   const Array a = device->create("a", {Size{1} << 50}, DType::f32);
-  EXPECT_THROW(device->pull<float>(a), Unsupported);
+  EXPECT_THROW(device->pull<float>(a), UnsupportedError);
   std::vector<float> part(2);
-  EXPECT_THROW(device->pull_part<float>(a, 0, part), Unsupported);
+  EXPECT_THROW(device->pull_part<float>(a, 0, part), UnsupportedError);
   EXPECT_EQ(device->elapsed_ns(*device->time_point(), *device->time_point()), std::nullopt);
 }
 

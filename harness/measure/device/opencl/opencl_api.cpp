@@ -59,7 +59,7 @@ void check_opencl(cl_int code, std::string_view call, const std::string& detail)
   if (code == CL_SUCCESS) return;
   const std::string message =
       fmt::format("{}{}{}: {}", call, detail.empty() ? "" : ", ", detail, opencl_error_text(code));
-  if (is_opencl_out_of_memory(code, call)) throw OutOfMemory(message);
+  if (is_opencl_out_of_memory(code, call)) throw OutOfMemoryError(message);
   throw MeasurementError(message);
 }
 

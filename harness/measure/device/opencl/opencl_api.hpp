@@ -77,8 +77,8 @@ using ProgramHandle = OpenClHandle<_cl_program, &OpenClApi::clReleaseProgram>;
 using KernelHandle = OpenClHandle<_cl_kernel, &OpenClApi::clReleaseKernel>;
 using EventHandle = OpenClHandle<_cl_event, &OpenClApi::clReleaseEvent>;
 
-/// Throws if `code` is not CL_SUCCESS: OutOfMemory if is_opencl_out_of_memory(), otherwise MeasurementError.
-/// The message has the function, the error and `detail`.
+/// Throws if `code` is not CL_SUCCESS: OutOfMemoryError if is_opencl_out_of_memory(), otherwise
+/// MeasurementError. The message has the function, the error and `detail`.
 void check_opencl(cl_int code, std::string_view call, const std::string& detail = {});
 
 }  // namespace peakmark

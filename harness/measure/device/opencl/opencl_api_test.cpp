@@ -14,10 +14,10 @@ TEST(OpenClFailure, SuccessThrowsNothing) {
 
 TEST(OpenClFailure, AnAllocationThatDoesNotFitIsOutOfMemory) {
   for (const cl_int code : {-4, -5, -6, -61}) {
-    EXPECT_THROW(check_opencl(code, "clCreateBuffer"), OutOfMemory) << code;
-    EXPECT_THROW(check_opencl(code, "clSVMAlloc"), OutOfMemory) << code;
+    EXPECT_THROW(check_opencl(code, "clCreateBuffer"), OutOfMemoryError) << code;
+    EXPECT_THROW(check_opencl(code, "clSVMAlloc"), OutOfMemoryError) << code;
   }
-  EXPECT_THROW(check_opencl(-4, "clEnqueueNDRangeKernel"), OutOfMemory) << "allocated at first use";
+  EXPECT_THROW(check_opencl(-4, "clEnqueueNDRangeKernel"), OutOfMemoryError) << "allocated at first use";
 }
 
 // NVIDIA answers CL_OUT_OF_RESOURCES after an illegal access: the context is lost, and so is every result.
@@ -28,7 +28,7 @@ TEST(OpenClFailure, OutOfResourcesOfAnyOtherCallIsACrash) {
       try {
         check_opencl(code, call);
         FAIL() << call;
-      } catch (const OutOfMemory&) {
+      } catch (const OutOfMemoryError&) {
         FAIL() << call << " " << code;
       } catch (const MeasurementError&) {
       }
@@ -40,7 +40,7 @@ TEST(OpenClFailure, TheMessageNamesCallErrorAndRequest) {
   try {
     check_opencl(-54, "clEnqueueNDRangeKernel", "scale");
     FAIL();
-  } catch (const OutOfMemory&) {
+  } catch (const OutOfMemoryError&) {
     FAIL();
   } catch (const MeasurementError& error) {
     EXPECT_STREQ(error.what(), "clEnqueueNDRangeKernel, scale: CL_INVALID_WORK_GROUP_SIZE (-54)");

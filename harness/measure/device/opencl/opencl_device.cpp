@@ -16,6 +16,11 @@
 #include "record/profile/event_source.hpp"
 
 namespace peakmark {
+
+using backend::Argument;
+using backend::Array;
+using backend::Device;
+using backend::Kernel;
 namespace {
 
 /// Set by a thread of the driver when it destroys a memory object.

@@ -13,6 +13,10 @@
 #include "measure/device/device_testing.hpp"
 
 namespace peakmark {
+
+using backend::Array;
+using backend::Device;
+using backend::Kernel;
 namespace {
 
 std::unique_ptr<Device> open_first_opencl() {

@@ -15,8 +15,8 @@ int main(int argc, char** argv) {
     const Size beyond = argc > 1 && std::string_view(argv[1]) == "overrun" ? 1 : 0;
     const auto device =
         open_device(choose_device({.backend = Backend::opencl, .device = ""}, list_devices()));
-    const Array array = device->create("array", {16}, DType::f32);
-    const Kernel kernel = device->kernel(test_kernels_source(), "add_index", DType::f32);
+    const backend::Array array = device->create("array", {16}, DType::f32);
+    const backend::Kernel kernel = device->kernel(test_kernels_source(), "add_index", DType::f32);
     device->launch(kernel, {.x = 16 + beyond}, {&array, 16 + beyond, 1.0F});
     device->finish();
   } catch (const std::exception& error) {

@@ -81,7 +81,7 @@ ProgramHandle ProgramCache::build(const KernelSource& source, DType dtype) {
         "unsupported element type of kernels: {}; use a real type of twice the length", to_string(dtype)));
   }
   if (dtype == DType::f64 && !info_.has_f64) {
-    throw Unsupported(fmt::format("{} has no 64-bit floating point", info_.name));
+    throw UnsupportedError(fmt::format("{} has no 64-bit floating point", info_.name));
   }
   // With #line, the compiler's log has the name and lines of the source.
   const std::string text =

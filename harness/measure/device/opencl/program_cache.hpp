@@ -27,7 +27,7 @@ class ProgramCache {
   ProgramCache(cl_context context, cl_device_id device, const DeviceInfo& info)
       : context_(context), device_(device), info_(info) {}
 
-  /// The reference is valid as long as the cache. Throws Unsupported for f64 on a device without it,
+  /// The reference is valid as long as the cache. Throws UnsupportedError for f64 on a device without it,
   /// MeasurementError with the compiler's log if the source does not compile or has no such kernel.
   OpenClKernel& kernel(const KernelSource& source, std::string_view name, DType dtype);
 
