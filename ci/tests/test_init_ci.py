@@ -424,7 +424,7 @@ def test_every_step_runs_and_measures_in_shards_judges_and_compares_a_pull_reque
 
 @pytest.mark.parametrize("system", [GitHub, GitLab])
 def test_a_pull_request_that_is_only_slower_fails_where_a_device_for_times_is_named(system, tmp_path):
-    """The job `times`, with the requirement taken out: there is no GPU here."""
+    """Runs the job `times` without its requirement of a GPU, which is not present here."""
     ci = system(tmp_path)
     for name in (".github/workflows/nightly.yml", ".gitlab-ci.yml"):
         (ci.repository / name).unlink()

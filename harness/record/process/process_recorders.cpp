@@ -212,7 +212,7 @@ void ProcessRecorders::require_recorded(UnrecordedOpencl opencl) {
   const bool is_refused = opencl == UnrecordedOpencl::refused ? has_driver : loaded_.empty();
   const bool has_layers = std::ranges::any_of(
       found, [](const Library& loader) { return supports_layers(ElfFile(file_of(loader).c_str())); });
-  // It is unknown whether the program has called this loader: if it has a driver, it may have.
+  // A loader that has a driver may have been called by the program before: nothing shows whether it was.
   if (is_installed(kOpenclRecorder) && has_driver && has_layers)
     throw RecorderTooLateError(also + "OpenCL was called before peakmark could load its recorder");
   if (!is_refused) return;
