@@ -39,7 +39,6 @@ TEST_F(EarlierOutputs, AreGoneWhenACommandFails) {
       {"old", {"show", none, "--trace", old}},
       {"old", {"report", "--history", history, "--gitlab-metrics", old}},
       {"old", {"report", "--history", history, "--gitlab-code-quality", old}},
-      {"old", {"report", "--history", history, "--bencher", old}},
       {"old", {"report", "--history", history, "--benchmark-action", old}},
       {"old", {"record", "-o", old, "--", "/no/such/program"}},
   };

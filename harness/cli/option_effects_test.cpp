@@ -218,13 +218,12 @@ const Strings kWithoutEffect{
     "history export --format jsonl --otava o.yaml",
     "trends --commit-url https://x/{commit}",
     "report --gitlab-metrics m.txt --title why",
-    "report --bencher b.json --commit-url https://x/{commit}",
+    "report --benchmark-action a.json --commit-url https://x/{commit}",
     "report --benchmark-action a.json --branch b",
     "report RUN --history h.db",
     "report RUN --allow-growth 1%",
     "report RUN --gitlab-metrics m.txt",
     "report RUN --gitlab-code-quality q.json",
-    "report RUN --bencher b.json",
     "report RUN --benchmark-action a.json",
 };
 

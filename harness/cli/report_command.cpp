@@ -33,7 +33,6 @@ struct PageOptions {
 constexpr std::array kForms{
     std::pair{"--gitlab-metrics", "Write GitLab's metrics report"},
     std::pair{"--gitlab-code-quality", "Write GitLab's code quality report"},
-    std::pair{"--bencher", "Write Bencher Metric Format"},
     std::pair{"--benchmark-action", "Write JSON for github-action-benchmark"},
 };
 

@@ -38,7 +38,7 @@ TEST_F(Report, BecomesPython) {
   write_python();
   environment_.emplace_back("PYTHONPATH=/other");
   const Answer answer = peakmark({"report", "-o", "out", "--history", "postgresql://me:secret@h/d",
-                                  "--bencher", "b.json", "--branch", "pull/*", "--branch", "-x"});
+                                  "--gitlab-metrics", "m.txt", "--branch", "pull/*", "--branch", "-x"});
   EXPECT_EQ(answer.end.exit_code, 3);
   EXPECT_THAT(
       lines(answer),
@@ -46,7 +46,7 @@ TEST_F(Report, BecomesPython) {
                   "import sys", HasSubstr("sys.path[:] ="), "from peakmark_reports.__main__ import main",
                   HasSubstr("main(sys.argv[1:], 'peakmark')"), "report",
                   "--peakmark=" + std::filesystem::canonical(PEAKMARK_PROGRAM).string(), "--output=out",
-                  "--bencher=b.json", "--branch=pull/*", "--branch=-x"));
+                  "--gitlab-metrics=m.txt", "--branch=pull/*", "--branch=-x"));
 }
 
 TEST_F(Report, PassesARunToPython) {
@@ -62,14 +62,14 @@ TEST_F(Report, PassesARunToPython) {
 
 TEST_F(Report, PlotPassesItsOptionsAndRunsToPython) {
   write_python();
-  const Answer answer = peakmark({"plot", "a.json", "b.json", "--metric", "peak", "--metric", "at-peak",
+  const Answer answer = peakmark({"plot", "a.json", "m.txt", "--metric", "peak", "--metric", "at-peak",
                                   "--pdf", "--filter=-x", "--axis", "ny", "-o", "out"});
   EXPECT_EQ(answer.end.exit_code, 3);
   std::vector<std::string> words = lines(answer);
   ASSERT_GT(words.size(), 7U);
   words.erase(words.begin(), words.begin() + 7);  // PYTHONPATH, the history, -c and the script's four lines
   EXPECT_THAT(words, ElementsAre("plot", "--output=out", "--pdf", "--filter=-x", "--metric=peak",
-                                 "--metric=at-peak", "--axis=ny", "--", "a.json", "b.json"));
+                                 "--metric=at-peak", "--axis=ny", "--", "a.json", "m.txt"));
 }
 
 TEST_F(Report, PlotRefusesAnUnknownMetric) {
@@ -101,7 +101,7 @@ TEST_F(Report, WithoutLibrariesReportsWhatToInstall) {
   if (!find_program(current_environment(), "python3")) GTEST_SKIP() << "there is no python3 here";
   std::ofstream(run_file_) << "{}";
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"report", "--bencher", "b.json"}, {"plot", run_file_.string()}}) {
+           {"report", "--gitlab-metrics", "m.txt"}, {"plot", run_file_.string()}}) {
     const Answer answer = peakmark(words);
     EXPECT_EQ(answer.end.exit_code, 2);
     EXPECT_THAT(answer.errors, AllOf(HasSubstr("Python module numpy is missing in "), HasSubstr("python3"),
@@ -120,7 +120,7 @@ TEST_F(Report, FilesOfTheWorkingFolderAreNotTakenForPythonsModules) {
   environment_.emplace_back("PYTHONPATH=:/other:");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(here);
-  const Answer answer = peakmark({"report", "--history", "none.db", "--bencher", "b.json"});
+  const Answer answer = peakmark({"report", "--history", "none.db", "--gitlab-metrics", "m.txt"});
   std::filesystem::current_path(before);
   EXPECT_EQ(answer.end.exit_code, 2);
   EXPECT_THAT(answer.errors, AllOf(testing::AnyOf(HasSubstr("no history here"), HasSubstr("-m pip install")),

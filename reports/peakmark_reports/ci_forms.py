@@ -1,4 +1,4 @@
-"""The report in the formats that CI systems show: Bencher, github-action-benchmark, GitLab."""
+"""The report in the formats that CI systems show: github-action-benchmark, GitLab."""
 
 from __future__ import annotations
 
@@ -22,33 +22,6 @@ def change_text(group_summary: str, allocations: list[str]) -> str:
     """Returns a change and its cause in one line."""
     cause = f"; at the peak: {'; '.join(allocations)}" if allocations else ""
     return plain(group_summary + cause)
-
-
-# `latency` is Bencher's measure of nanoseconds; it creates the others at their first value.
-MEASURES = {
-    "requested_peak_bytes": "peak-bytes",
-    "setup_bytes": "setup-bytes",
-    "gpu_time_ns": "latency",
-    "estimate_ratio": "peak-over-estimate",
-}
-MAX_CHARACTERS = 1024
-
-
-def bencher(assessment: Assessment) -> str:
-    """Returns Bencher Metric Format: {benchmark: {measure: {value}}}, the newest value of every case. With several devices,
-    names begin with the device, since Bencher has one per file."""
-    several = len(assessment.history.devices) > 1
-    found: dict[str, Any] = {}
-    for status in sorted(assessment.statuses, key=lambda one: (one.history.case, one.device.device)):
-        measures = {
-            measure: {"value": value}
-            for metric, measure in MEASURES.items()
-            if (value := status.history.last_value(metric)) is not None
-        }
-        if measures:
-            device = f"{status.device.device}: " if several else ""
-            found[plain(device + status.history.case)[:MAX_CHARACTERS]] = measures
-    return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 UNITS = {"requested_peak_bytes": "B", "setup_bytes": "B", "gpu_time_ns": "ns"}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from .assessment import Assessment, assess
-from .ci_forms import bencher, benchmark_action, code_quality, metrics_report
+from .ci_forms import benchmark_action, code_quality, metrics_report
 from .common import InputError
 from .formula_table import FormulaRow, parse_formulas
 from .history_file import MAX_RUNS, History, load_history, parse_history
@@ -178,7 +178,6 @@ DEFAULT_PATH = "suites/nightly.toml"
 _FORMS: dict[str, Callable[[Assessment, argparse.Namespace], str]] = {
     "gitlab_metrics": lambda assessment, _options: metrics_report(assessment),
     "gitlab_code_quality": lambda assessment, options: code_quality(assessment, options.code_quality_path),
-    "bencher": lambda assessment, _options: bencher(assessment),
     "benchmark_action": lambda assessment, _options: benchmark_action(assessment),
 }
 
@@ -215,7 +214,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--code-quality-path", default=DEFAULT_PATH, metavar="PATH",
         help=f"the file that its issues point to; default: {DEFAULT_PATH}",
     )
-    forms.add_argument("--bencher", type=Path, metavar="FILE", help="Bencher Metric Format")
     forms.add_argument("--benchmark-action", type=Path, metavar="FILE", help="JSON of github-action-benchmark")
 
 

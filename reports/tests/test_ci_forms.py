@@ -2,7 +2,6 @@ import json
 import shlex
 
 from peakmark_reports.__main__ import main
-from peakmark_reports.ci_forms import bencher
 from peakmark_reports.ci_forms import benchmark_action
 from peakmark_reports.ci_forms import code_quality, metrics_report
 from sample_history import HOSTILE, PEAK, TIME, assessed, case, change, history_run, series_text, state, trends_text, write_files
@@ -58,20 +57,6 @@ def test_code_quality_has_the_keys_of_gitlab():
     assert json.loads(code_quality(empty(), "x")) == []
 
 
-def test_bencher_follows_its_schema():
-    """https://bencher.dev/bmf.json: objects of objects with a number `value`."""
-    found = json.loads(bencher(several()))
-    assert found["padding/grew"] == {
-        "peak-bytes": {"value": PEAK}, "setup-bytes": {"value": 0}, "latency": {"value": TIME},
-        "peak-over-estimate": {"value": 0.99},
-    }
-    for measures in found.values():
-        for name, measure in measures.items():
-            assert len(name) <= 64 and set(measure) == {"value"} and isinstance(measure["value"], int | float)
-    assert "padding/crashed" not in found
-    assert json.loads(bencher(empty())) == {}
-
-
 def test_benchmark_action_has_names_units_and_values():
     entries = json.loads(benchmark_action(several()))
     assert {"name": "padding/grew time", "unit": "ns", "value": TIME, "extra": "regression; a device"} in entries
@@ -84,7 +69,7 @@ def test_benchmark_action_has_names_units_and_values():
 def test_formats_are_written_without_a_page(tmp_path, capsys, monkeypatch):
     series = series_text([history_run(i) for i in range(3)], [case("padding/a", 3)])
     monkeypatch.chdir(tmp_path)
-    forms = ["--gitlab-metrics", "--gitlab-code-quality", "--bencher", "--benchmark-action"]
+    forms = ["--gitlab-metrics", "--gitlab-code-quality", "--benchmark-action"]
     options = [word for form in forms for word in (form, f"forms/{form[2:]}")]
     assert main(["report", *write_files(tmp_path, series, trends_text()), *options]) == 0
     written = capsys.readouterr().out.splitlines()
@@ -94,7 +79,7 @@ def test_formats_are_written_without_a_page(tmp_path, capsys, monkeypatch):
 
 def test_two_formats_need_two_files(tmp_path, capsys):
     sources = write_files(tmp_path, series_text([history_run(0)], [case("padding/a", 1)]), trends_text())
-    forms = ["--benchmark-action", str(tmp_path / "forms/one"), "--bencher", str(tmp_path / "forms/../forms/one")]
+    forms = ["--benchmark-action", str(tmp_path / "forms/one"), "--gitlab-metrics", str(tmp_path / "forms/../forms/one")]
     assert main(["report", *sources, *forms]) == 2
-    assert "the same file for --bencher and --benchmark-action" in capsys.readouterr().err
+    assert "the same file for --gitlab-metrics and --benchmark-action" in capsys.readouterr().err
     assert not (tmp_path / "forms").exists()

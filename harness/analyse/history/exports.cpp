@@ -137,7 +137,7 @@ void keep_runs(trend::DeviceHistory& device, const ExportChoice& choice) {
   device.base_runs.clear();
 }
 
-/// The measures of Bencher, with the names of `report --bencher`: `latency` is in nanoseconds.
+/// The measures of Bencher: `latency` is in nanoseconds; Bencher creates the others at their first value.
 const std::map<std::string, std::string, std::less<>> kBencherMeasures{
     {"requested_peak_bytes", "peak-bytes"},
     {"setup_bytes", "setup-bytes"},
