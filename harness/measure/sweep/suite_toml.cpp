@@ -351,10 +351,9 @@ SuiteDocument parse_suite_document(std::string_view text, const std::filesystem:
   try {
     table = toml::parse(text, file.string());
   } catch (const toml::parse_error& error) {
-    const auto [line, column] = error.source().begin;
-    const std::string key = key_at(text, line, column);
+    const toml::source_position place = error.source().begin;
     throw UsageError(
-        fmt::format("{}:{}: {}{}{}", file.string(), line, key, key.empty() ? "" : ": ", error.description()));
+        fmt::format("{}:{}:{}: {}", file.string(), place.line, place.column, error.description()));
   }
   return Reader(file).read(table);
 }

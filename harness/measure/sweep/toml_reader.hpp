@@ -2,7 +2,7 @@
 
 #include <toml++/toml.h>
 
-#include <cstdint>
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -12,10 +12,6 @@
 #include "measure/sweep/suite_document.hpp"
 
 namespace peakmark {
-
-/// Returns the key of the value at this position, dotted within inline tables; empty if there is no value.
-/// For errors of the TOML parser, which have only a position. Lines and columns count from 1.
-std::string key_at(std::string_view toml, std::uint32_t line, std::uint32_t column);
 
 // For .cpp files only: toml++ takes seconds to compile.
 
