@@ -294,7 +294,7 @@ CLI::Option* add_frames_option(CLI::App& command, std::size_t& frames) {
 
 CLI::Option* add_form_option(CLI::App& command, ExternalEstimator& estimator) {
   return command.add_option("--form", estimator.form, "Call the estimator in this form")
-      ->type_name(fmt::format("{{{}}}", fmt::join(suite_keys::estimator_forms(), ",")))
+      ->type_name(fmt::format("{{{}}}", fmt::join(suite_words("estimator_form"), ",")))
       ->capture_default_str();
 }
 

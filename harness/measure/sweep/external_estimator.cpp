@@ -140,13 +140,13 @@ void check_estimator_call(std::string_view call) {
 }
 
 void check_estimator_form(std::string_view form) {
-  const std::vector<std::string>& forms = suite_keys::estimator_forms();
+  const std::vector<std::string>& forms = suite_words("estimator_form");
   if (std::ranges::find(forms, form) != forms.end()) return;
   throw UsageError(fmt::format("unknown form '{}'{}", form, suggest_word(form, forms)));
 }
 
 void check_estimator_dtype(const std::string& dtype) {
-  const std::vector<std::string>& names = suite_keys::dtypes();
+  const std::vector<std::string>& names = suite_words("dtype_name");
   static const Pattern code("[<>=|]?([?bBhHiIlLqQefdgFDG]|[biufc][0-9]{1,3})");
   if (std::ranges::find(names, dtype) != names.end() || code.matches(dtype)) return;
   throw UsageError(fmt::format("unknown dtype '{}'{}", dtype, suggest_word(dtype, names)));

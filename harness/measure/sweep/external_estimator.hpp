@@ -36,7 +36,7 @@ struct ExternalEstimator {
   std::string name;  ///< as in suites and run files
   std::string call;  ///< `python:package.module:function`, `command:PROGRAM ARGUMENTS`; empty: formulas
   std::vector<EstimatorFormula> formulas;  ///< instead of a call; the first whose conditions hold is used
-  std::string form = "documented";         ///< one of suite_keys::estimator_forms(); for formulas `formula`
+  std::string form = "documented";         ///< one of suite_words("estimator_form"); for formulas `formula`
   /// Dimensions of the input besides the slice dimension, as formulas of axes. Empty: the first two integer
   /// axes that are not the slice axis.
   std::vector<Formula> other_dimensions;

@@ -23,7 +23,7 @@ class ProgramReader : private TomlReader {
   ProgramDescription read(const toml::table& table) {
     program_.place = at(table, "program");
     program_.variant.backends = {"opencl", "cuda"};
-    for (const TomlEntry& entry : in_file_order(table)) read_key(entry, at(entry, ""));
+    each_key(table, "", suite_words("program"), [this](const auto&... of) { read_key(of...); });
     if (program_.variant.name.empty()) fail(program_.place, "no variant: add variant = \"padding/theirs\"");
     if (program_.command.empty())
       fail(program_.place, "no command: add command = [\"{python}\", \"script.py\"]");
@@ -35,7 +35,6 @@ class ProgramReader : private TomlReader {
 
  private:
   void read_key(const TomlEntry& entry, const SourceLocation& place) {
-    only_known(place, entry.key, suite_keys::program());
     const toml::node& node = *entry.node;
     VariantDescription& variant = program_.variant;
     if (entry.key == "variant") {
@@ -79,8 +78,6 @@ class ProgramReader : private TomlReader {
       variant.destroys_input = truth(node, place);
     } else if (entry.key == "estimator") {
       program_.estimator = word(node, place);
-    } else {
-      unknown(place, entry.key, suite_keys::program());
     }
   }
 
@@ -152,9 +149,8 @@ class ProgramReader : private TomlReader {
       axis.default_value = scalar(*axis_entry.node, place).value;
     } else {
       bool has_default = false;
-      for (const TomlEntry& entry : in_file_order(*table)) {
-        const SourceLocation here = at(entry, place.key + ".");
-        only_known(here, entry.key, suite_keys::program_axis());
+      const std::vector<std::string>& keys = suite_words("program_axis");
+      each_key(*table, place.key + ".", keys, [&](const TomlEntry& entry, const SourceLocation& here) {
         if (entry.key == "default") {
           axis.default_value = scalar(*entry.node, here).value;
           has_default = true;
@@ -162,12 +158,10 @@ class ProgramReader : private TomlReader {
           axis.min = integer(*entry.node, here);
         } else if (entry.key == "choices") {
           for (Located<std::string>& choice : words(*entry.node, here)) axis.choices.push_back(choice.value);
-        } else if (entry.key == "help") {
+        } else {  // help
           axis.help = word(*entry.node, here);
-        } else {
-          unknown(here, entry.key, suite_keys::program_axis());
         }
-      }
+      });
       if (!has_default) fail(place, "no default: { default = 512, min = 1 }");
       const bool is_word = std::holds_alternative<std::string>(axis.default_value);
       const bool is_integer = std::holds_alternative<Size>(axis.default_value);
@@ -254,7 +248,7 @@ class EstimatorReader : private TomlReader {
 
   ExternalEstimator read(const toml::table& table) {
     estimator_.place = at(table, "estimator");
-    for (const TomlEntry& entry : in_file_order(table)) read_key(entry, at(entry, ""));
+    each_key(table, "", suite_words("estimator"), [this](const auto&... of) { read_key(of...); });
     if (!estimator_.formulas.empty()) {
       check_formulas();
     } else if (estimator_.call.empty()) {
@@ -267,7 +261,6 @@ class EstimatorReader : private TomlReader {
 
  private:
   void read_key(const TomlEntry& entry, const SourceLocation& place) {
-    only_known(place, entry.key, suite_keys::estimator());
     const toml::node& node = *entry.node;
     if (entry.key == "name") {
       estimator_.name = word(node, place);
@@ -306,8 +299,6 @@ class EstimatorReader : private TomlReader {
       if (!(*seconds >= 0.1 && *seconds <= 1e6))
         fail(place, fmt::format("must be 0.1 to 1e6, not {:g}", *seconds));
       estimator_.seconds = *seconds;
-    } else {
-      unknown(place, entry.key, suite_keys::estimator());
     }
   }
 
@@ -319,9 +310,8 @@ class EstimatorReader : private TomlReader {
   EstimatorFormula read_formula(const toml::table& table) {
     EstimatorFormula formula{at(table, "estimator.formula"), {}, Formula("0")};
     bool has_bytes = false;
-    for (const TomlEntry& entry : in_file_order(table)) {
-      const SourceLocation place = at(entry, "estimator.formula.");
-      only_known(place, entry.key, suite_keys::estimator_formula());
+    const std::vector<std::string>& keys = suite_words("estimator_formula");
+    each_key(table, "estimator.formula.", keys, [&](const TomlEntry& entry, const SourceLocation& place) {
       if (entry.key == "bytes") {
         formula.bytes = read_bytes(*entry.node, place);
         has_bytes = true;
@@ -331,7 +321,7 @@ class EstimatorReader : private TomlReader {
           if (condition.key == "backend") fail(condition.place, "formulas are for axes and variants");
         }
       }
-    }
+    });
     if (!has_bytes) fail(formula.place, "no formula: add bytes = \"4 * n * ny * nx\"");
     return formula;
   }

@@ -11,23 +11,8 @@ namespace peakmark {
 /// other key.
 std::string_view suite_schema();
 
+/// Returns the keys of a table, or the words of a closed set, by its name in the schema's definitions:
+/// `sweep`, `dtype_name`. `axis`: the keys of an axis that is a table. `suite`: the keys of the file.
+const std::vector<std::string>& suite_words(const std::string& name);
+
 }  // namespace peakmark
-
-// Lists of the schema, in its order.
-namespace peakmark::suite_keys {
-
-using Keys = std::vector<std::string>;
-
-const Keys& suite();              ///< keys of the file
-const Keys& sweep();              ///< keys of `[[sweep]]`
-const Keys& rule();               ///< keys of `[[sweep.rule]]`
-const Keys& axis();               ///< keys of an axis that is a table: a range, powers of two, a formula
-const Keys& program();            ///< keys of `[[program]]`
-const Keys& program_axis();       ///< keys of an axis of a program that is a table
-const Keys& estimator();          ///< keys of `[[estimator]]`
-const Keys& estimator_formula();  ///< keys of `[[estimator.formula]]`
-const Keys& outcomes();           ///< values of `expect`
-const Keys& estimator_forms();    ///< values of an estimator's `form`
-const Keys& dtypes();             ///< values of an estimator's `dtype`, besides numpy's codes such as "<f4"
-
-}  // namespace peakmark::suite_keys

@@ -27,9 +27,7 @@ class Reader : private TomlReader {
     SuiteDocument suite;
     suite.file = file_;
     suite.name = file_.stem().string();
-    for (const TomlEntry& entry : in_file_order(table)) {
-      const SourceLocation place = at(entry, "");
-      only_known(place, entry.key, suite_keys::suite());
+    each_key(table, "", suite_words("suite"), [&](const TomlEntry& entry, const SourceLocation& place) {
       if (entry.key == "name") {
         suite.name = word(*entry.node, place);
         if (suite.name.empty()) fail(place, "empty name");
@@ -50,10 +48,10 @@ class Reader : private TomlReader {
         for (const toml::table* estimator : tables(*entry.node, place, "[[estimator]]")) {
           suite.estimators.push_back(read_external_estimator(*estimator, file_));
         }
-      } else if (!read_expectation(entry, place, suite.expectation)) {
-        unknown(place, entry.key, suite_keys::suite());
+      } else {
+        read_expectation(entry, place, suite.expectation);
       }
-    }
+    });
     if (suite.sweeps.empty()) fail({file_name(), 1, "sweep"}, "no [[sweep]] in the suite");
     return suite;
   }
@@ -87,9 +85,7 @@ class Reader : private TomlReader {
     SweepDocument sweep;
     sweep.place = {file_name(), table.source().begin.line, "sweep"};
     std::vector<std::pair<toml::source_position, Dimension>> dimensions;
-    for (const TomlEntry& entry : in_file_order(table)) {
-      const SourceLocation place = at(entry, "");
-      only_known(place, entry.key, suite_keys::sweep());
+    each_key(table, "", suite_words("sweep"), [&](const TomlEntry& entry, const SourceLocation& place) {
       if (entry.key == "variants") {
         sweep.variants = words(*entry.node, place);
         for (const Located<std::string>& name : sweep.variants) {
@@ -109,10 +105,10 @@ class Reader : private TomlReader {
         for (const toml::table* rule : tables(*entry.node, place, "[[sweep.rule]]")) {
           sweep.rules.push_back(read_rule(*rule));
         }
-      } else if (!read_expectation(entry, place, sweep.expectation)) {
-        unknown(place, entry.key, suite_keys::sweep());
+      } else {
+        read_expectation(entry, place, sweep.expectation);
       }
-    }
+    });
     if (sweep.variants.empty()) fail({file_name(), sweep.place.line, "variants"}, "no variants in the sweep");
     std::ranges::stable_sort(dimensions, [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [position, dimension] : dimensions) sweep.dimensions.push_back(std::move(dimension));
@@ -137,9 +133,7 @@ class Reader : private TomlReader {
   }
 
   DerivedAxis read_derived(const std::string& axis, const toml::table& spec, const SourceLocation& place) {
-    for (const TomlEntry& entry : in_file_order(spec)) {
-      if (entry.key != "formula") unknown(at(entry, place.key + "."), entry.key, {"formula"});
-    }
+    each_key(spec, place.key + ".", {"formula"}, [](const auto&...) {});
     const std::string text = word(*spec.get("formula"), place);
     return {axis, place, check_here(place, [&] { return Formula(text); })};
   }
@@ -238,9 +232,7 @@ class Reader : private TomlReader {
   CaseRule read_rule(const toml::table& table) {
     CaseRule rule;
     rule.place = {file_name(), table.source().begin.line, "rule"};
-    for (const TomlEntry& entry : in_file_order(table)) {
-      const SourceLocation place = at(entry, "rule.");
-      only_known(place, entry.key, suite_keys::rule());
+    each_key(table, "rule.", suite_words("rule"), [&](const TomlEntry& entry, const SourceLocation& place) {
       if (entry.key == "when") {
         rule.when = conditions(*entry.node, place);
         for (const CaseCondition& condition : rule.when) {
@@ -248,21 +240,22 @@ class Reader : private TomlReader {
         }
       } else if (entry.key == "skip") {
         rule.skip = truth(*entry.node, place);
-      } else if (!read_expectation(entry, place, rule.expectation)) {
-        unknown(place, entry.key, suite_keys::rule());
+      } else {
+        read_expectation(entry, place, rule.expectation);
       }
-    }
+    });
     if (rule.when.empty()) fail(rule.place, "no condition: add when = { mode = \"edge\" }");
     return rule;
   }
 
-  bool read_expectation(const TomlEntry& entry, const SourceLocation& place, Expectation& expectation) {
+  static void read_expectation(const TomlEntry& entry, const SourceLocation& place,
+                               Expectation& expectation) {
     if (entry.key == "window") {
       const std::string text = word(*entry.node, place);
       expectation.window = check_here(place, [&] { return parse_window(text); });
     } else if (entry.key == "expect") {
       const std::string outcome = word(*entry.node, place);
-      const std::vector<std::string>& outcomes = suite_keys::outcomes();
+      const std::vector<std::string>& outcomes = suite_words("expect");
       if (std::ranges::find(outcomes, outcome) == outcomes.end()) {
         fail(place, fmt::format("unknown outcome '{}'{}", outcome, suggest_word(outcome, outcomes)));
       }
@@ -283,10 +276,7 @@ class Reader : private TomlReader {
       expectation.estimators = entry.node->is_array() && entry.node->as_array()->empty()
                                    ? std::vector<Located<std::string>>{}
                                    : words(*entry.node, place);
-    } else {
-      return false;
     }
-    return true;
   }
 
   /// Reads a text; a number lacks its unit.
@@ -332,7 +322,7 @@ class Reader : private TomlReader {
   void only(const toml::table& table, const SourceLocation& place, const std::vector<std::string>& keys) {
     for (const TomlEntry& entry : in_file_order(table)) {
       if (std::ranges::find(keys, entry.key) == keys.end()) {
-        const std::vector<std::string>& known = suite_keys::axis();
+        const std::vector<std::string>& known = suite_words("axis");
         const bool mixed = std::ranges::find(known, entry.key) != known.end();
         if (mixed)
           fail(at(entry, place.key + "."), fmt::format("cannot be combined with '{}'", keys.front()));

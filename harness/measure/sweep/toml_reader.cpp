@@ -98,11 +98,6 @@ std::vector<const toml::table*> TomlReader::tables(const toml::node& node, const
   return found;
 }
 
-void TomlReader::only_known(const SourceLocation& place, const std::string& key,
-                            const std::vector<std::string>& known) {
-  if (std::ranges::find(known, key) == known.end()) unknown(place, key, known);
-}
-
 void TomlReader::unknown(const SourceLocation& place, const std::string& key,
                          const std::vector<std::string>& known) {
   if (key == "tolerance" || key == "tolerances") {

@@ -57,9 +57,17 @@ class TomlReader {
   static std::vector<const toml::table*> tables(const toml::node& node, const SourceLocation& place,
                                                 std::string_view form);
 
-  /// Throws unless `key` is in the list.
-  static void only_known(const SourceLocation& place, const std::string& key,
-                         const std::vector<std::string>& known);
+  /// Calls `read(entry, place)` for the entries in the order of the file. `above`: what is before the key
+  /// in messages. Throws for a key that is not `known`.
+  template <typename Read>
+  void each_key(const toml::table& table, const std::string& above, const std::vector<std::string>& known,
+                Read&& read) const {
+    for (const TomlEntry& entry : in_file_order(table)) {
+      const SourceLocation place = at(entry, above);
+      if (std::ranges::find(known, entry.key) == known.end()) unknown(place, entry.key, known);
+      read(entry, place);
+    }
+  }
   [[noreturn]] static void unknown(const SourceLocation& place, const std::string& key,
                                    const std::vector<std::string>& known);
 
