@@ -461,9 +461,7 @@ std::vector<std::string> notes_on(const RunRecord& record, const std::string& de
 
 Added History::add(const Run& run, const RunOrigin& origin, Placement placement) {
   const RunRecord record = to_record(run, false);
-  return implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write,
-                            {{"INSERT", {"runs", "plans", "cases", "facts", "observations"}}});
+  return implementation_->in_transaction(Access::write, [&] {
     Added added;
     const auto digest =
         ask<std::string>(implementation_->sql(), "SELECT digest FROM runs WHERE id = :id", record.id);
@@ -514,7 +512,6 @@ Added History::add(const Run& run, const RunOrigin& origin, Placement placement)
         place ? std::optional(runs[*place].place.number) : std::nullopt;
     Addition(implementation_->database, run, record, origin, before).write();
     ++added.runs_of_device;
-    transaction.commit();
     return added;
   });
 }

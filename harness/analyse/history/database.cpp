@@ -30,6 +30,9 @@ constexpr const char* kSchema = "peakmark";
 constexpr const char* kDamaged =
     "the file is damaged: restore a backup, recover it with `sqlite3 FILE .recover`, or begin a new one";
 
+constexpr const char* kMissingPrivilege =
+    "; its owner can allow it: docs/ci.md#postgresql lists the privileges";
+
 // Reasons for run files, which are published: without names of hosts, users and folders.
 constexpr const char* kLocked = "another process holds the lock of its database";
 constexpr const char* kRefused = "its database refuses access to this user";
@@ -194,8 +197,6 @@ void Database::open_postgresql() {
     sql_ << "SET client_min_messages TO warning";
     sql_ << fmt::format("SET lock_timeout TO {}", patience_.count());
     sql_ << fmt::format("SET search_path TO {}", kSchema);
-    sql_ << "SELECT quote_ident(current_user), quote_ident(current_database())", soci::into(user_),
-        soci::into(database_name_);
   });
 }
 
@@ -228,8 +229,7 @@ void Database::fail(const soci::soci_error& error) {
                        kLost);
   }
   if (error.get_error_category() == soci::soci_error::no_privilege) {
-    fail(reason + (reason.find("owner") == std::string::npos ? "; its owner can allow it: " + grant() : ""),
-         kRefused);
+    fail(reason + (reason.find("owner") == std::string::npos ? kMissingPrivilege : ""), kRefused);
   }
   if (reason.find("lock timeout") != std::string::npos) {
     fail(fmt::format(
@@ -251,19 +251,6 @@ void Database::fail(const std::string& what, const std::string& reason) const {
 void Database::fail_without_history() const {
   fail(fmt::format("no history here: check the name, or create one: peakmark history create --history {}",
                    shell_word(address_.name())));
-}
-
-std::string Database::grant() const {
-  if (creates_) return fmt::format("GRANT CREATE ON DATABASE {} TO {}", database_name_, user_);
-  std::string text = fmt::format(
-      "GRANT USAGE ON SCHEMA {0} TO {1}; GRANT SELECT ON ALL TABLES IN SCHEMA {0} TO {1}", kSchema, user_);
-  for (const Privilege& one : needed_) {
-    std::string tables;
-    for (const char* const table : one.tables)
-      tables += fmt::format("{}{}.{}", tables.empty() ? "" : ", ", kSchema, table);
-    text += fmt::format("; GRANT {} ON {} TO {}", one.privileges, tables, user_);
-  }
-  return text;
 }
 
 bool Database::is_allowed(const char* privilege, const char* table) {
@@ -289,8 +276,7 @@ bool Database::has_history() {
     sql_ << "SELECT CASE WHEN has_schema_privilege(:schema, 'USAGE') THEN 1 ELSE 0 END", soci::use(schema),
         soci::into(is_allowed);
     if (is_allowed == 0) {
-      fail(fmt::format("permission denied for schema {}; its owner can allow it: {}", kSchema, grant()),
-           kRefused);
+      fail(fmt::format("permission denied for schema {}{}", kSchema, kMissingPrivilege), kRefused);
     }
   } else {
     sql_ << "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'peakmark_history'",
@@ -299,8 +285,7 @@ bool Database::has_history() {
   return tables != 0;
 }
 
-Transaction::Transaction(Database& database, Access access, Privileges needed) : database_(database) {
-  database.expect(std::move(needed));
+Transaction::Transaction(Database& database, Access access) : database_(database) {
   soci::session& sql = database.sql();
   database.guarded([&] {
     if (!database.is_postgresql()) {

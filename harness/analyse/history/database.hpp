@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "analyse/history/address.hpp"
 
@@ -16,13 +15,6 @@ namespace peakmark::history {
 
 /// `change` may write to an existing database; `write` may also create one.
 enum class Access : std::uint8_t { read, change, write };
-
-/// Privileges on tables of a history, besides reading: `INSERT` on `runs`.
-struct Privilege {
-  const char* privileges;
-  std::vector<const char*> tables;
-};
-using Privileges = std::vector<Privilege>;
 
 /// An open SQLite or PostgreSQL database. Its errors are DatabaseErrors (history.hpp) with the address, the
 /// database's message and what to do.
@@ -48,10 +40,6 @@ class Database {
   [[noreturn]] void fail(const soci::soci_error& error);
   [[noreturn]] void fail(const std::string& what) const;
 
-  /// Sets the privileges that the present work needs, for the error message about a missing one.
-  void expect(Privileges needed) { needed_ = std::move(needed); }
-  /// Sets that the present work creates a history, for the same message.
-  void expect_to_create() { creates_ = true; }
   /// Returns whether this user may execute statements that need the privilege.
   bool is_allowed(const char* privilege, const char* table);
 
@@ -62,8 +50,6 @@ class Database {
 
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& reason) const;
-  /// Returns the SQL statements that grant this user exactly the needed privileges.
-  [[nodiscard]] std::string grant() const;
   /// Returns whether a statement is still answered. Not within a transaction, which may be aborted.
   bool answers();
   void open_sqlite();
@@ -74,19 +60,13 @@ class Database {
   Address address_;
   Access access_;
   std::chrono::milliseconds patience_;
-  Privileges needed_;
-  bool creates_ = false;
-  std::string user_;           ///< of PostgreSQL, quoted for SQL
-  std::string database_name_;  ///< of PostgreSQL, quoted for SQL
   soci::session sql_;
 };
 
 /// A transaction; rolled back unless committed. `write` takes the lock that all writers of histories take.
-/// `needed`: listed in the error about a missing privilege, also if the error is converted after the
-/// transaction.
 class Transaction {
  public:
-  Transaction(Database& database, Access access, Privileges needed = {});
+  Transaction(Database& database, Access access);
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;

@@ -147,11 +147,9 @@ Settings History::settings() {
 }
 
 void History::set(const Settings& settings) {
-  implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write, {{"UPDATE", {"peakmark_history"}}});
+  implementation_->in_transaction(Access::write, [&] {
     implementation_->sql() << "UPDATE peakmark_history SET base_branch = :b, commit_url = :u",
         soci::use(settings.base_branch), soci::use(settings.commit_url);
-    transaction.commit();
   });
 }
 
@@ -169,8 +167,7 @@ std::vector<std::string> History::latest() {
 }
 
 Run History::run(const std::string& id) {
-  return implementation_->database.guarded([&] {
-    const Transaction transaction(implementation_->database, Access::read);
+  return implementation_->in_transaction(Access::read, [&] {
     const std::int64_t number = implementation_->find_run_number(id);
     RunRecord record;
     implementation_->sql()
@@ -225,8 +222,7 @@ void delete_row(soci::session& sql, const trend::Acceptance& acceptance) {
 }  // namespace
 
 void History::add_acceptances(const std::vector<trend::Acceptance>& acceptances) {
-  implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write, {{"INSERT, DELETE", {"acceptances"}}});
+  implementation_->in_transaction(Access::write, [&] {
     soci::session& sql = implementation_->sql();
     for (const trend::Acceptance& acceptance : acceptances) {
       implementation_->find_run_number(acceptance.from_run);
@@ -239,15 +235,12 @@ void History::add_acceptances(const std::vector<trend::Acceptance>& acceptances)
           soci::use(acceptance.case_name), soci::use(acceptance.metric), soci::use(acceptance.from_run),
           soci::use(acceptance.who), soci::use(acceptance.when), soci::use(acceptance.reason);
     }
-    transaction.commit();
   });
 }
 
 void History::remove_acceptances(const std::vector<trend::Acceptance>& acceptances) {
-  implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write, {{"DELETE", {"acceptances"}}});
+  implementation_->in_transaction(Access::write, [&] {
     for (const trend::Acceptance& acceptance : acceptances) delete_row(implementation_->sql(), acceptance);
-    transaction.commit();
   });
 }
 
@@ -261,9 +254,7 @@ std::vector<trend::Notified> History::notified() {
 
 bool History::update_notified(const std::vector<trend::Notified>& expected,
                               const std::vector<trend::Notified>& rows) {
-  return implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write,
-                            {{"INSERT, DELETE", {"notifications"}}});
+  return implementation_->in_transaction(Access::write, [&] {
     soci::session& sql = implementation_->sql();
     const auto find = [](const std::vector<trend::Notified>& all, const trend::Notified& key) {
       return std::ranges::find_if(all, [&](const trend::Notified& one) { return one.key() == key.key(); });
@@ -285,7 +276,6 @@ bool History::update_notified(const std::vector<trend::Notified>& expected,
           soci::use(row.case_name), soci::use(row.metric), soci::use(row.from_run), soci::use(row.finding),
           soci::use(state), soci::use(row.changed_at);
     }
-    transaction.commit();
     return true;
   });
 }
@@ -295,9 +285,7 @@ std::string History::device_name(const std::string& device) {
 }
 
 void History::rename_device(const std::string& device, const std::string& is_device) {
-  implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write,
-                            {{"INSERT, UPDATE, DELETE", {"device_names"}}});
+  implementation_->in_transaction(Access::write, [&] {
     soci::session& sql = implementation_->sql();
     const std::string target = implementation_->device_names().shown(is_device);
     if (target == device) {
@@ -312,7 +300,6 @@ void History::rename_device(const std::string& device, const std::string& is_dev
         soci::use(target);
     sql << "UPDATE device_names SET is_device = :is_device WHERE is_device = :device", soci::use(target),
         soci::use(device);
-    transaction.commit();
   });
 }
 
@@ -356,10 +343,7 @@ std::vector<std::string> nearest_ids(const std::string& id, std::vector<std::str
 }  // namespace
 
 Removed History::remove(const std::vector<std::string>& ids, bool dry) {
-  return implementation_->database.guarded([&] {
-    Transaction transaction(implementation_->database, Access::write,
-                            {{"DELETE", {"runs", "observations", "facts", "plans", "cases", "acceptances"}},
-                             {"UPDATE", {"runs"}}});
+  return implementation_->in_transaction(Access::write, [&] {
     const std::vector<Implementation::NumberedRun> runs = implementation_->runs();
     std::set<std::int64_t> numbers;
     for (const std::string& id : ids) {
@@ -390,17 +374,13 @@ Removed History::remove(const std::vector<std::string>& ids, bool dry) {
     if (dry) return removed;
     for (const trend::Acceptance& one : removed.acceptances) delete_row(implementation_->sql(), one);
     implementation_->drop(numbers);
-    transaction.commit();
     return removed;
   });
 }
 
 Pruned History::prune(const PruneChoice& choice, const RunsToKeep& runs_to_keep) {
-  return implementation_->database.guarded([&] {
+  return implementation_->in_transaction(Access::write, [&] {
     // The lock is taken before reading, because a run that another process adds could belong to a change.
-    Transaction transaction(
-        implementation_->database, Access::write,
-        {{"DELETE", {"runs", "observations", "facts", "plans", "cases"}}, {"UPDATE", {"runs"}}});
     const std::string base_branch = implementation_->settings().base_branch;
     if (!choice.branch.empty() && trend::is_of_base(choice.branch, base_branch)) {
       implementation_->database.fail(fmt::format(
@@ -429,10 +409,7 @@ Pruned History::prune(const PruneChoice& choice, const RunsToKeep& runs_to_keep)
       implementation_->database.fail(
           fmt::format("no run of branch '{}': `peakmark history log` lists them", choice.branch));
     }
-    if (!choice.dry) {
-      implementation_->drop(numbers);
-      transaction.commit();
-    }
+    if (!choice.dry) implementation_->drop(numbers);
     return pruned;
   });
 }

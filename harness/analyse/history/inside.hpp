@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "analyse/history/database.hpp"
@@ -30,6 +31,21 @@ class History::Implementation {
   }
 
   soci::session& sql() { return database.sql(); }
+  /// Runs `work` in a transaction, and commits it unless `work` throws.
+  template <typename Work>
+  auto in_transaction(Access access, Work&& work) {
+    return database.guarded([&] {
+      Transaction transaction(database, access);
+      if constexpr (std::is_void_v<std::invoke_result_t<Work>>) {
+        work();
+        transaction.commit();
+      } else {
+        auto result = work();
+        transaction.commit();
+        return result;
+      }
+    });
+  }
   DeviceNames device_names();
   struct NumberedRun {
     RunPlace place;

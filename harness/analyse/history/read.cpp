@@ -36,15 +36,7 @@ struct Columns {
   std::vector<Size> versions;         ///< of each run; empty: all are 1
 };
 
-/// A row of the table `runs`.
-struct RunOfDevice {
-  RunPlace place;
-  std::string id;
-  std::string date;
-  std::string suite;
-  DeviceBackend device;
-  std::string branch;
-};
+using NumberedRun = History::Implementation::NumberedRun;
 
 /// A row of the table `facts`.
 struct Facts {
@@ -113,7 +105,6 @@ class Reader {
   Reader(History::Implementation& inside, std::string branch)
       : inside_(inside),
         sql_(inside.sql()),
-        names_(inside.device_names()),
         base_branch_(inside.settings().base_branch),
         branch_(std::move(branch)) {
     find_runs();
@@ -164,49 +155,36 @@ class Reader {
   [[nodiscard]] bool is_of_branch() const { return !branch_.empty() && branch_ != base_branch_; }
 
   void find_runs() {
-    std::vector<RunOfDevice> all;
-    RunOfDevice row;
-    std::int64_t before = 0;
-    soci::indicator is_placed = soci::i_null;
-    each_row(
-        sql_,
-        "SELECT number, placed_before, id, date, suite, device, backend, branch FROM runs ORDER BY number",
-        [&] {
-          all.push_back(row);
-          if (is_placed == soci::i_ok) all.back().place.before = before;
-          all.back().device.device = names_.shown(row.device.device);
-        },
-        soci::into(row.place.number), soci::into(before, is_placed), soci::into(row.id), soci::into(row.date),
-        soci::into(row.suite), soci::into(row.device.device), soci::into(row.device.backend),
-        soci::into(row.branch));
     std::set<DeviceBackend> with_branch;
-    for (RunOfDevice& run : in_order(std::move(all))) {
+    for (NumberedRun& one : inside_.runs()) {
+      const LoggedRun& run = one.run;
       const bool is_asked = run.branch == branch_;
       if (!trend::is_of_base(run.branch, base_branch_) && !is_asked) continue;
-      if (is_asked) with_branch.insert(run.device);
-      runs_[run.device].push_back(std::move(run));
+      DeviceBackend device{run.device, run.backend};
+      if (is_asked) with_branch.insert(device);
+      runs_[std::move(device)].push_back(std::move(one));
     }
     if (is_of_branch())
       std::erase_if(runs_, [&](const auto& one) { return !with_branch.contains(one.first); });
   }
 
   /// Returns the numbers of the runs within the limits, and keeps the ids of thinned ones.
-  std::vector<std::int64_t> numbers_within(const std::vector<RunOfDevice>& runs, const RunLimits& limits) {
-    std::vector<const RunOfDevice*> asked;
+  std::vector<std::int64_t> numbers_within(const std::vector<NumberedRun>& runs, const RunLimits& limits) {
+    std::vector<const NumberedRun*> asked;
     std::vector<std::string_view> suites;
-    for (const RunOfDevice& run : runs) {
-      if (run.date < limits.since) continue;
-      asked.push_back(&run);
-      suites.emplace_back(run.suite);
+    for (const NumberedRun& one : runs) {
+      if (one.run.date < limits.since) continue;
+      asked.push_back(&one);
+      suites.emplace_back(one.run.suite);
     }
     const std::size_t max_runs = limits.max_runs == 0 ? runs.size() : limits.max_runs;
     const std::vector<bool> is_kept = thinned_runs(suites, max_runs);
     std::vector<std::int64_t> numbers;
     numbers.reserve(suites.size());
     for (std::size_t place = 0; place < suites.size(); ++place) {
-      const RunOfDevice& run = *asked[place];
+      const auto& [number_and_place, run] = *asked[place];
       if (is_kept[place]) {
-        numbers.push_back(run.place.number);
+        numbers.push_back(number_and_place.number);
       } else {
         history_.left_out.emplace(run.id, numbers.size());
       }
@@ -502,10 +480,9 @@ class Reader {
 
   History::Implementation& inside_;
   soci::session& sql_;
-  DeviceNames names_;
   std::string base_branch_;
   std::string branch_;
-  std::map<DeviceBackend, std::vector<RunOfDevice>> runs_;  ///< sorted in the order of the runs
+  std::map<DeviceBackend, std::vector<NumberedRun>> runs_;  ///< sorted in the order of the runs
   std::unordered_map<std::int64_t, Facts> facts_;
   std::vector<std::string> methods_;  ///< methods of times
   std::map<std::string, std::int64_t> cases_;
@@ -536,25 +513,17 @@ trend::DeviceHistory History::Implementation::read_device(const DeviceBackend& d
 }
 
 std::vector<trend::DeviceHistory> History::read(const std::string& branch) {
-  return implementation_->database.guarded([&] {
-    const Transaction transaction(implementation_->database, Access::read);
-    return implementation_->read(branch);
-  });
+  return implementation_->in_transaction(Access::read, [&] { return implementation_->read(branch); });
 }
 
 std::vector<DeviceBackend> History::devices(const std::string& branch) {
-  return implementation_->database.guarded([&] {
-    const Transaction transaction(implementation_->database, Access::read);
-    return implementation_->devices(branch);
-  });
+  return implementation_->in_transaction(Access::read, [&] { return implementation_->devices(branch); });
 }
 
 trend::DeviceHistory History::read_device(const DeviceBackend& device, const std::string& branch,
                                           const RunLimits& limits) {
-  return implementation_->database.guarded([&] {
-    const Transaction transaction(implementation_->database, Access::read);
-    return implementation_->read_device(device, branch, limits);
-  });
+  return implementation_->in_transaction(
+      Access::read, [&] { return implementation_->read_device(device, branch, limits); });
 }
 
 std::vector<KnownCase> History::cases() {

@@ -87,7 +87,6 @@ void open_tables(Database& database, Access access) {
     version = read_version(database);  // another process may have created it
     check_version(database, version);
     if (version == kSchemaVersion) return;
-    database.expect_to_create();
     check_is_free(database);
     soci::session& sql = database.sql();
     if (database.is_postgresql()) sql << "CREATE SCHEMA IF NOT EXISTS peakmark";
