@@ -402,8 +402,7 @@ cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info what, siz
 void hook_devices() {
   static std::atomic<bool> follows_forks{false};
   if (!follows_forks.exchange(true)) follow_forks_of_devices();
-  put_hook<ForgettingOlder, &cl_icd_dispatch::clCreateContext>();
-  put_hook<ForgettingOlder, &cl_icd_dispatch::clCreateContextFromType>();
+  put_hooks<ForgettingOlder, &cl_icd_dispatch::clCreateContext, &cl_icd_dispatch::clCreateContextFromType>();
 }
 
 std::uint32_t note_devices(cl_context context, cl_device_id device) {

@@ -77,41 +77,15 @@ void hook_user_events() {
 
 void hook_enqueues() {
   using Slots = cl_icd_dispatch;
-  put_hook<Finishing, &Slots::clEnqueueReadBuffer>();
-  put_hook<Finishing, &Slots::clEnqueueWriteBuffer>();
-  put_hook<Finishing, &Slots::clEnqueueCopyBuffer>();
-  put_hook<Finishing, &Slots::clEnqueueReadBufferRect>();
-  put_hook<Finishing, &Slots::clEnqueueWriteBufferRect>();
-  put_hook<Finishing, &Slots::clEnqueueCopyBufferRect>();
-  put_hook<Finishing, &Slots::clEnqueueFillBuffer>();
-  put_hook<Finishing, &Slots::clEnqueueReadImage>();
-  put_hook<Finishing, &Slots::clEnqueueWriteImage>();
-  put_hook<Finishing, &Slots::clEnqueueCopyImage>();
-  put_hook<Finishing, &Slots::clEnqueueFillImage>();
-  put_hook<Finishing, &Slots::clEnqueueCopyImageToBuffer>();
-  put_hook<Finishing, &Slots::clEnqueueCopyBufferToImage>();
-  put_hook<Finishing, &Slots::clEnqueueMapBuffer>();
-  put_hook<Finishing, &Slots::clEnqueueMapImage>();
-  put_hook<Finishing, &Slots::clEnqueueUnmapMemObject>();
-  put_hook<Finishing, &Slots::clEnqueueMigrateMemObjects>();
-  put_hook<Finishing, &Slots::clEnqueueNDRangeKernel>();
-  put_hook<Finishing, &Slots::clEnqueueTask>();
-  put_hook<Finishing, &Slots::clEnqueueNativeKernel>();
-  put_hook<Finishing, &Slots::clEnqueueMarker>();
-  put_hook<Finishing, &Slots::clEnqueueWaitForEvents>();
-  put_hook<Finishing, &Slots::clEnqueueBarrier>();
-  put_hook<Finishing, &Slots::clEnqueueMarkerWithWaitList>();
-  put_hook<Finishing, &Slots::clEnqueueBarrierWithWaitList>();
-  put_hook<Finishing, &Slots::clEnqueueSVMFree>();
-  put_hook<Finishing, &Slots::clEnqueueSVMMemcpy>();
-  put_hook<Finishing, &Slots::clEnqueueSVMMemFill>();
-  put_hook<Finishing, &Slots::clEnqueueSVMMap>();
-  put_hook<Finishing, &Slots::clEnqueueSVMUnmap>();
-  put_hook<Finishing, &Slots::clEnqueueSVMMigrateMem>();
-  put_hook<Finishing, &Slots::clEnqueueAcquireGLObjects>();
-  put_hook<Finishing, &Slots::clEnqueueReleaseGLObjects>();
-  put_hook<Finishing, &Slots::clEnqueueAcquireEGLObjectsKHR>();
-  put_hook<Finishing, &Slots::clEnqueueReleaseEGLObjectsKHR>();
+  put_hooks_of_memory_commands<Finishing>();
+  put_hooks<Finishing, &Slots::clEnqueueMapBuffer, &Slots::clEnqueueMapImage, &Slots::clEnqueueUnmapMemObject,
+            &Slots::clEnqueueMigrateMemObjects, &Slots::clEnqueueNativeKernel, &Slots::clEnqueueMarker,
+            &Slots::clEnqueueWaitForEvents, &Slots::clEnqueueBarrier, &Slots::clEnqueueMarkerWithWaitList,
+            &Slots::clEnqueueBarrierWithWaitList, &Slots::clEnqueueSVMFree, &Slots::clEnqueueSVMMemcpy,
+            &Slots::clEnqueueSVMMemFill, &Slots::clEnqueueSVMMap, &Slots::clEnqueueSVMUnmap,
+            &Slots::clEnqueueSVMMigrateMem, &Slots::clEnqueueAcquireGLObjects,
+            &Slots::clEnqueueReleaseGLObjects, &Slots::clEnqueueAcquireEGLObjectsKHR,
+            &Slots::clEnqueueReleaseEGLObjectsKHR>();
 }
 
 namespace {
@@ -213,24 +187,8 @@ void hook_work() {
   put_before(&Slots::clCreateCommandQueue, create_timed_queue, create_queue);
   put_before(&Slots::clCreateCommandQueueWithProperties, create_timed_queue_with_properties,
              create_queue_with_properties);
-  put_hook<Timing, &Slots::clEnqueueReadBuffer>();
-  put_hook<Timing, &Slots::clEnqueueWriteBuffer>();
-  put_hook<Timing, &Slots::clEnqueueCopyBuffer>();
-  put_hook<Timing, &Slots::clEnqueueReadBufferRect>();
-  put_hook<Timing, &Slots::clEnqueueWriteBufferRect>();
-  put_hook<Timing, &Slots::clEnqueueCopyBufferRect>();
-  put_hook<Timing, &Slots::clEnqueueFillBuffer>();
-  put_hook<Timing, &Slots::clEnqueueReadImage>();
-  put_hook<Timing, &Slots::clEnqueueWriteImage>();
-  put_hook<Timing, &Slots::clEnqueueCopyImage>();
-  put_hook<Timing, &Slots::clEnqueueFillImage>();
-  put_hook<Timing, &Slots::clEnqueueCopyImageToBuffer>();
-  put_hook<Timing, &Slots::clEnqueueCopyBufferToImage>();
-  put_hook<Timing, &Slots::clEnqueueNDRangeKernel>();
-  put_hook<Timing, &Slots::clEnqueueTask>();
-  put_hook<Timing, &Slots::clEnqueueNativeKernel>();
-  put_hook<Timing, &Slots::clEnqueueSVMMemcpy>();
-  put_hook<Timing, &Slots::clEnqueueSVMMemFill>();
+  put_hooks_of_memory_commands<Timing>();
+  put_hooks<Timing, &Slots::clEnqueueNativeKernel, &Slots::clEnqueueSVMMemcpy, &Slots::clEnqueueSVMMemFill>();
 }
 
 }  // namespace peakmark::opencl_layer

@@ -57,11 +57,26 @@ void put_before(Function cl_icd_dispatch::*slot, Function ours, Function& forwar
   hooked = ours;
 }
 
-/// Puts a hook in front of the function of a slot: `Hook<Slot, Function>` has `call` and `forward`.
-template <template <auto, typename> class Hook, auto Slot>
-void put_hook() {
-  using Function = std::remove_cvref_t<decltype(layer.draft->next.*Slot)>;
-  put_before<Function>(Slot, Hook<Slot, Function>::call, Hook<Slot, Function>::forward);
+/// Puts hooks in front of the functions of slots: `Hook<Slot, Function>` has `call` and `forward`.
+template <template <auto, typename> class Hook, auto... Slots>
+void put_hooks() {
+  const auto put = []<auto Slot>() {
+    using Function = std::remove_cvref_t<decltype(layer.draft->next.*Slot)>;
+    put_before<Function>(Slot, Hook<Slot, Function>::call, Hook<Slot, Function>::forward);
+  };
+  (put.template operator()<Slots>(), ...);
+}
+
+/// Puts hooks in front of the commands that read or write memory objects, without those that map them.
+template <template <auto, typename> class Hook>
+void put_hooks_of_memory_commands() {
+  using Calls = cl_icd_dispatch;
+  put_hooks<Hook, &Calls::clEnqueueReadBuffer, &Calls::clEnqueueWriteBuffer, &Calls::clEnqueueCopyBuffer,
+            &Calls::clEnqueueReadBufferRect, &Calls::clEnqueueWriteBufferRect,
+            &Calls::clEnqueueCopyBufferRect, &Calls::clEnqueueFillBuffer, &Calls::clEnqueueReadImage,
+            &Calls::clEnqueueWriteImage, &Calls::clEnqueueCopyImage, &Calls::clEnqueueFillImage,
+            &Calls::clEnqueueCopyImageToBuffer, &Calls::clEnqueueCopyBufferToImage,
+            &Calls::clEnqueueNDRangeKernel, &Calls::clEnqueueTask>();
 }
 
 /// Writes a note unless `noted` is set, and sets it.

@@ -49,23 +49,12 @@ bool is_driver_unloading() {
 
 void hook_destructions() {
   using Slots = cl_icd_dispatch;
-  put_hook<Calling, &Slots::clReleaseMemObject>();
-  put_hook<Calling, &Slots::clReleaseCommandQueue>();
-  put_hook<Calling, &Slots::clReleaseContext>();
-  put_hook<Calling, &Slots::clReleaseEvent>();
-  put_hook<Calling, &Slots::clReleaseKernel>();
-  put_hook<Calling, &Slots::clReleaseProgram>();
-  put_hook<Calling, &Slots::clSetUserEventStatus>();
-  put_hook<Calling, &Slots::clWaitForEvents>();
-  put_hook<Calling, &Slots::clFlush>();
-  put_hook<Calling, &Slots::clFinish>();
-  put_hook<Calling, &Slots::clEnqueueReadBuffer>();
-  put_hook<Calling, &Slots::clEnqueueWriteBuffer>();
-  put_hook<Calling, &Slots::clEnqueueReadImage>();
-  put_hook<Calling, &Slots::clEnqueueWriteImage>();
-  put_hook<Calling, &Slots::clEnqueueMapBuffer>();
-  put_hook<Calling, &Slots::clEnqueueMapImage>();
-  put_hook<Calling, &Slots::clEnqueueUnmapMemObject>();
+  put_hooks<Calling, &Slots::clReleaseMemObject, &Slots::clReleaseCommandQueue, &Slots::clReleaseContext,
+            &Slots::clReleaseEvent, &Slots::clReleaseKernel, &Slots::clReleaseProgram,
+            &Slots::clSetUserEventStatus, &Slots::clWaitForEvents, &Slots::clFlush, &Slots::clFinish,
+            &Slots::clEnqueueReadBuffer, &Slots::clEnqueueWriteBuffer, &Slots::clEnqueueReadImage,
+            &Slots::clEnqueueWriteImage, &Slots::clEnqueueMapBuffer, &Slots::clEnqueueMapImage,
+            &Slots::clEnqueueUnmapMemObject>();
 }
 
 }  // namespace peakmark::opencl_layer
