@@ -51,6 +51,20 @@ TEST_F(ApiTest, ArraysOfOursAreMeasuredOnADevice) {
   EXPECT_EQ(measured.at("known/wrong").message, "element 7 is 1 instead of 2");
 }
 
+TEST_F(ApiTest, MetricsOfClassesAndLambdasAreReported) {
+  const Answer answer =
+      run("backend = \"opencl\"\n[[sweep]]\nvariants = [\"known/bytes\", \"known/lambdas\"]\n",
+          {"--memory-only"});
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  const auto measured = observations();
+  using Numbers = std::map<std::string, double>;
+  using Directions = std::map<std::string, std::string>;
+  EXPECT_EQ(measured.at("known/bytes").metrics, (Numbers{{"largest_error", 0.25}, {"slices", 20}}));
+  EXPECT_EQ(measured.at("known/bytes").metric_directions, (Directions{{"largest_error", "lower"}}));
+  EXPECT_EQ(measured.at("known/lambdas").metrics, (Numbers{{"temporaries", 1}}));
+  EXPECT_EQ(measured.at("known/lambdas").metric_directions, (Directions{{"temporaries", "higher"}}));
+}
+
 constexpr const char* kOutside =
     "backend = \"opencl\"\n[[sweep]]\nvariants = \"opencl/outside\"\naxes.side = ";
 

@@ -82,6 +82,9 @@ class KnownBytes : public Computation {
   }
   [[nodiscard]] std::optional<Size> bytes_moved() const override { return output_.bytes(); }
   [[nodiscard]] std::optional<double> flops() const override { return 2.0 * static_cast<double>(n_); }
+  [[nodiscard]] std::vector<Metric> metrics() override {
+    return {{"slices", static_cast<double>(n_)}, {"largest_error", 0.25, Better::lower}};
+  }
 
  private:
   Device& device_;
@@ -178,6 +181,10 @@ Steps known_steps(Device& device, const Case& asked) {
             const auto temporary = device.create<float>("temporary", {n, 100});
           },
       .verify = [] { return std::string(); },
+      .metrics =
+          [] {
+            return std::vector<Metric>{{"temporaries", 1, Better::higher}};
+          },
   };
 }
 

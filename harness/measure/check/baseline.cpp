@@ -334,9 +334,27 @@ bool is_more(const std::optional<Size>& base, const std::optional<Size>& now) {
   return base && now && *now > *base;
 }
 
-bool is_exceeded(const GrowthAllowance& allowed, const std::optional<Size>& base,
+/// Returns whether a figure grew by more than --allow-growth and the suite's allow_growth cover.
+bool is_exceeded(const GrowthAllowance& allowed, const Limits& limits, const std::optional<Size>& base,
                  const std::optional<Size>& now) {
-  return base && now && allowed.is_exceeded(*base, *now);
+  return base && now && allowed.is_exceeded(*base, *now) && !limits.covers_growth(*base, *now);
+}
+
+/// Returns whether the peak shrank in both memory passes by more than the suite's allow_shrinking covers.
+bool shrank_too_far(const Limits& limits, const std::optional<Size>& base, const Observation& now) {
+  if (!base || !now.requested_peak_bytes) return false;
+  const Size max_peak =
+      std::max(*now.requested_peak_bytes, now.second_pass_peak_bytes.value_or(*now.requested_peak_bytes));
+  return limits.shrank_too_far(*base, max_peak);
+}
+
+/// Returns the allowance that covers the growth: `allowed growth: 5 % (allow_growth)`.
+std::string growth_note(const GrowthAllowance& allowed, const Limits& limits, const BaselineCase& base,
+                        const Observation& now) {
+  const bool is_option = !is_exceeded(allowed, {}, base.requested_peak_bytes, min_peak(now)) &&
+                         !is_exceeded(allowed, {}, base.setup_bytes, now.setup_bytes);
+  return is_option ? allowed.note()
+                   : fmt::format("allowed growth: {} (allow_growth of the suite)", limits.growth->text);
 }
 
 Verdict judge_case(const PlannedCase& planned, const BaselineCase& base, const Observation& now,
@@ -376,14 +394,22 @@ Verdict judge_case(const PlannedCase& planned, const BaselineCase& base, const O
   const bool grew =
       is_more(base.requested_peak_bytes, min_peak(now)) || is_more(base.setup_bytes, now.setup_bytes);
   const bool is_unsteady = !grew && is_more(base.requested_peak_bytes, now.requested_peak_bytes);
-  const bool fails = is_exceeded(allowed, base.requested_peak_bytes, min_peak(now)) ||
-                     is_exceeded(allowed, base.setup_bytes, now.setup_bytes);
-  verdict.judgement = fails ? Judgement::fail : Judgement::warning;
-  verdict.advice = (fails         ? "grew: "
-                    : grew        ? allowed.note() + ": "
-                    : is_unsteady ? "unsteady: in one memory pass, "
-                                  : "shrank: ") +
-                   text + std::string(kAdvice);
+  const Limits& limits = planned.limits;
+  const bool grew_too_far = is_exceeded(allowed, limits, base.requested_peak_bytes, min_peak(now)) ||
+                            is_exceeded(allowed, limits, base.setup_bytes, now.setup_bytes);
+  const bool is_too_small = shrank_too_far(limits, base.requested_peak_bytes, now);
+  verdict.judgement = grew_too_far || is_too_small ? Judgement::fail : Judgement::warning;
+  std::string what = "shrank: ";
+  if (grew_too_far) {
+    what = "grew: ";
+  } else if (is_too_small) {
+    what = fmt::format("shrank by more than allow_shrinking ({}): ", limits.shrinking->text);
+  } else if (grew) {
+    what = growth_note(allowed, limits, base, now) + ": ";
+  } else if (is_unsteady) {
+    what = "unsteady: in one memory pass, ";
+  }
+  verdict.advice = what + text + std::string(kAdvice);
   return verdict;
 }
 

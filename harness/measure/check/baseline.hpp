@@ -67,8 +67,9 @@ void check_can_prune(const std::vector<Run>& runs);
 
 /// Returns the verdicts of the rule `baseline` for the cases of the run, then for those that only the
 /// baseline has, by name.
-/// - fail: more bytes at the peak or after setup than `allowed` covers, with the allocations that changed; a
-///   case that succeeded before and is out of memory or unsupported now.
+/// - fail: more bytes at the peak or after setup than `allowed` and the suite's allow_growth cover, with the
+///   allocations that changed; a peak that shrank by more than its allow_shrinking; a case that succeeded
+///   before and is out of memory or unsupported now.
 /// - failed_measurement: the case succeeded, and bytes that were known are unknown now.
 /// - warning: allowed growth; fewer bytes and new cases, until the baseline is updated.
 /// - skipped: a case that only the baseline has, or has in another version.

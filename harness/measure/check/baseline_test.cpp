@@ -492,6 +492,40 @@ TEST(BaselineRule, AllowedGrowthIsCountedAndReportedInEveryForm) {
               HasSubstr("\"allow_growth\": \"0 B\""));
 }
 
+TEST(BaselineRule, TheSuiteAllowsGrowthOfSomeCases) {
+  SampleRun sample = grown();
+  const Baseline baseline = make_baseline(base().run);
+  JudgeOptions options{std::nullopt, &baseline};
+  Limits& limits = sample.run.context.planned[0].limits;
+  limits.growth = parse_allowance("12.5 %");
+  const auto verdicts = judge(sample.run, options);
+  EXPECT_EQ(exit_code_of(sample.run, verdicts), ExitCode::clean);
+  EXPECT_EQ(headline(sample.run, verdicts), "1 case: 0 pass, 1 warning (1 allowed growth), 0 fail");
+  EXPECT_THAT(
+      console_table(sample.run, verdicts, 1000, options),
+      HasSubstr("allowed growth: 12.5 % (allow_growth of the suite): peak 2304 bytes instead of 2048"));
+  limits.growth = parse_allowance("255 B");
+  EXPECT_EQ(exit_code_of(sample.run, judge(sample.run, options)), ExitCode::verdict);
+  options.allowed_growth = parse_growth_allowance("256 B");
+  EXPECT_EQ(exit_code_of(sample.run, judge(sample.run, options)), ExitCode::clean) << "either may allow it";
+}
+
+TEST(BaselineRule, TheSuiteMayLimitHowFarAPeakShrinks) {
+  const auto judged = [](const char* allowance, Size fewer, Size fewer_in_second_pass) {
+    return Judged([&](SampleRun& sample) {
+             sample.run.context.planned[0].limits.shrinking = parse_allowance(allowance);
+             *sample.run.observations[0].requested_peak_bytes -= fewer;
+             *sample.run.observations[0].second_pass_peak_bytes -= fewer_in_second_pass;
+           })
+        .held.at(0);
+  };
+  EXPECT_EQ(judged("50 %", 1024, 1024).judgement, Judgement::warning);
+  EXPECT_EQ(judged("1023 B", 1024, 1024).judgement, Judgement::fail);
+  EXPECT_THAT(judged("1023 B", 1024, 1024).advice,
+              StartsWith("shrank by more than allow_shrinking (1023 B): peak 1024 bytes instead of 2048"));
+  EXPECT_EQ(judged("1023 B", 1024, 1023).judgement, Judgement::warning) << "not in both memory passes";
+}
+
 TEST(BaselineRule, AnotherVersionIsANewSeries) {
   const auto raise = [](SampleRun& sample) {
     sample.run.context.planned[0].version = 2;

@@ -15,6 +15,7 @@
 #include "measure/runfile/import_results.hpp"
 #include "measure/runfile/merge.hpp"
 #include "measure/runfile/run_summary.hpp"
+#include "measure/sweep/nearest_word.hpp"
 #include "record/profile/call_sites.hpp"
 
 namespace peakmark {
@@ -157,15 +158,39 @@ class CaseJudge {
       }
       if (limits.peak_over_floor) judge_peak_over_floor(observation, *peak, *limits.peak_over_floor);
     }
-    if (!limits.time_ns) return;
+    if (limits.time_ns) judge_time(observation, *limits.time_ns);
+    for (const MetricLimit& limit : limits.metrics) judge_metric(observation, limit);
+  }
+
+  void judge_time(const Observation& observation, double limit_ns) {
     if (!observation.gpu_time) {
       add(Rule::limit, Judgement::warning, "no time: max_time is not judged");
       return;
     }
-    add_limit(observation.gpu_time->median_ns, *limits.time_ns, [&] {
-      const auto [time, limit] = format_durations(observation.gpu_time->median_ns, *limits.time_ns);
+    add_limit(observation.gpu_time->median_ns, limit_ns, [&] {
+      const auto [time, limit] = format_durations(observation.gpu_time->median_ns, limit_ns);
       return fmt::format("too slow: {}; max_time is {}", time, limit);
     });
+  }
+
+  void judge_metric(const Observation& observation, const MetricLimit& limit) {
+    const auto found = observation.metrics.find(limit.name);
+    if (found == observation.metrics.end()) {
+      std::vector<std::string> known;
+      for (const auto& [name, value] : observation.metrics) known.push_back(name);
+      add(Rule::limit, Judgement::warning,
+          fmt::format("no metric: the case does not report '{}', so its limit is not judged{}", limit.name,
+                      suggest_word(limit.name, known)));
+      return;
+    }
+    const double value = found->second;
+    std::string advice;
+    if (limit.max && value > *limit.max)
+      advice = fmt::format("{} too high: {}; max_metric is {}", limit.name, value, *limit.max);
+    if (limit.min && value < *limit.min)
+      advice = fmt::format("{} too low: {}; min_metric is {}", limit.name, value, *limit.min);
+    const Judgement judgement = advice.empty() ? Judgement::pass : Judgement::fail;
+    add(Rule::limit, judgement, std::move(advice), "", value);
   }
 
   void judge_peak_over_floor(const Observation& observation, Size peak, double limit) {

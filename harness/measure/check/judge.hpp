@@ -27,7 +27,7 @@ enum class Rule : std::uint8_t {
   repeat,         ///< both memory passes have the same peak; figure: the difference in bytes
   kernel_time,    ///< the device's records agree with its events (runfile/kernel_time.hpp); figure: records /
                   ///< events
-  limit,          ///< a limit of the suite is kept; figure: value / limit
+  limit,          ///< a limit of the suite is kept; figure: value / limit, of a metric its value
   baseline,       ///< peak and setup are at most the baseline's (baseline.hpp); figure: growth of the peak in
                   ///< bytes
 };

@@ -253,6 +253,25 @@ TEST(Judge, ALimitOfTheTimeIsNotPassedWithoutATime) {
   EXPECT_EQ(verdict_of(sample.run, Rule::limit).advice, "too slow: 2.5 ms; max_time is 2 ms");
 }
 
+TEST(Judge, ALimitOfAMetricIsKeptUpToItsValue) {
+  SampleRun sample;
+  Observation& observation = sample.add("case", 20, 2000, 20, 2000);
+  observation.metrics = {{"iterations", 30}};
+  sample.run.context.planned[0].limits.metrics = {{"iterations", 2, 30}};
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).judgement, Judgement::pass);
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).figure, 30);
+  observation.metrics = {{"iterations", 31.5}};
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).advice, "iterations too high: 31.5; max_metric is 30");
+  EXPECT_EQ(code_of(sample.run), ExitCode::verdict);
+  observation.metrics = {{"iterations", 1}};
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).advice, "iterations too low: 1; min_metric is 2");
+  observation.metrics = {{"iteration", 1}};
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).judgement, Judgement::warning);
+  EXPECT_EQ(verdict_of(sample.run, Rule::limit).advice,
+            "no metric: the case does not report 'iterations', so its limit is not judged; did you mean "
+            "'iteration'? (known: iteration)");
+}
+
 TEST(Judge, TheDtypeThatAnEstimatorReturnsMustBeReal) {
   SampleRun sample;
   sample.add("case", 20, 2000, 20, 2000).estimate->dtype = "f64";

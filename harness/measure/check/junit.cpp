@@ -17,6 +17,7 @@ JunitProperties properties(const JudgedCase& judged) {
   if (observation.setup_bytes) all.emplace_back("setup_bytes", std::to_string(*observation.setup_bytes));
   if (observation.gpu_time)
     all.emplace_back("gpu_time_ns", fmt::format("{:.0f}", observation.gpu_time->median_ns));
+  for (const auto& [name, value] : observation.metrics) all.emplace_back(name, fmt::format("{}", value));
   for (const Rule rule : {Rule::window_slices, Rule::window_bytes, Rule::kernel_time, Rule::baseline}) {
     const auto figure = judged.figure(rule);
     if (figure) all.emplace_back(to_string(rule), fmt::format("{:.6f}", *figure));

@@ -121,6 +121,29 @@ const Fields<CaseRow>& console_fields() {
   return fields;
 }
 
+/// Returns the names of the metrics of a run, sorted.
+std::set<std::string> metric_names(const Run& run) {
+  std::set<std::string> names;
+  for (const Observation& one : run.observations) {
+    for (const auto& [name, value] : one.metrics) names.insert(name);
+  }
+  return names;
+}
+
+/// Returns the fields with a column for each metric of the run, before the column `before`.
+Fields<CaseRow> with_metrics(Fields<CaseRow> fields, const Run& run, std::string_view before) {
+  Fields<CaseRow> metrics;
+  for (const std::string& name : metric_names(run)) {
+    metrics.emplace_back(name, As::number, [name](const CaseRow& row) -> std::optional<double> {
+      if (row.judged.observation == nullptr) return std::nullopt;
+      const auto found = row.judged.observation->metrics.find(name);
+      return found == row.judged.observation->metrics.end() ? std::nullopt : std::optional(found->second);
+    });
+  }
+  fields.insert(std::ranges::find(fields, before, &Field<CaseRow>::title), metrics.begin(), metrics.end());
+  return fields;
+}
+
 const Fields<CaseRow>& markdown_fields() {
   static const Fields<CaseRow> fields{{"case", As::name, case_cell},
                                       {"verdict", As::text, verdict_cell},
@@ -260,6 +283,17 @@ Json kinds_json(const Run& run) {
   return list;
 }
 
+/// Returns the metrics of each case that reports some.
+Json metrics_json(const Run& run) {
+  Json::array_t list;
+  for (const Observation& one : run.observations) {
+    if (one.metrics.empty()) continue;
+    list.push_back(
+        {{"case", one.case_name}, {"metrics", one.metrics}, {"metric_directions", one.metric_directions}});
+  }
+  return list;
+}
+
 /// Returns the speed of each case that has a time.
 Json times_json(const Run& run) {
   Json::array_t list;
@@ -289,9 +323,10 @@ std::string headline(const Run& run, const std::vector<Verdict>& verdicts) {
 
 std::string console_table(const Run& run, const std::vector<Verdict>& verdicts, std::size_t max_width,
                           const JudgeOptions& options) {
-  TextTable table(columns(console_fields()));
+  const Fields<CaseRow> fields = with_metrics(console_fields(), run, "estimate");
+  TextTable table(columns(fields));
   const std::vector<JudgedCase> all = by_case(run, verdicts);
-  for (const JudgedCase& judged : all) table.add(cells(console_fields(), CaseRow{judged, run.context}));
+  for (const JudgedCase& judged : all) table.add(cells(fields, CaseRow{judged, run.context}));
   std::string advice;
   for (const VerdictGroup& group : group_verdicts(all)) advice += advice_line(group);
   std::string notes;
@@ -313,8 +348,9 @@ std::string markdown(const Run& run, const std::vector<Verdict>& verdicts, const
   sort_worst_first(cases);
   constexpr std::size_t kLastLineBytes = 100;
   const std::size_t taken = std::min(text.size() + kLastLineBytes, kMarkdownLimit);
-  MarkdownTable table(columns(markdown_fields()), kMarkdownLimit - taken);
-  for (const JudgedCase& judged : cases) table.add(cells(markdown_fields(), CaseRow{judged, run.context}));
+  const Fields<CaseRow> fields = with_metrics(markdown_fields(), run, "peak / estimate");
+  MarkdownTable table(columns(fields), kMarkdownLimit - taken);
+  for (const JudgedCase& judged : cases) table.add(cells(fields, CaseRow{judged, run.context}));
   text += table.text();
   if (table.left_out() > 0) {
     text += "\n" + quantity(table.left_out(), "more case") + " not shown; none is worse than these.\n";
@@ -345,7 +381,8 @@ nlohmann::ordered_json verdicts_json(const Run& run, const std::vector<Verdict>&
                     {"verdicts", std::move(list)},
                     {"cases", cases_json(run, verdicts)},
                     {"times", times_json(run)},
-                    {"kinds", kinds_json(run)}});
+                    {"kinds", kinds_json(run)},
+                    {"metrics", metrics_json(run)}});
   return whole;
 }
 

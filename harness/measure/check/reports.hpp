@@ -41,7 +41,8 @@ std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const Ju
 
 /// Returns `{"verdicts": [{case, rule, judgement, estimator, figure, bound, advice, reason}], "times":
 /// [{case, gpu_time_ns, cache, gpu_time_hot_ns, throttled_blocks, throughput}], "kinds": [{case, by_kind}],
-/// "exit_code": N, "headline": …, "allow_growth": "64KiB", "window_tolerance_bytes": N}`
+/// "metrics": [{case, metrics, metric_directions}], "exit_code": N, "headline": …, "allow_growth": "64KiB",
+/// "window_tolerance_bytes": N}`
 nlohmann::ordered_json verdicts_json(const Run& run, const std::vector<Verdict>& verdicts,
                                      const JudgeOptions& options = {});
 

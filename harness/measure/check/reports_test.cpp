@@ -36,6 +36,25 @@ TEST(Reports, HeadlineCounts) {
       "missing)");
 }
 
+TEST(Reports, MetricsAreColumns) {
+  SampleRun sample;
+  sample.add("op/a/opencl/n:20", 20, 2048, 20, 2048).metrics = {{"iterations", 12}, {"rate", 0.123456}};
+  sample.add("op/b/opencl/n:20", 20, 2048, 20, 2048).metrics = {{"iterations", 7}};
+  sample.run.observations[0].metric_directions = {{"rate", "higher"}};
+  sample.plan("op/c/opencl/n:20");
+  const auto verdicts = judge(sample.run, {});
+  const std::string table = console_table(sample.run, verdicts);
+  EXPECT_THAT(table, HasSubstr("GB/s  iterations    rate  "));
+  EXPECT_THAT(table, HasSubstr(" 12  0.1235  "));
+  EXPECT_THAT(table, HasSubstr("  7       –  "));
+  EXPECT_THAT(markdown(sample.run, verdicts), HasSubstr("| 12 | 0.1235 |"));
+  EXPECT_THAT(junit(sample.run, verdicts), HasSubstr("<property name=\"rate\" value=\"0.123456\""));
+  const auto json = nlohmann::json(verdicts_json(sample.run, verdicts)).at("metrics");
+  EXPECT_EQ(json.size(), 2U);
+  EXPECT_EQ(json.at(0).at("metrics").at("rate"), 0.123456);
+  EXPECT_EQ(json.at(0).at("metric_directions").at("rate"), "higher");
+}
+
 TEST(Reports, KindsOfMemoryAreColumns) {
   SampleRun sample;
   sample.add("op/a/cuda/n:20", 20, 2048, 20, 2048).by_kind = {{"device", 2048}};

@@ -28,7 +28,7 @@ bool passes_overlap(const Observation& one, const Observation& other) {
 
 BytesComparison compare_bytes(const char* metric, const std::optional<Size>& base,
                               const std::optional<Size>& next) {
-  BytesComparison bytes{metric, base, next, std::nullopt, std::nullopt, false, false, {}};
+  BytesComparison bytes{metric, base, next, std::nullopt, std::nullopt, false, false, false, false, {}};
   if (!base || !next) return bytes;
   if (*base != 0) {
     bytes.relative = static_cast<double>(checked_subtract(*next, *base)) / static_cast<double>(*base);
@@ -37,8 +37,9 @@ BytesComparison compare_bytes(const char* metric, const std::optional<Size>& bas
   return bytes;
 }
 
-CaseComparison compare_case(const Observation& base, const Observation& next,
-                            const GrowthAllowance& allowed) {
+/// `limits`: of the new side's suite.
+CaseComparison compare_case(const Observation& base, const Observation& next, const GrowthAllowance& allowed,
+                            const Limits& limits) {
   CaseComparison one;
   one.name = next.case_name;
   one.base_name = base.case_name;
@@ -50,11 +51,15 @@ CaseComparison compare_case(const Observation& base, const Observation& next,
   if (peak.change) {
     peak.unsteady = *peak.change != Change::same && passes_overlap(base, next);
     if (*peak.change != Change::same) peak.moved = moved_entries(base.at_peak, next.at_peak);
+    peak.too_small = limits.shrank_too_far(*peak.base, *peak.next);
   }
   one.bytes.push_back(std::move(peak));
   one.bytes.push_back(compare_bytes("setup_bytes", base.setup_bytes, next.setup_bytes));
   for (BytesComparison& bytes : one.bytes) {
-    bytes.allowed = bytes.change && allowed.covers(*bytes.base, *bytes.next);
+    if (!bytes.change) continue;
+    const bool is_option = allowed.covers(*bytes.base, *bytes.next);
+    bytes.allowed_by_suite = !is_option && limits.covers_growth(*bytes.base, *bytes.next);
+    bytes.allowed = is_option || bytes.allowed_by_suite;
   }
   one.bytes.push_back(compare_bytes("leaked_bytes", base.leaked_bytes, next.leaked_bytes));
   return one;
@@ -153,7 +158,10 @@ void fill(RunComparison& comparison, const RunContext& base_context, const Obser
   const Plan new_plan = planned_by_name(new_context);
   std::vector<TimePair> times;
   for (const auto& [base_place, new_place] : pairs.pairs) {
-    comparison.cases.push_back(compare_case(*base[base_place], *next[new_place], comparison.allowed_growth));
+    const auto planned = new_plan.find(next[new_place]->case_name);
+    const bool is_same_case = by == PairBy::variant_and_axes && planned != new_plan.end();
+    comparison.cases.push_back(compare_case(*base[base_place], *next[new_place], comparison.allowed_growth,
+                                            is_same_case ? planned->second->limits : Limits{}));
     comparison.cases.back().base_level = level_in(base_plan, *base[base_place], *base[base_place]);
     comparison.cases.back().new_level = level_in(new_plan, *next[new_place], *base[base_place]);
     times.push_back({base[base_place], next[new_place]});
@@ -212,7 +220,8 @@ std::string find_variant(const RunToCompare& run, const std::string& name) {
 }  // namespace
 
 bool BytesComparison::is_regression() const {
-  return change == Change::grew && !unsteady && !allowed && metric != "setup_bytes";
+  if (unsteady) return false;
+  return too_small || (change == Change::grew && !allowed && metric != "setup_bytes");
 }
 
 const BytesComparison* CaseComparison::find(std::string_view metric) const {

@@ -58,6 +58,7 @@ Json bytes_json(const CaseComparison& one, const BytesComparison& bytes) {
   row["allocations"] = bytes.metric == "requested_peak_bytes" ? allocations_json(bytes.moved) : Json(nullptr);
   row["unsteady"] = bytes.unsteady;
   row["allowed"] = bytes.allowed;
+  row["too_small"] = bytes.too_small;
   return row;
 }
 

@@ -49,6 +49,31 @@ TEST(CompareRuns, FewerBytesAreReportedAndFailNothing) {
   EXPECT_THAT(headline(comparison), HasSubstr("1 improved"));
 }
 
+TEST(CompareRuns, TheSuiteSaysHowMuchAPeakMayDiffer) {
+  MeasuredRun base;
+  base.add("pad/old", 20, 2000);
+  const auto compared = [&](Size peak, const char* growth, const char* shrinking) {
+    MeasuredRun next;
+    PlannedCase planned;
+    planned.name = next.add("pad/old", 20, peak).case_name;
+    planned.limits.growth = parse_allowance(growth);
+    planned.limits.shrinking = parse_allowance(shrinking);
+    next.context().planned = {planned};
+    return compare_runs(base.get(), next.get(), false);
+  };
+  const RunComparison allowed = compared(2100, "5 %", "0 %");
+  EXPECT_EQ(exit_code_of(allowed), ExitCode::clean);
+  EXPECT_THAT(comparison_table(allowed),
+              AllOf(HasSubstr("peak grew (allowed)"), HasSubstr("allowed by the suite's allow_growth")));
+  EXPECT_EQ(exit_code_of(compared(2101, "5 %", "0 %")), ExitCode::verdict);
+  EXPECT_EQ(exit_code_of(compared(1900, "0 %", "5 %")), ExitCode::clean);
+  const RunComparison small = compared(1899, "0 %", "5 %");
+  EXPECT_EQ(exit_code_of(small), ExitCode::verdict);
+  EXPECT_THAT(comparison_table(small), AllOf(HasSubstr("peak shrank (too far)"),
+                                             HasSubstr("1899 B; more than the suite's allow_shrinking")));
+  EXPECT_EQ(nlohmann::json(comparison_json(small))["cases"][0]["too_small"], true);
+}
+
 TEST(CompareRuns, ALeakThatGrewFailsAndSetupIsReported) {
   MeasuredRun base;
   base.add("pad/old", 1);

@@ -115,7 +115,9 @@ std::string verdict_cell(const CaseComparison& one) {
   for (const BytesComparison& bytes : one.bytes) {
     if (!bytes.change || *bytes.change == Change::same) continue;
     words.push_back(short_name(bytes.metric) + " " + to_string(*bytes.change) +
-                    (bytes.allowed ? " (allowed)" : ""));
+                    (bytes.allowed     ? " (allowed)"
+                     : bytes.too_small ? " (too far)"
+                                       : ""));
   }
   if (one.time && one.time->verdict == TimeVerdict::not_comparable) {
     words.emplace_back("times not comparable");
@@ -130,6 +132,12 @@ std::string bytes_or_unknown(const std::optional<Size>& bytes) {
   return bytes ? fmt::format("{} B", *bytes) : "unknown";
 }
 
+const char* allowance_remark(const BytesComparison& bytes) {
+  if (bytes.too_small) return "; more than the suite's allow_shrinking";
+  if (bytes.allowed_by_suite) return "; allowed by the suite's allow_growth";
+  return bytes.allowed ? "; allowed by --allow-growth" : "";
+}
+
 void add_bytes_remarks(const BytesComparison& bytes, std::vector<std::string>& remarks) {
   if (!bytes.change) {
     if (bytes.base.has_value() != bytes.next.has_value()) {
@@ -139,11 +147,10 @@ void add_bytes_remarks(const BytesComparison& bytes, std::vector<std::string>& r
     return;
   }
   if (*bytes.change == Change::same) return;
-  remarks.push_back(fmt::format("{} {} by {} B: {} -> {} B{}{}", short_name(bytes.metric),
-                                to_string(*bytes.change),
-                                std::abs(checked_subtract(*bytes.next, *bytes.base)), *bytes.base,
-                                *bytes.next, bytes.allowed ? "; allowed by --allow-growth" : "",
-                                bytes.unsteady ? "; the two memory passes of one run differ as well" : ""));
+  remarks.push_back(fmt::format(
+      "{} {} by {} B: {} -> {} B{}{}", short_name(bytes.metric), to_string(*bytes.change),
+      std::abs(checked_subtract(*bytes.next, *bytes.base)), *bytes.base, *bytes.next, allowance_remark(bytes),
+      bytes.unsteady ? "; the two memory passes of one run differ as well" : ""));
   for (std::size_t i = 0; i < std::min(kMaxMoved, bytes.moved.size()); ++i) {
     remarks.push_back("  " + plain_text(in_words(bytes.moved[i])));
   }

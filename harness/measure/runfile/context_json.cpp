@@ -40,11 +40,21 @@ void for_each_field(T& rounds, Fields& fields) {
   fields("confirmation_pass", rounds.confirmation_pass);
 }
 
+template <EitherConst<MetricLimit> T, typename Fields>
+void for_each_field(T& limit, Fields& fields) {
+  fields("name", limit.name);
+  fields("min", limit.min);
+  fields("max", limit.max);
+}
+
 template <EitherConst<Limits> T, typename Fields>
 void for_each_field(T& limits, Fields& fields) {
   fields("peak_bytes", limits.peak_bytes);
   fields("peak_over_floor", limits.peak_over_floor);
   fields("time_ns", limits.time_ns);
+  fields.written_if("allow_growth", limits.growth, limits.growth.has_value());
+  fields.written_if("allow_shrinking", limits.shrinking, limits.shrinking.has_value());
+  fields.written_if("metrics", limits.metrics, !limits.metrics.empty());
 }
 
 template <EitherConst<PlannedCase> T, typename Fields>
@@ -109,6 +119,16 @@ void read(const Json& json, Window& window) {
   json_fields::read(json, bounds);
   if (bounds.size() != 2) wrong_type(json, "two numbers");
   window = {bounds[0], bounds[1]};
+}
+
+Json to_json(const GrowthAllowance& allowance) {
+  return allowance.text;
+}
+
+void read(const Json& json, GrowthAllowance& allowance) {
+  std::string text;
+  json_fields::read(json, text);
+  allowance = parse_growth_allowance(text);
 }
 
 void read(const Json& json, Rounds& rounds) {

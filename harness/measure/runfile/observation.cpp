@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "base/device_name.hpp"
 #include "base/error.hpp"
 #include "measure/statistics/rank_statistics.hpp"
+#include "measure/sweep/metric_name.hpp"
 
 namespace peakmark {
 
@@ -78,6 +80,18 @@ bool is_unasked(const Observation& observation) {
   return (observation.estimate && !observation.estimate->is_asked) ||
          std::ranges::any_of(observation.other_estimates,
                              [](const EstimateObservation& one) { return !one.is_asked; });
+}
+
+void add_metric(Observation& observation, const std::string& name, double value, std::string_view direction) {
+  check_metric_name(name);
+  if (!std::isfinite(value))
+    throw UsageError(fmt::format("metric '{}' is {}: report a finite number", name, value));
+  if (observation.metrics.contains(name))
+    throw UsageError(fmt::format("metric '{}' is reported twice: report each metric of a case once", name));
+  if (observation.metrics.size() == kMaxMetrics)
+    throw UsageError(fmt::format("more than {} metrics of a case: report fewer", kMaxMetrics));
+  observation.metrics.emplace(name, value);
+  if (!direction.empty()) observation.metric_directions.emplace(name, direction);
 }
 
 void ReferenceTimes::add(const ReferenceTime& time) {

@@ -199,6 +199,12 @@ inline constexpr std::string_view mean = "mean";  ///< for results of other prog
 /// The beginning of the message of an `ok` case without a time; the reason follows.
 inline constexpr std::string_view kNoTime = "no time: ";
 
+/// Whether a larger or a smaller value of a metric is better.
+namespace metric_direction {
+inline constexpr std::string_view higher = "higher";
+inline constexpr std::string_view lower = "lower";
+}  // namespace metric_direction
+
 struct Observation;
 /// Returns how a time was measured: clock, cache state and statistic, such as `device, cold, median`; if the
 /// run has a device class, also the device, by device_key(). The defaults are `hot` and `median`. Times with
@@ -277,6 +283,9 @@ struct Observation {
   std::vector<KernelTime> kernels;
   std::optional<Size> bytes_moved;
   std::optional<double> flops;  ///< of one call, if the variant declares them
+  /// Numbers that the program reports beside bytes and times, by name (add_metric()).
+  std::map<std::string, double> metrics;
+  std::map<std::string, std::string> metric_directions;  ///< metric_direction; of metrics that have one
   std::optional<std::string> output_dtype;
   std::optional<EstimateObservation> estimate;
   std::vector<EstimateObservation> other_estimates;
@@ -332,6 +341,9 @@ void for_each_field(T& observation, Fields& fields) {
   fields("kernels", observation.kernels);
   fields("bytes_moved", observation.bytes_moved);
   fields("flops", observation.flops);
+  fields.written_if("metrics", observation.metrics, !observation.metrics.empty());
+  fields.written_if("metric_directions", observation.metric_directions,
+                    !observation.metric_directions.empty());
   fields("output_dtype", observation.output_dtype);
   fields("estimate", observation.estimate);
   fields("other_estimates", observation.other_estimates);
@@ -339,5 +351,12 @@ void for_each_field(T& observation, Fields& fields) {
 
 /// Returns true while an estimator has not been asked about this case (EstimateObservation::is_asked).
 bool is_unasked(const Observation& observation);
+
+/// Largest number of metrics of a case.
+inline constexpr std::size_t kMaxMetrics = 64;
+/// Adds a metric that a program reports. `direction`: empty if neither direction is better. Throws UsageError
+/// for a value that is not finite, a name that is not valid (check_metric_name()) or used twice, and more
+/// than kMaxMetrics.
+void add_metric(Observation& observation, const std::string& name, double value, std::string_view direction);
 
 }  // namespace peakmark

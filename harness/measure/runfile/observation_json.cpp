@@ -127,6 +127,10 @@ Observation observation_from_json(const Json& json) {
       *observation.cache != cache_state::hot) {
     wrong_type(json.at("cache"), "cold, hot or null");
   }
+  for (const auto& [name, direction] : observation.metric_directions) {
+    if (direction != metric_direction::higher && direction != metric_direction::lower)
+      wrong_type(json.at("metric_directions").at(name), "higher or lower");
+  }
   return observation;
 }
 

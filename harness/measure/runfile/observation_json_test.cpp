@@ -1,6 +1,8 @@
 // Observations as lines of JSON.
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "base/error.hpp"
 #include "measure/runfile/json_fields.hpp"
 #include "measure/runfile/run_file.hpp"
@@ -11,7 +13,10 @@ namespace {
 
 using json_fields::Json;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
+using testing::ThrowsMessage;
 
 TEST(ObservationLine, AxesKeepTheirTypes) {
   Observation observation = example_observation("a/b/dry");
@@ -20,6 +25,44 @@ TEST(ObservationLine, AxesKeepTheirTypes) {
   const std::string line = to_json_line(observation);
   EXPECT_EQ(observation_from_json_line(line).axes, observation.axes);
   EXPECT_THAT(line, HasSubstr(R"("axes":{"n":1,"sigma":1.0,"tau":1e-07,"large":1e+22,"mode":"1.0"})"));
+}
+
+TEST(ObservationLine, AMetricCannotHaveTheNameOfAField) {
+  const Json json = Json::parse(to_json_line(example_observation("a/b/dry")));
+  for (const auto& [key, value] : json.items()) {
+    Observation observation;
+    EXPECT_THROW(add_metric(observation, key, 1, ""), UsageError) << key;
+  }
+}
+
+TEST(ObservationLine, AMetricIsAFiniteNumberWithItsOwnName) {
+  Observation observation;
+  add_metric(observation, "rate", 2.5, "higher");
+  add_metric(observation, "iterations", 0, "");
+  EXPECT_THAT(observation.metrics, ElementsAre(Pair("iterations", 0), Pair("rate", 2.5)));
+  EXPECT_THAT(observation.metric_directions, ElementsAre(Pair("rate", "higher")));
+  const struct {
+    std::string name;
+    double value;
+    std::string message;
+  } wrong[] = {{"rate", 3, "metric 'rate' is reported twice: report each metric of a case once"},
+               {"error", std::nan(""), "metric 'error' is nan: report a finite number"},
+               {"error", -HUGE_VAL, "metric 'error' is -inf: report a finite number"},
+               {"two words", 1, "'two words' is not the name of a metric"}};
+  for (const auto& one : wrong) {
+    EXPECT_THAT([&] { add_metric(observation, one.name, one.value, ""); },
+                ThrowsMessage<UsageError>(HasSubstr(one.message)));
+  }
+  for (int i = 2; i < 64; ++i) add_metric(observation, "m" + std::to_string(i), i, "");
+  EXPECT_THAT([&] { add_metric(observation, "m64", 1, ""); },
+              ThrowsMessage<UsageError>(HasSubstr("more than 64 metrics of a case")));
+}
+
+TEST(ObservationLine, ADirectionIsHigherOrLower) {
+  std::string line = to_json_line(example_observation("a/b/dry"));
+  line.replace(line.find("\"lower\""), 7, "\"less\"");
+  EXPECT_THAT([&] { observation_from_json_line(line); },
+              ThrowsMessage<UsageError>(HasSubstr("must be higher or lower")));
 }
 
 TEST(ObservationLine, ComesBackAsItWas) {
@@ -56,6 +99,9 @@ TEST(ObservationLine, ComesBackAsItWas) {
                   {"not_repeated", {2}}}));
   EXPECT_EQ(observation_from_json_line(line).allocation_sequence, observation.allocation_sequence);
   EXPECT_EQ(json.at("destroys_input"), true);
+  EXPECT_EQ(json.at("metrics"), Json({{"iterations", 12.0}, {"largest_error", 1.5e-7}}));
+  EXPECT_EQ(json.at("metric_directions"), Json({{"largest_error", "lower"}}));
+  EXPECT_EQ(observation_from_json_line(line).metrics, observation.metrics);
   EXPECT_EQ(json.at("gpu_time_ns").at("median"), 105.0);
   EXPECT_EQ(json.at("gpu_time_ns").at("blocks"), Json({{100.0, 90.0, 110.0}, {130.0, 100.0}}));
   EXPECT_EQ(json.at("kernels").at(0), Json({{"name", "pad"}, {"count", 4}, {"ns", 400}}));

@@ -40,6 +40,8 @@ inline Observation example_observation(const std::string& case_name) {
   observation.kernels = {{"pad", 4, 400}};
   observation.bytes_moved = 4096;
   observation.flops = 1024;
+  observation.metrics = {{"iterations", 12}, {"largest_error", 1.5e-7}};
+  observation.metric_directions = {{"largest_error", "lower"}};
   observation.output_dtype = "f32";
   observation.estimate = EstimateObservation{"padding/coords1d", "direct", 20, 19, 1000, "f32", std::nullopt};
   observation.other_estimates = {
@@ -64,7 +66,12 @@ inline Run example_run() {
   planned.sweep_case = {"padding/coords1d", "opencl", Parameters({{"n", Size{20}}, {"ny", Size{512}}})};
   planned.window = {0.7, 1.1};
   planned.expected_outcome = "out_of_memory";
-  planned.limits = {1 << 20, 1.5, std::nullopt};
+  planned.limits = {1 << 20,
+                    1.5,
+                    std::nullopt,
+                    parse_allowance("5 %"),
+                    parse_allowance("64 KiB"),
+                    {{"iterations", std::nullopt, 30}}};
   planned.judged_estimators = {"planted"};
   planned.figure = "growth";
   context.planned = {planned};

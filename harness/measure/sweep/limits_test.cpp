@@ -40,5 +40,39 @@ TEST(Limits, ThatCannotBeKeptAreRefused) {
   }
 }
 
+TEST(Limits, AnAllowanceIsASizeOrAPercentage) {
+  Limits limits;
+  EXPECT_FALSE(limits.covers_growth(1000, 1001)) << "none is set";
+  EXPECT_FALSE(limits.shrank_too_far(1000, 0)) << "none is set";
+  limits.growth = parse_allowance("5 %");
+  EXPECT_TRUE(limits.covers_growth(1000, 1050));
+  EXPECT_FALSE(limits.covers_growth(1000, 1051));
+  limits.shrinking = parse_allowance("64 B");
+  EXPECT_FALSE(limits.shrank_too_far(1000, 936));
+  EXPECT_TRUE(limits.shrank_too_far(1000, 935));
+  EXPECT_FALSE(limits.shrank_too_far(1000, 2000));
+  for (const char* text : {"5", "", "0.5"})
+    EXPECT_THAT([&] { parse_allowance(text); }, ThrowsMessage<UsageError>(HasSubstr("has no unit")));
+  for (const char* text : {"101 %", "-1 %", "nan %", "3 parsecs"})
+    EXPECT_THROW(parse_allowance(text), UsageError) << text;
+}
+
+TEST(Limits, ReplaceOthersOneByOne) {
+  Limits limits{1000, 1.5, std::nullopt, parse_allowance("5 %")};
+  limits.metric("iterations").max = 30;
+  limits.metric("rate").min = 1;
+  Limits other;
+  other.peak_bytes = 2000;
+  other.metric("iterations").min = 2;
+  other.metric("rate").min = 0.5;
+  limits.replace(other);
+  EXPECT_EQ(limits, (Limits{2000,
+                            1.5,
+                            std::nullopt,
+                            parse_allowance("5 %"),
+                            std::nullopt,
+                            {{"iterations", 2, 30}, {"rate", 0.5, std::nullopt}}}));
+}
+
 }  // namespace
 }  // namespace peakmark

@@ -71,6 +71,12 @@ std::string make_fingerprint(const std::vector<PlannedCase>& cases, const Vocabu
     if (limits.peak_bytes) fingerprint.add(fmt::format("peak {}", *limits.peak_bytes));
     if (limits.peak_over_floor) fingerprint.add(fmt::format("peak over floor {}", *limits.peak_over_floor));
     if (limits.time_ns) fingerprint.add(fmt::format("time {}", *limits.time_ns));
+    if (limits.growth) fingerprint.add("growth " + limits.growth->text);
+    if (limits.shrinking) fingerprint.add("shrinking " + limits.shrinking->text);
+    for (const MetricLimit& one : limits.metrics) {
+      if (one.min) fingerprint.add(fmt::format("min {} {}", one.name, *one.min));
+      if (one.max) fingerprint.add(fmt::format("max {} {}", one.name, *one.max));
+    }
   }
   for (const auto& program : vocabulary.programs) add(*program, fingerprint);
   for (const auto& estimator : vocabulary.estimators) add(*estimator, fingerprint);

@@ -175,6 +175,31 @@ TEST(Suite, LimitsOfARuleReplaceThoseOfItsSweepOneByOne) {
   EXPECT_EQ(find(suite, "padding/coords1d/auto").limits, (Limits{1000, 1.05, 2e6}));
 }
 
+TEST(Suite, LimitsOfMetricsAndAllowancesAreReplacedOneByOne) {
+  const std::string text =
+      "allow_growth = '5 %'\nmax_metric = { iterations = 30, error = 1e-3 }\n[[sweep]]\n"
+      "variants = ['padding/coords1d', 'vertical_shift/fused']\nallow_shrinking = '64 KiB'\n"
+      "[[sweep.rule]]\nwhen = { variant = 'padding/*' }\nallow_growth = '0 %'\n"
+      "max_metric.iterations = 10\nmin_metric = { iterations = 2 }\n";
+  const Suite suite = expand(text);
+  EXPECT_EQ(find(suite, "vertical_shift/fused/auto").limits,
+            (Limits{std::nullopt,
+                    std::nullopt,
+                    std::nullopt,
+                    parse_allowance("5 %"),
+                    parse_allowance("64 KiB"),
+                    {{"iterations", std::nullopt, 30}, {"error", std::nullopt, 1e-3}}}));
+  EXPECT_EQ(find(suite, "padding/coords1d/auto").limits,
+            (Limits{std::nullopt,
+                    std::nullopt,
+                    std::nullopt,
+                    parse_allowance("0 %"),
+                    parse_allowance("64 KiB"),
+                    {{"iterations", 2, 10}, {"error", std::nullopt, 1e-3}}}));
+  EXPECT_NE(expand("allow_growth = '6 %'\n" + text.substr(text.find('\n') + 1)).fingerprint,
+            suite.fingerprint);
+}
+
 TEST(Suite, AVersionIsOfItsVariantsAndPartOfTheFingerprint) {
   const auto text = [](const std::string& version) {
     return "[[sweep]]\nvariants = ['padding/coords1d', 'vertical_shift/fused']\n" + version;

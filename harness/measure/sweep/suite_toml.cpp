@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "measure/sweep/description.hpp"
 #include "measure/sweep/float_range.hpp"
+#include "measure/sweep/metric_name.hpp"
 #include "measure/sweep/nearest_word.hpp"
 #include "measure/sweep/program_toml.hpp"
 #include "measure/sweep/suite.hpp"
@@ -272,6 +273,14 @@ class Reader : private TomlReader {
     } else if (entry.key == "max_time") {
       const std::string text = limit(*entry.node, place);
       expectation.limits.time_ns = check_here(place, [&] { return parse_time_limit(text); });
+    } else if (entry.key == "allow_growth") {
+      expectation.limits.growth = allowance(*entry.node, place);
+    } else if (entry.key == "allow_shrinking") {
+      expectation.limits.shrinking = allowance(*entry.node, place);
+    } else if (entry.key == "min_metric") {
+      read_metric_limits(*entry.node, place, expectation.limits, &MetricLimit::min);
+    } else if (entry.key == "max_metric") {
+      read_metric_limits(*entry.node, place, expectation.limits, &MetricLimit::max);
     } else if (entry.key == "estimators") {
       expectation.estimators = entry.node->is_array() && entry.node->as_array()->empty()
                                    ? std::vector<Located<std::string>>{}
@@ -283,6 +292,27 @@ class Reader : private TomlReader {
   static std::string limit(const toml::node& node, const SourceLocation& place) {
     if (node.is_number()) fail(place, "a number has no unit: write a string such as \"3 GiB\" or \"2 ms\"");
     return word(node, place);
+  }
+
+  static GrowthAllowance allowance(const toml::node& node, const SourceLocation& place) {
+    if (node.is_number()) fail(place, "a number has no unit: write a string such as \"5 %\" or \"64 KiB\"");
+    const std::string text = word(node, place);
+    return check_here(place, [&] { return parse_allowance(text); });
+  }
+
+  void read_metric_limits(const toml::node& node, const SourceLocation& place, Limits& limits,
+                          std::optional<double> MetricLimit::*bound) const {
+    const toml::table* const table = node.as_table();
+    if (table == nullptr || table->empty())
+      fail(place, fmt::format("must be a table of metrics: {} = {{ iterations = 30 }}", place.key));
+    for (const TomlEntry& entry : in_file_order(*table)) {
+      const SourceLocation metric_place = at(entry, place.key + ".");
+      check_here(metric_place, [&] { check_metric_name(entry.key); });
+      const std::optional<double> value = entry.node->value<double>();
+      if (!entry.node->is_number() || !value || !std::isfinite(*value))
+        fail(metric_place, "must be a number, such as 30 or 0.5");
+      limits.metric(entry.key).*bound = *value;
+    }
   }
 
   static double ratio(const toml::node& node, const SourceLocation& place) {

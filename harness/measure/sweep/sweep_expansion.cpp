@@ -85,10 +85,7 @@ void apply(const Expectation& expectation, PlannedCase& planned) {
   if (expectation.window) planned.window = *expectation.window;
   if (expectation.outcome) planned.expected_outcome = *expectation.outcome;
   if (expectation.version) planned.version = *expectation.version;
-  const Limits& limits = expectation.limits;
-  if (limits.peak_bytes) planned.limits.peak_bytes = limits.peak_bytes;
-  if (limits.peak_over_floor) planned.limits.peak_over_floor = limits.peak_over_floor;
-  if (limits.time_ns) planned.limits.time_ns = limits.time_ns;
+  planned.limits.replace(expectation.limits);
   if (expectation.estimators) {
     planned.judged_estimators.clear();
     for (const auto& estimator : *expectation.estimators)
@@ -283,7 +280,7 @@ void SweepExpansion::walk(const std::function<void(Expanded)>& take) const {
     const Parameters defaults = variant->defaults();
     for (const auto& [written, resolved] : backends_) {
       for (std::size_t i = 0; i < axis_combinations_; ++i) {
-        Expanded expanded{{}, written, variant};
+        Expanded expanded{PlannedCase(), written, variant};
         expanded.planned.sweep_case = {variant->name, resolved, parameters(*variant, defaults, i)};
         apply(suite_.expectation, expanded.planned);
         apply(sweep_.expectation, expanded.planned);

@@ -44,6 +44,7 @@ void set_counters(benchmark::State& state, const Observation& observation) {
   set_counter(state, "setup_bytes", observation.setup_bytes);
   set_counter(state, "leaked_bytes", observation.leaked_bytes);
   set_counter(state, "allocations", observation.allocations);
+  for (const auto& [name, value] : observation.metrics) state.counters[name] = value;
   if (observation.estimate) {
     set_counter(state, "estimated_bytes", observation.estimate->bytes_estimated);
     set_counter(state, "estimated_slices", observation.estimate->slices_estimated);

@@ -41,6 +41,7 @@ struct Steps {
   Step outputs = nullptr;
   Step call = nullptr;
   Step restore = nullptr;
+  std::vector<CaseInstance::Metric> metrics = {};
 };
 
 /// Estimates fixed + n · per_slice bytes as named parts, or what `bytes` returns if it is set.
@@ -132,7 +133,7 @@ class FakeVariant {
     guard(failure, [&] {
       if (fake.errors_.make) fake.errors_.make(n_of(*asked));
       auto instance = std::make_unique<Instance>(fake.steps_, *static_cast<backend::Device*>(device->self));
-      *made = {instance.release(), step, bytes_moved, destroy, nullptr};
+      *made = {instance.release(), step, bytes_moved, destroy, nullptr, metrics};
     });
   }
   static void step(void* self, std::int32_t which, peakmark_failure* failure) {
@@ -146,6 +147,12 @@ class FakeVariant {
     });
   }
   static std::int64_t bytes_moved(void*, peakmark_failure*) { return 12; }
+  static void metrics(void* self,
+                      void (*metric)(void* sink, const char* name, double value, std::int32_t better),
+                      void* sink, peakmark_failure*) {
+    for (const CaseInstance::Metric& one : static_cast<Instance*>(self)->steps.metrics)
+      metric(sink, one.name.c_str(), one.value, one.better);
+  }
   static void destroy(void* self) { delete static_cast<Instance*>(self); }
 
   static std::int64_t estimate_bytes(void* self, const peakmark_case* asked, peakmark_failure* failure) {

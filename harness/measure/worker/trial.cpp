@@ -111,7 +111,7 @@ void Trial::finish() {
        fmt::format("a write outside of an array, in {}: {}{}", step_, found.front(), others));
 }
 
-void Trial::run_steps(CaseInstance& instance, bool verify) {
+void Trial::run_steps(CaseInstance& instance, Pass pass) {
   // Each phase is finished on the device before the next is marked, so that its enqueued work counts for it.
   report("`set_up`");
   mark(phase::set_up);
@@ -144,10 +144,27 @@ void Trial::run_steps(CaseInstance& instance, bool verify) {
   observation_.bytes_moved = instance.bytes_moved();
   observation_.flops = instance.flops();
   observation_.output_dtype = std::string(to_string(instance.output_dtype()));
-  if (!verify || device_.is_dry()) return;
+  if (pass != Pass::first || device_.is_dry()) return;
+  if (!options_.verify) return read_metrics(instance);
   report("`verify`");
   const std::optional<std::string> error = instance.verify();
   if (error) fail(Outcome::wrong_answer, *error);
+  read_metrics(instance);
+}
+
+/// A metric that is not valid, such as NaN, is a wrong answer: a limit of it must not pass.
+void Trial::read_metrics(const CaseInstance& instance) {
+  report("`metrics`");
+  for (const CaseInstance::Metric& metric : instance.metrics()) {
+    const std::string_view direction = metric.better == PEAKMARK_HIGHER  ? metric_direction::higher
+                                       : metric.better == PEAKMARK_LOWER ? metric_direction::lower
+                                                                         : "";
+    try {
+      add_metric(observation_, metric.name, metric.value, direction);
+    } catch (const UsageError& error) {
+      fail(Outcome::wrong_answer, error.what());
+    }
+  }
 }
 
 void Trial::settle_leak(std::uint64_t first_event) {
@@ -202,13 +219,12 @@ void Trial::count_guards(std::uint64_t first_event) {
 
 std::optional<MemoryPass> Trial::memory_pass(Pass pass) {
   const std::uint64_t first_event = events_ != nullptr ? events_->count() : 0;
-  const bool verify = pass == Pass::first && options_.verify;
   // The passes have different patterns, since a write of exactly the pattern is not found.
   if (options_.guard) device_.begin_guards(pass == Pass::first ? GuardFill::plain : GuardFill::inverted);
   const bool passed = attempt([&] {
     report(kMaking);
     const std::unique_ptr<CaseInstance> instance = variant_.make(device_, observation_.axes);
-    run_steps(*instance, verify);
+    run_steps(*instance, pass);
     report("the destructor of the case");
     mark(phase::end);
   });

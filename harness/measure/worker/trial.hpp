@@ -85,7 +85,8 @@ class Trial {
   bool attempt(const std::function<void()>& step);
   enum class Pass : std::uint8_t { first, second };
   std::optional<MemoryPass> memory_pass(Pass pass);
-  void run_steps(CaseInstance& instance, bool verify);
+  void run_steps(CaseInstance& instance, Pass pass);
+  void read_metrics(const CaseInstance& instance);
   void mark(std::string_view phase);
   void report(std::string_view step);
   void finish();

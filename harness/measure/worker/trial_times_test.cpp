@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "measure/worker/fake_clock_device.hpp"
 #include "measure/worker/fake_variants.hpp"
 #include "measure/worker/trial.hpp"
@@ -67,6 +69,27 @@ TEST_F(TrialTimes, BothAreColdWithHotBesideThem) {
   EXPECT_EQ(observation.gpu_time_hot->max_ns, kHotNs);
   EXPECT_THAT(observation.message, IsEmpty());
   EXPECT_EQ(observation.throttled_blocks, std::nullopt) << "nothing reports clocks";
+}
+
+TEST(TrialMetrics, AreReadOnceAfterVerify) {
+  testing_support::ClockDevice device;
+  const auto measured = [&](std::vector<CaseInstance::Metric> metrics) {
+    const RegisteredVariant variant = fake_variant("a/b", {.metrics = std::move(metrics)});
+    Trial trial(device, nullptr, variant, {"a/b", "opencl", variant.description.defaults()}, "a/b", {});
+    trial.measure_memory();
+    return trial.observation();
+  };
+  const Observation observation = measured(
+      {{"iterations", 12, PEAKMARK_LOWER}, {"rate", 0.5, PEAKMARK_HIGHER}, {"halo", 3, PEAKMARK_NEITHER}});
+  EXPECT_EQ(observation.outcome, Outcome::ok);
+  EXPECT_EQ(observation.metrics,
+            (std::map<std::string, double>{{"halo", 3}, {"iterations", 12}, {"rate", 0.5}}));
+  EXPECT_EQ(observation.metric_directions,
+            (std::map<std::string, std::string>{{"iterations", "lower"}, {"rate", "higher"}}));
+  const Observation wrong = measured({{"error", std::nan(""), PEAKMARK_LOWER}, {"halo", 3, 0}});
+  EXPECT_EQ(wrong.outcome, Outcome::wrong_answer) << "max_metric of an error must not pass";
+  EXPECT_EQ(wrong.message, "metric 'error' is nan: report a finite number");
+  EXPECT_EQ(wrong.metrics, (std::map<std::string, double>{{"halo", 3}}));
 }
 
 TEST_F(TrialTimes, WithoutMemoryForTheFlushTimesAreHotWithANote) {

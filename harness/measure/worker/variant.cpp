@@ -268,6 +268,16 @@ std::optional<double> CaseInstance::flops() const {
   return count < 0 ? std::nullopt : std::optional<double>(count);
 }
 
+std::vector<CaseInstance::Metric> CaseInstance::metrics() const {
+  std::vector<Metric> metrics;
+  if (made_.metrics == nullptr) return metrics;
+  const auto add = [](void* sink, const char* name, double value, std::int32_t better) {
+    static_cast<std::vector<Metric>*>(sink)->push_back({text(name), value, better});
+  };
+  call_program([&](peakmark_failure* failure) { made_.metrics(made_.self, add, &metrics, failure); });
+  return metrics;
+}
+
 RegisteredVariant::RegisteredVariant(const peakmark_variant& abi)
     : description(read_description(abi)), abi_(&abi) {
   estimators.reserve(abi.estimator_count);

@@ -42,6 +42,13 @@ class CaseInstance {
   [[nodiscard]] std::optional<Size> bytes_moved() const;
   /// Returns the floating-point operations of one call; nullopt if unknown.
   [[nodiscard]] std::optional<double> flops() const;
+  struct Metric {
+    std::string name;
+    double value = 0;
+    std::int32_t better = 0;  ///< PEAKMARK_HIGHER, PEAKMARK_LOWER or PEAKMARK_NEITHER
+  };
+  /// Returns what the program reports beside bytes and times, unchecked. Call it after verify().
+  [[nodiscard]] std::vector<Metric> metrics() const;
   /// Returns the dtype of the output, which estimators must predict.
   [[nodiscard]] DType output_dtype() const { return output_dtype_; }
 

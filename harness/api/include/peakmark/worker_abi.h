@@ -163,6 +163,8 @@ enum {
   PEAKMARK_RESTORE_INPUTS = 4,
   PEAKMARK_VERIFY = 5
 };
+/* Which values of a metric are better. */
+enum { PEAKMARK_NEITHER = 0, PEAKMARK_HIGHER = 1, PEAKMARK_LOWER = 2 };
 typedef struct peakmark_computation {
   void* self;
   void (*step)(void* self, int32_t step, peakmark_failure* failure);
@@ -170,6 +172,9 @@ typedef struct peakmark_computation {
   void (*destroy)(void* self);
   /* Since 1.1: floating-point operations of one call; below 0: unknown. NULL: the program is of 1.0. */
   double (*flops)(void* self, peakmark_failure* failure);
+  /* Calls `metric` for each number that the case reports, after `verify`. NULL: it reports none. */
+  void (*metrics)(void* self, void (*metric)(void* sink, const char* name, double value, int32_t better), void* sink,
+                  peakmark_failure* failure);
 } peakmark_computation;
 
 typedef struct peakmark_axis {

@@ -39,6 +39,9 @@ class StepsComputation final : public Computation {
   std::string verify() override { return steps_.verify(); }
   [[nodiscard]] std::optional<Size> bytes_moved() const override { return steps_.bytes_moved; }
   [[nodiscard]] std::optional<double> flops() const override { return steps_.flops; }
+  [[nodiscard]] std::vector<Metric> metrics() override {
+    return steps_.metrics ? steps_.metrics() : std::vector<Metric>();
+  }
 
  private:
   static void call_if_set(const std::function<void()>& step) {
@@ -140,7 +143,7 @@ class HeldVariant {
     detail::guard(failure, [&] {
       auto one = std::make_unique<MadeCase>(*device);
       one->computation = static_cast<HeldVariant*>(self)->make_(one->device, Case(*asked));
-      *made = {one.release(), step, bytes_moved, destroy, flops};
+      *made = {one.release(), step, bytes_moved, destroy, flops, metrics};
     });
   }
   static void step(void* self, std::int32_t which, peakmark_failure* failure) {
@@ -177,6 +180,18 @@ class HeldVariant {
     double count = -1;
     detail::guard(failure, [&] { count = static_cast<MadeCase*>(self)->computation->flops().value_or(-1); });
     return count;
+  }
+  static void metrics(void* self,
+                      void (*metric)(void* sink, const char* name, double value, std::int32_t better),
+                      void* sink, peakmark_failure* failure) {
+    detail::guard(failure, [&] {
+      for (const Metric& one : static_cast<MadeCase*>(self)->computation->metrics())
+        metric(sink, one.name.c_str(), one.value, abi_direction(one.better));
+    });
+  }
+  static std::int32_t abi_direction(Better better) {
+    if (better == Better::neither) return PEAKMARK_NEITHER;
+    return better == Better::higher ? PEAKMARK_HIGHER : PEAKMARK_LOWER;
   }
   static void destroy(void* self) { delete static_cast<MadeCase*>(self); }
 

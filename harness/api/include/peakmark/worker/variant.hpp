@@ -12,6 +12,17 @@
 namespace peakmark {
 inline namespace api_1 {
 
+/// Which values of a metric are better.
+enum class Better { neither, higher, lower };
+
+/// A number that a case reports beside its bytes and its time: iterations, the error of the result, cache
+/// hits.
+struct Metric {
+  std::string name;                 ///< letters, digits and _; a column of reports
+  double value = 0;                 ///< finite; otherwise the case is a `wrong_answer`
+  Better better = Better::neither;  ///< `Better::higher` or `Better::lower`: which values are better
+};
+
 /// One case on one device. The steps are called in this order: set_up, create_inputs, create_outputs, call,
 /// verify. If the variant destroys its input, restore_inputs comes before each further call. This object owns
 /// what its steps allocate: memory that the destructor does not release is reported as a leak.
@@ -41,6 +52,9 @@ class Computation {
   [[nodiscard]] virtual std::optional<Size> bytes_moved() const { return std::nullopt; }
   /// Returns the floating-point operations of one call; a multiply-add counts as two. No value: unknown.
   [[nodiscard]] virtual std::optional<double> flops() const { return std::nullopt; }
+  /// Returns at most 64 numbers that reports show beside bytes and time. Called once, after `verify`. Not
+  /// called on `dry`.
+  [[nodiscard]] virtual std::vector<Metric> metrics() { return {}; }
 };
 
 /// A Computation made of lambdas. `call` and `verify` are required; the others may be omitted. Lambdas share
@@ -54,6 +68,8 @@ struct Steps {
   std::function<std::string()> verify = nullptr;   ///< returns what is wrong; empty if right
   std::optional<Size> bytes_moved = std::nullopt;  ///< by one call of an ideal kernel
   std::optional<double> flops = std::nullopt;      ///< of one call; a multiply-add counts as two
+  std::function<std::vector<Metric>()> metrics =
+      nullptr;  ///< returns numbers that reports show; after `verify`
 };
 
 /// A named part of the memory of a variant: bytes for each slice, and bytes for any number of slices.
