@@ -15,6 +15,7 @@
 #include "base/python_environment.hpp"
 #include "base/text.hpp"
 #include "measure/external/note_on_marks.hpp"
+#include "measure/external/program_metrics.hpp"
 #include "measure/external/program_record.hpp"
 #include "measure/external/program_run.hpp"
 #include "record/launch/exit_watcher.hpp"
@@ -85,6 +86,8 @@ struct ProgramTrial::Pass {
   std::string failure;                  ///< why the recording is incomplete; else empty
   std::string note_on_marks;            ///< note on the phases that it marked
   std::string note_on_devices;          ///< if it used several devices: their peaks
+  Observation reported;                 ///< with the metrics of the program
+  std::string wrong_metric;             ///< why its metrics are not valid; else empty
   std::string no_device_time;           ///< why the recorded work is incomplete; empty if it is complete
 };
 
@@ -127,6 +130,10 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
   add_ranges(environment, libraries_);
   set_variable(environment, "PEAKMARK_RANGES", "words");
 
+  const FreshFolder metrics(folder_ / (label + "-metrics"));
+  const fs::path metrics_file = metrics.path() / "metrics";
+  set_variable(environment, "PEAKMARK_METRICS", metrics_file.string());
+
   const ErrorFile errors(profile);
   set_variable(environment, "PEAKMARK_ERROR_FILE", errors.path().string());
 
@@ -135,6 +142,12 @@ ProgramTrial::Pass ProgramTrial::run(const Parameters& parameters, PassKind kind
   {
     const ExitWatcher ends(profile);  // until all processes of the program have ended
     pass.end = run_program(command, environment);
+  }
+  try {
+    // Repeated calls report their metrics repeatedly.
+    if (!is_repeated) read_metrics(metrics_file, pass.reported);
+  } catch (const UsageError& error) {
+    pass.wrong_metric = error.what();
   }
   pass.failure = errors.first_line();
   if (!unwritten_beside(profile).empty()) {
@@ -211,6 +224,11 @@ bool ProgramTrial::judge(const Pass& pass, Observation& observation) {
   if (!pass.failure.empty()) return fail(Outcome::crashed, with_last_words(pass.failure, pass.end));
   if (!pass.end.left_behind.empty()) {
     return fail(Outcome::crashed, "the program ended and left a process behind: " + pass.end.left_behind);
+  }
+  if (!pass.wrong_metric.empty()) return fail(Outcome::wrong_answer, pass.wrong_metric);
+  if (!pass.reported.metrics.empty()) {  // those of the last run count
+    observation.metrics = pass.reported.metrics;
+    observation.metric_directions = pass.reported.metric_directions;
   }
   return true;
 }

@@ -26,7 +26,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from peakmark.marks import UNSUPPORTED, WRONG_ANSWER, name, phase, recording, repeat_call
+from peakmark.marks import UNSUPPORTED, WRONG_ANSWER, metric, name, phase, recording, repeat_call
 
 if TYPE_CHECKING:
     from peakmark.fitting import Fit, FitError, FitTrial, fit
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "UNSUPPORTED", "WRONG_ANSWER", "Fit", "FitError", "FitTrial", "FunctionRun", "NoRecorder", "Profile", "RecorderError", "RecorderTooLate",
-    "RunError", "fit", "load", "load_recorders", "name", "phase", "plot_memory", "record", "recording",
+    "RunError", "fit", "load", "load_recorders", "metric", "name", "phase", "plot_memory", "record", "recording",
     "repeat_call", "run",
 ]  # fmt: skip
 __version__ = "0.1.0"

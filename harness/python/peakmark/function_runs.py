@@ -69,13 +69,14 @@ class FunctionRun:
 
     def _table(self) -> str:
         axes = [column for column in self.frame.columns if column.startswith("axis:")]
-        shown = self.frame[[*axes, "peak", "time", "outcome", "message"]].copy()
+        metrics = [column for column in self.frame.columns if column.startswith("metric:")]
+        shown = self.frame[[*axes, "peak", "time", *metrics, "outcome", "message"]].copy()
         shown["peak"] = [_text(value, format_size) for value in shown["peak"]]
         shown["time"] = [_text(value, lambda nanoseconds: f"{nanoseconds / 1e6:.4g} ms") for value in shown["time"]]
         shown["message"] = ["" if not isinstance(value, str) else value[:300] for value in shown["message"]]
         if not shown["message"].any():
             del shown["message"]
-        return str(shown.rename(columns={name: name.removeprefix("axis:") for name in axes}).to_html(index=False, max_rows=_MAX_ROWS))
+        return str(shown.rename(columns={name: name.partition(":")[2] for name in (*axes, *metrics)}).to_html(index=False, max_rows=_MAX_ROWS))
 
 
 def _text(value: Any, write: Callable[[Any], str]) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import gc
 import os
+import re
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -182,6 +183,28 @@ def name(memory: Any, text: str) -> None:
     encoded = _encoded(text)
     for recorder in loaded_recorders():
         recorder.peakmark_name(address, encoded)
+
+
+_METRIC_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def metric(name: str, value: float, better: str | None = None) -> None:
+    """Reports a number of this case, such as iterations or the error of the result, which reports show beside memory and time.
+
+    `better` is `"higher"` or `"lower"`, the values that are better, or None if neither is. Report each metric once. A value that is not
+    finite makes the case a `wrong_answer`. Has no effect unless the program is measured by `peakmark.run` or by a suite. Raises
+    TypeError if the value is not a number, and ValueError for a wrong name or direction.
+    """
+    if not isinstance(name, str) or not _METRIC_NAME.fullmatch(name):
+        raise ValueError(f"peakmark.metric: {name!r} is not the name of a metric: use letters, digits and _, without a digit at the beginning")
+    if better not in (None, "higher", "lower"):
+        raise ValueError(f"peakmark.metric: better={better!r}: write 'higher', 'lower' or None")
+    if isinstance(value, (str, bytes, bool)) or not hasattr(value, "__float__"):
+        raise TypeError(f"peakmark.metric: {name} is {value!r}: report a number")
+    line = f"{name} {float(value)!r}" + (f" {better}" if better else "") + "\n"
+    if path := os.environ.get("PEAKMARK_METRICS"):
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(line)
 
 
 def recording() -> bool:

@@ -4,6 +4,7 @@ import enum
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -35,6 +36,10 @@ def allocate(*sizes):
 def blur(n, sigma=1.0, dtype="float32"):
     size = n * n * np.dtype(dtype).itemsize
     return allocate(size, size + round(1000 * sigma))
+
+def blur_with_error(n):
+    allocate(n * n)
+    peakmark.metric("error", 1 / n, better="lower")
 
 def kill(n):
     allocate(100 * n)
@@ -120,6 +125,41 @@ def test_the_example_of_the_docs_runs(run):
         print(json.dumps([frame["peak"].tolist(), sorted(set(frame["outcome"])), list(frame["time"] > 0)]))
         """)
     assert found == [[4 * n * n * (1 + passes) for n in (512, 1024) for passes in (1, 2)], ["ok"], [True] * 4]
+
+
+def test_a_function_reports_metrics(run):
+    found = run("""
+        from blur import blur_with_error
+        frame = peakmark.run(blur_with_error, {"n": [64, 128]}).frame
+        print(json.dumps([list(frame["metric:error"]), list(frame["outcome"])]))
+        """)
+    assert found == [[1 / 64, 1 / 128], ["ok", "ok"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (("error", "0.5"), TypeError, "error is '0.5': report a number"),
+        (("error", True), TypeError, "error is True: report a number"),
+        (("error", [1, 2]), TypeError, "report a number"),
+        (("cache hits", 1), ValueError, "'cache hits' is not the name of a metric"),
+        (("error", 1, "less"), ValueError, "better='less': write 'higher', 'lower' or None"),
+    ],
+)
+def test_a_metric_that_is_no_number_is_refused(monkeypatch, tmp_path, arguments, error, message):
+    monkeypatch.setenv("PEAKMARK_METRICS", str(tmp_path / "metrics"))
+    with pytest.raises(error, match=re.escape(message)):
+        peakmark.metric(*arguments)
+    assert not (tmp_path / "metrics").exists()
+
+
+def test_a_metric_is_a_line_of_the_file(monkeypatch, tmp_path):
+    monkeypatch.delenv("PEAKMARK_METRICS", raising=False)
+    peakmark.metric("error", 0.5)  # no effect
+    monkeypatch.setenv("PEAKMARK_METRICS", str(tmp_path / "metrics"))
+    peakmark.metric("error", np.float32(0.1), better="lower")
+    peakmark.metric("iterations", 12)
+    assert (tmp_path / "metrics").read_text() == f"error {float(np.float32(0.1))!r} lower\niterations 12.0\n"
 
 
 def test_a_notebook_shows_a_table_and_a_plot(run):

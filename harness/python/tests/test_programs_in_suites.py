@@ -55,6 +55,52 @@ def test_the_end_of_a_program_is_its_outcome(folder, what, outcome, message, cod
         assert "reproduce: peakmark run s.toml --filter '^toy/marked/opencl/what:" + what + "$'" in result.stderr
 
 
+REPORTING = """
+import sys
+import peakmark
+from small_opencl import Context
+Context().buffer(400).release()
+peakmark.metric("iterations", int(sys.argv[1]), better="lower")
+peakmark.metric("halo", 2)
+if sys.argv[1] == "3":
+    peakmark.metric("rate", float("inf"))
+if sys.argv[1] == "4":
+    peakmark.metric("halo", 2)
+"""
+
+
+def test_programs_report_metrics(folder):
+    (folder / "reporting.py").write_text(REPORTING)
+    write_suite(
+        folder,
+        f"""
+[[program]]
+variant = "toy/reporting"
+command = ["{sys.executable}", "{{suite_folder}}/reporting.py", "{{i}}"]
+axes.i = 1
+
+[[program]]
+variant = "toy/shell"
+shell = true
+command = "echo 'rate 2.5 higher' >> $PEAKMARK_METRICS; {sys.executable} {{suite_folder}}/reporting.py {{i}}"
+axes.i = 1
+"""
+        + sweep("axes.i = [1, 3, 4]\nmax_metric.iterations = 2", "toy/reporting")
+        + sweep("axes.i = 5\nmax_metric.iterations = 2", "toy/shell"),
+    )
+    cases, _ = run(folder, "--repetitions", "1", code=3)
+    good = cases["toy/reporting/opencl"]
+    assert (good["outcome"], good["metrics"]) == ("ok", {"halo": 2.0, "iterations": 1.0})
+    assert good["metric_directions"] == {"iterations": "lower"}
+    infinite, twice = cases["toy/reporting/opencl/i:3"], cases["toy/reporting/opencl/i:4"]
+    assert (infinite["outcome"], twice["outcome"]) == ("wrong_answer", "wrong_answer")
+    assert infinite["message"] == "$PEAKMARK_METRICS, line 3: metric 'rate' is inf: report a finite number"
+    assert "metric 'halo' is reported twice" in twice["message"]
+    assert cases["toy/shell/opencl/i:5"]["metrics"] == {"halo": 2.0, "iterations": 5.0, "rate": 2.5}
+    check = peakmark("check", "run.json", cwd=folder)
+    assert "iterations too high: 5; max_metric is 2" in check.stdout
+
+
 REPEATING = """
 import sys
 import peakmark
