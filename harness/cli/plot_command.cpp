@@ -2,10 +2,12 @@
 #include <cmath>
 #include <string>
 
+#include "base/error.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/options.hpp"
 #include "cli/python_reports.hpp"
+#include "measure/sweep/metric_name.hpp"
 
 namespace peakmark::cli {
 
@@ -24,8 +26,20 @@ void add_plot_command(CLI::App& app, Result& /*result*/) {
   command->add_flag("--pdf")->description("Write PDF");
   command->add_option("--filter", "Select cases whose name matches this regular expression")
       ->type_name(value_name::kRegex);
-  repeatable(command->add_option("--metric", "Plot only this metric. Default: all"))
-      ->check(CLI::IsMember({"peak", "overhead", "time", "throughput", "at-peak", "estimate"}));
+  const CLI::Validator is_reported(
+      [](std::string& name) {
+        try {
+          check_metric_name(name);
+        } catch (const UsageError& error) {
+          return std::string(error.what());
+        }
+        return std::string();
+      },
+      "", "METRIC");
+  repeatable(command->add_option(
+                 "--metric",
+                 "Plot only this metric, or one that the program reports. Default: all but those reported"))
+      ->check(CLI::IsMember({"peak", "overhead", "time", "throughput", "at-peak", "estimate"}) | is_reported);
   repeatable(command->add_option(
                  "--axis",
                  "Plot against this axis; against two: a heat map. Default: the one that explains most of "

@@ -74,9 +74,9 @@ TEST_F(Report, PlotPassesItsOptionsAndRunsToPython) {
 
 TEST_F(Report, PlotRefusesAnUnknownMetric) {
   write_python();
-  const Answer answer = peakmark({"plot", "a.json", "--metric", "peek"});
+  const Answer answer = peakmark({"plot", "a.json", "--metric", "at-peek"});
   EXPECT_EQ(answer.end.exit_code, 2);
-  EXPECT_THAT(answer.errors, HasSubstr("peek"));
+  EXPECT_THAT(answer.errors, HasSubstr("at-peek"));
 }
 
 TEST_F(Report, WithoutPythonReportsWhatToDo) {

@@ -100,6 +100,14 @@ std::string time_line(const Observation& observation, const RunContext& context)
   return line + "\n";
 }
 
+/// Returns `  metrics: halo 2, iterations 12`.
+std::string metrics_line(const Observation& observation) {
+  std::string text;
+  for (const auto& [name, value] : observation.metrics)
+    text += fmt::format("{}{} {:.4g}", text.empty() ? "  metrics: " : ", ", name, value);
+  return text.empty() ? text : text + "\n";
+}
+
 /// Returns a row for each name and kind; count and largest allocation only if a row has several allocations.
 std::string peak_table(const std::vector<PeakGroup>& groups) {
   if (groups.empty()) return "";
@@ -128,7 +136,7 @@ void show_run(const std::filesystem::path& path) {
                         : end == CaseEnd::skipped ? ""
                                                   : "  peak unknown");
     if (!observation.message.empty()) text += "  " + plain_text(observation.message) + "\n";
-    text += time_line(observation, run.context);
+    text += time_line(observation, run.context) + metrics_line(observation);
     text += peak_table(group_peak(observation.at_peak));
     if (observation.leaked_bytes.value_or(0) != 0) {
       text += fmt::format("  never released: {}\n", format_size(*observation.leaked_bytes));

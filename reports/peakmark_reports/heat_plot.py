@@ -63,7 +63,7 @@ def draw_heat(figure: Figure, context: dict, metrics: Sequence[str] = SHAPES, lo
     has_gaps = False
     for i, (metric, panel) in enumerate(rows):
         every = np.concatenate([metric.values(one.cases).to_numpy(float) for one in figure.panels])
-        scale = ratio_scale(every, look) if metric.unit == "ratio" else amount_scale(every, True, look=look)
+        scale = ratio_scale(every, look) if metric.unit == "ratio" or np.any(every < 0) else amount_scale(every, True, look=look)
         values = panel.cases.assign(value=metric.values(panel.cases))
         band = grid[i * blocks : (i + 1) * blocks]
         for place, (axes, line) in enumerate(zip(band.flat, lines)):

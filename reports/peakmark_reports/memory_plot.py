@@ -161,6 +161,20 @@ METRICS = {
         has_window=True,
     ),
 }
+
+
+def metric_named(name: str) -> Metric:
+    """Returns a metric of peakmark, or one that the program reports."""
+    column = f"metric:{name}"
+    own = Metric(
+        lambda _cases, _context: name,
+        lambda cases: cases[column] if column in cases else pd.Series(np.nan, cases.index),
+        "number",
+        lambda value: f"{value:.4g}",
+    )
+    return METRICS.get(name, own)
+
+
 NOTES = {
     "floor": "Floor (dotted): input + output",
     "estimate": "Black tick: estimate within its window",
@@ -240,7 +254,7 @@ def _row_scale(metric: Metric, panels: Sequence[Panel], lines: Sequence[list[Lin
         if metric.has_window:
             values += [panel.cases[column].to_numpy(float) for column in ("window_lo", "window_hi")]
     every = np.concatenate([part for part in values if part is not None])
-    if metric.unit == "ratio":
+    if metric.unit == "ratio" or np.any(every < 0):
         return ratio_scale(every, look)
     return amount_scale(every, x_is_log and metric.unit != "rate", WIDE_TIMES if metric.unit == "time" else WIDE, look)
 
@@ -349,13 +363,13 @@ def _against(metric: Metric, line: str, shape: Sequence[str]) -> Metric:
 
 def _chosen_metrics(figure: Figure, metrics: Sequence[str], look: Look) -> list[Metric]:
     """Returns the metrics that have data, as ratios if the user wants them; none if the figure has no line to be compared with."""
-    chosen = [METRICS[name] for name in metrics]
+    chosen = [metric_named(name) for name in metrics]
     if look.against is not None:
         line = next((line for line in figure.lines if look.against in (line, line.split("/", 1)[-1])), None)
         if line is None:
             return []
         # The floor is the same: peak / floor has the same ratios as the peak.
-        chosen = [METRICS[name] for name in metrics if name != "overhead" or "peak" not in metrics]
+        chosen = [metric_named(name) for name in metrics if name != "overhead" or "peak" not in metrics]
         # Other points have several cases of a line at one x.
         shape = ["x", figure.y] if figure.y else ["x"] if figure.is_joined or figure.has_words else []
         chosen = [_against(metric, line, shape) for metric in chosen]

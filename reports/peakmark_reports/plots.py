@@ -119,7 +119,9 @@ def _jobs(runs: list[Run], folder: Path, options: PlotOptions) -> list[_Job]:
             if several_suites:
                 figure = replace(figure, name=f"{figure.name} ({run.suite})")
             for kind, every_metric in KINDS.items():
-                metrics = [metric for metric in every_metric if metric in options.metrics]
+                # What a program reports is drawn against shape, as memory and time are.
+                own = [metric for metric in options.metrics if metric not in METRICS] if kind == "shapes" else []
+                metrics = [metric for metric in every_metric if metric in options.metrics] + own
                 # Neither a bar nor peak / estimate is compared with another variant, and a bar has one axis.
                 if not metrics or (kind != "shapes" and options.look.against) or (kind == "at-peak" and figure.y):
                     continue
@@ -203,6 +205,13 @@ def _check_metrics(options: PlotOptions) -> None:
         raise PlotError(f"--metric {', '.join(options.metrics)}: not with {option}; choose another metric")
 
 
+def _check_metric_names(runs: Sequence[Run], metrics: Sequence[str]) -> None:
+    reported = dict.fromkeys(column.removeprefix("metric:") for run in runs for column in run.cases if column.startswith("metric:"))
+    for metric in metrics:
+        if metric not in METRICS and metric not in reported:
+            raise PlotError(f"--metric {metric}: no case reports this metric; metrics: {', '.join([*METRICS, *reported])}")
+
+
 def _check_axes(runs: Sequence[Run], axes: Sequence[str]) -> None:
     if len(axes) > 2 or len(set(axes)) < len(axes):
         raise PlotError(f"--axis {', '.join(axes)}: at most two different axes can be drawn; leave the others out")
@@ -238,6 +247,7 @@ def write_plots(paths: Sequence[Path], folder: Path, options: PlotOptions, patte
         runs = [matching(run, pattern) if len(run.cases) else run for run in runs]
         if not any(len(run.cases) for run in runs):
             raise NothingToPlot(f"--filter {pattern}: no case matches")
+    _check_metric_names(runs, options.metrics)
     _check_axes(runs, options.axes)
     together = combined(list(zip(_labels(paths), runs)))
     _check_against(together, options.look.against)

@@ -27,7 +27,7 @@ class Run:
     `cases` has the columns `case`, `operation`, `variant`, `backend`, `figure`, `window_lo`, `window_hi`, `outcome`, `message`,
     `estimator`, bytes (`peak`, `setup`, `floor`, `estimate`), nanoseconds (`time`, `time_min`, `time_max`), `cache` (`cold`
     or `hot`, of the times), `bytes_per_second`, and `share_of_copy` of the run's reference copy; `at_peak`, the bytes of each name that was live at the peak; `axes`, the names of the case's axes, `axis_texts` such as `n:20`, and beside them `axis:NAME` for every
-    axis. Unknown values are NaN or None, never 0.
+    axis; `metric:NAME` for every metric that a program reports. Unknown values are NaN or None, never 0.
     """
 
     context: dict[str, Any]
@@ -98,6 +98,7 @@ def _row(observation: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]
         "axis_texts": tuple(f"{name}:{value}" for name, value in observation["axes"].items()),
     }
     row.update({f"axis:{name}": value for name, value in observation["axes"].items()})
+    row.update({f"metric:{name}": value for name, value in observation.get("metrics", {}).items()})
     return row
 
 

@@ -47,6 +47,26 @@ def test_a_metric_without_data_is_nothing_to_draw(tmp_path, capsys):
     assert "nothing to draw" in capsys.readouterr().err
 
 
+def _with_metrics(path):
+    observations = [observation("padding/new", "edge", ny) | {"metrics": {"iterations": ny / 8, "drift": -ny}} for ny in SHAPES]
+    return write_run(path, observations)
+
+
+def test_what_a_program_reports_is_drawn_against_shape(tmp_path, capsys):
+    path = _with_metrics(tmp_path / "run.json")
+    assert plot(path, "--metric", "iterations", "--metric", "drift", "--svg", "-o", tmp_path / "out") == 0
+    assert files(tmp_path / "out") == ["padding.svg"]
+    text = (tmp_path / "out" / "padding.svg").read_text()
+    assert ">iterations<" in text and ">drift<" in text and "peak memory" not in text
+    assert plot(path, "--metric", "iteration", "-o", tmp_path / "out") == 2
+    assert "--metric iteration: no case reports this metric; metrics: peak, " in capsys.readouterr().err
+
+
+def test_what_a_program_reports_is_a_column(tmp_path):
+    cases = load_run(_with_metrics(tmp_path / "run.json")).cases
+    assert list(cases["metric:iterations"]) == [ny / 8 for ny in SHAPES]
+
+
 def test_a_filter_sees_short_and_full_names(run_file):
     run = load_run(run_file)
     assert len(matching(run, "^padding/new/opencl/mode:edge/ny:32/").cases) == 1
