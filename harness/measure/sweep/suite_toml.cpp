@@ -300,13 +300,15 @@ class Reader : private TomlReader {
     return check_here(place, [&] { return parse_allowance(text); });
   }
 
-  void read_metric_limits(const toml::node& node, const SourceLocation& place, Limits& limits,
-                          std::optional<double> MetricLimit::*bound) const {
+  static void read_metric_limits(const toml::node& node, const SourceLocation& place, Limits& limits,
+                                 std::optional<double> MetricLimit::*bound) {
     const toml::table* const table = node.as_table();
-    if (table == nullptr || table->empty())
-      fail(place, fmt::format("must be a table of metrics: {} = {{ iterations = 30 }}", place.key));
+    if (table == nullptr || table->empty()) {
+      fail(place, fmt::format("must be a table of metrics: {} = {{ iterations = 30 }}",
+                              place.key.substr(place.key.rfind('.') + 1)));
+    }
     for (const TomlEntry& entry : in_file_order(*table)) {
-      const SourceLocation metric_place = at(entry, place.key + ".");
+      const SourceLocation metric_place{place.file, entry.position.line, place.key + "." + entry.key};
       check_here(metric_place, [&] { check_metric_name(entry.key); });
       const std::optional<double> value = entry.node->value<double>();
       if (!entry.node->is_number() || !value || !std::isfinite(*value))
