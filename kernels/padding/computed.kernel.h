@@ -1,14 +1,17 @@
-/* computed: no coordinates in memory. */
+/* Padding without coordinates in memory: each work-item computes the source of its elements. Mode constant has a
+ * kernel, edge another, and the periodic modes reflect, symmetric and wrap share one. See padding.kernel.h for the
+ * mapping.
+ */
 
-/* ---- Coordinates ---- */
+
 
 PM_DEVICE pm_long clamped(pm_long i, pm_long extent) {
   if (i < 0) return 0;
   return i < extent ? i : extent - 1;
 }
 
-/* Where i falls in a period that starts at 0. One period to either side is the common case and needs no
- * division, which costs a GPU more than the load it feeds. */
+/* Returns i modulo `period`, in [0, period). An i at most one period out of bounds is the common case. It needs no
+ * 64-bit division, which takes a GPU longer than the load that depends on it. */
 PM_DEVICE pm_long phase_of(pm_long i, pm_long period) {
   if (i < 0) i += period;
   if (i >= period) i -= period;
@@ -19,12 +22,17 @@ PM_DEVICE pm_long phase_of(pm_long i, pm_long period) {
   return i;
 }
 
-/* Reflect, symmetric and wrap are one: an image that runs forward, then (unless it wraps) backward from
- * `top`. */
+/* Returns the source of index i. The host gives period and top for each mode, with e = extent:
+ *     wrap       period = e,      top is unused
+ *     symmetric  period = 2e,     top = 2e - 1
+ *     reflect    period = 2e - 2, top = 2e - 2; if e = 1: period = 1
+ */
 PM_DEVICE pm_long periodic(pm_long i, pm_long extent, pm_long period, pm_long top) {
   const pm_long phase = phase_of(i, period);
   return phase < extent ? phase : top - phase;
 }
+
+/* y0, y1, x0 and x1 are the bits of the values above, below, left and right. Corners have those of left and right. */
 PM_CPU_ONLY(pad_constant_rows)
 PM_KERNEL(pad_constant_rows)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long n, pm_long ny,
@@ -96,7 +104,7 @@ PM_KERNEL(pad_periodic_rows)
   end_stream(&to);
 }
 
-/* Lanes of columns c, c + 1, ... that are all in [0, width). */
+/* Returns whether all lanes of a vector at column c are in [0, width). */
 PM_DEVICE pm_int all_within(pm_long c, pm_long width) { return c >= 0 && c + PADDING_LANES_GPU <= width; }
 
 PM_REGISTERS(pad_constant_elements, 48)

@@ -1,10 +1,13 @@
-/* Padding by coordinates in memory. */
+/* Padding by int32 source coordinates in memory: coords1d, coords2d, and mode custom of every variant. See
+ * padding.kernel.h for the mapping.
+ */
 
-/* ---- coords1d: a source row for each row, a source column for each column ---- */
+/* ---- coords1d: rows[y] is the source row of output row y, columns[x] the source column of output column x ---- */
 
-/* How many columns follow the first in equal steps. Segments are compared whole, in vectors where the compiler is
- * clang, which does not make them by itself. */
+/* Columns that run_of() compares at once. */
 #define PADDING_STRETCH 128
+/* Returns the number of leading columns with columns[k] = columns[0] + k * step. Under clang, explicit vectors compare
+ * them, because clang does not vectorise the loop. */
 PM_DEVICE pm_long run_of(PM_GLOBAL const pm_int* columns, pm_int step, pm_long count) {
   const pm_int first = columns[0];
   pm_long run = 0;
@@ -16,25 +19,25 @@ PM_DEVICE pm_long run_of(PM_GLOBAL const pm_int* columns, pm_int step, pm_long c
       differing |= vload16(0, columns + run + k) ^ (steps + (first + (pm_int)(run + k) * step));
     const int8 half_of_it = differing.lo | differing.hi;
     const long2 rest = as_long2(half_of_it.lo | half_of_it.hi);
-    if ((rest.x | rest.y) != 0) break; /* PoCL 3.1 makes 30 instructions of any() */
+    if ((rest.x | rest.y) != 0) break; /* PoCL 3.1 compiles any() to 30 instructions */
   }
 #endif
   while (run < count && columns[run] == first + (pm_int)run * step) ++run;
   return run;
 }
 
-/* Neighbours of a row that come from consecutive columns, or (PADDING_MIXED) from any. */
+/* Consecutive elements of an output row. Their source columns have a common step, or any order (PADDING_MIXED). */
 typedef struct {
-  pm_long first; /* column of the first in the source; PADDING_MIXED: in the output */
+  pm_long first; /* source column of the first element; PADDING_MIXED: its output column */
   pm_long count;
-  pm_int step;
+  pm_int step; /* 1, 0, -1 or PADDING_MIXED */
 } padding_run;
-/* Shorter runs are mixed. */
+/* A shorter run becomes PADDING_MIXED. */
 #define PADDING_SHORTEST_RUN 4
-/* Runs that an item finds at a time: those of a row, but where its columns have no order. */
+/* Maximum of runs found at once. A padded row usually has fewer; columns without order need several passes. */
 #define PADDING_RUNS 16
 
-/* Finds runs from column x on. Returns the column after the last of them. */
+/* Finds up to PADDING_RUNS runs, beginning at output column x. Returns the column after the last of them. */
 PM_DEVICE pm_long find_runs(padding_run* runs, pm_int* found, PM_GLOBAL const pm_int* columns, pm_long x,
                             pm_long out_nx) {
   pm_int last = -1;
@@ -62,8 +65,8 @@ PM_DEVICE pm_long find_runs(padding_run* runs, pm_int* found, PM_GLOBAL const pm
   return x;
 }
 
-/* A work-item owns `y_step` rows. The columns of a padding are mostly neighbours, upward, downward or one and the
- * same: such runs are found once for all of its rows. */
+/* The source columns of a padding are mostly runs with step 1, -1 or 0. A work-item finds the runs once for all of its
+ * rows. A row with more than PADDING_RUNS runs is written in several passes, each over a range of columns. */
 PM_CPU_ONLY(gather_vectors_rows)
 PM_KERNEL(gather_vectors_rows)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,
@@ -100,7 +103,7 @@ PM_KERNEL(gather_vectors_rows)
   }
 }
 
-/* The sources of the lanes, where they are a run. */
+/* Returns the sources of a whole vector: a run if its columns have a common step of 1, 0 or -1, else PADDING_MIXED. */
 PM_DEVICE padding_lanes lanes_of_columns(PM_GLOBAL const pm_int* PM_RESTRICT columns) {
   const pm_int first = columns[0];
   const pm_int step = columns[1] - first;
@@ -144,7 +147,7 @@ PM_KERNEL(gather_vectors_elements)
   }
 }
 
-/* ---- coords2d: a source row and a source column for each element of a padded image ---- */
+/* ---- coords2d: `rows` and `columns` are images (out_ny, out_nx): the source row and column of each element ---- */
 
 PM_CPU_ONLY(gather_images_rows)
 PM_KERNEL(gather_images_rows)
@@ -162,11 +165,12 @@ PM_KERNEL(gather_images_rows)
   }
 }
 
-/* Elements of a work-item that reads coordinates of each. */
+/* Elements per work-item of gather_images_elements: 4; u64: 2. */
 #define PADDING_GATHERED (PADDING_LANES_GPU < 4 ? PADDING_LANES_GPU : 4)
-/* Slices that are read before the first of them is stored. */
+/* Slices whose loads are issued before the first store. */
 #define PADDING_SLICES 2
 
+/* Stores the first `count` values, with one store if `count` is PADDING_GATHERED and `to` is aligned. */
 PM_DEVICE void store_gathered(PM_GLOBAL pm_element* to, const pm_element* values, pm_int count) {
 #if defined(PM_DTYPE_u8)
   if (count == 4 && ((pm_ulong)to & 3) == 0) {
@@ -203,8 +207,8 @@ PM_DEVICE void store_gathered(PM_GLOBAL pm_element* to, const pm_element* values
     if (k < count) to[k] = values[k];
 }
 
-/* A work-item owns four neighbours of the padded image (u64: two), whatever rows they are of, reads their
- * coordinates once and takes slices z, z + z_step, ... */
+/* Work-item (x, z) owns PADDING_GATHERED consecutive elements of the padded image, which may span rows. It reads their
+ * coordinates once, for slices z, z + z_step, .... */
 PM_REGISTERS(gather_images_elements, 40)
 PM_KERNEL(gather_images_elements)
 (PM_GLOBAL const pm_element* PM_RESTRICT in, PM_GLOBAL pm_element* PM_RESTRICT out,

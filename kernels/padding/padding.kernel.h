@@ -1,13 +1,16 @@
-/* Padding of a stack (n, ny, nx) to (n, out_ny, out_nx), in peakmark's kernel language.
+/* Pads each slice of a stack (n, ny, nx) to (n, out_ny, out_nx). Both are row-major without gaps.
  *
- * Elements are moved and never computed with, so the host compiles this for the unsigned integer of an
- * element's size: no bit of a NaN changes and no device needs f64.
+ * Elements are copied as bits: the host compiles these kernels for the unsigned integer of the element's size. So the
+ * bits of a NaN do not change, and no device needs f64.
  *
- * Every kernel comes in two grains with the same arguments. `_rows`, for CPUs: a work-item owns y_step rows and
- * stores them as one stream, past the caches where `past_cache` says so.
- * `_elements`, for GPUs: a work-item owns 16 bytes of a row, as they are aligned in the output, works out once
- * where they come from, and takes rows y, y + y_step, ... of slices z, z + z_step, ..., since CUDA ends at
- * 65,535 groups in y and z. The host chooses y_step so that those rows are aligned alike.
+ * A kernel has two versions with the same arguments:
+ *   _rows, for CPUs: a work-item writes y_step consecutive rows as one stream. With `past_cache`, its stores bypass
+ *     the caches.
+ *   _elements, for GPUs: work-item (x, y, z) writes vector x of rows y, y + y_step, ... of slices z, z + z_step, ....
+ *     It finds the source columns once for all of these rows.
+ * Vectors have 16 bytes and are aligned in the output, so that each is one store. The launch has y_step items in y and
+ * z_step in z, because CUDA's maximum is 65,535 groups. The host chooses y_step so that the rows of an item have the
+ * same alignment.
  */
 
 #include "row_stream.kernel.h"

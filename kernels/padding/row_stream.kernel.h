@@ -1,15 +1,16 @@
-/* Rows as streams, for CPUs: a work-item stores its rows from their first element to their last.
+/* Streams of rows, for CPUs: a work-item stores consecutive elements of the output, from its first to its last.
  *
- * Where the output is larger than the caches (`past_cache`), it is stored in whole vectors of 64 bytes past them: a
- * cached store would first read what it overwrites. Elements of a vector that has several sources, or two rows, are
- * `pending` in private memory until it is whole. Only an item's first and last vectors are stored element by element,
- * since its neighbours own a part of them.
+ * With `past_cache`, for outputs larger than the caches, a stream writes 64-byte vectors with non-temporal stores. A
+ * cached store would first read the line that it overwrites. If a vector has elements of several sources or of two
+ * rows, they are collected in private memory (`pending`) until the vector is complete. Only the first and the last
+ * vector are stored element by element, because a part of them may belong to other work-items.
  *
- * No parameter of these functions is `restrict`: oclgrind does not simulate what clang makes of that in a loop.
+ * No parameter of these functions is `restrict`: oclgrind does not simulate the code that clang generates for it in a
+ * loop.
  */
 
 #if defined(__clang__) && !defined(__CUDACC__)
-/* The built-ins are clang's, on which the CPU implementations of OpenCL rest. */
+/* Built-ins of clang, which compiles kernels in OpenCL implementations for CPUs. */
 #define PADDING_VECTORS 1
 #define PADDING_LANES ((pm_int)(64 / sizeof(pm_element)))
 typedef pm_element padding_vector __attribute__((ext_vector_type(64 / sizeof(pm_element))));
@@ -17,7 +18,7 @@ typedef padding_vector padding_unaligned __attribute__((aligned(sizeof(pm_elemen
 #define PADDING_LOAD(p) (*(PM_GLOBAL const padding_unaligned*)(p))
 #define PADDING_LOAD_PENDING(p) (*(const padding_unaligned*)(p))
 #define PADDING_STORE_PENDING(v, p) (*(padding_unaligned*)(p) = (v))
-/* Vectors that are loaded before the first of them is stored. */
+/* Vectors whose loads are issued before the first store. */
 #define PADDING_IN_FLIGHT 8
 #define PADDING_BACKWARD_8(n) n + 7, n + 6, n + 5, n + 4, n + 3, n + 2, n + 1, n
 #if defined(PM_DTYPE_u64)
@@ -33,7 +34,7 @@ typedef padding_vector padding_unaligned __attribute__((aligned(sizeof(pm_elemen
 #endif
 #define PADDING_REVERSED(v) __builtin_shufflevector(v, v, PADDING_BACKWARD)
 
-/* The built-in takes the alignment from the type of the value, which is therefore the aligned one. */
+/* `to` is aligned to 64 bytes. The built-in derives this from the type, so the type must not be padding_unaligned. */
 PM_DEVICE void store_past_cache(padding_vector v, PM_GLOBAL pm_element* to) {
   __builtin_nontemporal_store(v, (PM_GLOBAL padding_vector*)to);
 }
@@ -41,27 +42,28 @@ PM_DEVICE void store_past_cache(padding_vector v, PM_GLOBAL pm_element* to) {
 #define PADDING_LANES 1
 #endif
 
-/* Fetches the line of the cache at `from`, which may be any address. */
+/* Prefetches the cache line at `from`, which may be out of bounds. */
 PM_DEVICE void fetch_ahead(PM_GLOBAL const pm_element* from) {
-#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__)) /* a simulator has no such instruction */
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__)) /* simulators have no prefetch */
   __builtin_prefetch((const void*)(pm_ulong)from, 0, 2);
 #endif
 }
-/* A run fetches this many elements ahead, a page: within a page a processor fetches ahead by itself. */
+/* Prefetch distance in elements: a page of 4 KiB. Hardware prefetchers do not cross a page boundary. */
 #define PADDING_AHEAD ((pm_int)(4096 / sizeof(pm_element)))
 
-/* A vector before and one after the pending one, so that whole vectors are put where their elements belong. */
+/* Elements of the buffer of a stream: the pending vector, one before and one after it. So a whole vector can be stored
+ * at any offset, even if only a part of it belongs to the pending vector. */
 #define PADDING_PENDING (3 * PADDING_LANES)
 
 typedef struct {
-  PM_GLOBAL pm_element* to; /* where the pending vector will be stored */
-  pm_element* pending;      /* the vector; PADDING_LANES elements before and after it are free */
-  pm_int skipped;           /* its first elements, which the item before stores */
-  pm_int count;             /* its elements so far, the skipped ones included */
+  PM_GLOBAL pm_element* to; /* destination of the pending vector */
+  pm_element* pending;      /* the vector; PADDING_LANES elements before and after it may be overwritten */
+  pm_int skipped;           /* number of its first elements that are not part of this stream */
+  pm_int count;             /* number of its elements so far, with the skipped ones */
   pm_int past_cache;
 } padding_stream;
 
-/* Starts a stream at `to`. `pending` has PADDING_PENDING elements. */
+/* Returns a stream that starts at `to`. `pending` is a buffer of PADDING_PENDING elements. */
 PM_DEVICE padding_stream stream_at(PM_GLOBAL pm_element* to, pm_element* pending, pm_int past_cache) {
   padding_stream s;
   s.skipped = 0;
@@ -75,13 +77,14 @@ PM_DEVICE padding_stream stream_at(PM_GLOBAL pm_element* to, pm_element* pending
   return s;
 }
 
-/* Stores the rest of a stream. */
+/* Stores the pending elements. */
 PM_DEVICE void end_stream(padding_stream* s) {
   for (pm_int k = s->skipped; k < s->count; ++k) s->to[k] = s->pending[k];
 }
 
 #ifdef PADDING_VECTORS
-/* Takes `count` elements, at most PADDING_LANES, that have been put behind the pending ones. */
+/* Adds `count` elements, at most PADDING_LANES, which the caller has written after the pending ones. Stores the pending
+ * vector if it is complete. */
 PM_DEVICE void take(padding_stream* s, pm_int count) {
   s->count += count;
   if (s->count < PADDING_LANES) return;
@@ -96,7 +99,7 @@ PM_DEVICE void take(padding_stream* s, pm_int count) {
 }
 #endif
 
-/* Appends `count` times `value`. */
+/* Appends `count` copies of `value`. */
 PM_DEVICE void append_fill(padding_stream* s, pm_element value, pm_long count) {
 #ifdef PADDING_VECTORS
   if (s->past_cache) {
@@ -119,7 +122,7 @@ PM_DEVICE void append_fill(padding_stream* s, pm_element value, pm_long count) {
   s->to += count;
 }
 
-/* Appends from[0], from[step], from[2 step], ...; `step`, a constant, is 1 or -1. */
+/* Appends from[0], from[step], ..., from[(count - 1) * step]. `step` is a constant, 1 or -1. */
 PM_DEVICE void append_run(padding_stream* s, PM_GLOBAL const pm_element* from, const pm_int step, pm_long count) {
 #ifdef PADDING_VECTORS
 #define PADDING_RUN_AT(i) \
@@ -155,7 +158,7 @@ PM_DEVICE void append_run(padding_stream* s, PM_GLOBAL const pm_element* from, c
       store_past_cache(PADDING_RUN_AT(i), to);
     s->to = to;
     s->count = (pm_int)(count - i);
-    /* The last vector of the run, of which the elements that are left get to the start of `pending`. */
+    /* The vector at the end of the run: its last s->count elements become the first pending ones. */
     PADDING_STORE_PENDING(PADDING_RUN_AT(count - PADDING_LANES), s->pending - PADDING_LANES + s->count);
     return;
   }
@@ -166,7 +169,7 @@ PM_DEVICE void append_run(padding_stream* s, PM_GLOBAL const pm_element* from, c
   s->to += count;
 }
 
-/* Appends the elements of `from` that `columns` name. */
+/* Appends from[columns[0]], ..., from[columns[count - 1]]. */
 PM_DEVICE void append_gathered(padding_stream* s, PM_GLOBAL const pm_element* from,
                                PM_GLOBAL const pm_int* columns, pm_long count) {
 #ifdef PADDING_VECTORS
@@ -184,7 +187,7 @@ PM_DEVICE void append_gathered(padding_stream* s, PM_GLOBAL const pm_element* fr
       }
     }
     pm_element* pending = s->pending + s->count;
-    /* Few, which vectors would only delay. */
+    /* Fewer than PADDING_LANES elements: vector code would be slower. */
     _Pragma("clang loop vectorize(disable)") for (pm_int k = 0; k < (pm_int)(count - i); ++k) pending[k] = from[columns[i + k]];
     take(s, (pm_int)(count - i));
     return;
@@ -195,7 +198,7 @@ PM_DEVICE void append_gathered(padding_stream* s, PM_GLOBAL const pm_element* fr
   s->to += count;
 }
 
-/* The end of an item's rows, of which it has y_step from `first` on: `first` where it has none. */
+/* Returns the end of the at most y_step rows of a work-item, which begin at row `first`; `first` if it has none. */
 PM_DEVICE pm_long end_of_rows(pm_long first, pm_long y_step, pm_long rows) {
   if (first >= rows) return first;
   return first + y_step < rows ? first + y_step : rows;

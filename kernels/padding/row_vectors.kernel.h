@@ -1,16 +1,17 @@
-/* Rows in vectors of 16 bytes, for GPUs: which elements of a row a vector has, and how they are loaded and stored. */
+/* Vectors of 16 bytes, for GPUs: the source elements of their lanes, unaligned loads, and stores. */
 
-/* Elements of a vector of 16 bytes. */
+/* Elements of a vector. */
 #define PADDING_LANES_GPU ((pm_int)(16 / sizeof(pm_element)))
 
-/* How the lanes of a vector follow each other in the source. */
+/* The source elements of the lanes of a vector. */
 typedef struct {
-  pm_long first; /* source of the first lane, in elements from the start of the source row */
-  pm_int step;   /* 1, 0 or -1 from a lane to the next; PADDING_MIXED: lane by lane */
+  pm_long first; /* source column of lane 0 */
+  pm_int step;   /* 1, 0 or -1 columns from a lane to the next; PADDING_MIXED: no common step */
 } padding_lanes;
 #define PADDING_MIXED 2
 
-/* Lanes one by one are those of vectors at borders: unrolled whole they would take registers from all others. */
+/* Limits on unrolling, which reduce register pressure. The loop over lanes runs only for vectors without a common step,
+ * most of which are at borders. */
 #define PADDING_LANE_BY_LANE _Pragma("unroll 2")
 #define PADDING_ROW_BY_ROW _Pragma("unroll 1")
 
@@ -21,8 +22,8 @@ PM_DEVICE padding_lanes lanes_from(pm_long first, pm_int step) {
   return lanes;
 }
 
-/* The column at which a vector starts, the row's being at `row`: below 0 for the first, where the row is not
- * aligned. */
+/* Returns the column at which vector number `vector` of an output row starts. It is negative for vector 0 if the row
+ * is not aligned to 16 bytes. */
 PM_DEVICE pm_long vector_column(PM_GLOBAL const pm_element* row, pm_long vector) {
   return vector * PADDING_LANES_GPU - (pm_long)(((pm_ulong)row & 15) / sizeof(pm_element));
 }
@@ -33,15 +34,16 @@ PM_DEVICE pm_long vector_column(PM_GLOBAL const pm_element* row, pm_long vector)
 #define PADDING_WORD_LANES 1
 #endif
 
-/* A vector as it was loaded: words that are still to be shifted by `bits` where it was not aligned. Loads and
- * shifts are apart, so that the loads of two rows are in flight together. */
+/* A vector as loaded: 32-bit words, which vector_of() shifts right by `bits`. The shift is a separate step, so that
+ * the loads of two rows are in flight together. */
 typedef struct {
   pm_uint4 words;
-  pm_uint last;
-  pm_uint bits;
+  pm_uint last; /* the fifth word, if bits is not 0 */
+  pm_uint bits; /* 8 x the bytes from the first word to the vector */
 } padding_words;
 
-/* Loads the vector at `from`, aligned or not. Reads whole words, so up to PADDING_WORD_LANES - 1 elements past it. */
+/* Loads the vector at `from`, which may be unaligned. Reads whole words, so up to PADDING_WORD_LANES - 1 elements
+ * before and after the vector. */
 PM_DEVICE padding_words words_at(PM_GLOBAL const pm_element* from) {
   const pm_uint misplaced = (pm_uint)(pm_ulong)from & 15;
   padding_words w;
@@ -98,14 +100,14 @@ PM_DEVICE pm_uint4 splat(pm_element value) {
   return v;
 }
 
-/* The elements of a word, the last first. */
+/* Reverses the elements of a word. */
 PM_DEVICE pm_uint turned(pm_uint w) {
 #if defined(PM_DTYPE_u8)
   return (w >> 24) | ((w >> 8) & 0xff00u) | ((w << 8) & 0xff0000u) | (w << 24);
 #elif defined(PM_DTYPE_u16) && defined(__CUDACC__)
   return (w >> 16) | (w << 16);
 #elif defined(PM_DTYPE_u16)
-  return rotate(w, 16u); /* a compiler makes of shifts what oclgrind does not simulate */
+  return rotate(w, 16u); /* oclgrind does not simulate the code of the shifts */
 #else
   return w;
 #endif
@@ -127,14 +129,14 @@ PM_DEVICE pm_uint4 reversed(pm_uint4 v) {
   return r;
 }
 
-/* Whether the lanes are a run whose words all end before `end`. */
+/* Returns whether the lanes have a common step, and words_at() reads no element at or after `end`. */
 PM_DEVICE pm_int is_vector(padding_lanes lanes, PM_GLOBAL const pm_element* row, PM_GLOBAL const pm_element* end) {
   if (lanes.step == PADDING_MIXED) return 0;
   return PADDING_WORD_LANES == 1 ||
          row + lanes.first + (PADDING_LANES_GPU + PADDING_WORD_LANES - 1) <= end;
 }
 
-/* The words of a run. */
+/* Loads lanes with a common step: step 1 and -1 as one vector, step 0 as one element. */
 PM_DEVICE padding_words run_words(padding_lanes lanes, PM_GLOBAL const pm_element* row) {
   if (lanes.step != 0) return words_at(row + lanes.first - (lanes.step < 0 ? PADDING_LANES_GPU - 1 : 0));
   padding_words w;
@@ -150,7 +152,8 @@ PM_DEVICE pm_uint4 run_vector(padding_lanes lanes, padding_words w) {
 
 PM_DEVICE void store_vector(PM_GLOBAL pm_element* to, pm_uint4 v) { *(PM_GLOBAL pm_uint4*)to = v; }
 
-/* Moves a run of two rows, or of one where `to` and `to_next` are the same: both load before one is stored. */
+/* Copies lanes with a common step in two rows. Both loads are issued before the first store. For one row only,
+ * `to_next` is `to` and `from_next` is `from`. */
 PM_DEVICE void move_runs(PM_GLOBAL pm_element* to, PM_GLOBAL pm_element* to_next, padding_lanes lanes,
                          PM_GLOBAL const pm_element* from, PM_GLOBAL const pm_element* from_next) {
   const padding_words w = run_words(lanes, from);

@@ -1,12 +1,16 @@
-/* Images of the size of a padded one that coords1d and coords2d keep, made on the device. They are bits, so the host
- * compiles this for unsigned integers. A work-item makes `run` neighbours. */
+/* Creates the coordinate images of coords2d, and the templates of coords1d and coords2d. Images have `width` columns
+ * and `count` elements, row-major. One work-item per `run` consecutive elements, which may span rows.
+ *
+ * Elements are written as bits, so the host compiles these kernels for unsigned integers.
+ */
 
 PM_DEVICE pm_long remainder_of(pm_long i, pm_long period) {
   const pm_long rest = i % period;
   return rest < 0 ? rest + period : rest;
 }
 
-/* The element of the axis at i, by numpy.pad's modes; `mode` is a PaddingMode: 1 edge, 2 reflect, 3 symmetric, 4 wrap. */
+/* Returns the source of index i on an axis, as numpy.pad does. `mode` is a PaddingMode: 1 edge, 2 reflect, 3 symmetric,
+ * 4 wrap. */
 PM_DEVICE pm_long source_of(pm_long i, pm_long extent, pm_int mode) {
   if (i >= 0 && i < extent) return i;
   if (mode == 1 || extent == 1) return i < 0 ? 0 : extent - 1;
@@ -16,11 +20,11 @@ PM_DEVICE pm_long source_of(pm_long i, pm_long extent, pm_int mode) {
   return phase < extent ? phase : (mode == 3 ? period - 1 : period) - phase;
 }
 
-/* The part of a row from element i on that ends before `end`. */
+/* The elements of a run that are in one row. */
 typedef struct {
   pm_long row;
-  pm_long first; /* the row's first element */
-  pm_long end;
+  pm_long first; /* index of the row's first element */
+  pm_long end;   /* index after the last element of the part */
 } row_part;
 
 PM_DEVICE row_part row_part_of(pm_long i, pm_long width, pm_long end) {
@@ -31,7 +35,7 @@ PM_DEVICE row_part row_part_of(pm_long i, pm_long width, pm_long end) {
   return part;
 }
 
-/* `along_x` 1: each element is its source column; 0: its source row. */
+/* Writes the source column of each element if `along_x` is 1, its source row if 0. */
 PM_REGISTERS(coordinate_image, 48)
 PM_KERNEL(coordinate_image)(PM_GLOBAL pm_element* image, pm_long count, pm_long width, pm_long before,
                             pm_long extent, pm_int mode, pm_int along_x, pm_int run) {
@@ -44,7 +48,8 @@ PM_KERNEL(coordinate_image)(PM_GLOBAL pm_element* image, pm_long count, pm_long 
   }
 }
 
-/* The values of the sides around zeros; x decides in the corners. The image is rows [y0, y1), columns [x0, x1). */
+/* Writes a template of mode constant: 0 in rows [y0, y1) of columns [x0, x1), and around them the values of the sides.
+ * Corners have those of left and right. */
 PM_REGISTERS(side_values, 40)
 PM_KERNEL(side_values)(PM_GLOBAL pm_element* image, pm_long count, pm_long width, pm_long y0, pm_long y1, pm_long x0,
                        pm_long x1, pm_ulong above, pm_ulong below, pm_ulong left, pm_ulong right, pm_int run) {

@@ -1,6 +1,8 @@
-/* The constant mode by a padded template. */
+/* Mode constant of coords1d and coords2d: `padded` is a template (out_ny, out_nx) in memory, which has the values of
+ * the border. See padding.kernel.h for the mapping.
+ */
 
-/* ---- The constant mode of coords1d: images within the border that a padded template has ---- */
+/* ---- coords1d: each output slice is the input slice, surrounded by the border of the template ---- */
 
 PM_CPU_ONLY(frame_rows)
 PM_KERNEL(frame_rows)
@@ -21,7 +23,7 @@ PM_KERNEL(frame_rows)
       append_run(&to, border, 1, out_nx);
       continue;
     }
-    fetch_ahead(border + out_nx + end); /* of the next row: its right border; its left one follows this row's right one */
+    fetch_ahead(border + out_nx + end); /* right border of the next row; its left one is next to this row's right one */
     append_run(&to, border, 1, pad_x0);
     append_run(&to, in + (slice * ny + y) * nx, 1, nx);
     append_run(&to, border + end, 1, out_nx - end);
@@ -66,7 +68,7 @@ PM_KERNEL(frame_elements)
   }
 }
 
-/* ---- The constant mode of coords2d: an image into the centre of a padded template ---- */
+/* ---- coords2d: one slice at a time is copied to the centre of the template, and the template to the output ---- */
 
 PM_CPU_ONLY(embed_rows)
 PM_KERNEL(embed_rows)
@@ -107,7 +109,7 @@ PM_KERNEL(embed_elements)
   }
 }
 
-/* A device copy of the template, for devices on which a copy command is slower than a kernel. */
+/* Copies the template to a slice of the output. For CPUs, on which a copy command uses one thread. */
 PM_CPU_ONLY(copy_image_rows)
 PM_KERNEL(copy_image_rows)
 (PM_GLOBAL const pm_element* PM_RESTRICT padded, PM_GLOBAL pm_element* PM_RESTRICT out, pm_long slice,
