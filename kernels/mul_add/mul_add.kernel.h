@@ -1,11 +1,14 @@
-/* dst = a * dst + b * other on a region of each image of a stack.
+/* mul_add: dst = a * dst + b * other on a region of h rows by w columns of each image of a stack. copy_region: copies a
+ * region of one image.
  *
- * A region is given by its first element, the elements from a row to the next, and from an image to the next.
- * Two grains: `_rows` makes a work-item of each row, for CPU devices, which vectorise the loop over x;
- * `_elements` makes one of each 16 bytes of a row, as they are aligned in the array that is written, and loops
- * over rows and images in steps of the launch's y and z, which CUDA limits. The host chooses row_step so that an
- * item's rows are aligned alike. dst and other may be one array where each element meets only itself, so they are
- * not restrict.
+ * A region is given by the offset of its first element and by its strides from row to row and from image to image, in
+ * elements. dst and other are not `restrict`: they may be one array if the two regions are equal or do not overlap.
+ *
+ * `_rows`, for CPUs: one work-item per row; the compiler vectorises the loop over x.
+ * `_elements`, for GPUs: work-item (x, y, z) writes vector x of rows y, y + row_step, ... of images z, z + image_step,
+ * .... Vectors have 16 bytes and are aligned in the array that is written. The launch has row_step items in y and
+ * image_step in z, because CUDA's maximum is 65,535 groups. The host chooses row_step so that the rows of an item have
+ * the same alignment.
  */
 #if defined(PM_DTYPE_f64)
 typedef double2 mul_add_vector;
@@ -15,11 +18,13 @@ typedef float4 mul_add_vector;
 #define MUL_ADD_LANES 4
 #endif
 
-/* The column at which a vector of a row starts: below 0 for the first, where the row is not aligned. */
+/* Returns the column at which vector number `vector` of a row starts. It is negative for vector 0 if the row is not
+ * aligned to 16 bytes. */
 PM_DEVICE pm_long vector_column(PM_GLOBAL const pm_element* row, pm_long vector) {
   return vector * MUL_ADD_LANES - (pm_long)(((pm_ulong)row & 15) / sizeof(pm_element));
 }
 
+/* Loads the vector at `from`, which may be unaligned. */
 PM_DEVICE mul_add_vector vector_at(PM_GLOBAL const pm_element* from) {
   if (((pm_ulong)from & 15) == 0) return *(PM_GLOBAL const mul_add_vector*)from;
   mul_add_vector v;
@@ -85,7 +90,7 @@ PM_KERNEL(mul_add_elements)(PM_GLOBAL pm_element* dst, pm_long dst_first, pm_lon
   }
 }
 
-/* The region of one image of `from`, packed into `to`. */
+/* Copies a region of one image of `from` to `to`, without gaps. */
 PM_CPU_ONLY(copy_region_rows)
 PM_KERNEL(copy_region_rows)(PM_GLOBAL pm_element* to, PM_GLOBAL const pm_element* from, pm_long from_first,
                             pm_long from_row, pm_long h, pm_long w) {
