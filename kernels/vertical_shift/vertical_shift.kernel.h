@@ -1,20 +1,22 @@
-/* new[z] = (1 - f) * r[z + S0] + f * r[z + S0 + 1] with S0 = floor(s), f = s - S0; rows that are not there count as 0.
- * A term whose factor is 0 is dropped, so an integer shift moves rows and reads nothing else.
+/* Shifts each radio of a stack (n_a, n_z, nx) by s = shifts[a] rows, with linear interpolation:
+ *     new[z] = (1 - f) * r[z + S0] + f * r[z + S0 + 1],   S0 = floor(s), f = s - S0
+ * Rows out of bounds are 0. A term with factor 0 is omitted, so an integer shift only moves rows.
  *
- * `fused` is one launch for the whole stack, in place: a work-item walks its columns in the direction of the
- * shift, upwards where rows come from z or above (S0 >= 0), else downwards, and so reads each row before it
- * overwrites it. Two grains: `_columns` for GPUs, a work-group some columns; `_blocks` for CPUs, a work-item `width`
- * columns, whose compiler vectorises over x.
+ * `_columns` and `_blocks` (variant fused) shift in place, in one launch for the stack. They process rows in ascending
+ * order if S0 >= 0, else in descending order. So each row is read before it is overwritten.
+ *   _columns, for GPUs: one work-group per strip of `width` columns of a radio.
+ *   _blocks, for CPUs: one work-item per block of `width` columns of a radio; the compiler vectorises over x.
+ * `_product` and `_add` are the two steps of the variant `temporaries`.
  */
 typedef struct {
   pm_long s0;
-  pm_element e; /* of row z + s0 */
-  pm_element f; /* of row z + s0 + 1 */
+  pm_element e; /* factor of row z + s0 */
+  pm_element f; /* factor of row z + s0 + 1 */
 } shift_t;
 
 PM_DEVICE shift_t shift_of(float s, pm_long n_z) {
   shift_t shift;
-  /* Beyond the radio nothing is left, and floor(s) might not fit an integer. */
+  /* A shift by n_z rows or more leaves only zeros, and floor(s) might not fit 64 bits. NaN is treated alike. */
   const int beyond = !(s > -(float)n_z && s < (float)n_z);
   shift.s0 = beyond ? n_z : (pm_long)floor(s);
   shift.f = beyond ? 0 : (pm_element)s - (pm_element)shift.s0;
@@ -22,34 +24,34 @@ PM_DEVICE shift_t shift_of(float s, pm_long n_z) {
   return shift;
 }
 
-/* Rows that a work-item loads before it stores the first of them, one more for the last sum. */
+/* Rows that a work-item computes at once. It loads one row more, for the last sum, before the first store. */
 #define SHIFT_ROWS 16
 
 PM_DEVICE pm_int at_most(pm_long value, pm_int most) { return value < most ? (pm_int)(value < 0 ? 0 : value) : most; }
 
-/* A work-group walks `width` columns, 256 / width * SHIFT_ROWS rows at a time: each of its items has SHIFT_ROWS
- * rows of a column. All of them load before any of them stores, and what is stored then lies behind all that is
- * still to be loaded: so even one radio keeps as many loads in flight as memory needs. */
+/* A group of `width` by `lines` items shifts a strip of `width` columns, lines * SHIFT_ROWS rows at a time. Each item
+ * computes SHIFT_ROWS rows of one column. A barrier separates the loads of all items from their stores, and later loads
+ * never read a stored row. So enough loads are in flight for full bandwidth, even with a single radio. */
 PM_REGISTERS(vertical_shift_columns, 64)
 PM_KERNEL(vertical_shift_columns)(PM_GLOBAL pm_element* radios, PM_GLOBAL const float* shifts, pm_long n_z, pm_long nx,
                                   pm_long width, pm_long lines, pm_long strips) {
-  /* One for all items of a group, so that all of them meet at each barrier. */
+  /* Uniform in a group, so that all of its items reach each barrier. */
   const pm_long strip = pm_global_x() / width;
   const pm_long a = strip / strips;
   const shift_t shift = shift_of(shifts[a], n_z);
-  if (shift.s0 == 0 && shift.f == 0) return; /* every row is where it belongs */
+  if (shift.s0 == 0 && shift.f == 0) return; /* no shift */
   const pm_long x = (strip - a * strips) * width + pm_local_x();
   const pm_int has_column = x < nx;
-  /* Walking up, the far row of one step is the near row of the next; walking down, the reverse. */
+  /* Each new row has two source rows: `near` is the first in processing order, `far` the second. */
   const pm_int up = shift.s0 >= 0;
   const pm_long step = up ? nx : -nx;
   const pm_element of_near = up ? shift.e : shift.f;
   const pm_element of_far = up ? shift.f : shift.e;
-  /* In the direction of the walk, row k comes from rows k + ahead and k + ahead + 1. */
+  /* Counted in processing order, near is row k + ahead, far is row k + ahead + 1. */
   const pm_long ahead = up ? shift.s0 : -shift.s0 - 1;
   PM_GLOBAL pm_element* column = radios + a * n_z * nx + (up ? 0 : (n_z - 1) * nx) + x;
   for (pm_long first = pm_local_y() * SHIFT_ROWS; first - pm_local_y() * SHIFT_ROWS < n_z; first += lines * SHIFT_ROWS) {
-    /* How many of the rows and of their sources there are. */
+    /* Numbers of rows and of source rows in bounds. */
     const pm_int rows = has_column ? at_most(n_z - first, SHIFT_ROWS) : 0;
     const pm_int sources = has_column ? at_most(n_z - first - ahead, SHIFT_ROWS + 1) : 0;
     PM_GLOBAL const pm_element* from = column + (first + ahead) * step;
@@ -66,14 +68,15 @@ PM_KERNEL(vertical_shift_columns)(PM_GLOBAL pm_element* radios, PM_GLOBAL const 
   }
 }
 
-/* A row may be its own source (S0 is 0 or -1): an element then meets only itself, which a compiler cannot know. */
+/* If S0 is 0 or -1, a row is one of its own sources. Iterations over x are independent even then, but the compiler
+ * cannot prove it. */
 #if defined(__clang__) && !defined(__CUDACC__)
 #define SHIFT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define SHIFT_INDEPENDENT
 #endif
 
-/* One row of a block. */
+/* Computes row z of a block of w columns. */
 PM_DEVICE void shift_row(PM_GLOBAL pm_element* block, pm_long nx, pm_long w, pm_long n_z, pm_long z, shift_t shift) {
   const pm_long near = z + shift.s0;
   const pm_long far = near + 1;
@@ -96,8 +99,9 @@ PM_DEVICE void shift_row(PM_GLOBAL pm_element* block, pm_long nx, pm_long w, pm_
   }
 }
 
-/* Four rows of a block at once, from five that are all there: each is loaded once, and several streams keep the
- * memory busier than one. An element's loads come before its stores, so the rows may be among their sources. */
+/* Computes rows z to z + 3 of a block, whose five source rows must be in bounds. Each source row is loaded once, and
+ * several streams reach more memory bandwidth than one. The loads of a column precede its stores, so the rows may be
+ * among their own sources. */
 PM_DEVICE void shift_four_rows(PM_GLOBAL pm_element* block, pm_long nx, pm_long w, pm_long z, shift_t shift) {
   PM_GLOBAL pm_element* to = block + z * nx;
   PM_GLOBAL const pm_element* from = block + (z + shift.s0) * nx;
@@ -115,7 +119,7 @@ PM_DEVICE void shift_four_rows(PM_GLOBAL pm_element* block, pm_long nx, pm_long 
   }
 }
 
-/* The same where rows only move, by a whole number. */
+/* Copies rows z + offset to z + offset + 3 to rows z to z + 3, for an integer shift. */
 PM_DEVICE void move_four_rows(PM_GLOBAL pm_element* block, pm_long nx, pm_long w, pm_long z, pm_long offset) {
   PM_GLOBAL pm_element* to = block + z * nx;
   PM_GLOBAL const pm_element* from = to + offset * nx;
@@ -142,9 +146,9 @@ PM_KERNEL(vertical_shift_blocks)(PM_GLOBAL pm_element* radios, PM_GLOBAL const f
   const pm_long w = x0 + width <= nx ? width : nx - x0;
   PM_GLOBAL pm_element* block = radios + a * n_z * nx + x0;
   const shift_t shift = shift_of(shifts[a], n_z);
-  if (shift.s0 == 0 && shift.f == 0) return; /* every row is where it belongs */
+  if (shift.s0 == 0 && shift.f == 0) return; /* no shift */
   const int up = shift.s0 >= 0;
-  const int sources = shift.e == 0 ? 0 : shift.f == 0 ? 4 : 5; /* of four rows; 0: row by row */
+  const int sources = shift.e == 0 ? 0 : shift.f == 0 ? 4 : 5; /* source rows of four rows; 0: compute row by row */
   for (pm_long k = 0; k < n_z;) {
     const pm_long low = up ? k : n_z - 4 - k; /* the lowest of four rows */
     const pm_long first = low + shift.s0;
@@ -161,8 +165,8 @@ PM_KERNEL(vertical_shift_blocks)(PM_GLOBAL pm_element* radios, PM_GLOBAL const f
   }
 }
 
-/* `temporaries`: a product of rows of a radio, and its sum into rows of the shifted image; `count` elements from
- * `first` on, `width` a work-item. */
+/* product[x] = factor * radios[first + x] for x in [0, count), one work-item per `width` elements. The next kernel adds
+ * the product to the shifted radio. */
 PM_REGISTERS(vertical_shift_product, 24)
 PM_KERNEL(vertical_shift_product)(PM_GLOBAL pm_element* product, PM_GLOBAL const pm_element* radios, pm_long first,
                                   pm_long count, pm_long width, pm_element factor) {
