@@ -1,7 +1,11 @@
-/* Seeded inputs. The functions are plain C, which seeded.hpp compiles for the host too: host and device have one
- * implementation. Integers, and one product without rounding, so all give the same bits. */
+/* Seeded inputs: element `index` of the pattern `seed` is a hash of both, so each element is computed independently.
+ *
+ * seeded.hpp compiles the functions, which are plain C, for the host, too. Host and device give the same bits, because
+ * the functions use only integers and one exact product.
+ */
 
-/* 32 random bits of element `index` of the pattern `seed`. 32-bit mixing, so that compilers vectorise it. */
+/* Returns 32 pseudo-random bits of element `index` of the pattern `seed`. The bits are mixed in 32-bit operations,
+ * which compilers vectorise. */
 PM_DEVICE pm_uint pm_seeded_bits(pm_uint seed, pm_long index) {
   pm_uint bits = (pm_uint)index ^ ((pm_uint)((pm_ulong)index >> 32) * 0x9e3779b9U) ^ (seed * 0x85ebca6bU);
   bits ^= bits >> 16;
@@ -13,7 +17,7 @@ PM_DEVICE pm_uint pm_seeded_bits(pm_uint seed, pm_long index) {
 }
 
 #if !defined(PM_KERNEL) || defined(PM_DTYPE_f32) || defined(PM_DTYPE_f64)
-/* A multiple of 2^-23 in [-1, 1), which float holds exactly. */
+/* Returns a multiple of 2^-23 in [-1, 1), which is exact in a float. */
 PM_DEVICE float pm_seeded_float(pm_uint bits) {
   return (float)((pm_int)(bits >> 8) - (1 << 23)) * (1.0F / (1 << 23));
 }
@@ -22,14 +26,15 @@ PM_DEVICE float pm_seeded_float(pm_uint bits) {
 #define SEEDED_ELEMENT(bits) ((pm_element)(bits))
 #endif
 
-/* Noise in lines of w, each drawn by its number from `different` lines: where in the pattern a line begins. */
+/* Returns the pattern element at which line `line` of noise begins. A hash of order_seed and `line` chooses one of the
+ * first `different` lines of the pattern, of w elements each. */
 PM_DEVICE pm_long pm_noise_line(pm_uint order_seed, pm_long line, pm_int different, pm_long w) {
   return (pm_long)(pm_seeded_bits(order_seed, line) % (pm_uint)different) * w;
 }
 
 #ifdef PM_KERNEL
 
-/* `values` become elements [first, first + count) of the pattern `seed`; a work-item makes `run` neighbours. */
+/* Writes elements [first, first + count) of the pattern `seed`. One work-item per `run` consecutive elements. */
 PM_REGISTERS(seeded, 24)
 PM_KERNEL(seeded)(PM_GLOBAL pm_element* values, pm_long count, pm_long first, pm_uint seed, pm_int run) {
   const pm_long begin = pm_global_x() * run;
@@ -37,7 +42,7 @@ PM_KERNEL(seeded)(PM_GLOBAL pm_element* values, pm_long count, pm_long first, pm
   for (pm_long i = begin; i < end; ++i) values[i] = SEEDED_ELEMENT(pm_seeded_bits(seed, first + i));
 }
 
-/* `values`, of whole lines of `w`, become lines of noise; a work-item makes `run` neighbours. */
+/* Writes lines of noise, of w elements each, without gaps. One work-item per `run` consecutive elements. */
 PM_REGISTERS(noise_lines, 28)
 PM_KERNEL(noise_lines)(PM_GLOBAL pm_element* values, pm_long count, pm_long w, pm_int different,
                        pm_uint order_seed, pm_uint seed, pm_int run) {

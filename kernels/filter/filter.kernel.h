@@ -1,13 +1,18 @@
-/* Lines of sinograms on their way to a filter and back.
+/* Kernels around the FFTs of a filter: pad the lines of a sinogram, multiply spectra by the filter, crop the result.
  *
- * Padded lines and spectra lie `pitch` floats apart; a complex element is two floats. Two grains: `_rows` makes a
- * work-item of each line, for CPU devices, which vectorise the loop over x; `_elements` makes one of each column and
- * steps through the lines by row_step, which CUDA limits, four lines at a time: their loads are in flight together.
+ * A sinogram has `w` floats per line, without gaps. Padded lines and spectra are `pitch` floats apart. A complex
+ * element is two floats: real part, imaginary part.
+ *
+ * `_rows`, for CPUs: one work-item per line; the compiler vectorises the loop over the columns.
+ * `_elements`, for GPUs: work-item (x, y) processes column or frequency x of lines y, y + row_step, .... The launch has
+ * row_step items in y, because CUDA's maximum is 65,535 groups. An item loads LINES_IN_FLIGHT elements before it stores
+ * the first, so that their loads are in flight together.
  */
 
 #define LINES_IN_FLIGHT 4
 
-/* An element beside the line is the one that `columns` names; without columns, a zero. */
+/* Copies lines [first, first + lines) to columns [before, before + w) of padded lines of `length` columns. Any other
+ * column i is line[columns[i]], or 0 if has_columns is 0. */
 PM_CPU_ONLY(pad_lines_rows)
 PM_KERNEL(pad_lines_rows)(PM_GLOBAL const pm_element* sinogram, PM_GLOBAL const pm_int* columns, pm_int has_columns,
                           PM_GLOBAL pm_element* padded, pm_long offset, pm_long first, pm_long lines, pm_long w, pm_long before,
@@ -50,6 +55,7 @@ PM_KERNEL(pad_lines_elements)(PM_GLOBAL const pm_element* sinogram, PM_GLOBAL co
   for (; y < lines; y += row_step, from += row_step * w, to += row_step * pitch) *to = filled ? *from : 0;
 }
 
+/* Copies columns [before, before + w) of padded lines back to lines [first, first + lines). */
 PM_CPU_ONLY(crop_lines_rows)
 PM_KERNEL(crop_lines_rows)(PM_GLOBAL const pm_element* padded, pm_long offset, PM_GLOBAL pm_element* sinogram, pm_long first,
                            pm_long lines, pm_long w, pm_long before, pm_long pitch) {
@@ -80,7 +86,7 @@ PM_KERNEL(crop_lines_elements)(PM_GLOBAL const pm_element* padded, pm_long offse
   for (; y < lines; y += row_step, from += row_step * pitch, to += row_step * w) *to = *from;
 }
 
-/* Element k of each spectrum times filter[k], or, for a filter that is imaginary, times i * filter[k]. */
+/* Multiplies a complex element by `factor`, or by i * factor if `imaginary`. */
 PM_DEVICE void filter_element(PM_GLOBAL pm_element* at, pm_element factor, pm_int imaginary) {
   const pm_element real = at[0];
   const pm_element other = at[1];
@@ -97,7 +103,8 @@ PM_KERNEL(filter_spectra_rows)(PM_GLOBAL pm_element* spectra, pm_long offset, PM
   for (pm_long k = 0; k < frequencies; ++k) filter_element(at + 2 * k, filter[k], imaginary);
 }
 
-/* A complex element, which lies at a multiple of 8 bytes, times the factor: -i becomes the sign of `other`. */
+/* Returns the same product, for a load and a store of 8 bytes, which must be aligned. `other` is -factor if
+ * `imaginary`, else `factor`. */
 PM_DEVICE float2 filtered(float2 value, float factor, float other, pm_int imaginary) {
   float2 result;
   result.x = (imaginary ? value.y : value.x) * other;
