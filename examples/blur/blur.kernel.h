@@ -1,6 +1,8 @@
+/* Blurs each image of a stack (n, ny, nx), row-major. `weights` has 2 * radius + 1 elements, for one axis. A pixel
+ * outside an image has the value of the nearest pixel inside. */
 PM_DEVICE pm_long inside(pm_long i, pm_long length) { return i < 0 ? 0 : i < length ? i : length - 1; }
 
-/* Both axes at once: (2 * radius + 1) squared products for each pixel. */
+/* Both axes at once: (2 * radius + 1)^2 products per pixel. One work-item (x, y, image) per pixel. */
 PM_KERNEL(whole)(PM_GLOBAL const pm_element* in, PM_GLOBAL pm_element* out, PM_GLOBAL const pm_element* weights,
                  pm_long ny, pm_long nx, pm_long radius) {
   const pm_long x = pm_global_x(), y = pm_global_y(), image = pm_global_z() * ny * nx;
@@ -12,7 +14,7 @@ PM_KERNEL(whole)(PM_GLOBAL const pm_element* in, PM_GLOBAL pm_element* out, PM_G
   out[image + y * nx + x] = sum;
 }
 
-/* One axis: called for the rows, and then for the columns. */
+/* One axis per launch: along x, then along y. One work-item (x, y, image) per pixel. */
 PM_KERNEL(separable)(PM_GLOBAL const pm_element* in, PM_GLOBAL pm_element* out, PM_GLOBAL const pm_element* weights,
                      pm_long ny, pm_long nx, pm_long radius, pm_long is_along_y) {
   const pm_long x = pm_global_x(), y = pm_global_y();
@@ -25,7 +27,8 @@ PM_KERNEL(separable)(PM_GLOBAL const pm_element* in, PM_GLOBAL pm_element* out, 
   out[pixel] = sum;
 }
 
-/* One axis, without a second array: a work-item blurs a whole row or column, and keeps the last radius + 1 pixels in `lines`. */
+/* One axis per launch, in place. One work-item (line, image) per row or column. It keeps the original values of the
+ * last radius + 1 pixels in `lines`, an array (n, max(ny, nx), radius + 1). */
 PM_KERNEL(in_place)(PM_GLOBAL pm_element* images, PM_GLOBAL pm_element* lines, PM_GLOBAL const pm_element* weights,
                     pm_long ny, pm_long nx, pm_long radius, pm_long is_along_y) {
   const pm_long line = pm_global_x(), z = pm_global_y();

@@ -1,4 +1,4 @@
-/* out = factor * in + shift, and the sum of two arrays. */
+/* out = factor * in + shift, one work-item per element. */
 PM_REGISTERS(scale, 24)
 PM_KERNEL(scale)(PM_GLOBAL pm_element* out, PM_GLOBAL const pm_element* in, pm_long count, pm_element factor,
                  pm_int shift) {

@@ -1,5 +1,5 @@
-/* Writes a buffer from end to end, which evicts the contents of the caches. Each item writes `each` consecutive elements:
-   one on a GPU, many on a CPU. */
+/* Overwrites a buffer of `count` elements, which evicts the contents of the caches. One work-item per `each`
+ * consecutive elements: 1 on a GPU, many on a CPU. */
 
 PM_REGISTERS(sweep, 16)
 PM_KERNEL(sweep)
