@@ -1,14 +1,21 @@
-/* Tiles for GPUs.
+/* Tiles for GPUs: a group of 256 items computes a tile of 32 rows by 64 columns, of one slice or of two.
  *
- * A group of 256 items has a tile of 32 rows by 64 columns; an item has 8 pixels of a column, four rows apart. The pixels that
- * a warp of 32 items updates at once are 8 by 4: they see at most 10 columns, so their reads of local memory do not conflict.
+ * An item computes 8 pixels of a column, 4 rows apart. At once, a warp of 32 items updates 4 rows by 8 columns, which
+ * project to at most 10 columns of a line. So its reads of local memory have no bank conflicts. Pixels outside of the
+ * slice are computed, too, but not stored.
  *
- * A place is in COLUMN from the middle between two columns of the segment. With d[i] = f[i + 1] - f[i], the value at place s is
- * (f[i] - m[i] d[i]) + s d[i], m[i] = the place of column i; local memory has the first term and d[i] side by side. COLUMN is
- * such that s + INDEX_0 is rounded to a whole column, and its bits, times the bytes of a pair, are the offset of the pair: the
- * exponent is shifted out. So an update is six instructions: place, rounding, address, one load of 8 bytes, one sum, one product
- * with a sum. Two slices share the first three and a load of 16 bytes. Pixels beyond the slice are computed, too, but not
- * stored.
+ * Local memory has the segments of ANGLES lines: for each column i of a segment a pair, f[i] - m[i] * d[i] and d[i].
+ * Here f[i] is the value of the column, d[i] = f[i + 1] - f[i], and m[i] the place of the column. The value at a place s
+ * between columns i and i + 1 is
+ *     (f[i] - m[i] * d[i]) + s * d[i]
+ *
+ * A place is a distance from the midpoint between columns MIDDLE and MIDDLE + 1. Its unit is such that one column is
+ * COLUMN = 2^-22. The sum s + INDEX_0 is in [2, 4), where floats have steps of 2^-22, so it is rounded to a whole
+ * column. The mantissa of the sum is the index i. The bits of the sum times the bytes of a pair are the offset of the
+ * pair, because the exponent overflows.
+ *
+ * So an update has six instructions: FMA (place), add (rounding), address, load of 8 bytes, add, FMA. Two slices share
+ * the first three, and one load of 16 bytes.
  */
 
 #define GROUP 256
@@ -19,15 +26,15 @@
 #define PATCH_ROWS (TILE_ROWS / PIXELS)
 #define PATCH_COLUMNS 8
 #define ANGLES 16
-#define MIDDLE 36  /* index of the column left of the tile's middle; a pixel is at most 35.2 columns away */
-#define PAIRS 80   /* of a segment: indices 0 to 2 MIDDLE; local memory of both kernels together is below 32 KiB */
-#define COLUMN (1.0f / 4194304.0f)         /* 2^-22: a unit in the last place of floats from 2 to 4 */
-#define INDEX_0 (2.0f + MIDDLE * COLUMN)   /* of place 0, exact */
+#define MIDDLE 36  /* index of the column left of the tile's centre; a pixel is at most 35.2 columns away */
+#define PAIRS 80   /* per segment: indices 0 to 2 * MIDDLE; local memory of both kernels together is below 32 KiB */
+#define COLUMN (1.0f / 4194304.0f)         /* 2^-22: the unit in the last place of floats in [2, 4) */
+#define INDEX_0 (2.0f + MIDDLE * COLUMN)   /* the sum for place 0, which has index MIDDLE; exact */
 
-/* Projects a tile to a line: the place of the tile's middle, and columns per pixel to the right and up. Returns the column at
- * index 0, which may be outside the line. */
+/* Projects the tile at (y, x) to a line. Sets sight->x to the place of the tile's centre, sight->y and sight->z to the
+ * steps of a place per pixel to the right and up. Returns the column of index 0, which may be out of bounds. */
 PM_DEVICE int first_column(PM_LOCAL_PTR(float4) sight, PM_GLOBAL const pm_long* view, pm_long y, pm_long x) {
-  const pm_long half_column = (pm_long)1 << FRACTION_BITS; /* `twice` has one more bit of fraction */
+  const pm_long half_column = (pm_long)1 << FRACTION_BITS; /* in units of `twice`: FRACTION_BITS + 1 bits of fraction */
   const pm_long twice = 2 * view[2] + (2 * x + TILE_COLUMNS - 1) * view[0] - (2 * y + TILE_ROWS - 1) * view[1];
   const pm_long left = twice >> (FRACTION_BITS + 1);
   sight->x = (float)(twice - (2 * left + 1) * half_column) * (0.5f * UNIT * COLUMN);
@@ -36,17 +43,17 @@ PM_DEVICE int first_column(PM_LOCAL_PTR(float4) sight, PM_GLOBAL const pm_long* 
   return (int)left - MIDDLE;
 }
 
-/* Column i of a line of w columns, 0 outside it. */
+/* Returns column i of a line of w columns, 0 out of bounds. */
 PM_DEVICE float column_at(PM_GLOBAL const float* line, pm_uint w, int i) {
   return (pm_uint)i < w ? line[i] : 0;
 }
 
-/* The weight of column i in half-acquisition. */
+/* Returns the weight of column i in half-acquisition. */
 PM_DEVICE float weight_at(int i, float axis, float slope) {
   return fmin(fmax(0.5f - slope * ((float)i - axis), 0.0f), 1.0f);
 }
 
-/* A tile of `count` slices. The constant is 1 or 2; both give the same bits. */
+/* Computes a tile of `count` consecutive slices. `count` is a constant, 1 or 2; both give the same bits. */
 PM_DEVICE void backproject_tile(const int count, PM_LOCAL_PTR(float2) pairs, PM_LOCAL_PTR(float4) sights,
                                 PM_LOCAL_PTR(int) firsts, PM_GLOBAL float* slices, PM_GLOBAL const float* sinograms,
                                 PM_GLOBAL const pm_long* table, pm_long n_z, pm_long n_a, pm_long w, pm_long y0,
@@ -56,7 +63,7 @@ PM_DEVICE void backproject_tile(const int count, PM_LOCAL_PTR(float2) pairs, PM_
   const pm_long id = pm_global_x() / GROUP;
   const pm_long tile_row = id / tiles_x;
   const pm_long z = tile_row / tiles_y * count;
-  if (z >= n_z) return; /* a whole group */
+  if (z >= n_z) return; /* the whole group */
   const pm_long tile_x = (id - tile_row * tiles_x) * TILE_COLUMNS;
   const pm_long tile_y = tile_row % tiles_y * TILE_ROWS;
   const pm_long y = y0 + tile_y;
@@ -70,10 +77,10 @@ PM_DEVICE void backproject_tile(const int count, PM_LOCAL_PTR(float2) pairs, PM_
   const float middle = MIDDLE + 0.5f - (float)lane;
   float sums[2 * PIXELS];
   for (int k = 0; k < count * PIXELS; ++k) sums[k] = 0;
-  /* The same for all items of a group, as barriers need it. */
+  /* Uniform in a group, as barriers require. */
   const pm_long angles = clip && !tile_meets_circle(side, y, x, TILE_ROWS, TILE_COLUMNS) ? 0 : n_a;
   PM_GLOBAL const float* lines = sinograms + z * n_a * w;
-  int part = 0; /* of sights and firsts: items that are behind still read the other */
+  int part = 0; /* start of the half of sights and firsts in use; slower items may still read the other half */
   for (pm_long a = 0; a < angles; a += ANGLES, lines += ANGLES * w, part = ANGLES - part) {
     const int views = (int)(angles - a < ANGLES ? angles - a : ANGLES);
     if (item < views) firsts[part + item] = first_column(&sights[part + item], table + 4 * (a + item), y, x);
@@ -100,7 +107,7 @@ PM_DEVICE void backproject_tile(const int count, PM_LOCAL_PTR(float2) pairs, PM_
         }
     }
     PM_BARRIER();
-    float few[2 * PIXELS]; /* sums of few terms have smaller rounding errors than one long sum */
+    float few[2 * PIXELS]; /* sums over ANGLES lines; their rounding errors are smaller than those of one long sum */
     for (int k = 0; k < count * PIXELS; ++k) few[k] = 0;
     PM_LOCAL_PTR(const float2) seen = pairs;
 #pragma unroll 2
@@ -145,7 +152,7 @@ PM_KERNEL(backproject_groups)(PM_GLOBAL float* slices, pm_long slices_offset, PM
                    x0, height, width, side, clip, slope);
 }
 
-/* n_z is even. */
+/* n_z must be even. */
 PM_REGISTERS(backproject_groups_of_two, 112)
 PM_KERNEL(backproject_groups_of_two)(PM_GLOBAL float* slices, pm_long slices_offset, PM_GLOBAL const float* sinograms,
                                      pm_long sinograms_offset, PM_GLOBAL const pm_long* table, pm_long n_z, pm_long n_a,

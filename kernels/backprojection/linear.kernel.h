@@ -1,7 +1,12 @@
-/* slice[y, x] = sum over the angles of the line at t = axis + (x - s) cos - (y - s) sin, interpolated linearly; a line
- * is 0 outside its columns. One work-item per pixel; sine, cosine and axis of each angle are in tables. */
+/* Back-projects sinograms (n_z, n_a, w) to slices (n_z, height, width):
+ *     slice[y, x] = sum over a of line_a[t],   t = axis + corrections[a] + (x - s) cosines[a] - (y - s) sines[a]
+ * where s = slice_axis. A line is interpolated linearly, and is 0 outside its columns.
+ *
+ * One work-item per pixel. cosines, sines and corrections are tables of n_a elements.
+ */
 
-/* Column i of a line with the axis at `axis`, weighted for half-acquisition if slope is not 0. */
+/* Returns column i of a line, 0 out of bounds. If slope is not 0, the value has the weight of half-acquisition,
+ * 1/2 - slope * (i - axis), clamped to [0, 1]. */
 PM_DEVICE pm_element line_at(PM_GLOBAL const pm_element* line, pm_long w, pm_long i, pm_element axis,
                              pm_element slope) {
   if (i < 0 || i >= w) return 0;
@@ -45,7 +50,7 @@ PM_KERNEL(backproject_pixels)(PM_GLOBAL pm_element* slices, pm_long slices_offse
   slices[slices_offset + id] = sum;
 }
 
-/* Multiplies sinograms by the weights, in place. One work-item per `columns` columns of a line. */
+/* Multiplies sinograms by the weights of half-acquisition, in place. One work-item per `columns` columns of a line. */
 PM_REGISTERS(weigh_overlap, 32)
 PM_KERNEL(weigh_overlap)(PM_GLOBAL pm_element* sinograms, pm_long offset, PM_GLOBAL const pm_element* corrections,
                          pm_int has_corrections, pm_long n_z, pm_long n_a, pm_long w, pm_long columns, pm_element axis,

@@ -1,9 +1,11 @@
-/* Computes the sum of linear.kernel.h with the linear interpolation of the texture unit, like common CUDA back-projectors.
- * The unit keeps 8 bits of the fraction, so the error of an interpolation is up to 2^-9 of the difference of two
- * neighbours. A texel outside the sinogram is 0 (border mode). CUDA only; one sinogram per launch.
+/* Computes the sum of linear.kernel.h with the texture unit, like common CUDA back-projectors. CUDA only; one sinogram
+ * per launch.
  *
- * A group of 256 items has a tile of 32 x 32 pixels, an item four pixels of a column: neighbours in the slice are
- * neighbours in the texture cache.
+ * The unit interpolates linearly with 8 bits of fraction. So the error of an interpolation is up to 2^-9 of the
+ * difference of two neighbours. A texel outside the sinogram is 0 (border mode).
+ *
+ * A group of 256 items computes a tile of 32 x 32 pixels, so that its reads are close together in the texture cache. An
+ * item computes four pixels of a column, ROW_STEP rows apart.
  */
 #ifdef __CUDACC__
 
@@ -12,7 +14,7 @@
 #define PIXELS 4
 #define ROW_STEP (TILE / PIXELS)
 
-/* Column i of line a, weighted for half-acquisition. At a texel's middle the unit gives the texel. */
+/* Returns column i of line a with the weight of half-acquisition. At i + 0.5 the unit returns the texel itself. */
 PM_DEVICE float weighted_texel(cudaTextureObject_t lines, float i, float a, float axis, float slope) {
   const float weight = 0.5f - slope * (i - axis);
   return fminf(fmaxf(weight, 0.0f), 1.0f) * tex2D<float>(lines, i + 0.5f, a + 0.5f);

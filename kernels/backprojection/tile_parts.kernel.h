@@ -1,12 +1,14 @@
-/* Parts of a tile, for CPUs: the segment of a line that a part sees, and the sums of a part over several lines. */
+/* Parts of a tile, for CPUs: segment_of() projects a part to a line, add_to_part() adds several lines to its pixels.
+ * With AVX2 or AVX-512, a part is a square whose columns are selected from registers; else they are read from memory.
+ */
 
-/* The segment of a line that a tile of h by w pixels sees. */
+/* The segment of a line to which h by w pixels project, the first of which is (y, x). */
 typedef struct {
-  pm_long first; /* its first column; may lie outside the line */
-  pm_long count; /* columns, one more than interpolation needs: a rounded place may reach the next */
-  float place;   /* of the tile's first pixel, in columns from `first` on */
-  float step_x;  /* columns a pixel to the right */
-  float step_y;  /* columns a pixel up */
+  pm_long first; /* its first column; may be out of bounds */
+  pm_long count; /* its columns: one more than interpolation needs, because a rounded place may reach the next */
+  float place;   /* of pixel (y, x), in columns from `first` */
+  float step_x;  /* columns per pixel to the right */
+  float step_y;  /* columns per pixel up */
 } segment_t;
 
 PM_DEVICE segment_t segment_of(PM_GLOBAL const pm_long* view, pm_long y, pm_long x, pm_long h, pm_long w) {
@@ -26,7 +28,8 @@ PM_DEVICE segment_t segment_of(PM_GLOBAL const pm_long* view, pm_long y, pm_long
   return segment;
 }
 
-/* Column i of a line, 0 outside it, weighted for half-acquisition where slope is not 0. */
+/* Returns column i of a line, 0 out of bounds. If slope is not 0, the value has the weight of half-acquisition,
+ * 1/2 - slope * (i - axis), clamped to [0, 1]. */
 PM_DEVICE float line_at(PM_GLOBAL const float* line, pm_long w, pm_long i, float axis, float slope) {
   if (i < 0 || i >= w) return 0;
   const float value = line[i];
@@ -38,8 +41,8 @@ PM_DEVICE float line_at(PM_GLOBAL const float* line, pm_long w, pm_long i, float
 #define TILE_H 32
 #define TILE_W 64
 
-/* Number of lanes of a vector that can select columns from two registers, with one instruction of AVX-512 or three of
- * AVX2. 0 if the compiler has no such instruction; then columns are read from memory. A test may define it. */
+/* Lanes of a vector for look_up(), which selects columns from two registers: 16 with AVX-512 (one instruction), 8 with
+ * AVX2 (three instructions). 0 without these instructions; then columns are read from memory. A test may define it. */
 #ifdef BACKPROJECTION_LANES
 #define LANES BACKPROJECTION_LANES
 #elif !defined(__CUDACC__) && defined(__has_builtin)
@@ -71,9 +74,9 @@ typedef int8 columns_t;
 #define TO_COLUMNS(places) convert_int8(places)
 #endif
 
-/* Lane k: the i[k]th element of low and high put together; i is in [0, 2 LANES). */
+/* Returns in lane k element i[k] of low and high, which together have elements 0 to 2 * LANES - 1. */
 #if LANES == 16 && defined(__AVX512F__)
-typedef float floats_t __attribute__((vector_size(64))); /* as builtins have them */
+typedef float floats_t __attribute__((vector_size(64))); /* the types of the built-ins */
 typedef int ints_t __attribute__((vector_size(64)));
 
 PM_DEVICE lanes_t look_up(lanes_t low, lanes_t high, columns_t i) {
@@ -87,12 +90,12 @@ typedef float floats_t __attribute__((vector_size(32)));
 typedef int ints_t __attribute__((vector_size(32)));
 
 PM_DEVICE lanes_t look_up(lanes_t low, lanes_t high, columns_t i) {
-  const ints_t by = __builtin_astype(i, ints_t); /* its low three bits count */
+  const ints_t by = __builtin_astype(i, ints_t); /* the instruction uses the low 3 bits */
   const floats_t from_low = __builtin_ia32_permvarsf256(__builtin_astype(low, floats_t), by);
   const floats_t from_high = __builtin_ia32_permvarsf256(__builtin_astype(high, floats_t), by);
-  return select(__builtin_astype(from_low, lanes_t), __builtin_astype(from_high, lanes_t), i << 28); /* the top bit */
+  return select(__builtin_astype(from_low, lanes_t), __builtin_astype(from_high, lanes_t), i << 28); /* by bit 3 of i */
 }
-#else /* as a test on any device has it */
+#else /* for a test, on any device */
 PM_DEVICE lanes_t look_up(lanes_t low, lanes_t high, columns_t i) {
   float from[2 * LANES], found[LANES];
   STORE_LANES(low, from);
@@ -104,7 +107,7 @@ PM_DEVICE lanes_t look_up(lanes_t low, lanes_t high, columns_t i) {
 }
 #endif
 
-/* The weights of line_at for LANES columns from `first` on. */
+/* Returns the weights of columns [first, first + LANES), as in line_at(). */
 PM_DEVICE lanes_t weights_from(pm_long first, float axis, float slope) {
   return clamp(0.5f - slope * ((float)first + LANE_NUMBERS - axis), 0.0f, 1.0f);
 }
@@ -112,14 +115,17 @@ PM_DEVICE lanes_t weights_from(pm_long first, float axis, float slope) {
 #define PART_H LANES
 #define PART_W LANES
 
-/* Adds to a square of pixels, with (y, x) of the slice in its corner, what `count` lines give it; h and v do not matter:
- * what lies beyond the slice is not used. Under any angle a square sees at most 1.42 (LANES - 1) + 2 columns, so two
- * registers hold them, and its sums stay in registers over all of the lines. With d[i] = f[i + 1] - f[i], the value at t
- * is f[i] - i d[i] + t d[i], i = floor(t): the first two terms are one table entry, and no fraction is needed. */
+/* Adds `count` lines to a part of LANES by LANES pixels, the first of which is (y, x). Does not use h and v: pixels
+ * outside of the slice are computed, too, but not stored.
+ *
+ * At any angle, the part projects to at most 1.42 * (LANES - 1) + 2 columns, which fit two registers. The sums stay in
+ * registers for all lines. With d[i] = f[i + 1] - f[i] and i = floor(t), the value at t is
+ *     (f[i] - i * d[i]) + t * d[i]
+ * The first term is one table entry, and the fraction of t is not needed. */
 PM_DEVICE void add_to_part(float* sums, PM_GLOBAL const float* line, PM_GLOBAL const pm_long* view, int count, pm_long w,
                            pm_long y, pm_long x, int h, int v, float slope) {
   const lanes_t number = LANE_NUMBERS;
-  lanes_t few[LANES]; /* sums of few terms have smaller rounding errors than one long sum */
+  lanes_t few[LANES]; /* sums over `count` lines; their rounding errors are smaller than those of one long sum */
 #pragma unroll
   for (int r = 0; r < LANES; ++r) few[r] = 0;
   for (int a = 0; a < count; ++a, line += w, view += 4) {
@@ -171,12 +177,12 @@ PM_DEVICE void add_to_part(float* sums, PM_GLOBAL const float* line, PM_GLOBAL c
 
 #else
 
-/* Few rows: the shorter the segment, the finer the places in it. */
+/* Few rows: in a short segment places are small, so floats resolve them more finely. */
 #define PART_H 8
 #define PART_W TILE_W
 #define LONGEST_STRETCH (PART_H + PART_W + 4)
 
-/* Adds to h by v pixels, with (y, x) of the slice in their corner, what `count` lines give them. */
+/* Adds `count` lines to a part of h by v pixels, the first of which is (y, x). */
 PM_DEVICE void add_to_part(float* sums, PM_GLOBAL const float* line, PM_GLOBAL const pm_long* view, int count, pm_long w,
                            pm_long y, pm_long x, int h, int v, float slope) {
   float few[PART_H][PART_W]; /* as above */

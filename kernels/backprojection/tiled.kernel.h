@@ -1,13 +1,14 @@
-/* Computes the sum of linear.kernel.h for a tile of pixels at a time. Under one angle, a tile is projected to a segment of
- * a line, a little longer than the width of the tile. Bounds, weights and the place in the line are computed once per
- * tile and angle.
+/* Computes the sum of linear.kernel.h by tiles of 32 rows by 64 columns. At one angle, a tile projects to a segment of
+ * a line, at most a little longer than the width of the tile. Bounds, weights and the place of the tile in the line are
+ * computed once per tile and angle.
  *
- * Positions: `table` has cosine, sine, start and axis of each angle in fixed point with 36 bits of fraction. The start of
- * a tile in a line is computed in 64-bit integers; only places within its segment, below 128, are floats. So the error
- * of a position does not depend on the width.
+ * `table` (n_a, 4) has cosine, sine, start and axis of each angle in fixed point: 64-bit integers with 36 bits of
+ * fraction. Pixel (y, x) projects to column start + x * cosine - y * sine. The place of a tile in a line is computed in
+ * integers; only places within a segment, below 128 columns, are floats. So the error of a position does not depend on
+ * the width.
  *
- * Two grains: `_tiles` for CPUs, one work-item per tile, with sums in the first-level cache or in registers;
- * `_groups` for GPUs, one work-group per tile, with the segments of several angles in local memory.
+ * `_tiles`, for CPUs: one work-item per tile; sums are in the L1 cache or in registers.
+ * `_groups`, for GPUs: one work-group per tile; segments of several angles are in local memory.
  */
 #define FRACTION_BITS 36
 #define UNIT (1.0f / 68719476736.0f) /* 2^-36 */
@@ -18,7 +19,7 @@ PM_DEVICE int inside_circle(pm_long side, pm_long y, pm_long x) {
   return dy * dy + dx * dx <= side * side;
 }
 
-/* 2 x the distance from the middle of the slice to the nearest of `count` pixels from `first` on. */
+/* Returns twice the distance along an axis from the slice's centre to the nearest of pixels [first, first + count). */
 PM_DEVICE pm_long twice_nearest(pm_long side, pm_long first, pm_long count) {
   const pm_long low = 2 * first - side + 1;
   const pm_long high = low + 2 * (count - 1);

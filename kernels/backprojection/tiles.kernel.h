@@ -1,7 +1,8 @@
-/* Tiles for CPUs: a work-item computes a tile, and adds a few lines at a time to its parts. */
-
-/* Number of lines that are added to all parts of a tile before the next ones, so that they stay in the first-level cache.
+/* Tiles for CPUs: one work-item per tile of TILE_H rows by TILE_W columns of a slice. It adds LINES_AT_ONCE lines to
+ * each part of the tile, and then the next lines.
  */
+
+/* Few, so that the segments of these lines stay in the L1 cache while they are added to all parts of a tile. */
 #define LINES_AT_ONCE 16
 
 PM_CPU_ONLY(backproject_tiles)
@@ -25,7 +26,7 @@ PM_KERNEL(backproject_tiles)(PM_GLOBAL float* slices, pm_long slices_offset, PM_
   float sums[TILE_H][TILE_W];
   for (int r = 0; r < TILE_H; ++r)
     for (int c = 0; c < TILE_W; ++c) sums[r][c] = 0;
-  /* No line where the tile is all 0. */
+  /* A tile outside the circle is 0 and needs no lines. */
   const pm_long lines = clip && !tile_meets_circle(side, y, x, h, v) ? 0 : n_a;
   PM_GLOBAL const float* sinogram = sinograms + sinograms_offset + z * n_a * w;
   for (pm_long a = 0; a < lines; a += LINES_AT_ONCE) {
