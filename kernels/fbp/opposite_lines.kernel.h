@@ -1,25 +1,38 @@
-/* Half-acquisition: the axis is near one edge of the detector, and what lies beyond that edge is seen half a turn later,
- * mirrored. Lines a and a + n_a/2 together are one line of `side` columns, of which column j is
- *     weight * (column i of line a) + (1 - weight) * (its opposite at axis_a + axis_b - i, interpolated), i = j - added + moved,
- * weight = 1/2 at the middle of the columns that both have seen, at (axis_a + axis_b)/2, from 1 to 0 towards the edge where
- * line a ends, so that columns seen twice count once; 0 where line a has ended. `right`: that is its last column. The
- * opposite's last columns go on, so that what is put beside the joined line goes on from there.
+/* Half-acquisition: the rotation axis is near one edge of the detector, the near edge. Line b = a + n_a/2, the opposite
+ * of line a, is measured half a turn later. It has the columns beyond the near edge, mirrored.
  *
- * `mirrors` has three numbers a pair: of axis_a + axis_b - (w - 1) whole columns and the fraction, and `moved`, towards the
- * edge that the axis is near and never away from it.
+ * join_opposite joins each pair of lines of w columns to a line of `side` columns. Its column j is
+ *     weight(i) * line_a[i] + (1 - weight(i)) * line_b[axis_a + axis_b - i],   i = j - added + moved
+ * where line_b is interpolated linearly. The near edge is the last column of line a if `right` is 1, else its first.
  *
- * Filtered, its columns 0 to split go where line a was, the others where its opposite was, zeros after both.
+ * The weight falls linearly towards the near edge: from 1, through 1/2 at the mean axis (axis_a + axis_b) / 2, to 0 at
+ * the edge and beyond. So a column that both lines have measured counts once. An index into line_b is clamped to
+ * [0, w - 1], so that the joined line ends with measured values, which padding continues.
+ *
+ * The joined line is at column `before` of a padded line of `length` columns. Padded lines are `pitch` elements apart.
+ *
+ * part_opposite splits a filtered joined line: columns [0, split) replace line a, columns [split, side) replace line b.
+ * The rest of both lines becomes 0.
+ *
+ * `mirrors` (n_a/2, 3) has three numbers per pair: floor and fraction of axis_a + axis_b - (w - 1), and `moved`. The
+ * joined line is moved by this number of columns towards the near edge; it is negative if that is the first column.
+ *
+ * `_rows`, for CPUs: one work-item per pair.
+ * `_elements`, for GPUs: work-item (x, y) processes pairs y, y + row_step, .... In join_opposite it computes four
+ * columns of each, length/4 apart, so that loads are coalesced. In part_opposite it copies column x of both lines. The
+ * launch has row_step items in y, because CUDA's maximum is 65,535 groups.
  */
 
-/* What the columns of one joined line share. Columns are 32-bit: `mirrors`, of floats, is exact below 2^24 only. */
+/* What all columns of a joined line have in common. Columns are 32-bit, because `mirrors` has them as floats, which are
+ * exact up to 2^24. */
 typedef struct {
   PM_GLOBAL const pm_element* line;
   PM_GLOBAL const pm_element* opposite;
-  pm_int last;  /* column of `line` */
-  pm_int whole; /* column i is mirrored to whole - i, plus the fraction */
+  pm_int last;  /* w - 1 */
+  pm_int whole; /* column i of `line` is column whole - i + fraction of `opposite` */
   pm_int moved;
   pm_element fraction;
-  pm_element slope; /* of the weight, for each half column from the middle of what both lines have seen */
+  pm_element slope; /* of the weight, per half column of distance from the mean axis */
 } joined_line;
 
 PM_DEVICE joined_line joined_line_of(PM_GLOBAL const pm_element* line, PM_GLOBAL const pm_element* opposite,
@@ -32,14 +45,15 @@ PM_DEVICE joined_line joined_line_of(PM_GLOBAL const pm_element* line, PM_GLOBAL
   joined.whole = whole + joined.last;
   joined.moved = (pm_int)mirror[2];
   joined.fraction = mirror[1];
-  /* Twice the columns from the middle to the edge. */
+  /* Twice the distance from the mean axis to the near edge, in columns. */
   const pm_element to_edge = right ? (pm_element)(joined.last - whole) - mirror[1] : (pm_element)(joined.last + whole) + mirror[1];
   const pm_element slope = (pm_element)0.5 / (to_edge > 1 ? to_edge : 1);
   joined.slope = right ? -slope : slope;
   return joined;
 }
 
-/* Without a branch, so that the loads of several columns are in flight together. */
+/* Returns the value of the joined line at column i of line a, which may be out of bounds. The code has no branch, so
+ * that the loads of several columns are in flight together. */
 PM_DEVICE pm_element joined_column(const joined_line* joined, pm_int i) {
   const pm_int mirror = joined->whole - i;
   const pm_element low = joined->opposite[min(max(mirror, 0), joined->last)];
@@ -53,14 +67,15 @@ PM_DEVICE pm_element joined_column(const joined_line* joined, pm_int i) {
   return weight * seen + (1 - weight) * mirrored;
 }
 
-/* The column of the joined line that column i of a padded one has; -1: a zero. */
+/* Returns the column of the joined line whose value is at column i of the padded line, or -1 if column i is 0. Outside
+ * of the joined line, this is columns[i], or -1 if has_columns is 0. */
 PM_DEVICE pm_int joined_from(PM_GLOBAL const pm_int* columns, pm_int has_columns, pm_long side, pm_long before, pm_long i) {
   const pm_long j = i - before;
   if (j >= 0 && j < side) return (pm_int)j;
   return has_columns ? columns[i] : -1;
 }
 
-/* A work-item a line of `padded`, for CPUs, or four columns of it, far apart, in steps of row_step lines. */
+
 PM_CPU_ONLY(join_opposite_rows)
 PM_KERNEL(join_opposite_rows)(PM_GLOBAL const pm_element* sinograms, pm_long offset, PM_GLOBAL const pm_element* mirrors,
                               PM_GLOBAL const pm_int* columns, pm_int has_columns, PM_GLOBAL pm_element* padded,
