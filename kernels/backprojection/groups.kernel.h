@@ -5,8 +5,8 @@
  * slice are computed, too, but not stored.
  *
  * Local memory has the segments of ANGLES lines: for each column i of a segment a pair, f[i] - m[i] * d[i] and d[i].
- * Here f[i] is the value of the column, d[i] = f[i + 1] - f[i], and m[i] the place of the column. The value at a place s
- * between columns i and i + 1 is
+ * Here f[i] is the value of the column, d[i] = f[i + 1] - f[i], and m[i] the place of the column. The value at a place
+ * s between columns i and i + 1 is
  *     (f[i] - m[i] * d[i]) + s * d[i]
  *
  * A place is a distance from the midpoint between columns MIDDLE and MIDDLE + 1. Its unit is such that one column is

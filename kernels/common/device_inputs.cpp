@@ -68,7 +68,7 @@ void write_seeded(Device& device, DeviceArray& array, std::uint32_t seed, Size f
 
 void write_noise(Device& device, DeviceArray& array, const NoisePattern& pattern) {
   if (dtype(array) != DType::f32)
-    throw UsageError(fmt::format("lines of noise of type {}: use f32", to_string(dtype(array))));
+    throw UsageError(fmt::format("noise of type {} is not supported; use f32", to_string(dtype(array))));
   const Shape lines = shape(array);
   const Size count = lines.elements();
   if (count == 0) return;

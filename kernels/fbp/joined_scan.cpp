@@ -74,9 +74,10 @@ JoinedScan::JoinedScan(const BackprojectionGeometry& geometry) : half(geometry.n
     const double last = static_cast<double>(w) - 0.5;
     if (const double middle = (axis + opposite_axis) / 2; !(middle >= -0.5 && middle <= last))
       throw UsageError(fmt::format(
-          "fbp: half-acquisition joins lines {} and {}, and with corrections of {} and {} columns their axis "
-          "is at column {}, outside the sinogram, which reaches from -0.5 to {}: neither line has seen what "
-          "lies between; give smaller corrections, or leave these angles out",
+          "fbp: half-acquisition cannot join lines {} and {}: corrections of {} and {} columns move their "
+          "axis "
+          "to column {}, outside the sinogram, which reaches from -0.5 to {}. Neither line has measured the "
+          "columns in between. Give smaller corrections, or remove both angles",
           a, a + half, correction(a), correction(a + half), middle, last));
     const double shift = static_cast<double>(added - moved) + correction(a);
     parted.corrections[static_cast<std::size_t>(a)] = shift;

@@ -148,11 +148,11 @@ TEST(JoinedScan, ErrorsAreReported) {
     geometry.corrections = std::vector<double>(8, sign);
     EXPECT_EQ(usage_error(geometry), "no error");
     geometry.corrections[2] += sign;
-    EXPECT_THAT(usage_error(geometry),
-                testing::AllOf(HasSubstr("joins lines 2 and 6"), HasSubstr("reaches from -0.5 to 59.5")));
+    EXPECT_THAT(usage_error(geometry), testing::AllOf(HasSubstr("cannot join lines 2 and 6"),
+                                                      HasSubstr("reaches from -0.5 to 59.5")));
     // Also in the other line of the pair; as the mean of both, it is still seen.
     std::swap(geometry.corrections[2], geometry.corrections[6]);
-    EXPECT_THAT(usage_error(geometry), HasSubstr("joins lines 2 and 6"));
+    EXPECT_THAT(usage_error(geometry), HasSubstr("cannot join lines 2 and 6"));
     geometry.corrections[2] -= sign;
     EXPECT_EQ(usage_error(geometry), "no error");
     // Far from the edge, the axis may be corrected.

@@ -1,6 +1,7 @@
 #include "kernels/filter/problem.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numbers>
@@ -40,7 +41,8 @@ void check(const FilterProblem& problem) {
   if (problem.w > kMaxFilterColumns)
     throw UsageError(fmt::format("filter: w is {}; the maximum is {}", problem.w, kMaxFilterColumns));
   if (problem.mode == PaddingMode::custom)
-    throw UsageError("filter: padding mode custom is for images; use one of numpy.pad's");
+    throw UsageError(fmt::format("filter: padding mode custom is not supported; use one of {}",
+                                 fmt::join(filter_padding_names(), ", ")));
   try {
     checked_multiply(4, checked_multiply(problem.lines(), checked_add(problem.padded_width(), 2)));
   } catch (const OverflowError&) {

@@ -121,6 +121,11 @@ TEST(FilterProblem, ErrorsAreReported) {
   EXPECT_THAT(usage_error([] { filter_problem(make_case(parameters(1, 0, 8))); }), HasSubstr("n_a is 0"));
   EXPECT_THAT(usage_error([] { filter_problem(make_case(parameters(1, 10, 8, "shep-logan"))); }),
               AllOf(HasSubstr("shep-logan"), HasSubstr("'shepp-logan'")));
+  FilterProblem custom = filter_problem(make_case(parameters(1, 10, 8)));
+  custom.mode = PaddingMode::custom;
+  EXPECT_EQ(
+      usage_error([&] { check(custom); }),
+      "filter: padding mode custom is not supported; use one of constant, edge, reflect, symmetric, wrap");
   EXPECT_THAT(usage_error([] { parse_fft_library("cufftw"); }), HasSubstr("write vkfft or cufft"));
   EXPECT_THAT(usage_error([] { filter_problem(make_case(parameters(Size{1} << 40, Size{1} << 20, 64))); }),
               HasSubstr("n_z 1099511627776 x n_a 1048576 x w 64"));
