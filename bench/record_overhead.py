@@ -52,7 +52,7 @@ def interval(values, draws=2000):
 
 
 def ratio(rounds, way, to, figure):
-    """Returns the ratio of a way to the geometric mean of others, over the rounds, and its interval."""
+    """Returns the median ratio of one way to the geometric mean of others over the rounds, with its interval."""
     logs = [
         math.log(one[way][figure]) - statistics.fmean(math.log(one[other][figure]) for other in to) for one in rounds
     ]

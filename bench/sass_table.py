@@ -6,9 +6,10 @@
 PATTERN is a regular expression for kernel names; the default is every kernel that runs on a GPU.
 No GPU is needed; nvdisasm is (`pip install nvidia-cuda-nvdisasm`, any 13.x).
 
-The hot loop has the fewest instructions per byte that it stores to global memory. Of the paths through it, the script takes the
-one that stores most bytes, then with the fewest stores (whole vectors), then the longest. For a kernel without a storing
-loop it takes the code from the first to the last instruction or, if WORK says so, the innermost loop that loads most.
+The hot loop is the loop with the fewest instructions per byte that it stores to global memory. Of the paths through it, the script
+takes the one that stores the most bytes. If several do, it takes the one with the fewest stores (whole vectors), then the longest.
+For a kernel without such a loop, it takes the path through the whole kernel. If WORK gives `units`, it takes the innermost loop
+that loads the most.
 
 Columns, per element stored: `instructions`, `bytes`. `issue slots`: share of all issue slots that the instructions take at full
 memory bandwidth. `loads in flight`: bytes that resident threads load before their next store, over the bytes that full
@@ -51,7 +52,7 @@ WORK = {
     "vertical_shift_add": Work(lambda e: 3 * e),
     "pm_fill": Work(lambda e: e),
     "fixed_arithmetic": Work(None),
-    "gather_images": Work(lambda e: 2 * e + 8),  # two int32 coordinates an element, for a stack of one slice
+    "gather_images": Work(lambda e: 2 * e + 8),  # two int32 coordinates per element, for a stack of one slice
     "backproject_groups_of_two": Work(None, "update", 32),
     "backproject_groups": Work(None, "update", 16),
     "backproject": Work(None, "iteration", 1),
@@ -93,8 +94,8 @@ class Path:
         return sum(access.kind == kind for access in self.accesses)
 
     def bytes_in_flight(self):
-        """Returns the max of bytes that are loaded without a store between them. Predicated and other loads are
-        summed separately, because they are the two sides of a branch."""
+        """Returns the max number of bytes loaded between two stores. Predicated and other loads are summed separately,
+        because they are the two sides of a branch."""
         max_bytes, sides = 0, [0, 0]
         for access in self.accesses:
             if access.kind == "STG":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes vectors.inc: a line of a sinogram in every filter and padding mode, filtered in float64 by numpy and scipy.
 
-The ramp is that of the spatial domain, h(0) = 1/4, h(odd k) = -1/(pi k)^2; windows are scipy.signal.windows' symmetric
-ones of one point more than the padded line, so that the middle is frequency 0. For the plain ramp beside zeros the
-convolution in space, np.convolve, must give the same.
+The ramp is defined in space: h(0) = 1/4, h(odd k) = -1/(pi k)^2, else 0. Windows are the symmetric ones of scipy.signal.windows
+with one point more than the padded line, so that their centre is frequency 0. For ramlak padded with zeros, np.convolve must give
+the same result.
 Run in this folder, with numpy and scipy: ./make_vectors.py > vectors.inc
 """
 
