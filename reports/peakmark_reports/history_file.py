@@ -141,7 +141,10 @@ def finite(value: Any) -> float | int | None:
 
 def text(value: Any) -> str:
     """Returns valid Unicode: JSON allows single surrogates."""
-    return "" if value is None else str(value).encode("utf-8", "replace").decode("utf-8")
+    if value is None:
+        return ""
+    words = str(value)
+    return words if words.isascii() else words.encode("utf-8", "replace").decode("utf-8")
 
 
 def _history_run(run: dict[str, Any]) -> HistoryRun:

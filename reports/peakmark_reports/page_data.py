@@ -3,6 +3,7 @@ case, and the series of its cases."""
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import string
@@ -30,6 +31,10 @@ COLUMNS = (
 )
 
 
+def _repeated(count: int, value: Any) -> list[Any]:
+    return [[count, value]] if count >= 3 else [value] * count
+
+
 def packed(values: list[Any]) -> list[Any]:
     """Encodes three or more equal values as `[count, value]`: bytes seldom change."""
     out: list[Any] = []
@@ -38,7 +43,7 @@ def packed(values: list[Any]) -> list[Any]:
         end = i
         while end < len(values) and values[end] == values[i]:
             end += 1
-        out.extend([[end - i, values[i]]] if end - i >= 3 else values[i:end])
+        out.extend(_repeated(end - i, values[i]))
         i = end
     return out
 
@@ -47,13 +52,14 @@ def _packed_numbers(array: np.ndarray) -> list[Any]:
     """Encodes whole numbers as packed(); NaN is None."""
     if not len(array):
         return []
+    if (array == array[0]).all():
+        return _repeated(len(array), int(array[0]))
     is_equal = (array[1:] == array[:-1]) | (np.isnan(array[1:]) & np.isnan(array[:-1]))
     starts = np.flatnonzero(np.concatenate(([True], ~is_equal)))
     counts = np.diff(np.append(starts, len(array)))
     out: list[Any] = []
     for first, count in zip(array[starts].tolist(), counts.tolist()):
-        value = None if math.isnan(first) else int(first)
-        out.extend([[count, value]] if count >= 3 else [value] * count)
+        out.extend(_repeated(count, None if math.isnan(first) else int(first)))
     return out
 
 
@@ -82,10 +88,17 @@ def packed_series(metric: str, values: Values | list[float | int | None]) -> dic
     """Encodes values as `unit` × `values`, or as `unit` × (`least` − 1 + number of two `letters`), whichever is shorter. Times are
     rounded to four digits of their median."""
     array = values.array if isinstance(values, Values) else np.array(values, dtype=float)
-    measured = np.sort(np.abs(array[~np.isnan(array) & (array != 0)]))
-    if metric.endswith("_bytes") or not len(measured):
+    if metric.endswith("_bytes"):
         return {"unit": 1, "values": _packed_numbers(array)}
-    digits = TIME_DIGITS if metric == "gpu_time_ns" else 6
+    return _rounded_series(TIME_DIGITS if metric == "gpu_time_ns" else 6, array.tobytes())
+
+
+@functools.lru_cache(maxsize=1000)  # the ratio of most cases is 1 in all runs
+def _rounded_series(digits: int, numbers: bytes) -> dict[str, Any]:
+    array = np.frombuffer(numbers)
+    measured = np.sort(np.abs(array[~np.isnan(array) & (array != 0)]))
+    if not len(measured):
+        return {"unit": 1, "values": _packed_numbers(array)}
     exponent = math.floor(math.log10(measured[len(measured) // 2])) - digits + 1
     # Divides instead of multiplying, since negative powers of ten are not exact in binary.
     divide = 10 ** -exponent if exponent < 0 else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import gc
 import json
 import os
 import subprocess
@@ -62,6 +63,18 @@ def parse_runs(document: str, name: str) -> list[Run]:
         except json.JSONDecodeError as error:
             raise RunFileError(f"{name}: not JSON, or cut short: {error}") from error
     return [parse_run(one, name) for one in roots]
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Suspends the search for cycles, which takes as long as the rest while many objects are made."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager
@@ -262,18 +275,26 @@ def _answer(peakmark: str, command: str, options: list[str], files: list[Path]) 
         raise SourceError(str(error).removeprefix(f"peakmark {' '.join(words)}: "), error.code) from error
 
 
+def _read_run(path: Path) -> tuple[str, Run]:
+    document = path.read_text(encoding="utf-8")
+    (run,) = parse_runs(document, str(path))
+    return document, run
+
+
 def _write_run_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
     from .run_page import RunReport, parse_comparison, parse_verdicts, write_run_page
 
     path, base = options.measured, options.against
-    verdict, cases = parse_verdicts(*_answer(options.peakmark, "check", [], [path]))
-    comparison = None
-    if base is not None:
+    # The commands take as long as reading the run: at the same time.
+    with _without_collection(), ThreadPoolExecutor(max_workers=3) as pool:
+        checked = pool.submit(_answer, options.peakmark, "check", [], [path])
         words = [f"--allow-growth={options.allow_growth}"] if options.allow_growth else []
         words += ["--force"] if options.force else []
-        comparison = parse_comparison(*_answer(options.peakmark, "compare", words, [base, path]))
-    document = path.read_text(encoding="utf-8")
-    (run,) = parse_runs(document, str(path))
+        compared = pool.submit(_answer, options.peakmark, "compare", words, [base, path]) if base is not None else None
+        read = pool.submit(_read_run, path)
+        verdict, cases = parse_verdicts(*checked.result())
+        comparison = parse_comparison(*compared.result()) if compared else None
+        document, run = read.result()
     formulas = _explain(options.peakmark, document, run.device[0]) if HAS_SEQUENCES in document else []
     page = write_run_page(RunReport(run, verdict, cases, comparison, formulas), options.output or DEFAULT_FOLDER, options.title)
     return "; ".join([*([comparison.verdict.headline] if comparison else []), verdict.headline]), [page]
@@ -287,8 +308,9 @@ def write_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
     if options.measured is not None:
         return _write_run_report(options)
     files = _form_files(options)
-    sources = _sources(options)
-    assessment = assess(sources.history, sources.trends, sources.runs)
+    with _without_collection():
+        sources = _sources(options)
+        assessment = assess(sources.history, sources.trends, sources.runs)
     written = _write_forms(assessment, files, options)
     folder = options.output or (None if written else DEFAULT_FOLDER)
     if folder is not None:
