@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from .assessment import descending
 from .common import InputError, metric_name, quantity, short_commit
 from .formula_table import FormulaRow
 from .history_file import finite, text
-from .page import MAX_GROUPS
+from .page import MAX_GROUPS, MAX_MEMBERS
 from .page_file import PAGE, prepare_folder, render
 from .plots import Picture, PlotOptions, draw_pictures
 from .run_file import Run, estimator_rows
@@ -77,6 +78,10 @@ class JudgedCase:
     def state(self) -> tuple[str, str]:
         return JUDGEMENTS.get(self.judgement, (self.judgement, ""))
 
+    @property
+    def summary(self) -> str:
+        return self.advice[0] if self.advice else ""
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -97,8 +102,44 @@ class Difference:
         return [f"{metric_name(one.metric)} {one.levels}{f', {one.verdict}' if one.metric != 'outcome' else ''}" for one in self.changes]
 
     @property
+    def summary(self) -> str:
+        return self.lines[0] if self.lines else ""
+
+    @property
     def allocations(self) -> list[str]:
         return [text for one in self.changes for text in one.allocations]
+
+
+@dataclass(frozen=True)
+class CaseGroup:
+    """Cases of a variant with one cause, the worst first."""
+
+    cases: list[JudgedCase] | list[Difference]
+
+    @property
+    def first(self) -> JudgedCase | Difference:
+        return self.cases[0]
+
+
+def _variant(case: str) -> str:
+    """Returns the beginning of a name before its axes."""
+    return case.split(":", 1)[0].rpartition("/")[0] if ":" in case else case
+
+
+def _cause(one: JudgedCase | Difference) -> tuple:
+    if isinstance(one, JudgedCase):
+        return _variant(one.name), one.judgement, one.reason
+    # Time that is not decided differs from case to case.
+    changes = tuple((change.metric, change.verdict) for change in one.changes if change.is_decided)
+    return _variant(one.name), one.status, changes, tuple(re.sub(r"\d.*", "", text) for text in one.allocations)
+
+
+def case_groups(cases: Sequence[JudgedCase | Difference]) -> list[CaseGroup]:
+    """Groups cases in the order of their first ones."""
+    groups: dict[tuple, CaseGroup] = {}
+    for one in cases:
+        groups.setdefault(_cause(one), CaseGroup([])).cases.append(one)
+    return list(groups.values())
 
 
 @dataclass(frozen=True)
@@ -172,7 +213,10 @@ def _differences(rows: list[dict[str, Any]]) -> list[Difference]:
     order = {status: i for i, status in enumerate(STATES)}
     found.sort(
         key=lambda one: (
-            order.get(one.status, len(order)), min((descending(change.weight) for change in one.changes), default=(0.0, 0.0)),
+            order.get(one.status, len(order)),
+            # An undecided time is no reason to be first.
+            min((descending(change.weight) for change in one.changes if change.is_decided), default=(0.0, 0.0)),
+            min((descending(change.weight) for change in one.changes), default=(0.0, 0.0)),
         )
     )  # fmt: skip
     return found
@@ -259,8 +303,8 @@ def render_run(report: RunReport, pictures: Sequence[dict[str, Any]], title: str
         verdicts=verdicts,
         title=title,
         comparison=comparison,
-        different=[one for one in comparison.cases if one.status in LISTED_STATES] if comparison else [],
-        failed=[one for one in report.cases if one.judgement in ("failed_measurement", "fail")],
+        different=case_groups([one for one in comparison.cases if one.status in LISTED_STATES]) if comparison else [],
+        failed=case_groups([one for one in report.cases if one.judgement in ("failed_measurement", "fail")]),
         warned=_warnings(report.cases),
         warnings=[text(one) for one in report.run.context.get("warnings") or []],
         estimators=estimator_rows([report.run]),
@@ -270,6 +314,7 @@ def render_run(report: RunReport, pictures: Sequence[dict[str, Any]], title: str
         case_count=len(report.cases),
         facts=facts(report.run),
         max_groups=MAX_GROUPS,
+        max_members=MAX_MEMBERS,
     )
 
 

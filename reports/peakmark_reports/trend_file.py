@@ -91,6 +91,10 @@ class Change:
         return levels if self.metric == "outcome" else f"{levels} ({self.step})"
 
     @property
+    def is_decided(self) -> bool:
+        return self.verdict not in ("undecided", "suspicious")
+
+    @property
     def weight(self) -> tuple[float, float]:
         """Orders changes: the absolute relative change, infinite if unknown (from 0, for example); of equal ones the step in the
         unit of the metric."""

@@ -123,6 +123,25 @@ def test_a_part_of_a_suite_is_named(tmp_path):
     assert_order(written(tmp_path).text, ["Environment", "filter", "ny:1", "shard", "1 of 4"])
 
 
+def test_cases_of_a_variant_with_one_cause_are_one_entry(tmp_path):
+    def grown(ny, peak, time):
+        name = f"blur/rows/opencl/ny:{ny}"
+        moved = [{"name": "rows", "kind": "buffer", "bytes": size, "base_count": new == 0, "new_count": new} for size, new in ((ny, 0), (2 * ny, 1))]
+        return [
+            figure(name, "regressed", 1024, peak, "grew", allocations=moved),
+            figure(name, "regressed", 1e6, time, "undecided", metric="gpu_time_ns", advice="measure both sides interleaved"),
+        ]
+
+    figures = [*grown(8, 1100, 9e6), *grown(16, 2048, 1e6), *grown(32, 1200, 2e6), figure("blur/other/opencl/ny:8", "regressed", 10, 11, "grew")]
+    cases = [judged(f"blur/rows/opencl/ny:{ny}", "fail", reason="window_bytes", advice=[f"{ny} bytes short"]) for ny in (8, 16, 32)]
+    options = write_fake(tmp_path, [], check_text(cases, exit_code=1), compare_text(figures, "4 of 4 cases regressed", 1))
+    assert main([*options, "--against", "base.json"]) == 0
+    page = written(tmp_path).text
+    assert_order(page, ["blur/rows/opencl/ny:16", "2 more cases of this kind", "blur/rows/opencl/ny:32", "blur/rows/opencl/ny:8", "blur/other/opencl/ny:8"])
+    assert_order(page, ["Failures", "8 bytes short", "2 more cases of this kind", "16 bytes short"])
+    assert page.count("measure both sides interleaved") == 1
+
+
 def test_many_failures_are_counted(tmp_path):
     cases = [judged(f"padding/{i}", "fail", advice=[f"advice {i}."]) for i in range(200)]
     assert main(write_fake(tmp_path, [], check_text(cases, exit_code=1))) == 0
