@@ -212,9 +212,13 @@ def _linear_locator(scale: Scale, unit: str, values: Sequence[float], max_ticks:
     step = _binary_step(scale.high - scale.low, max_ticks)
     if unit == "bytes":
         return MultipleLocator(max(1.0, step))
-    # Ticks at powers of two if the shapes are multiples of them.
-    if unit == "count" and step >= 4 and not np.any(_known(values) % (step / 4)):
-        return MultipleLocator(step)
+    known = _known(values)
+    if unit == "count" and len(known) and not np.any(known % 1):
+        # Ticks at shapes if these are multiples of one number.
+        unit_step = math.gcd(*map(int, known))
+        wide = unit_step * max(1.0, _binary_step((scale.high - scale.low) / max(unit_step, 1), max_ticks))
+        if 0 < wide <= 4 * unit_step:
+            return MultipleLocator(wide)
     return MaxNLocator(5, steps=[1, 2, 5, 10], integer=unit == "count" and not np.any(_known(values) % 1))
 
 

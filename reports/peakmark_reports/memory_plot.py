@@ -84,6 +84,25 @@ class Metric:
     has_window: bool = False
 
 
+def times_text(value: float, digits: int = 3) -> str:
+    return f"{value:.{digits}g}×"
+
+
+def end_texts(values: Sequence[float], text: Callable[[float], str]) -> list[str]:
+    """Returns the values at the ends of lines. Ratios have as many digits as distinguish different ones."""
+    if text is not times_text:
+        return [text(value) for value in values]
+
+    def shortest(value: float) -> str:
+        others = [other for other in values if other != value]
+        return next(
+            (one for digits in range(3, 6) if (one := times_text(value, digits)) not in [times_text(other, digits) for other in others]),
+            times_text(value, 6),
+        )
+
+    return [shortest(value) for value in values]
+
+
 def _times_floor(cases: pd.DataFrame, column: str) -> pd.Series:
     return cases[column] / cases["floor"].where(cases["floor"] > 0)
 
@@ -101,7 +120,11 @@ def _floor_lines(cases: pd.DataFrame) -> list[tuple[str, pd.Series, dict]]:
     for variant, of_variant in known.groupby("variant", sort=False):
         key = tuple(zip(of_variant["x"], of_variant["floor"]))
         lines.setdefault(key, ([], of_variant["floor"]))[0].append(variant.split("/", 1)[-1])
-    return [(shortened(f"floor of {', '.join(names)}", MAX_NAME), floors, style) for names, floors in lines.values()]
+    def label(names: list[str]) -> str:
+        every = f"floor of {', '.join(names)}"
+        return every if len(every) <= MAX_NAME or len(names) == 1 else f"floor of {len(names)} variants"
+
+    return [(shortened(label(names), MAX_NAME), floors, style) for names, floors in lines.values()]
 
 
 def _level(name: str, value: float, cases: pd.DataFrame, linestyle: str) -> tuple[str, pd.Series, dict]:
@@ -140,7 +163,7 @@ METRICS = {
         lambda _cases, _context: "peak / floor",
         lambda cases: _times_floor(cases, "peak"),
         "ratio",
-        lambda value: f"{value:.3g}×",
+        times_text,
         _floor_level,
         lambda cases: _times_floor(cases, "estimate"),
     ),
@@ -241,9 +264,12 @@ def joined(lines: Sequence[Line], scale: Scale) -> list[list[Line]]:
     return groups
 
 
-def _group_label(group: list[Line], metric: Metric) -> str:
-    is_exact = all(np.array_equal(group[0].y, line.y, equal_nan=True) for line in group)
-    return joined_label([line.name for line in group], is_exact, metric.text(group[0].end()[1]))
+def _group_labels(groups: Sequence[list[Line]], metric: Metric) -> list[str]:
+    labels = []
+    for group, text in zip(groups, end_texts([group[0].end()[1] for group in groups], metric.text)):
+        is_exact = all(np.array_equal(group[0].y, line.y, equal_nan=True) for line in group)
+        labels.append(joined_label([line.name for line in group], is_exact, text))
+    return labels
 
 
 def _row_scale(metric: Metric, panels: Sequence[Panel], lines: Sequence[list[Line]], x_is_log: bool, look: Look) -> Scale:
@@ -277,7 +303,7 @@ def _rows(figure: Figure, metrics: Sequence[Metric], styles: Styles, x_is_log: b
         lines = [_lines(metric, panel.cases, styles, by_line, figure.has_words) for panel in figure.panels]
         scale = _row_scale(metric, figure.panels, lines, x_is_log, look)
         groups = [joined(panel_lines, scale) for panel_lines in lines]
-        rows.append(_Row(metric, scale, groups, [[_group_label(group, metric) for group in one] for one in groups]))
+        rows.append(_Row(metric, scale, groups, [_group_labels(one, metric) for one in groups]))
     return rows
 
 
@@ -357,7 +383,7 @@ def _against(metric: Metric, line: str, shape: Sequence[str]) -> Metric:
 
     name = line.split("/", 1)[-1]
     return Metric(
-        lambda cases, context: f"{metric.label(cases, context)} / {shortened(name, MAX_NAME)}", ratios, "ratio", lambda value: f"{value:.3g}×"
+        lambda cases, context: f"{metric.label(cases, context)} / {shortened(name, MAX_NAME)}", ratios, "ratio", times_text
     )
 
 

@@ -8,7 +8,7 @@ from matplotlib.text import Text
 from peakmark_reports.__main__ import main
 from peakmark_reports.figure_style import MARKERS, Look, ScaleError, pyplot, size_text, time_text
 from peakmark_reports.memory_plot import SHAPES as SHAPES_METRICS
-from peakmark_reports.memory_plot import MAX_MARKERS, draw
+from peakmark_reports.memory_plot import MAX_MARKERS, draw, end_texts, times_text
 from peakmark_reports.run_file import load_run
 from peakmark_reports.series import figures
 from sample_run import MODES, SHAPES, VARIANTS, observation, write_run
@@ -461,6 +461,19 @@ def test_axes_are_logarithmic_if_shapes_grow_by_factors(tmp_path):
     sizes = [text.get_text() for text in by_steps.get_yticklabels()]
     assert "128 MiB" in sizes and "512 MiB" in sizes
     pyplot.close("all")
+
+
+def test_ticks_are_at_shapes_that_are_multiples_of_one_number(tmp_path):
+    peak = shown(drawn(tmp_path, [named("a", ny) for ny in (24, 48, 96, 144, 192)]))[0]
+    low, high = peak.get_xlim()
+    assert [tick for tick in peak.get_xticks() if low <= tick <= high] == [48, 96, 144, 192]
+    pyplot.close("all")
+
+
+def test_labels_of_different_ratios_differ():
+    assert end_texts([1.0019, 1.0005, 1.0], times_text) == ["1.002×", "1.0005×", "1×"]
+    assert end_texts([1.08, 1.0, 1.0], times_text) == ["1.08×", "1×", "1×"]
+    assert end_texts([1.0000001, 1.0], times_text) == ["1×", "1×"]
 
 
 def test_markers_of_many_shapes_do_not_touch(tmp_path):
