@@ -104,7 +104,8 @@ AllocationSequence without_places(const Observation& observation) {
 // The work of the temporaries of known/bytes is still enqueued when they are released.
 TEST_F(ApiTest, GuardsChangeNoByteOfTheMeasurement) {
   const std::string suite =
-      "backend = \"opencl\"\n[[sweep]]\nvariants = [\"known/bytes\", \"opencl/outside\", \"opencl/raw\"]\n";
+      "backend = \"opencl\"\n[[sweep]]\nvariants = [\"known/bytes\", \"opencl/outside\", \"opencl/raw\", "
+      "\"opencl/halves\"]\n";
   ASSERT_EQ(run(suite, {"--sequences"}).end.exit_code, 0);
   const auto plain = observations();
   const Answer answer = run(suite, {"--sequences", "--guard", "--budget", "44000"});

@@ -152,6 +152,53 @@ class Outside final : public Computation {
   Array<float> out_;
 };
 
+/// Writes the second half of its output by a sub-buffer, which it creates in each call. Sub-buffers that
+/// OpenCL does not allow must fail with guards as well.
+class Halves final : public Computation {
+ public:
+  Halves(Device& device, const Case& asked) : device_(device), n_(asked["n"]) {}
+  void set_up() override { kernel_ = opencl::compile(device_, kSetSource, "set"); }
+  void create_inputs() override {}
+  void create_outputs() override { (out_ = device_.create<float>("output", {2 * n_})).fill(0); }
+  void call() override {
+    const auto bytes = static_cast<std::size_t>(4 * n_);
+    cl_mem half = part(out_.opencl(), bytes, bytes);
+    opencl::check(clSetKernelArg(kernel_, 0, sizeof(half), &half), "clSetKernelArg");
+    const cl_long index = 0;
+    opencl::check(clSetKernelArg(kernel_, 1, sizeof(index), &index), "clSetKernelArg");
+    const std::size_t one = 1;
+    opencl::check(clEnqueueNDRangeKernel(device_.opencl_queue(), kernel_, 1, nullptr, &one, nullptr, 0,
+                                         nullptr, nullptr),
+                  "clEnqueueNDRangeKernel");
+    nested_ = message_of([&] { part(half, 0, bytes / 2); });
+    outside_ = message_of([&] { part(out_.opencl(), bytes, bytes + 128); });
+    clReleaseMemObject(half);
+  }
+  std::string verify() override {
+    if (nested_.empty()) return "a sub-buffer of a sub-buffer was created";
+    if (outside_.empty()) return "a sub-buffer was created that ends after the array";
+    std::vector<float> expected(static_cast<std::size_t>(2 * n_));
+    expected.at(static_cast<std::size_t>(n_)) = 5;
+    return out_.read() == expected ? "" : "only the first element of the second half must be 5";
+  }
+
+ private:
+  static cl_mem part(cl_mem whole, std::size_t origin, std::size_t bytes) {
+    const cl_buffer_region region{origin, bytes};
+    cl_int code = CL_SUCCESS;
+    cl_mem memory = clCreateSubBuffer(whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+    opencl::check(code, "clCreateSubBuffer");
+    return memory;
+  }
+
+  Device& device_;
+  Size n_;
+  opencl::Kernel kernel_;
+  Array<float> out_;
+  std::string nested_;
+  std::string outside_;
+};
+
 Variant raw(const char* name) {
   return {.name = name,
           .backends = {"opencl"},
@@ -171,6 +218,8 @@ void add_opencl(Worker& worker) {
        .backends = {"opencl"},
        .axes = {{"n", 1000}, {"side", "nowhere", {"nowhere", "before", "after", "temporary"}}},
        .slice_axis = "n"});
+  worker.add<Halves>(
+      {.name = "opencl/halves", .backends = {"opencl"}, .axes = {{"n", 1024}}, .slice_axis = "n"});
   worker.add(raw("opencl/no_kernel"), [](Device& device, const Case&) {
     return Steps{.set_up = [&device] { const auto kernel = opencl::compile(device, "no kernel", "none"); },
                  .call = [] {},

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <initializer_list>
+#include <optional>
 
 #include "record/recorders/guard_bytes.hpp"
 #include "record/recorders/opencl/layer.hpp"
@@ -145,11 +146,50 @@ cl_mem CL_API_CALL create_buffer_with_properties(cl_context context, const cl_me
                        });
 }
 
+/// The bytes of both guards of the last array with guards; 0: there was none.
+std::atomic<std::int64_t> bytes_of_guards{0};
+
+template <typename Value>
+Value object_value(cl_mem memory, cl_mem_info name) {
+  Value value{};
+  ask_driver<&cl_icd_dispatch::clGetMemObjectInfo>(memory, name, sizeof(value), &value, nullptr);
+  return value;
+}
+
+/// A part of the memory of an array and its guards.
+struct GuardedPart {
+  cl_mem whole;
+  cl_buffer_region region;
+};
+
+/// An array with guards is itself a sub-buffer, of which OpenCL allows no sub-buffer. Returns the part of the
+/// whole memory that a sub-buffer of the array is; null if the buffer is no such array, or the region is not
+/// inside it.
+std::optional<GuardedPart> guarded_part(cl_mem buffer, cl_buffer_create_type type, const void* info) {
+  const std::int64_t guards = bytes_of_guards;
+  if (guards == 0 || buffer == nullptr || info == nullptr || type != CL_BUFFER_CREATE_TYPE_REGION)
+    return std::nullopt;
+  const auto whole = object_value<cl_mem>(buffer, CL_MEM_ASSOCIATED_MEMOBJECT);
+  const auto offset = object_value<std::size_t>(buffer, CL_MEM_OFFSET);
+  const auto bytes = object_value<std::size_t>(buffer, CL_MEM_SIZE);
+  const auto both = static_cast<std::size_t>(guards);
+  if (whole == nullptr || 2 * offset != both || object_value<std::size_t>(whole, CL_MEM_SIZE) != bytes + both)
+    return std::nullopt;
+  const auto& region = *static_cast<const cl_buffer_region*>(info);
+  if (region.origin > bytes || region.size > bytes - region.origin) return std::nullopt;
+  return GuardedPart{whole, {region.origin + offset, region.size}};
+}
+
 cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
                                      const void* info, cl_int* errcode_ret) {
-  if (guard_bytes != 0) return layer.next().clCreateSubBuffer(buffer, flags, type, info, errcode_ret);
+  if (guard_bytes != 0) {
+    bytes_of_guards = guard_bytes;
+    return layer.next().clCreateSubBuffer(buffer, flags, type, info, errcode_ret);
+  }
+  const std::optional<GuardedPart> part = guarded_part(buffer, type, info);
   return create_memory({nullptr, 0, MemoryKind::view}, errcode_ret, [&](cl_int* result) {
-    return layer.next().clCreateSubBuffer(buffer, flags, type, info, result);
+    return part ? layer.next().clCreateSubBuffer(part->whole, flags, type, &part->region, result)
+                : layer.next().clCreateSubBuffer(buffer, flags, type, info, result);
   });
 }
 
