@@ -94,7 +94,13 @@ AxisFitter::AxisFitter(FitRequest request)
 
 const AxisDescription& AxisFitter::integer_axis(const std::string& name) const {
   const AxisDescription& axis = variant_.known_axis(name);
-  if (!std::holds_alternative<Size>(axis.default_value))
+  if (std::holds_alternative<double>(axis.default_value))
+    throw UsageError(fmt::format(
+        "axis '{0}' of {1} has floating-point numbers, and fit takes an axis of integers: measure the "
+        "peaks at some of its values by `peakmark run … {0}=0.5,1,2 --memory-only`, or fit an axis of "
+        "integers that follows from it",
+        name, variant_.name));
+  if (std::holds_alternative<std::string>(axis.default_value))
     throw UsageError(fmt::format("axis '{}' of {} is not an integer axis", name, variant_.name));
   return axis;
 }

@@ -13,6 +13,7 @@
 #include "analyse/trend/pruning.hpp"
 #include "analyse/trend/trends.hpp"
 #include "base/text.hpp"
+#include "measure/sweep/parameters.hpp"
 
 namespace peakmark::history {
 namespace {
@@ -360,6 +361,31 @@ TEST_P(HistoryTest, AFutureDateThatIsThereHidesNoLaterRegression) {
   const trend::Trends trends = trend::find_trends(devices.at(0));
   EXPECT_TRUE(trend::has_open_regression(trends));
   EXPECT_THAT(open().latest(), ElementsAre("run-03"));
+}
+
+TEST_P(HistoryTest, FloatingPointAxesComeBackAndAreOneSeriesEach) {
+  const auto run_of_day = [](int day, Size mib) {
+    SampleHistoryRun sample(fmt::format("run-{:02}", day), fmt::format("2026-01-{:02}T02:00:00Z", day));
+    for (const double sigma : {1.0, 0.1, 0.1 + 0.2, 1e22}) {
+      Observation& one = sample.add(fmt::format("blur/one/opencl/sigma:{}", float_text(sigma)),
+                                    sigma == 0.1 + 0.2 ? mib : 1);
+      one.axes = Parameters({{"n", Size{1}}, {"sigma", sigma}});
+    }
+    return sample.run;
+  };
+  for (const int day : {1, 2, 3}) open().add(run_of_day(day, day < 3 ? 1 : 2));
+  const peakmark::Run back = open_to_read().run("run-03");
+  ASSERT_EQ(back.observations.size(), 4U);
+  EXPECT_EQ(back.observations[0].axes, Parameters({{"n", Size{1}}, {"sigma", 1.0}}))
+      << "1.0 stays no integer";
+  EXPECT_EQ(back.observations[2].axes, Parameters({{"n", Size{1}}, {"sigma", 0.30000000000000004}}));
+  const auto devices = open_to_read().read();
+  const std::string changed = "blur/one/opencl/sigma:0.30000000000000004";
+  EXPECT_EQ(values_of(devices.at(0), changed, trend::metric::requested_peak_bytes),
+            (Values{2.0 * kMiB, 2.0 * kMiB, 4.0 * kMiB}));
+  const trend::Trends trends = trend::find_trends(devices.at(0));
+  for (const trend::Change& change : trends.changes) EXPECT_EQ(change.case_name, changed);
+  EXPECT_TRUE(trend::has_open_regression(trends));
 }
 
 TEST_P(HistoryTest, CasesOfAMissingShardAreLost) {

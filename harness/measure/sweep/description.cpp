@@ -93,6 +93,8 @@ void check_variant(const VariantDescription& variant) {
   for (const AxisDescription& axis : variant.axes) {
     if (!is_axis_name(axis.name))
       wrong(fmt::format("malformed axis name '{}': use letters, digits and - _", axis.name));
+    if (axis.name == "variant" || axis.name == "backend")
+      wrong(fmt::format("reserved name '{}': give the axis another name", axis.name));
     if (variant.axis(axis.name) != &axis) wrong(fmt::format("duplicate axis '{}'", axis.name));
     try {
       check_axis_value(axis, axis.default_value);

@@ -37,6 +37,16 @@ TEST(Description, FindsVariantsAndAxes) {
   EXPECT_EQ(kDescription.variant("padding/coords1d")->defaults().integer("n"), 20);
 }
 
+// Rules of a suite have these keys for the variant and the backend of a case.
+TEST(Description, AnAxisHasNoNameThatRulesUse) {
+  VariantDescription variant = kDescription.variants.front();
+  for (const char* const name : {"variant", "backend"}) {
+    variant.axes.front().name = name;
+    EXPECT_THAT([&] { check_variant(variant); },
+                ThrowsMessage<UsageError>(HasSubstr("reserved name '" + std::string(name) + "'")));
+  }
+}
+
 TEST(AxisValue, IsReadByTheTypeOfItsAxis) {
   EXPECT_EQ(parse_axis_value(axis("padding/coords1d", "nx"), "4294967296"), AxisValue(Size{4'294'967'296}));
   EXPECT_EQ(parse_axis_value(axis("padding/coords1d", "pad_x0"), "0"), AxisValue(Size{0}));

@@ -32,6 +32,9 @@ void add_values(std::string_view part, AxisValues& axis) {
     const auto from = parse_float(part.substr(0, dots));
     const auto to = parse_float(last_text);
     const auto step = parse_float(step_text);
+    if (from && to && !step)
+      fail(axis.place, fmt::format("'{}': a range of floating-point numbers needs a step: {}={}..{}:0.1",
+                                   part, axis.axis, float_text(*from), float_text(*to)));
     if (!from || !to || !step) {  // a word with dots
       axis.values.push_back({std::string(part), axis.place});
       return;

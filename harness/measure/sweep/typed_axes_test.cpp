@@ -57,6 +57,8 @@ TEST(TypedAxes, AreRefusedWithTheWord) {
   refused({"nx=4,,8"}, "an empty value");
   refused({"nx=8..4"}, "'8..4' is not a range");
   refused({"nx=1..8:0"}, "'1..8:0' is not a range");
+  refused({"sigma=0.5..2"}, "'0.5..2': a range of floating-point numbers needs a step: sigma=0.5..2.0:0.1");
+  refused({"sigma=1..2.5:"}, "needs a step: sigma=1.0..2.5:0.1");
   refused({"nx"}, "an axis without values: write AXIS=VALUE");
   refused({"nx=8,4,8"}, "8 is written twice");
   refused({"nx=1", "nx=2"}, "the axis 'nx' is written twice");
