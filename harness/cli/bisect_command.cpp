@@ -38,6 +38,7 @@ void set_request(BisectOptions& options, const std::vector<std::string>& words) 
   BisectRequest& request = options.request;
   std::vector<std::string> commits;
   for (const std::string& text : options.inputs) {
+    if (take_axis(text, request.sweep.selection)) continue;
     if (std::filesystem::path(text).extension() == ".toml") {
       request.sweep.selection.suites.emplace_back(text);
     } else {
@@ -72,7 +73,10 @@ void add_bisect_command(CLI::App& app, Result& result) {
   SweepOptions& sweep = request.sweep;
   CLI::App* const command =
       app.add_subcommand("bisect", "Find the commit in which a case became worse, with git bisect");
-  command->add_option("INPUT", options->inputs, "A suite; the good and the bad commit, the older one first")
+  command
+      ->add_option(
+          "INPUT", options->inputs,
+          "A suite; the good and the bad commit, the older one first; values of axes, such as nx=512")
       ->required();
   command->add_option("--case", request.case_name, "Judge this case: its name, as `peakmark list` prints it")
       ->type_name("CASE")
@@ -83,6 +87,7 @@ void add_bisect_command(CLI::App& app, Result& result) {
                    "peak, leak and time")
       ->type_name("{outcome,requested_peak_bytes,setup_bytes,leaked_bytes,gpu_time_ns}")
       ->check(CLI::IsMember({kOutcomeMetric, kPeakMetric, kSetupMetric, kLeakMetric, kTimeMetric}));
+  add_axis_option(*command, sweep.selection);
   add_device_options(*command, sweep.selection);
   const auto of_metrics = [&request](CLI::Option* option, const std::string& when,
                                      const std::function<bool(const std::string&)>& is_judged_by) {

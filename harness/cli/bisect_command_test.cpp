@@ -99,6 +99,24 @@ TEST_F(BisectCommand, PrintsTheCommitWhatChangedAndWhatWasTried) {
                               sh("git rev-parse v2").substr(0, 12) + " " + hash)));
 }
 
+TEST_F(BisectCommand, AxesOfTheCommandLineReplaceThoseOfTheSuite) {
+  commits(4, 3, "FAKE_WORKER_EXTRA_BYTES=256");
+  std::vector<std::string> words =
+      peakmark_words({"bisect", suite_, "v1", "v4", "n=2,5", "--case", "fake/case/dry/does:timed/n:5"});
+  words.insert(words.end(), {"--", build_});
+  const Answer answer = in_project(words);
+  EXPECT_EQ(answer.end.exit_code, 0) << answer.errors;
+  EXPECT_THAT(answer.output, AllOf(HasSubstr("commit 3\n"), HasSubstr(" --axis n=2,5 --build-command ")));
+  expect_mistake(bisect("v1", "v4", {"--axis", "n=4"}),
+                 "--case " + case_ + ": the suite has no such case in the bad commit v4");
+
+  // The command that it prints measures the same case.
+  const std::string command = answer.output.substr(answer.output.find("  peakmark compare") + 11);
+  const Answer compared = in_project({"/bin/sh", "-c", "'" PEAKMARK_PROGRAM "' " + command});
+  EXPECT_EQ(compared.end.exit_code, 1) << compared.errors;
+  EXPECT_THAT(compared.output, HasSubstr("fake/case/dry/does:timed/n:5"));
+}
+
 TEST_F(BisectCommand, CommitsThatDoNotBuildAreSkipped) {
   commits(30, 17, "FAKE_WORKER_EXTRA_BYTES=256", {8, 15, 18, 19, 22, 23});
   const nlohmann::json found = bisect_json("v1", "v30");

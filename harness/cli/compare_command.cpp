@@ -135,7 +135,11 @@ ExitCode compare_files(const CompareOptions& options) {
 /// contains it.
 BuildComparisonOptions two_builds(const CompareOptions& options, const std::filesystem::path& base) {
   BuildComparisonOptions two{options.sweep, base, options.prefix.string() + ".base.json", options.force};
-  two.sweep.selection.suites = options.files;
+  two.sweep.selection.suites.clear();
+  for (const std::filesystem::path& word : options.files) {
+    if (!take_axis(word.string(), two.sweep.selection)) two.sweep.selection.suites.push_back(word);
+  }
+  if (two.sweep.selection.suites.empty()) throw UsageError("no suite: write SUITE.toml before the axes");
   two.sweep.run_file = options.prefix.string() + ".new.json";
   return two;
 }
@@ -269,8 +273,8 @@ void add_compare_command(CLI::App& app, Result& result) {
   command
       ->add_option(
           "FILE", options->files,
-          "Two run files or profiles; one run file with --variants or --against; suites with --build "
-          "or --commits")
+          "Two run files or profiles; one run file with --variants or --against; suites, and values of "
+          "axes such as nx=512, with --build or --commits")
       ->required();
   CLI::Option* const variants =
       command

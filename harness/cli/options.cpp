@@ -178,19 +178,23 @@ CLI::Option* repeatable(CLI::Option* option) {
   return option->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+bool take_axis(const std::string& word, SelectionOptions& selection) {
+  const std::size_t equals = word.find('=');
+  if (equals == std::string::npos || !is_axis_name(std::string_view(word).substr(0, equals))) return false;
+  selection.axes.push_back(word);
+  return true;
+}
+
 void add_cases_argument(CLI::App& command, SelectionOptions& selection) {
   command
       .add_option_function<std::vector<std::string>>(
           "SUITE",
           [&selection](const std::vector<std::string>& words) {
             for (const std::string& word : words) {
-              const std::size_t equals = word.find('=');
               std::error_code error;
-              if (equals != std::string::npos && is_axis_name(std::string_view(word).substr(0, equals))) {
-                selection.axes.push_back(word);
-              } else if (word.ends_with(".toml") || word.find('/') == std::string::npos ||
-                         (std::filesystem::exists(word, error) &&
-                          !std::filesystem::is_directory(word, error))) {
+              if (take_axis(word, selection)) continue;
+              if (word.ends_with(".toml") || word.find('/') == std::string::npos ||
+                  (std::filesystem::exists(word, error) && !std::filesystem::is_directory(word, error))) {
                 selection.suites.emplace_back(word);
               } else if (std::filesystem::exists(word + ".toml", error)) {
                 throw UsageError(
@@ -215,18 +219,24 @@ std::array<CLI::Option*, 2> add_device_options(CLI::App& command, SelectionOptio
           ->type_name(value_name::kDevice)};
 }
 
+CLI::Option* add_axis_option(CLI::App& command, SelectionOptions& selection) {
+  return repeatable(command.add_option_function<std::vector<std::string>>(
+                        "--axis",
+                        [&selection](const std::vector<std::string>& texts) {
+                          selection.axes.insert(selection.axes.end(), texts.begin(), texts.end());
+                        },
+                        "Replace the values of an axis in the suites: nx=4096,8192, n=4..64, n=4..64:20 or "
+                        "sigma=0.5..2:0.5"))
+      ->type_name("AXIS=VALUES");
+}
+
 std::array<CLI::Option*, 4> add_selection_options(CLI::App& command, SelectionOptions& selection) {
-  CLI::Option* const axis = repeatable(command.add_option_function<std::vector<std::string>>(
-      "--axis",
-      [&selection](const std::vector<std::string>& texts) {
-        selection.axes.insert(selection.axes.end(), texts.begin(), texts.end());
-      },
-      "Replace the values of an axis in the suites: nx=4096,8192, n=4..64, n=4..64:20 or sigma=0.5..2:0.5"));
+  CLI::Option* const axis = add_axis_option(command, selection);
   CLI::Option* const filter =
       command.add_option("--filter", selection.filter,
                          "Select cases whose name, or name with all axes, matches this regular expression");
   const auto [backend, device] = add_device_options(command, selection);
-  return {axis->type_name("AXIS=VALUES"), filter->type_name(value_name::kRegex), backend, device};
+  return {axis, filter->type_name(value_name::kRegex), backend, device};
 }
 
 CLI::Option* only_with_times(CLI::Option* option, const SelectionOptions& selection) {

@@ -136,8 +136,12 @@ CLI::Option* add_allow_growth_option(CLI::App& command, GrowthAllowance& allowan
 /// Lets an option of a list be repeated, with one value each time.
 CLI::Option* repeatable(CLI::Option* option);
 
+/// Adds a word AXIS=VALUES to the axes. Returns false, and adds nothing, if it is another word.
+bool take_axis(const std::string& word, SelectionOptions& selection);
 /// Adds the positional argument: suites, variants and axes. One suite or variant is required.
 void add_cases_argument(CLI::App& command, SelectionOptions& selection);
+/// Adds --axis.
+CLI::Option* add_axis_option(CLI::App& command, SelectionOptions& selection);
 /// Adds --backend and --device. Returns them in this order.
 std::array<CLI::Option*, 2> add_device_options(CLI::App& command, SelectionOptions& selection);
 /// Adds --axis, --filter, --backend and --device, for commands that expand suites. Returns them in this

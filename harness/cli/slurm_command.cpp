@@ -28,6 +28,7 @@
 #include "measure/supervise/run_selection.hpp"
 #include "measure/sweep/suite.hpp"
 #include "measure/sweep/suite_document.hpp"
+#include "measure/sweep/typed_axes.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -36,6 +37,7 @@ namespace fs = std::filesystem;
 
 struct SlurmOptions {
   SlurmPlan plan;
+  SelectionOptions selection;  ///< only suites and axes
   fs::path output;
   std::vector<std::string> constraints;
   std::optional<fs::path> balance;
@@ -67,7 +69,7 @@ void check_run_options(const SlurmPlan& plan) {
     throw CLI::Success();
   });
   std::vector<std::string> words{"run"};
-  words.insert(words.end(), plan.suites.begin(), plan.suites.end());
+  words.insert(words.end(), plan.cases.begin(), plan.cases.end());
   words.insert(words.end(), plan.run_options.begin(), plan.run_options.end());
   std::ranges::reverse(words);  // CLI11 takes them in reverse order
   try {
@@ -125,17 +127,20 @@ std::optional<std::string> balancing_run(const SlurmOptions& options, const Shar
   const SlurmPlan& plan = options.plan;
   if (plan.history.empty()) return std::nullopt;
   std::string suite;
-  for (const std::string& file : plan.suites) {
+  for (const fs::path& file : options.selection.suites) {
     suite += (suite.empty() ? "" : "+") + read_suite_document(file).name;
   }
+  for (const std::string& axis : options.selection.axes) suite += " " + axis;
   return newest_run(plan.history, suite);
 }
 
 void complete_plan(SlurmOptions& options, const std::vector<std::string>& words) {
   SlurmPlan& plan = options.plan;
-  if (plan.suites.empty())
+  if (options.selection.suites.empty())
     throw UsageError("slurm: no suite; name one, or use --status, --cancel or --rerun");
-  find_suite_worker({plan.suites.begin(), plan.suites.end()});  // throws if a suite cannot be read
+  plan.cases = case_words(options.selection);
+  find_suite_worker(options.selection.suites);     // throws if a suite cannot be read
+  (void)parse_typed_axes(options.selection.axes);  // throws if an axis is malformed
   plan.run_options = program_after_dashes(words).value_or(std::vector<std::string>());
   check_run_options(plan);
   plan.history = history_of(plan.history);
@@ -268,7 +273,7 @@ int print_status(const fs::path& run_file) {
 int slurm(SlurmOptions& options, const std::vector<std::string>& words) {
   const fs::path run_file = fs::absolute(options.output).lexically_normal();
   const bool is_submission = !options.status && !options.cancel && !options.rerun;
-  if (!is_submission && (!options.plan.suites.empty() || program_after_dashes(words))) {
+  if (!is_submission && (!options.selection.suites.empty() || program_after_dashes(words))) {
     throw UsageError(
         "slurm: --status, --cancel and --rerun take no suite and no options after --: -o names the "
         "submission");
@@ -290,7 +295,14 @@ void add_slurm_command(CLI::App& app, Result& result) {
   SlurmPlan& plan = options->plan;
   CLI::App* const command = app.add_subcommand(
       "slurm", "Measure suites as a job array of Slurm, then merge, check and add to a history");
-  command->add_option("SUITE", plan.suites, "Suite files");
+  command->add_option_function<std::vector<std::string>>(
+      "SUITE",
+      [options](const std::vector<std::string>& words) {
+        for (const std::string& word : words) {
+          if (!take_axis(word, options->selection)) options->selection.suites.emplace_back(word);
+        }
+      },
+      "Suite files; values of axes, such as nx=512,1024 n=4..64");
   command
       ->add_option("-o,--output", options->output,
                    "Write this run file; its folder must be shared by all nodes")
@@ -299,8 +311,9 @@ void add_slurm_command(CLI::App& app, Result& result) {
       ->check(kFileName);
   const auto of_submission = [options](CLI::Option* option) {
     return only_when(option->group("Only with SUITE"), "with SUITE",
-                     [options] { return !options->plan.suites.empty(); });
+                     [options] { return !options->selection.suites.empty(); });
   };
+  of_submission(add_axis_option(*command, options->selection));
   of_submission(command->add_option("--tasks", plan.tasks,
                                     "Distribute the cases over this many tasks, for each kind of device"))
       ->type_name("INT")

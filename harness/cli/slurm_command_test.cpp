@@ -86,6 +86,21 @@ TEST_F(SlurmCommand, DryRunPrintsScriptsAndNeedsNoSlurm) {
   EXPECT_FALSE(fs::exists(slurm_));
 }
 
+TEST_F(SlurmCommand, ItsScriptsMeasureTheAxesOfTheCommandLine) {
+  std::ofstream(folder_.path() / "suite.toml") << "[[sweep]]\nvariants = \"fake/case\"\nbackend = \"dry\"\n";
+  add_slurm();
+  ASSERT_EQ(submit({"n=2,3", "--axis", "does=ok,wrong"}).end.exit_code, 0);
+  EXPECT_EQ(run_script("shards.sh", "1").end.exit_code, 0);
+  EXPECT_EQ(run_script("shards.sh", "2").end.exit_code, 3);
+  EXPECT_EQ(run_script("merge.sh").end.exit_code, 0);
+  EXPECT_THAT(outcomes(), testing::ElementsAre("ok", "wrong_answer", "ok", "wrong_answer"));
+  EXPECT_THAT(submit({"q=3", "--dry-run"}).output, HasSubstr(" q=3 --shard "));
+  const Answer none = slurm({"--axis", "n=3"});
+  EXPECT_EQ(none.end.exit_code, 2);
+  EXPECT_THAT(none.errors, HasSubstr("--axis: changes nothing here: it takes effect only with SUITE"));
+  EXPECT_THAT(submit({"n=4..2", "--dry-run"}).errors, HasSubstr("'4..2' is not a range"));
+}
+
 TEST_F(SlurmCommand, SubmitsAnArrayThenItsMergeThenTheLastJob) {
   add_slurm();
   const Answer submitted = submit();

@@ -88,7 +88,7 @@ std::string shards_script(const SlurmPlan& plan, const ShardArray& array) {
       "# Measures {}: {} tasks, each one shard. Written by `peakmark slurm`.\n"
       "#   sbatch {}                   measures all shards; finished ones are left alone\n"
       "#   sbatch --array=2,5 {}       measures these shards\n",
-      plan.suites.empty() ? "a suite" : name_in_comment(plan.suites.front()), plan.tasks, kShardsScript,
+      plan.cases.empty() ? "a suite" : name_in_comment(plan.cases.front()), plan.tasks, kShardsScript,
       kShardsScript);
   std::string text = head(plan, about, "peakmark-shards", without_patterns(array.folder) + "/shard-%a.log") +
                      fmt::format("#SBATCH --array=1-{}\n", plan.tasks);
@@ -105,7 +105,7 @@ std::string shards_script(const SlurmPlan& plan, const ShardArray& array) {
                     "# measured and ends. --resume continues when the task is requeued or submitted again.\n"
                     "exec {} run{} --shard \"$SLURM_ARRAY_TASK_ID/{}\"{} --resume{} \\\n"
                     "  -o {}/shard-\"$SLURM_ARRAY_TASK_ID\".json\n",
-                    script_word(plan.peakmark.string()), words(plan.suites), plan.tasks, balance,
+                    script_word(plan.peakmark.string()), words(plan.cases), plan.tasks, balance,
                     words(plan.run_options), script_word(array.folder.string()));
 }
 

@@ -18,7 +18,7 @@ struct ShardArray {
 
 /// What `peakmark slurm` submits: an array and a merge for each kind of device, then one last job.
 struct SlurmPlan {
-  std::vector<std::string> suites;
+  std::vector<std::string> cases;        ///< suites and axes, as for `peakmark run`
   std::vector<std::string> run_options;  ///< of `peakmark run`, after `--`
   int tasks = 1;                         ///< of each array
   std::optional<std::string> partition;

@@ -223,9 +223,10 @@ class Bisection {
       if (is_it) found.push_back(planned);
     }
     if (found.empty()) {
-      throw UsageError(fmt::format("--case {}: the suite has no such case in the bad commit {}{}",
-                                   request_.case_name, request_.bad,
-                                   suggest_word(request_.case_name, names)));
+      throw UsageError(
+          fmt::format("--case {}: the suite has no such case in the bad commit {}{}; for values "
+                      "that are not in the suite write AXIS=VALUES, such as nx=512",
+                      request_.case_name, request_.bad, suggest_word(request_.case_name, names)));
     }
     cases_.selection.planned = std::move(found);
     report_.case_name = cases_.selection.planned.front().name;
@@ -340,6 +341,7 @@ class Bisection {
       add_option("--case", report_.case_name);
       add_option("--metric", report_.metric);
     }
+    for (const std::string& axis : sweep.selection.axes) add_option("--axis", axis);
     add_option("--worker", sweep.worker.value_or(""));
     add_option("--backend", sweep.selection.backend.value_or(""));
     add_option("--device", sweep.selection.device);
