@@ -311,6 +311,7 @@ ExitCode estimate(const EstimateOptions& options) {
   SweepOptions sweep;
   sweep.worker = options.worker;
   sweep.selection.suites = options.suites;
+  find_worker_here(sweep, {options.variant});
   const std::filesystem::path worker = find_worker_for(sweep);
   std::vector<SuiteDocument> documents;
   for (const auto& suite : options.suites) documents.push_back(read_suite_document(suite));

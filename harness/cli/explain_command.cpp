@@ -24,6 +24,7 @@
 #include "measure/estimate/external_estimates.hpp"
 #include "measure/runfile/run_file.hpp"
 #include "measure/supervise/recorded_estimates.hpp"
+#include "measure/supervise/run_workers.hpp"
 #include "measure/sweep/nearest_word.hpp"
 
 namespace peakmark::cli {
@@ -145,6 +146,7 @@ ExitCode explain_inputs(ExplainOptions& options) {
   const ExplainInputs inputs = split_inputs(options.inputs);
   options.curve.at = options.at;
   options.effort.with_larger = true;
+  if (inputs.runs.empty()) find_worker_here(options.sweep, inputs.variants);
   check_plot(options, inputs);
   if (!options.emit.empty()) {
     if (options.json || !options.against.empty())

@@ -16,6 +16,8 @@
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
 #include "cli/python_reports.hpp"
+#include "measure/supervise/run_workers.hpp"
+#include "measure/sweep/parameters.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -30,10 +32,18 @@ struct FitOptions {
   bool json = false;
 };
 
+/// Throws UsageError if `part` of the values of the fitted axis is no integer, but a number.
+void refuse_float(const std::string& text, std::string_view part) {
+  if (part.find_first_of(".eE") == std::string_view::npos || !parse_float(part)) return;
+  throw UsageError(fmt::format("'{}' has floating-point numbers, and fit takes an axis of integers", text));
+}
+
 /// Reads `32..4096`; null if it is not a range.
 std::optional<std::pair<Size, Size>> parse_range(const std::string& text) {
   const std::size_t dots = text.find("..");
   if (dots == std::string::npos) return std::nullopt;
+  refuse_float(text, text.substr(0, dots));
+  refuse_float(text, text.substr(dots + 2, text.find(':', dots) - dots - 2));
   const auto first = parse_number<Size>(text.substr(0, dots));
   const auto last = parse_number<Size>(text.substr(dots + 2));
   if (!first || !last || *first < 1 || *last < *first)
@@ -49,6 +59,7 @@ std::vector<Size> parse_list(const std::string& text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const auto value = parse_number<Size>(text.substr(begin, end - begin));
+    refuse_float(text, text.substr(begin, end - begin));
     if (!value) return {};
     if (*value < 1) throw UsageError(fmt::format("'{}' has {}: write values of 1 or more", text, *value));
     values.push_back(*value);
@@ -166,6 +177,7 @@ ExitCode fit(FitOptions& options, const std::vector<std::string>& words) {
     use_program(request, folder);
   }
   check_plot(options);
+  if (!request.variant.empty() && request.command.empty()) find_worker_here(request.sweep, {request.variant});
   const std::vector<FitReport> reports = fit_on_devices(options);
   print_reports(options, reports);
   if (!options.plot.empty()) {

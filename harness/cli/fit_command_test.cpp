@@ -154,6 +154,17 @@ TEST_F(FitCommand, RefusesWrongInput) {
     EXPECT_THAT(answer.errors, HasSubstr(text));
   };
   expect_usage({"fake/case", "n"}, "--budget");
+  const std::string blur = folder_.path() / "blur.toml";
+  std::ofstream(blur) << "[[program]]\nvariant = 'blur/one'\ncommand = ['./blur', '{sigma}']\n"
+                         "axes.sigma = 1.5\n[[sweep]]\nvariants = 'blur/one'\n";
+  expect_usage(
+      {blur, "blur/one", "sigma", "--budget", "1 GB"},
+      "axis 'sigma' of blur/one has floating-point numbers, and fit takes an axis of integers: measure "
+      "the peaks at some of its values by `peakmark run … sigma=0.5,1,2 --memory-only`");
+  for (const char* const values : {"0.5..2", "0.5..2:0.1", "1..2.5", "0.5,1,2"})
+    expect_usage(
+        {blur, "blur/one", "sigma=" + std::string(values), "--budget", "1 GB"},
+        "'" + std::string(values) + "' has floating-point numbers, and fit takes an axis of integers");
   expect_usage({"fake/case", "--budget", "1 GB"}, "no axis to fit");
   expect_usage({"fake/case", "n", "does", "m", "--budget", "1 GB"}, "three axes without a value");
   expect_usage({"fake/case", "n", "does", "--budget", "1 GB"}, "is not an integer axis");

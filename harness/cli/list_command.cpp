@@ -23,6 +23,7 @@ void list(const ListOptions& options) {
   SweepOptions sweep;
   set_workers(sweep, options.workers);
   sweep.selection = options.selection;
+  find_worker_here(sweep, options.selection.named_variants);
   const RunWorkers workers(sweep, -1);
   const Listing listing =
       list_cases(options.selection, workers.description(), list_devices(),

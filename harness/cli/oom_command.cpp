@@ -14,6 +14,7 @@
 #include "cli/help.hpp"
 #include "cli/input_output.hpp"
 #include "cli/options.hpp"
+#include "measure/supervise/run_workers.hpp"
 
 namespace peakmark::cli {
 namespace {
@@ -50,6 +51,7 @@ void set_request(OomOptions& options, const std::vector<std::string>& words) {
 ExitCode oom(OomOptions& options, const std::vector<std::string>& words) {
   if (!options.junit.empty()) remove_earlier_outputs({options.junit});
   set_request(options, words);
+  if (options.request.command.empty()) find_worker_here(options.request.sweep, {options.request.variant});
   const OomReport report = refuse_allocations(
       options.request, [](const std::string& text) { print_message(stderr, "{}\n", text); });
   if (!options.junit.empty()) write_output_file(options.junit, oom_junit(report));

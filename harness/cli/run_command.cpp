@@ -82,6 +82,7 @@ void run(RunOptions& options, Result& result) {
   SweepOptions& sweep = options.sweep;
   sweep.memory_only = sweep.memory_only || sweep.sequences || sweep.repeat_call != 0 || sweep.guard;
   set_workers(options.sweep, options.workers);
+  find_worker_here(sweep, sweep.selection.named_variants);
   if (options.confirm) {
     options.sweep.check_first = [&options] { check_history(*options.confirm); };
     options.sweep.confirm = [&options](const Run& run) { return suspicious_against(*options.confirm, run); };

@@ -29,6 +29,42 @@ class Usage : public CommandTest {
   }
 };
 
+TEST_F(Usage, TheWorkerOfASuiteInTheFolderIsFound) {
+  const std::filesystem::path folder = folder_.path() / "here";
+  std::filesystem::create_directories(folder / "build");
+  std::filesystem::create_symlink(PEAKMARK_FAKE_WORKER, folder / "build" / "mine");
+  std::ofstream(folder / "pyproject.toml") << "[project]\nname = \"no-suite\"\n";
+  std::ofstream(folder / "mine.toml") << "worker = \"build/mine\"\n[[sweep]]\nvariants = \"fake/case\"\n";
+  const std::string here = "cd '" + folder.string() + "' && ";
+  for (const char* const words :
+       {"list fake/case n=3 --backend dry", "estimate fake/case n=3",
+        "run 'fake/*' n=3 --backend dry -o run.json", "explain fake/case does=ok --backend dry --shapes 12",
+        "fit fake/case n --budget 1MiB --backend dry", "oom fake/case --backend dry"}) {
+    const Answer found = in_shell(words, here);
+    EXPECT_THAT(found.errors, HasSubstr("worker: build/mine, of mine.toml\n")) << words;
+    EXPECT_THAT(found.errors, Not(HasSubstr("no variant"))) << words;
+  }
+  EXPECT_THAT(in_shell("list fake/other", here).errors, Not(HasSubstr("worker: build/mine")));
+
+  std::filesystem::create_symlink(PEAKMARK_FAKE_WORKER, folder / "second");
+  std::ofstream(folder / "second.toml") << "worker = \"second\"\n[[sweep]]\nvariants = \"fake/case\"\n";
+  const Answer two = in_shell("list fake/case", here);
+  EXPECT_EQ(two.end.exit_code, 2);
+  EXPECT_THAT(two.errors, HasSubstr("two workers have the variant 'fake/case': write --worker build/mine (of "
+                                    "mine.toml) or --worker ./second (of second.toml)"));
+  EXPECT_EQ(in_shell("list fake/case --worker ./second --backend dry", here).output, "fake/case/dry\n");
+
+  std::filesystem::remove(folder / "build" / "mine");
+  EXPECT_THAT(in_shell("list fake/case", here).errors, HasSubstr("worker: ./second, of second.toml\n"));
+  std::filesystem::remove(folder / "second.toml");
+  const Answer unbuilt = in_shell("list fake/case", here);
+  EXPECT_EQ(unbuilt.end.exit_code, 2);
+  EXPECT_THAT(unbuilt.errors, AllOf(HasSubstr("mine.toml:1"),
+                                    HasSubstr("no variant 'fake/case' without this worker: "
+                                              "build/mine: "),
+                                    HasSubstr("build it, or name another with --worker")));
+}
+
 TEST_F(Usage, OutputThatIsLostIsNoSuccess) {
   expect_loss(on_a_full_disk("--version"));
   expect_loss(on_a_full_disk("estimate fake/case n=3 --worker '" PEAKMARK_FAKE_WORKER "'"));

@@ -7,7 +7,9 @@
 
 #include "base/error.hpp"
 #include "base/program.hpp"
+#include "measure/supervise/case_listeners.hpp"
 #include "measure/supervise/worker_program.hpp"
+#include "measure/sweep/nearest_word.hpp"
 
 namespace peakmark {
 namespace {
@@ -118,11 +120,85 @@ std::size_t RunWorkers::index_of(const PlannedCase& planned) const {
   return static_cast<std::size_t>(found - descriptions_.begin());
 }
 
+namespace {
+
+/// Returns the first name or pattern of which a worker has no variant; null if there is none.
+const std::string* find_missing(const std::filesystem::path& worker,
+                                const std::vector<std::string>& variants) {
+  const Description description = describe_worker(worker);
+  const auto missing = std::ranges::find_if(variants, [&](const std::string& pattern) {
+    return std::ranges::none_of(description.variants, [&](const VariantDescription& variant) {
+      return matches_pattern(pattern, variant.name);
+    });
+  });
+  return missing == variants.end() ? nullptr : &*missing;
+}
+
+/// Returns the different workers that the suites in the current folder name. Other files are left out.
+std::vector<SuiteWorker> workers_here() {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(".", error)) {
+    if (entry.path().extension() == ".toml") files.push_back(entry.path().filename());
+  }
+  std::ranges::sort(files);
+  std::vector<SuiteWorker> found;
+  for (const std::filesystem::path& file : files) {
+    try {
+      const auto worker = find_suite_worker({file});
+      const bool is_new = worker && std::ranges::none_of(found, [&](const SuiteWorker& other) {
+                            return other.program == worker->program;
+                          });
+      if (is_new) found.push_back(*worker);
+    } catch (const Error&) {  // not a suite
+    }
+  }
+  return found;
+}
+
+/// Returns why a worker of a suite cannot run; empty if it can.
+std::string worker_failure(const SuiteWorker& worker) {
+  return program_failure(current_environment(), worker.program.string());
+}
+
+}  // namespace
+
+void find_worker_here(SweepOptions& options, const std::vector<std::string>& variants) {
+  const bool is_named =
+      options.worker || !options.labelled_workers.empty() || !options.selection.suites.empty();
+  if (is_named || variants.empty()) return;
+  std::vector<SuiteWorker> here = workers_here();
+  if (here.empty()) return;
+  const std::string* missing = &variants.front();
+  try {
+    missing = find_missing(find_worker(std::nullopt), variants);
+  } catch (const EnvironmentError&) {  // there is no default worker
+  }
+  if (missing == nullptr) return;
+  if (const std::string failure = worker_failure(here.front()); here.size() == 1 && !failure.empty())
+    fail(here.front().place,
+         fmt::format("no variant '{}' without this worker: {}: {}; build it, or name another with --worker",
+                     *missing, here.front().named.string(), failure));
+  std::erase_if(here, [&](const SuiteWorker& worker) {
+    return !worker_failure(worker).empty() || find_missing(worker.program, variants) != nullptr;
+  });
+  if (here.empty()) return;  // the caller reports the unknown variant
+  const auto typed = [](const SuiteWorker& worker) {
+    return worker.named.has_parent_path() ? worker.named.string() : "./" + worker.named.string();
+  };
+  if (here.size() > 1)
+    throw UsageError(
+        fmt::format("two workers have the variant '{}': write --worker {} (of {}) or --worker {} (of {})",
+                    *missing, typed(here[0]), here[0].place.file, typed(here[1]), here[1].place.file));
+  options.worker = typed(here.front());
+  say(fmt::format("worker: {}, of {}", *options.worker, here.front().place.file));
+}
+
 std::filesystem::path find_worker_for(const SweepOptions& options) {
   if (options.worker) return find_worker(options.worker);
   const auto named = find_suite_worker(options.selection.suites);
   if (!named) return find_worker(std::nullopt);
-  const std::string failure = program_failure(current_environment(), named->program.string());
+  const std::string failure = worker_failure(*named);
   if (failure.empty()) return named->program;
   fail(named->place,
        fmt::format("{}: {}; build it, or name another with --worker", named->program.string(), failure));

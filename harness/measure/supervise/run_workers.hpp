@@ -58,6 +58,12 @@ class RunWorkers {
 /// default one. Throws UsageError if it is missing.
 std::filesystem::path find_worker_for(const SweepOptions& options);
 
+/// If neither a worker nor a suite is named, and the default worker lacks one of the variants (names or
+/// patterns), sets `options.worker` to the worker with these variants that suites in the current folder name,
+/// and reports it on standard error. Leaves `options` alone if there is none. Throws UsageError if several
+/// workers have them, or the only one is not built.
+void find_worker_here(SweepOptions& options, const std::vector<std::string>& variants);
+
 /// Reads the values of `--worker` into `options`: one PROGRAM, or one or more LABEL=PROGRAM. Throws
 /// UsageError for a mixture, a label with a point (a point separates variant and label in names) and a label
 /// without a program.
