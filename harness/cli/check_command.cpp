@@ -49,6 +49,7 @@ struct CheckOptions {
   std::string history;        ///< empty: none
   bool full_names = false;
   bool json = false;
+  bool brief = false;
 };
 
 struct JudgedRun {
@@ -175,7 +176,8 @@ void write_reports(const CheckOptions& options, std::size_t index, const JudgedR
     causes += causes_of_variants.back().text;
   }
   if (options.json) {
-    json_fields::Json json = verdicts_json(judged.run, judged.verdicts, judge_options);
+    json_fields::Json json = options.brief ? cases_only_json(judged.run, judged.verdicts)
+                                           : verdicts_json(judged.run, judged.verdicts, judge_options);
     if (!causes.empty()) {
       json["causes"] = json_fields::Json::array();
       for (const ExplainedEstimators& one : explained) {
@@ -303,7 +305,11 @@ void add_check_command(CLI::App& app, Result& result) {
                               "Print axes with default values too, in the table and in markdown"),
             "without --json, or with --markdown",
             [command] { return command->count("--json") == 0 || command->count("--markdown") > 0; });
-  command->add_flag("--json", options->json, "Print the verdicts as JSON");
+  CLI::Option* const json = command->add_flag("--json", options->json, "Print the verdicts as JSON");
+  command
+      ->add_flag("--brief", options->brief,
+                 "With --json: only headline, exit code and a verdict for each case")
+      ->needs(json);
   set_help(*command, {.exit_codes = {{"0", "clean"},
                                      {"1", "a verdict failed"},
                                      {"2", "wrong usage, or a run file or baseline cannot be read"},

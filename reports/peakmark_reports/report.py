@@ -149,7 +149,7 @@ def query_peakmark(
     ReportError, and what parsing raises."""
     options = [f"--allow-growth={allow_growth}"] if allow_growth else []
     options += [f"--commit-url={commit_url}"] if commit_url else []
-    with ThreadPoolExecutor(max_workers=1) as pool:
+    with ThreadPoolExecutor(max_workers=2) as pool:
         found, trends = _query_trends(pool, peakmark, history, options)
         runs, formulas = _query_runs(peakmark, history, trends) if found.devices else ([], [])
         base = {device.branch for device in found.devices}
@@ -269,7 +269,8 @@ def _answer(peakmark: str, command: str, options: list[str], files: list[Path]) 
     words = [command, "--json", *options, "--", *map(str, files)]  # a run file may begin with a dash
     try:
         with _lines(peakmark, words, None) as lines:
-            return lines.read(), " ".join(["peakmark", command, *options, *map(str, files)])
+            # As a person types it, without --json.
+            return lines.read(), " ".join(["peakmark", command, *(one for one in options if one != "--brief"), *map(str, files)])
     except SourceError as error:
         # The message names the file, and nobody typed this command.
         raise SourceError(str(error).removeprefix(f"peakmark {' '.join(words)}: "), error.code) from error
@@ -287,7 +288,7 @@ def _write_run_report(options: argparse.Namespace) -> tuple[str, list[Path]]:
     path, base = options.measured, options.against
     # The commands take as long as reading the run: at the same time.
     with _without_collection(), ThreadPoolExecutor(max_workers=3) as pool:
-        checked = pool.submit(_answer, options.peakmark, "check", [], [path])
+        checked = pool.submit(_answer, options.peakmark, "check", ["--brief"], [path])
         words = [f"--allow-growth={options.allow_growth}"] if options.allow_growth else []
         words += ["--force"] if options.force else []
         compared = pool.submit(_answer, options.peakmark, "compare", words, [base, path]) if base is not None else None

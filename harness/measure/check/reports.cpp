@@ -358,6 +358,14 @@ std::string markdown(const Run& run, const std::vector<Verdict>& verdicts, const
   return text;
 }
 
+nlohmann::ordered_json cases_only_json(const Run& run, const std::vector<Verdict>& verdicts) {
+  Json whole = json_fields::begin(format::kVerdicts);
+  whole.update(Json{{"headline", headline(run, verdicts)},
+                    {"exit_code", static_cast<int>(exit_code_of(run, verdicts))},
+                    {"cases", cases_json(run, verdicts)}});
+  return whole;
+}
+
 nlohmann::ordered_json verdicts_json(const Run& run, const std::vector<Verdict>& verdicts,
                                      const JudgeOptions& options) {
   Json::array_t list;

@@ -49,7 +49,13 @@ TEST(Reports, MetricsAreColumns) {
   EXPECT_THAT(table, HasSubstr("  7       –  "));
   EXPECT_THAT(markdown(sample.run, verdicts), HasSubstr("| 12 | 0.1235 |"));
   EXPECT_THAT(junit(sample.run, verdicts), HasSubstr("<property name=\"rate\" value=\"0.123456\""));
-  const auto json = nlohmann::json(verdicts_json(sample.run, verdicts)).at("metrics");
+  const auto all = nlohmann::json(verdicts_json(sample.run, verdicts));
+  const auto brief = nlohmann::json(cases_only_json(sample.run, verdicts));
+  EXPECT_EQ(brief.at("cases"), all.at("cases"));
+  EXPECT_EQ(brief.at("headline"), all.at("headline"));
+  EXPECT_EQ(brief.at("exit_code"), all.at("exit_code"));
+  EXPECT_FALSE(brief.contains("verdicts"));
+  const auto& json = all.at("metrics");
   EXPECT_EQ(json.size(), 2U);
   EXPECT_EQ(json.at(0).at("metrics").at("rate"), 0.123456);
   EXPECT_EQ(json.at(0).at("metric_directions").at("rate"), "higher");
