@@ -45,7 +45,7 @@ std::string junit(const Run& run, const std::vector<Verdict>& verdicts, const Ju
 /// "window_tolerance_bytes": N}`
 nlohmann::ordered_json verdicts_json(const Run& run, const std::vector<Verdict>& verdicts,
                                      const JudgeOptions& options = {});
-/// Returns only `headline`, `exit_code` and `cases` of it: a fifth of the bytes, for reports of many cases.
+/// Returns only `headline`, `exit_code` and `cases` of it: a tenth of the bytes, for reports of many cases.
 nlohmann::ordered_json cases_only_json(const Run& run, const std::vector<Verdict>& verdicts);
 
 }  // namespace peakmark
