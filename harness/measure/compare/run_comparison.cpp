@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -37,6 +39,20 @@ BytesComparison compare_bytes(const char* metric, const std::optional<Size>& bas
   return bytes;
 }
 
+std::vector<MetricComparison> compare_metrics(const Observation& base, const Observation& next) {
+  std::map<std::string, MetricComparison> found;
+  for (const auto& [name, value] : base.metrics) found[name].base = value;
+  for (const auto& [name, value] : next.metrics) found[name].next = value;
+  std::vector<MetricComparison> metrics;
+  for (auto& [name, metric] : found) {
+    metric.name = name;
+    const auto direction = next.metric_directions.find(name);
+    if (direction != next.metric_directions.end()) metric.direction = direction->second;
+    metrics.push_back(std::move(metric));
+  }
+  return metrics;
+}
+
 /// `limits`: of the new side's suite.
 CaseComparison compare_case(const Observation& base, const Observation& next, const GrowthAllowance& allowed,
                             const Limits& limits) {
@@ -62,6 +78,7 @@ CaseComparison compare_case(const Observation& base, const Observation& next, co
     bytes.allowed = is_option || bytes.allowed_by_suite;
   }
   one.bytes.push_back(compare_bytes("leaked_bytes", base.leaked_bytes, next.leaked_bytes));
+  one.metrics = compare_metrics(base, next);
   return one;
 }
 
@@ -218,6 +235,11 @@ std::string find_variant(const RunToCompare& run, const std::string& name) {
 }
 
 }  // namespace
+
+std::optional<double> MetricComparison::relative() const {
+  if (!base || !next || *base == 0) return std::nullopt;
+  return (*next - *base) / std::abs(*base);
+}
 
 bool BytesComparison::is_regression() const {
   if (unsteady) return false;

@@ -35,6 +35,19 @@ struct BytesComparison {
   [[nodiscard]] bool is_regression() const;
 };
 
+/// A metric that the program reports, on two sides. It is noise and not judged: limits of the suite are
+/// (check).
+struct MetricComparison {
+  std::string name;
+  std::optional<double> base;  ///< null: not reported
+  std::optional<double> next;
+  std::string direction;  ///< metric_direction of the new side; empty: none
+
+  [[nodiscard]] bool differs() const { return base != next; }
+  /// Returns (next − base) / |base|; null if a side is unknown or the base is 0.
+  [[nodiscard]] std::optional<double> relative() const;
+};
+
 /// The part of a report that a case belongs to, the worst first.
 enum class ComparisonStatus { regressed, suspicious, improved, changed, undecided, same, skipped };
 std::string_view to_string(ComparisonStatus status);
@@ -50,6 +63,7 @@ struct CaseComparison {
   std::string message;  ///< of the new side, if it is not ok
   bool same_device = true;
   std::vector<BytesComparison> bytes;
+  std::vector<MetricComparison> metrics;  ///< sorted by name
   std::optional<TimeComparison> time;
   Throughput base_throughput;
   Throughput new_throughput;

@@ -62,6 +62,19 @@ Json bytes_json(const CaseComparison& one, const BytesComparison& bytes) {
   return row;
 }
 
+Json metric_json(const CaseComparison& one, const MetricComparison& metric) {
+  Json row = case_json(one, metric.name);
+  row["base"] = or_null(metric.base);
+  row["new"] = or_null(metric.next);
+  row["relative"] = or_null(metric.relative());
+  row["interval"] = nullptr;
+  const bool is_compared = metric.base && metric.next;
+  row["verdict"] = is_compared ? Json(metric.differs() ? "changed" : "same") : Json(nullptr);
+  row["allocations"] = nullptr;
+  row["better"] = json_fields::null_if_empty(metric.direction);
+  return row;
+}
+
 Json time_json(const CaseComparison& one, const TimeComparison& time) {
   Json row = case_json(one, "gpu_time_ns");
   const auto& change = time.change;
@@ -107,6 +120,7 @@ nlohmann::ordered_json comparison_json(const RunComparison& comparison) {
     for (const BytesComparison& bytes : one.bytes) {
       if (bytes.base || bytes.next) cases.push_back(bytes_json(one, bytes));
     }
+    for (const MetricComparison& metric : one.metrics) cases.push_back(metric_json(one, metric));
     if (one.time) cases.push_back(time_json(one, *one.time));
   }
   Json json = json_fields::begin(format::kComparison);

@@ -49,6 +49,39 @@ TEST(CompareRuns, FewerBytesAreReportedAndFailNothing) {
   EXPECT_THAT(headline(comparison), HasSubstr("1 improved"));
 }
 
+TEST(CompareRuns, MetricsThatDifferAreShownAndFailNothing) {
+  MeasuredRun base;
+  base.add("pad/old", 1).metrics = {{"drift", -2}, {"halo", 3}, {"iterations", 12}, {"left", 1}};
+  MeasuredRun next;
+  Observation& now = next.add("pad/old", 1);
+  now.metrics = {{"drift", -1}, {"halo", 3}, {"iterations", 15}, {"zero", 0}};
+  now.metric_directions = {{"drift", "higher"}, {"iterations", "lower"}};
+  const RunComparison comparison = compare_runs(base.get(), next.get(), false);
+  EXPECT_EQ(exit_code_of(comparison), ExitCode::clean);
+  EXPECT_EQ(headline(comparison), "nothing regressed in 1 case: 1 the same");
+  EXPECT_THAT(comparison_table(comparison),
+              HasSubstr("metrics that differ\n"
+                        "  case                metric      base  new  change\n"
+                        "  pad/old/opencl/n:1  drift         -2   -1  +50 %, better\n"
+                        "  pad/old/opencl/n:1  iterations    12   15  +25 %, worse\n"
+                        "  pad/old/opencl/n:1  left           1    –  –\n"
+                        "  pad/old/opencl/n:1  zero           –    0  –\n"));
+  EXPECT_THAT(comparison_markdown(comparison), AllOf(HasSubstr("### metrics that differ: 4"),
+                                                     HasSubstr("| iterations | 12 | 15 | +25 %, worse |")));
+  std::vector<nlohmann::json> rows;
+  const auto json = nlohmann::json(comparison_json(comparison));
+  for (const auto& row : json["cases"]) {
+    if (row["metric"] == "iterations" || row["metric"] == "halo" || row["metric"] == "zero")
+      rows.push_back(row);
+  }
+  ASSERT_THAT(rows, SizeIs(3));
+  EXPECT_EQ(rows[0]["verdict"], "same");
+  EXPECT_EQ(rows[1]["verdict"], "changed");
+  EXPECT_EQ(rows[1]["relative"], 0.25);
+  EXPECT_EQ(rows[1]["better"], "lower");
+  EXPECT_TRUE(rows[2]["verdict"].is_null());
+}
+
 TEST(CompareRuns, TheSuiteSaysHowMuchAPeakMayDiffer) {
   MeasuredRun base;
   base.add("pad/old", 20, 2000);

@@ -210,6 +210,57 @@ const Fields<CaseComparison>& markdown_fields() {
   return fields;
 }
 
+struct MetricRow {
+  std::string name;  ///< of the case
+  MetricComparison metric;
+};
+
+std::vector<MetricRow> metrics_that_differ(const RunComparison& comparison) {
+  std::vector<MetricRow> rows;
+  for (const CaseComparison& one : comparison.cases) {
+    for (const MetricComparison& metric : one.metrics) {
+      if (metric.differs()) rows.push_back({one.name, metric});
+    }
+  }
+  return rows;
+}
+
+/// Returns `+16.7 %, worse`.
+std::string change_cell(const MetricRow& row) {
+  const MetricComparison& metric = row.metric;
+  const std::optional<double> relative = metric.relative();
+  std::string text = relative ? fmt::format("{:+.3g} %", 100 * *relative) : "";
+  if (metric.direction.empty() || !metric.base || !metric.next) return text;
+  const bool is_better = (*metric.next > *metric.base) == (metric.direction == metric_direction::higher);
+  return text + (text.empty() ? "" : ", ") + (is_better ? "better" : "worse");
+}
+
+const Fields<MetricRow>& reported_metric_fields() {
+  static const Fields<MetricRow> fields{
+      {"case", As::name, [](const MetricRow& row) { return plain_text(row.name); }},
+      {"metric", As::text, [](const MetricRow& row) { return row.metric.name; }},
+      {"base", As::number, [](const MetricRow& row) { return row.metric.base; }},
+      {"new", As::number, [](const MetricRow& row) { return row.metric.next; }},
+      {"change", As::text, change_cell}};
+  return fields;
+}
+
+std::string metrics_text(const RunComparison& comparison) {
+  const std::vector<MetricRow> rows = metrics_that_differ(comparison);
+  return rows.empty()
+             ? ""
+             : "\nmetrics that differ\n" + rows_text(reported_metric_fields(), rows, kMaxShown, "  ");
+}
+
+std::string metrics_markdown(const RunComparison& comparison) {
+  const std::vector<MetricRow> rows = metrics_that_differ(comparison);
+  if (rows.empty()) return "";
+  constexpr std::size_t kMaxMetricsBytes = 20'000;
+  MarkdownTable table(columns(reported_metric_fields()), kMaxMetricsBytes);
+  for (const MetricRow& row : rows) table.add(cells(reported_metric_fields(), row));
+  return fmt::format("\n### metrics that differ: {}\n\n", rows.size()) + table.text();
+}
+
 std::string side_line(const char* side, const ComparedSide& one) {
   std::string text = fmt::format("{}  {}", side, one.variant.empty() ? one.file : one.variant);
   if (!one.commit.empty()) text += fmt::format("  commit {}", short_commit(one.commit));
@@ -290,7 +341,7 @@ std::string comparison_table(const RunComparison& comparison) {
     text += fmt::format("\n{}\n{}", group_title(status), rows_text(fields, cases, kMaxShown, "  ")) +
             remarks_text(cases);
   }
-  return text + names_text("in the base", comparison.only_base) +
+  return text + metrics_text(comparison) + names_text("in the base", comparison.only_base) +
          names_text("in the new", comparison.only_new);
 }
 
@@ -323,7 +374,7 @@ std::string comparison_markdown(const RunComparison& comparison) {
     text += table.text() + (is_folded ? "\n</details>\n" : "");
   }
   if (left_out > 0) text += "\n" + quantity(left_out, "more row") + " not shown, to stay under 1 MB.\n";
-  return text + names_markdown("in the base", comparison.only_base) +
+  return text + metrics_markdown(comparison) + names_markdown("in the base", comparison.only_base) +
          names_markdown("in the new", comparison.only_new);
 }
 
