@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "measure/runfile/import_sources.hpp"
+#include "measure/statistics/rank_statistics.hpp"
 
 namespace peakmark::import_sources {
 namespace {
@@ -25,6 +26,34 @@ constexpr Size kSchemaVersion = 1;
 /// Counters of device memory: that of peakmark::DeviceMemoryCounters, and that of RAPIDS. `max_bytes_used` is
 /// the count of the program's memory manager, often of host memory.
 constexpr std::array<const char*, 2> kDevicePeaks{"device_peak", "peak_memory_usage"};
+
+/// Keys of a row that are no counters of the user, and counters that are figures of peakmark.
+const std::set<std::string, std::less<>> kOwnKeys{"name",
+                                                  "family_index",
+                                                  "per_family_instance_index",
+                                                  "run_name",
+                                                  "run_type",
+                                                  "repetitions",
+                                                  "threads",
+                                                  "repetition_index",
+                                                  "aggregate_name",
+                                                  "aggregate_unit",
+                                                  "iterations",
+                                                  "real_time",
+                                                  "cpu_time",
+                                                  "time_unit",
+                                                  "label",
+                                                  "device_peak",
+                                                  "peak_memory_usage",
+                                                  "bytes_per_second",
+                                                  "allocs_per_iter",
+                                                  "max_bytes_used",
+                                                  "error_occurred",
+                                                  "error_message",
+                                                  "skipped",
+                                                  "skip_message",
+                                                  "net_heap_growth",
+                                                  "total_allocated_bytes"};
 
 /// Statistics that can replace the repetitions.
 const std::set<std::string, std::less<>> kUsedAggregates{"median", "mean", "min", "max"};
@@ -41,6 +70,8 @@ struct Rows {
   std::map<std::string, std::optional<double>, std::less<>> aggregates_ns;
   std::optional<double> peak_bytes;  ///< maximum over the repetitions
   std::optional<double> aggregate_peak_bytes;
+  std::map<std::string, std::vector<double>> counters;  ///< of the user, of each repetition that has them
+  std::map<std::string, double> aggregate_counters;     ///< their median, or else their mean
   Outcome outcome = Outcome::ok;
   std::string message;
 };
@@ -137,6 +168,15 @@ void note_origin(Rows& rows, const Json& row, const std::string& aggregate) {
   rows.indices.push_back(index);
 }
 
+/// Calls `take` for each counter of the user in a row.
+template <typename Take>
+void each_counter(const Json& row, const ImportOptions& options, Take take) {
+  for (const auto& [key, value] : row.items()) {
+    const bool is_peak = options.peak_counter && *options.peak_counter == key;
+    if (value.is_number() && !kOwnKeys.contains(key) && !is_peak) take(key, value.template get<double>());
+  }
+}
+
 void take_row(Rows& rows, const Json& row, const std::string& name, const std::string& aggregate,
               const ImportOptions& options) {
   note_origin(rows, row, aggregate);
@@ -150,6 +190,10 @@ void take_row(Rows& rows, const Json& row, const std::string& name, const std::s
     rows.aggregates_ns.emplace(aggregate, time_ns(row, name));
     if (aggregate == "median" || !rows.aggregate_peak_bytes)
       rows.aggregate_peak_bytes = peak_of(row, options);
+    if (aggregate == "median" || (aggregate == "mean" && rows.aggregate_counters.empty())) {
+      each_counter(row, options,
+                   [&](const std::string& name, double value) { rows.aggregate_counters[name] = value; });
+    }
     return;
   }
   ++rows.measured;
@@ -157,6 +201,8 @@ void take_row(Rows& rows, const Json& row, const std::string& name, const std::s
   rows.unit_ns = unit_ns(row, name);
   if (const auto peak = peak_of(row, options))
     rows.peak_bytes = std::max(rows.peak_bytes.value_or(*peak), *peak);
+  each_counter(row, options,
+               [&](const std::string& name, double value) { rows.counters[name].push_back(value); });
 }
 
 std::optional<double> aggregate_ns(const Rows& rows, const char* name) {
@@ -250,6 +296,13 @@ Observation benchmark_observation(const std::string& name, const Rows& rows, con
     const std::optional<double> peak = rows.times_ns.empty() ? rows.aggregate_peak_bytes : rows.peak_bytes;
     const std::string counter = source.options.peak_counter.value_or("device peak");
     if (peak) observation.requested_peak_bytes = checked_bytes(*peak, counter, name);
+    const auto add = [&](const std::string& metric, double value) {
+      add_counter(observation, metric, value, metric == "items_per_second" ? metric_direction::higher : "");
+    };
+    for (const auto& [metric, values] : rows.counters) add(metric, quantile(values, 0.5));
+    for (const auto& [metric, value] : rows.aggregate_counters) {
+      if (rows.measured == 0) add(metric, value);
+    }
   }
   set_axes(observation);
   return observation;

@@ -132,6 +132,13 @@ Observation state_observation(const Json& benchmark, const Json& state, const So
     const auto bytes = number_of(peak->second, fmt::format("{} of {}", peak_tag, observation.case_name));
     if (bytes) observation.requested_peak_bytes = checked_bytes(*bytes, peak_tag, observation.case_name);
   }
+  for (const auto& [tag, value] : summaries) {
+    if (tag == peak_tag || tag == kDevicePeak || tag.starts_with("nv/")) continue;
+    const std::optional<double> number = value.is_string()   ? parse_number<double>(value.get<std::string>())
+                                         : value.is_number() ? std::optional(value.get<double>())
+                                                             : std::nullopt;
+    if (number) add_counter(observation, tag, *number);
+  }
   return observation;
 }
 

@@ -42,6 +42,19 @@ void add_case(Run& run, Observation observation) {
   run.observations.push_back(std::move(observation));
 }
 
+void add_counter(Observation& observation, std::string name, double value, std::string_view direction) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  for (char& letter : name) {
+    if (kAllowed.find(letter) == std::string_view::npos) letter = '_';
+  }
+  if (!name.empty() && name.front() >= '0' && name.front() <= '9') name.insert(0, 1, '_');
+  try {
+    add_metric(observation, name, value, direction);
+  } catch (const UsageError&) {
+    // Results of other programs are imported as far as they fit.
+  }
+}
+
 void refuse_equal_names(const std::string& name) {
   throw UsageError(fmt::format(
       "two benchmarks are named '{}'; rename one of them in the program, or import the results of "

@@ -102,6 +102,32 @@ TEST_F(ImportResults, TakesTheRepetitionsOfGoogleBenchmark) {
   EXPECT_EQ(manual.variant, "BM_manual");
 }
 
+TEST_F(ImportResults, CountersAreMetrics) {
+  using Metrics = std::map<std::string, double>;
+  const char* const peak = "\"device_peak\": 2.0480000000000000e+03";
+  const std::string counters =
+      ", \"hits\": 7, \"GB/s\": 2.5, \"2d\": 1, \"peak\": 3, \"items_per_second\": 1e6, \"none\": null";
+  for (const char* const file : {"google_benchmark_repetitions.json", "google_benchmark_aggregates.json"}) {
+    SCOPED_TRACE(file);
+    const peakmark::Run run = changed(file, peak, peak + counters).runs[0];
+    const Observation& copy = find_imported(run, "BM_copy/n:1024");
+    EXPECT_EQ(copy.metrics, (Metrics{{"GB_s", 2.5}, {"_2d", 1}, {"hits", 7}, {"items_per_second", 1e6}}));
+    EXPECT_EQ(copy.metric_directions, (std::map<std::string, std::string>{{"items_per_second", "higher"}}));
+  }
+  ImportOptions options = on_gpu();
+  options.peak_counter = "hits";
+  const peakmark::Run run =
+      changed("google_benchmark_repetitions.json", peak, peak + counters, options).runs[0];
+  EXPECT_EQ(find_imported(run, "BM_copy/n:1024").metrics.count("hits"), 0U) << "it is the peak";
+
+  options = {};
+  options.date = "2024-05-06T02:00:00Z";
+  const peakmark::Run of_nvbench = changed("nvbench.json", "peak_memory_usage", "my/rate", options).runs[0];
+  const Observation& sweep = find_imported(of_nvbench, "copy_sweep/Elements{io}:1048576/T:I32");
+  EXPECT_EQ(sweep.metrics, (Metrics{{"my_rate", 8388608}}));
+  EXPECT_EQ(sweep.requested_peak_bytes, std::nullopt);
+}
+
 TEST_F(ImportResults, AFailedBenchmarkIsAFailedCaseWithoutPrivateNames) {
   const peakmark::Run run = import_with(kImports / "google_benchmark_repetitions.json", on_gpu()).runs[0];
   const Observation& broken = find_imported(run, "BM_broken");

@@ -35,6 +35,9 @@ void end_run(Run& run);
 
 /// Returns bytes that are a whole number from 0 to 2^53. Throws UsageError for other numbers.
 Size checked_bytes(double bytes, std::string_view what, const std::string& case_name);
+/// Adds a counter of another program as a metric. Its name has `_` for each character that a metric's name
+/// cannot have. Left out: values that are not finite, names that are taken (add_metric()).
+void add_counter(Observation& observation, std::string name, double value, std::string_view direction = "");
 /// Returns the file name of a program, without its folder; empty if the value is not a text.
 std::string program_name_of(const Json& value);
 
