@@ -175,21 +175,29 @@ class Addition {
     write_run(run);
     const auto cases = case_numbers();
     const auto facts = facts_numbers(cases);
-    RowWriter rows(database_, "observations",
-                   {{"run_number", integer},
-                    {"case_number", integer},
-                    {"facts_number", integer},
-                    {"gpu_time_ns", real},
-                    {"median_ns", real},
-                    {"min_ns", real},
-                    {"max_ns", real},
-                    {"kernel_ns", text},
-                    {"again_ns", real}});
+    std::vector<Column> columns{{"run_number", integer}, {"case_number", integer}, {"facts_number", integer},
+                                {"gpu_time_ns", real},   {"median_ns", real},      {"min_ns", real},
+                                {"max_ns", real},        {"kernel_ns", text},      {"again_ns", real}};
+    const bool reports_metrics =
+        std::ranges::any_of(record_.observations, [](const auto& one) { return one.metrics.has_value(); });
+    if (reports_metrics) {
+      add_metrics(database_);
+      columns.push_back({"metrics", text});
+    }
+    RowWriter rows(database_, "observations", columns);
     for (const ObservationRecord& one : record_.observations) {
       const std::int64_t sweep_case = cases.at(one.case_name);
-      rows.add({run, sweep_case, facts.at({sweep_case, one.facts_hash}), null_or(one.gpu_time_ns),
-                null_or(one.median_ns), null_or(one.min_ns), null_or(one.max_ns), null_or(one.kernel_ns),
-                null_or(one.again_ns)});
+      std::vector<Value> row{run,
+                             sweep_case,
+                             facts.at({sweep_case, one.facts_hash}),
+                             null_or(one.gpu_time_ns),
+                             null_or(one.median_ns),
+                             null_or(one.min_ns),
+                             null_or(one.max_ns),
+                             null_or(one.kernel_ns),
+                             null_or(one.again_ns)};
+      if (reports_metrics) row.push_back(null_or(one.metrics));
+      rows.add(std::move(row));
     }
     rows.finish();
   }

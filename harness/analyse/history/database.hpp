@@ -80,6 +80,11 @@ class Transaction {
 /// The schema version that this peakmark reads and writes (docs/formats.md has the tables).
 inline constexpr int kSchemaVersion = 1;
 
+/// Returns whether `observations` has the column `metrics`, which early histories lack.
+bool has_metrics(Database& database);
+/// Adds that column if it is missing.
+void add_metrics(Database& database);
+
 /// Creates the tables if there are none (for `write`). Safe for concurrent processes. Throws UsageError for
 /// another schema version, for a database of another program, and if there is no history to read or change.
 void open_tables(Database& database, Access access);

@@ -67,8 +67,11 @@ Pattern compile_filter(const std::string& filter) {
   }
 }
 
-void check_metrics(const std::vector<std::string>& metrics) {
-  const std::vector<std::string> known(trend::metric::measured.begin(), trend::metric::measured.end());
+void check_metrics(const std::vector<std::string>& metrics, const trend::DeviceHistory& device) {
+  std::vector<std::string> known(trend::metric::measured.begin(), trend::metric::measured.end());
+  for (const trend::Series& one : device.series) {
+    if (std::ranges::find(known, one.metric) == known.end()) known.push_back(one.metric);
+  }
   for (const std::string& metric : metrics) {
     if (std::ranges::find(known, metric) != known.end()) continue;
     throw UsageError(fmt::format("--metric '{}': unknown metric{}", metric, suggest_word(metric, known)));
@@ -150,7 +153,7 @@ constexpr std::size_t kMaxBencherName = 1024;
 }  // namespace
 
 trend::DeviceHistory chosen(trend::DeviceHistory device, const ExportChoice& choice) {
-  check_metrics(choice.metrics);
+  check_metrics(choice.metrics, device);
   const Pattern filter = compile_filter(choice.filter);
   keep_runs(device, choice);
   const auto is_out = [&](const std::string& case_name) {

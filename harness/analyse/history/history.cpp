@@ -185,11 +185,14 @@ Run History::run(const std::string& id) {
     soci::indicator has_kernels = soci::i_null;
     double again = 0;
     soci::indicator has_again = soci::i_null;
+    std::string metrics;
+    soci::indicator reports_metrics = soci::i_null;
     each_row(
         implementation_->sql(),
-        "SELECT f.observation, o.median_ns, o.min_ns, o.max_ns, o.kernel_ns, o.again_ns FROM observations o "
-        "JOIN facts f "
-        "ON f.number = o.facts_number WHERE o.run_number = :number ORDER BY o.case_number",
+        fmt::format("SELECT f.observation, o.median_ns, o.min_ns, o.max_ns, o.kernel_ns, o.again_ns, {} FROM "
+                    "observations o JOIN facts f ON f.number = o.facts_number WHERE o.run_number = :number "
+                    "ORDER BY o.case_number",
+                    has_metrics(implementation_->database) ? "o.metrics" : "CAST(NULL AS text)"),
         [&] {
           ObservationRecord& observation = record.observations.emplace_back();
           observation.facts = row.facts;
@@ -198,9 +201,11 @@ Run History::run(const std::string& id) {
           if (has_max == soci::i_ok) observation.max_ns = most;
           if (has_kernels == soci::i_ok) observation.kernel_ns = kernels;
           if (has_again == soci::i_ok) observation.again_ns = again;
+          if (reports_metrics == soci::i_ok) observation.metrics = metrics;
         },
         soci::use(number), soci::into(row.facts), soci::into(median, has_times), soci::into(least, has_min),
-        soci::into(most, has_max), soci::into(kernels, has_kernels), soci::into(again, has_again));
+        soci::into(most, has_max), soci::into(kernels, has_kernels), soci::into(again, has_again),
+        soci::into(metrics, reports_metrics));
     Run run = to_run(record);
     std::unordered_map<std::string_view, std::size_t> place;
     for (const PlannedCase& planned : run.context.planned) place.emplace(planned.name, place.size());

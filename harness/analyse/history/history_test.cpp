@@ -80,6 +80,62 @@ TEST_P(HistoryTest, ManyCasesComeBack) {
   EXPECT_TRUE(open().add(sample.run).was_there);
 }
 
+TEST_P(HistoryTest, MetricsAreSeriesAndNotFacts) {
+  for (const int day : {1, 2, 3}) {
+    SampleHistoryRun sample = sample_history_run(day);
+    Observation& one = sample.run.observations[0];
+    if (day != 2) one.metrics = {{"a_rate", 0.5 * day}, {"iterations", 12}};
+    if (day != 2) one.metric_directions = {{"a_rate", "higher"}};
+    open().add(sample.run);
+    Observation expected = one;
+    expected.gpu_time->blocks.clear();
+    const peakmark::Run back = open_to_read().run(sample.run.context.id);
+    EXPECT_EQ(to_json_line(back.observations[0]), to_json_line(expected));
+  }
+  const std::vector<trend::DeviceHistory> devices = open_to_read().read();
+  ASSERT_EQ(devices.size(), 1U);
+  std::vector<std::string> names;
+  std::vector<std::optional<double>> values;
+  for (const trend::Series& one : devices[0].series) {
+    if (one.case_name == "op/b/opencl/n:2") names.push_back(one.metric);
+    if (one.metric == "a_rate") values = one.values;
+  }
+  EXPECT_THAT(values, ElementsAre(0.5, kNone, 1.5));
+  EXPECT_THAT(names, ElementsAre("a_rate", "estimate_ratio", "gpu_time_ns", "iterations", "leaked_bytes",
+                                 "requested_peak_bytes", "setup_bytes"));
+  SampleHistoryRun with_metrics = sample_history_run(1);
+  with_metrics.run.observations[0].metrics = {{"a_rate", 2}};
+  EXPECT_EQ(to_record(with_metrics.run).observations[0].facts_hash,
+            to_record(sample_history_run(1).run).observations[0].facts_hash)
+      << "facts are stored once";
+}
+
+TEST_P(HistoryTest, AHistoryWithoutTheColumnOfMetricsGetsItWithTheFirst) {
+  open().add(sample_history_run(1).run);
+  execute("ALTER TABLE observations DROP COLUMN metrics");
+  EXPECT_TRUE(open_to_read().run("run-01").observations[0].metrics.empty());
+  open().add(sample_history_run(2).run);  // reports none
+  EXPECT_EQ(values_of(open_to_read().read().at(0), "op/b/opencl/n:2", "gpu_time_ns"), Values({1000, 1000}));
+  SampleHistoryRun third = sample_history_run(3);
+  third.run.observations[0].metrics = {{"iterations", 12}};
+  open().add(third.run);
+  EXPECT_EQ(values_of(open_to_read().read().at(0), "op/b/opencl/n:2", "iterations"),
+            Values({kNone, kNone, 12}));
+  EXPECT_TRUE(open_to_read().run("run-02").observations[0].metrics.empty());
+}
+
+TEST_P(HistoryTest, TheNewestRunOfASuiteSaysWhatMayGrow) {
+  for (const int day : {1, 2}) {
+    SampleHistoryRun sample = sample_history_run(day);
+    sample.run.context.planned[1].limits.growth = parse_growth_allowance(day == 1 ? "1 %" : "5 %");
+    if (day == 1) sample.run.context.planned[0].limits.growth = parse_growth_allowance("1 %");
+    open().add(sample.run);
+  }
+  const auto allowances = open_to_read().read().at(0).allowances;
+  ASSERT_EQ(allowances.size(), 1U);
+  EXPECT_EQ(allowances.at("op/a/opencl").text, "5 %");
+}
+
 TEST_P(HistoryTest, AddingTwiceChangesNothing) {
   open().add(sample_history_run(1).run);
   const Added again = open().add(sample_history_run(1).run);

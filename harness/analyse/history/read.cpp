@@ -34,6 +34,7 @@ struct Columns {
   std::vector<std::optional<double>> confirmations;  ///< empty if no run has one
   std::vector<std::uint8_t> methods;  ///< of the time of each run: an index into Reader::methods_
   std::vector<Size> versions;         ///< of each run; empty: all are 1
+  std::map<std::string, std::vector<std::optional<double>>> reported;  ///< metrics of the program, by name
 };
 
 using NumberedRun = History::Implementation::NumberedRun;
@@ -137,8 +138,10 @@ class Reader {
     read_contexts(numbers);
     remove_superseded(numbers);
     read_observations(numbers);
+    read_metrics(numbers);
     mark_lost_cases(numbers);
     mark_expected_outcomes(numbers);
+    read_allowances(numbers);
     for (const auto& [case_name, case_number] : cases_) add_series(case_name, case_number);
     if (is_of_branch()) {
       history_ = trend::compare_with_base(history_, branch_, base_branch_);
@@ -294,6 +297,32 @@ class Reader {
     });
   }
 
+  /// Reads what programs reported. The figures of a failed case are incomplete.
+  void read_metrics(const std::vector<std::int64_t>& numbers) {
+    if (!has_metrics(inside_.database)) return;
+    std::int64_t run = 0;
+    std::int64_t facts_number = 0;
+    std::string metrics;
+    each_list(numbers, [&](const std::string& list) {
+      each_row(
+          sql_,
+          fmt::format(
+              "SELECT run_number, facts_number, metrics FROM observations WHERE metrics IS NOT NULL AND "
+              "run_number IN ({})",
+              list),
+          [&] {
+            const Facts& facts = facts_.at(facts_number);
+            if (facts.outcome != to_string(Outcome::ok)) return;
+            for (const auto& [name, value] : parse_metrics(metrics)) {
+              auto& values = columns_[facts.case_number].reported[name];
+              values.resize(history_.runs.size());
+              values[places_.at(run)] = value;
+            }
+          },
+          soci::into(run), soci::into(facts_number), soci::into(metrics));
+    });
+  }
+
   void put(std::size_t run, const Facts& facts, std::optional<double> time, std::optional<double> again) {
     const std::size_t runs = history_.runs.size();
     Columns& columns = columns_[facts.case_number];
@@ -348,6 +377,20 @@ class Reader {
           ask<std::string>(sql_, "SELECT planned FROM plans WHERE number = :number", plan_number);
       for (const auto& [case_name, outcome] : expected_outcomes(planned.value()))
         mark_expected(case_name, outcome, runs);
+    }
+  }
+
+  /// Reads only plans that allow growth.
+  void read_allowances(const std::vector<std::int64_t>& numbers) {
+    std::set<std::string_view> suites;
+    for (std::size_t run = numbers.size(); run-- > 0;) {
+      if (!suites.insert(history_.runs[run].suite).second) continue;
+      const auto planned = ask<std::string>(sql_,
+                                            "SELECT p.planned FROM plans p JOIN runs r ON r.plan_number = "
+                                            "p.number WHERE r.number = :number AND p.planned LIKE "
+                                            "'%\"allow_growth\":%'",
+                                            numbers[run]);
+      if (planned) history_.allowances.merge(allowed_growth(*planned));
     }
   }
 
@@ -455,6 +498,7 @@ class Reader {
     const auto found = columns_.find(case_number);
     if (found == columns_.end()) return;
     Columns& columns = found->second;
+    const std::size_t first = history_.series.size();
     for (std::size_t metric = 0; metric < kMetrics.size(); ++metric) {
       auto& values = columns.values.at(metric);
       if (values.empty()) continue;
@@ -469,6 +513,11 @@ class Reader {
       }
       history_.series.push_back(std::move(series));
     }
+    for (auto& [name, values] : columns.reported) {
+      history_.series.push_back({case_name, name, std::move(values), {}});
+    }
+    std::ranges::sort(history_.series.begin() + static_cast<std::ptrdiff_t>(first), history_.series.end(), {},
+                      &trend::Series::metric);
     history_.outcomes.push_back({case_name, std::move(columns.outcomes), std::move(columns.is_expected),
                                  std::move(columns.versions)});
   }

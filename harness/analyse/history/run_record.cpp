@@ -149,6 +149,8 @@ Json facts_json(const Observation& observation) {
   facts.erase(kTimeAgainKey);
   facts[kTimeHotKey] = nullptr;
   facts[kThrottledKey] = nullptr;
+  facts.erase(kMetricsKey);
+  facts.erase(kDirectionsKey);
   for (Json& kernel : facts.at(kKernelsKey)) kernel.erase("ns");
   return facts;
 }
@@ -180,6 +182,10 @@ ObservationRecord to_record(const Observation& observation, bool with_facts) {
       ns += (ns.empty() ? "" : " ") + std::to_string(kernel.ns);
     }
   }
+  if (!observation.metrics.empty()) {
+    record.metrics = json_fields::one_line(
+        Json{{kMetricsKey, observation.metrics}, {kDirectionsKey, observation.metric_directions}});
+  }
   return record;
 }
 
@@ -197,6 +203,7 @@ std::string make_digest(const RunRecord& record, std::int64_t context_hash) {
     fingerprint.add(observation.kernel_ns.value_or(""));
     // Added only if present, so that digests of runs without it stay the same.
     if (observation.again_ns) fingerprint.add(fmt::format("{}", *observation.again_ns));
+    if (observation.metrics) fingerprint.add(*observation.metrics);
   }
   return fingerprint.text();
 }
@@ -234,6 +241,11 @@ Observation to_observation(const ObservationRecord& record) {
   }
   if (record.again_ns)
     observation.gpu_time_again = GpuTime{*record.again_ns, *record.again_ns, *record.again_ns, {}};
+  if (record.metrics) {
+    const Json metrics = Json::parse(*record.metrics);
+    json_fields::field(metrics, kMetricsKey, observation.metrics);
+    json_fields::field(metrics, kDirectionsKey, observation.metric_directions);
+  }
   return observation;
 }
 
@@ -323,6 +335,19 @@ std::map<std::string, std::string> expected_outcomes(const std::string& planned)
   });
 }
 
+std::map<std::string, GrowthAllowance> allowed_growth(const std::string& planned) {
+  return checked([&] {
+    std::map<std::string, GrowthAllowance> allowed;
+    const std::array<json_fields::LongList, 1> lists{
+        {{{}, [&](const Json& one) {
+            const PlannedCase planned_case = planned_case_from_json(one);
+            if (planned_case.limits.growth) allowed.emplace(planned_case.name, *planned_case.limits.growth);
+          }}}};
+    json_fields::parse_with_long_lists(planned, lists);
+    return allowed;
+  });
+}
+
 std::vector<std::string> planned_names(const std::string& planned) {
   return checked([&] {
     std::vector<std::string> names;
@@ -353,6 +378,14 @@ trend::HistoryRun to_history_run(const std::string& text) {
 
 Observation parse_facts(const std::string& facts) {
   return checked([&] { return with_kernels(facts, ""); });
+}
+
+std::map<std::string, double> parse_metrics(const std::string& metrics) {
+  return checked([&] {
+    std::map<std::string, double> values;
+    json_fields::field(Json::parse(metrics), kMetricsKey, values);
+    return values;
+  });
 }
 
 std::vector<Allocation> parse_at_peak(const std::string& facts) {

@@ -30,6 +30,8 @@ struct ObservationRecord {
   std::optional<double> min_ns;
   std::optional<double> max_ns;
   std::optional<std::string> kernel_ns;  ///< `120 3400`: ns of each kernel in the facts; null without kernels
+  /// `metrics` and `metric_directions` of the observation as JSON on one line; null without metrics.
+  std::optional<std::string> metrics;
 };
 
 /// A run as it is stored.
@@ -68,11 +70,17 @@ trend::HistoryRun to_history_run(const std::string& context);
 /// Returns the expected outcomes other than `ok`, by case. `planned`: of a record.
 std::map<std::string, std::string> expected_outcomes(const std::string& planned);
 
+/// Returns the allowances of the cases that have one. `planned`: of a record.
+std::map<std::string, GrowthAllowance> allowed_growth(const std::string& planned);
+
 /// Returns the names of the planned cases. `planned`: of a record.
 std::vector<std::string> planned_names(const std::string& planned);
 
 /// Parses the facts of a record to an observation without times.
 Observation parse_facts(const std::string& facts);
+
+/// Parses ObservationRecord::metrics to the values by name.
+std::map<std::string, double> parse_metrics(const std::string& metrics);
 
 /// Parses `at_peak` of the facts of a record.
 std::vector<Allocation> parse_at_peak(const std::string& facts);
@@ -86,6 +94,8 @@ inline constexpr const char* kTimeHotKey = "gpu_time_hot_ns";
 inline constexpr const char* kThrottledKey = "throttled_blocks";
 inline constexpr const char* kTimeAgainKey = "gpu_time_again_ns";
 inline constexpr const char* kKernelsKey = "kernels";
+inline constexpr const char* kMetricsKey = "metrics";
+inline constexpr const char* kDirectionsKey = "metric_directions";
 
 /// Returns the cases of a new run that have suspicious times. `device`: the history of its device.
 std::vector<std::string> suspicious_cases(trend::DeviceHistory device, const Run& run);

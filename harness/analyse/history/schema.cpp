@@ -31,7 +31,7 @@ constexpr auto kTables = std::to_array<const char*>({
     "CREATE TABLE observations (run_number bigint NOT NULL, case_number bigint NOT NULL,"
     " facts_number bigint NOT NULL, gpu_time_ns double precision, median_ns double precision,"
     " min_ns double precision, max_ns double precision, kernel_ns text, again_ns double precision,"
-    " PRIMARY KEY (run_number, case_number))",
+    " metrics text, PRIMARY KEY (run_number, case_number))",
     "CREATE TABLE acceptances (case_name text NOT NULL, metric text NOT NULL, from_run text NOT NULL,"
     " accepted_by text NOT NULL, accepted_at text NOT NULL, reason text NOT NULL,"
     " PRIMARY KEY (case_name, metric, from_run))",
@@ -73,6 +73,23 @@ void check_is_free(Database& database) {
 }
 
 }  // namespace
+
+bool has_metrics(Database& database) {
+  int count = 0;
+  if (database.is_postgresql()) {
+    database.sql() << "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'peakmark'"
+                      " AND table_name = 'observations' AND column_name = 'metrics'",
+        soci::into(count);
+  } else {
+    database.sql() << "SELECT count(*) FROM pragma_table_info('observations') WHERE name = 'metrics'",
+        soci::into(count);
+  }
+  return count > 0;
+}
+
+void add_metrics(Database& database) {
+  if (!has_metrics(database)) database.sql() << "ALTER TABLE observations ADD COLUMN metrics text";
+}
 
 void open_tables(Database& database, Access access) {
   database.guarded([&] {

@@ -107,6 +107,7 @@ std::set<std::string> runs_to_keep(const DeviceHistory& history, const std::stri
     if (suites.insert(history.runs[run].suite).second) kept.add(run);
   }
   for (const Series& series : history.series) {
+    if (metric::is_reported(series.metric)) continue;
     if (series.metric == metric::gpu_time_ns) {
       kept.add_newest(series, series.values.size(), baseline);
     } else {

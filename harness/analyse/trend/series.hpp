@@ -29,6 +29,13 @@ inline constexpr std::array measured{requested_peak_bytes, setup_bytes, leaked_b
 /// All metrics that may change, the most important first.
 inline constexpr std::array all{outcome,      requested_peak_bytes, setup_bytes,
                                 leaked_bytes, gpu_time_ns,          estimate_ratio};
+/// Returns true for a metric that the program reports: drawn, and not judged.
+constexpr bool is_reported(std::string_view name) {
+  for (const std::string_view one : all) {
+    if (one == name) return false;
+  }
+  return true;
+}
 /// Returns true for bytes, which repeat exactly: any difference is a change.
 constexpr bool is_exact(std::string_view name) {
   return name == requested_peak_bytes || name == setup_bytes || name == leaked_bytes;
@@ -137,6 +144,8 @@ struct DeviceHistory {
   std::vector<Acceptance> acceptances;
   /// Set by compare_with_base(): one for each of the last runs, which belong to the branch. Otherwise empty.
   std::vector<BaseRun> base_runs = {};
+  /// By case: `allow_growth` of the newest run of its suite.
+  std::map<std::string, GrowthAllowance> allowances = {};
   /// Ids of runs that were not read (history::RunLimits), each with the index in `runs` of the next one.
   std::map<std::string, std::size_t> left_out = {};
 

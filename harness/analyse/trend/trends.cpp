@@ -167,6 +167,21 @@ void keep_own_changes(const DeviceHistory& history, Trends& trends) {
 
 }  // namespace
 
+namespace {
+
+/// Returns the larger one of the allowances of the options and of the suite, at the first level of the
+/// series.
+const GrowthAllowance& allowance_of(const DeviceHistory& history, const Series& series,
+                                    const TrendOptions& options) {
+  const auto found = history.allowances.find(series.case_name);
+  const auto first = std::ranges::find_if(series.values, [](const auto& value) { return value.has_value(); });
+  if (found == history.allowances.end() || first == series.values.end()) return options.allowed_growth;
+  const auto level = static_cast<Size>(**first);
+  return found->second.of(level) > options.allowed_growth.of(level) ? found->second : options.allowed_growth;
+}
+
+}  // namespace
+
 Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
                    const AllocationsAtPeak& at_peak) {
   check(history);
@@ -175,8 +190,8 @@ Trends find_trends(const DeviceHistory& history, const TrendOptions& options,
   for (const CaseOutcomes& one : history.outcomes)
     std::ranges::move(find_outcome_changes(one), std::back_inserter(trends.changes));
   for (const Series& series : history.series) {
-    if (series.metric == metric::gpu_time_ns) continue;
-    ExactChanges found = find_exact_changes(history, series, options.allowed_growth);
+    if (series.metric == metric::gpu_time_ns || metric::is_reported(series.metric)) continue;
+    ExactChanges found = find_exact_changes(history, series, allowance_of(history, series, options));
     std::ranges::move(found.changes, std::back_inserter(trends.changes));
     if (found.allowed_growth) trends.allowed_growth.push_back(std::move(*found.allowed_growth));
   }

@@ -122,7 +122,8 @@ struct TrendOptions {
   double false_discoveries = 0.2;
   /// Ratios to a reference are used if their noise is at most this share of the plain time's.
   double quieter = 0.8;
-  /// Allowed growth of peak and setup since the last change, so that many small steps add up.
+  /// Allowed growth of peak and setup since the last change, so that many small steps add up. The suite may
+  /// allow more (DeviceHistory::allowances).
   GrowthAllowance allowed_growth = {};
 };
 

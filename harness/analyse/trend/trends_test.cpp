@@ -281,6 +281,14 @@ TEST(Trends, BytesRecoverOnlyToTheVeryByte) {
   EXPECT_EQ(trends.changes[2].verdict, Verdict::recovery);
 }
 
+TEST(Trends, WhatAProgramReportsIsNotJudged) {
+  DeviceHistory history;
+  for (const char* const id : {"1", "2"}) history.runs.emplace_back().id = id;
+  history.series = {{"a/b", "iterations", {12, 30}, {}}};
+  history.outcomes = {{"a/b", {"ok", "ok"}}};
+  EXPECT_TRUE(find_trends(history).changes.empty());
+}
+
 TEST(Trends, FromZeroBytesThereIsNoRatio) {
   DeviceHistory history = nightly_history(2);
   add_bytes(history, {0, 256}, metric::leaked_bytes);
@@ -361,6 +369,19 @@ TEST(Trends, AllowedGrowthIsNoChangeAndIsReported) {
   EXPECT_EQ(trends.allowed_growth[0].value, 1050);
   EXPECT_THAT(allowing_50({1000, 1030, 1000}).allowed_growth, IsEmpty()) << "it is back";
   EXPECT_THAT(allowing_50({0, 1}, metric::leaked_bytes).changes, SizeIs(1)) << "a leak is none";
+}
+
+TEST(Trends, TheSuiteAllowsGrowthOfItsCases) {
+  for (const auto& [of_suite, changes] : {std::pair{"5 %", 0U}, {"49 B", 1U}}) {
+    DeviceHistory history = nightly_history(3);
+    add_bytes(history, {1000, 1030, 1050});
+    add_bytes(history, {0, 0, 1}, metric::leaked_bytes);
+    history.allowances = {{kCase, parse_growth_allowance(of_suite)}};
+    const Trends trends = find_trends(history);
+    EXPECT_THAT(trends.changes, SizeIs(changes + 1)) << of_suite << ", and the leak";
+    EXPECT_THAT(trends.allowed_growth, SizeIs(1 - changes));
+  }
+  EXPECT_THAT(allowing_50({1000, 1050}).changes, IsEmpty()) << "the option allows more than no suite";
 }
 
 TEST(Trends, SmallStepsThatTogetherAreMoreThanAllowedAreARegression) {
