@@ -56,8 +56,9 @@ struct RepeatedPhase {
   std::string phase;
   std::vector<Repetition> repetitions;
   std::vector<Growth> growth;  ///< by verdict, then the largest first
-  /// The growth of the peak above `live_before_bytes` during the second half of the repetitions; 0 if the peak
-  /// ever shrank or did not grow several times. Null if releases are not settled, because peaks then vary.
+  /// The growth of the peak above `live_before_bytes` during the second half of the repetitions; 0 if the
+  /// peak ever shrank or did not grow several times. Null if releases are not settled, because peaks then
+  /// vary.
   std::optional<Size> peak_drift_bytes;
 
   [[nodiscard]] bool has_leak() const;
